@@ -72,7 +72,7 @@ class Capabilities:
     extra: tuple[tuple[str, str], ...] = field(default=())
 
     @property
-    def blocks_in_turn(self) -> bool:
+    def blocks_as_loops(self) -> bool:
         """Whether the threads of a block are turns of a loop on one core, so that their bodies are cut at barriers."""
         return self.target == "c"
 

@@ -361,8 +361,8 @@ def _held(lock: str, lines: Sequence[str]) -> list[str]:
 
 def _warn_of_turns(task: str, turns: int, limit: int) -> None:
     warnings.warn(
-        f"a thread of task `{task}` runs {turns:,} turns of serial loops; this driver (lavapipe) silently ends them "
-        f"after {limit:,}. Hint: use ti.cpu or a GPU, or make the outer loop parallel",
+        f"a thread of task `{task}` runs {turns:,} iterations of serial loops; this driver (lavapipe) silently ends "
+        f"them after {limit:,}. Hint: use ti.cpu or a GPU, or make the outer loop parallel",
         ShadesmithWarning,
         stacklevel=3,
     )

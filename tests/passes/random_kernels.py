@@ -1,4 +1,4 @@
-"""Makes random kernels as the frontend would, for tests that compare passes on and off."""
+"""Generates random kernels like those of the frontend, for tests that compare passes on and off."""
 
 from __future__ import annotations
 
@@ -230,12 +230,12 @@ class RandomKernel:
 
     def while_loop(self) -> None:
         b = self.builder
-        turns = b.add(Alloca(type=i32, name=self.name("turns")))
+        count = b.add(Alloca(type=i32, name=self.name("count")))
         loop = b.add(While(Block()))
         with b.into(loop.condition):
-            loop.condition.result = b.op("lt", b.load(turns), b.const(3))
+            loop.condition.result = b.op("lt", b.load(count), b.const(3))
         with b.into(loop.body):
-            b.store(turns, b.op("add", b.load(turns), b.const(1)))
+            b.store(count, b.op("add", b.load(count), b.const(1)))
         self.loops.append("while")
         self.suite(loop.body)
         self.loops.pop()

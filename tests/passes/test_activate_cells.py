@@ -9,12 +9,12 @@ from shadesmith.transpiler.passes.sparse.struct_for import struct_for
 
 @pytest.fixture
 def x(sketch) -> Array:
-    """A field in blocks of four elements, of which there are eight."""
+    """Return a field of eight blocks of four elements."""
     return sketch.field_below(("pointer", "block", 8), ("dense", "cells", 4))
 
 
 def lines(sketch, *steps):
-    """The statements that reach cells, in order."""
+    """Return the statements that access cells, in order."""
     words = ("activate", "in cell", "global", "atomic", "if ", "for ")
     return [line.strip() for line in sketch.apply(*steps).splitlines() if any(word in line for word in words)]
 
@@ -71,7 +71,7 @@ def test_a_store_behind_a_deactivation_activates_again(sketch, x):
 
 
 def over_cells(sketch, x, *body):
-    """A loop over the cells of x, which runs each part of the body with a pointer to its own element."""
+    """Add a loop over the cells of x that runs each part of the body with a pointer to the element of the iteration."""
     loop = sketch.add(StructFor(x, ["i"]))
     with sketch.into(loop.body):
         i = sketch.index(loop)
@@ -79,13 +79,13 @@ def over_cells(sketch, x, *body):
             part(sketch.ptr(x, i))
 
 
-def test_the_cell_of_a_turn_is_looked_up_and_not_activated(sketch, x):
+def test_the_cell_of_the_iteration_is_looked_up_and_not_activated(sketch, x):
     over_cells(sketch, x, lambda place: sketch.store(place, sketch.arg("w")))
     text = sketch.apply(struct_for, activate_cells)
     assert ": u32 = cell block" in text and "in cell $" in text and " activate " not in text
 
 
-def test_only_stores_behind_a_branch_that_deactivates_activate_the_cell_of_a_turn(sketch, x):
+def test_only_stores_after_a_branch_that_deactivates_activate_the_cell_of_the_iteration(sketch, x):
     def store(place):
         sketch.store(place, sketch.arg("w"))
 

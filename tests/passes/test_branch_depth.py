@@ -1,4 +1,4 @@
-"""lavapipe runs wrong branches where conditions nest deeper than it follows: such kernels are refused there."""
+"""lavapipe runs wrong branches of deeply nested conditions: such kernels are rejected on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What functions do is found through their calls, recursion included; calls that do nothing else are values."""
+"""Effects of functions include those of callees, also with recursion; calls without effects are values."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def test_a_loop_with_a_barrier_cooperates(sketch):
     with sketch.into(sketch.loop(128).body):
         sketch.store(sketch.ptr(sketch.a, 0), sketch.arg("w"))
     (barrier,) = barriers(sketch)
-    assert barrier.converged and [task.cooperates for task in sketch.result.tasks] == [True, False]
+    assert barrier.converged and [task.synchronizes for task in sketch.result.tasks] == [True, False]
 
 
 def test_a_barrier_under_a_condition_that_differs_is_refused(sketch):

@@ -10,7 +10,7 @@ def deactivate(sketch, name, index):
 
 
 def deactivate_all(sketch, name, extent):
-    """A loop that deactivates each cell of a node."""
+    """Add a loop that deactivates each cell of a node."""
     loop = sketch.loop(extent)
     with sketch.into(loop.body):
         deactivate(sketch, name, sketch.index(loop))
@@ -18,7 +18,7 @@ def deactivate_all(sketch, name, extent):
 
 
 def tasks(sketch):
-    """What the loops of the kernel are for."""
+    """Return the purposes of the loops of the kernel."""
     sketch.text = sketch.apply(deactivate_cells)
     return [statement.purpose or "the user's" for statement in sketch.result.body if isinstance(statement, RangeFor)]
 
@@ -43,7 +43,7 @@ def test_all_cells_below_a_bitmasked_one_are_emptied(sketch):
 def test_cells_of_a_pool_are_collected_behind_the_loop(sketch):
     sketch.field_below(("pointer", "block", 8), ("dense", "cells", 4))
     deactivate_all(sketch, "block", 8)
-    assert tasks(sketch) == ["the user's", "zeroes the freed cells of block", "gives back the freed cells of block"]
+    assert tasks(sketch) == ["the user's", "zeroes the freed cells of block", "releases the freed cells of block"]
     assert "ptr x" not in sketch.text and "field block_words: words[u32" in sketch.text
     counters = sketch.text.split("ptr block_taken")[1]
     assert counters.count("global store") == 3
@@ -54,10 +54,10 @@ def test_what_lies_in_freed_cells_is_deactivated_first(sketch):
     deactivate_all(sketch, "outer", 4)
     assert tasks(sketch) == [
         "the user's",
-        "deactivates cells of inner in freed ones of outer",
-        "gives back the freed cells of outer",
+        "deactivates cells of inner in freed cells of outer",
+        "releases the freed cells of outer",
         "zeroes the freed cells of inner",
-        "gives back the freed cells of inner",
+        "releases the freed cells of inner",
     ]
     assert "deactivate_entry inner" in sketch.text
 
@@ -80,7 +80,7 @@ def test_each_loop_that_frees_is_followed_by_its_own_tasks(sketch):
     deactivate_all(sketch, "block", 8)
     sketch.loop(8)
     deactivate_all(sketch, "block", 8)
-    collected = ["zeroes the freed cells of block", "gives back the freed cells of block"]
+    collected = ["zeroes the freed cells of block", "releases the freed cells of block"]
     assert tasks(sketch) == ["the user's", *collected, "the user's", "the user's", *collected]
 
 
@@ -88,13 +88,13 @@ def test_what_serial_statements_free_is_collected_before_the_next_loop(sketch):
     sketch.field_below(("pointer", "block", 8))
     deactivate(sketch, "block", sketch.const(3))
     sketch.loop(8)
-    assert tasks(sketch) == ["zeroes the freed cells of block", "gives back the freed cells of block", "the user's"]
+    assert tasks(sketch) == ["zeroes the freed cells of block", "releases the freed cells of block", "the user's"]
 
 
 def test_a_list_loses_its_chunks(sketch):
     sketch.field_below(("dense", "rows", 4), ("dynamic", "items", 16))
     deactivate_all(sketch, "items", 4)
-    assert tasks(sketch)[1:] == ["zeroes the freed cells of items", "gives back the freed cells of items"]
+    assert tasks(sketch)[1:] == ["zeroes the freed cells of items", "releases the freed cells of items"]
 
 
 def test_a_kernel_that_deactivates_nothing_is_left_alone(sketch):

@@ -8,7 +8,7 @@ from shadesmith.transpiler.ir.types import f32, i32, i64
 from shadesmith.transpiler.options import Capabilities, CompileOptions
 from shadesmith.transpiler.passes import PassContext, Stage
 from shadesmith.transpiler.passes.checks.bounds import bounds
-from shadesmith.transpiler.passes.checks.wide_bounds import wide_bounds
+from shadesmith.transpiler.passes.checks.check_wide_indices import check_wide_indices
 from shadesmith.transpiler.passes.sparse.struct_for import struct_for
 from shadesmith.transpiler.passes.target.legalize import legalize
 
@@ -55,7 +55,7 @@ def test_an_index_is_checked_once_in_a_block_and_those_inside(checked):
 def test_a_wide_index_is_checked_before_it_is_cut(checked):
     cut = checked.add(Cast(checked.const(2**32 + 1, i64), type=i32))
     checked.store(checked.ptr(checked.a, cut), checked.arg("w"))
-    text = checked.apply(wide_bounds)
+    text = checked.apply(check_wide_indices)
     assert "4294967297" in text and text.index("check a ($") < text.index("global store")
     assert checked.apply(bounds).count("check a ($") == 1
 

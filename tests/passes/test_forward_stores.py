@@ -1,10 +1,10 @@
 from shadesmith.transpiler.ir.nodes import Block
 from shadesmith.transpiler.ir.statements import Break, If, While
 from shadesmith.transpiler.ir.types import Tensor, f32, i32
+from shadesmith.transpiler.passes.analysis import known_elements
 from shadesmith.transpiler.passes.cleanup.common_subexpressions import common_subexpressions
 from shadesmith.transpiler.passes.cleanup.dead_code import dead_code
 from shadesmith.transpiler.passes.cleanup.forward_stores import forward_stores
-from shadesmith.transpiler.passes.sparse import known_cells
 
 PASSES = (forward_stores, dead_code)
 
@@ -169,9 +169,9 @@ def test_copy_that_outlives_a_change_keeps_its_name(sketch):
 
 
 def test_store_compares_only_with_cells_near_it(sketch, monkeypatch):
-    """Hundreds of stores to one array take no hundreds of thousands of comparisons."""
+    """Hundreds of stores to one array do not need hundreds of thousands of comparisons."""
     asked = []
-    monkeypatch.setattr(known_cells, "may_conflict", lambda *pointers: asked.append(pointers) or True)
+    monkeypatch.setattr(known_elements, "may_conflict", lambda *pointers: asked.append(pointers) or True)
     for k in range(300):
         sketch.store(sketch.ptr(sketch.p, k), sketch.arg("w"))
     sketch.apply(forward_stores)

@@ -1,4 +1,4 @@
-"""Loops that lavapipe would end early: reported when their turns are known, counted under debug."""
+"""Loops that lavapipe would end early: reported if their trip count is known, counted under debug."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def count_to(n: ti.i32) -> ti.i32:
     return s
 
 
-def test_a_nest_with_too_many_turns_is_reported_with_its_line(lavapipe: None) -> None:
-    with pytest.warns(ShadesmithWarning, match=r"for i in range\(300\)(.|\n)*90,300 turns"):
+def test_a_nest_with_too_many_iterations_is_reported_with_its_line(lavapipe: None) -> None:
+    with pytest.warns(ShadesmithWarning, match=r"for i in range\(300\)(.|\n)*90,300 iterations"):
         nest(1)
 
 
@@ -60,7 +60,7 @@ def test_a_nest_within_the_limit_is_right(lavapipe: None, recwarn: pytest.Warnin
 @pytest.mark.parametrize("lavapipe", [True], indirect=True)
 def test_a_loop_of_unknown_length_stops_under_debug(lavapipe: None) -> None:
     assert count_to(60_000) == 60_000
-    with pytest.raises(ti.TaichiAssertionError, match="65,000 turns"):
+    with pytest.raises(ti.TaichiAssertionError, match="65,000 iterations"):
         count_to(70_000)
 
 
@@ -71,9 +71,9 @@ def repeat(x: ti.types.ndarray(ti.i32, 1), n: ti.i32, m: ti.i32):
             x[i] += 1
 
 
-def test_turns_that_follow_from_arguments_are_checked_at_launch(lavapipe: None) -> None:
+def test_trip_counts_that_depend_on_arguments_are_checked_at_launch(lavapipe: None) -> None:
     x = ti.ndarray(ti.i32, 4)
     repeat(x, 200, 300)
     assert (x.to_numpy() == 60_000).all()
-    with pytest.warns(ShadesmithWarning, match="90,300 turns|90,000 turns"):
+    with pytest.warns(ShadesmithWarning, match="90,300 iterations|90,000 iterations"):
         repeat(x, 300, 300)

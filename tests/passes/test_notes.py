@@ -1,4 +1,4 @@
-"""Passes note what they drop where a reader of the text would ask for it."""
+"""Passes record what they drop in remarks near the source of it."""
 
 from dataclasses import replace
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 
 from shadesmith.transpiler.errors import SourceLocation, SourceText
 from shadesmith.transpiler.ir.nodes import Block, walk
-from shadesmith.transpiler.ir.notes import settle
+from shadesmith.transpiler.ir.notes import attach_remarks
 from shadesmith.transpiler.ir.statements import AtomicOp, GlobalStore, If, Remark
 from shadesmith.transpiler.ir.types import f32, u1
 from shadesmith.transpiler.passes.cleanup.common_subexpressions import common_subexpressions
@@ -51,7 +51,7 @@ def add_to_own_cell(sketch: Any, array: Any, index: int | None = None) -> None:
 def test_dropped_atomic_is_noted_at_its_store_and_stays_there(sketch):
     add_to_own_cell(sketch, sketch.a)
     kernel = run(sketch, offload, demote_atomics, fold, simplify, common_subexpressions, dead_code)
-    assert noted(kernel) == ["not atomic: no other turn writes it (demote_atomics)"]
+    assert noted(kernel) == ["not atomic: no other iteration writes it (demote_atomics)"]
     assert [type(s) for s in walk(kernel.tasks[0].body) if s.notes] == [GlobalStore]
 
 
@@ -113,7 +113,7 @@ def test_remark_before_a_task_is_one_of_the_kernel(sketch):
     sketch.add(Remark("left out: always false", "frontend"))
     add_to_own_cell(sketch, sketch.a)
     kernel = sketch.kernel()
-    settle(kernel)
+    attach_remarks(kernel)
     assert [note.said for note in kernel.notes] == ["`if line_1:` in line 1 left out: always false (frontend)"]
 
 
@@ -123,7 +123,7 @@ def test_remark_alone_in_its_block_goes(sketch):
         sketch.location = line(1)
         sketch.add(Remark("left out: always false", "frontend"))
     kernel = sketch.kernel()
-    settle(kernel)
+    attach_remarks(kernel)
     assert branch.then.statements == [] and noted(kernel) == []
 
 

@@ -1,4 +1,4 @@
-"""Pass `ranges`: what is known of numbers is true, and is enough for what kernels do with indices."""
+"""Pass `ranges`: value ranges are correct, and precise enough for the index arithmetic of kernels."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_results_lie_within_their_interval(op, type):
 
 @pytest.fixture
 def lines():
-    """Return a function that gives the lines of a kernel's C text without comments, declarations left out."""
+    """Return a function that returns the lines of a kernel's C source without comments and declarations."""
     ti.init(arch=ti.cpu, log_level=ti.ERROR)
 
     def emitted(kernel, *arguments, debug=False):

@@ -8,7 +8,7 @@ from shadesmith.transpiler.passes.cleanup.simplify import simplify
 
 
 def stored(sketch, value):
-    """Return the text after simplifying a store of `value`."""
+    """Return the text form after simplifying a store of `value`."""
     sketch.store(sketch.ptr(sketch.a, 0), value)
     return sketch.apply(simplify, dead_code)
 
@@ -48,7 +48,7 @@ def test_not_of_a_float_comparison_stays_because_of_nan(sketch):
     assert "logical_not" in stored(sketch, test)
 
 
-def test_not_of_an_integer_comparison_turns_it_round(sketch):
+def test_not_of_an_integer_comparison_is_the_negated_comparison(sketch):
     test = sketch.op("logical_not", sketch.op("lt", sketch.arg("n"), sketch.const(1)))
     assert "ge $" in stored(sketch, test)
 
@@ -90,7 +90,7 @@ def test_conditional_of_a_constant_condition_is_its_branch(sketch):
     assert "const 2.0" in text and "yield" not in text
 
 
-def test_empty_then_branch_turns_the_condition_round(sketch):
+def test_empty_then_branch_negates_the_condition(sketch):
     branch = sketch.add(If(sketch.arg("flag"), Block(), Block()))
     with sketch.into(branch.otherwise):
         sketch.store(sketch.ptr(sketch.a, 1), sketch.const(1.0, f32))

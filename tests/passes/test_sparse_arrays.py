@@ -6,7 +6,7 @@ from shadesmith.transpiler.passes.sparse.sparse_arrays import sparse_arrays
 
 
 def added(sketch):
-    """Names of the arrays that the pass adds."""
+    """Return the names of the arrays that the pass adds."""
     kernel = sketch.kernel()
     before = len(kernel.arrays)
     assert sparse_arrays(kernel, sketch.context) == (len(kernel.arrays) > before)

@@ -9,7 +9,7 @@ from shadesmith.transpiler.passes.control.split_arrays import split_arrays
 
 @pytest.fixture
 def parts(sketch):
-    """The sketch with a vector field `u` of parts u_x, u_y, and a struct field `s` of members `p` (like u) and `n`."""
+    """Return the sketch with a split vector field `u` (u_x, u_y) and a split struct field `s` (p like u, and n)."""
     sketch.arrays = [Array(name, f32, 1, 6 + k, (8,)) for k, name in enumerate(("u_x", "u_y", "s_p_x", "s_p_y"))]
     count = Array("s_n", i32, 1, 10, (8,))
     vec2 = Tensor((2,), f32)
@@ -30,7 +30,7 @@ def parts(sketch):
 
 
 def lines(sketch):
-    """Lines of the body that read and write memory or compute, numbers of values left out."""
+    """Return the lines of the body that access memory or compute, without value numbers."""
     text = sketch.apply(split_arrays, dead_code)
     return [line.strip() for line in text.splitlines() if any(w in line for w in ("ptr", "global", "add", "tensor"))]
 

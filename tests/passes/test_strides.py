@@ -1,4 +1,4 @@
-"""Which loops stride on a GPU, seen in the text: those of unknown length, and long ones whose turns do little."""
+"""Loops that become grid-stride loops on a GPU: those of unknown length, and long ones with cheap iterations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def heavy(x: ti.types.ndarray(ti.math.vec3, 1), y: ti.types.ndarray(ti.math.vec3
 
 
 @ti.kernel
-def long_turns(x: ti.types.ndarray(ti.i32, 1), n: ti.i32):
+def long_iterations(x: ti.types.ndarray(ti.i32, 1), n: ti.i32):
     for i in x:
         for _ in range(n):
             x[i] = x[i] * 3 + 1
@@ -32,10 +32,10 @@ ROW = "uint index = gl_GlobalInvocationID.x;"
 ROWS = "uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;"
 
 
-@pytest.mark.parametrize(("kernel", "strides"), [(light, True), (heavy, False), (long_turns, False)])
-def test_threads_stride_where_turns_are_light(kernel, strides: bool) -> None:
+@pytest.mark.parametrize(("kernel", "strides"), [(light, True), (heavy, False), (long_iterations, False)])
+def test_loops_with_cheap_iterations_are_grid_stride_loops(kernel, strides: bool) -> None:
     ti.init(arch=ti.cpu, log_level=ti.WARN, debug=False)
-    arguments = [1] * (kernel is long_turns)
+    arguments = [1] * (kernel is long_iterations)
     arrays = [parameter.annotation for parameter in kernel.definition.parameters if parameter.name != "n"]
     assert ("gridDim" in kernel.source(*arrays, *arguments, arch=ti.cuda)) == strides
     text = kernel.source(*arrays, *arguments, arch=ti.vulkan)
@@ -58,7 +58,7 @@ def test_groups_stand_in_rows_where_one_has_too_few(extent: int, line: str) -> N
     assert "unsigned index = blockIdx.x * BLOCK + threadIdx.x;" in run.source(array, 1, arch=ti.cuda)
 
 
-def test_turns_that_only_the_device_can_count_are_strided_over() -> None:
+def test_loops_whose_trip_count_only_the_device_knows_are_grid_stride_loops() -> None:
     ti.init(arch=ti.cpu, log_level=ti.WARN, debug=False)
 
     @ti.kernel

@@ -1,7 +1,8 @@
 """Remarks on why a source differs from its Python: what a pass dropped, printed where a reader would look for it.
 
 A `Note` belongs to a statement and is printed at its line, above or below; one of a whole kernel is in `Kernel.notes`.
-What is gone has no statement: a `Remark` holds its place until `settle` gives its note to the nearest one that stays.
+A dropped statement leaves a `Remark` in its place, until `attach_remarks` moves its note to the nearest statement that
+stays.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ MAX_HEAD = 60
 """Characters of a Python line within a comment."""
 
 
-def about_condition(location: SourceLocation, value: object, step: str) -> Remark:
+def constant_condition(location: SourceLocation, value: object, step: str) -> Remark:
     """Return the remark on an `if` or `while` of which `step` found that its condition is always `value`."""
     said = "is always true" if value else "left out: always false"
     return Remark(said, step, location=location)
 
 
-def no_task(kernel: Kernel, loop: Statement, step: str) -> None:
+def note_dropped_task(kernel: Kernel, loop: Statement, step: str) -> None:
     """Note that a loop that would be a task was dropped; the compiler's own loops (without a line) are no news."""
     own = isinstance(loop, RangeFor) and loop.purpose
     if isinstance(loop, (RangeFor, StructFor)) and not loop.serialize and loop.location is not NOWHERE and not own:
@@ -29,12 +30,12 @@ def no_task(kernel: Kernel, loop: Statement, step: str) -> None:
         kernel.notes.append(Note(text, "above", loop.location))
 
 
-def settle(kernel: Kernel) -> None:
+def attach_remarks(kernel: Kernel) -> None:
     """Replace all remarks by notes."""
     for root in kernel.roots():
         for block in walk_blocks(root):
             if any(isinstance(statement, Remark) for statement in block.statements):
-                _settle(kernel, block)
+                _attach_remarks(kernel, block)
 
 
 def notes_of(kernel: Kernel) -> list[str]:
@@ -44,7 +45,7 @@ def notes_of(kernel: Kernel) -> list[str]:
     ]
 
 
-def _settle(kernel: Kernel, block: Block) -> None:
+def _attach_remarks(kernel: Kernel, block: Block) -> None:
     statements, block.statements = block.statements, [s for s in block.statements if not isinstance(s, Remark)]
     for position, remark in enumerate(statements):
         if not isinstance(remark, Remark):

@@ -247,7 +247,7 @@ def position_of(digits: Sequence[Digit], index: Sequence[int]) -> tuple[int, ...
     return tuple(index[d.dimension] // d.weight % d.extent for d in digits)
 
 
-def turns_of(node: Node) -> tuple[Digit, ...]:
+def memory_order(node: Node) -> tuple[Digit, ...]:
     """Return the parts of an index in the order in which a loop over all cells takes them; () for row by row."""
     if pool_above(node) is not None:
         return ()

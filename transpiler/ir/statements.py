@@ -429,7 +429,7 @@ class Assert(Statement):
 
 @dataclass(eq=False, slots=True)
 class IndexCheck(Statement):
-    """Stop unless every index is within its extent; made by the passes `wide_bounds` and `bounds`.
+    """Stop unless every index is within its extent; made by the passes `check_wide_indices` and `bounds`.
 
     indices: integers of any width. extents: i32. message: with {0}, {1}, ... for indices and then extents. array: what
     Python calls what is indexed. begins: the least index along each axis, () for 0.

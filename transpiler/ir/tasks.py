@@ -28,7 +28,7 @@ class Task:
 
     prologue: statements that give the loop's starts, ends and steps; it runs before the loop and has no effects.
     loop: the parallel loop, None for a serial task; its `LoopIndex` values are used in `body`, the loop's body.
-    block_dim: threads a block. cooperates: its threads share memory or ask one another, so that blocks matter.
+    block_dim: threads a block. synchronizes: its threads share memory, synchronize or use their number in the block.
     is_split: its body is cut at barriers into `ThreadFor`.
     """
 
@@ -39,7 +39,7 @@ class Task:
     loop: RangeFor | None = None
     block_dim: int = 128
     location: SourceLocation = NOWHERE
-    cooperates: bool = False
+    synchronizes: bool = False
     is_split: bool = False
 
 

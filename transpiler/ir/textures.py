@@ -217,7 +217,7 @@ TextureStatement = TextureSample | TextureFetch | ImageLoad | ImageStore
 TEXTURE_STATEMENTS = (TextureSample, TextureFetch, ImageLoad, ImageStore)
 TEXEL_READS = (TextureSample, TextureFetch, ImageLoad)
 """Those that read: whatever texture is stored to, they may read it, since one may be given twice."""
-WORDS: dict[type[Statement], str] = {
+STATEMENT_NAMES: dict[type[Statement], str] = {
     TextureSample: "sample",
     TextureFetch: "fetch",
     ImageLoad: "image load",
@@ -229,7 +229,7 @@ WORDS: dict[type[Statement], str] = {
 def texture_text(statement: Statement, refs: Callable[[list[Statement]], str]) -> str | None:
     """Return the text form of a statement of this module, None for others. refs: the text of operands."""
     if isinstance(statement, TEXTURE_STATEMENTS):
-        return f"{WORDS[type(statement)]} {statement.texture.name} ({refs(operands(statement))})"
+        return f"{STATEMENT_NAMES[type(statement)]} {statement.texture.name} ({refs(operands(statement))})"
     return None
 
 

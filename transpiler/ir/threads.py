@@ -237,7 +237,7 @@ COLLECTIVES: dict[str, CollectiveRow] = _rows()
 """By name. The names of reductions and scans end in the name of a row of `FOLDS`."""
 
 
-def works_together(statement: Statement) -> bool:
+def depends_on_block(statement: Statement) -> bool:
     """Return whether a statement needs to know the block its thread runs in."""
     return isinstance(statement, (Barrier, Collective)) or (
         isinstance(statement, ThreadIndex) and statement.kind != "global"

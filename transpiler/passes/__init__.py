@@ -1,4 +1,4 @@
-"""The passes and their order: a kernel as the frontend made it comes in, tasks in final form come out.
+"""The passes and their order. Input: a kernel from the frontend. Output: tasks in final form.
 
 The order is the table `PASSES`; a comment gives the reason for each position that matters.
 """
@@ -13,7 +13,7 @@ from ..ir.tasks import Kernel
 from ..ir.verify import Stage, verify
 from .analysis.call_effects import call_effects
 from .checks.bounds import bounds
-from .checks.wide_bounds import wide_bounds
+from .checks.check_wide_indices import check_wide_indices
 from .cleanup.common_subexpressions import common_subexpressions
 from .cleanup.dead_code import dead_code
 from .cleanup.fold import fold
@@ -34,23 +34,23 @@ from .target.legalize import legalize
 from .target.ranges import ranges
 from .tasks.offload import offload
 from .threads.check_threads import check_threads
+from .threads.clamp_indices import clamp_indices
 from .threads.demote_atomics import demote_atomics
 from .threads.split_threads import split_threads
-from .threads.stay_inside import stay_inside
 
 __all__ = ["PASSES", "REQUIRED", "Cleanup", "Pass", "PassContext", "Stage", "run", "until_stable"]
 
 MAX_ROUNDS = 8
 RECURSION_LIMIT = 20_000
-"""Python's limit while passes run: a chain of some hundred `elif` nests as deep, at three calls a level."""
+"""Python's limit while passes run: a chain of about 100 `elif` nests that deep, with three calls a level."""
 
 
 class Cleanup(tuple[Pass, ...]):
-    """Passes to run in turn until none of them changes the kernel any more."""
+    """Passes to run repeatedly, one after another, until none of them changes the kernel."""
 
 
 def until_stable(*steps: Pass) -> Cleanup:
-    """Return the steps as a group that is run until stable, at most `MAX_ROUNDS` rounds."""
+    """Return the steps as a group that runs until nothing changes, at most `MAX_ROUNDS` rounds."""
     return Cleanup(steps)
 
 
@@ -60,30 +60,30 @@ limits = (branch_depth, iteration_limit)
 """What drivers need that end long loops or overflow their stack silently."""
 
 PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
-    Stage.FRONTEND: (  # returns and breaks may still stand anywhere
-        overflow,  # before all others, since these make operations of their own, which are not checked
-        split_arrays,  # no other pass knows arrays with parts
+    Stage.FRONTEND: (  # returns and breaks may still be anywhere
+        overflow,  # before all others, since these add operations of their own, which are not checked
+        split_arrays,  # no other pass supports split arrays
     ),
     Stage.LOWERED: (
         lower,  # the passes below need structured control flow
         call_effects,  # what functions read and write, for the first cleanup
-        demote_atomics,  # atomics on local variables: cleanup sees through plain loads and stores
-        wide_bounds,  # before cleanup, while an index is one value and not merged with others
-        call_effects,  # the checks of `wide_bounds` may be the first effects of a function
+        demote_atomics,  # atomics on local variables: cleanup forwards values through plain loads and stores
+        check_wide_indices,  # before cleanup, while an index has its full width
+        call_effects,  # the checks of `check_wide_indices` may be the first effects of a function
         cleanup,
         bounds,  # after cleanup, so that merged pointers are checked once
-        call_effects,  # as after `wide_bounds`
+        call_effects,  # as after `check_wide_indices`
     ),
     Stage.TASKS: (
         recursion,  # before the passes that follow calls
-        struct_for,  # before `offload`: tasks hold range loops only
+        struct_for,  # before `offload`: tasks contain range loops only
         activate_cells,  # after `struct_for`, whose loops know which cells are active
         deactivate_cells,  # after `activate_cells`: its stores activate nothing; before `offload`: its loops are tasks
         offload,
-        demote_atomics,  # after `offload`, which decides which iterations run side by side
+        demote_atomics,  # after `offload`, which decides which iterations run in parallel
         cleanup,
-        check_threads,  # after cleanup: a branch that is never taken separates no threads
-        stay_inside,  # after `check_threads`, which finds the tasks whose threads cooperate
+        check_threads,  # after cleanup: a branch that is never taken does not make threads diverge
+        clamp_indices,  # after `check_threads`, which finds the tasks whose threads synchronize
         split_threads,  # after `check_threads`, which refuses what cannot be split; control flow is simple by now
         *limits,  # they count the branches and loops that a driver will see
     ),
@@ -99,16 +99,17 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
 
 REQUIRED = frozenset({
     "split_arrays", "lower", "call_effects", "recursion", "activate_cells", "deactivate_cells", "offload", "struct_for",
-    "check_threads", "split_threads", "stay_inside", "legalize", "sparse_arrays",
+    "check_threads", "split_threads", "clamp_indices", "legalize", "sparse_arrays",
 })  # fmt: skip
-"""Passes that a kernel cannot do without; `disabled_passes` does not reach them."""
+"""Passes that every kernel needs; `disabled_passes` does not apply to them."""
 
 
 def run(kernel: Kernel, context: PassContext) -> None:
-    """Take `kernel` through all stages, in place.
+    """Run all stages on `kernel`, in place.
 
-    Raises: TaichiCompilationError for what a target lacks; InternalError naming the pass after which the kernel is
-    malformed (with `options.verify`).
+    Raises:
+        TaichiCompilationError: for a feature that the target lacks.
+        InternalError: names the pass after which the kernel is malformed (with `options.verify`).
     """
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, RECURSION_LIMIT))
@@ -124,7 +125,7 @@ def run(kernel: Kernel, context: PassContext) -> None:
 
 
 def _run_until_stable(steps: Cleanup, stage: Stage, kernel: Kernel, context: PassContext) -> None:
-    """Run the steps in turn; a step is left out once all others have found nothing to change since its last run."""
+    """Run the steps one after another; stop once every step has run without a change."""
     unchanged = 0
     for _ in range(MAX_ROUNDS):
         for step in steps:
@@ -134,7 +135,7 @@ def _run_until_stable(steps: Cleanup, stage: Stage, kernel: Kernel, context: Pas
 
 
 def _run_pass(step: Pass, stage: Stage, kernel: Kernel, context: PassContext) -> bool:
-    """Run one pass, record and verify what it changed; return whether it changed anything."""
+    """Run one pass, record and verify its changes; return whether it changed anything."""
     name = step.__name__
     if name in context.options.disabled_passes and name not in REQUIRED:
         return False

@@ -1,4 +1,4 @@
-"""What every pass receives beside the kernel: options, capabilities, and places for records and warnings."""
+"""What every pass receives with the kernel: options, capabilities, and sinks for records and warnings."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ from ..ir.verify import Stage
 from ..options import Capabilities, CompileOptions
 
 Pass = Callable[[Kernel, "PassContext"], bool]
-"""Changes a kernel in place; True if it changed anything."""
+"""Changes a kernel in place and returns whether it changed anything."""
 
 
 @dataclass(slots=True)
 class PassContext:
-    """record: called after each pass that changed the kernel, with its stage and name. warnings: texts for the user.
+    """The state that the passes of one compilation share.
 
-    times: [s] in each pass, all its runs together, in order of their first.
+    Args:
+        record: called after each pass that changed the kernel, with its stage and name.
+        warnings: messages for the user.
+        times: seconds in each pass, summed over its runs, in order of the first run.
     """
 
     options: CompileOptions

@@ -1,8 +1,8 @@
-"""One forward walk that replaces values: the frame of `fold`, `simplify`, `common_subexpressions` and `legalize`.
+"""One forward walk that replaces values: the base of `fold`, `simplify`, `common_subexpressions` and `legalize`.
 
 A rule is called for each statement of its class, after the operands are rewritten. It returns None to keep the
-statement, a value to use in its place, or `GONE` for a statement without value that is dropped. It may emit statements
-before. One walk suffices, since a value is defined before its uses.
+statement, a value to use instead, or `DROPPED` to drop a statement without a value. It may emit statements before that.
+One walk is enough, since a value is defined before its uses.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from ..ir.nodes import Block, Effect, Statement
 from ..ir.statements import ArgLoad, Const, LoopIndex
 from ..ir.tasks import Kernel
 
-GONE = Const(0, name="gone")
-"""Returned by a rule for a statement that is dropped and was not a value."""
+DROPPED = Const(0, name="dropped")
+"""A rule returns this to drop a statement that is not a value."""
 
 Rule = Callable[["Rewriter", Statement], "Statement | None"]
 
 
 class Rewriter:
-    """The state of one walk. out: the statements of the block being rebuilt; mapping: values and what replaces them."""
+    """The state of one walk. `out`: statements of the block being rebuilt; `mapping`: values and their replacements."""
 
     def __init__(self, rules: Mapping[type[Statement], Rule]) -> None:
         self.rules = rules
@@ -69,14 +69,14 @@ class Rewriter:
         self.out.append(statement)
 
     def replace(self, old: Statement, new: Statement) -> None:
-        """Use `new` wherever `old` was used from here on, under the name the program gave `old`."""
+        """Use `new` wherever `old` was used from here on, under the user's name of `old`."""
         self.changed = True
-        if new is not GONE:
+        if new is not DROPPED:
             self.mapping[old] = new
             transfer_name(old, new)
 
     def emit(self, statement: Statement, origin: Statement) -> Statement:
-        """Emit a new statement at the place of `origin`, whose location it takes."""
+        """Emit a new statement in place of `origin`, with its source location."""
         if statement.location is NOWHERE:
             statement.location = origin.location
         if origin.notes and statement.EFFECT & Effect.WRITE:
@@ -85,11 +85,11 @@ class Rewriter:
         return statement
 
     def resolve(self, value: Statement) -> Statement:
-        """Return what now stands for `value`."""
+        """Return the replacement of `value`, or `value` itself."""
         return self.mapping.get(value, value)
 
     def resolve_operands(self, statement: Statement) -> None:
-        """Let `statement` read the replacements. Spelled out, since it is the innermost loop of all passes."""
+        """Make `statement` read the replacements. Written without helpers: this is the innermost loop of all passes."""
         mapping = self.mapping
         for attribute in statement.OPERANDS:
             value = getattr(statement, attribute)
@@ -102,6 +102,6 @@ class Rewriter:
 
 
 def transfer_name(old: Statement, new: Statement) -> None:
-    """Give `new` the Python name of `old`, unless it has one or is called something already (an index, an argument)."""
+    """Give `new` the Python name of `old`, unless it has a name of its own (an index and an argument always have)."""
     if old.name is not None and new.name is None and not isinstance(new, (LoopIndex, ArgLoad)):
         new.name = old.name

@@ -23,6 +23,6 @@ CASES: list[Case] = [
     warned("loops/static_unroll_over_limit", "unrolling 50 iterations", "leave out `ti.static`", kernel("s = 0", "«for i in ti.static(range(50)):", "    s += i", "return s", returns="ti.i32"), 1225, "static unroll over limit"),
     refused("loops/loop_over_runtime_vector", TYPE, "Cannot loop over `vector(2, f32)` at run time", "ti.static", kernel("v = ti.Vector([x, x])", "for c in «v:", "    pass", signature="x: ti.f32"), "parallel loop over a runtime vector"),
     refused("loops/loop_variable_assigned", TYPE, "Loop variable `i` cannot be assigned", "k = i", kernel("for i in range(3):", "    «i = 2"), "loop variable assigned"),
-    with_feature("ti.simt.block", refused("loops/barrier_in_divergent_flow", SYNTAX, "Barrier in divergent flow", "all threads", kernel("ti.loop_config(block_dim=64)", "for i in range(64):", "    if i < 3:", "        «ti.simt.block.sync()"), "barrier in divergent flow")),
+    with_feature("ti.simt.block", refused("loops/barrier_in_divergent_flow", SYNTAX, "Barrier in divergent control flow", "all threads", kernel("ti.loop_config(block_dim=64)", "for i in range(64):", "    if i < 3:", "        «ti.simt.block.sync()"), "barrier in divergent flow")),
     with_feature("ti.simt.block", refused("loops/shared_array_outside_loop", SYNTAX, "A shared array belongs to the blocks of a parallel loop", "first line of the `for` loop", kernel("tile = «ti.simt.block.SharedArray((64,), ti.f32)"), "shared array outside a parallel loop")),
 ]  # fmt: skip

@@ -19,15 +19,15 @@ def threads(name: str, error: str, message: str, *body: str) -> Case:
 
 
 CASES = [
-    threads("barrier_in_divergent_if", SYNTAX, "barrier in divergent flow", "if a[i, j] > 0.0:", "    «b.sync()"),
-    threads("barrier_in_else", SYNTAX, "barrier in divergent flow", "if i > 2:", "    pass", "else:", "    «b.sync()"),
-    threads("barrier_in_divergent_loop", SYNTAX, "barrier in divergent flow", "for k in range(j):", "    «b.sync()"),
-    threads("barrier_in_divergent_while", SYNTAX, "barrier in divergent flow", "k = i", "while k > 0:", "    «b.sync()", "    k -= 1"),
-    threads("barrier_after_divergent_break", SYNTAX, "barrier in divergent flow", "for k in range(4):", "    if k > i:", "        break", "    «b.sync()"),
+    threads("barrier_in_divergent_if", SYNTAX, "barrier in divergent control flow", "if a[i, j] > 0.0:", "    «b.sync()"),
+    threads("barrier_in_else", SYNTAX, "barrier in divergent control flow", "if i > 2:", "    pass", "else:", "    «b.sync()"),
+    threads("barrier_in_divergent_loop", SYNTAX, "barrier in divergent control flow", "for k in range(j):", "    «b.sync()"),
+    threads("barrier_in_divergent_while", SYNTAX, "barrier in divergent control flow", "k = i", "while k > 0:", "    «b.sync()", "    k -= 1"),
+    threads("barrier_after_divergent_break", SYNTAX, "barrier in divergent control flow", "for k in range(4):", "    if k > i:", "        break", "    «b.sync()"),
     threads("barrier_after_some_returned", SYNTAX, "may have ended", "if j > 1:", "    continue", "«b.sync()"),
-    threads("barrier_by_a_changed_variable", SYNTAX, "barrier in divergent flow", "k = 0", "if i > 2:", "    k = 1", "if k == 1:", "    «b.sync()"),
-    threads("vote_in_divergent_if", SYNTAX, "barrier in divergent flow", "if i > 2:", "    a[i, j] = «b.sync_any_nonzero(j)"),
-    threads("vote_in_an_operand", SYNTAX, "cannot meet in a part", "if i > 2 and «b.sync_any_nonzero(j) == 1:", "    a[i, j] = 1.0"),
+    threads("barrier_by_a_changed_variable", SYNTAX, "barrier in divergent control flow", "k = 0", "if i > 2:", "    k = 1", "if k == 1:", "    «b.sync()"),
+    threads("vote_in_divergent_if", SYNTAX, "barrier in divergent control flow", "if i > 2:", "    a[i, j] = «b.sync_any_nonzero(j)"),
+    threads("vote_in_an_operand", SYNTAX, "cannot synchronize in a part", "if i > 2 and «b.sync_any_nonzero(j) == 1:", "    a[i, j] = 1.0"),
     threads("shared_float_shape", TYPE, "integer or a tuple of integers", "t = «b.SharedArray(1.5, ti.f32)"),
     threads("shared_run_time_shape", TYPE, "known at compile time", "t = «b.SharedArray(i, ti.f32)"),
     threads("shared_empty_shape", TYPE, "above 0", "t = «b.SharedArray((), ti.f32)"),

@@ -158,8 +158,8 @@ void collide_1(const struct Args *arguments) {
 static inline void task_2(const struct Args args, int i) {
     int pieces = (pairs_length(i) + 31) / 32;
     for (int piece = 0; piece < pieces; piece++) {
-        uint32_t place = atomic_add_u32(&pairs_listed(), 1u);
-        pairs_list((int)place) = i * 2 + piece;
+        uint32_t position = atomic_add_u32(&pairs_listed(), 1u);
+        pairs_list((int)position) = i * 2 + piece;
     }
 }
 
@@ -173,8 +173,8 @@ void collide_2(const struct Args *arguments) {
 
 // task 3 of 4: range_for over near
 // collide.py:13  for i, k in near:
-static inline void task_3(const struct Args args, int turn, int item) {
-    int piece = pairs_list(turn);
+static inline void task_3(const struct Args args, int list_index, int item) {
+    int piece = pairs_list(list_index);
     int i = piece / 2;
     int k = piece % 2 * 32 + item;
     uint32_t pairs = pairs_number(i, k);
@@ -186,11 +186,11 @@ static inline void task_3(const struct Args args, int turn, int item) {
 
 void collide_3(const struct Args *arguments) {
     const struct Args args = *arguments;
-    int end_turn = (int)args.pairs_pool->listed;
-    #pragma omp parallel for firstprivate(args) schedule(static) if ((long)end_turn * 32 >= 8192)
-    for (int turn = 0; turn < end_turn; turn++) {
+    int end_list_index = (int)args.pairs_pool->listed;
+    #pragma omp parallel for firstprivate(args) schedule(static) if ((long)end_list_index * 32 >= 8192)
+    for (int list_index = 0; list_index < end_list_index; list_index++) {
         for (int item = 0; item < 32; item++) {
-            task_3(args, turn, item);
+            task_3(args, list_index, item);
         }
     }
 }

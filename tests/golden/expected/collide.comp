@@ -233,8 +233,8 @@ layout(push_constant, scalar) uniform Args {
 void task(int i) {
     int pieces = (pairs_length(i) + 31) / 32;
     for (int piece = 0; piece < pieces; piece++) {
-        uint place = atomicAdd(pairs_listed(), 1u);
-        pairs_list(int(place)) = i * 2 + piece;
+        uint position = atomicAdd(pairs_listed(), 1u);
+        pairs_list(int(position)) = i * 2 + piece;
     }
 }
 
@@ -293,8 +293,8 @@ layout(push_constant, scalar) uniform Args {
 #define pairs_list(i) args.pairs_list.v[i]
 
 // collide.py:13  for i, k in near:
-void task(int turn, int item) {
-    int piece = pairs_list(turn);
+void task(int list_index, int item) {
+    int piece = pairs_list(list_index);
     int i = piece / 2;
     int k = piece % 2 * 32 + item;
     uint pairs = pairs_number(i, k);
@@ -305,8 +305,8 @@ void task(int turn, int item) {
 }
 
 void main() {
-    int extent_turn = max(int(args.pairs_pool.listed), 0);
-    uint count = uint(extent_turn) * 32u;
+    int extent_list_index = max(int(args.pairs_pool.listed), 0);
+    uint count = uint(extent_list_index) * 32u;
     for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
         task(int(index / 32), int(index % 32));
     }

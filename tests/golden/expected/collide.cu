@@ -141,8 +141,8 @@ extern "C" __global__ void collide_1(const Args args) {
 __device__ inline void task_2(const Args &args, int i) {
     int pieces = (pairs_length(i) + 31) / 32;
     for (int piece = 0; piece < pieces; piece++) {
-        uint32_t place = atomicAdd(&pairs_listed(), 1u);
-        pairs_list((int)place) = i * 2 + piece;
+        uint32_t position = atomicAdd(&pairs_listed(), 1u);
+        pairs_list((int)position) = i * 2 + piece;
     }
 }
 
@@ -155,8 +155,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK) collide_2(const Args args) {
 
 // task 3 of 4: range_for over near
 // collide.py:13  for i, k in near:
-__device__ inline void task_3(const Args &args, int turn, int item) {
-    int piece = pairs_list(turn);
+__device__ inline void task_3(const Args &args, int list_index, int item) {
+    int piece = pairs_list(list_index);
     int i = piece / 2;
     int k = piece % 2 * 32 + item;
     uint32_t pairs = pairs_number(i, k);
@@ -167,8 +167,8 @@ __device__ inline void task_3(const Args &args, int turn, int item) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) collide_3(const Args args) {
-    int extent_turn = max(int(args.pairs_pool->listed), 0);
-    unsigned count = unsigned(extent_turn) * 32u;
+    int extent_list_index = max(int(args.pairs_pool->listed), 0);
+    unsigned count = unsigned(extent_list_index) * 32u;
     for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
         task_3(args, int(index / 32), int(index % 32));
     }

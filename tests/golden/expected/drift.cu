@@ -42,14 +42,14 @@ struct Args {
 // drift.py:29  for i in position:
 __device__ inline void task(const Args &args, int i) {
     // drift.py:30  velocity[i] -= 0.1 * velocity[i] * dt
-    // not atomic: no other turn writes it (demote_atomics)
+    // not atomic: no other iteration writes it (demote_atomics)
     velocity_x(i) -= 0.1f * velocity_x(i) * args.dt;
     velocity_y(i) -= 0.1f * velocity_y(i) * args.dt;
     velocity_z(i) -= 0.1f * velocity_z(i) * args.dt;
     // drift.py:31  velocity[i].y -= 9.8 * dt
-    velocity_y(i) -= 9.8f * args.dt;  // not atomic: no other turn writes it (demote_atomics)
+    velocity_y(i) -= 9.8f * args.dt;  // not atomic: no other iteration writes it (demote_atomics)
     // drift.py:32  position[i] += velocity[i] * dt
-    position_x(i) += velocity_x(i) * args.dt;  // not atomic: no other turn writes it (demote_atomics)
+    position_x(i) += velocity_x(i) * args.dt;  // not atomic: no other iteration writes it (demote_atomics)
     position_y(i) += velocity_y(i) * args.dt;
     position_z(i) += velocity_z(i) * args.dt;
     // drift.py:33  if position[i][axis] < 0:

@@ -26,10 +26,10 @@ struct Args {
 // fall.py:12  for i in range(1024):
 static inline void task(const struct Args args, int i) {
     // fall.py:13  v[i] += dt * gravity
-    // not atomic: no other turn writes it (demote_atomics)
+    // not atomic: no other iteration writes it (demote_atomics)
     v(i) = vec3_add(v(i), vec3_mul_sv(args.dt, args.gravity));
     // fall.py:14  x[i] += dt * v[i]
-    // not atomic: no other turn writes it (demote_atomics)
+    // not atomic: no other iteration writes it (demote_atomics)
     x(i) = vec3_add(x(i), vec3_mul_sv(args.dt, v(i)));
     // fall.py:15  if x[i].y < 0:
     if (x(i).y < 0.0f) {

@@ -18,7 +18,7 @@ static inline void task(const struct Args args, int i) {
     // left_out.py:13  found = (x[i + 1] - x[i - 1]) / 2
     float found = (x(i + 1) - x(i - 1)) / 2.0f;
     // left_out.py:26  x[i] -= dt * slope(x, i)
-    x(i) -= args.dt * found;  // not atomic: no other turn writes it (demote_atomics)
+    x(i) -= args.dt * found;  // not atomic: no other iteration writes it (demote_atomics)
     // `if limit > 2:` left out: always false (simplify)
     // `elif order == 1:` left out: always false (frontend)
     // left_out.py:32  x[i] *= 0.5

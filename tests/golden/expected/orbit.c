@@ -67,10 +67,10 @@ struct Args {
 static inline void task_0(const struct Args args, int i) {
     // orbit.py:39  bodies[i].vel -= bodies[i].pos * dt
     vec3 bodies_pos_0 = bodies_pos(i);
-    // not atomic: no other turn writes it (demote_atomics)
+    // not atomic: no other iteration writes it (demote_atomics)
     bodies_vel(i) = vec3_sub(bodies_vel(i), vec3_mul_vs(bodies_pos_0, args.dt));
     // orbit.py:40  bodies.pos[i] += bodies[i].vel * dt
-    // not atomic: no other turn writes it (demote_atomics)
+    // not atomic: no other iteration writes it (demote_atomics)
     bodies_pos(i) = vec3_add(bodies_pos_0, vec3_mul_vs(bodies_vel(i), args.dt));
     // orbit.py:41  energy[i] = bodies[i].energy()
     energy(i) = 0.5f * bodies_mass(i) * vec3_dot(bodies_vel(i), bodies_vel(i));

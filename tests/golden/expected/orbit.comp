@@ -40,9 +40,9 @@ layout(push_constant, scalar) uniform Args {
 // orbit.py:38  for i in bodies:
 void task(int i) {
     // orbit.py:39  bodies[i].vel -= bodies[i].pos * dt
-    bodies_vel(i) -= bodies_pos(i) * args.dt;  // not atomic: no other turn writes it (demote_atomics)
+    bodies_vel(i) -= bodies_pos(i) * args.dt;  // not atomic: no other iteration writes it (demote_atomics)
     // orbit.py:40  bodies.pos[i] += bodies[i].vel * dt
-    bodies_pos(i) += bodies_vel(i) * args.dt;  // not atomic: no other turn writes it (demote_atomics)
+    bodies_pos(i) += bodies_vel(i) * args.dt;  // not atomic: no other iteration writes it (demote_atomics)
     // orbit.py:41  energy[i] = bodies[i].energy()
     energy(i) = 0.5 * bodies_mass(i) * dot(bodies_vel(i), bodies_vel(i));
 }

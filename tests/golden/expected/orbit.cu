@@ -76,9 +76,9 @@ struct Args {
 // orbit.py:38  for i in bodies:
 __device__ inline void task_0(const Args &args, int i) {
     // orbit.py:39  bodies[i].vel -= bodies[i].pos * dt
-    bodies_vel(i) -= bodies_pos(i) * args.dt;  // not atomic: no other turn writes it (demote_atomics)
+    bodies_vel(i) -= bodies_pos(i) * args.dt;  // not atomic: no other iteration writes it (demote_atomics)
     // orbit.py:40  bodies.pos[i] += bodies[i].vel * dt
-    bodies_pos(i) += bodies_vel(i) * args.dt;  // not atomic: no other turn writes it (demote_atomics)
+    bodies_pos(i) += bodies_vel(i) * args.dt;  // not atomic: no other iteration writes it (demote_atomics)
     // orbit.py:41  energy[i] = bodies[i].energy()
     energy(i) = 0.5f * bodies_mass(i) * dot(bodies_vel(i), bodies_vel(i));
 }

@@ -114,7 +114,7 @@ void task(int i) {
     // particles.py:25  x[i] = p
     x(i) = p;
     // particles.py:26  x[i].vel.y -= 9.8 * dt
-    x(i).vel.y -= 9.8 * args.dt;  // not atomic: no other turn writes it (demote_atomics)
+    x(i).vel.y -= 9.8 * args.dt;  // not atomic: no other iteration writes it (demote_atomics)
     // particles.py:27  ti.atomic_max(highest.offset, height)
     atomic_max_f32(AtomicU32(args.temporaries), 3u, height);
 }

@@ -55,7 +55,7 @@ static inline void task(const struct Args args, int i, uint32_t index) {
         // pi.py:9  if x * x + y * y < 1:
         if (x * x + y * y < 1.0f) {
             // pi.py:10  hits[i] += 1
-            hits(i) += 1;  // not atomic: no other turn writes it (demote_atomics)
+            hits(i) += 1;  // not atomic: no other iteration writes it (demote_atomics)
         }
     }
 }

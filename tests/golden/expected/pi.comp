@@ -59,7 +59,7 @@ void task(int i, uint index) {
         // pi.py:9  if x * x + y * y < 1:
         if (x * x + y * y < 1.0) {
             // pi.py:10  hits[i] += 1
-            hits(i) += 1;  // not atomic: no other turn writes it (demote_atomics)
+            hits(i) += 1;  // not atomic: no other iteration writes it (demote_atomics)
         }
     }
 }

@@ -127,7 +127,7 @@ void proven_0(const struct Args *arguments) {
 // proven.py:12  for k in range(a.shape[0]):
 static inline void task_1(const struct Args args, int k) {
     // proven.py:13  a[k] += a[(k + 1) % a.shape[0]] + a[max(k - 1, 0)]
-    // not atomic: no other turn writes it (demote_atomics)
+    // not atomic: no other iteration writes it (demote_atomics)
     a(k) += a((k + 1) % args.a_n) + a(max_i32(k - 1, 0));
 }
 

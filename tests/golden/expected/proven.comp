@@ -153,7 +153,7 @@ layout(push_constant, scalar) uniform Args {
 // proven.py:12  for k in range(a.shape[0]):
 void task(int k) {
     // proven.py:13  a[k] += a[(k + 1) % a.shape[0]] + a[max(k - 1, 0)]
-    // not atomic: no other turn writes it (demote_atomics)
+    // not atomic: no other iteration writes it (demote_atomics)
     a(k) += a((k + 1) % args.a_n) + a(max(k - 1, 0));
 }
 

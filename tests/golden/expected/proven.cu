@@ -110,7 +110,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) proven_0(const Args args) {
 // proven.py:12  for k in range(a.shape[0]):
 __device__ inline void task_1(const Args &args, int k) {
     // proven.py:13  a[k] += a[(k + 1) % a.shape[0]] + a[max(k - 1, 0)]
-    // not atomic: no other turn writes it (demote_atomics)
+    // not atomic: no other iteration writes it (demote_atomics)
     a(k) += a((k + 1) % args.a_n) + a(max(k - 1, 0));
 }
 

@@ -81,8 +81,8 @@ void prune_0(const struct Args *arguments) {
 // task 1 of 6: range_for, lists the active cells of block
 static inline void task_1(const struct Args args, int i) {
     if (block_is_active(i)) {
-        uint32_t place = atomic_add_u32(&block_listed(), 1u);
-        block_list((int)place) = i;
+        uint32_t position = atomic_add_u32(&block_listed(), 1u);
+        block_list((int)position) = i;
     }
 }
 
@@ -95,8 +95,8 @@ void prune_1(const struct Args *arguments) {
 
 // task 2 of 6: range_for over block
 // prune.py:10  for i in block:
-static inline void task_2(const struct Args args, int turn) {
-    int i = block_list(turn);
+static inline void task_2(const struct Args args, int list_index) {
+    int i = block_list(list_index);
     // prune.py:11  if x[16 * i] == 0:
     if (x(16 * i) == 0.0f) {
         // prune.py:12  ti.deactivate(block, i)
@@ -106,10 +106,10 @@ static inline void task_2(const struct Args args, int turn) {
 
 void prune_2(const struct Args *arguments) {
     const struct Args args = *arguments;
-    int end_turn = (int)args.block_pool->listed;
-    #pragma omp parallel for firstprivate(args) schedule(static) if (end_turn >= 8192)
-    for (int turn = 0; turn < end_turn; turn++) {
-        task_2(args, turn);
+    int end_list_index = (int)args.block_pool->listed;
+    #pragma omp parallel for firstprivate(args) schedule(static) if (end_list_index >= 8192)
+    for (int list_index = 0; list_index < end_list_index; list_index++) {
+        task_2(args, list_index);
     }
 }
 
@@ -131,7 +131,7 @@ void prune_3(const struct Args *arguments) {
     }
 }
 
-// task 4 of 6: range_for, gives back the freed cells of block
+// task 4 of 6: range_for, releases the freed cells of block
 static inline void task_4(const struct Args args, int k) {
     block_cells((int)args.block_pool->taken - 1 - k) = block_cells(args.block_capacity + k);
 }

@@ -88,8 +88,8 @@ layout(push_constant, scalar) uniform Args {
 
 void task(int i) {
     if (block_is_active(i)) {
-        uint place = atomicAdd(block_listed(), 1u);
-        block_list(int(place)) = i;
+        uint position = atomicAdd(block_listed(), 1u);
+        block_list(int(position)) = i;
     }
 }
 
@@ -162,8 +162,8 @@ void deactivate_block(int i) {
 }
 
 // prune.py:10  for i in block:
-void task(int turn) {
-    int i = block_list(turn);
+void task(int list_index) {
+    int i = block_list(list_index);
     // prune.py:11  if x[16 * i] == 0:
     if (x(16 * i) == 0.0) {
         // prune.py:12  ti.deactivate(block, i)
@@ -231,7 +231,7 @@ void main() {
 }
 
 // ===== prune_4.comp
-// prune(), task 4 of 6: range_for, gives back the freed cells of block
+// prune(), task 4 of 6: range_for, releases the freed cells of block
 // from prune.py:9, interface 7387811e
 #version 460
 #extension GL_EXT_buffer_reference : require

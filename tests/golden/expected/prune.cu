@@ -68,8 +68,8 @@ extern "C" __global__ void prune_0(const Args args) {
 // task 1 of 6: range_for, lists the active cells of block
 __device__ inline void task_1(const Args &args, int i) {
     if (block_is_active(i)) {
-        uint32_t place = atomicAdd(&block_listed(), 1u);
-        block_list((int)place) = i;
+        uint32_t position = atomicAdd(&block_listed(), 1u);
+        block_list((int)position) = i;
     }
 }
 
@@ -82,8 +82,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK) prune_1(const Args args) {
 
 // task 2 of 6: range_for over block
 // prune.py:10  for i in block:
-__device__ inline void task_2(const Args &args, int turn) {
-    int i = block_list(turn);
+__device__ inline void task_2(const Args &args, int list_index) {
+    int i = block_list(list_index);
     // prune.py:11  if x[16 * i] == 0:
     if (x(16 * i) == 0.0f) {
         // prune.py:12  ti.deactivate(block, i)
@@ -112,7 +112,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) prune_3(const Args args) {
     }
 }
 
-// task 4 of 6: range_for, gives back the freed cells of block
+// task 4 of 6: range_for, releases the freed cells of block
 __device__ inline void task_4(const Args &args, int k) {
     block_cells(int(args.block_pool->taken) - 1 - k) = block_cells(args.block_capacity + k);
 }

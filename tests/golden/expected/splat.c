@@ -142,8 +142,8 @@ void splat_1(const struct Args *arguments) {
 // task 2 of 4: range_for, lists the active cells of block
 static inline void task_2(const struct Args args, int i, int j) {
     if (block_is_active(i, j)) {
-        uint32_t place = atomic_add_u32(&block_listed(), 1u);
-        block_list((int)place) = i * 8 + j;
+        uint32_t position = atomic_add_u32(&block_listed(), 1u);
+        block_list((int)position) = i * 8 + j;
     }
 }
 
@@ -158,8 +158,8 @@ void splat_2(const struct Args *arguments) {
 
 // task 3 of 4: range_for over mass
 // splat.py:12  for i, j in mass:
-static inline void task_3(const struct Args args, int turn, int i_inside, int j_inside) {
-    int cell = block_list(turn);
+static inline void task_3(const struct Args args, int list_index, int i_inside, int j_inside) {
+    int cell = block_list(list_index);
     int block_i = cell / 8;
     int block_j = cell % 8;
     int i = block_i * 4 + i_inside;
@@ -168,20 +168,20 @@ static inline void task_3(const struct Args args, int turn, int i_inside, int j_
     // splat.py:13  if i > 0 and mass[i - 1, j] > 0:
     if (i > 0 && mass(i - 1, j) > 0.0f) {
         // splat.py:14  momentum[i, j].y -= gravity * mass[i, j]
-        // not atomic: no other turn writes it (demote_atomics)
+        // not atomic: no other iteration writes it (demote_atomics)
         momentum_in(block, i, j).y -= args.gravity * mass_in(block, i, j);
     }
 }
 
 void splat_3(const struct Args *arguments) {
     const struct Args args = *arguments;
-    int end_turn = (int)args.block_pool->listed;
-    #pragma omp parallel for firstprivate(args) collapse(2) schedule(static) if ((long)end_turn * 16 >= 8192)
-    for (int turn = 0; turn < end_turn; turn++) {
+    int end_list_index = (int)args.block_pool->listed;
+    #pragma omp parallel for firstprivate(args) collapse(2) schedule(static) if ((long)end_list_index * 16 >= 8192)
+    for (int list_index = 0; list_index < end_list_index; list_index++) {
         for (int i_inside = 0; i_inside < 4; i_inside++) {
             #pragma omp simd
             for (int j_inside = 0; j_inside < 4; j_inside++) {
-                task_3(args, turn, i_inside, j_inside);
+                task_3(args, list_index, i_inside, j_inside);
             }
         }
     }

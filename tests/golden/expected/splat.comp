@@ -216,8 +216,8 @@ layout(push_constant, scalar) uniform Args {
 
 void task(int i, int j) {
     if (block_is_active(i, j)) {
-        uint place = atomicAdd(block_listed(), 1u);
-        block_list(int(place)) = i * 8 + j;
+        uint position = atomicAdd(block_listed(), 1u);
+        block_list(int(position)) = i * 8 + j;
     }
 }
 
@@ -279,8 +279,8 @@ layout(push_constant, scalar) uniform Args {
 #define block_list(i) args.block_list.v[i]
 
 // splat.py:12  for i, j in mass:
-void task(int turn, int i_inside, int j_inside) {
-    int cell = block_list(turn);
+void task(int list_index, int i_inside, int j_inside) {
+    int cell = block_list(list_index);
     int block_i = cell / 8;
     int block_j = cell % 8;
     int i = block_i * 4 + i_inside;
@@ -289,14 +289,14 @@ void task(int turn, int i_inside, int j_inside) {
     // splat.py:13  if i > 0 and mass[i - 1, j] > 0:
     if (i > 0 && mass(i - 1, j) > 0.0) {
         // splat.py:14  momentum[i, j].y -= gravity * mass[i, j]
-        // not atomic: no other turn writes it (demote_atomics)
+        // not atomic: no other iteration writes it (demote_atomics)
         momentum_in(block, i, j).y -= args.gravity * mass_in(block, i, j);
     }
 }
 
 void main() {
-    int extent_turn = max(int(args.block_pool.listed), 0);
-    uint count = uint(extent_turn) * 16u;
+    int extent_list_index = max(int(args.block_pool.listed), 0);
+    uint count = uint(extent_list_index) * 16u;
     for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
         task(int(index / 16), int(index / 4 % 4), int(index % 4));
     }

@@ -123,8 +123,8 @@ extern "C" __global__ void splat_1(const Args args) {
 // task 2 of 4: range_for, lists the active cells of block
 __device__ inline void task_2(const Args &args, int i, int j) {
     if (block_is_active(i, j)) {
-        uint32_t place = atomicAdd(&block_listed(), 1u);
-        block_list((int)place) = i * 8 + j;
+        uint32_t position = atomicAdd(&block_listed(), 1u);
+        block_list((int)position) = i * 8 + j;
     }
 }
 
@@ -137,8 +137,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK) splat_2(const Args args) {
 
 // task 3 of 4: range_for over mass
 // splat.py:12  for i, j in mass:
-__device__ inline void task_3(const Args &args, int turn, int i_inside, int j_inside) {
-    int cell = block_list(turn);
+__device__ inline void task_3(const Args &args, int list_index, int i_inside, int j_inside) {
+    int cell = block_list(list_index);
     int block_i = cell / 8;
     int block_j = cell % 8;
     int i = block_i * 4 + i_inside;
@@ -147,14 +147,14 @@ __device__ inline void task_3(const Args &args, int turn, int i_inside, int j_in
     // splat.py:13  if i > 0 and mass[i - 1, j] > 0:
     if (i > 0 && mass(i - 1, j) > 0.0f) {
         // splat.py:14  momentum[i, j].y -= gravity * mass[i, j]
-        // not atomic: no other turn writes it (demote_atomics)
+        // not atomic: no other iteration writes it (demote_atomics)
         momentum_in(block, i, j).y -= args.gravity * mass_in(block, i, j);
     }
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) splat_3(const Args args) {
-    int extent_turn = max(int(args.block_pool->listed), 0);
-    unsigned count = unsigned(extent_turn) * 16u;
+    int extent_list_index = max(int(args.block_pool->listed), 0);
+    unsigned count = unsigned(extent_list_index) * 16u;
     for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
         task_3(args, int(index / 16), int(index / 4 % 4), int(index % 4));
     }

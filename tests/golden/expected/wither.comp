@@ -45,7 +45,7 @@ bool deactivate_grid(int i, int j) {
 void task(int i, int j) {
     if (grid_is_active(i, j)) {
         // wither.py:11  age[i, j] += dt
-        age(i, j) += args.dt;  // not atomic: no other turn writes it (demote_atomics)
+        age(i, j) += args.dt;  // not atomic: no other iteration writes it (demote_atomics)
         // wither.py:12  if age[i, j] > 9:
         if (age(i, j) > 9.0) {
             // wither.py:13  ti.deactivate(grid, [i, j])

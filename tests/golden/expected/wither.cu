@@ -39,7 +39,7 @@ __device__ inline bool deactivate_grid(const Args &args, int i, int j) {
 __device__ inline void task(const Args &args, int i, int j) {
     if (grid_is_active(i, j)) {
         // wither.py:11  age[i, j] += dt
-        age(i, j) += args.dt;  // not atomic: no other turn writes it (demote_atomics)
+        age(i, j) += args.dt;  // not atomic: no other iteration writes it (demote_atomics)
         // wither.py:12  if age[i, j] > 9:
         if (age(i, j) > 9.0f) {
             // wither.py:13  ti.deactivate(grid, [i, j])

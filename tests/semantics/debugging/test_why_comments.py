@@ -47,7 +47,7 @@ def text(define_program, arch, **options) -> str:
 @pytest.mark.parametrize("arch", ARCHS, ids=str)
 def test_each_kind_is_said_once(define_program, arch) -> None:
     found = [line.strip() for line in SAID.findall(text(define_program, arch))]
-    dropped = "// not atomic: no other turn writes it (demote_atomics)"
+    dropped = "// not atomic: no other iteration writes it (demote_atomics)"
     assert sorted(found) == sorted([
         "// no task for the loop in line 7: it does nothing (dead_code)",
         "// `if debug:` left out: always false (frontend)",

@@ -214,9 +214,9 @@ class _Printer:
         if block is not None:
             is_counted = grid.is_strided or (block.meets and grid.is_folded)  # the entry names how many there are
             more = block_parameters(block, "count" if is_counted else threads.count if threads else "")
-            in_turn = block.in_turn
-            parameters = [*([] if in_turn else parameters), *(parameter for parameter, _ in more)]
-            arguments = [*([] if in_turn else arguments), *(argument for _, argument in more)]
+            as_loops = block.as_loops
+            parameters = [*([] if as_loops else parameters), *(parameter for parameter, _ in more)]
+            arguments = [*([] if as_loops else arguments), *(argument for _, argument in more)]
         return _Printed(
             task=task,
             number=number,
@@ -272,7 +272,7 @@ class _Printer:
                 printer.e.loop_names[task.loop, axis] = names[axis]
             printer.e.index = printer.names.declare("index")
             printer.commented.add((task.loop.location.file, task.loop.location.line))
-        if task.cooperates and task.loop is not None:
+        if task.synchronizes and task.loop is not None:
             self._start_block(printer, task, names)
         if any(isinstance(s, Rand) for s in reachable(task.body)):
             _start_random(printer, number)
@@ -290,10 +290,10 @@ class _Printer:
     def _start_block(self, printer: Statements, task: Task, names: list[str]) -> None:
         """Tell the printer that the threads of this task work together."""
         assert task.loop is not None
-        in_turn = self.capabilities.blocks_in_turn
-        form = block_form(task, self._size(task), in_turn, has_full_blocks(task))
+        as_loops = self.capabilities.blocks_as_loops
+        form = block_form(task, self._size(task), as_loops, has_full_blocks(task))
         printer.e.block = form
-        if not in_turn:
+        if not as_loops:
             for word in (HAS_TURN, LANES):
                 printer.names.declare(word)
             form.axes = [(name, name) for name in names]
@@ -315,7 +315,7 @@ class _Printer:
         return "BLOCK" if len(sizes) == 1 else f"BLOCK_{task.block_dim}"
 
     def _has_size(self, task: Task) -> bool:
-        return task.kind is TaskKind.RANGE_FOR and (task.cooperates or not self.language.nested_loops)
+        return task.kind is TaskKind.RANGE_FOR and (task.synchronizes or not self.language.nested_loops)
 
     def _entry(self, task: Task, number: int, names: list[str]) -> tuple[list[str], Threads | None, bool, Expressions]:
         bounds = [*task.loop.begins, *task.loop.ends] if task.loop is not None else []
@@ -329,7 +329,7 @@ class _Printer:
             stop_after_failure(printer, number)
         printer.block(task.prologue)
         threads = None
-        if task.loop is not None and task.cooperates and self.language.nested_loops:
+        if task.loop is not None and task.synchronizes and self.language.nested_loops:
             size = self._size(task)
             threads = spread_blocks(printer.e, task.loop, names, self.form, task.block_dim, size)
         elif task.loop is not None:
@@ -427,7 +427,7 @@ class _Printer:
         arguments = [*(["args"] if parameters[len(p.parameters) :] else []), *p.arguments]
         call = f"{p.function}({', '.join(arguments)});"
         head = f"{language.helper_qualifier}void {p.function}({', '.join(parameters) or language.no_parameters}) {{"
-        simd = threads is not None and plain and not p.task.cooperates and is_told_simd(threads, *pointers_of(p.task))
+        simd = threads is not None and plain and not p.task.synchronizes and is_told_simd(threads, *pointers_of(p.task))
         uneven = any(isinstance(s, While) or self._recurs(s) for s in statements)
         shared_out = pragma(p.task, threads, loops, uneven, simd)
         return {
@@ -500,7 +500,7 @@ def _start_random(printer: Statements, number: int) -> None:
     text = f"args.seed ^ {seed:#x}u" if seed else "args.seed"
     printer.e.need("random_start")
     block: BlockForm | None = printer.e.block
-    if block is None or not block.in_turn:
+    if block is None or not block.as_loops:
         printer.lines.append(Line(0, f"Random rng = random_start({text}, {printer.e.index});"))
         return
     printer.e.random = "&rng[thread]"

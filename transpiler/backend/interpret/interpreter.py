@@ -207,7 +207,7 @@ class _Machine:
         turns = prod(len(axis) for axis in self._ranges(loop))
         if turns > MAX_TURNS:
             raise OverflowError(f"the loop of task `{task.name}` has {turns} iterations, more than {MAX_TURNS}")
-        if task.cooperates:
+        if task.synchronizes:
             self.blocks.run(task, seed, list(self.turns(loop)))
             return
         for linear, index in enumerate(self.turns(loop)):

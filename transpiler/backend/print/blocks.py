@@ -39,7 +39,7 @@ ACCESSES = (GlobalLoad, GlobalStore, AtomicOp)
 class BlockForm:
     """How a task whose threads work together is printed. size: its threads a block, as text.
 
-    in_turn: C, where `threads` is how many have a turn. is_full: all blocks have all threads. index: C's text of a
+    as_loops: C, where `threads` is how many have a turn. is_full: all blocks have all threads. index: C's text of a
     thread's number in the loop. axes: by axis of the loop the name and text of its index. uses_lanes: CUDA's task needs
     to be told which lanes of its warp run. orders_buffers: threads hand one another values in arrays. meets: threads
     wait for one another.
@@ -47,7 +47,7 @@ class BlockForm:
 
     task: Task
     size: str
-    in_turn: bool
+    as_loops: bool
     is_full: bool
     axes: list[tuple[str, str]] = field(default_factory=list)
     uses_lanes: bool = False
@@ -65,9 +65,9 @@ class BlockForm:
         return f"block * {self.size} + thread"
 
 
-def block_form(task: Task, size: str, in_turn: bool, is_full: bool) -> BlockForm:
+def block_form(task: Task, size: str, as_loops: bool, is_full: bool) -> BlockForm:
     """Return the form of a task."""
-    form = BlockForm(task, size, in_turn, is_full)
+    form = BlockForm(task, size, as_loops, is_full)
     accesses = [(s, base_pointer(s.pointer)) for s in walk(task.body) if isinstance(s, ACCESSES)]
     arrays = [(s, base) for s, base in accesses if isinstance(base, GlobalPtr) and not base.array.is_shared]
     written = {base.array for s, base in arrays if isinstance(s, (GlobalStore, AtomicOp))}
@@ -99,7 +99,7 @@ def declare_shared(e: Expressions, arrays: list[Array]) -> list[str]:
 
 def block_parameters(block: BlockForm, count: str) -> list[tuple[str, str]]:
     """Return what the function of a task takes beside indices, and what it is given. count: of all turns, as text."""
-    if block.in_turn:
+    if block.as_loops:
         return [("int block", "block"), *([] if block.is_full else [("int count", count)])]
     found = [(f"bool {HAS_TURN}", f"index < {count}")] if block.task.is_split else []
     return found + ([(f"unsigned {LANES}", LANES)] if block.uses_lanes else [])
@@ -112,7 +112,7 @@ def thread_index(e: Expressions, value: ThreadIndex) -> Written:
     """Return the text of a thread's number."""
     if value.kind == "first":
         return _first_index(e)
-    if value.kind == "global" and e.block is not None and e.block.in_turn:
+    if value.kind == "global" and e.block is not None and e.block.as_loops:
         return Written(e.block.index, ADD)
     spelling = e.language.thread_numbers[value.kind]
     e.use(spelling)
@@ -123,7 +123,7 @@ def _first_index(e: Expressions) -> Written:
     """Return the index of the loop in a block's first thread; quotients by whole blocks are the same in all others."""
     assert e.block is not None
     name, text = e.block.axes[0]
-    if not e.block.in_turn:
+    if not e.block.as_loops:
         e.indices_used.add((e.block.task.loop, 0))
         return Written(name)
     return Written(text.removesuffix(" + thread"), ADD)
@@ -136,7 +136,7 @@ def write_threads(p: Statements, statement: ThreadFor) -> None:
     """Print what each thread runs between two barriers."""
     block = p.e.block
     assert block is not None
-    if not block.in_turn:
+    if not block.as_loops:
         p.emit(f"if ({HAS_TURN}) {{")
         with p.indented():
             p.last = None
@@ -233,7 +233,7 @@ def declare_per_thread(p: Statements, alloca: Alloca, name: str) -> str:
     block = p.e.block
     assert block is not None and alloca.type is not None
     kind = p.e.type_text(alloca.type)
-    if not block.in_turn:
+    if not block.as_loops:
         return f"{kind} {name};"
     p.e.variable_names[alloca] = name
     p.e.texts[alloca] = Written(f"{name}[thread]")

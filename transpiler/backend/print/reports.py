@@ -8,7 +8,7 @@ In: the statement and the printer of its function. Out: lines that call the help
     a[i, j]        ->    if (outside_2(args.report, 1u, index, i, j, args.n, args.m)) return;
 
 Where a check fails, this turn of the loop ends; tasks behind it end at once (`stop_after_failure`). A thread that
-others of its block may wait for goes on; the pass `stay_inside` has made its accesses harmless.
+others of its block may wait for goes on; the pass `clamp_indices` has made its accesses harmless.
 """
 
 from __future__ import annotations

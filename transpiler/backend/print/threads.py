@@ -338,7 +338,7 @@ def pragma(task: Task, threads: Threads | None, loops: bool, uneven: bool, simd:
     """
     if threads is None:
         return ""
-    least = FEW_TURNS if loops or task.cooperates else MANY_TURNS
+    least = FEW_TURNS if loops or task.synchronizes else MANY_TURNS
     known = host_count(threads.extents)
     if known is not None and known < least:
         return ""
@@ -349,7 +349,7 @@ def pragma(task: Task, threads: Threads | None, loops: bool, uneven: bool, simd:
         parts.append(f"num_threads({task.loop.parallelize})")
     if collapsed > 1:
         parts.append(f"collapse({collapsed})")
-    chunk = ", 64" if uneven and collapsed == 0 and not task.cooperates else ""
+    chunk = ", 64" if uneven and collapsed == 0 and not task.synchronizes else ""
     parts.append(f"schedule({'dynamic' if uneven else 'static'}{chunk})")
     if known is None:
         parts.append(f"if ({'parallel: ' if simd else ''}{threads.count} >= {least})")

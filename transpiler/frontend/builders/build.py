@@ -14,7 +14,7 @@ from typing import Any
 from ...errors import PACKAGE, InternalError, TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
 from ...ir.forms import FrontendResult
 from ...ir.nodes import Statement
-from ...ir.notes import settle
+from ...ir.notes import attach_remarks
 from ...ir.statements import ArgLoad, Parameter
 from ...ir.types import Struct, StructError, Type, count_scalars
 from ..context.context import Context, NeedsMemory
@@ -100,7 +100,7 @@ def _build(context: Context) -> FrontendResult:
         text = f"`{context.kernel.name}` may end without `return`; it gives 0 then"
         context.warn(text, "end every branch with `return`")
     build_functions(context)
-    settle(context.kernel)
+    attach_remarks(context.kernel)
     return FrontendResult(
         context.kernel,
         context.arrays.fields,

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...errors import TaichiSyntaxError
 from ...ir.nodes import Block, Statement
-from ...ir.notes import about_condition
+from ...ir.notes import constant_condition
 from ...ir.statements import Alloca, Array, Assert, Break, Const, LocalStore
 from ...ir.types import Type, u1
 from ...lang.matrix import Matrix
@@ -126,7 +126,7 @@ def _if(context: Context, node: ast.If) -> Completion:
     context.builder.location = location
     if not isinstance(value, Statement | Array | Matrix | list | tuple):
         if context.specialization.options.why_comments and not says_static(context, node.test):
-            context.builder.add(about_condition(location, context.python(bool, value), "frontend"))
+            context.builder.add(constant_condition(location, context.python(bool, value), "frontend"))
         outer, context.nesting.is_conditional = context.nesting.is_conditional, _guards(context, node.test)
         done = scoped(context, node.body if context.python(bool, value) else node.orelse)
         context.nesting.is_conditional = outer

@@ -1,1 +1,1 @@
-"""Analyses: they change nothing, passes ask them."""
+"""Analyses: passes query them; they do not change the kernel."""

@@ -1,4 +1,4 @@
-"""Which pointers may mean the same memory: fields never overlap, ndarrays may, `a[i]` and `a[i + 1]` do not."""
+"""Alias analysis: fields never overlap, ndarrays may, `a[i]` and `a[i + 1]` do not."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from ...ir.statements import (
 )
 from ...ir.textures import ImageStore
 
-Place = Array | Temporary
-"""What a global pointer points into."""
+MemoryObject = Array | Temporary
+"""The object that a global pointer points into."""
 
 
-def place_of(pointer: Statement) -> Place | None:
+def underlying_object(pointer: Statement) -> MemoryObject | None:
     """Return the array or temporary a pointer points into, None for a local variable."""
     base = base_pointer(pointer)
     if isinstance(base, GlobalPtr):
@@ -33,14 +33,14 @@ def place_of(pointer: Statement) -> Place | None:
     return base.temporary if isinstance(base, GlobalTemporary) else None
 
 
-def may_overlap(a: Place, b: Place) -> bool:
-    """Return whether two places may share memory."""
+def may_overlap(a: MemoryObject, b: MemoryObject) -> bool:
+    """Return whether two objects may share memory."""
     return a is b or (isinstance(a, Array) and isinstance(b, Array) and a.may_alias and b.may_alias)
 
 
 def may_conflict(written: Statement, other: Statement) -> bool:
-    """Return whether a write through one global pointer may change what the other points to."""
-    a, b = place_of(written), place_of(other)
+    """Return whether a write through one global pointer may change the value at the other."""
+    a, b = underlying_object(written), underlying_object(other)
     if a is None or b is None or not may_overlap(a, b):
         return False
     if a is not b:
@@ -55,20 +55,20 @@ def may_conflict(written: Statement, other: Statement) -> bool:
 
 
 def _members(pointer: Statement) -> list[str]:
-    """Return the members that lead from the element of an array to what `pointer` points to."""
-    found: list[str] = []
+    """Return the member path from the element of an array to the target of `pointer`."""
+    result: list[str] = []
     origin: Statement | None = pointer
     while origin is not None:
         if isinstance(origin, StructPtr):
-            found.insert(0, origin.member)
+            result.insert(0, origin.member)
         origin = origin_of(origin)
-    return found
+    return result
 
 
 def split_indices(pointer: GlobalPtr) -> list[tuple[Statement | None, int]]:
-    """Return (b, c) with index = b + c for each index of `pointer`: one b with two c means two elements.
+    """Return (b, c) with index = b + c for each index of `pointer`: equal b and different c mean different elements.
 
-    Where indices are clamped, `i` and `i + 1` may be one element: nothing is taken apart.
+    If indices are clamped, `i` and `i + 1` may be the same element, so that the indices are returned whole.
     """
     if pointer.array.clamped:
         return [(index, 0) for index in pointer.indices]
@@ -92,8 +92,9 @@ def split_offset(index: Statement) -> tuple[Statement | None, int]:
 
 
 def stores_texels(statement: Statement) -> bool:
-    """Return whether `statement`, or one inside it, may change what a texture holds: of which, nobody knows, since one
-    may be given twice."""
+    """Return whether `statement`, or one inside it, may store to a texture.
+
+    The store may change any texture, since one texture may be passed twice."""
     if isinstance(statement, ImageStore) or statement.EFFECT & Effect.FENCE:
         return True
     if isinstance(statement, Call) and statement.EFFECT & Effect.WRITE:
@@ -101,43 +102,46 @@ def stores_texels(statement: Statement) -> bool:
     return any(stores_texels(inner) for block in blocks(statement) for inner in block.statements)
 
 
-def written_places(block: Block) -> list[Place]:
-    """Return the arrays and temporaries that `block` writes, itself or by the functions it calls."""
-    found: dict[Place, None] = {}
+def written_objects(block: Block) -> list[MemoryObject]:
+    """Return the arrays and temporaries that `block` writes, directly or through the functions it calls."""
+    result: dict[MemoryObject, None] = {}
     for statement in walk(block):
         if isinstance(statement, Call):
-            found.update(dict.fromkeys(statement.function.writes))
-        if isinstance(statement, (GlobalStore, AtomicOp)) and (place := place_of(statement.pointer)) is not None:
-            found[place] = None
-    return list(found)
+            result.update(dict.fromkeys(statement.function.writes))
+        if isinstance(statement, (GlobalStore, AtomicOp)):
+            target = underlying_object(statement.pointer)
+            if target is not None:
+                result[target] = None
+    return list(result)
 
 
-def unaffected(known: dict[Statement, Statement], written: list[Place]) -> dict[Statement, Statement]:
-    """Return what is known of cells, by pointer, less those that lie in a written place."""
+def unaffected(known: dict[Statement, Statement], written: list[MemoryObject]) -> dict[Statement, Statement]:
+    """Return the known values of elements, by pointer, without those in a written object."""
     if not written:
         return known
-    return {
-        pointer: value
-        for pointer, value in known.items()
-        if not any(may_overlap(place, other) for place in written if (other := place_of(pointer)) is not None)
-    }
+    result: dict[Statement, Statement] = {}
+    for pointer, value in known.items():
+        target = underlying_object(pointer)
+        if target is None or not any(may_overlap(target, other) for other in written):
+            result[pointer] = value
+    return result
 
 
-def stored_locals(statement: Statement, found: dict[Statement, set[Statement]]) -> set[Statement]:
-    """Return the variables that `statement` or one inside it stores to; fills `found` for all that hold blocks."""
-    from_inside: set[Statement] = set()
+def stored_locals(statement: Statement, stored: dict[Statement, set[Statement]]) -> set[Statement]:
+    """Return the variables that `statement` or one inside it stores to; fill `stored` for all with blocks."""
+    inner_stores: set[Statement] = set()
     for attribute in statement.BLOCKS:
         inner = getattr(statement, attribute)
         if inner is None:
             continue
         for nested in inner.statements:
             if nested.BLOCKS:
-                from_inside |= stored_locals(nested, found)
+                inner_stores |= stored_locals(nested, stored)
             elif isinstance(nested, (LocalStore, AtomicOp)):
                 base = base_pointer(nested.pointer)
                 if isinstance(base, Alloca):
-                    from_inside.add(base)
+                    inner_stores.add(base)
             elif isinstance(nested, Call):
-                from_inside.update(base for base in nested.references() if isinstance(base, Alloca))
-    found[statement] = from_inside
-    return from_inside
+                inner_stores.update(base for base in nested.references() if isinstance(base, Alloca))
+    stored[statement] = inner_stores
+    return inner_stores

@@ -1,10 +1,10 @@
-"""Finds what each real function does besides giving results, so that calls of pure ones are values like any other.
+"""Finds the side effects of each real function, so that calls of pure functions are values like any other.
 
     function f: loads a           ->    reads {a}
     function g: calls f, random   ->    reads {a}, ordered
 
-What a function calls counts as done by it; recursion ends when nothing new is found. Functions that are called no more
-are dropped.
+The effects of a callee are effects of its caller; the iteration ends at a fixed point, also with recursion. Functions
+without a caller are dropped.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from ...ir.textures import TEXTURE_STATEMENTS
 from ..context import PassContext
 
 ORDERED = (*RECORDS, Rand, *CELL_STATEMENTS, *TEXTURE_STATEMENTS)
-"""Effects that are not on memory of arrays: their order and number is seen."""
+"""Statements with effects other than on arrays, whose order and number are observable."""
 
-Doing = tuple[frozenset[Array], frozenset[Array], bool]
-"""Arrays read, arrays written, whether something ordered is done."""
+Effects = tuple[frozenset[Array], frozenset[Array], bool]
+"""Arrays read, arrays written, whether there are ordered effects."""
 
 
 def call_effects(kernel: Kernel, context: PassContext) -> bool:
@@ -31,30 +31,30 @@ def call_effects(kernel: Kernel, context: PassContext) -> bool:
     count = len(kernel.functions)
     needed = set(called(*kernel.roots()[:-count]))
     kernel.functions = [function for function in kernel.functions if function in needed]
-    found = {function: _own(function) for function in kernel.functions}
+    effects = {function: _own_effects(function) for function in kernel.functions}
     callees = {f: {s.function for s in walk(f.body) if isinstance(s, Call)} for f in kernel.functions}
     changed = True
     while changed:
         changed = False
         for function in kernel.functions:
-            together = found[function]
+            joined = effects[function]
             for callee in callees[function]:
-                together = _joined(together, found[callee])
-            if together != found[function]:
-                found[function], changed = together, True
+                joined = _joined(joined, effects[callee])
+            if joined != effects[function]:
+                effects[function], changed = joined, True
     changed = len(kernel.functions) < count
-    for function, doing in found.items():
-        changed |= doing != (function.reads, function.writes, function.is_ordered)
-        function.reads, function.writes, function.is_ordered = doing
+    for function, effect in effects.items():
+        changed |= effect != (function.reads, function.writes, function.is_ordered)
+        function.reads, function.writes, function.is_ordered = effect
     return changed
 
 
-def _joined(a: Doing, b: Doing) -> Doing:
+def _joined(a: Effects, b: Effects) -> Effects:
     return a[0] | b[0], a[1] | b[1], a[2] or b[2]
 
 
-def _own(function: Function) -> Doing:
-    """Return what the body does itself."""
+def _own_effects(function: Function) -> Effects:
+    """Return the effects of the body without those of callees."""
     reads: set[Array] = set()
     writes: set[Array] = set()
     is_ordered = False

@@ -1,8 +1,8 @@
-"""Between which whole numbers the result of an operation lies, by those of its operands.
+"""Interval arithmetic: the range of an integer operation from the ranges of its operands.
 
-In: an operation of the op table, the scalar type of its operands, an interval for each. Out: an interval of the result
-type. What may leave its type wraps, so that nothing is known of it but the type. A comparison, or a test for overflow,
-that comes out one way only is (0, 0) or (1, 1).
+Input: an operation of the op table, the scalar type of its operands, an interval for each. Output: an interval of the
+result type. A result that may leave its type wraps, so that its interval is that of the type. A comparison, or a test
+for overflow, with a constant outcome is (0, 0) or (1, 1).
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ def whole(type: Scalar) -> Interval | None:
     return (-(1 << (type.bits - 1)), (1 << (type.bits - 1)) - 1) if type.is_signed else (0, (1 << type.bits) - 1)
 
 
-def holds(outer: Interval, inner: Interval) -> bool:
+def contains(outer: Interval, inner: Interval) -> bool:
     """Return whether every number of `inner` is one of `outer`."""
     return outer[0] <= inner[0] and inner[1] <= outer[1]
 
 
 def hull(a: Interval, b: Interval) -> Interval:
-    """Return the least interval with all numbers of both."""
+    """Return the smallest interval that contains both."""
     return min(a[0], b[0]), max(a[1], b[1])
 
 
@@ -46,7 +46,7 @@ def interval_of(op: str, type: Scalar, operands: Sequence[Interval], result: Sca
     if type.kind == "bool" and op not in ON_TRUTHS:
         return all_numbers
     found = rule(type, *operands)
-    return found if found is not None and holds(all_numbers, found) else all_numbers
+    return found if found is not None and contains(all_numbers, found) else all_numbers
 
 
 def cast(value: Interval, new: Scalar) -> Interval | None:
@@ -54,14 +54,14 @@ def cast(value: Interval, new: Scalar) -> Interval | None:
     all_numbers = whole(new)
     if new.kind == "bool":
         return FALSE if value == FALSE else EITHER if value[0] <= 0 <= value[1] else TRUE
-    return value if all_numbers is not None and holds(all_numbers, value) else all_numbers
+    return value if all_numbers is not None and contains(all_numbers, value) else all_numbers
 
 
 Rule = Callable[..., Interval | None]
 
 
 def _corners(meaning: Callable[[int, int], int]) -> Rule:
-    """Return the rule of an operation that is greatest and least where its operands are."""
+    """Return the rule of an operation whose extremes are at extremes of its operands."""
 
     def rule(type: Scalar, a: Interval, b: Interval) -> Interval:
         numbers = [meaning(x, y) for x, y in product(a, b)]
@@ -76,7 +76,7 @@ def _truncated(a: int, b: int) -> int:
 
 
 def _quotient(meaning: Callable[[int, int], int]) -> Rule:
-    """Return the rule of a division, which gives 0 where the divisor is 0."""
+    """Return the rule of a division, whose result is 0 if the divisor is 0."""
 
     def rule(type: Scalar, a: Interval, b: Interval) -> Interval:
         divisors = [d for d in {*b, *(d for d in (-1, 1) if b[0] <= d <= b[1])} if d != 0]
@@ -89,7 +89,7 @@ def _quotient(meaning: Callable[[int, int], int]) -> Rule:
 
 
 def _mod(type: Scalar, a: Interval, b: Interval) -> Interval:
-    """A remainder with the sign of the divisor; 0 where that is 0."""
+    """A remainder with the sign of the divisor; 0 if the divisor is 0."""
     if a[0] >= 0 and b[0] > a[1]:
         return a
     low, high = min(b[0] + 1, 0), max(b[1] - 1, 0)
@@ -97,18 +97,18 @@ def _mod(type: Scalar, a: Interval, b: Interval) -> Interval:
 
 
 def _rem(type: Scalar, a: Interval, b: Interval) -> Interval:
-    """A remainder with the sign of the dividend; 0 where the divisor is 0."""
+    """A remainder with the sign of the dividend; 0 if the divisor is 0."""
     most = max(abs(b[0]), abs(b[1]), 1) - 1
     return max(-most, min(a[0], 0)), min(most, max(a[1], 0))
 
 
 def _shift_left(type: Scalar, a: Interval, b: Interval) -> Interval | None:
-    numbers = [x << y for x, y in product(a, b)] if holds((0, type.bits - 1), b) else None
+    numbers = [x << y for x, y in product(a, b)] if contains((0, type.bits - 1), b) else None
     return None if numbers is None else (min(numbers), max(numbers))
 
 
 def _shift_right(type: Scalar, a: Interval, b: Interval) -> Interval:
-    if not holds((0, type.bits - 1), b):
+    if not contains((0, type.bits - 1), b):
         return min(a[0], 0), a[1] if a[1] >= 0 else -1
     numbers = [x >> y for x, y in product(a, b)]
     return min(numbers), max(numbers)
@@ -167,8 +167,8 @@ def _fits(exact: Rule) -> Rule:
     """Return the rule of the test whether a result leaves its type."""
 
     def rule(type: Scalar, a: Interval, b: Interval) -> Interval:
-        numbers, found = whole(type), exact(type, a, b)
-        return FALSE if numbers is not None and found is not None and holds(numbers, found) else EITHER
+        numbers, result = whole(type), exact(type, a, b)
+        return FALSE if numbers is not None and result is not None and contains(numbers, result) else EITHER
 
     return rule
 
@@ -215,7 +215,7 @@ RULES: dict[str, Rule] = {
     "mul_overflows": _fits(_mul),
     "shl_overflows": _fits(_shift_left),
 }
-"""By operation: what its meaning in whole numbers, before it wraps, may give. None: anything."""
+"""By operation: the interval of its result in whole numbers, before it wraps. None: any number."""
 
 ON_TRUTHS = frozenset({"eq", "ne", "select", "logical_and", "logical_or", "logical_not"})
-"""Operations whose rule holds for u1 too."""
+"""Operations whose rule is also valid for u1."""

@@ -1,8 +1,8 @@
-"""Between which numbers integers lie wherever they are seen: the walk that `ranges` rewrites on.
+"""Value range analysis of integers: the walk that `ranges` is based on.
 
-Known are constants, indices of loops, extents, results of operations on what is known, what an `if` says of values
-within its branches, and what all stores to a variable have in common. Nothing is guessed: a sum that may wrap has the
-range of its type, and a variable that a loop counts up in has that of its own.
+Sources of ranges: constants, loop indices, extents, operations on known ranges, conditions of an `if` inside its
+branches, and the hull of all stores to a variable. The analysis is conservative: a sum that may wrap has the range of
+its type, and so has a variable that a loop increments.
 """
 
 from __future__ import annotations
@@ -42,19 +42,24 @@ from ..rewrite import Rewriter, Rule
 from .intervals import Interval, cast, hull, interval_of, whole
 
 Fact = tuple[Statement, Interval]
-"""A value, and between which numbers it lies where the fact holds."""
+"""A value, and its interval where the fact holds."""
 
-MOST = (1 << 31) - 1
+I32_MAX = (1 << 31) - 1
 """The greatest i32."""
 
 
 class ValueRanges(Rewriter):
-    """A walk that knows the interval of each integer it has met.
+    """A walk that computes the interval of each integer.
 
-    known: intervals by value. trail: what `known` held before facts of the blocks at hand changed it. facts: those of
-    blocks about to be entered. results: intervals of the results of blocks. variables: of variables, by all stores;
-    None: a walk that finds these. stores: as found by it; escaped: variables that more than loads and stores reach.
-    block_dim: threads of a block, at most.
+    Attributes:
+        known: intervals by value.
+        trail: undo log of `known` for the open blocks.
+        facts: facts that hold in a block, until the walk enters it.
+        results: intervals of the results of blocks.
+        variables: intervals of variables over all stores; None in the walk that computes them.
+        stores: the intervals that this walk computes for `variables`.
+        escaped: variables that are accessed by more than loads and stores.
+        block_dim: maximum number of threads of a block.
     """
 
     def __init__(
@@ -68,25 +73,25 @@ class ValueRanges(Rewriter):
         self.variables = variables
         self.stores: dict[Statement, Interval] = {}
         self.escaped: set[Statement] = set()
-        self.block_dim = MOST
+        self.block_dim = I32_MAX
 
     def run(self, kernel: Kernel) -> bool:
-        """Walk all tasks and functions; return whether anything changed. What gives bounds stays as the host has it."""
+        """Walk all tasks and functions; return whether anything changed. The host evaluates bounds, so they stay."""
         for task in kernel.tasks:
             rules, self.rules = self.rules, {}
             self.block(task.prologue)
             self.rules = rules
-            self.block_dim = task.block_dim if task.cooperates else MOST
+            self.block_dim = task.block_dim if task.synchronizes else I32_MAX
             if task.loop is not None:
                 self.facts[task.body] = self.in_loop(task.loop)
             self.block(task.body)
-        self.block_dim = MOST
+        self.block_dim = I32_MAX
         for function in kernel.functions:
             self.block(function.body)
         return self.changed
 
     def block(self, block: Block) -> None:
-        """Walk a block; what is known in it alone is forgotten behind it."""
+        """Walk a block; facts that hold only inside it are dropped at its end."""
         begin = len(self.trail)
         for value, interval in self.facts.pop(block, ()):
             self.assume(value, interval)
@@ -101,96 +106,96 @@ class ValueRanges(Rewriter):
         del self.trail[begin:]
 
     def visit(self, statement: Statement) -> None:
-        """Walk a statement, and note what is known behind it."""
+        """Walk a statement, and record the facts that hold after it."""
         match statement:
             case If() | IfExp():
                 condition = self.resolve(statement.condition)
-                self.facts[statement.then] = list(self.said_by(condition, True))
+                self.facts[statement.then] = list(self.implied_by(condition, True))
                 if statement.otherwise is not None:
-                    self.facts[statement.otherwise] = list(self.said_by(condition, False))
+                    self.facts[statement.otherwise] = list(self.implied_by(condition, False))
             case RangeFor():
                 self.facts[statement.body] = self.in_loop(statement)
         super().visit(statement)
-        self.note(statement)
-        if isinstance(statement, If) and statement.then.statements and _leaves(statement.then.statements[-1]):
-            for value, interval in self.said_by(statement.condition, False):
+        self.record(statement)
+        if isinstance(statement, If) and statement.then.statements and _exits(statement.then.statements[-1]):
+            for value, interval in self.implied_by(statement.condition, False):
                 self.assume(value, interval)
 
     def of(self, value: Statement) -> Interval | None:
-        """Return between which numbers a value lies, or the elements of a tensor; None if it is no integer."""
-        found = self.known.get(_key(value))
-        return found if found is not None else _unknown(value)
+        """Return the interval of a value or of the elements of a tensor; None if it is not an integer."""
+        result = self.known.get(_key(value))
+        return result if result is not None else _default_interval(value)
 
     def assume(self, value: Statement, interval: Interval) -> None:
-        """Know that a value lies in an interval, too, until the block at hand ends."""
+        """Restrict a value to an interval until the current block ends."""
         before = self.of(value)
         if before is None or isinstance(value, Const):
             return
         both = max(before[0], interval[0]), min(before[1], interval[1])
-        if both != before and both[0] <= both[1]:  # else nobody comes here
+        if both != before and both[0] <= both[1]:  # else this code is unreachable
             key = _key(value)
             self.trail.append((key, self.known.get(key)))
             self.known[key] = both
 
-    def note(self, statement: Statement) -> None:
-        """Keep what a statement says of its value, or of the variable that it stores to."""
+    def record(self, statement: Statement) -> None:
+        """Record the interval of a statement, or of the variable that it stores to."""
         if self.variables is None:
-            self._note_stores(statement)
-        find = FOUND.get(type(statement))
-        found = None if find is None else find(self, statement)
-        if found is not None:
-            self.known[statement] = found
+            self._record_store(statement)
+        find = TRANSFER_FUNCTIONS.get(type(statement))
+        result = None if find is None else find(self, statement)
+        if result is not None:
+            self.known[statement] = result
 
-    def _note_stores(self, statement: Statement) -> None:
-        """Keep what a statement does to variables: stores to one, or reaches it in a way that is not followed."""
+    def _record_store(self, statement: Statement) -> None:
+        """Record a store to a variable, or that a variable escapes."""
         if isinstance(statement, LocalStore):
-            variable, found = base_pointer(statement.pointer), self.of(statement.value)
-            if found is not None and isinstance(variable, Alloca):  # which is zero at first, as no caller's variable is
-                self.stores[variable] = hull(self.stores.get(variable, (0, 0)), found)
+            variable, result = base_pointer(statement.pointer), self.of(statement.value)
+            if result is not None and isinstance(variable, Alloca):  # zero-initialized, unlike a reference
+                self.stores[variable] = hull(self.stores.get(variable, (0, 0)), result)
         elif not isinstance(statement, (LocalLoad, MatrixPtr)):
             for operand in operands(statement):
                 if isinstance(operand, (Alloca, MatrixPtr)):
                     self.escaped.add(base_pointer(operand))
 
     def stored(self) -> dict[Statement, Interval]:
-        """Return the variables of whose stores the walk knows all, with what they have in common."""
-        return {variable: found for variable, found in self.stores.items() if variable not in self.escaped}
+        """Return the variables whose stores are all known, with the hull of the stored values."""
+        return {variable: result for variable, result in self.stores.items() if variable not in self.escaped}
 
     def in_loop(self, loop: RangeFor) -> list[Fact]:
-        """Return what holds inside a loop, which nobody enters but for a turn."""
-        found: list[Fact] = []
+        """Return the facts inside a loop body, which runs only if there is an iteration."""
+        result: list[Fact] = []
         for axis, bounds in enumerate(zip(loop.begins, loop.ends, loop.steps, strict=True)):
             begin, end, step = (self.resolve(bound) for bound in bounds)
             first, last = self.of(begin), self.of(end)
             if first is None or last is None or not isinstance(step, Const):
                 continue
-            if begin.type != i32 or end.type != i32:  # what is wider is cut, and may turn negative
+            if begin.type != i32 or end.type != i32:  # wider bounds are truncated, and may become negative
                 continue
             is_up = step.value > 0
             (low, lows), (high, highs) = ((begin, first), (end, last)) if is_up else ((end, last), (begin, first))
             inside = (lows[0], highs[1] - 1) if is_up else (lows[0] + 1, highs[1])
-            found += [
+            result += [
                 (LoopIndex(loop, axis, type=i32), inside),
                 (low, (lows[0], highs[1] - 1)),
                 (high, (lows[0] + 1, highs[1])),
             ]
-        return found
+        return result
 
-    def said_by(self, condition: Statement, is_met: bool) -> Iterator[Fact]:
-        """Yield what follows of the operands of a condition that holds, or does not."""
+    def implied_by(self, condition: Statement, is_true: bool) -> Iterator[Fact]:
+        """Yield the facts about the operands of a condition that is true, or false."""
         match condition:
             case Operation(op="logical_not", operands=[inner]):
-                yield from self.said_by(inner, not is_met)
-            case Operation(op="logical_and" | "logical_or" as op, operands=[a, b]) if is_met == (op == "logical_and"):
-                yield from self.said_by(a, is_met)
-                yield from self.said_by(b, is_met)
+                yield from self.implied_by(inner, not is_true)
+            case Operation(op="logical_and" | "logical_or" as op, operands=[a, b]) if is_true == (op == "logical_and"):
+                yield from self.implied_by(a, is_true)
+                yield from self.implied_by(b, is_true)
             case IfExp(condition=first, then=then, otherwise=otherwise):
-                last, other = (then, otherwise) if is_met else (otherwise, then)
-                if last.result is not None and other.result is not None and is_const(other.result, not is_met):
-                    yield from self.said_by(first, is_met)
-                    yield from self.said_by(last.result, is_met)
+                last, other = (then, otherwise) if is_true else (otherwise, then)
+                if last.result is not None and other.result is not None and is_const(other.result, not is_true):
+                    yield from self.implied_by(first, is_true)
+                    yield from self.implied_by(last.result, is_true)
             case Operation(op=op, operands=[a, b]) if op in NEGATED:
-                yield from self._compared(op if is_met else NEGATED[op], a, b)
+                yield from self._compared(op if is_true else NEGATED[op], a, b)
 
     def _compared(self, op: str, a: Statement, b: Statement) -> Iterator[Fact]:
         low, high = self.of(a), self.of(b)
@@ -198,9 +203,9 @@ class ValueRanges(Rewriter):
             return
         match op:
             case "lt" | "le":
-                apart = op == "lt"
-                yield a, (low[0], high[1] - apart)
-                yield b, (low[0] + apart, high[1])
+                strict = op == "lt"
+                yield a, (low[0], high[1] - strict)
+                yield b, (low[0] + strict, high[1])
             case "gt" | "ge":
                 yield from self._compared("lt" if op == "gt" else "le", b, a)
             case "eq":
@@ -212,23 +217,23 @@ class ValueRanges(Rewriter):
 
 
 def _without(interval: Interval, other: Interval) -> Interval:
-    """Return an interval without the one number of another, where it ends there."""
+    """Return an interval without the single number of another, if that is one of its ends."""
     if other[0] != other[1]:
         return interval
     return interval[0] + (interval[0] == other[0]), interval[1] - (interval[1] == other[0])
 
 
-def _leaves(statement: Statement) -> bool:
+def _exits(statement: Statement) -> bool:
     return isinstance(statement, (Break, Continue, Return))
 
 
 def same_value(a: Statement, b: Statement) -> bool:
-    """Return whether two statements have the same value wherever both are seen."""
+    """Return whether two statements have the same value wherever both are defined."""
     return bool(_key(a) == _key(b))
 
 
 def _key(value: Statement) -> Hashable:
-    """Return by what a value is known: arguments, extents and indices may be read by several statements."""
+    """Return the key of a value in `known`: several statements may read one argument, extent or index."""
     match value:
         case ArgLoad(parameter=parameter):
             return parameter
@@ -237,16 +242,16 @@ def _key(value: Statement) -> Hashable:
     return value
 
 
-def _unknown(value: Statement) -> Interval | None:
-    """Return the interval of a value of which nothing is known but what it is."""
+def _default_interval(value: Statement) -> Interval | None:
+    """Return the interval of a value from its class and type alone."""
     if value.type is None or isinstance(value.type, Struct):
         return None
     if isinstance(value, (ArrayShape, Length)):
-        return (1 if isinstance(value, ArrayShape) and isinstance(value.array, Texture) else 0), MOST
+        return (1 if isinstance(value, ArrayShape) and isinstance(value.array, Texture) else 0), I32_MAX
     return whole(element_of(value.type))
 
 
-# --- what statements say of their values ------------------------------------------------------------------------------
+# --- transfer functions -----------------------------------------------------------------------------------------------
 
 
 def _const(walk: ValueRanges, const: Statement) -> Interval | None:
@@ -275,11 +280,11 @@ def _cast(walk: ValueRanges, conversion: Statement) -> Interval | None:
 
 def _matrix_init(walk: ValueRanges, tensor: Statement) -> Interval | None:
     assert isinstance(tensor, MatrixInit)
-    found = walk.of(tensor.elements[0])
+    result = walk.of(tensor.elements[0])
     for element in tensor.elements[1:]:
         other = walk.of(element)
-        found = None if found is None or other is None else hull(found, other)
-    return found
+        result = None if result is None or other is None else hull(result, other)
+    return result
 
 
 def _matrix_element(walk: ValueRanges, element: Statement) -> Interval | None:
@@ -309,10 +314,10 @@ def _cell_index(walk: ValueRanges, index: Statement) -> Interval | None:
 
 def _thread_index(walk: ValueRanges, thread: Statement) -> Interval | None:
     assert isinstance(thread, ThreadIndex)
-    return {"thread": (0, walk.block_dim - 1), "lane": (0, walk.block_dim - 1), "size": (1, MOST)}.get(thread.kind)
+    return {"thread": (0, walk.block_dim - 1), "lane": (0, walk.block_dim - 1), "size": (1, I32_MAX)}.get(thread.kind)
 
 
-FOUND: dict[type[Statement], Callable[[ValueRanges, Statement], Interval | None]] = {
+TRANSFER_FUNCTIONS: dict[type[Statement], Callable[[ValueRanges, Statement], Interval | None]] = {
     Const: _const,
     Operation: _operation,
     Cast: _cast,

@@ -1,1 +1,1 @@
-"""Passes that check indices, if the user asked for it."""
+"""Passes that check indices, if the user enabled that."""

@@ -1,14 +1,14 @@
-"""Guards every access to an array by a check of its indices, if the user asked for it.
+"""Inserts index checks before accesses to arrays, if the user enabled them.
 
-Vectors and matrices are guarded too, and what asks for cells and lists of sparse nodes.
+Accesses to vectors, matrices, and cells and lists of sparse nodes are checked too.
 
     $3 = ptr a ($i)           $3 = ptr a ($i)
     $4 = global load $3  ->   check a ($i) within (shape a 0)
                               $4 = global load $3
 
-A check stands at the access, not where the pointer is made: a pointer costs nothing and is made before it is known
-whether it is used. Indices that cannot be wrong are not checked: constants within a constant shape, indices of a loop
-over the array, those checked before in the same block or one around it.
+A check is inserted at the access, not at the pointer: a pointer costs nothing and may be computed without being used.
+Indices that are in bounds by construction are not checked: constants within a constant shape, indices of a loop over
+the array, and indices checked before in the same or an enclosing block.
 """
 
 from __future__ import annotations
@@ -47,9 +47,12 @@ POINTERS = (GlobalPtr, MatrixPtr, StructPtr)
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What indices reach for. array: None for what is none. shape: extents, None where a launch brings them.
+    """An access by indices.
 
-    cells: "node" or "lists" for what a sparse node has.
+    Args:
+        array: None if the target is not an array.
+        shape: extents, None if they are known only at launch.
+        cells: "node" or "lists" of a sparse node, "" otherwise.
     """
 
     indices: list[Statement]
@@ -60,7 +63,7 @@ class Access:
 
     @property
     def kind(self) -> str:
-        """What a message calls what is reached for."""
+        """The kind of the target in a message."""
         if self.array is None:
             return self.cells or ("vector" if len(self.indices) == 1 else "matrix")
         if self.array.parameter is not None:
@@ -74,30 +77,30 @@ class Access:
 
 
 def bounds(kernel: Kernel, context: PassContext) -> bool:
-    """Put an IndexCheck before each access, under `debug` or `check_out_of_bound`.
+    """Insert an IndexCheck before each access, under `debug` or `check_out_of_bound`.
 
-    Wide indices are left alone: `wide_bounds` has checked them before cleanup could cut them short.
+    Wide indices are skipped: `check_wide_indices` has checked them before a cleanup could truncate them.
     """
 
     def needs_check(access: Access) -> bool:
         return not all(is_safe(access, axis) for axis in range(len(access.indices))) and not is_wide(access)
 
-    return context.options.check_out_of_bound and guard(kernel, needs_check)
+    return context.options.check_out_of_bound and insert_checks(kernel, needs_check)
 
 
-def guard(kernel: Kernel, needs_check: Callable[[Access], bool]) -> bool:
-    """Put an IndexCheck before each access that needs one; return whether any did."""
-    changed = [_Guard(kernel, needs_check).block(root) for root in kernel.roots()]
+def insert_checks(kernel: Kernel, needs_check: Callable[[Access], bool]) -> bool:
+    """Insert an IndexCheck before each access that needs one; return whether any was inserted."""
+    changed = [_CheckInserter(kernel, needs_check).block(root) for root in kernel.roots()]
     return any(changed)
 
 
 def is_wide(access: Access) -> bool:
-    """Return whether an index was cut to i32 from an integer that may not fit."""
-    return any(uncut(index) is not index for index in access.indices)
+    """Return whether an index was truncated to i32 from an integer that may not fit."""
+    return any(untruncated(index) is not index for index in access.indices)
 
 
-def uncut(index: Statement) -> Statement:
-    """Return an index as it was before it was cut to i32: the i64, u64 or u32 itself."""
+def untruncated(index: Statement) -> Statement:
+    """Return an index as it was before it was truncated to i32: the i64, u64 or u32 itself."""
     if isinstance(index, Cast) and not index.bits and isinstance(index.value.type, Scalar):
         wide = index.value.type
         if wide.is_integral and (wide.bits == 64 or wide.name == "u32"):
@@ -105,8 +108,8 @@ def uncut(index: Statement) -> Statement:
     return index
 
 
-class _Guard:
-    """known: checks made so far in the block at hand and those around it."""
+class _CheckInserter:
+    """Inserts the checks. `known`: checks so far in the current block and its enclosing blocks."""
 
     def __init__(self, kernel: Kernel, needs_check: Callable[[Access], bool]) -> None:
         self.kernel, self.needs_check = kernel, needs_check
@@ -114,7 +117,7 @@ class _Guard:
 
     def block(self, block: Block) -> bool:
         builder = Builder(Block())
-        own: list[Hashable] = []
+        added: list[Hashable] = []
         changed = False
         for statement in block.statements:
             if isinstance(statement, IndexCheck):
@@ -123,20 +126,20 @@ class _Guard:
                     changed = True
                     continue
                 self.known.add(key)
-                own.append(key)
+                added.append(key)
             for inner in blocks(statement):
                 changed |= self.block(inner)
-            for place in _indexed(statement):
-                access = access_of(self.kernel, place)
+            for indexed in _indexed(statement):
+                access = access_of(self.kernel, indexed)
                 if access is not None and self.needs_check(access) and (key := _key(access)) not in self.known:
                     self.known.add(key)
-                    own.append(key)
-                    builder.location = place.location
+                    added.append(key)
+                    builder.location = indexed.location
                     builder.add(index_check(builder, access, self.kernel.name))
                     changed = True
             builder.add(statement)
         block.statements = builder.block.statements
-        self.known.difference_update(own)
+        self.known.difference_update(added)
         return changed
 
 
@@ -148,16 +151,16 @@ def index_check(builder: Builder, access: Access, kernel: str) -> IndexCheck:
         else builder.const(access.shape[axis] if access.shape is not None else 0)
         for axis in range(len(access.indices))
     ]
-    indices = [uncut(index) for index in access.indices]
+    indices = [untruncated(index) for index in access.indices]
     begins = access.array.offset if access.array is not None else ()
     return IndexCheck(indices, extents, _message(access, kernel), access.name, begins)
 
 
 def _indexed(statement: Statement) -> list[Statement]:
-    """Return what a statement reaches through, the outermost first: pointers of what it loads, stores, passes on."""
+    """Return the pointers through which a statement loads, stores or passes a reference, outermost first."""
     if isinstance(statement, (MatrixElement, *CELL_STATEMENTS)):
         return [statement]
-    found: list[Statement] = []
+    result: list[Statement] = []
     if not isinstance(statement, POINTERS):
         for operand in operands(statement):
             chain: list[Statement] = []
@@ -165,12 +168,12 @@ def _indexed(statement: Statement) -> list[Statement]:
             while isinstance(pointer, POINTERS):
                 chain.append(pointer)
                 pointer = origin_of(pointer)
-            found += reversed(chain)
-    return found
+            result += reversed(chain)
+    return result
 
 
 def access_of(kernel: Kernel, statement: Statement) -> Access | None:
-    """Return what a statement of a kernel indexes, None if nothing."""
+    """Return the access of a statement that has indices, None if it has none."""
     if isinstance(statement, GlobalPtr):
         array = statement.array
         if not array.ndim or array.clamped or array.node is not None:
@@ -189,7 +192,7 @@ def access_of(kernel: Kernel, statement: Statement) -> Access | None:
 
 
 def _name_of(owner: Statement) -> str:
-    """Return what Python calls a vector or matrix: a variable, the array it is an element of, or a member of these."""
+    """Return the Python name of a vector or matrix: a variable, an array whose element it is, or a member of these."""
     match owner:
         case GlobalPtr(array=array):
             return array.path or array.name
@@ -205,18 +208,18 @@ def _key(access: Access) -> Hashable:
 
 
 def _key_of_check(check: IndexCheck) -> Hashable:
-    """Return the key of an access that has been checked before this pass."""
+    """Return the key of an access that was checked before this pass."""
     return _values(check.indices), (_values(check.extents), check.begins or (0,) * len(check.indices))
 
 
 def _values(indices: list[Statement]) -> tuple[Hashable, ...]:
-    return tuple(index.value if isinstance(index, Const) else index for index in map(uncut, indices))
+    return tuple(index.value if isinstance(index, Const) else index for index in map(untruncated, indices))
 
 
 def _message(access: Access, kernel: str) -> str:
-    """Return Taichi's message, and what it lacks."""
-    places = [f"{{{k}}}" for k in range(2 * len(access.indices))]
-    indices, shape = ", ".join(places[: len(access.indices)]), ", ".join(places[len(access.indices) :])
+    """Return Taichi's message, with the name of the target."""
+    placeholders = [f"{{{k}}}" for k in range(2 * len(access.indices))]
+    indices, shape = ", ".join(placeholders[: len(access.indices)]), ", ".join(placeholders[len(access.indices) :])
     kind = access.kind
     if kind in ("vector", "matrix"):
         message = f"(kernel={kernel}) Out of bound access to a {kind} of shape ({shape}) with indices [{indices}]"
@@ -231,7 +234,7 @@ def _message(access: Access, kernel: str) -> str:
 
 
 def is_safe(access: Access, axis: int) -> bool:
-    """Return whether an index lies within its extent by construction."""
+    """Return whether an index is within its extent by construction."""
     index = access.indices[axis]
     begin = access.offset[axis]
     if access.shape is not None and _fits(index, begin, begin + access.shape[axis]):
@@ -250,7 +253,7 @@ def is_safe(access: Access, axis: int) -> bool:
 
 
 def _fits(index: Statement, low: int, high: int) -> bool:
-    """Return whether an index is a constant from `low` to below `high`, or runs through a loop with such bounds."""
+    """Return whether an index is a constant in [low, high), or the index of a loop with such bounds."""
     if isinstance(index, Const):
         return bool(low <= index.value < high)
     if not isinstance(index, LoopIndex) or not isinstance(index.loop, RangeFor):

@@ -1,12 +1,12 @@
-"""Computes equal things once.
+"""Computes equal values once.
 
     $3 = add $0, $1                 $3 = add $0, $1
     $7 = add $0, $1            ->   ... $3 ...
     ... $7 ...
 
-Values without effect are shared from enclosing blocks; loads of arrays within one block, as long as nothing between may
-write the cell. Loads of local variables stay: printing `x` twice reads better than a second name for it. Constants that
-the program named stay apart from equal numbers, which mean something else.
+Values without effects are shared from enclosing blocks; loads of arrays are shared within one block, unless a statement
+between them may write the element. Loads of local variables stay: `x` twice reads better than a second name for it.
+Constants that the user named are not merged with equal numbers, which have another meaning.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from ...ir.statements import (
     StructPtr,
 )
 from ...ir.tasks import Kernel
-from ...ir.textures import TEXEL_READS, WORDS
+from ...ir.textures import STATEMENT_NAMES, TEXEL_READS
 from ...ir.threads import ThreadIndex
-from ..analysis.aliasing import may_conflict, stores_texels, unaffected, written_places
+from ..analysis.aliasing import may_conflict, stores_texels, unaffected, written_objects
 from ..context import PassContext
 from ..rewrite import Rewriter
 
@@ -47,13 +47,18 @@ Key = tuple[Hashable, ...]
 
 
 def common_subexpressions(kernel: Kernel, context: PassContext) -> bool:
-    """Merge equal values of one block, and of a block with those around it."""
+    """Merge equal values of one block, and of a block with its enclosing blocks."""
     return _Sharing().run(kernel)
 
 
 class _Sharing(Rewriter):
-    """known: values in sight by what they compute; loads: what the loads of the current block gave, by pointer;
-    texels: the same of textures, by texture and place."""
+    """Merges equal values.
+
+    Attributes:
+        known: values in scope, by key.
+        loads: values of the loads of the current block, by pointer.
+        texels: values of the texture reads of the current block, by texture and operands.
+    """
 
     def __init__(self) -> None:
         super().__init__({**MEMORY, **dict.fromkeys(TEXEL_READS, _texel), **dict.fromkeys(KEYS, _share)})
@@ -79,7 +84,7 @@ class _Sharing(Rewriter):
         if self.loads and has_effect(statement, Effect.FENCE):
             self.loads = {}
         if statement.BLOCKS and self.loads:
-            written = [place for inner in blocks(statement) for place in written_places(inner)]
+            written = [target for inner in blocks(statement) for target in written_objects(inner)]
             self.loads = unaffected(self.loads, written)
         elif isinstance(statement, Call):
             self.loads = unaffected(self.loads, list(statement.function.writes))
@@ -90,17 +95,17 @@ def _share(rewriter: Rewriter, statement: Statement) -> Statement | None:
     key = KEYS[type(statement)](statement)
     if key is None:
         return None
-    found = rewriter.known.get(key)
-    if found is None:
+    first = rewriter.known.get(key)
+    if first is None:
         rewriter.known[key] = statement
         rewriter.added.append(key)
-    return found
+    return first
 
 
 def _load(rewriter: Rewriter, load: Statement) -> Statement | None:
     assert isinstance(rewriter, _Sharing) and isinstance(load, GlobalLoad)
-    found = rewriter.loads.setdefault(load.pointer, load)
-    return found if found is not load else None
+    first = rewriter.loads.setdefault(load.pointer, load)
+    return first if first is not load else None
 
 
 def _write(rewriter: Rewriter, write: Statement) -> Statement | None:
@@ -112,9 +117,9 @@ def _write(rewriter: Rewriter, write: Statement) -> Statement | None:
 
 def _texel(rewriter: Rewriter, read: Statement) -> Statement | None:
     assert isinstance(rewriter, _Sharing) and isinstance(read, TEXEL_READS)
-    key: Key = (WORDS[type(read)], read.texture, *operands(read))
-    found = rewriter.texels.setdefault(key, read)
-    return found if found is not read else None
+    key: Key = (STATEMENT_NAMES[type(read)], read.texture, *operands(read))
+    first = rewriter.texels.setdefault(key, read)
+    return first if first is not read else None
 
 
 MEMORY = {GlobalLoad: _load, GlobalStore: _write, AtomicOp: _write}
@@ -122,7 +127,7 @@ MEMORY = {GlobalLoad: _load, GlobalStore: _write, AtomicOp: _write}
 
 def _const_key(statement: Statement) -> Key | None:
     assert isinstance(statement, Const)
-    # The text keeps 0.0 from -0.0 and finds NaN equal to itself.
+    # repr() distinguishes 0.0 from -0.0, and makes NaN equal to itself.
     return None if statement.name is not None else (Const, statement.type, repr(statement.value))
 
 
@@ -240,4 +245,4 @@ KEYS: dict[type[Statement], Callable[[Statement], Key | None]] = {
     Call: _call_key,
     CallResult: _call_result_key,
 }
-"""What makes two statements of a class equal; None: this one is never shared."""
+"""Key under which two statements of a class are equal; a key of None: this statement is never shared."""

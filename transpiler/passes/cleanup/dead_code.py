@@ -1,4 +1,4 @@
-"""Removes values nobody reads, and control statements that hold nothing.
+"""Removes unused values and empty control statements.
 
 $0 = load a[$i]        (removed: not used)
 if c { }               (removed: empty)
@@ -8,20 +8,20 @@ for i in 0..n { }      (removed: a range loop always ends)
 from __future__ import annotations
 
 from ...ir.nodes import Block, Effect, Statement, operands, walk_blocks
-from ...ir.notes import no_task
+from ...ir.notes import note_dropped_task
 from ...ir.statements import If, RangeFor, StructFor
 from ...ir.tasks import Kernel
 from ...ir.threads import ThreadFor
 from ..context import PassContext
 
-HOLDERS = (If, RangeFor, StructFor, ThreadFor)
-"""Statements that do nothing but what stands in them."""
+STRUCTURAL = (If, RangeFor, StructFor, ThreadFor)
+"""Statements whose only effects are those of their bodies."""
 
 
 def dead_code(kernel: Kernel, context: PassContext) -> bool:
-    """Drop statements without effect whose value is unused.
+    """Drop statements without effects whose value is unused.
 
-    One walk from the end suffices: a value's uses stand after it, so they are gone before it is looked at.
+    One backward walk is enough: the uses of a value follow it, so they are removed before the value is visited.
     """
     sweep = _Sweep(kernel)
     sweep.explains = context.options.why_comments and not kernel.tasks
@@ -58,7 +58,7 @@ class _Sweep:
             uses[operand] = uses.get(operand, 0) + 1
 
     def _release(self, statement: Statement) -> None:
-        """Take back the uses that `statement` and what is inside it make."""
+        """Subtract the uses by `statement` and the statements inside it."""
         for operand in operands(statement):
             self.uses[operand] -= 1
         for attribute in statement.BLOCKS:
@@ -72,13 +72,13 @@ class _Sweep:
 
     def _explain(self, dropped: Statement, block: Block) -> None:
         if self.explains and block is self.kernel.body:
-            no_task(self.kernel, dropped, "dead_code")
+            note_dropped_task(self.kernel, dropped, "dead_code")
 
     def block(self, block: Block) -> None:
-        kept: list[Statement] = []
+        remaining: list[Statement] = []
         for statement in reversed(block.statements):
             if statement.BLOCKS:
-                if self.uses.get(statement, 0) == 0 and not _does_something(statement):
+                if self.uses.get(statement, 0) == 0 and not _has_outside_effect(statement):
                     self._release(statement)
                     self._explain(statement, block)
                     self.changed = True
@@ -96,18 +96,18 @@ class _Sweep:
                 self._release(statement)
                 self.changed = True
                 continue
-            kept.append(statement)
-        if len(kept) != len(block.statements):
-            kept.reverse()
-            block.statements = kept
+            remaining.append(statement)
+        if len(remaining) != len(block.statements):
+            remaining.reverse()
+            block.statements = remaining
 
 
-def _does_something(statement: Statement) -> bool:
+def _has_outside_effect(statement: Statement) -> bool:
     """Return whether a statement with blocks may have an effect outside them."""
-    if not isinstance(statement, HOLDERS) and statement.EFFECT:
+    if not isinstance(statement, STRUCTURAL) and statement.EFFECT:
         return True
     return any(
-        inner.EFFECT & (Effect.WRITE | Effect.CONTROL) and not isinstance(inner, HOLDERS)
+        inner.EFFECT & (Effect.WRITE | Effect.CONTROL) and not isinstance(inner, STRUCTURAL)
         for attribute in statement.BLOCKS
         if (block := getattr(statement, attribute)) is not None
         for outer in walk_blocks(block)

@@ -1,9 +1,9 @@
-"""Computes what is known: operations and casts of constants, extents of fields.
+"""Constant folding: operations and casts of constants, extents of fields.
 
     $2 = add 1, 2    ->    3
 
-By the meanings of the op table, on NumPy scalars of the operands' types. A division of integers by zero stays for the
-device, which has its own answer.
+It evaluates the meanings of the op table on NumPy scalars of the operands' types. An integer division by zero is not
+folded, since its result depends on the device.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DIVISIONS = frozenset({"floordiv", "mod", "raw_div", "raw_mod", "plain_div", "pl
 
 
 def fold(kernel: Kernel, context: PassContext) -> bool:
-    """Replace operations whose operands are constants by their value."""
+    """Replace operations on constants by their value."""
     with np.errstate(all="ignore"):
         return Rewriter({Operation: _operation, Cast: _cast, ArrayShape: _shape}).run(kernel)
 
@@ -41,7 +41,7 @@ def _operation(rewriter: Rewriter, operation: Statement) -> Statement | None:
 
 
 def _is_defined(operation: Operation) -> bool:
-    """Return whether the meaning has one answer on every device."""
+    """Return whether the result is the same on every device."""
     first, last = operation.operands[0], operation.operands[-1]
     assert isinstance(first, Const) and isinstance(last, Const) and isinstance(first.type, Scalar)
     if operation.op in DIVISIONS and first.type.is_integral:
@@ -61,7 +61,7 @@ def _cast(rewriter: Rewriter, cast: Statement) -> Statement | None:
     if cast.type.kind == "bool":
         return _constant(rewriter, cast, value.value != 0, cast.type)
     low, high = np.iinfo(cast.type.numpy).min, np.iinfo(cast.type.numpy).max
-    # Out of range and NaN are left to the device: no two agree.
+    # Casts of NaN and of numbers out of range are not folded: devices differ.
     return _constant(rewriter, cast, int(value.value), cast.type) if low <= value.value <= high else None
 
 
@@ -78,5 +78,5 @@ def _number(constant: Statement) -> Any:
 
 
 def _constant(rewriter: Rewriter, origin: Statement, value: Any, type: Scalar) -> Statement:
-    """Emit the constant, as the Python number that the type holds exactly."""
+    """Emit the constant, as the Python number that the type represents exactly."""
     return rewriter.emit(Const(type.numpy.type(value).item(), type=type), origin)

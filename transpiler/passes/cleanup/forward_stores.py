@@ -1,13 +1,13 @@
-"""Lets reads use the value that was stored, so that variables assigned once become plain named values.
+"""Store-to-load forwarding: reads use the stored value, so that variables assigned once become named values.
 
     x = alloca                      $2 x = add $0, $1
     store x, $2                     ... $2 ...
     $3 = load x                ->
     ... $3 ...
 
-A variable goes if every read of it sees one store; else it stays a variable, as the author wrote it, since a half
-replaced one reads worse (only constants are then put in place of reads). The name goes to the value. In one block,
-reads of an array cell use the value last stored to it, unless something between may write the cell.
+A variable is removed if every read of it sees one store, and the value gets its name. Otherwise it stays as the author
+wrote it, since a partly replaced variable reads worse (only its constants replace reads). Within one block, reads of an
+array element use the value last stored to it, unless a statement between may write the element.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from ...ir.statements import (
     base_pointer,
 )
 from ...ir.tasks import Kernel
-from ..analysis.aliasing import stored_locals, written_places
+from ..analysis.aliasing import stored_locals, written_objects
+from ..analysis.known_elements import KnownElements
 from ..context import PassContext
-from ..rewrite import GONE, Rewriter, transfer_name
-from ..sparse.known_cells import KnownCells
+from ..rewrite import DROPPED, Rewriter, transfer_name
 
 
 def forward_stores(kernel: Kernel, context: PassContext) -> bool:
-    """Replace loads by stored values, drop stores that nothing reads and variables that nothing uses."""
+    """Replace loads by stored values, drop unread stores and unused variables."""
     changed = False
     for root in kernel.roots():
         changed |= _Locals().run(root)
@@ -50,11 +50,11 @@ def forward_stores(kernel: Kernel, context: PassContext) -> bool:
 
 
 State = dict[Alloca, Statement]
-"""The value each variable is known to hold; a variable itself stands for the zero it begins with."""
+"""The known value of each variable; the variable itself stands for its initial zero."""
 
 
 class _Locals:
-    """Finds what each load of a variable reads, then replaces."""
+    """Finds the reaching store of each load of a variable, then replaces the load."""
 
     def __init__(self) -> None:
         self.stored: dict[Statement, set[Statement]] = {}
@@ -62,7 +62,7 @@ class _Locals:
         self.read: dict[LocalLoad, Statement] = {}
         self.loads: dict[Alloca, list[LocalLoad]] = {}
         self.stores: dict[Alloca, list[LocalStore]] = {}
-        self.kept: set[Statement] = set()
+        self.retained: set[Statement] = set()
         self.mapping: dict[Statement, Statement] = {}
         self.dropped: set[Statement] = set()
         self.changed = False
@@ -79,14 +79,14 @@ class _Locals:
         self.rebuild(root)
         return self.drop_names_of_copies(root) or self.changed
 
-    # --- what does each load read
+    # --- reaching stores
 
     def scan(self, block: Block, state: State) -> bool:
-        """Follow `block`, updating `state`; return whether its end is never reached."""
+        """Scan `block`, updating `state`; return whether its end is unreachable."""
         ended = False
         for statement in block.statements:
             self.order[statement] = len(self.order)
-            if ended:  # nothing is known in code that is never reached
+            if ended:  # nothing is known in unreachable code
                 state.clear()
             match statement:
                 case Alloca():
@@ -112,14 +112,14 @@ class _Locals:
     def scan_load(self, load: LocalLoad, state: State) -> None:
         base = base_pointer(load.pointer)
         if isinstance(base, Reference):
-            self.kept.add(base)
+            self.retained.add(base)
             return
         if not isinstance(base, Alloca):
             raise InternalError(f"a local load reads {type(base).__name__}")
         self.loads.setdefault(base, []).append(load)
         value = state.get(base)
         if value is None:
-            self.kept.add(base)
+            self.retained.add(base)
         else:
             self.read[load] = value
 
@@ -136,16 +136,16 @@ class _Locals:
             state.pop(base, None)
 
     def scan_other(self, statement: Statement, state: State) -> None:
-        """A variable used by anything but loads and stores stays."""
+        """A variable that other statements than loads and stores use stays."""
         for operand in operands(statement):
             if isinstance(operand, (Alloca, MatrixPtr, StructPtr)) and isinstance(
                 base := base_pointer(operand), Alloca
             ):
-                self.kept.add(base)
+                self.retained.add(base)
                 state.pop(base, None)
 
     def scan_branches(self, statement: If | IfExp, branches: list[Block], state: State) -> bool:
-        """Follow both branches; keep what all ends that are reached agree on."""
+        """Scan both branches; `state` is then what all reachable ends agree on."""
         ends: list[State] = []
         stored = self.stored.get(statement)
         for branch in branches:
@@ -158,27 +158,27 @@ class _Locals:
             values = [end.get(variable) for end in ends]
             state.pop(variable, None)
             if values and (value := values[0]) is not None and all(v is value for v in values):
-                # A value made inside a branch is out of sight after it.
+                # A value defined inside a branch is out of scope after it.
                 if self.order.get(value, before) < before:
                     state[variable] = value
         return not ends
 
     def scan_loop(self, loop: Statement, state: State) -> None:
-        """What a turn of the loop stores is unknown at the start of each turn and after the loop."""
+        """Variables that an iteration stores to are unknown at the start of each iteration and after the loop."""
         for variable in self.stored[loop]:
             state.pop(variable, None)  # type: ignore[call-overload]
         if isinstance(loop, While):
             inner = state.copy()
             self.scan(loop.condition, inner)
-            # Values of the condition's block are out of sight in the body: start anew from what the loop leaves alone.
+            # Values of the condition's block are out of scope in the body: restart from what the loop leaves unchanged.
         self.scan(loop.body, state.copy())  # type: ignore[attr-defined]
 
     # --- replacing
 
     def decide(self, variable: Alloca) -> None:
-        """Choose whether `variable` goes, and what replaces its loads."""
+        """Decide whether to remove `variable`, and what replaces its loads."""
         loads = self.loads.get(variable, [])
-        if variable in self.kept:
+        if variable in self.retained:
             for load in loads:
                 value = self.read.get(load)
                 if isinstance(value, Const) and load.pointer is variable:
@@ -204,20 +204,20 @@ class _Locals:
         self.mapping[load] = value
 
     def rebuild(self, root: Block) -> None:
-        """Apply what was decided, in one walk."""
+        """Apply the decisions, in one walk."""
         rewriter = Rewriter({Alloca: self.rebuild_alloca, LocalLoad: self.rebuild_load, LocalStore: self.rebuild_store})
         rewriter.block(root)
         self.changed = rewriter.changed or bool(self.dropped)
 
     def drop_names_of_copies(self, root: Block) -> bool:
-        """Let `z = z`, left by inlining f(z), print as `z`, unless the variable changes before a use of the copy."""
+        """Make `z = z`, left by inlining f(z), print as `z`, unless the variable changes before a use of the copy."""
         copies: dict[Statement, list[Statement]] = {}
         needed: set[Statement] = set()
         self.find_copies(root, copies, set(), needed)
-        found = [copy for variable in copies.values() for copy in variable if copy not in needed]
-        for copy in found:
+        result = [copy for variable in copies.values() for copy in variable if copy not in needed]
+        for copy in result:
             copy.name = None
-        return bool(found)
+        return bool(result)
 
     def find_copies(
         self, block: Block, copies: dict[Statement, list[Statement]], stale: set[Statement], needed: set[Statement]
@@ -244,9 +244,9 @@ class _Locals:
             needed.add(block.result)
 
     def rebuild_alloca(self, rewriter: Rewriter, alloca: Statement) -> Statement | None:
-        """Put a zero in the place of a variable that goes."""
+        """Replace a variable that is removed by its initial zero, if that is read."""
         assert isinstance(alloca, Alloca)
-        if alloca in self.kept or (alloca not in self.loads and alloca not in self.stores):
+        if alloca in self.retained or (alloca not in self.loads and alloca not in self.stores):
             return None
         return (
             _zero(rewriter, alloca) if any(self.read[load] is alloca for load in self.loads.get(alloca, ())) else None
@@ -256,16 +256,16 @@ class _Locals:
         assert isinstance(load, LocalLoad)
         if load in self.mapping:
             return rewriter.resolve(self.mapping[load])
-        if base_pointer(load.pointer) in self.kept:
+        if base_pointer(load.pointer) in self.retained:
             return None
         return _part(rewriter, rewriter.resolve(self.read[load]), load.pointer, load)
 
     def rebuild_store(self, rewriter: Rewriter, store: Statement) -> Statement | None:
-        return GONE if store in self.dropped else None
+        return DROPPED if store in self.dropped else None
 
 
 def _part(rewriter: Rewriter, value: Statement, pointer: Statement, origin: Statement) -> Statement:
-    """The part of `value`, which a variable holds, that `pointer` into the variable points to."""
+    """Return the part of `value`, the value of a variable, that `pointer` into the variable points to."""
     if isinstance(pointer, MatrixPtr):
         value = _part(rewriter, value, pointer.origin, origin)
         return rewriter.emit(MatrixElement(value, pointer.indices[:], type=pointer.type), origin)
@@ -276,7 +276,7 @@ def _part(rewriter: Rewriter, value: Statement, pointer: Statement, origin: Stat
 
 
 def _zero(rewriter: Rewriter, alloca: Alloca) -> Statement:
-    """The zero a variable begins with, in its place."""
+    """Return the initial zero of a variable, emitted in its place."""
     assert alloca.type is not None
     builder = Builder(Block(rewriter.out))
     builder.location = alloca.location
@@ -286,7 +286,7 @@ def _zero(rewriter: Rewriter, alloca: Alloca) -> Statement:
 def _drop_overwritten(block: Block) -> bool:
     """Drop stores to whole variables that a later store of the same block overwrites before any read."""
     overwritten: set[Statement] = set()
-    kept: list[Statement] = []
+    retained: list[Statement] = []
     changed = False
     for statement in reversed(block.statements):
         if isinstance(statement, LocalStore):
@@ -299,36 +299,36 @@ def _drop_overwritten(block: Block) -> bool:
         elif isinstance(statement, Call):
             overwritten.difference_update(statement.references())
         elif statement.BLOCKS or statement.EFFECT & Effect.CONTROL:
-            overwritten.clear()  # reads inside, or a way out to where it is read
+            overwritten.clear()  # it may be read inside, or after a jump
             for inner in blocks(statement):
                 changed |= _drop_overwritten(inner)
-        kept.append(statement)
-    if len(kept) != len(block.statements):
-        block.statements = kept[::-1]
+        retained.append(statement)
+    if len(retained) != len(block.statements):
+        block.statements = retained[::-1]
         return True
     return changed
 
 
 class _ForwardGlobals(Rewriter):
-    """Within one block, a load of a cell gives the value last stored to it."""
+    """Within one block, a load of an element gives the value last stored to it."""
 
     def __init__(self) -> None:
         super().__init__({GlobalLoad: _read, GlobalStore: _write, AtomicOp: _write})
-        self.known = KnownCells()
+        self.known = KnownElements()
 
     def block(self, block: Block) -> None:
-        outer, self.known = self.known, KnownCells()
+        outer, self.known = self.known, KnownElements()
         super().block(block)
         self.known = outer
 
     def visit(self, statement: Statement) -> None:
         super().visit(statement)
         if self.known.values and has_effect(statement, Effect.FENCE):
-            self.known = KnownCells()
+            self.known = KnownElements()
         if statement.BLOCKS and self.known.values:
-            self.known.forget_places([place for inner in blocks(statement) for place in written_places(inner)])
+            self.known.forget_objects([target for inner in blocks(statement) for target in written_objects(inner)])
         elif isinstance(statement, Call):
-            self.known.forget_places(list(statement.function.writes))
+            self.known.forget_objects(list(statement.function.writes))
 
 
 def _read(rewriter: Rewriter, load: Statement) -> Statement | None:
@@ -339,7 +339,7 @@ def _read(rewriter: Rewriter, load: Statement) -> Statement | None:
 def _write(rewriter: Rewriter, write: Statement) -> Statement | None:
     assert isinstance(rewriter, _ForwardGlobals) and isinstance(write, (GlobalStore, AtomicOp))
     if isinstance(write, GlobalStore) and rewriter.known.get(write.pointer) is write.value:
-        return GONE  # the cell holds this value already
+        return DROPPED  # the element has this value already
     rewriter.known.forget(write.pointer)
     if isinstance(write, GlobalStore):
         rewriter.known.remember(write.pointer, write.value)

@@ -1,4 +1,4 @@
-"""Rewrites what can be said shorter, without changing a bit of any result.
+"""Algebraic simplification and removal of unreachable branches, bit-exact.
 
     x * 1, x - 0, -(-x), select(c, x, x)    ->    x
     if True { a } else { b }                ->    a
@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from ...ir.builder import flat_index
 from ...ir.nodes import Block, Statement, operands
-from ...ir.notes import about_condition, no_task, settle
+from ...ir.notes import attach_remarks, constant_condition, note_dropped_task
 from ...ir.ops import NEGATED
 from ...ir.statements import (
     Break,
@@ -37,11 +37,11 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Struct, Tensor, element_of, u1
 from ..context import PassContext
-from ..rewrite import GONE, Rewriter
+from ..rewrite import DROPPED, Rewriter
 
 
 def simplify(kernel: Kernel, context: PassContext) -> bool:
-    """Apply local identities, and remove branches and statements that are never reached."""
+    """Apply local identities, and remove unreachable branches and statements."""
     return _Simplifier(context).run(kernel)
 
 
@@ -56,10 +56,10 @@ class _Simplifier(Rewriter):
         top = list(kernel.body.statements) if self.explains else []
         changed = super().run(kernel)
         if self.explained:
-            settle(kernel)
+            attach_remarks(kernel)
         for loop in top:
             if isinstance(loop, RangeFor) and any(_is_empty_range(loop, axis) for axis in range(len(loop.begins))):
-                no_task(kernel, loop, "simplify")
+                note_dropped_task(kernel, loop, "simplify")
         for task in kernel.tasks:
             if task.loop is not None:
                 changed |= _drop_last(task.body)
@@ -68,13 +68,13 @@ class _Simplifier(Rewriter):
         return changed
 
     def explain(self, statement: Statement, value: object) -> None:
-        """Say why an `if` or `while` of the user's is gone."""
+        """Record why a user's `if` or `while` is removed."""
         if self.explains:
             self.explained = True
-            self.out.append(about_condition(statement.location, value, "simplify"))
+            self.out.append(constant_condition(statement.location, value, "simplify"))
 
     def block(self, block: Block) -> None:
-        """Rewrite a block up to where control leaves it."""
+        """Rewrite a block; drop statements after control leaves it."""
         super().block(block)
         for position, statement in enumerate(block.statements[:-1]):
             if _never_ends(statement):
@@ -84,7 +84,7 @@ class _Simplifier(Rewriter):
 
 
 def _never_ends(statement: Statement) -> bool:
-    """Return whether what follows `statement` in its block is never reached."""
+    """Return whether the statements after `statement` in its block are unreachable."""
     if isinstance(statement, (Break, Continue, Return)):
         return True
     if isinstance(statement, If) and statement.otherwise is not None:
@@ -105,9 +105,9 @@ def _if(rewriter: Rewriter, statement: Statement) -> Statement | None:
             rewriter.explain(statement, condition.value)
         for inner in taken.statements if taken is not None else ():
             if isinstance(inner, (RangeFor, StructFor)):
-                inner.serialize = True  # as under a condition: at the top level it would run in parallel
+                inner.serialize = True  # as under a condition; otherwise it would run in parallel at the top level
             rewriter.visit(inner)
-        return GONE
+        return DROPPED
     if not statement.then.statements and statement.otherwise is not None and statement.otherwise.statements:
         statement.condition = rewriter.emit(Operation("logical_not", [condition], type=u1), statement)
         statement.then, statement.otherwise = statement.otherwise, None
@@ -144,7 +144,7 @@ def _while(rewriter: Rewriter, loop: Statement) -> Statement | None:
             rewriter.explain(loop, False)
         for inner in loop.condition.statements:
             rewriter.visit(inner)
-        return GONE
+        return DROPPED
     rewriter.changed |= _drop_last(loop.body)
     return None
 
@@ -152,7 +152,7 @@ def _while(rewriter: Rewriter, loop: Statement) -> Statement | None:
 def _range_for(rewriter: Rewriter, loop: Statement) -> Statement | None:
     assert isinstance(loop, RangeFor)
     if any(_is_empty_range(loop, axis) for axis in range(len(loop.begins))):
-        return GONE
+        return DROPPED
     rewriter.changed |= _drop_last(loop.body)
     return None
 
@@ -171,7 +171,7 @@ def _struct_for(rewriter: Rewriter, loop: Statement) -> Statement | None:
 
 
 def _drop_last(body: Block, kind: type[Statement] = Continue) -> bool:
-    """Drop a `continue` after which the turn ends anyway, or a `return` without values, also at the end of branches."""
+    """Drop a `continue` at the end of an iteration, or a `return` without values, also at the end of branches."""
     if not body.statements:
         return False
     last = body.statements[-1]
@@ -207,7 +207,7 @@ def _cast(rewriter: Rewriter, cast: Statement) -> Statement | None:
 
 
 def _is_lossless(narrow: Scalar, wide: Scalar) -> bool:
-    """Return whether every number of `narrow` is one of `wide`, so that a further cast sees the same number."""
+    """Return whether `wide` represents every number of `narrow`, so that a further cast has the same operand."""
     if narrow.kind == "bool":
         return True
     if narrow.is_float or wide.is_float:
@@ -234,7 +234,7 @@ def _matrix_element(rewriter: Rewriter, element: Statement) -> Statement | None:
 
 
 def _matrix_init(rewriter: Rewriter, tensor: Statement) -> Statement | None:
-    """A tensor of all elements of another, in order, is that one."""
+    """A tensor of all elements of another, in order, is the other tensor."""
     assert isinstance(tensor, MatrixInit) and isinstance(tensor.type, Tensor)
     first = tensor.elements[0]
     if not isinstance(first, MatrixElement) or first.value.type != tensor.type:
@@ -257,7 +257,7 @@ def _struct_element(rewriter: Rewriter, element: Statement) -> Statement | None:
 
 
 def _struct_init(rewriter: Rewriter, struct: Statement) -> Statement | None:
-    """A struct of all members of another, in order, is that one."""
+    """A struct of all members of another, in order, is the other struct."""
     assert isinstance(struct, StructInit) and isinstance(struct.type, Struct)
     first = struct.values[0] if struct.values else None
     if not isinstance(first, StructElement) or first.value.type != struct.type:
@@ -274,7 +274,7 @@ def _operation(rewriter: Rewriter, operation: Statement) -> Statement | None:
     if identity is None:
         return None
     new = identity(rewriter, operation)
-    # A scalar beside a tensor would lose the tensor's shape.
+    # A scalar operand of a tensor operation does not have the tensor's shape.
     return new if new is not None and new.type == operation.type else None
 
 
@@ -339,7 +339,7 @@ def _twice(rewriter: Rewriter, operation: Operation) -> Statement | None:
 
 
 def _logical_not(rewriter: Rewriter, operation: Operation) -> Statement | None:
-    """Not of a comparison is another one; of floats only for == and !=, since a NaN is neither less nor greater."""
+    """Negate the comparison itself; of floats only == and !=, since a NaN is neither less nor greater."""
     inner = operation.operands[0]
     if not isinstance(inner, Operation) or inner.op not in NEGATED or inner.type != u1:
         return _twice(rewriter, operation)
@@ -370,7 +370,7 @@ def _logical_or(rewriter: Rewriter, operation: Operation) -> Statement | None:
 
 
 def _ne(rewriter: Rewriter, operation: Operation) -> Statement | None:
-    """`x != 0` where x is a truth value as a number: the truth value."""
+    """`x != 0`, if x is a bool cast to a number: the bool."""
     a, b = operation.operands
     if isinstance(a, Cast) and not a.bits and a.value.type == u1 and _is_number(b, 0):
         return a.value

@@ -1,1 +1,1 @@
-"""Passes on control flow and functions: returns, early exits, limits of drivers, arrays that are split."""
+"""Passes on control flow and functions: returns, early exits, limits of drivers, split arrays."""

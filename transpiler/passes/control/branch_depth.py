@@ -1,8 +1,9 @@
-"""Refuses kernels whose conditions nest deeper than a driver follows: lavapipe (Mesa 22.3) then runs the wrong branch.
+"""Rejects kernels with conditions nested too deeply for a driver: lavapipe (Mesa 22.3) then runs the wrong branch.
 
-`elif` counts, since it stands inside the `else` before it, and so does `continue` in a serial loop: Mesa puts what
-follows it into an `else`. Other exits are printed so that it does not (`backend/print/early_returns.py`). Source:
-LP_MAX_TGSI_NESTING of Mesa, 80; measured: 81 conditions are right, 121 silently run the body of the 79th.
+`elif` counts, since it is inside the `else` before it, and so does `continue` in a serial loop: Mesa puts the
+statements after it into an `else`. Other exits are printed in a way that avoids this
+(`backend/print/early_returns.py`). Source: LP_MAX_TGSI_NESTING of Mesa, 80; measured: 81 conditions are correct, 121
+silently run the body of the 79th.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def branch_depth(kernel: Kernel, context: PassContext) -> bool:
         for statement in block.statements:
             is_ternary = (
                 isinstance(statement, IfExp) and statement.type != u1
-            )  # `and`, `or` are operators: measured right
+            )  # `and`, `or` are operators: measured to be correct
             inner = depth + (is_ternary or isinstance(statement, If))
             if inner > limit:
                 raise statement.location.error(
@@ -46,7 +47,7 @@ def branch_depth(kernel: Kernel, context: PassContext) -> bool:
 
 
 def _continues(statement: Statement) -> bool:
-    """Tell whether a statement may end a turn of the loop around it."""
+    """Return whether a statement may end an iteration of the enclosing loop."""
     if isinstance(statement, RangeFor | While):
         return False
     return isinstance(statement, Continue) or any(_continues(s) for b in blocks(statement) for s in b.statements)

@@ -1,11 +1,11 @@
-"""Gives the frontend's kernel its structured form: a return only at the end, breaks only out of loops of one axis.
+"""Lowers returns and breaks to structured control flow: one return at the end, breaks only out of 1-D loops.
 
     if c: return a        if c { store result, a }
     rest            ->    else { rest; store result, b }
     return b              return load result
 
-In a serial loop a return sets a flag and breaks; in a parallel one it ends the iteration. Where parallel loops follow a
-return, they are not moved into a branch, which would make them serial: their range becomes empty instead.
+In a serial loop a return sets a flag and breaks; in a parallel loop it ends the iteration. Parallel loops that follow a
+return are not moved into a branch, which would make them serial: their range becomes empty instead.
 """
 
 from __future__ import annotations
@@ -34,16 +34,17 @@ from ...ir.tasks import Kernel
 from ...ir.types import Type, u1
 from ..context import PassContext
 from ..sparse.struct_for import as_range_for, rebind_indices
-from .guard import guard_rest
+from .predicate_rest import predicate_rest
 
 LOOPS = (RangeFor, StructFor, While)
 ATOMIC_OF = {operation: atomic for atomic, operation in ATOMIC_OPS.items()}
 
 
 def lower(kernel: Kernel, context: PassContext) -> bool:
-    """Make returns and breaks structured, and updates that parallel iterations share atomic.
+    """Make returns and breaks structured, and shared updates in parallel loops atomic.
 
-    Raises: TaichiSyntaxError for a value returned from inside a parallel loop, where no order says which one counts.
+    Raises:
+        TaichiSyntaxError: for a value returned from inside a parallel loop, whose iterations have no order.
     """
     _share_updates(kernel.body)
     if any(isinstance(statement, Return) for statement in walk(kernel.body)):
@@ -62,7 +63,7 @@ def is_parallel_loop(statement: Statement) -> bool:
 
 
 def _share_updates(body: Block) -> None:
-    """Make `s = s + x` on a variable from outside a parallel loop atomic, as Taichi does for `s += x`."""
+    """Make `s = s + x` on a variable declared outside a parallel loop atomic, as Taichi does for `s += x`."""
     outside = {statement for statement in body.statements if isinstance(statement, Alloca)}
     if not outside:
         return
@@ -89,19 +90,19 @@ def _share_in(block: Block, outside: set[Alloca]) -> None:
 
 
 def _as_update(store: LocalStore) -> tuple[str, Statement] | None:
-    """Return (atomic, value) if `store` writes place = place op value; the value is cast as for `place op= value`."""
+    """Return (atomic, value) if `store` is x = x op value; the value is cast as for `x op= value`."""
     operation = _uncast(store.value)
     if not isinstance(operation, Operation) or operation.op not in ATOMIC_OF:
         return None
     a, b = operation.operands
-    if _reads_place(a, store):
+    if _reads_target(a, store):
         return ATOMIC_OF[operation.op], b
-    if OPS[operation.op].commutative and _reads_place(b, store):
+    if OPS[operation.op].commutative and _reads_target(b, store):
         return ATOMIC_OF[operation.op], a
     return None
 
 
-def _reads_place(value: Statement, store: LocalStore) -> bool:
+def _reads_target(value: Statement, store: LocalStore) -> bool:
     load = _uncast(value)
     return isinstance(load, LocalLoad) and load.pointer is store.pointer
 
@@ -114,7 +115,7 @@ def _uncast(value: Statement) -> Statement:
 
 
 class _Returns:
-    """results: variables for the kernel's values. flag: a variable that says whether a return was met."""
+    """Lowers returns. `results`: variables for the returned values; `flag`: the variable that records a return."""
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
@@ -147,22 +148,23 @@ class _Returns:
         return Alloca(type=type, name=name, location=self.kernel.location)
 
     def builder(self, statements: list[Statement], origin: Statement) -> Builder:
-        """A builder that appends to `statements`."""
+        """Return a builder that appends to `statements`."""
         builder = Builder(Block(statements))
         builder.location = origin.location
         return builder
 
     def sequence(self, statements: list[Statement], last: bool, top: bool = False) -> list[Statement]:
-        """Return `statements`, outside loops, so that none after a return runs.
+        """Return `statements`, outside loops, such that none runs after a return.
 
-        last: nothing follows them in the kernel, so that a return need not raise the flag.
-        top: they are the kernel's own.
+        Args:
+            last: nothing follows them in the kernel, so that a return need not set the flag.
+            top: they are top-level statements of the kernel.
         """
         result: list[Statement] = []
         end = next((k for k, statement in enumerate(statements, 1) if isinstance(statement, Return)), len(statements))
         for position, statement in enumerate(statements[:end], 1):
             if isinstance(statement, Return):
-                self.leave(result, statement, last)
+                self.lower_return(result, statement, last)
                 return result
             if statement not in self.returning:
                 result.append(statement)
@@ -179,7 +181,7 @@ class _Returns:
         return result
 
     def into_branches(self, statement: If, rest: list[Statement], last: bool) -> bool:
-        """Move `rest` into the branch that does not return; False if both may go on."""
+        """Move `rest` into the branch that does not return; return False if both may fall through."""
         otherwise = statement.otherwise.statements if statement.otherwise is not None else []
         then = statement.then.statements
         if _always_returns(then):
@@ -194,77 +196,77 @@ class _Returns:
         return True
 
     def close(self, result: list[Statement], statement: Statement, parallel_rest: bool) -> None:
-        """Append a statement that may return, with its returns turned into the flag."""
+        """Append a statement that may return, with its returns replaced by stores to the flag."""
         if isinstance(statement, If):
-            known = parallel_rest and _only_then_returns(statement)
-            statement.then = Block(self.sequence(statement.then.statements, known))
+            sets_flag_after = parallel_rest and _only_then_returns(statement)
+            statement.then = Block(self.sequence(statement.then.statements, sets_flag_after))
             if statement.otherwise is not None:
                 statement.otherwise = Block(self.sequence(statement.otherwise.statements, False))
             result.append(statement)
-            if known and self.flag is not None:
-                # The flag stays a plain value, which each task can compute from a uniform condition. It is raised after
-                # the branch, inside which it tells whether one of several returns was met.
+            if sets_flag_after and self.flag is not None:
+                # The flag stays a plain value, which each task can compute from a uniform condition. It is set after
+                # the branch, inside which it records whether one of several returns was executed.
                 builder = self.builder(result, statement)
                 builder.store(self.flag, builder.op("logical_or", builder.load(self.flag), statement.condition))
             return
-        self.in_loop(statement)
+        self.break_out_of(statement)
         result.append(statement)
 
     def skip_rest(
         self, result: list[Statement], origin: Statement, rest: list[Statement], last: bool, parallel_rest: bool
     ) -> None:
-        """Append `rest` so that it runs only if no return was met."""
+        """Append `rest` such that it runs only if no return was executed."""
         assert self.flag is not None
         if parallel_rest:
             following = self.sequence(rest, last, top=True)
-            guard_rest(result, following, self.flag, origin.location)
+            predicate_rest(result, following, self.flag, origin.location)
             return
         builder = self.builder(result, origin)
-        goes_on = builder.op("logical_not", builder.load(self.flag))
-        builder.add(If(goes_on, Block(self.sequence(rest, last))))
+        not_returned = builder.op("logical_not", builder.load(self.flag))
+        builder.add(If(not_returned, Block(self.sequence(rest, last))))
 
-    def leave(self, result: list[Statement], statement: Return, last: bool = False) -> None:
-        """Append what a return does: keep the values; raise the flag, unless nothing follows."""
+    def lower_return(self, result: list[Statement], statement: Return, last: bool = False) -> None:
+        """Append the lowering of a return: store the values; set the flag, unless nothing follows."""
         builder = self.builder(result, statement)
-        for place, value in zip(self.results, statement.values, strict=True):
-            builder.store(place, value)
+        for variable, value in zip(self.results, statement.values, strict=True):
+            builder.store(variable, value)
         if not last:
             assert self.flag is not None
             builder.store(self.flag, builder.const(True, u1))
 
-    def in_loop(self, loop: Statement) -> None:
-        """Let returns inside a serial loop break out of it."""
+    def break_out_of(self, loop: Statement) -> None:
+        """Make returns inside a serial loop break out of it."""
         for block in blocks(loop):
-            self.in_loop_block(block)
+            self.break_out_of_block(block)
 
-    def in_loop_block(self, block: Block) -> None:
+    def break_out_of_block(self, block: Block) -> None:
         result: list[Statement] = []
         for statement in block.statements:
             if isinstance(statement, Return):
-                self.leave(result, statement)
+                self.lower_return(result, statement)
                 self.builder(result, statement).add(Break())
                 break
             result.append(statement)
             if statement not in self.returning:
                 continue
             for inner in blocks(statement):
-                self.in_loop_block(inner)
+                self.break_out_of_block(inner)
             if isinstance(statement, LOOPS):
-                self.go_on_leaving(result, statement, Break())
+                self.propagate_exit(result, statement, Break())
         block.statements = result
 
-    def go_on_leaving(self, result: list[Statement], loop: Statement, way_out: Statement) -> None:
-        """Append: if a return was met in the loop before, leave this one, too."""
+    def propagate_exit(self, result: list[Statement], loop: Statement, jump: Statement) -> None:
+        """Append: if a return was executed in the loop before, exit the enclosing loop, too."""
         assert self.flag is not None
         builder = self.builder(result, loop)
         branch = Block()
         builder.add(If(builder.load(self.flag), branch))
         with builder.into(branch):
-            builder.add(way_out)
+            builder.add(jump)
 
     def end_iterations(self, loop: Statement) -> None:
-        """Let returns inside a parallel loop end the iteration."""
-        inside = {inner for inner in self.returning if inner is loop or _holds(loop, inner)}
+        """Make returns inside a parallel loop end the iteration."""
+        inside = {inner for inner in self.returning if inner is loop or _contains(loop, inner)}
         for statement in walk(Block([loop])):
             if isinstance(statement, Return) and statement.values:
                 message = "Cannot return a value from inside a parallel loop"
@@ -288,15 +290,15 @@ class _Returns:
             if statement not in self.returning:
                 continue
             if isinstance(statement, LOOPS):
-                self.in_loop(statement)
-                self.go_on_leaving(result, statement, Continue())
+                self.break_out_of(statement)
+                self.propagate_exit(result, statement, Continue())
             else:
                 for inner in blocks(statement):
                     self.end_iteration_block(inner)
         block.statements = result
 
 
-def _holds(outer: Statement, inner: Statement) -> bool:
+def _contains(outer: Statement, inner: Statement) -> bool:
     return any(statement is inner for statement in walk(Block([outer])))
 
 
@@ -309,7 +311,7 @@ def _first_return(statements: list[Statement]) -> Statement | None:
 
 
 def _always_returns(statements: list[Statement]) -> bool:
-    """Return whether the end of these statements is never reached."""
+    """Return whether the end of these statements is unreachable."""
     for statement in statements:
         if isinstance(statement, Return):
             return True
@@ -320,7 +322,7 @@ def _always_returns(statements: list[Statement]) -> bool:
 
 
 def _only_then_returns(statement: If) -> bool:
-    """Return whether a return is met exactly if the condition of `statement` holds."""
+    """Return whether a return is executed if and only if the condition of `statement` is true."""
     otherwise = [statement.otherwise] if statement.otherwise is not None else []
     return _always_returns(statement.then.statements) and not any(
         isinstance(inner, Return) for block in otherwise for inner in walk(block)
@@ -331,7 +333,7 @@ def _only_then_returns(statement: If) -> bool:
 
 
 def _split_axes(block: Block) -> None:
-    """Make loops of several axes, out of which a break leads, nests of loops of one axis."""
+    """Replace loops of several axes that contain a break by nests of 1-D loops."""
     result: list[Statement] = []
     for statement in block.statements:
         for inner in blocks(statement):
@@ -349,25 +351,25 @@ def _split_axes(block: Block) -> None:
 
 
 def _bound_breaks(block: Block) -> list[Block]:
-    """Return the blocks, in `block` and not inside inner loops, that hold a break."""
-    found = [block] if any(isinstance(statement, Break) for statement in block.statements) else []
+    """Return the blocks in `block`, without those of inner loops, that contain a break."""
+    result = [block] if any(isinstance(statement, Break) for statement in block.statements) else []
     for statement in block.statements:
         if not isinstance(statement, LOOPS):
             for inner in blocks(statement):
-                found += _bound_breaks(inner)
-    return found
+                result += _bound_breaks(inner)
+    return result
 
 
 def _nest(loop: RangeFor) -> list[Statement]:
-    """Return a nest of loops of one axis; a break sets a flag, on which the outer ones break as well."""
+    """Return a nest of 1-D loops; a break sets a flag, on which the outer loops break as well."""
     flag = Alloca(type=u1, name="left", location=loop.location)
     for block in _bound_breaks(loop.body):
         position = next(k for k, statement in enumerate(block.statements) if isinstance(statement, Break))
-        way_out = block.statements[position]
+        jump = block.statements[position]
         builder = Builder(Block(block.statements[:position]))
-        builder.location = way_out.location
+        builder.location = jump.location
         builder.store(flag, builder.const(True, u1))
-        builder.add(way_out)
+        builder.add(jump)
         block.statements = builder.block.statements
     nest: list[RangeFor] = []
     body = loop.body

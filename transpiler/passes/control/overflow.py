@@ -3,10 +3,10 @@
     $3 = add $1, $2    ->    assert not add_overflows($1, $2), "Addition overflow detected: {0} + {1} does not fit i32"
                              $3 = add $1, $2
 
-Covers + - * ** << and negation, `abs`, atomic updates (afterwards: their old value tells), sums and products of
-tensors step by step, division by zero, floats cast to integers that cannot hold them, and integers stored in a type
-that may not hold them. `ti.cast` between integers wraps, as it says. It is the first pass: what later passes compute
-(indices, counters) is not the user's.
+It covers + - * ** << and negation, `abs`, atomic updates (checked afterwards, from their old value), sums and products
+of tensors step by step, division by zero, floats cast to integers that cannot represent them, and integers stored in a
+type that may not represent them. `ti.cast` between integers wraps, as documented. It is the first pass: arithmetic that
+later passes add (indices, counters) is not the user's.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ SHAPED = {
     "matmul": ("Matrix product", "{0} @ {1}"),
     "outer_product": ("Outer product", "outer_product({0}, {1})"),
 }
-"""Operations of many steps, each of which may overflow: what they are called, how they are shown."""
+"""Operations of many steps, each of which may overflow: name and format in messages."""
 DIVISIONS = {"floordiv": "//", "mod": "%", "raw_div": "/", "raw_mod": "%"}
 QUOTIENTS = frozenset({"floordiv", "raw_div"})
 
 Values = list[Statement]
 Condition = Callable[[Builder, Values], Statement]
-"""Makes, of scalar operands, the condition under which all is well."""
+"""Builds, from scalar operands, the condition that must hold."""
 
 
 def overflow(kernel: Kernel, context: PassContext) -> bool:
-    """Put an Assert of kind "overflow" at each operation that may overflow, under `check_overflow`."""
-    changed = [_guard(root) for root in kernel.roots()] if context.options.check_overflow else []
+    """Insert an Assert of kind "overflow" at each operation that may overflow, under `check_overflow`."""
+    changed = [_insert_checks(root) for root in kernel.roots()] if context.options.check_overflow else []
     return any(changed)
 
 
-def _guard(block: Block) -> bool:
+def _insert_checks(block: Block) -> bool:
     builder = Builder(Block())
     changed = False
     for statement in block.statements:
         for inner in blocks(statement):
-            changed |= _guard(inner)
+            changed |= _insert_checks(inner)
         count = len(builder.block.statements)
         builder.location = statement.location
         if isinstance(statement, AtomicOp):
@@ -94,13 +94,13 @@ def _check_operation(builder: Builder, operation: Operation) -> None:
         what, shown = {"neg": ("Negation", "-({0})"), "abs": ("Absolute value", "abs({0})")}[name]
         if kind.kind == "int":
             _check(builder, values, _is_not_lowest, f"{what} overflow detected: {shown} does not fit {kind}")
-        elif name == "neg":  # of an unsigned number only 0 has a negative
-            good: Condition = lambda b, v: b.op("eq", v[0], _number(b, 0, kind))  # noqa: E731
-            _check(builder, values, good, f"{what} overflow detected: {shown} does not fit {kind}")
+        elif name == "neg":  # only the unsigned 0 has a negation
+            condition_of: Condition = lambda b, v: b.op("eq", v[0], _number(b, 0, kind))  # noqa: E731
+            _check(builder, values, condition_of, f"{what} overflow detected: {shown} does not fit {kind}")
 
 
 def _check_atomic(builder: Builder, atomic: AtomicOp) -> None:
-    """Check what an atomic wrote by the value it found."""
+    """Check the result of an atomic from its old value."""
     assert atomic.type is not None
     kind = element_of(atomic.type)
     if atomic.op in TITLES and _are_integers(kind):
@@ -118,18 +118,18 @@ def _check_cast(builder: Builder, cast: Cast) -> None:
     if old.is_float and _are_integers(new):
         message = f"Cast overflow detected: {{0}} does not fit {new}"
         _check(builder, [cast.value], lambda b, v: _cast_fits(b, v[0], old, new), message)
-    elif cast.is_implicit and _are_integers(old, new) and promote(new, old) != new:  # where the frontend has warned
+    elif cast.is_implicit and _are_integers(old, new) and promote(new, old) != new:  # the frontend has warned of these
         message = f"Assignment overflow detected: {{0}} does not fit {new}"
         _check(builder, [cast.value], lambda b, v: _integer_fits(b, v[0], old, new), message)
 
 
-def _check(builder: Builder, values: Values, good: Condition, message: str) -> None:
-    """Add an Assert of the condition; of tensors, the condition of every element."""
+def _check(builder: Builder, values: Values, condition_of: Condition, message: str) -> None:
+    """Add an Assert of the condition; for tensors, of the condition of every element."""
     tensor = next((value.type for value in values if isinstance(value.type, Tensor)), None)
     condition = None
     for index in [()] if tensor is None else np.ndindex(tensor.shape):
-        holds = good(builder, [_element(builder, value, index) for value in values])
-        condition = holds if condition is None else builder.op("logical_and", condition, holds)
+        fits = condition_of(builder, [_element(builder, value, index) for value in values])
+        condition = fits if condition is None else builder.op("logical_and", condition, fits)
     if condition is not None:
         builder.add(Assert(condition, message, list(values), "overflow"))
 
@@ -137,8 +137,8 @@ def _check(builder: Builder, values: Values, good: Condition, message: str) -> N
 def _element(builder: Builder, value: Statement, index: tuple[int, ...]) -> Statement:
     if not isinstance(value.type, Tensor):
         return value
-    places: list[Statement] = [builder.const(i) for i in index]
-    return builder.add(MatrixElement(value, places, type=value.type.element))
+    indices: list[Statement] = [builder.const(i) for i in index]
+    return builder.add(MatrixElement(value, indices, type=value.type.element))
 
 
 def _number(builder: Builder, value: int, kind: Scalar) -> Statement:
@@ -150,14 +150,14 @@ def _result_fits(builder: Builder, name: str, values: Values, kind: Scalar) -> S
         return builder.op("logical_not", builder.op(f"{name}_overflows", *values))
     wide = i32 if kind.kind == "int" else u32
     widened = [builder.cast(value, wide) for value in values]
-    fits = _survives(builder, builder.op(name, *widened), kind)
+    fits = _narrow_fits(builder, builder.op(name, *widened), kind)
     if name == "pow":
         return builder.op("logical_and", builder.op("logical_not", builder.op("pow_overflows", *widened)), fits)
-    count = builder.cast(values[1], u32)  # in i32 it must fit the narrow type
+    count = builder.cast(values[1], u32)  # a negative count is a large u32
     return builder.op("logical_and", builder.op("lt", count, builder.const(kind.bits, u32)), fits)
 
 
-def _survives(builder: Builder, wide: Statement, kind: Scalar) -> Statement:
+def _narrow_fits(builder: Builder, wide: Statement, kind: Scalar) -> Statement:
     """Return the condition that a number of 32 bits is in the range of `kind`."""
     assert isinstance(wide.type, Scalar)
     fits = builder.op("le", wide, builder.const(int(np.iinfo(kind.numpy).max), wide.type))
@@ -195,11 +195,11 @@ def _integer_fits(builder: Builder, value: Statement, old: Scalar, new: Scalar) 
 
 
 def _cast_fits(builder: Builder, value: Statement, old: Scalar, new: Scalar) -> Statement:
-    """Return the condition that a float, cut toward zero, lies in the range of `new`; NaN does not."""
+    """Return the condition that a float, truncated, is in the range of `new`; NaN is not."""
     old = f32 if old.bits < 32 else old
     value = builder.cast(value, old)
     low, high = _lowest(new), int(np.iinfo(new.numpy).max)
-    below = low - 1  # every float above it is cut to `low` or more
+    below = low - 1  # every float above it is truncated to `low` or more
     exact = int(old.numpy.type(below)) == below
     above_low = builder.op("gt" if exact else "ge", value, builder.const(below if exact else low, old))
     return builder.op("logical_and", above_low, builder.op("lt", value, builder.const(high + 1, old)))

@@ -1,6 +1,6 @@
-"""Refuses recursive functions where a target has no call stack: GLSL forbids them, and drivers crash on them.
+"""Rejects recursive functions if the target has no call stack: GLSL forbids them, and drivers crash on them.
 
-The error shows the chain of calls that closes the circle: fib -> fib, or even -> odd -> even.
+The error shows the cycle of calls: fib -> fib, or even -> odd -> even.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ..context import PassContext
 
 
 def recursion(kernel: Kernel, context: PassContext) -> bool:
-    """Raise UnsupportedError at the call through which a function calls itself, if the target cannot."""
+    """Raise UnsupportedError at the call through which a function calls itself, if the target has no recursion."""
     if context.capabilities.recursion:
         return False
     finished: set[Function] = set()
@@ -22,19 +22,19 @@ def recursion(kernel: Kernel, context: PassContext) -> bool:
 
 
 def _follow(chain: list[Function], finished: set[Function], context: PassContext) -> None:
-    """Follow the calls of the last function of `chain`, whose functions call one another."""
+    """Follow the calls of the last function of `chain`, each of whose functions calls the next."""
     function = chain[-1]
     if function in finished:
         return
     for call in calls(function.body):
         if call.function in chain:
-            raise _refused(call, [*chain[chain.index(call.function) :], call.function], context)
+            raise _error(call, [*chain[chain.index(call.function) :], call.function], context)
         _follow([*chain, call.function], finished, context)
     finished.add(function)
 
 
-def _refused(call: Call, circle: list[Function], context: PassContext) -> Exception:
-    names = " -> ".join(function.name for function in circle)
-    message = f"`{circle[0].name}` calls itself ({names}); {context.capabilities.target} has no recursion"
+def _error(call: Call, cycle: list[Function], context: PassContext) -> Exception:
+    names = " -> ".join(function.name for function in cycle)
+    message = f"`{cycle[0].name}` calls itself ({names}); {context.capabilities.target} has no recursion"
     hint = "write a loop with a stack of its own, end it at compile time with `ti.func` and `ti.static`, or use ti.cpu"
     return call.location.error(UnsupportedError, message, hint)

@@ -1,4 +1,4 @@
-"""Takes apart the accesses to arrays whose parts lie apart in memory: afterwards each names the array of one part.
+"""Splits accesses to arrays that are stored as one array per part (SoA) into accesses to these arrays.
 
     x = velocity[i]              ->    x = tensor (velocity_x[i], velocity_y[i], velocity_z[i])
     velocity[i] = a + b          ->    velocity_x[i] = a.x + b.x; velocity_y[i] = a.y + b.y; ...
@@ -6,9 +6,9 @@
     velocity[i].x                ->    velocity_x[i]
     velocity[i][k]               ->    velocity_x[i] if k == 0 else velocity_y[i] if k == 1 else velocity_z[i]
 
-What is stored and used nowhere else is computed part by part, as an author would write it for arrays that lie apart;
-a value with a name of its own stays whole. A component chosen at run time is read and written alone: the others may
-belong to other threads.
+A stored value with no other use is computed separately for each part, as an author would write it for split arrays; a
+named value stays whole. A component with a run-time index is read and written alone, since other threads may write the
+other components.
 """
 
 from __future__ import annotations
@@ -39,24 +39,24 @@ from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Struct, Tensor
 from ..checks.bounds import Access, index_check, is_safe
 from ..context import PassContext
-from ..rewrite import GONE, Rewriter
+from ..rewrite import DROPPED, Rewriter
 
 Use = Callable[[Array], "Statement | None"]
-"""What is done with the part chosen; gives its value where it has one."""
+"""An access to the selected part; returns its value, None for a store."""
 
 
 def split_arrays(kernel: Kernel, context: PassContext) -> bool:
-    """Rewrite all accesses to arrays with parts; loops over them stay, since only their shape matters."""
+    """Rewrite all accesses to split arrays; loops over them stay, since they only use the shape."""
     if not any(isinstance(s, GlobalPtr) and s.array.parts for root in kernel.roots() for s in walk(root)):
         return False
     return _Splitter(kernel, context.options.check_out_of_bound).run(kernel)
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """What a pointer that is gone pointed to: an element of an array with parts.
+class Element:
+    """The target of a removed pointer: an element of a split array.
 
-    component: the indices of one of its components, where one of them is known only at run time.
+    component: indices of one component, if one of them is known only at run time.
     """
 
     array: Array
@@ -65,28 +65,28 @@ class Cell:
 
 
 class _Splitter(Rewriter):
-    """cells: what the pointers into arrays with parts point to. uses: how often a value is read in the kernel."""
+    """Rewrites the accesses. `targets`: targets of the removed pointers; `uses`: number of uses of each value."""
 
     def __init__(self, kernel: Kernel, checks: bool) -> None:
         super().__init__(RULES)
         self.kernel, self.checks = kernel.name, checks
-        self.cells: dict[Statement, Cell] = {}
+        self.targets: dict[Statement, Element] = {}
         self.uses: dict[Statement, int] = {}
         for root in kernel.roots():
             self.uses.update(count_uses(root))
 
     def builder(self, origin: Statement) -> Builder:
-        """Return a builder that appends to the block at hand."""
+        """Return a builder that appends to the current block."""
         builder = Builder(Block(self.out))
         builder.location = origin.location
         return builder
 
     def part_at(self, pointer: Statement, array: Array, indices: list[Statement]) -> Statement:
-        """Let `pointer` point into the part `array`, or note what it points to if that has parts itself."""
+        """Return a pointer into the part `array`; if the part is split too, record the target of `pointer`."""
         if not array.parts:
             return self.emit(GlobalPtr(array, indices[:], type=array.element), pointer)
-        self.cells[pointer] = Cell(array, indices)
-        return GONE
+        self.targets[pointer] = Element(array, indices)
+        return DROPPED
 
 
 # --- pointers ---------------------------------------------------------------------------------------------------------
@@ -97,74 +97,74 @@ def _global_ptr(rewriter: Rewriter, pointer: Statement) -> Statement | None:
     return rewriter.part_at(pointer, pointer.array, pointer.indices) if pointer.array.parts else None
 
 
-def _struct_ptr(rewriter: _Splitter, pointer: StructPtr, cell: Cell) -> Statement:
-    struct = cell.array.element
+def _struct_ptr(rewriter: _Splitter, pointer: StructPtr, element: Element) -> Statement:
+    struct = element.array.element
     assert isinstance(struct, Struct)
-    return rewriter.part_at(pointer, cell.array.parts[struct.names.index(pointer.member)], cell.indices)
+    return rewriter.part_at(pointer, element.array.parts[struct.names.index(pointer.member)], element.indices)
 
 
-def _matrix_ptr(rewriter: _Splitter, pointer: MatrixPtr, cell: Cell) -> Statement:
-    tensor = cell.array.element
+def _matrix_ptr(rewriter: _Splitter, pointer: MatrixPtr, element: Element) -> Statement:
+    tensor = element.array.element
     assert isinstance(tensor, Tensor)
     numbers = [int(index.value) for index in pointer.indices if isinstance(index, Const)]
     if len(numbers) == len(pointer.indices):
-        return rewriter.part_at(pointer, cell.array.parts[flat_index(tensor.shape, numbers)], cell.indices)
-    rewriter.cells[pointer] = Cell(cell.array, cell.indices, tuple(pointer.indices))
-    return GONE
+        return rewriter.part_at(pointer, element.array.parts[flat_index(tensor.shape, numbers)], element.indices)
+    rewriter.targets[pointer] = Element(element.array, element.indices, tuple(pointer.indices))
+    return DROPPED
 
 
 # --- accesses ---------------------------------------------------------------------------------------------------------
 
 
-def _load(rewriter: _Splitter, load: GlobalLoad, cell: Cell) -> Statement | None:
+def _load(rewriter: _Splitter, load: GlobalLoad, element: Element) -> Statement | None:
     builder = rewriter.builder(load)
 
     def read(array: Array) -> Statement:
         if not array.parts:
-            return builder.load(_at(builder, array, cell))
+            return builder.load(_at(builder, array, element))
         parts = [read(part) for part in array.parts]
         whole = MatrixInit if isinstance(array.element, Tensor) else StructInit
         return builder.add(whole(parts, type=array.element))
 
-    return _chosen(rewriter, builder, cell, read, True)
+    return _use_selected(rewriter, builder, element, read, True)
 
 
-def _store(rewriter: _Splitter, store: GlobalStore, cell: Cell) -> Statement:
+def _store(rewriter: _Splitter, store: GlobalStore, element: Element) -> Statement:
     builder = rewriter.builder(store)
 
     def write(array: Array, value: Statement) -> None:
         if not array.parts:
-            builder.store(_at(builder, array, cell), value)
+            builder.store(_at(builder, array, element), value)
         for number, part in enumerate(array.parts):
             write(part, _part_of(rewriter, builder, value, number))
 
-    _chosen(rewriter, builder, cell, lambda array: write(array, store.value), False)
-    return GONE
+    _use_selected(rewriter, builder, element, lambda array: write(array, store.value), False)
+    return DROPPED
 
 
-def _atomic(rewriter: _Splitter, atomic: AtomicOp, cell: Cell) -> Statement:
+def _atomic(rewriter: _Splitter, atomic: AtomicOp, element: Element) -> Statement:
     builder = rewriter.builder(atomic)
 
     def change(array: Array, value: Statement) -> Statement:
         if not array.parts:
-            return builder.atomic(atomic.op, _at(builder, array, cell), value)
+            return builder.atomic(atomic.op, _at(builder, array, element), value)
         parts = [change(part, _part_of(rewriter, builder, value, k)) for k, part in enumerate(array.parts)]
         return builder.add(MatrixInit(parts, type=array.element)) if is_read else parts[0]
 
     is_read = atomic in rewriter.uses
-    old = _chosen(rewriter, builder, cell, lambda array: change(array, atomic.value), is_read)
-    return old if old is not None and is_read else GONE
+    old = _use_selected(rewriter, builder, element, lambda array: change(array, atomic.value), is_read)
+    return old if old is not None and is_read else DROPPED
 
 
-def _at(builder: Builder, array: Array, cell: Cell) -> Statement:
-    return builder.add(GlobalPtr(array, cell.indices[:], type=array.element))
+def _at(builder: Builder, array: Array, element: Element) -> Statement:
+    return builder.add(GlobalPtr(array, element.indices[:], type=array.element))
 
 
 # --- parts ------------------------------------------------------------------------------------------------------------
 
 
 def _part_of(rewriter: _Splitter, builder: Builder, value: Statement, number: int) -> Statement:
-    """Return a component or member of a value; of an unnamed sum that nothing else reads, the sum of components."""
+    """Return a component or member of a value; for an unnamed sum without other uses, the sum of components."""
     if isinstance(value.type, Struct):
         return builder.member(value, value.type.names[number])
     assert isinstance(value.type, Tensor)
@@ -186,23 +186,25 @@ def _indices(shape: tuple[int, ...], number: int) -> tuple[int, ...]:
     return (number,) if len(shape) == 1 else divmod(number, shape[1])
 
 
-def _chosen(rewriter: _Splitter, builder: Builder, cell: Cell, use: Use, gives_value: bool) -> Statement | None:
-    """Use the array of a cell, or the part that its component names at run time."""
-    if not cell.component:
-        return use(cell.array)
-    shape = cell.array.element.shape  # type: ignore[union-attr]
-    if rewriter.checks:  # before the branches, in each of which `bounds` would check anew
-        name = cell.array.path or cell.array.name
-        whole, component = cell.array.parts[0], list(cell.component)
-        for access in (Access(cell.indices, whole, whole.shape, name), Access(component, None, shape, name)):
+def _use_selected(
+    rewriter: _Splitter, builder: Builder, element: Element, use: Use, has_value: bool
+) -> Statement | None:
+    """Apply `use` to the array of an element, or to the part that its run-time component selects."""
+    if not element.component:
+        return use(element.array)
+    shape = element.array.element.shape  # type: ignore[union-attr]
+    if rewriter.checks:  # before the branches, since `bounds` would check again in each of them
+        name = element.array.path or element.array.name
+        whole, component = element.array.parts[0], list(element.component)
+        for access in (Access(element.indices, whole, whole.shape, name), Access(component, None, shape, name)):
             if not all(is_safe(access, axis) for axis in range(len(access.indices))):
                 builder.add(index_check(builder, access, rewriter.kernel))
 
     def along(axis: int, number: int, first: int = 0) -> Statement | None:
-        """Use the part whose indices before `axis` make `number`, and whose index there is `first` or higher."""
+        """Use the part whose indices before `axis` are `number`, and whose index there is at least `first`."""
         if axis == len(shape):
-            return use(cell.array.parts[number])
-        index = cell.component[axis]
+            return use(element.array.parts[number])
+        index = element.component[axis]
         if isinstance(index, Const):
             return along(axis + 1, number * shape[axis] + int(index.value))
         if first == shape[axis] - 1:
@@ -213,7 +215,7 @@ def _chosen(rewriter: _Splitter, builder: Builder, cell: Cell, use: Use, gives_v
             then.result = along(axis + 1, number * shape[axis] + first)
         with builder.into(otherwise):
             otherwise.result = along(axis, number, first + 1)
-        if gives_value:
+        if has_value:
             assert then.result is not None
             return builder.add(IfExp(condition, then, otherwise, type=then.result.type))
         then.result = otherwise.result = None
@@ -223,22 +225,22 @@ def _chosen(rewriter: _Splitter, builder: Builder, cell: Cell, use: Use, gives_v
     return along(0, 0)
 
 
-def _where_gone(rule: Callable[..., Statement | None]) -> Callable[[Rewriter, Statement], Statement | None]:
-    """Return the rule for statements whose pointer is gone; `rule` gets what that pointed to."""
+def _on_removed_pointer(rule: Callable[..., Statement | None]) -> Callable[[Rewriter, Statement], Statement | None]:
+    """Return the rule for statements whose pointer was removed; `rule` receives the target of the pointer."""
 
     def applied(rewriter: Rewriter, statement: Statement) -> Statement | None:
         assert isinstance(rewriter, _Splitter)
-        cell = rewriter.cells.get(operands(statement)[0])  # the pointer comes first in all of them
-        return None if cell is None else rule(rewriter, statement, cell)
+        element = rewriter.targets.get(operands(statement)[0])  # the pointer comes first in all of them
+        return None if element is None else rule(rewriter, statement, element)
 
     return applied
 
 
 RULES: dict[type[Statement], Callable[[Rewriter, Statement], Statement | None]] = {
     GlobalPtr: _global_ptr,
-    StructPtr: _where_gone(_struct_ptr),
-    MatrixPtr: _where_gone(_matrix_ptr),
-    GlobalLoad: _where_gone(_load),
-    GlobalStore: _where_gone(_store),
-    AtomicOp: _where_gone(_atomic),
+    StructPtr: _on_removed_pointer(_struct_ptr),
+    MatrixPtr: _on_removed_pointer(_matrix_ptr),
+    GlobalLoad: _on_removed_pointer(_load),
+    GlobalStore: _on_removed_pointer(_store),
+    AtomicOp: _on_removed_pointer(_atomic),
 }

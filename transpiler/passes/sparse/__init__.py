@@ -1,1 +1,1 @@
-"""Passes on loops over cells, and on cells of sparse trees."""
+"""Passes on struct-for loops, and on the cells of sparse trees."""

@@ -3,9 +3,9 @@
     store x[$i, $j], $v    ->    $block = activate block ($i / 4, $j / 4)
                                  store x[$i, $j] in cell $block, $v
 
-What follows in sight of an activation reaches the cell by its number, too, as long as nothing is deactivated. A cell
-that a loop runs over is active: there the number is only looked up. A chunk of a list may not be there, though: a store
-to an item makes the list that long, and those before it have memory once they are stored to.
+Later statements in scope of an activation access the cell by its number, too, unless something is deactivated. The cell
+of an iteration over active cells is active, so that its number is only looked up. A chunk of a list may be missing,
+though: a store to an item makes the list that long, and earlier items get memory when they are stored to.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Key = tuple[Hashable, ...]
 
 
 def activate_cells(kernel: Kernel, context: PassContext) -> bool:
-    """Add an `Activate` before each store to a sparse tree, unless the cell is known to be active."""
+    """Insert an `Activate` before each store to a sparse tree, unless the cell is known to be active."""
     if not any(array.place is not None and is_sparse(array.place) for array in kernel.arrays):
         return False
     changed = False
@@ -49,52 +49,55 @@ def activate_cells(kernel: Kernel, context: PassContext) -> bool:
 
 
 class _Activation:
-    """known: numbers of cells in sight, by node and indices, None where there are no numbers.
+    """Inserts activations.
 
-    moved: pointers into trees, and what stands for them from here on. may_lose: cells were deactivated before.
-    stored: pointers through which the kernel stores.
+    Attributes:
+        known: numbers of active cells in scope, by node and indices; None if the cell has no number.
+        replaced: pointers into trees, and their replacements from here on.
+        has_deactivated: cells were deactivated before.
+        stored: pointers through which the kernel stores.
     """
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
         self.known: dict[Key, Statement | None] = {}
-        self.moved: dict[Statement, Statement] = {}
-        self.may_lose = False
+        self.replaced: dict[Statement, Statement] = {}
+        self.has_deactivated = False
         self.stored = {pointer for root in kernel.roots() for s in walk(root) if (pointer := _stored(s)) is not None}
 
     def block(self, block: Block, is_top: bool = False) -> bool:
-        """Rewrite a block and those inside; what it activates is forgotten at its end."""
-        known, moved = self.known.copy(), self.moved.copy()
+        """Rewrite a block and those inside; activations are forgotten at its end."""
+        known, replaced = self.known.copy(), self.replaced.copy()
         first_uses = _first_uses(block)
         builder = Builder(Block())
         changed = False
         for statement in block.statements:
             is_task = is_top and isinstance(statement, RangeFor) and not statement.serialize
             if (_deactivates(statement) and not isinstance(statement, If)) or is_task:  # numbers do not cross tasks
-                self.known, self.moved = {}, {}
-                self.may_lose |= not is_task
+                self.known, self.replaced = {}, {}
+                self.has_deactivated |= not is_task
             builder.location = statement.location
             for pointer in first_uses.get(statement, ()):
-                if pointer not in self.moved:
-                    self.moved[pointer] = self._reached(builder, pointer)
+                if pointer not in self.replaced:
+                    self.replaced[pointer] = self._activated(builder, pointer)
                     changed = True
-            map_operands(statement, lambda operand: self._redirected(builder, operand))
+            map_operands(statement, lambda operand: self._replacement(builder, operand))
             for inner in blocks(statement):
                 changed |= self.block(inner)
             builder.add(statement)
-            if isinstance(statement, GlobalPtr) and (number := self._number_of_turn(statement)) is not None:
-                self.moved[statement] = builder.add(
+            if isinstance(statement, GlobalPtr) and (number := self._current_cell_number(statement)) is not None:
+                self.replaced[statement] = builder.add(
                     GlobalPtr(statement.array, list(statement.indices), number, type=statement.type)
                 )
                 changed = True
         block.statements = builder.block.statements
-        self.known, self.moved = ({}, {}) if self.may_lose else (known, moved)
+        self.known, self.replaced = ({}, {}) if self.has_deactivated else (known, replaced)
         return changed
 
-    def _number_of_turn(self, pointer: GlobalPtr) -> Statement | None:
-        """Return the number of the cell that the turn of a loop is for, if an element lies in it."""
+    def _current_cell_number(self, pointer: GlobalPtr) -> Statement | None:
+        """Return the number of the cell of the current iteration, if the element is in that cell."""
         place = pointer.array.place
-        if pointer.cell is not None or place is None or self.may_lose or not _is_own(pointer):
+        if pointer.cell is not None or place is None or self.has_deactivated or not _is_in_current_cell(pointer):
             return None
         index, pool = pointer.indices[0], pool_above(place)
         if pool is not None and pool.kind == "dynamic" and pointer in self.stored:
@@ -103,21 +106,21 @@ class _Activation:
         return next((s for s in body if isinstance(s, CellNumber) and s.node is pool), None)
 
     def name(self, pool: Node) -> str:
-        """Return what a variable is called that holds the number of a cell."""
+        """Return the name of the variable for the number of a cell."""
         return node_name(self.kernel, pool)
 
-    def _redirected(self, builder: Builder, operand: Statement) -> Statement:
-        """Return what now stands for a pointer, or for one inside what it points to."""
-        if not self.moved or operand in self.moved or not isinstance(operand, (MatrixPtr, StructPtr)):
-            return self.moved.get(operand, operand)
-        origin = self._redirected(builder, operand.origin)
+    def _replacement(self, builder: Builder, operand: Statement) -> Statement:
+        """Return the replacement of a pointer, or of a pointer into its target."""
+        if not self.replaced or operand in self.replaced or not isinstance(operand, (MatrixPtr, StructPtr)):
+            return self.replaced.get(operand, operand)
+        origin = self._replacement(builder, operand.origin)
         if origin is operand.origin:
             return operand
-        copied = self.moved[operand] = builder.add(clone(operand, {operand.origin: origin}))
+        copied = self.replaced[operand] = builder.add(clone(operand, {operand.origin: origin}))
         return copied
 
-    def _reached(self, builder: Builder, pointer: GlobalPtr) -> Statement:
-        """Return a pointer to an element whose cell is active from here on."""
+    def _activated(self, builder: Builder, pointer: GlobalPtr) -> Statement:
+        """Return a pointer to an element after activating its cell."""
         array = pointer.array
         key = _key(pointer)
         if key not in self.known:
@@ -128,26 +131,26 @@ class _Activation:
         return builder.add(GlobalPtr(array, list(pointer.indices), cell, type=pointer.type))
 
     def _cell(self, builder: Builder, pointer: GlobalPtr) -> Statement | None:
-        """Return the number of the cell of the pool that an element lies in, after activating it; None without pool."""
+        """Activate the cell of an element; return the number of its pool cell, None without a pool."""
         place = pointer.array.place
         assert place is not None
         lowest, pool = sparse_above(place)[-1], pool_above(place)
-        if not self.may_lose and _is_own(pointer) and pool is None:
+        if not self.has_deactivated and _is_in_current_cell(pointer) and pool is None:
             return None
         begins = pointer.array.offset or (0,) * len(pointer.indices)
         indices = [less(builder, index, begin) for index, begin in zip(pointer.indices, begins, strict=True)]
         name = None if pool is None else self.name(pool)
-        own = scaled(builder, place, lowest, indices)
-        made = builder.add(Activate(lowest, own, type=number_type(lowest), name=name))
-        return made if pool is not None else None
+        cell_indices = scaled(builder, place, lowest, indices)
+        activation = builder.add(Activate(lowest, cell_indices, type=number_type(lowest), name=name))
+        return activation if pool is not None else None
 
 
 def _first_uses(block: Block) -> dict[Statement, list[GlobalPtr]]:
     """Return, by statement, the pointers whose cells have to be active there.
 
-    That is where a block stores, or where it reads what it stores next: `x[i] = 2 * x[i]` reaches its cell once.
+    These are the stores of a block and reads before a store: `x[i] = 2 * x[i]` looks up its cell once.
     """
-    found: dict[Statement, list[GlobalPtr]] = {}
+    result: dict[Statement, list[GlobalPtr]] = {}
     for position, statement in enumerate(block.statements):
         pointer = _stored(statement)
         if pointer is None:
@@ -158,8 +161,8 @@ def _first_uses(block: Block) -> dict[Statement, list[GlobalPtr]]:
                 break
             if any(_base(operand) is pointer for operand in operands(before)) and not _is_pointer(before):
                 first = before
-        found.setdefault(first, []).append(pointer)
-    return found
+        result.setdefault(first, []).append(pointer)
+    return result
 
 
 def _stored(statement: Statement) -> GlobalPtr | None:
@@ -180,15 +183,15 @@ def _base(operand: Statement) -> Statement:
 
 
 def _key(pointer: GlobalPtr) -> Key:
-    """Return what is equal for elements of one cell: fields of one node, at the same indices."""
+    """Return a key that is equal for elements of one cell: fields of one node, at the same indices."""
     place = pointer.array.place
     assert place is not None
     indices = (index.value if isinstance(index, Const) else index for index in pointer.indices)
     return (place.parent, pointer.array.offset, *indices)
 
 
-def _is_own(pointer: GlobalPtr) -> bool:
-    """Return whether an element lies in the cell that a turn of a loop over active cells is for."""
+def _is_in_current_cell(pointer: GlobalPtr) -> bool:
+    """Return whether an element is in the cell of the current iteration of a loop over active cells."""
     first = pointer.indices[0] if pointer.indices else None
     if not isinstance(first, (CellIndex, LoopIndex)) or not isinstance(first.loop, RangeFor):
         return False
@@ -210,11 +213,11 @@ def _share_cells(cells: Array, array: Array) -> bool:
 
 
 def _deactivates(statement: Statement) -> bool:
-    """Return whether a statement, or one inside it or in a function it calls, makes cells inactive."""
-    found = [statement, *(inner for block in blocks(statement) for inner in walk(block))]
-    if any(isinstance(inner, Deactivate) for inner in found):
+    """Return whether a statement, one inside it or a function it calls deactivates cells."""
+    result = [statement, *(inner for block in blocks(statement) for inner in walk(block))]
+    if any(isinstance(inner, Deactivate) for inner in result):
         return True
-    return any(isinstance(inner, Call) and _function_deactivates(inner) for inner in found)
+    return any(isinstance(inner, Call) and _function_deactivates(inner) for inner in result)
 
 
 def _function_deactivates(call: Call) -> bool:

@@ -1,4 +1,4 @@
-"""Runs loops over the active cells of sparse trees: lists of the active cells of each pool, built by loops before.
+"""Lowers loops over sparse trees to loops over lists of active cells, which preceding loops build for each pool.
 
     for i, j in x { ... }    with x below a pointer node `block` of 8x8 cells, each of 4x4 elements:
 
@@ -6,9 +6,9 @@
     for i, j in 8 x 8 { if is_active block (i, j) { list block[count block listed ++] = i * 8 + j } }
     for k, a, b in (count block listed) x 4 x 4 { i = list block[k] / 8 * 4 + a; j = list block[k] % 8 * 4 + b; ... }
 
-A pool below another pool is listed by a loop over the list of that one. A cell is active only if those that it lies in
-are, so that one question is enough. Of a dynamic node the list has pieces of `PIECE` items, the last of which may have
-fewer. Where no pool is above, every cell is asked; so are those of loops that are not parallel (`struct_for`).
+A pool below another pool is listed by a loop over the list of the outer pool. A cell is active only if its enclosing
+cells are, so that one test is enough. The list of a dynamic node contains pieces of `PIECE` items, the last of which
+may have fewer. Without a pool above, and in loops that are not parallel, every cell is tested (`struct_for`).
 """
 
 from __future__ import annotations
@@ -39,64 +39,68 @@ from ...ir.tasks import Kernel
 from ...ir.types import i32, u1, u32
 
 AXES = "ijklmnop"
-"""What indices are called where Python has no name for them."""
+"""Names of indices that have no name in Python."""
 
 
 def is_active(builder: Builder, node: Node, indices: list[Statement]) -> Statement:
-    """Add the question whether a cell of a node, or the element of a place, is active. indices: counted from 0."""
+    """Add a test whether a cell of a node, or the element of a place, is active. indices: counted from 0."""
     lowest = sparse_above(node)[-1]
-    own = scaled(builder, node, lowest, indices)
+    cell = scaled(builder, node, lowest, indices)
     if lowest.kind != "dynamic":
-        return builder.add(IsActive(lowest, own, type=u1))
+        return builder.add(IsActive(lowest, cell, type=u1))
     (axis,) = lowest.axes
-    item = own[axes_of(lowest).index(axis)]
+    item = cell[axes_of(lowest).index(axis)]
     above = lowest.parent
-    of_list = [] if above is None else scaled(builder, lowest, above, own)
+    of_list = [] if above is None else scaled(builder, lowest, above, cell)
     if above is not None and axis in axes_of(above):
         item = builder.op("plain_mod", item, builder.const(lowest.extents[0]))
     return builder.op("lt", item, builder.add(Length(lowest, of_list, type=i32)))
 
 
 def scaled(builder: Builder, node: Node, above: Node, indices: list[Statement]) -> list[Statement]:
-    """Return the indices of the cell of `above` in which a cell of `node` lies."""
-    found = []
+    """Return the indices of the cell of `above` that contains a cell of `node`."""
+    result = []
     for axis, extent in zip(axes_of(above), shape_of(above), strict=True):
         dimension = axes_of(node).index(axis)
         ratio = shape_of(node)[dimension] // extent
         index = indices[dimension]
-        found.append(index if ratio == 1 else builder.op("plain_div", index, builder.const(ratio)))
-    return found
+        result.append(index if ratio == 1 else builder.op("plain_div", index, builder.const(ratio)))
+    return result
 
 
 def less(builder: Builder, index: Statement, begin: int) -> Statement:
-    """Return an index counted from 0 instead of `begin`."""
+    """Return an index, which counts from `begin`, as one that counts from 0."""
     return more(builder, index, -begin)
 
 
 def more(builder: Builder, index: Statement, begin: int) -> Statement:
-    """Return an index that is counted from 0 as one that is counted from `begin`."""
+    """Return an index, which counts from 0, as one that counts from `begin`."""
     if begin == 0:
         return index
     return builder.op("add" if begin > 0 else "sub", index, builder.const(abs(begin)))
 
 
 def unlisted_by(statement: Statement) -> set[Node]:
-    """Return the pools of which other cells may be active after a statement of a kernel's body."""
-    found: set[Node] = set()
+    """Return the pools whose lists a statement of a kernel's body may invalidate."""
+    result: set[Node] = set()
     for inner in reachable(Block([statement])):
         if isinstance(inner, (Activate, Append)):
-            found.update(sparse_above(inner.node))
+            result.update(sparse_above(inner.node))
         elif isinstance(inner, Deactivate):
-            found.update(pools_below(inner.node))
+            result.update(pools_below(inner.node))
         elif isinstance(inner, (GlobalStore, AtomicOp)):
             base = base_pointer(inner.pointer)
-            if isinstance(base, GlobalPtr) and base.array.place is not None and not _is_own(base, statement):
-                found.update(sparse_above(base.array.place))
-    return found
+            if (
+                isinstance(base, GlobalPtr)
+                and base.array.place is not None
+                and not _is_in_current_cell(base, statement)
+            ):
+                result.update(sparse_above(base.array.place))
+    return result
 
 
-def _is_own(pointer: GlobalPtr, loop: Statement) -> bool:
-    """Return whether an element lies in the cell that a turn of a loop over cells of the same node is for."""
+def _is_in_current_cell(pointer: GlobalPtr, loop: Statement) -> bool:
+    """Return whether an element is in the cell of the current iteration of a loop over cells of the same node."""
     if not isinstance(loop, StructFor) or loop.array.place is None or pointer.array.place is None:
         return False
     same = (
@@ -110,7 +114,7 @@ def _is_own(pointer: GlobalPtr, loop: Statement) -> bool:
 
 
 def pool_of_loop(loop: StructFor) -> Node | None:
-    """Return the pool whose active cells a loop runs over, None where each cell is asked."""
+    """Return the pool whose list a loop runs over, None if the loop tests every cell."""
     node = loop.array.place
     return node if node is None or node.has_pool else pool_above(node)
 
@@ -118,9 +122,9 @@ def pool_of_loop(loop: StructFor) -> Node | None:
 def over_active_cells(
     kernel: Kernel, loop: StructFor, pool: Node, listed: set[Node]
 ) -> tuple[list[Statement], RangeFor, list[Statement]]:
-    """Return what builds the lists, the loop over the last of them, and the indices of the cell as users count them.
+    """Return the statements that build the lists, the loop over the last list, and the user's indices of the cell.
 
-    listed: pools whose lists are right already; those that are built join them.
+    listed: pools with valid lists; the function adds the pools whose lists it builds.
     """
     levels = [pool]
     while (outer := pool_above(levels[0])) is not None:
@@ -135,29 +139,29 @@ def over_active_cells(
     builder.location = loop.location
     node = loop.array.place
     assert node is not None
-    turns = _Turns(kernel, builder, pool, node, loop.names)
-    new = turns.loop
+    cell_loop = _CellLoop(kernel, builder, pool, node, loop.names)
+    new = cell_loop.loop
     new.serialize, new.block_dim, new.parallelize = loop.serialize, loop.block_dim, loop.parallelize
     new.cells = loop.array
     with builder.into(new.body):
-        indices = turns.indices(builder)
+        indices = cell_loop.indices(builder)
         begins = loop.array.offset or (0,) * len(indices)
         counted = [more(builder, index, begin) for index, begin in zip(indices, begins, strict=True)]
         names = loop.names if len(loop.names) == len(counted) else [None] * len(counted)
-        own: list[Statement] = [
+        user_indices: list[Statement] = [
             builder.add(CellIndex(index, new, axis, type=i32, name=name))
             for axis, (index, name) in enumerate(zip(counted, names, strict=True))
         ]
-        same = dict(zip(counted, own, strict=True))
+        same = dict(zip(counted, user_indices, strict=True))
         if pool is not node:
-            cell = [same.get(index, index) for index in turns.cell]
+            cell = [same.get(index, index) for index in cell_loop.cell]
             builder.add(CellNumber(pool, cell, type=u32, name=node_name(kernel, pool)))
         if pool.kind == "dynamic" or sparse_above(node)[-1] is not pool:
-            own_or_less = [same.get(index, index) for index in indices]
-            builder.add(If(is_active(builder, node, own_or_less), loop.body))
+            cell_indices = [same.get(index, index) for index in indices]
+            builder.add(If(is_active(builder, node, cell_indices), loop.body))
         else:
             new.body.statements += loop.body.statements
-    return builder.block.statements, new, own
+    return builder.block.statements, new, user_indices
 
 
 def _listed(kernel: Kernel, builder: Builder, pool: Node) -> GlobalPtr:
@@ -165,23 +169,23 @@ def _listed(kernel: Kernel, builder: Builder, pool: Node) -> GlobalPtr:
 
 
 def _list_cells(kernel: Kernel, builder: Builder, outer: Node | None, pool: Node) -> None:
-    """Add the loop that lists the active cells of a pool. outer: the pool above, which is listed already."""
+    """Add the loop that lists the active cells of a pool. outer: the pool above, whose list is valid."""
     if pool.kind == "dynamic":
         _list_pieces(kernel, builder, outer, pool)
         return
-    turns = _Turns(kernel, builder, outer, pool, [])
-    turns.loop.purpose = f"lists the active cells of {node_name(kernel, pool)}"
-    with builder.into(turns.loop.body):
-        indices = _named(turns.indices(builder), pool)
+    cell_loop = _CellLoop(kernel, builder, outer, pool, [])
+    cell_loop.loop.purpose = f"lists the active cells of {node_name(kernel, pool)}"
+    with builder.into(cell_loop.loop.body):
+        indices = _named(cell_loop.indices(builder), pool)
         then = Block()
         with builder.into(then):
-            _enter(kernel, builder, pool, _row_major(builder, indices, shape_of(pool)))
+            _append(kernel, builder, pool, _row_major(builder, indices, shape_of(pool)))
         builder.add(If(is_active(builder, pool, indices), then))
-    builder.add(turns.loop)
+    builder.add(cell_loop.loop)
 
 
 def _list_pieces(kernel: Kernel, builder: Builder, outer: Node | None, pool: Node) -> None:
-    """Add the loop that lists the pieces of lists. One list alone is listed by a thread a piece."""
+    """Add the loop that lists the pieces of dynamic lists. For a single list it has one iteration per piece."""
     above = pool.parent
     purpose = f"lists the items of {node_name(kernel, pool)} in pieces of {min(PIECE, pool.extents[0])}"
     if above is None or prod(shape_of(above)) == 1:
@@ -189,20 +193,20 @@ def _list_pieces(kernel: Kernel, builder: Builder, outer: Node | None, pool: Nod
         loop.purpose = purpose
         with builder.into(loop.body):
             piece = builder.add(LoopIndex(loop, 0, type=i32, name="piece"))
-            zeros: list[Statement] = [builder.const(0) for _ in ([] if above is None else shape_of(above))]
-            length = builder.add(Length(pool, zeros, type=i32))
+            zero_indices: list[Statement] = [builder.const(0) for _ in ([] if above is None else shape_of(above))]
+            length = builder.add(Length(pool, zero_indices, type=i32))
             then = Block()
             with builder.into(then):
-                _enter(kernel, builder, pool, piece)
+                _append(kernel, builder, pool, piece)
             begin = builder.op("mul", piece, builder.const(PIECE))
             builder.add(If(builder.op("lt", begin, length), then))
         builder.add(loop)
         return
-    turns = _Turns(kernel, builder, outer, above, [])
-    turns.loop.purpose = purpose
-    with builder.into(turns.loop.body):
-        indices = _named(turns.indices(builder), above)
-        row = _row_major(builder, indices, shape_of(above))
+    cell_loop = _CellLoop(kernel, builder, outer, above, [])
+    cell_loop.loop.purpose = purpose
+    with builder.into(cell_loop.loop.body):
+        indices = _named(cell_loop.indices(builder), above)
+        list_number = _row_major(builder, indices, shape_of(above))
         length = builder.add(Length(pool, indices, type=i32))
         rounded = builder.op("add", length, builder.const(PIECE - 1))
         pieces = builder.op("plain_div", rounded, builder.const(PIECE))
@@ -210,22 +214,22 @@ def _list_pieces(kernel: Kernel, builder: Builder, outer: Node | None, pool: Nod
         loop = RangeFor(*_bounds(builder, [pieces]), ["piece"])
         with builder.into(loop.body):
             piece = builder.add(LoopIndex(loop, 0, type=i32, name="piece"))
-            first = builder.op("mul", row, builder.const(pieces_of(pool)))
-            _enter(kernel, builder, pool, builder.op("add", first, piece))
+            first = builder.op("mul", list_number, builder.const(pieces_of(pool)))
+            _append(kernel, builder, pool, builder.op("add", first, piece))
         builder.add(loop)
-    builder.add(turns.loop)
+    builder.add(cell_loop.loop)
 
 
-def _enter(kernel: Kernel, builder: Builder, pool: Node, cell: Statement) -> None:
+def _append(kernel: Kernel, builder: Builder, pool: Node, cell: Statement) -> None:
     """Add a cell to the list of a pool."""
-    taken = builder.atomic("add", _listed(kernel, builder, pool), builder.const(1, u32))
-    taken.name = "place"
-    place = builder.cast(taken, i32)
-    builder.store(builder.add(GlobalPtr(sparse_array(kernel, pool, "list"), [place], type=i32)), cell)
+    old_count = builder.atomic("add", _listed(kernel, builder, pool), builder.const(1, u32))
+    old_count.name = "position"
+    position = builder.cast(old_count, i32)
+    builder.store(builder.add(GlobalPtr(sparse_array(kernel, pool, "list"), [position], type=i32)), cell)
 
 
 def _named(indices: list[Statement], node: Node) -> list[Statement]:
-    """Return indices of a cell with the names of their axes, where they have none."""
+    """Return indices of a cell; those without a name get that of their axis."""
     for index, axis in zip(indices, axes_of(node), strict=True):
         index.name = index.name or AXES[axis]
     return indices
@@ -239,15 +243,16 @@ def _row_major(builder: Builder, indices: list[Statement], shape: tuple[int, ...
 
 
 def _bounds(builder: Builder, ends: list[Statement]) -> tuple[list[Statement], list[Statement], list[Statement]]:
-    """Return begins, ends and steps of a loop from 0."""
+    """Return the bounds and steps of a loop from 0."""
     return [builder.const(0) for _ in ends], ends, [builder.const(1) for _ in ends]
 
 
-class _Turns:
-    """A loop over the cells of `inner` that lie in active cells of the pool `outer`; without one, over all.
+class _CellLoop:
+    """A loop over the cells of `inner` inside the active cells of the pool `outer`; without `outer`, over all.
 
-    axes: the axes of the loop that run through the cells of `inner` within one of `outer`, by axis of the tree.
-    cell: the indices of the cell of `outer`, once `indices` has added them.
+    Attributes:
+        axes: by axis of the tree, the axis of the loop for cells of `inner` inside one cell of `outer`.
+        cell: the indices of the cell of `outer`, after `indices` has added them.
     """
 
     def __init__(self, kernel: Kernel, builder: Builder, outer: Node | None, inner: Node, names: list[str]) -> None:
@@ -255,21 +260,21 @@ class _Turns:
         self.axes: dict[int, int] = {}
         self.cell: list[Statement] = []
         ends: list[Statement] = []
-        texts: list[str] = []
+        names_of_axes: list[str] = []
         if outer is not None:
             ends.append(builder.add(PoolCount(outer, "listed", type=i32)))
-            texts.append("turn")
+            names_of_axes.append("list_index")
             if outer.kind == "dynamic":
                 ends.append(builder.const(min(PIECE, outer.extents[0])))
-                texts.append("item")
+                names_of_axes.append("item")
         for dimension, (axis, extent) in enumerate(zip(axes_of(inner), shape_of(inner), strict=True)):
             ratio = extent // self._extent_of_outer(axis)
             if ratio > 1 or outer is None:
                 self.axes[axis] = len(ends)
                 ends.append(builder.const(ratio))
                 name = names[dimension] if dimension < len(names) else AXES[axis]
-                texts.append(f"{name}_inside" if outer is not None else name)
-        self.loop = RangeFor(*_bounds(builder, ends), texts, location=builder.location)
+                names_of_axes.append(f"{name}_inside" if outer is not None else name)
+        self.loop = RangeFor(*_bounds(builder, ends), names_of_axes, location=builder.location)
 
     def _extent_of_outer(self, axis: int) -> int:
         if self.outer is None or axis not in axes_of(self.outer):
@@ -277,22 +282,22 @@ class _Turns:
         return shape_of(self.outer)[axes_of(self.outer).index(axis)]
 
     def indices(self, builder: Builder) -> list[Statement]:
-        """Add, in the body of the loop, the indices of the cell of `inner`, counted from 0."""
+        """Add the indices of the cell of `inner`, counted from 0, to the body of the loop."""
         outer = self._outer_indices(builder)
         self.cell = [outer[axis] for axis in sorted(outer)]
-        found = []
+        result = []
         for axis, extent in zip(axes_of(self.inner), shape_of(self.inner), strict=True):
-            inside = self._index(builder, self.axes[axis]) if axis in self.axes else None
+            offset_in_cell = self._index(builder, self.axes[axis]) if axis in self.axes else None
             if axis not in outer:
-                found.append(inside if inside is not None else builder.const(0))
+                result.append(offset_in_cell if offset_in_cell is not None else builder.const(0))
                 continue
             ratio = extent // self._extent_of_outer(axis)
             index = outer[axis]
             if ratio > 1 and self.outer is not None:
                 index.name = index.name or f"{node_name(self.kernel, self.outer)}_{AXES[axis]}"
                 index = builder.op("mul", index, builder.const(ratio))
-            found.append(index if inside is None else builder.op("add", index, inside))
-        return found
+            result.append(index if offset_in_cell is None else builder.op("add", index, offset_in_cell))
+        return result
 
     def _index(self, builder: Builder, axis: int) -> Statement:
         return builder.add(LoopIndex(self.loop, axis, type=i32, name=self.loop.names[axis]))
@@ -305,44 +310,44 @@ class _Turns:
         pointer = GlobalPtr(sparse_array(self.kernel, outer, "list"), [self._index(builder, 0)], type=i32)
         entry = builder.load(builder.add(pointer))
         is_cell = outer.kind != "dynamic"
-        found = self._cell_of(builder, entry) if is_cell else self._item_of(builder, entry)
-        if entry not in found.values():  # else it has the name of an index
+        result = self._cell_of(builder, entry) if is_cell else self._item_of(builder, entry)
+        if entry not in result.values():  # otherwise it has the name of an index
             entry.name = "cell" if is_cell else "piece"
-        return found
+        return result
 
     def _cell_of(self, builder: Builder, entry: Statement) -> dict[int, Statement]:
-        """Return the indices of a cell that is in the list of its pool, by axis of the tree."""
+        """Return the indices of a listed cell, by axis of the tree."""
         assert self.outer is not None
         return _unrolled(builder, entry, axes_of(self.outer), shape_of(self.outer))
 
     def _item_of(self, builder: Builder, entry: Statement) -> dict[int, Statement]:
-        """Return the indices of an item of a piece of a list."""
+        """Return the indices of an item of a listed piece."""
         outer = self.outer
         assert outer is not None
-        (own,) = outer.axes
+        (item_axis,) = outer.axes
         pieces, above = pieces_of(outer), outer.parent
         item = self._index(builder, 1)
-        found: dict[int, Statement] = {}
+        result: dict[int, Statement] = {}
         if above is not None:
-            row = entry if pieces == 1 else builder.op("plain_div", entry, builder.const(pieces))
-            if row is not entry and len(axes_of(above)) > 1:
-                row.name = "list"
-            found = _unrolled(builder, row, axes_of(above), shape_of(above))
+            list_number = entry if pieces == 1 else builder.op("plain_div", entry, builder.const(pieces))
+            if list_number is not entry and len(axes_of(above)) > 1:
+                list_number.name = "list"
+            result = _unrolled(builder, list_number, axes_of(above), shape_of(above))
             entry = builder.op("plain_mod", entry, builder.const(pieces)) if pieces > 1 else builder.const(0)
         if pieces > 1:
             item = builder.op("add", builder.op("mul", entry, builder.const(PIECE)), item)
-        if own in found:
-            item = builder.op("add", builder.op("mul", found[own], builder.const(outer.extents[0])), item)
-        return {**found, own: item}
+        if item_axis in result:
+            item = builder.op("add", builder.op("mul", result[item_axis], builder.const(outer.extents[0])), item)
+        return {**result, item_axis: item}
 
 
 def _unrolled(builder: Builder, number: Statement, axes: list[int], shape: tuple[int, ...]) -> dict[int, Statement]:
-    """Return the indices that a number, row by row, stands for."""
-    found: dict[int, Statement] = {}
+    """Return the indices of a row-major cell number."""
+    result: dict[int, Statement] = {}
     for position, axis in enumerate(axes):
         weight = prod(shape[position + 1 :])
         index = number if weight == 1 else builder.op("plain_div", number, builder.const(weight))
         if position > 0:
             index = builder.op("plain_mod", index, builder.const(shape[position]))
-        found[axis] = index
-    return found
+        result[axis] = index
+    return result

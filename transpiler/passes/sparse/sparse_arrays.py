@@ -1,4 +1,4 @@
-"""Gives a kernel the arrays beside the cells of sparse trees that its statements need, last of all passes."""
+"""Adds the auxiliary arrays of sparse trees that the statements of a kernel use. It is the last pass."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..context import PassContext
 
 
 def sparse_arrays(kernel: Kernel, context: PassContext) -> bool:
-    """Add the arrays; the runtime has memory for each by its node and role."""
+    """Add the arrays; the runtime finds the memory of each by its node and role."""
     count = len(kernel.arrays)
     if kernel.trees:
         add_arrays(kernel)

@@ -1,17 +1,17 @@
-"""Turns loops over the cells of an array into range loops over its shape.
+"""Lowers loops over the elements of an array to range loops over its shape.
 
     for i, j in a    ->    for i, j in (0, 0)..(shape a 0, shape a 1)  over a
 
-`over` tells later passes and printers that each index tuple is one cell of the array, `order` in which order these lie
-in memory where that is not row by row. In a sparse tree only active cells have a turn: of a parallel loop below a pool
-those that a list has (`active_cells`), else each cell is asked.
+`over` records that each index tuple is one element of the array, `order` the memory order of the elements if it is not
+row-major. In a sparse tree the body runs only for active cells: a parallel loop below a pool runs over a list of them
+(`active_cells`), any other loop tests every cell.
 """
 
 from __future__ import annotations
 
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Statement, walk
-from ...ir.snodes import Node, is_sparse, pool_above, turns_of
+from ...ir.snodes import Node, is_sparse, memory_order, pool_above
 from ...ir.statements import ArrayShape, Const, If, LoopIndex, RangeFor, StructFor
 from ...ir.tasks import Kernel
 from ...ir.types import i32
@@ -23,14 +23,14 @@ from .active_cells import is_active, less, over_active_cells, pool_of_loop, unli
 def struct_for(kernel: Kernel, context: PassContext) -> bool:
     """Replace every StructFor by a RangeFor with `over` set."""
     replaced: dict[Statement, RangeFor] = {}
-    own: dict[Statement, list[Statement]] = {}
+    cell_indices: dict[Statement, list[Statement]] = {}
     listed = _listed_before(kernel.body)
 
     def rule(rewriter: Rewriter, loop: Statement) -> Statement | None:
         assert isinstance(loop, StructFor)
         pool = pool_of_loop(loop) if loop in listed else None
         if pool is not None:
-            before, new, own[loop] = over_active_cells(kernel, loop, pool, listed[loop])
+            before, new, cell_indices[loop] = over_active_cells(kernel, loop, pool, listed[loop])
         else:
             before, new = as_range_for(loop)
             replaced[loop] = new
@@ -40,7 +40,7 @@ def struct_for(kernel: Kernel, context: PassContext) -> bool:
 
     def index(rewriter: Rewriter, statement: Statement) -> Statement | None:
         assert isinstance(statement, LoopIndex)
-        return own[statement.loop][statement.axis] if statement.loop in own else None
+        return cell_indices[statement.loop][statement.axis] if statement.loop in cell_indices else None
 
     if not any(isinstance(statement, StructFor) for root in kernel.roots() for statement in walk(root)):
         return False
@@ -51,18 +51,18 @@ def struct_for(kernel: Kernel, context: PassContext) -> bool:
 
 
 def _listed_before(body: Block) -> dict[Statement, set[Node]]:
-    """Return, by parallel loop, the pools whose lists a loop before has built and nothing has changed since."""
-    found: dict[Statement, set[Node]] = {}
+    """Return, by parallel loop, the pools with a valid list that an earlier loop has built."""
+    result: dict[Statement, set[Node]] = {}
     listed: set[Node] = set()
     for statement in body.statements:
         if isinstance(statement, StructFor) and not statement.serialize:
-            found[statement] = set(listed)
+            result[statement] = set(listed)
             pool = pool_of_loop(statement)
             while pool is not None:
                 listed.add(pool)
                 pool = pool_above(pool)
         listed -= unlisted_by(statement)
-    return found
+    return result
 
 
 def as_range_for(loop: StructFor) -> tuple[list[Statement], RangeFor]:
@@ -79,7 +79,7 @@ def as_range_for(loop: StructFor) -> tuple[list[Statement], RangeFor]:
 
     def end(axis: int) -> Statement:
         shape = loop.array.shape
-        if loop.array.ndim == 0:  # the one cell of an array without axes
+        if loop.array.ndim == 0:  # the single element of an array without axes
             return Const(1, type=i32)
         if shape is None:
             return ArrayShape(loop.array, axis, type=i32)
@@ -98,16 +98,16 @@ def as_range_for(loop: StructFor) -> tuple[list[Statement], RangeFor]:
         loop.block_dim,
         loop.array,
         loop.parallelize,
-        () if loop.array.place is None else turns_of(loop.array.place),
+        () if loop.array.place is None else memory_order(loop.array.place),
         location=loop.location,
     )
     if body is not loop.body:
-        _ask(new, loop)
+        _add_activity_test(new, loop)
     return before, new
 
 
-def _ask(new: RangeFor, loop: StructFor) -> None:
-    """Let the body of a loop over all cells of an array run for the active ones."""
+def _add_activity_test(new: RangeFor, loop: StructFor) -> None:
+    """Run the body of a loop over all cells of an array only for active ones."""
     builder = Builder(new.body)
     builder.location = loop.location
     assert loop.array.place is not None
@@ -120,7 +120,7 @@ def _ask(new: RangeFor, loop: StructFor) -> None:
 
 
 def rebind_indices(block: Block, replaced: dict[Statement, RangeFor]) -> None:
-    """Let each LoopIndex of a replaced loop belong to its replacement."""
+    """Make each LoopIndex of a replaced loop refer to the replacement."""
     for statement in walk(block):
         if isinstance(statement, LoopIndex) and statement.loop in replaced:
             statement.loop = replaced[statement.loop]

@@ -1,1 +1,1 @@
-"""Passes that fit a kernel to its target."""
+"""Passes that depend on the target."""

@@ -1,9 +1,9 @@
-"""Replaces what no target has, and refuses what this target lacks.
+"""Legalization: replaces operations that no target has, and rejects those that this target lacks.
 
     atomic add v[$i], $vector    ->    atomic add v[$i].0, $vector.0   (each element)
     pow $x, 3                    ->    mul (mul $x, $x), $x
 
-An integer power is a product because GLSL's `pow` has no value for negative bases.
+An integer power becomes a product, since GLSL's `pow` is undefined for negative bases.
 """
 
 from __future__ import annotations
@@ -30,13 +30,14 @@ FEATURES = {
     "i64": "64-bit integers (shaderInt64)",
     "u64": "64-bit integers (shaderInt64)",
 }
-"""What a device must have to compute with a type; the word in parentheses is Vulkan's."""
+"""The device feature that a type needs; the name in parentheses is Vulkan's."""
 
 
 def legalize(kernel: Kernel, context: PassContext) -> bool:
-    """Rewrite operations without a counterpart in source text.
+    """Rewrite operations that emitted languages do not have.
 
-    Raises: UnsupportedError at the first statement of a type that the target does not compute with.
+    Raises:
+        UnsupportedError: at the first statement of a type that the target does not support.
     """
     _check_types(kernel, context)
     return Rewriter({AtomicOp: _split_atomic, Operation: _expand_power}).run(kernel)
@@ -59,26 +60,26 @@ def _check_types(kernel: Kernel, context: PassContext) -> None:
 
 
 def _lacking(type: Type, types: frozenset[str]) -> Scalar | None:
-    """Return a scalar of `type` that the target does not compute with."""
+    """Return a scalar of `type` that the target does not support."""
     return next((scalar for scalar in scalars_of(type) if scalar.name not in types), None)
 
 
 def _check_atomic(atomic: AtomicOp, context: PassContext) -> None:
-    """Refuse an atomic that the target neither has nor can make of its compare-and-swap."""
+    """Reject an atomic that the target neither has nor can build from compare-and-swap."""
     capabilities = context.capabilities
     assert atomic.type is not None
     scalar, base = element_of(atomic.type), "add" if atomic.op == "sub" else atomic.op
     if scalar.kind == "bool" and base in ("add", "mul"):
-        text = f"`atomic_{atomic.op}` of `u1` is not available: truth values are not counted"
-        raise atomic.location.error(UnsupportedError, text, "use an `i32` field, or `atomic_or` and `atomic_and`")
+        message = f"`atomic_{atomic.op}` of `u1` is not available: truth values are not counted"
+        raise atomic.location.error(UnsupportedError, message, "use an `i32` field, or `atomic_or` and `atomic_and`")
     if (scalar.name, base) in capabilities.atomics or scalar.bits in capabilities.atomic_bits:
         return
     widths = ", ".join(map(str, sorted(capabilities.atomic_bits)))
-    text = f"`atomic_{atomic.op}` of `{scalar}` is not available on {capabilities.target}"
+    message = f"`atomic_{atomic.op}` of `{scalar}` is not available on {capabilities.target}"
     kind = "u" if scalar.kind == "bool" else scalar.name[0]
     raise atomic.location.error(
         UnsupportedError,
-        f"{text}: the target device has atomic operations of {widths} bits",
+        f"{message}: the target device has atomic operations of {widths} bits",
         f"use `{kind}32`, or another arch: ti.init(arch=ti.cpu) has atomics of all types",
     )
 
@@ -93,14 +94,14 @@ def _unsupported(scalar: Scalar, location: SourceLocation, context: PassContext)
 
 
 def _substitute(scalar: Scalar, context: PassContext) -> str:
-    """Return the available type of the same kind that is nearest: the next wider one, else the next narrower."""
+    """Return the nearest available type of the same kind: the next wider one, otherwise the next narrower one."""
     same_kind = [SCALARS[name] for name in context.capabilities.types if name[0] == scalar.name[0] and name != "u1"]
     by_distance = sorted(same_kind, key=lambda type: (type.bits < scalar.bits, abs(type.bits - scalar.bits)))
     return by_distance[0].name if by_distance else "f32"
 
 
 def _split_atomic(rewriter: Rewriter, atomic: Statement) -> Statement | None:
-    """Make an atomic on a tensor one atomic an element; the old value is the tensor of the old elements."""
+    """Split an atomic on a tensor into one per element; the old value is the tensor of the old elements."""
     assert isinstance(atomic, AtomicOp)
     if not isinstance(atomic.type, Tensor):
         return None
@@ -124,7 +125,7 @@ def _unravel(position: int, shape: tuple[int, ...]) -> list[int]:
 
 
 def _expand_power(rewriter: Rewriter, power: Statement) -> Statement | None:
-    """Make a power with a small whole exponent a product, by squaring, and one with exponent 0.5 a root."""
+    """Replace a power with a small whole exponent by a product (by squaring), one with exponent 0.5 by a root."""
     assert isinstance(power, Operation)
     if power.op != "pow":
         return None

@@ -1,12 +1,12 @@
-"""Writes plainly what needs no care, since the numbers that it meets are known to be small or not negative.
+"""Strength reduction by value ranges: simpler operations for numbers that are known to be small or non-negative.
 
-    $2 = floordiv $i, 4      ->    $2 = plain_div $i, 4    (0 <= $i: Python rounds down, the languages toward 0)
-    $3 = mod $i, $n          ->    $3 = plain_mod $i, $n   (1 <= $n, too: ours gives 0 for 0, theirs may trap)
+    $2 = floordiv $i, 4      ->    $2 = plain_div $i, 4    (0 <= $i: Python rounds down, emitted code toward 0)
+    $3 = mod $i, $n          ->    $3 = plain_mod $i, $n   (and 1 <= $n: `mod` returns 0 for 0, `%` may trap)
     $4 = max $i, 0           ->    $i
     check a ($i) within 8    ->    (removed: 0 <= $i < 8)
 
-What is known is `value_ranges`. Comparisons that come out one way, and tests for overflows that cannot be, become
-constants, which the cleanup behind this pass follows up.
+The ranges are those of `value_ranges`. Comparisons with a known outcome, and tests for impossible overflows, become
+constants, which the next cleanup propagates.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from ...ir.nodes import Statement, walk
 from ...ir.statements import Alloca, Assert, Const, IndexCheck, LoopIndex, Operation, RangeFor, is_const, scalar_type
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Tensor, element_of, u1
-from ..analysis.intervals import Interval, holds, whole
+from ..analysis.intervals import Interval, contains, whole
 from ..analysis.value_ranges import ValueRanges, same_value
 from ..context import PassContext
-from ..rewrite import GONE, Rewriter
+from ..rewrite import DROPPED, Rewriter
 
 
 def ranges(kernel: Kernel, context: PassContext) -> bool:
-    """Replace divisions of numbers that are not negative by plain ones, and decide what can come out one way only."""
+    """Replace divisions of non-negative numbers by plain ones, and fold tests with a known outcome."""
     statements = [statement for root in kernel.roots() for statement in walk(root)]
     if not any(map(_may_be_simpler, statements)):
         return False
     first = ValueRanges({})
     if any(isinstance(statement, Alloca) for statement in statements):
-        first.run(kernel)  # which gives what the stores to each variable have in common
+        first.run(kernel)  # computes the hull of the stores to each variable
     return ValueRanges({Operation: _operation, Assert: _assert, IndexCheck: _index_check}, first.stored()).run(kernel)
 
 
 def _may_be_simpler(statement: Statement) -> bool:
-    """Return whether a statement is one that this pass looks at, and not of floats."""
+    """Return whether this pass may simplify a statement."""
     if isinstance(statement, Operation):
         kind = statement.operands[0].type
-        is_asked = statement.op in SIMPLER or statement.type == u1
-        return is_asked and isinstance(kind, (Scalar, Tensor)) and element_of(kind).kind in ("int", "uint")
+        is_candidate = statement.op in SIMPLER or statement.type == u1
+        return is_candidate and isinstance(kind, (Scalar, Tensor)) and element_of(kind).kind in ("int", "uint")
     return isinstance(statement, IndexCheck)
 
 
@@ -48,31 +48,31 @@ def _operation(rewriter: Rewriter, operation: Statement) -> Statement | None:
     rule = SIMPLER.get(operation.op)
     if operation.type is None or (rule is None and operation.type != u1):
         return None
-    found = [interval for operand in operation.operands if (interval := rewriter.of(operand)) is not None]
-    if len(found) < len(operation.operands):
+    intervals = [interval for operand in operation.operands if (interval := rewriter.of(operand)) is not None]
+    if len(intervals) < len(operation.operands):
         return None
     if rule is not None:
-        new = rule(rewriter, operation, found) if element_of(operation.type).kind in ("int", "uint") else None
+        new = rule(rewriter, operation, intervals) if element_of(operation.type).kind in ("int", "uint") else None
         return new if new is None or new.type == operation.type else None
-    return _decided(rewriter, operation)
+    return _known_outcome(rewriter, operation)
 
 
-def _decided(walk: ValueRanges, operation: Operation) -> Statement | None:
-    """Return the truth value that a test has in any case."""
-    walk.note(operation)
+def _known_outcome(walk: ValueRanges, operation: Operation) -> Statement | None:
+    """Return the constant outcome of a test, None if it is not known."""
+    walk.record(operation)
     low, high = walk.of(operation) or (0, 1)
     return _emit(walk, Const(bool(low), type=u1), operation) if low == high else None
 
 
 def _emit(walk: ValueRanges, new: Statement, origin: Statement) -> Statement:
     walk.emit(new, origin)
-    walk.note(new)
+    walk.record(new)
     return new
 
 
-def _division(walk: ValueRanges, operation: Operation, found: list[Interval]) -> Statement | None:
-    """`/` and `%` of the languages are right for numbers that are not negative, by positive ones."""
-    (dividend, divisor), quotient = found, PLAIN[operation.op] == "plain_div"
+def _division(walk: ValueRanges, operation: Operation, intervals: list[Interval]) -> Statement | None:
+    """`/` and `%` of the emitted languages are correct for a non-negative dividend and a positive divisor."""
+    (dividend, divisor), quotient = intervals, PLAIN[operation.op] == "plain_div"
     if dividend[0] < 0 or divisor[0] < 1:
         return None
     if dividend[1] < divisor[0] and isinstance(operation.type, Scalar):
@@ -80,22 +80,22 @@ def _division(walk: ValueRanges, operation: Operation, found: list[Interval]) ->
     return _emit(walk, Operation(PLAIN[operation.op], operation.operands[:], type=operation.type), operation)
 
 
-def _least(walk: ValueRanges, operation: Operation, found: list[Interval]) -> Statement | None:
-    (a, b), is_min = found, operation.op == "min"
+def _least(walk: ValueRanges, operation: Operation, intervals: list[Interval]) -> Statement | None:
+    (a, b), is_min = intervals, operation.op == "min"
     if a[1] <= b[0]:
         return operation.operands[0 if is_min else 1]
     return operation.operands[1 if is_min else 0] if b[1] <= a[0] else None
 
 
-def _absolute(walk: ValueRanges, operation: Operation, found: list[Interval]) -> Statement | None:
-    return operation.operands[0] if found[0][0] >= 0 else None
+def _absolute(walk: ValueRanges, operation: Operation, intervals: list[Interval]) -> Statement | None:
+    return operation.operands[0] if intervals[0][0] >= 0 else None
 
 
-def _masked(walk: ValueRanges, operation: Operation, found: list[Interval]) -> Statement | None:
-    """`i & 7`, where i is below 8 in any case."""
+def _redundant_mask(walk: ValueRanges, operation: Operation, intervals: list[Interval]) -> Statement | None:
+    """`i & 7`, if i is always below 8."""
     for value, mask in ((0, 1), (1, 0)):
-        low, high = found[mask]
-        if low == high and high >= 0 and (high + 1) & high == 0 and holds((0, high), found[value]):
+        low, high = intervals[mask]
+        if low == high and high >= 0 and (high + 1) & high == 0 and contains((0, high), intervals[value]):
             return operation.operands[value]
     return None
 
@@ -107,34 +107,34 @@ SIMPLER: dict[str, Callable[[ValueRanges, Operation, list[Interval]], Statement 
     "min": _least,
     "max": _least,
     "abs": _absolute,
-    "bit_and": _masked,
+    "bit_and": _redundant_mask,
 }
 
 
 def _assert(rewriter: Rewriter, statement: Statement) -> Statement | None:
     assert isinstance(statement, Assert)
-    return GONE if is_const(statement.condition, True) else None
+    return DROPPED if is_const(statement.condition, True) else None
 
 
 def _index_check(rewriter: Rewriter, check: Statement) -> Statement | None:
-    """Drop the check of an access that lies within its array whatever happens."""
+    """Drop the check of an access that is always in bounds."""
     assert isinstance(rewriter, ValueRanges) and isinstance(check, IndexCheck)
     begins = check.begins or (0,) * len(check.indices)
     for index, extent, begin in zip(check.indices, check.extents, begins, strict=True):
-        found, size = rewriter.of(index), rewriter.of(extent)
-        if found is None or size is None or found[0] < begin:
+        interval, size = rewriter.of(index), rewriter.of(extent)
+        if interval is None or size is None or interval[0] < begin:
             return None
-        if found[1] >= begin + size[0] and (begin != 0 or not _is_below(rewriter, index, extent)):
+        if interval[1] >= begin + size[0] and (begin != 0 or not _is_below(rewriter, index, extent)):
             return None
-    return GONE
+    return DROPPED
 
 
 def _is_below(walk: ValueRanges, index: Statement, extent: Statement) -> bool:
-    """Return whether an index is below an extent that comes with the launch, by what it is made of."""
-    found, size = walk.of(index), walk.of(extent)
-    if found is None or size is None:
+    """Return whether an index is below an extent that is known at launch, by the operations that compute it."""
+    interval, size = walk.of(index), walk.of(extent)
+    if interval is None or size is None:
         return False
-    if found[1] < size[0]:
+    if interval[1] < size[0]:
         return True
     match index:
         case LoopIndex(loop=RangeFor() as loop, axis=axis):
@@ -149,12 +149,12 @@ def _is_below(walk: ValueRanges, index: Statement, extent: Statement) -> bool:
         case Operation(op="max", operands=[a, b]):
             return _is_below(walk, a, extent) and _is_below(walk, b, extent)
         case Operation(op="sub", operands=[a, b]):
-            return _is_below_less(walk, a, b, extent)
+            return _difference_is_below(walk, a, b, extent)
     return False
 
 
-def _is_below_less(walk: ValueRanges, value: Statement, less: Statement, extent: Statement) -> bool:
-    """Return whether `value - less` is below an extent: a difference that does not wrap, of the extent or less."""
+def _difference_is_below(walk: ValueRanges, value: Statement, less: Statement, extent: Statement) -> bool:
+    """Return whether `value - less` does not wrap and is below an extent, since `value` is at most the extent."""
     minuend, subtrahend, numbers = walk.of(value), walk.of(less), whole(scalar_type(value))
     if minuend is None or subtrahend is None or numbers is None:
         return False

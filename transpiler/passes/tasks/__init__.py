@@ -1,1 +1,1 @@
-"""Passes that cut a kernel into tasks."""
+"""Passes that split a kernel into tasks."""

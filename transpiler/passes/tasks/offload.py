@@ -1,13 +1,13 @@
-"""Cuts a kernel into tasks: each top-level loop runs in parallel as its own launch, what stands between runs once.
+"""Splits a kernel into tasks: each top-level loop is a parallel launch, the statements between loops run once.
 
     total = alloca                        task 0, serial:     store temp total, 0
     store total, 0                        task 1, range_for:  for i in x { atomic add temp total, x[i] }
     for i in x { atomic add total, x[i] } task 2, serial:     return load temp total
     return load total
 
-Values that every task can compute from constants, arguments and shapes are copied into each task that needs them, so
-that a bound like `n * 2` costs no task. Pointers are copied too. Variables and other values that cross tasks live in a
-`Temporary` under their Python name.
+Values that every task can compute from constants, arguments and shapes are copied into each task that uses them, so
+that a bound like `n * 2` needs no task. Pointers are copied too. Variables and other values that cross tasks are stored
+in a `Temporary` with their Python name.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel, Task, TaskKind
 from ..context import PassContext
-from ..rewrite import GONE, Rewriter
-from .zeros import is_stored_next, store_zero
+from ..rewrite import DROPPED, Rewriter
+from .zero_stores import is_stored_next, store_zero
 
 
 def offload(kernel: Kernel, context: PassContext) -> bool:
@@ -54,24 +54,29 @@ def becomes_task(statement: Statement) -> bool:
 
 @dataclass(slots=True)
 class _Draft:
-    """A task before its statements read what is its own. brought: statements to stand before them."""
+    """A task before its operands are mapped. `imports`: statements to insert at its start."""
 
     task: Task
-    brought: list[Statement]
+    imports: list[Statement]
     mapping: dict[Statement, Statement]
 
 
 class _Offload:
-    """groups: statements per task. home, order: the group of a top-level statement, and its position.
+    """Splits the body of a kernel.
 
-    copied: values made anew in each task. temporaries: values and variables that cross tasks.
+    Attributes:
+        groups: statements per task.
+        group_of: the number of the group of a top-level statement.
+        order: the position of a top-level statement.
+        copied: values that each task computes again.
+        temporaries: values and variables that cross tasks.
     """
 
     def __init__(self, kernel: Kernel, context: PassContext) -> None:
         self.kernel = kernel
         self.context = context
         self.groups: list[Group] = []
-        self.home: dict[Statement, int] = {}
+        self.group_of: dict[Statement, int] = {}
         self.order: dict[Statement, int] = {}
         self.copied: set[Statement] = set()
         self.temporaries: dict[Statement, Temporary] = {}
@@ -92,50 +97,50 @@ class _Offload:
             task.name = f"{self.kernel.name}_{number}" if several else self.kernel.name
 
     def split(self) -> None:
-        """Cut the body into groups. Pure values do not keep two serial groups apart."""
+        """Split the body into groups. Pure values do not separate two serial groups."""
         for statement in self.kernel.body.statements:
             if becomes_task(statement) or not self.groups or becomes_task(self.groups[-1][0]):
                 self.groups.append([statement])
             else:
                 self.groups[-1].append(statement)
-            self.home[statement] = len(self.groups) - 1
+            self.group_of[statement] = len(self.groups) - 1
             self.order[statement] = len(self.order)
 
     def find_copied(self) -> None:
-        """Find the values that are made anew in each task: uniform ones, and pointers."""
+        """Find the values that each task computes again: uniform ones, and pointers."""
         for statement in self.kernel.body.statements:
             if isinstance(statement, (GlobalPtr, MatrixPtr, StructPtr)) or (
                 not isinstance(statement, Alloca)
                 and statement.type is not None
                 and not has_effect(statement, Effect.READ | Effect.WRITE | Effect.CONTROL)
-                and not any(calls(Block([statement])))  # it may take long: each thread would call it again
+                and not any(calls(Block([statement])))  # each thread would repeat the call, which may take long
                 and all(operand in self.copied for operand in _outer_operands(statement))
             ):
                 self.copied.add(statement)
 
     def find_temporaries(self) -> None:
-        """Find the variables and values that one task makes and another uses, also through copied values."""
+        """Find the variables and values that one task defines and another uses, also through copied values."""
         used_in: dict[Statement, set[int]] = {}
         for index, group in enumerate(self.groups):
             pending = [operand for statement in group for operand in _outer_operands(statement)]
             seen: set[Statement] = set()
             while pending:
                 value = pending.pop()
-                if value in seen or value not in self.home:
+                if value in seen or value not in self.group_of:
                     continue
                 seen.add(value)
                 used_in.setdefault(value, set()).add(index)
-                if value in self.copied and self.home[value] != index:
+                if value in self.copied and self.group_of[value] != index:
                     pending.extend(_outer_operands(value))
         taken: set[str] = set()
         for statement in self.kernel.body.statements:
-            crosses = used_in.get(statement, set()) - {self.home[statement]}
+            crosses = used_in.get(statement, set()) - {self.group_of[statement]}
             if crosses and statement not in self.copied and statement.type is not None:
-                name = _unique(statement.name or "value", taken)
+                name = _unique_name(statement.name or "value", taken)
                 self.temporaries[statement] = Temporary(name, statement.type)
 
     def store_temporaries(self, group: Group) -> Group:
-        """Store, after each value that crosses tasks, the value in its temporary; zero the variables that do."""
+        """Add stores of values that cross tasks to their temporaries; zero the variables that cross tasks."""
         result: Group = []
         for position, statement in enumerate(group):
             result.append(statement)
@@ -151,38 +156,40 @@ class _Offload:
         return result
 
     def new_task(self, group: Group, index: int) -> _Draft:
-        """Return a task of the statements of `group`, and what they shall read in place of other tasks' values."""
+        """Return a task of the statements of `group`, and the replacements of values of other tasks."""
         loop = group[0]
         if not (isinstance(loop, RangeFor) and becomes_task(loop)):
             body = Block(self.store_temporaries(group))
             task = Task("", TaskKind.SERIAL, body, block_dim=1, location=loop.location)
-            return _Draft(task, *self.bring(_used(body), index))
-        brought, mapping = self.bring([*loop.begins, *loop.ends, *loop.steps], index)
+            return _Draft(task, *self.import_values(_used(body), index))
+        imports, mapping = self.import_values([*loop.begins, *loop.ends, *loop.steps], index)
         for bounds in (loop.begins, loop.ends, loop.steps):
             bounds[:] = [mapping.get(value, value) for value in bounds]
         block_dim = min(loop.block_dim or self.context.options.block_dim, self.context.capabilities.max_block_dim)
-        task = Task("", TaskKind.RANGE_FOR, loop.body, Block(brought), loop, block_dim, loop.location)
-        return _Draft(task, *self.bring(_used(loop.body), index))
+        task = Task("", TaskKind.RANGE_FOR, loop.body, Block(imports), loop, block_dim, loop.location)
+        return _Draft(task, *self.import_values(_used(loop.body), index))
 
     def rewrite(self, draft: _Draft) -> None:
-        """Let a task read its copies, and reach variables that became temporaries by global accesses."""
+        """Make a task read its copies, and access variables that became temporaries by global accesses."""
         rewriter = Rewriter(
             {Alloca: self.drop_variable, LocalLoad: _load_globally, LocalStore: _store_globally, Call: _call_globally}
         )
         rewriter.mapping.update(draft.mapping)
-        brought, body = Block(draft.brought), draft.task.body
+        imports, body = Block(draft.imports), draft.task.body
         rewriter.block(draft.task.prologue)
-        rewriter.block(brought)
+        rewriter.block(imports)
         rewriter.block(body)
-        body.statements = brought.statements + body.statements
+        body.statements = imports.statements + body.statements
 
     def drop_variable(self, rewriter: Rewriter, alloca: Statement) -> Statement | None:
-        """A variable that became a temporary has its pointer from `bring`."""
-        return GONE if alloca in self.temporaries else None
+        """A variable that became a temporary has its pointer from `import_values`."""
+        return DROPPED if alloca in self.temporaries else None
 
-    def bring(self, values: Iterable[Statement], index: int) -> tuple[list[Statement], dict[Statement, Statement]]:
-        """Return what task `index` must make to have those of `values` from outside, and what stands for each."""
-        made: list[Statement] = []
+    def import_values(
+        self, values: Iterable[Statement], index: int
+    ) -> tuple[list[Statement], dict[Statement, Statement]]:
+        """Return the statements that task `index` needs for `values` from outside, and the replacement of each."""
+        imported: list[Statement] = []
         mapping: dict[Statement, Statement] = {}
         needed: set[Statement] = set()
         pending = list(values)
@@ -194,26 +201,26 @@ class _Offload:
                     pending += _outer_operands(value)
         for value in sorted(needed, key=self.order.__getitem__):
             if value in self.copied:
-                made.append(clone(value, mapping))
+                imported.append(clone(value, mapping))
                 continue
             pointer = GlobalTemporary(self.temporaries[value], type=value.type, location=value.location)
-            made.append(pointer)
+            imported.append(pointer)
             mapping[value] = pointer
             if not isinstance(value, Alloca):
                 mapping[value] = GlobalLoad(pointer, type=value.type, name=value.name, location=value.location)
-                made.append(mapping[value])
-        return made, mapping
+                imported.append(mapping[value])
+        return imported, mapping
 
     def is_from_outside(self, value: Statement, index: int) -> bool:
-        """Return whether `value` is made at top level and task `index` has to make it or its like itself."""
-        if value not in self.home:
+        """Return whether `value` is defined at top level and task `index` has to import it."""
+        if value not in self.group_of:
             return False
-        at_home = self.home[value] == index and not becomes_task(self.groups[index][0])
-        return not at_home or (isinstance(value, Alloca) and value in self.temporaries)
+        is_own = self.group_of[value] == index and not becomes_task(self.groups[index][0])
+        return not is_own or (isinstance(value, Alloca) and value in self.temporaries)
 
 
 def _used(block: Block) -> Iterator[Statement]:
-    """Yield all that `block` and what is inside it reads."""
+    """Yield all operands of the statements in `block` and inside them."""
     for inner in walk_blocks(block):
         for statement in inner.statements:
             yield from operands(statement)
@@ -222,7 +229,7 @@ def _used(block: Block) -> Iterator[Statement]:
 
 
 def _outer_operands(statement: Statement) -> list[Statement]:
-    """Return what `statement` reads from outside itself."""
+    """Return the operands of `statement` and the statements inside it that are defined outside."""
     if not statement.BLOCKS:
         return operands(statement)
     inside = set(walk(Block([statement])))
@@ -244,7 +251,7 @@ def _store_globally(rewriter: Rewriter, store: Statement) -> Statement | None:
 
 
 def _call_globally(rewriter: Rewriter, call: Statement) -> Statement | None:
-    """Pass a variable of the task's own by reference for each that became a temporary, and store it afterwards."""
+    """Pass a local copy by reference for each variable that became a temporary, and store it back afterwards."""
     assert isinstance(call, Call)
     copies = [k for k, argument in enumerate(call.arguments) if _is_temporary(argument)]
     if not copies:
@@ -252,9 +259,9 @@ def _call_globally(rewriter: Rewriter, call: Statement) -> Statement | None:
     new = clone(call, {})
     assert isinstance(new, Call)
     for k in copies:
-        place = call.arguments[k]
-        new.arguments[k] = rewriter.emit(Alloca(type=place.type, name=base_pointer(place).name), call)
-        value = rewriter.emit(GlobalLoad(place, type=place.type), call)
+        pointer = call.arguments[k]
+        new.arguments[k] = rewriter.emit(Alloca(type=pointer.type, name=base_pointer(pointer).name), call)
+        value = rewriter.emit(GlobalLoad(pointer, type=pointer.type), call)
         rewriter.emit(LocalStore(new.arguments[k], value), call)
     rewriter.emit(new, call)
     for k in copies:
@@ -267,15 +274,15 @@ def _is_temporary(pointer: Statement) -> bool:
     return isinstance(base_pointer(pointer), GlobalTemporary)
 
 
-def _unique(name: str, taken: set[str]) -> str:
-    """Return `name`, with a number if it is taken."""
-    found, number = name, 1
-    while found in taken:
-        found, number = f"{name}_{number}", number + 1
-    taken.add(found)
-    return found
+def _unique_name(name: str, taken: set[str]) -> str:
+    """Return `name`, with a number if the name is used."""
+    result, number = name, 1
+    while result in taken:
+        result, number = f"{name}_{number}", number + 1
+    taken.add(result)
+    return result
 
 
 def _has_outcome(body: Block) -> bool:
-    """Return whether a serial task does anything that outlasts it."""
+    """Return whether a serial task has an effect outside itself."""
     return any(s.EFFECT & Effect.WRITE and not isinstance(s, LocalStore) for s in walk(body))

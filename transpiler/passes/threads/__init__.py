@@ -1,1 +1,1 @@
-"""Passes on the threads of a block, and on atomic operations."""
+"""Passes on the threads of a block and on atomic operations."""

@@ -1,11 +1,11 @@
-"""Refuses threads that wait for others who may never come, and more shared memory than a block has.
+"""Rejects barriers in divergent control flow, and tasks that need more shared memory than a block has.
 
-    if tile[t] > 0: ti.simt.block.sync()    (refused: threads of a block may disagree about the condition)
+    if tile[t] > 0: ti.simt.block.sync()    (rejected: the condition may differ between threads of a block)
     for k in range(n): ti.simt.block.sync() (accepted: `n` is the same for all)
 
-Drops what is stored in shared memory and never read. Notes of each task whether its threads work together, and of each
-barrier and question whether all threads that still run come to it together (`converged`), which CUDA's masks of lanes
-follow.
+It drops stores to shared arrays that are never read. It records whether the threads of a task communicate
+(`Task.synchronizes`), and whether all running threads reach a barrier or collective together (`converged`), from which
+the lane masks of CUDA are derived.
 """
 
 from __future__ import annotations
@@ -26,33 +26,35 @@ from ...ir.statements import (
     base_pointer,
 )
 from ...ir.tasks import Kernel, Task
-from ...ir.threads import Barrier, Collective, waits, works_together
+from ...ir.threads import Barrier, Collective, depends_on_block, waits
 from ..context import PassContext
-from ..rewrite import GONE, Rewriter
+from ..rewrite import DROPPED, Rewriter
 from .uniformity import Uniformity
 
 
 def check_threads(kernel: Kernel, context: PassContext) -> bool:
-    """Find tasks whose threads work together, and check that they can.
+    """Find tasks whose threads communicate, and check their barriers and shared arrays.
 
-    Raises: TaichiSyntaxError at a barrier that some threads of a block may not reach; UnsupportedError where the shared
-    arrays of a task are too large, or where a target that runs threads in turn cannot let them meet.
+    Raises:
+        TaichiSyntaxError: at a barrier that some threads of a block may not reach.
+        UnsupportedError: if the shared arrays of a task are too large, or if the target runs the threads of a block
+            in a loop and cannot synchronize them at a statement.
     """
-    found = _drop_unread(kernel)
+    changed = _drop_unread(kernel)
     for task in kernel.tasks:
-        task.cooperates = any(
-            works_together(statement) or (isinstance(statement, GlobalPtr) and statement.array.is_shared)
+        task.synchronizes = any(
+            depends_on_block(statement) or (isinstance(statement, GlobalPtr) and statement.array.is_shared)
             for statement in walk(task.body)
         )
-        if task.cooperates:
-            found = True
-            _check_room(task, context)
+        if task.synchronizes:
+            changed = True
+            _check_shared_size(task, context)
             _Check(task, context).block(task.body, None)
-    return found
+    return changed
 
 
 def _drop_unread(kernel: Kernel) -> bool:
-    """Drop stores to shared arrays that nothing reads; with the block they are gone, and compilers warn of them."""
+    """Drop stores to shared arrays that are never read, since compilers warn of them."""
     bodies = [task.body for task in kernel.tasks]
     read = {
         base for body in bodies for s in walk(body) if isinstance(s, (GlobalLoad, AtomicOp)) and (base := _shared(s))
@@ -61,18 +63,18 @@ def _drop_unread(kernel: Kernel) -> bool:
     def drop(rewriter: Rewriter, store: Statement) -> Statement | None:
         assert isinstance(store, GlobalStore)
         array = _shared(store)
-        return GONE if array is not None and array not in read else None
+        return DROPPED if array is not None and array not in read else None
 
     return bool(kernel.shared) and Rewriter({GlobalStore: drop}).run(kernel)
 
 
 def _shared(access: GlobalLoad | GlobalStore | AtomicOp) -> Array | None:
-    """Return the shared array that is accessed, if one is."""
+    """Return the shared array of an access, None for other memory."""
     base = base_pointer(access.pointer)
     return base.array if isinstance(base, GlobalPtr) and base.array.is_shared else None
 
 
-def _check_room(task: Task, context: PassContext) -> None:
+def _check_shared_size(task: Task, context: PassContext) -> None:
     arrays = {s.array: s.location for s in walk(task.body) if isinstance(s, GlobalPtr) and s.array.is_shared}
     sizes = {array.name: array.element.size_bytes for array in sorted(arrays, key=lambda a: a.slot)}
     for array in arrays:
@@ -84,16 +86,16 @@ def _check_room(task: Task, context: PassContext) -> None:
         raise next(iter(arrays.values())).error(
             UnsupportedError,
             f"The shared arrays of this loop take {total:,} bytes ({listed}); a block of this device has {limit:,}",
-            "use smaller tiles, or one array for two purposes with a barrier between",
+            "use smaller tiles, or reuse one array with a barrier between the uses",
         )
 
 
 class _Check:
-    """cause: the statement at which threads may have parted. left: where some may have ended their turn already."""
+    """Checks one task. `cause`: the statement at which threads may diverge; `left`: a `continue` of some threads."""
 
     def __init__(self, task: Task, context: PassContext) -> None:
         self.task = task
-        self.in_turn = context.capabilities.blocks_in_turn
+        self.as_loops = context.capabilities.blocks_as_loops
         self.uniformity = Uniformity(task)
         self.loops: list[Statement] = []
         self.left: SourceLocation | None = None
@@ -101,59 +103,63 @@ class _Check:
     def block(self, block: Block, cause: Statement | None) -> None:
         for statement in block.statements:
             if isinstance(statement, (Barrier, Collective)):
-                self.meeting(statement, cause)
+                self.synchronization(statement, cause)
             elif isinstance(statement, Continue) and not self.loops and cause is not None:
                 self.left = statement.location
             elif isinstance(statement, IfExp):
                 _refuse_in_expression(statement)
             if statement.BLOCKS:
-                self.holder(statement, cause)
+                self.compound(statement, cause)
 
-    def holder(self, statement: Statement, cause: Statement | None) -> None:
-        parts = statement in self.uniformity.divergent
+    def compound(self, statement: Statement, cause: Statement | None) -> None:
+        is_divergent = statement in self.uniformity.divergent
         if isinstance(statement, (RangeFor, While)):
             self.loops.append(statement)
         for inner in blocks(statement):
-            self.block(inner, statement if parts and cause is None else cause)
+            self.block(inner, statement if is_divergent and cause is None else cause)
         if isinstance(statement, (RangeFor, While)):
             self.loops.pop()
 
-    def meeting(self, statement: Barrier | Collective, cause: Statement | None) -> None:
-        """Check one barrier or question."""
+    def synchronization(self, statement: Barrier | Collective, cause: Statement | None) -> None:
+        """Check one barrier or collective."""
         statement.converged = cause is None and self.left is None
         if waits(statement, "block") and not statement.converged:
             assert cause is not None or self.left is not None
             raise statement.location.error(
                 TaichiSyntaxError,
-                f"Barrier in divergent flow: {_reason(cause, self.left)}, and all threads of a block must come here",
-                "let all threads meet here, and put only their other work under the condition",
+                f"Barrier in divergent control flow: {_reason(cause, self.left)}, but all threads must reach a barrier",
+                "move the barrier out of the condition, so that all threads of a block reach it",
             )
-        if self.in_turn and waits(statement, "subgroup"):
-            parted = [loop for loop in self.loops if loop in self.uniformity.divergent]
-            reason = _reason(parted[0] if parted else None, self.left) if parted or self.left is not None else ""
+        if self.as_loops and waits(statement, "subgroup"):
+            divergent_loops = [loop for loop in self.loops if loop in self.uniformity.divergent]
+            reason = (
+                _reason(divergent_loops[0] if divergent_loops else None, self.left)
+                if divergent_loops or self.left is not None
+                else ""
+            )
             if reason:
                 raise statement.location.error(
                     UnsupportedError,
-                    f"Threads of a subgroup cannot meet here on this target: {reason}",
-                    "give the loop bounds that are the same for all threads, and test inside it; GPUs take it as it is",
+                    f"Threads of a subgroup cannot synchronize here on this target: {reason}",
+                    "use loop bounds that are the same for all threads, and test inside the loop; or use a GPU",
                 )
 
 
 def _reason(cause: Statement | None, left: SourceLocation | None) -> str:
     if cause is None:
         assert left is not None
-        return f"some threads may have ended their turn in line {left.line}"
+        return f"some threads may have ended their iteration in line {left.line}"
     kind = {If: "if", While: "while"}.get(type(cause), "for")
-    return f"threads may part at the `{kind}` in line {cause.location.line}"
+    return f"threads may diverge at the `{kind}` in line {cause.location.line}"
 
 
 def _refuse_in_expression(choice: IfExp) -> None:
-    """Raise where threads would meet in a part of an expression that some of them leave out."""
+    """Raise an error if threads synchronize in an operand that some of them skip."""
     for inner in blocks(choice):
         for statement in walk(inner):
             if isinstance(statement, (Barrier, Collective)):
                 raise statement.location.error(
                     TaichiSyntaxError,
-                    "Threads cannot meet in a part of `and`, `or` or `... if ... else ...`, which some may leave out",
-                    "give the result a name in a line before",
+                    "Threads cannot synchronize in a part of `and`, `or` or `... if ... else ...` that some may skip",
+                    "assign the result to a variable in a line before",
                 )

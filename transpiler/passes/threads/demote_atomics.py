@@ -1,13 +1,13 @@
-"""Makes atomic operations plain where no other thread can meet them.
+"""Replaces atomic operations by plain ones if no other thread writes the same element.
 
     $old = atomic add a[$i], $v    ->    $old = load a[$i]
                                          $1 = add $old, $v
                                          store a[$i], $1
 
-Always for local variables and in serial tasks. In a parallel loop, for an array of which every iteration writes cells
-of its own: some axes of all writes hold the loop's indices, each plus a constant that is the same everywhere. Reads do
-not matter: with one writer a cell has its old or its new value for others, atomic or not. In memory that a block shares
-the number of a thread counts as the loop's indices do, and where blocks are loops (C) all of it is one core's own.
+This is always so for local variables and in serial tasks. In a parallel loop it is so for an array of which every
+iteration writes its own elements: some axes of all writes are the loop's indices, each plus a constant that is the same
+everywhere. Reads do not matter: with one writer, others read the old or the new value, atomic or not. In shared memory
+the number of a thread is used like the loop's indices, and if blocks are loops (C) one core has all of that memory.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from ..rewrite import Rewriter
 
 
 def demote_atomics(kernel: Kernel, context: PassContext) -> bool:
-    """Replace atomic operations by load, operation, store where the result is the same."""
-    plain = _alone_in_tasks(kernel, context) if kernel.tasks else dict.fromkeys(_alone_in_body(kernel.body), "")
+    """Replace atomic operations by load, operation, store if the result is the same."""
+    plain = _exclusive_in_tasks(kernel, context) if kernel.tasks else dict.fromkeys(_exclusive_in_body(kernel.body), "")
     for function in kernel.functions:
         plain.update((atomic, "") for atomic in walk(function.body) if _is_local(atomic))
     if not plain:
@@ -57,7 +57,7 @@ def demote_atomics(kernel: Kernel, context: PassContext) -> bool:
 
 
 def _is_local(statement: Statement) -> TypeGuard[AtomicOp]:
-    """Return whether `statement` is an atomic on a variable of a function, its caller's included."""
+    """Return whether `statement` is an atomic on a variable of a function or of its caller."""
     return isinstance(statement, AtomicOp) and isinstance(base_pointer(statement.pointer), (Alloca, Reference))
 
 
@@ -70,41 +70,41 @@ def make_plain(rewriter: Rewriter, atomic: AtomicOp) -> Statement:
     return old
 
 
-def _alone_in_body(body: Block) -> set[AtomicOp]:
-    """Before `offload`: atomics on variables, unless made outside a parallel loop and updated inside it."""
+def _exclusive_in_body(body: Block) -> set[AtomicOp]:
+    """Return, before `offload`, the atomics on variables that no parallel loop shares."""
     outside = {statement for statement in body.statements if isinstance(statement, Alloca)}
-    found: set[AtomicOp] = set()
+    result: set[AtomicOp] = set()
     for statement in body.statements:
         parallel = isinstance(statement, (RangeFor, StructFor)) and not statement.serialize
         for inner in walk(Block([statement])):
             if isinstance(inner, AtomicOp) and isinstance(base := base_pointer(inner.pointer), Alloca):
                 if not (parallel and base in outside):
-                    found.add(inner)
-    return found
+                    result.add(inner)
+    return result
 
 
-def _alone_in_tasks(kernel: Kernel, context: PassContext) -> dict[AtomicOp, str]:
-    """Atomics that no other thread of their task can meet, and why, where Python does not show it."""
-    found: dict[AtomicOp, str] = {}
+def _exclusive_in_tasks(kernel: Kernel, context: PassContext) -> dict[AtomicOp, str]:
+    """Return the atomics whose element no other thread of the task writes, with a reason if it is not obvious."""
+    result: dict[AtomicOp, str] = {}
     for task in kernel.tasks:
         atomics = [statement for statement in walk(task.body) if isinstance(statement, AtomicOp)]
         if not atomics:
             continue
-        owned = _owned_arrays(task)
-        in_turn = set(kernel.shared) if context.capabilities.blocks_in_turn else set()
+        exclusive = _exclusive_arrays(task)
+        as_loops = set(kernel.shared) if context.capabilities.blocks_as_loops else set()
         for atomic in atomics:
             base = base_pointer(atomic.pointer)
             if task.loop is None or isinstance(base, Alloca):
-                found[atomic] = ""
-            elif isinstance(base, GlobalPtr) and base.array in owned:
-                found[atomic] = "no other thread writes it" if base.array.is_shared else "no other turn writes it"
-            elif isinstance(base, GlobalPtr) and base.array in in_turn:
-                found[atomic] = "one core runs the whole block"
-    return found
+                result[atomic] = ""
+            elif isinstance(base, GlobalPtr) and base.array in exclusive:
+                result[atomic] = "no other thread writes it" if base.array.is_shared else "no other iteration writes it"
+            elif isinstance(base, GlobalPtr) and base.array in as_loops:
+                result[atomic] = "one core runs the whole block"
+    return result
 
 
-def _owned_arrays(task: Task) -> set[Array]:
-    """Return the arrays of which each iteration of the task's loop writes cells that no other iteration writes."""
+def _exclusive_arrays(task: Task) -> set[Array]:
+    """Return the arrays of which each iteration of the task's loop writes elements that no other iteration writes."""
     if task.loop is None:
         return set()
     writes: dict[Array, list[GlobalPtr]] = {}
@@ -118,15 +118,17 @@ def _owned_arrays(task: Task) -> set[Array]:
     return {
         array
         for array, pointers in writes.items()
-        if array not in called and _are_own(array, pointers, task.loop) and not (array.may_alias and len(aliasing) > 1)
+        if array not in called
+        and _are_exclusive(array, pointers, task.loop)
+        and not (array.may_alias and len(aliasing) > 1)
     }
 
 
-def _are_own(array: Array, pointers: list[GlobalPtr], loop: RangeFor) -> bool:
-    return _own_threads(pointers) if array.is_shared else _own_axes(pointers, loop)
+def _are_exclusive(array: Array, pointers: list[GlobalPtr], loop: RangeFor) -> bool:
+    return _has_exclusive_threads(pointers) if array.is_shared else _has_exclusive_axes(pointers, loop)
 
 
-def _own_axes(pointers: list[GlobalPtr], loop: RangeFor) -> bool:
+def _has_exclusive_axes(pointers: list[GlobalPtr], loop: RangeFor) -> bool:
     """Return whether for each axis of the loop some axis of all pointers is that index plus one constant."""
     common = _index_axes(pointers[0], loop)
     for pointer in pointers[1:]:
@@ -135,7 +137,7 @@ def _own_axes(pointers: list[GlobalPtr], loop: RangeFor) -> bool:
     return {axis for _, axis, _ in common} == set(range(axes))
 
 
-def _own_threads(pointers: list[GlobalPtr]) -> bool:
+def _has_exclusive_threads(pointers: list[GlobalPtr]) -> bool:
     """Return whether some axis of all pointers is the thread's number in its block plus one constant."""
     common = _thread_axes(pointers[0])
     for pointer in pointers[1:]:
@@ -145,20 +147,20 @@ def _own_threads(pointers: list[GlobalPtr]) -> bool:
 
 def _thread_axes(pointer: GlobalPtr) -> set[tuple[int, int]]:
     """Return (axis, constant) for each index that is the thread's number plus a constant."""
-    found = set()
+    result = set()
     for position, index in enumerate(pointer.indices):
         base, offset = split_offset(index)
         if isinstance(base, ThreadIndex) and base.kind == "thread":
-            found.add((position, offset))
-    return found
+            result.add((position, offset))
+    return result
 
 
 def _index_axes(pointer: GlobalPtr, loop: RangeFor) -> set[tuple[int, int, int]]:
     """Return (axis of the array, axis of the loop, constant) for each index that is a loop index plus a constant."""
-    found: set[tuple[int, int, int]] = set()
+    result: set[tuple[int, int, int]] = set()
     if pointer.array.clamped and loop.over is not pointer.array:
-        return found  # turns beyond the array meet at its border
+        return result  # iterations beyond the array write the elements at its border
     for position, (base, offset) in enumerate(split_indices(pointer)):
         if isinstance(base, CellIndex if loop.cells is not None else LoopIndex) and base.loop is loop:
-            found.add((position, base.axis, offset))
-    return found
+            result.add((position, base.axis, offset))
+    return result

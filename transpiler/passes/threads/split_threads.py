@@ -1,19 +1,19 @@
-"""Cuts the body of a loop whose threads meet into what each thread runs between two barriers.
+"""Splits the body of a loop with barriers into regions that each thread runs between two barriers (loop fission).
 
     tile[t] = x[i]               threads { tile[t] = x[i] }
     barrier                      barrier
     for k in range(n):     ->    for k in range(n):
-        s += tile[k]                 threads { s += tile[k] }     (s: one a thread)
+        s += tile[k]                 threads { s += tile[k] }     (s: one per thread)
         barrier                      barrier
     y[i] = s                     threads { y[i] = s }
 
-On a target that runs threads in turn `threads` is a loop, and what a subgroup asks becomes an `Exchange` between two of
-them. On GPUs it is the condition that the thread has a turn at all: in the last block of a loop some have none, and
-they must come to the barriers, too. There a loop whose blocks are full stays as it is.
+On a target that runs the threads of a block in a loop, `threads` is that loop, and a subgroup collective becomes an
+`Exchange` between two such loops. On GPUs `threads` is the condition that the thread has an iteration: in the last
+block of a loop some threads have none, but must reach the barriers, too. A GPU loop with full blocks stays as it is.
 
-Control flow around barriers, and what it depends on, is the same for all threads (`check_threads`) and moves out of
-`threads`; what is used on both sides of a barrier is computed again if that is cheap, else kept in a variable of which
-each thread has its own (`kept_values`).
+Control flow around barriers, and the values it depends on, are uniform (`check_threads`) and move out of `threads`. A
+value that is used on both sides of a barrier is computed again if that is cheap, and stored in a per-thread variable
+otherwise (`carry_across_barriers`).
 """
 
 from __future__ import annotations
@@ -41,55 +41,57 @@ from ...ir.textures import TEXEL_READS
 from ...ir.threads import COLLECTIVES, Barrier, Collective, Exchange, ThreadFor, ThreadIndex, has_full_blocks, waits
 from ...ir.types import i32, u1
 from ..context import PassContext
-from .kept_values import keep_values
+from .carry_across_barriers import carry_across_barriers
 from .uniformity import Uniformity
 
 Waiting = tuple[str, ...]
-"""The scopes at whose barriers a body is cut."""
+"""The scopes at whose barriers a body is split."""
 
 
 def split_threads(kernel: Kernel, context: PassContext) -> bool:
-    """Cut the tasks whose threads meet, where the target or a last block that is not full asks for it."""
+    """Split tasks with barriers, if the target or an incomplete last block requires it."""
     changed = False
-    in_turn = context.capabilities.blocks_in_turn
+    as_loops = context.capabilities.blocks_as_loops
     if context.capabilities.blocks_in_lockstep:
         return False
     for task in kernel.tasks:
-        meets = any(waits(statement, "block") for statement in walk(task.body))
-        if task.cooperates and (in_turn or (meets and not has_full_blocks(task))):
-            _Split(task, in_turn).run()
+        has_barrier = any(waits(statement, "block") for statement in walk(task.body))
+        if task.synchronizes and (as_loops or (has_barrier and not has_full_blocks(task))):
+            _Split(task, as_loops).run()
             task.is_split = changed = True
     return changed
 
 
 class _Split:
-    """outer: statements that run once a block: control flow around barriers, and what it depends on."""
+    """Splits one task. `outer`: statements that run once per block (control flow around barriers and its operands)."""
 
-    def __init__(self, task: Task, in_turn: bool) -> None:
+    def __init__(self, task: Task, as_loops: bool) -> None:
         self.task = task
-        self.in_turn = in_turn
-        self.scopes: Waiting = ("block", "subgroup") if in_turn else ("block",)
+        self.as_loops = as_loops
+        self.scopes: Waiting = ("block", "subgroup") if as_loops else ("block",)
         self.uniformity = Uniformity(task)
         self.outer: set[Statement] = set()
         self.stores: dict[Statement, list[LocalStore]] = {}
         self.around: dict[Statement, list[Statement]] = {}
         self.firsts: dict[Statement, ThreadIndex] = {}
         self.left: Statement | None = None
-        self.answers: dict[Statement, Exchange] = {}
+        self.exchanges: dict[Statement, Exchange] = {}
 
     def run(self) -> None:
         self.index(self.task.body, [])
         self.find_outer()
-        body = self.cut(self.task.body, None)
+        body = self.split_block(self.task.body, None)
         self.task.body.statements = body.statements
-        of_blocks = {question: answer for question, answer in self.answers.items() if answer.result is None}
-        replace_uses(self.task.body, dict(of_blocks))
-        keep_values(self.task.body, {q: a.result for q, a in self.answers.items() if a.result is not None})
+        for_blocks = {collective: new for collective, new in self.exchanges.items() if new.result is None}
+        replace_uses(self.task.body, dict(for_blocks))
+        carry_across_barriers(
+            self.task.body, {c: new.result for c, new in self.exchanges.items() if new.result is not None}
+        )
 
-    # --- what runs once a block
+    # --- statements that run once per block
 
     def index(self, block: Block, around: list[Statement]) -> None:
-        """Note the stores to each variable, and the statements around each statement."""
+        """Record the stores to each variable, and the statements that enclose each statement."""
         for statement in block.statements:
             self.around[statement] = around
             if isinstance(statement, LocalStore):
@@ -97,14 +99,14 @@ class _Split:
             for inner in blocks(statement):
                 self.index(inner, [*around, statement])
 
-    def meets(self, statement: Statement) -> bool:
-        """Return whether a body is cut here."""
+    def is_split_point(self, statement: Statement) -> bool:
+        """Return whether a body is split at a statement."""
         return any(waits(statement, scope) for scope in self.scopes)
 
     def find_outer(self) -> None:
         pending: list[Statement] = []
         for statement, around in self.around.items():
-            if self.meets(statement):
+            if self.is_split_point(statement):
                 pending += around
             elif isinstance(statement, Continue) and self.ends_block(around):
                 pending += [statement, *around]
@@ -118,54 +120,60 @@ class _Split:
                 pending += self.exits_of(statement)
 
     def ends_block(self, around: list[Statement]) -> bool:
-        """Return whether a `continue` under `around` ends the turns of all threads of a block."""
-        if any(isinstance(holder, (RangeFor, While)) for holder in around):
+        """Return whether a `continue` under `around` ends the iterations of all threads of a block."""
+        if any(isinstance(enclosing, (RangeFor, While)) for enclosing in around):
             return False
-        return not any(holder in self.uniformity.divergent for holder in around)
+        return not any(enclosing in self.uniformity.divergent for enclosing in around)
 
     def needed(self, statement: Statement) -> list[Statement]:
-        """Return what has to run once a block because `statement` does."""
-        found = list(operands(statement))
+        """Return the statements that have to run once per block because `statement` does."""
+        result = list(operands(statement))
         if isinstance(statement, LocalLoad):
             variable = base_pointer(statement.pointer)
             for store in self.stores.get(variable, ()):
-                found += [store, *self.around[store]]
+                result += [store, *self.around[store]]
         if isinstance(statement, While) and statement.condition.result is not None:
-            found.append(statement.condition.result)
+            result.append(statement.condition.result)
         elif isinstance(statement, IfExp):
-            found += [inner for block in blocks(statement) for inner in walk(block)]
-        return [value for value in found if not self.meets(value)]
+            result += [inner for block in blocks(statement) for inner in walk(block)]
+        return [value for value in result if not self.is_split_point(value)]
 
     def exits_of(self, loop: Statement) -> list[Statement]:
-        """Return the breaks out of a loop and the ways to its next turn, with the conditions they stand under."""
-        found: list[Statement] = []
+        """Return the breaks and continues of a loop, with the conditions that enclose them."""
+        result: list[Statement] = []
         for statement, around in self.around.items():
             if isinstance(statement, (Break, Continue)):
-                loops = [holder for holder in around if isinstance(holder, (RangeFor, While))]
+                loops = [enclosing for enclosing in around if isinstance(enclosing, (RangeFor, While))]
                 if loops and loops[-1] is loop:
-                    found += [statement, *around[around.index(loop) + 1 :]]
-        return found
+                    result += [statement, *around[around.index(loop) + 1 :]]
+        return result
 
-    # --- cutting
+    # --- splitting
 
-    def cut(self, block: Block, condition: Alloca | None) -> Block:
-        """Return `block` with what each thread runs in `ThreadFor`. condition: which threads come here at all."""
-        made = _Cut(self, condition)
+    def split_block(self, block: Block, condition: Alloca | None) -> Block:
+        """Return `block` with its per-thread statements in `ThreadFor`s. condition: the threads that run this block."""
+        result = _BlockSplitter(self, condition)
         for statement in block.statements:
-            made.add(statement)
-        made.flush()
-        made.block.result = block.result
-        return made.block
+            result.add(statement)
+        result.flush()
+        result.block.result = block.result
+        return result.block
 
     def first_index(self, index: LoopIndex) -> ThreadIndex:
-        """Return what stands for the index of the parallel loop where it is used for a whole block."""
-        found = ThreadIndex("first", type=i32, location=index.location)
-        self.firsts[index] = found
-        return found
+        """Return the replacement of the index of the parallel loop in statements that run once per block."""
+        result = ThreadIndex("first", type=i32, location=index.location)
+        self.firsts[index] = result
+        return result
 
 
-class _Cut:
-    """One block while it is cut. region: statements of each thread since the last cut; harmless: those before them."""
+class _BlockSplitter:
+    """The state of splitting one block.
+
+    Attributes:
+        region: per-thread statements since the last split.
+        speculated: statements before them that need no condition.
+        members: the statements of `region` as a set.
+    """
 
     def __init__(self, split: _Split, condition: Alloca | None) -> None:
         self.split = split
@@ -173,29 +181,29 @@ class _Cut:
         self.block = Block()
         self.region: list[Statement] = []
         self.members: set[Statement] = set()
-        self.harmless: list[Statement] = []
+        self.speculated: list[Statement] = []
 
     def flush(self) -> None:
         """End the region."""
-        self.block.statements += self.harmless
-        self.harmless = []
+        self.block.statements += self.speculated
+        self.speculated = []
         if self.region:
             if self.split.left is not None:
                 raise self.split.left.location.error(
                     TaichiSyntaxError,
-                    "Some threads end their turn here, and what follows is cut into parts that all threads run",
+                    "Some threads end their iteration here, but what follows is split into parts that all threads run",
                     "put the rest under a condition instead of `continue` or `return`",
                 )
-            if self.split.in_turn:
-                self.split.left = next((s for s in self.region if _ends_turn(s)), None)
+            if self.split.as_loops:
+                self.split.left = next((s for s in self.region if _ends_iteration(s)), None)
             self.block.statements.append(
                 ThreadFor(Block(self.region), self.condition, location=self.region[0].location)
             )
             self.region, self.members = [], set()
 
     def builder(self, origin: Statement) -> Builder:
-        """A builder of statements that each thread runs."""
-        self.settle()
+        """Return a builder of per-thread statements."""
+        self.flush_speculated()
         builder = Builder(Block(self.region))
         builder.location = origin.location
         return builder
@@ -203,57 +211,63 @@ class _Cut:
     def add(self, statement: Statement) -> None:
         """Append one statement of the body."""
         split = self.split
-        if split.meets(statement):
-            self.meet(statement)
-        elif isinstance(statement, If) and statement in split.uniformity.divergent and self.holds_meeting(statement):
-            self.part(statement)
+        if split.is_split_point(statement):
+            self.add_split_point(statement)
+        elif (
+            isinstance(statement, If)
+            and statement in split.uniformity.divergent
+            and self.contains_split_point(statement)
+        ):
+            self.add_divergent(statement)
         elif statement in split.outer and statement.BLOCKS and not isinstance(statement, IfExp):
             self.flush()
-            self.hold(statement)
+            self.add_control(statement)
         elif statement in split.outer:
             self.add_outer(statement)
-        elif not split.in_turn and _is_harmless(statement):
-            self.add_harmless(statement)
+        elif not split.as_loops and _may_speculate(statement):
+            self.add_speculated(statement)
         else:
-            self.settle()
+            self.flush_speculated()
             self.region.append(statement)
 
-    def add_harmless(self, statement: Statement) -> None:
-        """On GPUs: append what a thread without a turn may run as well as not, outside of `threads` if that reads well.
+    def add_speculated(self, statement: Statement) -> None:
+        """On GPUs: append a statement that threads without an iteration may run, too, outside of `threads` if possible.
 
-        It stands there where nothing conditional came before it since the last cut, or where it is a named value of
-        such values.
+        It is outside if no conditional statement precedes it since the last split, or if it is a named value that
+        depends on no such statement.
         """
         if not self.region:
-            self.harmless.append(statement)
+            self.speculated.append(statement)
         elif (
-            statement.name is not None and not isinstance(statement, (Alloca, LocalLoad)) and self.is_outside(statement)
+            statement.name is not None
+            and not isinstance(statement, (Alloca, LocalLoad))
+            and self.is_independent(statement)
         ):
             self.block.statements.append(statement)
         else:
             self.region.append(statement)
 
-    def is_outside(self, statement: Statement) -> bool:
-        """Return whether a value needs nothing that the region makes."""
+    def is_independent(self, statement: Statement) -> bool:
+        """Return whether a value does not depend on the region."""
         if statement.EFFECT is not Effect.NONE or isinstance(statement, Alloca):
             return False
         self.members.update(self.region[len(self.members) :])
         return self.members.isdisjoint(operands(statement))
 
-    def settle(self) -> None:
-        """Something conditional comes: what was harmless before it stays outside up to the last store or name."""
-        kept = max(
-            (k for k, s in enumerate(self.harmless, 1) if s.name is not None or isinstance(s, (Alloca, LocalStore))),
+    def flush_speculated(self) -> None:
+        """Before a conditional statement: leave speculated statements outside, up to the last store or named value."""
+        outside_count = max(
+            (k for k, s in enumerate(self.speculated, 1) if s.name is not None or isinstance(s, (Alloca, LocalStore))),
             default=0,
         )
-        self.block.statements += self.harmless[:kept]
-        self.region += self.harmless[kept:]
-        self.harmless = []
+        self.block.statements += self.speculated[:outside_count]
+        self.region += self.speculated[outside_count:]
+        self.speculated = []
 
     def add_outer(self, statement: Statement) -> None:
-        """Append what runs once a block: values at once, what depends on memory behind the threads' work so far."""
+        """Append a statement that runs once per block; if it depends on memory, end the region first."""
         if isinstance(statement, LoopIndex) and statement.loop is self.split.task.loop:
-            self.region.append(statement)  # each thread has its own; blocks read `first`
+            self.region.append(statement)  # each thread has its own index; statements of the block read `first`
             self.block.statements.append(self.split.first_index(statement))
             return
         reads = any(isinstance(inner, (GlobalLoad, *TEXEL_READS)) for inner in walk(Block([statement])))
@@ -262,54 +276,54 @@ class _Cut:
         replace_uses(Block([statement]), dict(self.split.firsts))
         self.block.statements.append(statement)
 
-    def holds_meeting(self, statement: Statement) -> bool:
-        return any(self.split.meets(inner) for block in blocks(statement) for inner in walk(block))
+    def contains_split_point(self, statement: Statement) -> bool:
+        return any(self.split.is_split_point(inner) for block in blocks(statement) for inner in walk(block))
 
-    def hold(self, statement: Statement) -> None:
-        """Append control flow around barriers, its blocks cut."""
+    def add_control(self, statement: Statement) -> None:
+        """Append control flow around barriers, with its blocks split."""
         for attribute in statement.BLOCKS:
             inner = getattr(statement, attribute)
             if inner is not None:
-                setattr(statement, attribute, self.split.cut(inner, self.condition))
+                setattr(statement, attribute, self.split.split_block(inner, self.condition))
         self.block.statements.append(statement)
 
-    def part(self, statement: If) -> None:
-        """Append both sides of a condition at which the threads of a subgroup part: each runs for its own threads."""
+    def add_divergent(self, statement: If) -> None:
+        """Append both branches of a divergent condition around subgroup collectives: each runs for its own threads."""
         builder = self.builder(statement)
         conditions = [(statement.condition, statement.then)]
         if statement.otherwise is not None:
             conditions.append((builder.op("logical_not", statement.condition), statement.otherwise))
-        sides: list[tuple[Block, Alloca]] = []
-        for value, side in conditions:
+        branches: list[tuple[Block, Alloca]] = []
+        for value, branch in conditions:
             mask = Alloca(type=u1, name="takes_part", location=statement.location, per_thread=True)
             self.block.statements.append(mask)
-            if self.condition is not None:  # who does not come here must not take part either
+            if self.condition is not None:  # threads outside this block must not take part either
                 start = Builder(Block())
                 start.location = statement.location
                 start.store(mask, start.const(False, u1))
                 self.block.statements.append(ThreadFor(start.block, location=statement.location))
             builder.store(mask, value)
-            sides.append((side, mask))
+            branches.append((branch, mask))
         self.flush()
-        for side, mask in sides:
-            self.block.statements += self.split.cut(side, mask).statements
+        for branch, mask in branches:
+            self.block.statements += self.split.split_block(branch, mask).statements
 
-    # --- meetings
+    # --- synchronization
 
-    def meet(self, statement: Statement) -> None:
-        """Append a barrier, or a question and the variables it goes through."""
+    def add_split_point(self, statement: Statement) -> None:
+        """Append a barrier, or a collective and its variables."""
         if isinstance(statement, Barrier):
             self.flush()
             self.block.statements.append(statement)
             return
         assert isinstance(statement, Collective)
-        if self.split.in_turn:
+        if self.split.as_loops:
             self.exchange(statement)
         else:
             self.vote(statement)
 
     def vote(self, statement: Collective) -> None:
-        """On GPUs: keep the predicate, which threads without a turn must not decide, and ask outside of `threads`."""
+        """On GPUs: store the predicate, neutral in threads without an iteration, and vote outside of `threads`."""
         (predicate,) = statement.operands
         variable = Alloca(type=u1, name=predicate.name or "vote", location=statement.location, per_thread=True)
         outside = Builder(self.block)
@@ -322,21 +336,21 @@ class _Cut:
         self.block.statements.append(statement)
 
     def exchange(self, statement: Collective) -> None:
-        """In turn: let a loop over the threads answer. `keep_values` makes variables of what the threads give."""
+        """If blocks are loops: add an `Exchange`; `carry_across_barriers` makes its operands variables."""
         arguments = COLLECTIVES[statement.op].arguments
-        given = [self.given(*item, statement) for item in zip(statement.operands, arguments, strict=True)]
+        values = [self.operand_of(*item, statement) for item in zip(statement.operands, arguments, strict=True)]
         self.flush()
-        made = Exchange(statement.op, given, condition=self.condition, location=statement.location)
+        new = Exchange(statement.op, values, condition=self.condition, location=statement.location)
         if COLLECTIVES[statement.op].scope == "block":
-            made.type, made.name = statement.type, statement.name
+            new.type, new.name = statement.type, statement.name
         else:
-            made.result = Alloca(type=statement.type, name=statement.name, location=statement.location, per_thread=True)
-            self.block.statements.append(made.result)
-        self.block.statements.append(made)
-        self.split.answers[statement] = made
+            new.result = Alloca(type=statement.type, name=statement.name, location=statement.location, per_thread=True)
+            self.block.statements.append(new.result)
+        self.block.statements.append(new)
+        self.split.exchanges[statement] = new
 
-    def given(self, operand: Statement, argument: str, origin: Statement) -> Statement:
-        """Return an operand of a question; a value that is the same for all threads gets a variable in each of them."""
+    def operand_of(self, operand: Statement, argument: str, origin: Statement) -> Statement:
+        """Return an operand of a collective; a uniform value is stored in a per-thread variable."""
         is_uniform = isinstance(operand, Const) or operand in self.split.outer or waits(operand, "block")
         if not is_uniform or argument not in ("value", "predicate"):
             return operand
@@ -346,15 +360,15 @@ class _Cut:
         return variable
 
 
-def _is_harmless(statement: Statement) -> bool:
-    """Return whether a statement touches nothing but local variables and its own value, in bounded time."""
+def _may_speculate(statement: Statement) -> bool:
+    """Return whether a statement has no effect but on local variables, and takes bounded time."""
     if statement.BLOCKS:
         return False
     return isinstance(statement, (LocalLoad, LocalStore)) or statement.EFFECT is Effect.NONE
 
 
-def _ends_turn(statement: Statement) -> bool:
-    """Return whether a `continue` of the parallel loop is in `statement`, so that not every thread gets behind it."""
+def _ends_iteration(statement: Statement) -> bool:
+    """Return whether `statement` contains a `continue` of the parallel loop, so that some threads end at it."""
     if isinstance(statement, (RangeFor, While)):
         return False
-    return isinstance(statement, Continue) or any(_ends_turn(s) for block in blocks(statement) for s in block)
+    return isinstance(statement, Continue) or any(_ends_iteration(s) for block in blocks(statement) for s in block)

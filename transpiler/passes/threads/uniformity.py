@@ -1,9 +1,9 @@
-"""Which values are the same for all threads of a block, and which control flow all of them take together.
+"""Uniformity analysis: which values are the same for all threads of a block, and which control flow is uniform.
 
-An analysis for `check_threads` and `split_threads`. Uniform are constants, arguments, shapes, what a block votes on,
-reads of arrays that the task does not write, of shared memory at a uniform index (a program that is free of races reads
-one value there), and what is made of such. A variable varies if anything that varies is stored to it, or anything at
-all under a condition that varies. Where nothing is known a value varies.
+It is used by `check_threads` and `split_threads`. Uniform are constants, arguments, shapes, votes of a block, reads of
+arrays that the task does not write, reads of shared memory at a uniform index (the same value for all threads, if the
+program has no races), and results of operations on uniform values. A variable is varying if a varying value is stored
+to it, or any value under a varying condition. All other values are varying.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from ...ir.statements import (
 from ...ir.tasks import Task
 from ...ir.textures import ImageLoad, ImageStore, TextureFetch, TextureSample
 from ...ir.threads import COLLECTIVES, Collective, ThreadIndex
-from ..analysis.aliasing import Place, place_of, written_places
+from ..analysis.aliasing import MemoryObject, underlying_object, written_objects
 
 
 class Uniformity:
-    """varying: values and variables that may differ. divergent: `If`s and loops whose threads may part."""
+    """Results: `varying` values and variables; `divergent` `If`s and loops, at which threads may diverge."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
         self.varying: set[Statement] = set()
         self.divergent: set[Statement] = set()
-        self.written: list[Place] = written_places(task.body)
+        self.written: list[MemoryObject] = written_objects(task.body)
         self.stores_texels = any(isinstance(statement, ImageStore) for statement in walk(task.body))
         self.loops: list[tuple[Statement, bool]] = []
         self.size = -1
@@ -49,21 +49,21 @@ class Uniformity:
             self.size = len(self.varying) + len(self.divergent)
             self.block(task.body, False)
 
-    def block(self, block: Block, parted: bool) -> None:
-        """Note what varies in `block`. parted: threads may have parted on the way to it."""
+    def block(self, block: Block, diverged: bool) -> None:
+        """Find the varying values in `block`. diverged: threads may have diverged before it."""
         for statement in block.statements:
             if statement.BLOCKS:
-                self.holder(statement, parted)
-            elif self.is_varying(statement, parted):
+                self.compound(statement, diverged)
+            elif self.is_varying(statement, diverged):
                 self.varying.add(statement)
 
-    def holder(self, statement: Statement, parted: bool) -> None:
-        """Note what varies in a statement with blocks."""
+    def compound(self, statement: Statement, diverged: bool) -> None:
+        """Find the varying values in a statement with blocks."""
         match statement:
             case If(condition=condition) | IfExp(condition=condition):
                 if condition in self.varying:
                     self.divergent.add(statement)
-                inner = parted or statement in self.divergent
+                inner = diverged or statement in self.divergent
                 for branch in (statement.then, statement.otherwise):
                     if branch is not None:
                         self.block(branch, inner)
@@ -72,21 +72,21 @@ class Uniformity:
                     if results & self.varying:
                         self.varying.add(statement)
             case While(condition=condition, body=body):
-                self.loops.append((statement, parted))
-                self.block(condition, parted or statement in self.divergent)
+                self.loops.append((statement, diverged))
+                self.block(condition, diverged or statement in self.divergent)
                 if condition.result in self.varying:
                     self.divergent.add(statement)
-                self.block(body, parted or statement in self.divergent)
+                self.block(body, diverged or statement in self.divergent)
                 self.loops.pop()
             case RangeFor(body=body):
                 if any(value in self.varying for value in operands(statement)):
                     self.divergent.add(statement)
-                self.loops.append((statement, parted))
-                self.block(body, parted or statement in self.divergent)
+                self.loops.append((statement, diverged))
+                self.block(body, diverged or statement in self.divergent)
                 self.loops.pop()
 
-    def is_varying(self, statement: Statement, parted: bool) -> bool:
-        """Return whether a statement without blocks gives a value that varies; notes variables it stores to."""
+    def is_varying(self, statement: Statement, diverged: bool) -> bool:
+        """Return whether a statement without blocks has a varying value; record variables that it stores to."""
         match statement:
             case LoopIndex(loop=loop):
                 return loop is self.task.loop or loop in self.divergent
@@ -107,11 +107,11 @@ class Uniformity:
             case LocalLoad(pointer=pointer):
                 return pointer in self.varying or base_pointer(pointer) in self.varying
             case LocalStore(pointer=pointer, value=value):
-                if parted or value in self.varying or pointer in self.varying:
+                if diverged or value in self.varying or pointer in self.varying:
                     self.varying.add(base_pointer(pointer))
                 return False
             case Break() | Continue():
-                if parted and self.loops and not self.loops[-1][1]:
+                if diverged and self.loops and not self.loops[-1][1]:
                     self.divergent.add(self.loops[-1][0])
                 return False
             case Alloca():
@@ -119,18 +119,18 @@ class Uniformity:
         return any(operand in self.varying for operand in operands(statement))
 
     def is_written(self, pointer: Statement) -> bool:
-        """Return whether other threads may change what is read, so that two of them may read different values.
+        """Return whether another thread may change the value at `pointer`, so that threads may read different values.
 
-        That two arguments are one array counts for nothing here: threads that depend on it would race.
+        Aliasing of two array arguments is ignored: threads that depend on it would race.
         """
         base = base_pointer(pointer)
         if isinstance(base, GlobalPtr) and base.array.is_shared:
             return False
-        place = place_of(pointer)
-        return place is None or place in self.written
+        target = underlying_object(pointer)
+        return target is None or target in self.written
 
     def is_block_number(self, value: Operation) -> bool:
-        """Return whether `value` is `i // n` with blocks that lie within n turns of the loop over i."""
+        """Return whether `value` is `i // n` such that each block is within n iterations of the loop over i."""
         loop = self.task.loop
         if value.op != "floordiv" or loop is None or len(loop.begins) != 1:
             return False

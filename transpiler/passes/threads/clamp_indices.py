@@ -1,11 +1,11 @@
-"""Keeps accesses of threads that meet inside their arrays, where indices are checked: a wrong one harms nobody then.
+"""Clamps the indices of checked accesses in tasks with barriers, so that a wrong index does not corrupt memory.
 
     check a ($i) within ($n)          check a ($i) within ($n)
     $3 = ptr a ($i)             ->    $2 = min (max $i, 0), ($n - 1)
                                       $3 = ptr a ($2)
 
-Elsewhere a thread ends its turn where a check fails. One that others may wait for at a barrier has to go on, with any
-numbers: the failure is reported all the same.
+In other tasks a thread ends its iteration if a check fails. A thread for which others may wait at a barrier has to go
+on, with any values; the failure is still reported.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from ..context import PassContext
 from ..rewrite import Rewriter
 
 
-def stay_inside(kernel: Kernel, context: PassContext) -> bool:
-    """Bound the indices of all accesses in tasks whose threads work together, under `debug` or `check_out_of_bound`."""
+def clamp_indices(kernel: Kernel, context: PassContext) -> bool:
+    """Clamp the indices of all accesses in tasks whose threads communicate, under `debug` or `check_out_of_bound`."""
     if not context.options.check_out_of_bound:
         return False
-    rule = partial(_bound, kernel)
+    rule = partial(_clamp, kernel)
     rewriter = Rewriter(dict.fromkeys((GlobalPtr, MatrixPtr, MatrixElement, *CELL_STATEMENTS), rule))
     for task in kernel.tasks:
-        if task.cooperates:
+        if task.synchronizes:
             rewriter.block(task.body)
     return rewriter.changed
 
 
-def _bound(kernel: Kernel, rewriter: Rewriter, statement: Statement) -> Statement | None:
+def _clamp(kernel: Kernel, rewriter: Rewriter, statement: Statement) -> Statement | None:
     access = access_of(kernel, statement)
     if access is None:
         return None

@@ -5,7 +5,7 @@ from shadesmith.transpiler.ir.threads import Barrier
 from shadesmith.transpiler.passes import Stage
 from shadesmith.transpiler.passes.tasks.offload import offload
 from shadesmith.transpiler.passes.threads.check_threads import check_threads
-from shadesmith.transpiler.passes.threads.stay_inside import stay_inside
+from shadesmith.transpiler.passes.threads.clamp_indices import clamp_indices
 
 
 def parallel(sketch, array, index, barrier=True, **options):
@@ -15,7 +15,7 @@ def parallel(sketch, array, index, barrier=True, **options):
         sketch.store(sketch.ptr(sketch.b, 0), sketch.read(array, sketch.arg("n") if index is None else index))
         if barrier:
             sketch.add(Barrier("block"))
-    return sketch.apply(offload, check_threads, stay_inside, stage=Stage.TASKS)
+    return sketch.apply(offload, check_threads, clamp_indices, stage=Stage.TASKS)
 
 
 def test_an_index_is_bound_between_zero_and_the_last(sketch):

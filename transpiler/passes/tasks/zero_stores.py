@@ -1,4 +1,4 @@
-"""The zero a variable begins with, as a store: for passes that move variables to where declaring sets nothing."""
+"""The initial zero of a variable as a store, for passes that move variables to where a declaration does not run."""
 
 from __future__ import annotations
 

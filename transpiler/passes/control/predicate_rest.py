@@ -1,10 +1,10 @@
-"""Skips top-level statements after an early return without making the parallel loops among them serial.
+"""Predicates top-level statements after an early return, so that parallel loops among them stay parallel.
 
     if c: return                      $g = not c
     x[0] = 1                    ->    if $g { x[0] = 1 }
     for i in range(n): ...            for i in 0..select($g, n, 0): ...
 
-Part of `lower`. Variables and values without effect stay outside the guard, where all can see them.
+Part of `lower`. Variables and values without effects stay outside the condition, in scope of all later statements.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from ...ir.statements import Alloca, Const, If, MatrixElement, RangeFor, StructF
 from ..sparse.struct_for import as_range_for, rebind_indices
 
 
-def guard_rest(result: list[Statement], rest: list[Statement], flag: Alloca, location: SourceLocation) -> None:
-    """Append `rest` to `result` so that its effects happen only while the variable `flag` is false."""
+def predicate_rest(result: list[Statement], rest: list[Statement], flag: Alloca, location: SourceLocation) -> None:
+    """Append `rest` to `result` such that its effects happen only if the variable `flag` is false."""
     builder = Builder(Block(result))
     builder.location = location
     spilled = _Spilled(rest)
@@ -26,18 +26,18 @@ def guard_rest(result: list[Statement], rest: list[Statement], flag: Alloca, loc
         loop = statement if isinstance(statement, (RangeFor, StructFor)) and not statement.serialize else None
         if (statement is None or loop is not None) and segment:
             spilled.before(builder, segment)
-            goes_on = builder.op("logical_not", builder.load(flag))
-            builder.add(If(goes_on, Block(spilled.stored(segment))))
+            not_returned = builder.op("logical_not", builder.load(flag))
+            builder.add(If(not_returned, Block(spilled.stored(segment))))
             segment = []
         if loop is not None:
             spilled.before(builder, [loop])
-            _guard_loop(builder, loop, flag)
+            _predicate_loop(builder, loop, flag)
         elif statement is not None:
             (result if statement in spilled.free else segment).append(statement)
 
 
-def _guard_loop(builder: Builder, loop: RangeFor | StructFor, flag: Alloca) -> None:
-    """Append the loop with an empty range if the flag is set."""
+def _predicate_loop(builder: Builder, loop: RangeFor | StructFor, flag: Alloca) -> None:
+    """Append the loop such that its range is empty if the flag is set."""
     if isinstance(loop, StructFor):
         before, new = as_range_for(loop)
         builder.block.statements += before
@@ -49,14 +49,16 @@ def _guard_loop(builder: Builder, loop: RangeFor | StructFor, flag: Alloca) -> N
 
 
 class _Spilled:
-    """Values made under one guard and read under another: they go through variables.
+    """Values that are computed under one condition and read under another: they are stored in variables.
 
-    free: statements that need no guard. places: variable for each such value.
+    Attributes:
+        free: statements that need no condition.
+        variables: the variable of each such value.
     """
 
     def __init__(self, rest: list[Statement]) -> None:
         self.free: set[Statement] = set()
-        self.places: dict[Statement, Alloca] = {}
+        self.variables: dict[Statement, Alloca] = {}
         segment_of: dict[Statement, int] = {}
         number = 0
         for statement in rest:
@@ -68,48 +70,48 @@ class _Spilled:
                 segment_of[statement] = number
             for value in _reads(statement):
                 if segment_of.get(value, number) != number or (value in segment_of and statement not in segment_of):
-                    self.places.setdefault(value, Alloca(type=value.type, name=value.name, location=value.location))
+                    self.variables.setdefault(value, Alloca(type=value.type, name=value.name, location=value.location))
 
     def before(self, builder: Builder, statements: list[Statement]) -> None:
-        """Append the variables that `statements` fill, and loads of those that they read."""
-        builder.block.statements += [self.places[value] for value in statements if value in self.places]
+        """Append the variables that `statements` store to, and loads of those that they read."""
+        builder.block.statements += [self.variables[value] for value in statements if value in self.variables]
         mapping: dict[Statement, Statement] = {}
         for statement in statements:
             for value in _reads(statement):
-                if value in self.places and value not in statements and value not in mapping:
-                    mapping[value] = builder.load(self.places[value])
+                if value in self.variables and value not in statements and value not in mapping:
+                    mapping[value] = builder.load(self.variables[value])
         replace_uses(Block(statements), mapping)
 
     def stored(self, segment: list[Statement]) -> list[Statement]:
-        """Return the segment with stores of its values that are read elsewhere."""
+        """Return the segment with stores of those of its values that are read in others."""
         builder = Builder(Block())
         for statement in segment:
             builder.add(statement)
-            if statement in self.places:
+            if statement in self.variables:
                 builder.location = statement.location
-                builder.store(self.places[statement], statement)
+                builder.store(self.variables[statement], statement)
         return builder.block.statements
 
 
-def _is_free(statement: Statement, guarded: dict[Statement, int]) -> bool:
-    """Return whether `statement` may run though a return was met: a variable, or a value of free values."""
+def _is_free(statement: Statement, predicated: dict[Statement, int]) -> bool:
+    """Return whether `statement` may run after a return: a variable, or a value that depends on free values only."""
     if isinstance(statement, Alloca):
         return True
     if isinstance(statement, MatrixElement) and not all(isinstance(index, Const) for index in statement.indices):
-        return False  # a run-time index may be one that the guard is for
+        return False  # the condition may protect a run-time index
     if statement.type is None or has_effect(statement, Effect.READ | Effect.WRITE | Effect.CONTROL):
         return False
-    return not any(value in guarded for value in _reads(statement))
+    return not any(value in predicated for value in _reads(statement))
 
 
 def _reads(statement: Statement) -> list[Statement]:
-    """Return all that `statement` and what is inside it reads."""
+    """Return all operands of `statement` and of the statements inside it."""
     if not statement.BLOCKS:
         return operands(statement)
-    found: list[Statement] = []
+    values: list[Statement] = []
     for block in walk_blocks(Block([statement])):
         for inner in block.statements:
-            found += operands(inner)
+            values += operands(inner)
         if block.result is not None:
-            found.append(block.result)
-    return found
+            values.append(block.result)
+    return values
