@@ -118,7 +118,7 @@ def find_or_compile(
 
 def kernel_keys(specialization: Specialization, config: Config, session: Session | None) -> KernelKeys:
     """Return the keys of a kernel; see `cache.kernel_key`."""
-    module = importlib.import_module(f"{PACKAGE}.runtime.launch.kernel_key")
+    module = importlib.import_module(f"{PACKAGE}.runtime.cache.kernel_key")
     keys: KernelKeys = module.KernelKeys(specialization, config, session, _frontend_key)
     return keys
 

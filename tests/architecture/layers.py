@@ -117,7 +117,7 @@ def imports(path: Path) -> Iterator[Import]:
             for target in _named(path, node):
                 yield Import(node.lineno, target, how)
         elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "loader")):
-            for found in _loaded(path, node):
+            for found in loaded_modules(path, node):
                 yield Import(node.lineno, found, "importlib")
 
 
@@ -139,7 +139,7 @@ def _named(path: Path, node: ast.ImportFrom) -> Iterator[Path]:
         yield target
 
 
-def _loaded(path: Path, node: ast.Call) -> Iterator[Path | str]:
+def loaded_modules(path: Path, node: ast.Call) -> Iterator[Path | str]:
     """Yield what a call of `import_module` may load: every module of a folder where part of its name is computed."""
     argument = node.args[0]
     parts = argument.values if isinstance(argument, ast.JoinedStr) else [argument]

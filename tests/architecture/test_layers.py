@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from collections import Counter
 from pathlib import Path
 
 import pytest
-from layers import APART, LAYERS, ROOT, SOURCES, imports, layer_of
+from layers import APART, LAYERS, ROOT, SOURCES, imports, layer_of, loaded_modules
 
 NAMES_ON_DEMAND = ROOT / "runtime/compat/lazy.py"
 """Loads what programs name below `shadesmith`: any public module."""
@@ -58,3 +59,23 @@ def test_no_folder_is_crowded() -> None:
 def test_every_layer_exists() -> None:
     missing = [name for name in LAYERS if not (ROOT / name).is_dir() and not (ROOT / f"{name}.py").exists()]
     assert not missing
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ('".inner.one"', {"inner/one.py"}),
+        ('"..above"', {"../above.py"}),
+        ('f".inner.{name}"', {"inner/one.py", "inner/two.py"}),
+        ('"json"', set()),
+    ],
+)
+def test_imports_by_name_are_followed(tmp_path: Path, name: str, found: set[str]) -> None:
+    folder = tmp_path / "folder"
+    (folder / "inner").mkdir(parents=True)
+    for file in ("inner/one.py", "inner/two.py", "../above.py"):
+        (folder / file).touch()
+    call = ast.parse(f"import_module({name})", mode="eval").body
+    assert isinstance(call, ast.Call)
+    modules = {path.resolve() for path in loaded_modules(folder / "here.py", call) if isinstance(path, Path)}
+    assert modules == {(folder / file).resolve() for file in found}

@@ -122,7 +122,7 @@ def test_overflow_is_found_in_cuda_where_gcc_finds_it(type: str, tmp_path: Path)
     needs(".c")
     operations = ("add", "sub", "mul")
     name = library_source.NAMES[type]
-    functions = helpers_source("cuda", [f"{operation}_overflows_{type}" for operation in operations])
+    functions = helpers_source(LANGUAGES["cuda"], [f"{operation}_overflows_{type}" for operation in operations])
     checks = "\n".join(
         f"wrong += {operation}_overflows_{type}(a, b) != __builtin_{operation}_overflow(a, b, &result);"
         for operation in operations

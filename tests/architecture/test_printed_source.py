@@ -7,19 +7,20 @@ from pathlib import Path
 
 BACKEND = Path(__file__).resolve().parents[2] / "transpiler" / "backend"
 EXPRESSIONS = {
-    "languages/helpers.py": "chunks of the helper libraries, read once",
-    "languages/literals.py": "a number as Python writes it",
-    "languages/spelling_forms.py": "templates of tables",
+    "languages/common/helpers.py": "chunks of the helper libraries, read once",
+    "languages/common/library_source.py": "the macros of a helper library, read once",
+    "languages/common/literals.py": "a number as Python writes it",
+    "languages/common/spelling_forms.py": "templates of tables",
     "read_module.py": "a module that was stored",
 }
 """Modules that may use regular expressions, and what they match."""
 REPLACES = {
-    "print_notes": "the text of a remark", "remarks": "the same",
-    "print_statements": "a line of Python", "statements": "the same",
-    "trees": "a name of the user's", "tree_structs": "the same",
+    "remarks": "the text of a remark",
+    "statements": "a line of Python",
+    "tree_structs": "a name of the user's",
     "read_module": "a stored module",
 }  # fmt: skip
-"""Modules outside `languages`, before and after they are renamed, that replace parts of a string, and of which."""
+"""Modules outside `languages` that replace parts of a string, and of which."""
 
 
 def modules() -> list[tuple[str, ast.Module]]:

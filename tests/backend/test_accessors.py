@@ -2,8 +2,9 @@
 
 import pytest
 
+from shadesmith.transpiler.backend.languages.common.target import Target
+from shadesmith.transpiler.backend.languages.registry import LANGUAGES
 from shadesmith.transpiler.backend.layout.accessors import Reach, accessors, clamped, less_offset, row_major, strided
-from shadesmith.transpiler.backend.target import TARGETS
 from shadesmith.transpiler.ir.statements import Array
 from shadesmith.transpiler.ir.types import f32
 
@@ -20,7 +21,7 @@ def lines(*arrays: Array, target: str = "c", taken: frozenset[str] = frozenset()
         texts[owner] = f"args.{owner.name}_data"
         texts |= {(owner, axis): f"args.n{axis}" for axis in range(owner.ndim)}
         texts |= {("stride", owner, axis): f"args.s{axis}" for axis in range(owner.ndim)}
-    found = accessors(arrays, shared, Reach(TARGETS[target], texts, {}, None), taken)
+    found = accessors(arrays, shared, Reach(Target(LANGUAGES[target]), texts, {}, None), taken)
     return [*found.lines.values(), *(found.names[array] for array in shared)]
 
 
@@ -66,4 +67,4 @@ def test_offsets_of_zero_leave_an_index_alone() -> None:
     owner = array(2, (8, 8), offset=(0, 3))
     assert less_offset(owner, ["i", "j"]) == ["i", "(j) - 3"]
     assert clamped(owner, ["i", "j"], {}) == ["i", "j"]
-    assert row_major(owner, ["i", "(j) - 3"], TARGETS["c"], {}) == "(i) * 8 + ((j) - 3)"
+    assert row_major(owner, ["i", "(j) - 3"], Target(LANGUAGES["c"]), {}) == "(i) * 8 + ((j) - 3)"

@@ -2,8 +2,9 @@
 
 import pytest
 
+from shadesmith.transpiler.backend.languages.common.target import Target
+from shadesmith.transpiler.backend.languages.registry import LANGUAGES
 from shadesmith.transpiler.backend.layout.layout import array_type, layout
-from shadesmith.transpiler.backend.target import TARGETS
 from shadesmith.transpiler.ir.statements import Array, Parameter, Return
 from shadesmith.transpiler.ir.types import Tensor, f32, f64, i8, i32, u1
 from shadesmith.transpiler.passes import Stage
@@ -14,7 +15,7 @@ LANGUAGES = list(TARGETS)
 
 def laid_out(sketch, target="c", **options):
     sketch.apply(offload, stage=Stage.TASKS)
-    return layout(sketch.result, TARGETS[target], **options)
+    return layout(sketch.result, Target(LANGUAGES[target]), **options)
 
 
 def members(found):
@@ -34,7 +35,7 @@ def test_wide_members_come_first_so_that_there_are_no_gaps(sketch, language):
 def test_what_no_statement_uses_has_no_member(sketch):
     sketch.arg("n")
     assert members(laid_out(sketch)) == []
-    names = [m.name for m in layout(sketch.result, TARGETS["c"], complete=True).interface.members]
+    names = [m.name for m in layout(sketch.result, Target(LANGUAGES["c"]), complete=True).interface.members]
     assert {"a_data", "n", "w", "flag", "d"} <= set(names)
 
 

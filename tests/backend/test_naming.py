@@ -2,7 +2,7 @@
 
 import pytest
 
-from shadesmith.transpiler.backend.naming import MAX_LENGTH, Names, bound_name, entry_stem, legal
+from shadesmith.transpiler.backend.languages.common.naming import MAX_LENGTH, Names, bound_name, entry_stem, legal
 
 
 @pytest.mark.parametrize(("name", "wanted"), [

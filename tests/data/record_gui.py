@@ -1,4 +1,4 @@
-"""Record what `ti.GUI` of Taichi 1.7.4 draws: a sheet of all pictures of tests/gui_scenes.py.
+"""Record what `ti.GUI` of Taichi 1.7.4 draws: a sheet of all pictures of tests/support/gui_scenes.py.
 
 usage: PYTHON_WITH_TAICHI_AND_PILLOW record_gui.py gui_scenes.png
 """

@@ -1,5 +1,5 @@
-"""Record what Taichi 1.7.4 gives for the programs of `tests/sparse_programs.py` and
-`tests/sparse_edge_programs.py`.
+"""Record what Taichi 1.7.4 gives for the programs of `tests/support/kernels/sparse_programs.py` and
+`tests/support/kernels/sparse_edge_programs.py`.
 
 usage: PYTHON_WITH_TAICHI record_sparse.py sparse.json
 """

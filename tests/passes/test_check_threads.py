@@ -34,7 +34,7 @@ def test_a_barrier_under_a_condition_that_differs_is_refused(sketch):
     loop = sketch.loop(128)
     with sketch.into(loop.body), sketch.into(sketch.add(If(is_low(sketch, loop))).then):
         sketch.add(Barrier("block"))
-    with pytest.raises(TaichiSyntaxError, match="Barrier in divergent flow: threads may part at the `if`"):
+    with pytest.raises(TaichiSyntaxError, match="Barrier in divergent control flow: threads may diverge at the `if`"):
         barriers(sketch)
 
 
@@ -68,7 +68,7 @@ def test_threads_in_turn_cannot_ask_a_subgroup_in_a_loop_that_ends_at_other_time
     loop = sketch.loop(128)
     with sketch.into(loop.body), sketch.into(sketch.loop(sketch.index(loop)).body):
         sketch.add(Collective("any", [sketch.arg("flag")], type=i32))
-    with pytest.raises(UnsupportedError, match="Threads of a subgroup cannot meet here on this target"):
+    with pytest.raises(UnsupportedError, match="Threads of a subgroup cannot synchronize here on this target"):
         barriers(sketch)
 
 

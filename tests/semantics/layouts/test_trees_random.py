@@ -1,6 +1,6 @@
 """200 random trees: a pattern written from Python, changed in kernels and read back equals NumPy; sizes equal Taichi's.
 
-`tests/random_trees.py` says what the trees are, `tests/data/record_trees.py` what Taichi 1.7.4 does with them.
+`tests/support/kernels/random_trees.py` says what the trees are, `tests/data/record_trees.py` what Taichi 1.7.4 does with them.
 """
 
 from __future__ import annotations
