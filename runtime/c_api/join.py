@@ -3,7 +3,7 @@
     python runtime/c_api/join.py
 
 The sections are one translation unit: each uses what those before it define. `shadesmith.c` is generated; edit a
-section and run this (`make c-api`). tests/c_api/test_sections.py says when the two differ.
+section and run this (`make c-api`). tests/architecture/test_c_sections.py says when the two differ.
 """
 
 from __future__ import annotations

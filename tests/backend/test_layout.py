@@ -10,8 +10,6 @@ from shadesmith.transpiler.ir.types import Tensor, f32, f64, i8, i32, u1
 from shadesmith.transpiler.passes import Stage
 from shadesmith.transpiler.passes.tasks.offload import offload
 
-LANGUAGES = list(TARGETS)
-
 
 def laid_out(sketch, target="c", **options):
     sketch.apply(offload, stage=Stage.TASKS)
