@@ -11,8 +11,8 @@ from typing import Any
 
 from .frontend.builders.build import build
 from .frontend.source.specialization import Specialization
-from .ir.notes import notes_of
-from .ir.snodes import Node, begin_of, digits_of, is_sparse_tree
+from .ir.remarks import remark_lines
+from .ir.snodes import Node, begin_of, index_components_of, is_sparse_tree
 from .ir.statements import Array
 from .ir.text import print_frontend
 
@@ -25,7 +25,7 @@ def content_key(specialization: Specialization) -> str:
     kernel = build(specialization).kernel
     arrays = [f"{array.name} at {_location_of(array)}" for array in kernel.arrays]
     trees = [str(_members_of(top)) for top in kernel.trees if is_sparse_tree(top)]
-    material = [specialization.key, print_frontend(kernel), *notes_of(kernel), *arrays, *trees]
+    material = [specialization.key, print_frontend(kernel), *remark_lines(kernel), *arrays, *trees]
     return sha256("\x00".join(material).encode()).hexdigest()[:16]
 
 
@@ -33,7 +33,7 @@ def _location_of(array: Array) -> str:
     """Return where an array is in memory, as text."""
     if array.place is None:
         return str(array.offset)
-    digits = [tuple(digit) for digit in digits_of(array.place)]
+    digits = [tuple(digit) for digit in index_components_of(array.place)]
     return f"{array.offset}, {begin_of(array.place)}, {digits}"
 
 

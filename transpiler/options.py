@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-MAX_TURNS = 2**31 - 1
+MAX_ITERATIONS = 2**31 - 1
 """Turns of one parallel loop: threads and turns are counted in 32 bits, on the host and in every text."""
 
 

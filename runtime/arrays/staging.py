@@ -25,7 +25,7 @@ from .interop import check_gpu, check_writable, element_strides, is_contiguous
 from .memory import MIN_BYTES, Array, bytes_of
 
 if TYPE_CHECKING:
-    from ...transpiler.backend.module.interface import ArraySlot
+    from ...transpiler.backend.module.interface import ArrayBinding
 
 MAX_WORK = 100_000
 """Steps in which NumPy shall find out whether two strided arrays share an element; beyond, they count as sharing."""
@@ -64,7 +64,7 @@ class Stage:
 class _Request:
     """What a launch asks of one argument."""
 
-    slot: ArraySlot
+    slot: ArrayBinding
     strided: bool
     where: str
     stream: int | None
@@ -88,7 +88,7 @@ class _Copy:
 
 
 def stage_arguments(
-    session: Session, arguments: Sequence[tuple[Any, ArraySlot, bool]], stream: int | None = None
+    session: Session, arguments: Sequence[tuple[Any, ArrayBinding, bool]], stream: int | None = None
 ) -> Stage:
     """Make arguments ready for a launch.
 
@@ -221,8 +221,8 @@ def _copy_in(session: Session, copy: _Copy, stage: Stage) -> None:
         data = bytes_of(np.ascontiguousarray(first))
     else:
         data = view_address(copy.begin, np.dtype(np.uint8), (copy.end - copy.begin,)).data
-    hold = session.stages.take(max(MIN_BYTES, data.nbytes))
-    allocation = hold.allocation
+    handle = session.staging.take(max(MIN_BYTES, data.nbytes))
+    allocation = handle.allocation
     if data.nbytes:
         device.write(allocation, data)
     for array, staged, written in copy.arrays:
@@ -230,7 +230,7 @@ def _copy_in(session: Session, copy: _Copy, stage: Stage) -> None:
         staged.address = allocation.address + offset_bytes
         if written and array.size:
             stage.after.append(partial(_copy_back, device, allocation, array, offset_bytes))
-    stage.after.append(partial(session.stages.give, hold))
+    stage.after.append(partial(session.staging.give, handle))
 
 
 def _copy_back(device: Device, allocation: Allocation, array: Array, offset_bytes: int) -> None:

@@ -16,7 +16,7 @@ from ...transpiler.ir.snodes import (
     Node,
     axes_of,
     begin_of,
-    digits_of,
+    index_components_of,
     memory_of,
     pool_above,
     pool_cell_bytes,
@@ -66,7 +66,7 @@ class CellMemory(InnerMemory):
         assert place.element is not None
         super().__init__(tree.parts[memory_of(place)], place.element, shape_of(place))
         self.tree, self.place, self.pool = tree, place, pool_above(place)
-        self._digits, self._begin = digits_of(place), begin_of(place)
+        self._digits, self._begin = index_components_of(place), begin_of(place)
         self._dtype = self.element.numpy if isinstance(self.element, Struct) else element_of(self.element).numpy
         self._tensor = self.element.shape if isinstance(self.element, Tensor) else ()
         steps = [self._dtype.itemsize * prod(self._tensor[axis + 1 :]) for axis in range(len(self._tensor))]

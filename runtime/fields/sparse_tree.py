@@ -25,10 +25,10 @@ from ...transpiler.ir.cells import activate, activate_entry
 from ...transpiler.ir.snodes import (
     Node,
     axes_of,
-    cell_digits,
+    cell_components,
     cell_size_bytes,
     chunks_of,
-    digits_of,
+    index_components_of,
     is_sparse,
     memory_of,
     nodes_of,
@@ -298,7 +298,7 @@ class SparseTree:
         Of a dynamic node cells are chunks, whose index is that of their first item.
         """
         outer = pool_above(pool)
-        digits = cell_digits(pool)
+        digits = cell_components(pool)
         extents = [digit.extent for digit in digits]
         numbers = self._all(self.arrays[pool, "numbers"]).reshape(-1, *extents)
         if outer is not None:
@@ -391,4 +391,4 @@ def _words_beside(node: Node) -> int:
 def _items_per_cell(pool: Node) -> int:
     """Return how many things of a cell emitted text tells apart by one number: elements of a field, or words."""
     own = [place for place in places_of(pool) if memory_of(place) is pool]
-    return max(1, pool_words(pool), *(prod(digit.extent for digit in digits_of(place)) for place in own))
+    return max(1, pool_words(pool), *(prod(digit.extent for digit in index_components_of(place)) for place in own))

@@ -17,11 +17,11 @@ import numpy as np
 
 from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.ir.snodes import (
-    Digit,
+    IndexComponent,
     Node,
     begin_of,
     cell_size_bytes,
-    digits_of,
+    index_components_of,
     is_row_major,
     is_sparse_tree,
     places_of,
@@ -291,11 +291,11 @@ def _steps(shape: tuple[int, ...]) -> list[int]:
     return [1] if len(shape) == 1 else [shape[1], 1]
 
 
-def _digits_of_view(place: Node) -> tuple[Digit, ...]:
+def _digits_of_view(place: Node) -> tuple[IndexComponent, ...]:
     """Return the parts of an index, with one for dimensions of a single cell too."""
-    digits = digits_of(place)
+    digits = index_components_of(place)
     found = {digit.dimension for digit in digits}
-    single = [Digit(d, 1, 1, 0) for d in range(len(shape_of(place))) if d not in found]
+    single = [IndexComponent(d, 1, 1, 0) for d in range(len(shape_of(place))) if d not in found]
     return (*digits, *single)
 
 

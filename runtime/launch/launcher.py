@@ -19,7 +19,7 @@ from ...transpiler.backend.module.interface import PACK_CODES
 from ...transpiler.errors import ShadesmithWarning
 from ...transpiler.ir.ops import OPS
 from ...transpiler.ir.types import SCALARS
-from ...transpiler.options import MAX_TURNS
+from ...transpiler.options import MAX_ITERATIONS
 
 if TYPE_CHECKING:
     from ...transpiler.backend.module.interface import BackendModule, Expression, Member, TaskSource
@@ -202,7 +202,7 @@ class _Writer:
         for index, (expression, bounded) in enumerate(counts):
             if not bounded:
                 lines.append(f"c{index} = {expression}")
-                lines.append(f"if c{index} > {MAX_TURNS}: too_many({self.module.tasks[index].name!r}, c{index})")
+                lines.append(f"if c{index} > {MAX_ITERATIONS}: too_many({self.module.tasks[index].name!r}, c{index})")
         for task in self.module.tasks:
             if task.serial_turns is not None:
                 lines.append(f"turns = {self._expression(task.serial_turns)}")
@@ -331,7 +331,7 @@ class _Writer:
             count = 1
             for extent in extents:
                 count *= max(0, int(extent))
-            return str(count), count <= MAX_TURNS
+            return str(count), count <= MAX_ITERATIONS
         return " * ".join(extents), False
 
     def _extent(self, extent: Expression) -> str:
@@ -370,6 +370,6 @@ def _warn_of_turns(task: str, turns: int, limit: int) -> None:
 
 def _refuse(task: str, count: int) -> None:
     raise OverflowError(
-        f"the loop of task `{task}` has {count} iterations; a parallel loop takes at most {MAX_TURNS}. "
+        f"the loop of task `{task}` has {count} iterations; a parallel loop takes at most {MAX_ITERATIONS}. "
         "Hint: split it into an outer range of launches or a serial inner loop"
     )

@@ -21,7 +21,7 @@ from ...transpiler.backend.module.interface import PACK_CODES
 from ...transpiler.backend.module.records import Turn, failure, text_writer
 from ...transpiler.errors import ShadesmithWarning, TaichiAssertionError
 from ...transpiler.ir.ops import OPS
-from ...transpiler.ir.snodes import Digit, index_at
+from ...transpiler.ir.snodes import IndexComponent, index_at
 from ..session.session import Session
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class Reports:
         if task.extents is None or None in loop.begins:
             return None
         if loop.order:
-            parts = [Digit(axis, extent, weight, 0) for axis, extent, weight in loop.order]
+            parts = [IndexComponent(axis, extent, weight, 0) for axis, extent, weight in loop.order]
             places = index_at(parts, thread, len(loop.names))
             begins = [self._value(begin) for begin in loop.begins]
             return {name: begin + at for name, begin, at in zip(loop.names, begins, places, strict=True)}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from .snodes import Digit, Node, axes_of, cell_digits, chunks_of, pool_above, shape_of, sparse_above
+from .snodes import IndexComponent, Node, axes_of, cell_components, chunks_of, pool_above, shape_of, sparse_above
 from .sparse import FIRST_CELL, LIST_IS_FULL, POOL_IS_FULL, SPARE, entries_per_cell, lists_per_cell, mask_words
 
 
@@ -69,7 +69,7 @@ def activate(words: Words, node: Node, index: Sequence[int]) -> int:
         words.set(node, "mask", words.get(node, "mask", word) | bit, word)
         return cell
     if node.kind == "dynamic":
-        row = _linear(cell_digits(node)[:-1], index, cell, lists_per_cell(node))
+        row = _linear(cell_components(node)[:-1], index, cell, lists_per_cell(node))
         item = index[axes_of(node).index(node.axes[0])] % node.extents[0]
         words.set(node, "lengths", max(words.get(node, "lengths", row), item + 1), row)
     return activate_entry(words, node, _entry(node, index, cell))
@@ -145,7 +145,7 @@ def row_of(node: Node, index: Sequence[int], cell: int) -> int:
     (own,) = node.axes
     above = dict(zip(axes_of(node.parent), index, strict=True))
     full = [above.get(axis, 0) * (node.extents[0] if axis == own else 1) for axis in axes_of(node)]
-    return _linear(cell_digits(node)[:-1], full, cell, lists_per_cell(node))
+    return _linear(cell_components(node)[:-1], full, cell, lists_per_cell(node))
 
 
 def _take(words: Words, pool: Node) -> int:
@@ -158,16 +158,16 @@ def _take(words: Words, pool: Node) -> int:
 
 
 def _entry(node: Node, index: Sequence[int], cell: int) -> int:
-    return _linear(cell_digits(node), index, cell, entries_per_cell(node))
+    return _linear(cell_components(node), index, cell, entries_per_cell(node))
 
 
 def _bit(node: Node, index: Sequence[int], cell: int) -> tuple[int, int]:
     """Return the word of a cell in the mask, and its bit in it."""
-    own = _linear(cell_digits(node), index, 0, 0)
+    own = _linear(cell_components(node), index, 0, 0)
     return cell * mask_words(node) + own // 32, 1 << own % 32
 
 
-def _linear(digits: Sequence[Digit], index: Sequence[int], cell: int, per_cell: int) -> int:
+def _linear(digits: Sequence[IndexComponent], index: Sequence[int], cell: int, per_cell: int) -> int:
     """Return a number among those that `digits` give. per_cell: how many there are in one cell of the pool above."""
     number = cell * per_cell
     weight = 1

@@ -66,7 +66,7 @@ class Tree:
     elements: dict[Node, Type] = field(default_factory=dict)
 
 
-class Digit(NamedTuple):
+class IndexComponent(NamedTuple):
     """One part of an index: index[dimension] // weight % extent, which moves memory by stride_bytes."""
 
     dimension: int
@@ -204,13 +204,13 @@ def begin_of(node: Node) -> int:
     return sum(offset_in_cell(above) for above in path_in_part(node)[1:])
 
 
-def digits_of(node: Node) -> tuple[Digit, ...]:
+def index_components_of(node: Node) -> tuple[IndexComponent, ...]:
     """Return the parts an index of `node` is taken apart into, the slowest in memory first; in a pool, within a cell.
 
     Parts of one extent are left out, and neighbours of one dimension that move memory evenly are one.
     """
     axes = axes_of(node)
-    found: list[Digit] = []
+    found: list[IndexComponent] = []
     weights = [1] * len(axes)
     path = path_in_part(node)
     for above in reversed(path):
@@ -218,7 +218,7 @@ def digits_of(node: Node) -> tuple[Digit, ...]:
         pairs = list(zip(above.axes, part_extents(above, path[0]), strict=False))
         for axis, extent in reversed(pairs):
             dimension = axes.index(axis)
-            digit = Digit(dimension, extent, weights[dimension], stride)
+            digit = IndexComponent(dimension, extent, weights[dimension], stride)
             stride *= extent
             weights[dimension] *= extent
             if extent > 1:
@@ -226,9 +226,9 @@ def digits_of(node: Node) -> tuple[Digit, ...]:
     return joined(found[::-1])
 
 
-def joined(digits: Sequence[Digit]) -> tuple[Digit, ...]:
+def joined(digits: Sequence[IndexComponent]) -> tuple[IndexComponent, ...]:
     """Return the parts with neighbours made one where they are parts of one index and move memory evenly."""
-    found: list[Digit] = []
+    found: list[IndexComponent] = []
     for digit in digits:
         outer = found[-1] if found else None
         if (
@@ -236,23 +236,23 @@ def joined(digits: Sequence[Digit]) -> tuple[Digit, ...]:
             and outer.dimension == digit.dimension
             and outer.stride_bytes == digit.extent * digit.stride_bytes
         ):
-            found[-1] = Digit(digit.dimension, outer.extent * digit.extent, digit.weight, digit.stride_bytes)
+            found[-1] = IndexComponent(digit.dimension, outer.extent * digit.extent, digit.weight, digit.stride_bytes)
         else:
             found.append(digit)
     return tuple(found)
 
 
-def position_of(digits: Sequence[Digit], index: Sequence[int]) -> tuple[int, ...]:
+def position_of(digits: Sequence[IndexComponent], index: Sequence[int]) -> tuple[int, ...]:
     """Return the parts of an index, counted from 0 along each dimension."""
     return tuple(index[d.dimension] // d.weight % d.extent for d in digits)
 
 
-def memory_order(node: Node) -> tuple[Digit, ...]:
+def memory_order(node: Node) -> tuple[IndexComponent, ...]:
     """Return the parts of an index in the order in which a loop over all cells takes them; () for row by row."""
     if pool_above(node) is not None:
         return ()
-    found: list[Digit] = []
-    for digit in digits_of(node):
+    found: list[IndexComponent] = []
+    for digit in index_components_of(node):
         if found and found[-1].dimension == digit.dimension:
             digit = digit._replace(extent=found.pop().extent * digit.extent)
         found.append(digit)
@@ -260,7 +260,7 @@ def memory_order(node: Node) -> tuple[Digit, ...]:
     return () if dimensions == sorted(set(dimensions)) else tuple(found)
 
 
-def index_at(order: Sequence[Digit], turn: int, dimensions: int) -> list[int]:
+def index_at(order: Sequence[IndexComponent], turn: int, dimensions: int) -> list[int]:
     """Return the index, counted from 0 along each dimension, that such a loop takes in an iteration."""
     found = [0] * dimensions
     for digit in reversed(order):
@@ -269,14 +269,14 @@ def index_at(order: Sequence[Digit], turn: int, dimensions: int) -> list[int]:
     return found
 
 
-def cell_digits(node: Node) -> tuple[Digit, ...]:
+def cell_components(node: Node) -> tuple[IndexComponent, ...]:
     """Return the parts an index of `node` is taken apart into to number its cells within a cell of the pool above it.
 
     Strides count cells. A dynamic node counts its chunks.
     """
     axes = axes_of(node)
     path = path_in_part(node)
-    found: list[Digit] = []
+    found: list[IndexComponent] = []
     weights = [1] * len(axes)
     stride = 1
     for above in reversed(path):
@@ -287,7 +287,7 @@ def cell_digits(node: Node) -> tuple[Digit, ...]:
             weights[dimension] *= extent
             if above is node and node.kind == "dynamic":
                 weight, extent = node.chunk, chunks_of(node)
-            found.append(Digit(dimension, extent, weight, stride))
+            found.append(IndexComponent(dimension, extent, weight, stride))
             stride *= extent
     return tuple(found[::-1])
 
@@ -307,7 +307,7 @@ def is_row_major(node: Node) -> bool:
     path = path_to(node)
     if is_sparse(node) or any(len(above.children) > 1 for above in path):
         return False
-    dimensions = [digit.dimension for digit in digits_of(node)]
+    dimensions = [digit.dimension for digit in index_components_of(node)]
     return dimensions == sorted(set(dimensions))
 
 

@@ -22,7 +22,17 @@ from math import prod
 from typing import TYPE_CHECKING, ClassVar
 
 from .nodes import Effect, Statement, operands, walk
-from .snodes import Node, cell_digits, digits_of, places_of, pool_above, pool_cell_bytes, shape_of, sparse_above, top_of
+from .snodes import (
+    Node,
+    cell_components,
+    index_components_of,
+    places_of,
+    pool_above,
+    pool_cell_bytes,
+    shape_of,
+    sparse_above,
+    top_of,
+)
 from .statements import Array, GlobalPtr, RangeFor
 from .types import Scalar, i32, u8, u16, u32
 
@@ -175,12 +185,12 @@ def indices_of(statement: Statement) -> int:
 
 def entries_per_cell(node: Node) -> int:
     """Return how many cells of `node` (chunks, of a dynamic one) are in one cell of the pool above, or in all."""
-    return prod(digit.extent for digit in cell_digits(node))
+    return prod(digit.extent for digit in cell_components(node))
 
 
 def lists_per_cell(node: Node) -> int:
     """Return how many lists of a dynamic node are in one cell of the pool above, or in all."""
-    return prod(digit.extent for digit in cell_digits(node)[:-1])
+    return prod(digit.extent for digit in cell_components(node)[:-1])
 
 
 def mask_words(node: Node) -> int:
@@ -310,7 +320,7 @@ def _asked(statement: Statement) -> list[Need]:
 
 def needed_indices(place: Node) -> list[int]:
     """Return which dimensions of an index matter where the cell of the pool is known that an element is in."""
-    return sorted({digit.dimension for digit in digits_of(place)})
+    return sorted({digit.dimension for digit in index_components_of(place)})
 
 
 def reached_by(pointer: GlobalPtr) -> list[Statement]:

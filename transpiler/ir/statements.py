@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from .nodes import Block, Effect, Statement
-from .snodes import Digit, Node
+from .snodes import IndexComponent, Node
 from .textures import Texture
 from .types import Scalar, Type
 
@@ -300,10 +300,10 @@ class AtomicOp(Statement):
 
 
 @dataclass(eq=False, slots=True)
-class Remark(Statement):
-    """Marks a Python statement that `step` left out; `ir/notes.py` makes it a note at once."""
+class OmittedStatement(Statement):
+    """Marks a Python statement that `step` left out; `ir/remarks.py` makes it a note at once."""
 
-    said: str
+    message: str
     step: str
 
 
@@ -357,7 +357,7 @@ class RangeFor(Statement):
     block_dim: int | None = None
     over: Array | None = None
     parallelize: int | None = None
-    order: tuple[Digit, ...] = ()
+    order: tuple[IndexComponent, ...] = ()
     cells: Array | None = None
     purpose: str = ""
 

@@ -19,11 +19,11 @@ from ....transpiler.backend.interpret.interpreter import run
 from ....transpiler.backend.interpret.texels import TexelArray
 from ....transpiler.backend.module.interface import (
     PACK_CODES,
-    ArraySlot,
+    ArrayBinding,
     BackendModule,
     Interface,
-    PlaceSlot,
     ResultField,
+    TreeAddress,
 )
 from ....transpiler.errors import TaichiRuntimeError
 from ....transpiler.ir.statements import Parameter
@@ -77,7 +77,7 @@ class PythonProgram:
         """Return the same kernel with an argument block of its own."""
         return PythonProgram(self._module)
 
-    def _array(self, slot: int, array: ArraySlot, values: dict[tuple[Any, ...], Any]) -> np.ndarray[Any, Any]:
+    def _array(self, slot: int, array: ArrayBinding, values: dict[tuple[Any, ...], Any]) -> np.ndarray[Any, Any]:
         shape = array.shape
         if shape is None:
             shape = tuple(values["shape", slot, axis] for axis in range(array.ndim))
@@ -107,7 +107,7 @@ def _texture(address: int) -> TexelArray:
 
 
 def _view_in_tree(
-    address: int, dtype: np.dtype[Any], place: PlaceSlot, element_shape: tuple[int, ...]
+    address: int, dtype: np.dtype[Any], place: TreeAddress, element_shape: tuple[int, ...]
 ) -> np.ndarray[Any, Any]:
     """Return an array with an axis for each part of an index over the memory of its tree."""
     extents = [*place.cells[:1], *(extent for _, extent, _, _ in place.digits)]

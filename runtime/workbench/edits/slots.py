@@ -22,7 +22,7 @@ from typing import Any
 
 from ....transpiler.frontend.source.definition import KernelDefinition
 from ....transpiler.frontend.source.specialization import Argument, ArrayArgument, Specialization, TemplateArgument
-from ....transpiler.ir.snodes import digits_of
+from ....transpiler.ir.snodes import index_components_of
 from ....transpiler.ir.types import described
 from ....transpiler.lang.describe import ArrayDescription, ask, is_described
 from ....transpiler.options import CompileOptions
@@ -171,7 +171,7 @@ def _identity(argument: Argument) -> str:
     if not is_described(value):
         return ask(value, "__qualname__", str, type(value).__qualname__)
     found = value.describe_array()
-    place = "" if found.place is None else f" {[tuple(digit) for digit in digits_of(found.place)]}"
+    place = "" if found.place is None else f" {[tuple(digit) for digit in index_components_of(found.place)]}"
     return f"{array_text(found)}{found.offset or ''}{place}"
 
 

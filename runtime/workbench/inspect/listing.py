@@ -13,7 +13,7 @@ from os.path import basename
 from ....transpiler.backend.module.interface import SourceFile
 from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ...devices.tool_process import run_tool
-from ..check.places import without_line_directives
+from ..check.parsed_source import without_line_directives
 
 TIME_LIMIT_SECONDS = 60.0
 COMMENT_COLUMN = 72
@@ -52,7 +52,7 @@ class ListingWriter:
             number = len(self.lines) + 1
             if self.place:
                 self.places[number] = self.place
-                line = f"{line.ljust(COMMENT_COLUMN)}  {self.comment} {place_text(self.file, self.place)}"
+                line = f"{line.ljust(COMMENT_COLUMN)}  {self.comment} {place_source(self.file, self.place)}"
         self.lines.append(line)
 
     def listing(self) -> Listing:
@@ -72,7 +72,7 @@ def python_of(file: SourceFile, places: Sequence[int]) -> tuple[str, int] | None
     return next((found for line in places if (found := file.python_place(line)) is not None), None)
 
 
-def place_text(file: SourceFile, places: Sequence[int]) -> str:
+def place_source(file: SourceFile, places: Sequence[int]) -> str:
     """Return `paint.py:17`; where no Python line asked for it, the line of the source: `paint.cu:56`."""
     found = python_of(file, places)
     if found is not None:

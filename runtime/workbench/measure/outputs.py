@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....transpiler.backend.module.interface import ArraySlot, PlaceSlot
-from ....transpiler.ir.snodes import Node, begin_of, digits_of, places_of, shape_of, top_of
+from ....transpiler.backend.module.interface import ArrayBinding, TreeAddress
+from ....transpiler.ir.snodes import Node, begin_of, index_components_of, places_of, shape_of, top_of
 from ....transpiler.ir.types import NUMPY, SCALAR_OF_NUMPY, Struct, Tensor, Type, element_of
 from ...arrays.foreign import dense_strides
 from ...arrays.memory import STALE, Array
@@ -37,7 +37,7 @@ class Located:
     """One array of the kernel in a region. strides: [bytes] of `extents`, the parts of an index, those of one dimension
     beside each other. begin_bytes: of its first element. owner: the field or argument."""
 
-    slot: ArraySlot
+    slot: ArrayBinding
     region: Region
     dtype: np.dtype[Any]
     begin_bytes: int
@@ -180,7 +180,7 @@ class Outputs:
 
     # --- where arrays lie
 
-    def _locate(self, number: int, slot: ArraySlot, owner: Any, address: int, region: Region) -> Located:
+    def _locate(self, number: int, slot: ArrayBinding, owner: Any, address: int, region: Region) -> Located:
         element = self._element(slot, owner)
         dtype = element.numpy if isinstance(element, Struct) else element_of(element).numpy
         size = prod(slot.element_shape) * dtype.itemsize
@@ -212,7 +212,7 @@ class Outputs:
                     found.append(_neighbour(place, name, located.region, begin))
         return found
 
-    def _element(self, slot: ArraySlot, owner: Any) -> Type:
+    def _element(self, slot: ArrayBinding, owner: Any) -> Type:
         if slot.parameter is not None:
             argument: Any = self.recording.launchable.specialization.arguments[slot.parameter]
             if hasattr(argument, "element"):
@@ -220,21 +220,21 @@ class Outputs:
                 return element
         return owner.element  # type: ignore[no-any-return]
 
-    def _shape(self, slot: ArraySlot, owner: Any) -> tuple[int, ...]:
+    def _shape(self, slot: ArrayBinding, owner: Any) -> tuple[int, ...]:
         shape = tuple(int(extent) for extent in (slot.shape if slot.shape is not None else owner.shape))
         return shape[: slot.ndim]
 
     # --- sparse trees
 
-    def _note_tree(self, tree: SparseTree, slot: ArraySlot, owner: Any) -> None:
+    def _note_tree(self, tree: SparseTree, slot: ArrayBinding, owner: Any) -> None:
         if tree not in self.trees:
             self.trees.append(tree)
         if not isinstance(owner, Beside):
             self._fields[owner.memory.place] = slot.name, slot.written
 
     def _regions_of_trees(self) -> set[Region]:
-        holds = {memory.hold for tree in self.trees for memory in tree.all_memory()}
-        return {region for region in self.recording.regions if region.hold in holds}
+        handles = {memory.handle for tree in self.trees for memory in tree.all_memory()}
+        return {region for region in self.recording.regions if region.handle in handles}
 
     def _sparse_values(self, tree: SparseTree, contents: dict[Region, Array]) -> Iterator[Values]:
         """Yield the fields of a sparse tree as a run left it."""
@@ -256,7 +256,7 @@ def tree_of(owner: Any) -> SparseTree | None:
     return tree if isinstance(tree, SparseTree) else None
 
 
-def _parts(place: PlaceSlot, shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+def _parts(place: TreeAddress, shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
     """Return extents and strides of the parts of an index, in the order of the user's dimensions."""
     found: list[tuple[int, int]] = []
     for dimension in range(len(shape)):
@@ -270,10 +270,10 @@ def _neighbour(node: Node, name: str, region: Region, begin: int) -> Located:
     element = node.element
     assert element is not None
     shape = shape_of(node)
-    place = PlaceSlot(-1, begin_of(node), tuple(tuple(digit) for digit in digits_of(node)))
+    place = TreeAddress(-1, begin_of(node), tuple(tuple(digit) for digit in index_components_of(node)))
     inner = element.shape if isinstance(element, Tensor) else ()
     dtype = element.numpy if isinstance(element, Struct) else element_of(element).numpy
-    slot = ArraySlot(name, str(element), inner, len(shape), shape, None, True, False, (), place)
+    slot = ArrayBinding(name, str(element), inner, len(shape), shape, None, True, False, (), place)
     extents, strides, _ = _parts(place, shape)
     return Located(slot, region, dtype, begin + place.begin_bytes, extents, strides, shape, inner)
 
@@ -310,16 +310,16 @@ class _Seen:
 
 def _as_left(tree: SparseTree, contents: dict[Region, Array]) -> SparseTree:
     """Return the tree as a run left it, to be read."""
-    by_hold = {region.hold: data for region, data in contents.items() if region.hold is not None}
+    by_handle = {region.handle: data for region, data in contents.items() if region.handle is not None}
     seen = copy.copy(tree)  # shares the nodes, knows no session's list and owns nothing
     seen.mirrored = False
-    seen.parts = {node: _seen(memory, by_hold) for node, memory in tree.parts.items()}
-    seen.arrays = {key: _seen(memory, by_hold) for key, memory in tree.arrays.items()}
+    seen.parts = {node: _seen(memory, by_handle) for node, memory in tree.parts.items()}
+    seen.arrays = {key: _seen(memory, by_handle) for key, memory in tree.arrays.items()}
     return seen
 
 
-def _seen(memory: Any, by_hold: dict[Any, Array]) -> Any:
-    data = by_hold.get(memory.hold)
+def _seen(memory: Any, by_handle: dict[Any, Array]) -> Any:
+    data = by_handle.get(memory.handle)
     if data is None:  # the launch does not reach it
         memory.refresh_lazily()
         view = memory.view if not memory.mirrored else memory.read_all()

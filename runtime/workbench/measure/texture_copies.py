@@ -12,10 +12,10 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ....transpiler.backend.module.interface import BackendModule, Member, TextureSlot
+from ....transpiler.backend.module.interface import BackendModule, Member, TextureBinding
 from ...arrays.memory import Array, bytes_of
 from ...arrays.texture import Texture
-from ...session.allocation_handle import Hold
+from ...session.allocation_handle import AllocationHandle
 from .values import Values
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class Seen:
     """A texture argument. contents: its texels, packed."""
 
-    slot: TextureSlot
+    slot: TextureBinding
     texture: Texture
     contents: Array
 
@@ -44,14 +44,14 @@ class TextureCopies:
     def __init__(self, session: Session, seen: Sequence[Seen]) -> None:
         self._session, self._seen = session, seen
         self._copies: dict[int, Texture] = {}
-        self._originals: dict[int, Hold] = {}
+        self._originals: dict[int, AllocationHandle] = {}
         for found in seen:
             texture = found.texture
             if id(texture) not in self._copies:
                 self._copies[id(texture)] = texture.twin()
-                hold = Hold(session, texture.spec.size_bytes, f"a copy of `{found.slot.name}`")
-                session.device.write(hold.allocation, bytes_of(found.contents))
-                self._originals[id(texture)] = hold
+                handle = AllocationHandle(session, texture.spec.size_bytes, f"a copy of `{found.slot.name}`")
+                session.device.write(handle.allocation, bytes_of(found.contents))
+                self._originals[id(texture)] = handle
 
     def _by_slot(self) -> list[Texture]:
         return [self._copies[id(found.texture)] for found in self._seen]

@@ -9,7 +9,7 @@ import shadesmith as ti
 from shadesmith.runtime.arrays import memory
 from shadesmith.runtime.arrays.staging import stage_arguments
 from shadesmith.runtime.session import session as sessions
-from shadesmith.transpiler.backend.module.interface import ArraySlot
+from shadesmith.transpiler.backend.module.interface import ArrayBinding
 from shadesmith.transpiler.options import Capabilities
 
 
@@ -175,7 +175,7 @@ def test_arrays_are_freed_at_once_whatever_was_written_to_them(device: FarDevice
 @pytest.mark.parametrize("written", [True, False])
 def test_arguments_are_staged_in_memory_that_is_kept(device: FarDevice, written: bool) -> None:
     session, values = sessions.current(), np.arange(4, dtype=np.uint8)
-    slot = ArraySlot("a", "u8", (), 1, None, 0, True, written)
+    slot = ArrayBinding("a", "u8", (), 1, None, 0, True, written)
     first = stage_arguments(session, [(values, slot, False)])
     device.last.data[:4] *= 2
     for action in first.after:
@@ -197,7 +197,7 @@ def test_a_device_in_host_memory_takes_an_array_in_place_and_waits(monkeypatch: 
     monkeypatch.setitem(sessions.OPENERS, "vulkan", lambda config, software: device)
     ti.init(arch=ti.vulkan)
     values = np.zeros(4, np.float32)
-    slot = ArraySlot("a", "f32", (), 1, None, 0, True, True)
+    slot = ArrayBinding("a", "f32", (), 1, None, 0, True, True)
     stage = stage_arguments(sessions.current(), [(values, slot, False)])
     assert stage.arguments[0].address == values.ctypes.data
     launch()
@@ -211,7 +211,7 @@ def test_structured_arrays_are_copied_there_and_back(device: FarDevice, step: in
     dtype = np.dtype([("v", "f4", 3), ("n", "i8")], align=True)
     values = np.zeros(6, dtype)
     values["n"] = np.arange(6)
-    slot = ArraySlot("a", "P{v: f32[3], n: i64}", (), 1, None, 0, True, True)
+    slot = ArrayBinding("a", "P{v: f32[3], n: i64}", (), 1, None, 0, True, True)
     stage = stage_arguments(sessions.current(), [(values[::step], slot, False)])
     copy = device.last.data
     count = len(values[::step])

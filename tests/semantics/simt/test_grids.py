@@ -8,7 +8,7 @@ import pytest
 import shadesmith as ti
 from shadesmith.runtime.devices.vulkan.program import GROUPS_X, fold
 
-MAX_TURNS = 2**31 - 1
+MAX_ITERATIONS = 2**31 - 1
 BEHIND = 4096
 """Elements behind the last turn, which threads of groups without a turn must leave alone."""
 INTERPRETED = 1000
@@ -163,12 +163,12 @@ def test_as_many_turns_as_can_be_counted(target: str) -> None:
                     ti.atomic_add(hits[i >> 20], 1)
 
     hits = np.zeros(2048, np.int32)
-    run(hits, MAX_TURNS, 3)
+    run(hits, MAX_ITERATIONS, 3)
     assert hits.tolist() == [3] * 2047 + [6]
 
 
 @pytest.mark.parametrize("block_dim", [1, 2, 32, 128, 1024])
-@pytest.mark.parametrize("turns", [GROUPS_X * 1024 + 1, 2**30 + 1, MAX_TURNS - 1, MAX_TURNS])
+@pytest.mark.parametrize("turns", [GROUPS_X * 1024 + 1, 2**30 + 1, MAX_ITERATIONS - 1, MAX_ITERATIONS])
 def test_rows_fit_a_grid_and_32_bits(block_dim: int, turns: int) -> None:
     groups = -(-turns // block_dim)
     columns, rows = fold(groups)

@@ -346,7 +346,7 @@ def placeholders(text: str) -> list[str]:
     return list(dict.fromkeys(PLACEHOLDER.findall(text)))
 
 
-def own_words(text: str) -> frozenset[str]:
+def user_names(text: str) -> frozenset[str]:
     """Return the words of a program that are Python's and `ti`'s, which none of its names may be."""
     plain = Template(text).substitute(dict.fromkeys(placeholders(text), "open_name"))
     tokens = tokenize.generate_tokens(io.StringIO(plain).readline)
@@ -406,7 +406,7 @@ def renamed(text: str, words: Sequence[str], number: random.Random) -> dict[str,
     Most are words of `words`, some are like them, words of the languages, or letters. Attributes may be called as other
     things are.
     """
-    own = own_words(text)
+    own = user_names(text)
     attributes = set(ATTRIBUTE.findall(text))
     found: dict[str, str] = {}
     for name in placeholders(text):

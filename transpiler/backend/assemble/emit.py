@@ -37,21 +37,29 @@ from ..languages.common.naming import Names, bound_name, entry_stem
 from ..languages.common.reserved import OURS, macros
 from ..languages.common.reserved import functions as functions_of_tasks
 from ..languages.common.signatures import signatures
-from ..languages.common.spelling import extensions, helper_words, helpers_source
 from ..languages.common.symbols import Symbols
+from ..languages.common.syntax import extensions, helper_identifiers, helpers_source
 from ..languages.common.target import Target
 from ..languages.glsl.float_controls import EXTENSION as FLOAT_CONTROLS
 from ..languages.glsl.float_controls import execution_modes
 from ..languages.registry import LANGUAGES
-from ..layout.accessors import Used, definitions
+from ..layout.accessors import UsedMemory, definitions
 from ..layout.layout import Declaration, Layout, array_type, has_matrix, has_vector, layout
 from ..layout.task_memory import memory_of, pointers_of
 from ..module.interface import BackendModule, Interface, SourceFile, TaskSource
 from ..module.random_stream import task_seed
-from ..print.blocks import HAS_TURN, LANES, BlockForm, block_form, block_parameters, declare_per_thread, declare_shared
+from ..print.blocks import (
+    HAS_ITERATION,
+    LANES,
+    BlockForm,
+    block_form,
+    block_parameters,
+    declare_per_thread,
+    declare_shared,
+)
 from ..print.blocks import WRITERS as BLOCK_WRITERS
 from ..print.early_returns import leave_by_loop
-from ..print.expressions import Expressions, Written
+from ..print.expressions import Expressions
 from ..print.functions import WRITERS as CALL_WRITERS
 from ..print.functions import PrintedFunction, print_function, prototypes, return_writer
 from ..print.iteration_order import part_names
@@ -69,7 +77,7 @@ from ..print.textures import declarations
 from ..print.threads import (
     Threads,
     indices_in_block,
-    is_told_simd,
+    is_vectorized,
     loop_indices,
     nest,
     pragma,
@@ -79,7 +87,7 @@ from ..print.threads import (
 from .grid_stride import Grid, grid_of
 from .headers import headers, member_types
 from .render import render
-from .shadowed_names import own_words, words_needed
+from .shadowed_names import names_referenced, user_names
 from .trip_counts import NONE, serial_turns
 
 PUSH_BYTES = 128
@@ -109,7 +117,7 @@ class _Printed:
     arguments: list[str]
     uses_args: bool
     entry_uses_args: bool
-    used: Used
+    used: UsedMemory
     structs: list[Struct]
     helpers: list[str]
     symbols: Symbols
@@ -167,10 +175,10 @@ class _Printer:
             if form.cells is not None:
                 form.cells.wraps = True
         blocks = macros(task.block_dim for task in kernel.tasks)
-        taken = target.language.reserved | target.needed | OURS | blocks | own_words(form, ())
+        taken = target.language.reserved | target.needed | OURS | blocks | user_names(form, ())
         tasks = functions_of_tasks(self.name, len(kernel.tasks))
         self.signatures = signatures(kernel, target, taken | target.language.functions | tasks)
-        self.own = own_words(form, self.signatures.values())
+        self.own = user_names(form, self.signatures.values())
         self.taken = taken | self.own
         self.needed: set[str] = set()
         self.locals: list[Names] = []
@@ -212,7 +220,7 @@ class _Printer:
         parameters = [f"int {names[k]}" for k in used] + ([f"{unsigned} {linear}"] if counted and threads else [])
         arguments = [*(threads.indices[k] for k in used), *([threads.linear] if counted else [])] if threads else []
         if block is not None:
-            is_counted = grid.is_strided or (block.meets and grid.is_folded)  # the entry names how many there are
+            is_counted = grid.is_strided or (block.has_barrier and grid.is_folded)  # the entry names how many there are
             more = block_parameters(block, "count" if is_counted else threads.count if threads else "")
             as_loops = block.as_loops
             parameters = [*([] if as_loops else parameters), *(parameter for parameter, _ in more)]
@@ -294,7 +302,7 @@ class _Printer:
         form = block_form(task, self._size(task), as_loops, has_full_blocks(task))
         printer.e.block = form
         if not as_loops:
-            for word in (HAS_TURN, LANES):
+            for word in (HAS_ITERATION, LANES):
                 printer.names.declare(word)
             form.axes = [(name, name) for name in names]
             return
@@ -347,7 +355,7 @@ class _Printer:
         tasks = [self._task_data(p) for p in printed]
         functions = [self.functions[function] for function in called(*(p.task.body for p in printed))]
         form = self.form
-        used = Used().with_all([*(f.used for f in functions), *(p.used for p in printed)])
+        used = UsedMemory().with_all([*(f.used for f in functions), *(p.used for p in printed)])
         macros, cell_functions, cell_helpers = definitions(form.accessors, used, form.cells)
         helpers = [*form.helpers, *cell_helpers, *printed_helpers(functions, printed)]
         symbols = Symbols(set(cell_helpers), {*cell_helpers, *member_types(self.language, form)})
@@ -367,7 +375,7 @@ class _Printer:
             "temporaries": padded(form.temporary_members),
             "results": padded(form.result_members),
             "textures": [] if self.language.has_pointers else declarations(used.textures, form.use, form.textures),
-            "headers": headers(self.language, symbols.named | helper_words(self.language, helpers)),
+            "headers": headers(self.language, symbols.named | helper_identifiers(self.language, helpers)),
             "accessors": macros,
             "cell_functions": cell_functions,
             "helpers": helpers_source(self.language, helpers),
@@ -382,7 +390,7 @@ class _Printer:
             "tasks": tasks,
             "task": tasks[0] if tasks else None,
         }
-        self.needed |= words_needed(self.target, form, helpers, symbols)
+        self.needed |= names_referenced(self.target, form, helpers, symbols)
         kind = printed[0].task.kind.value if self.language.file_per_task else "kernel"
         text = render("{0}/{2}.{1}.j2".format(*self.language.templates, kind), data)
         return SourceFile(
@@ -427,7 +435,9 @@ class _Printer:
         arguments = [*(["args"] if parameters[len(p.parameters) :] else []), *p.arguments]
         call = f"{p.function}({', '.join(arguments)});"
         head = f"{language.helper_qualifier}void {p.function}({', '.join(parameters) or language.no_parameters}) {{"
-        simd = threads is not None and plain and not p.task.synchronizes and is_told_simd(threads, *pointers_of(p.task))
+        simd = (
+            threads is not None and plain and not p.task.synchronizes and is_vectorized(threads, *pointers_of(p.task))
+        )
         uneven = any(isinstance(s, While) or self._recurs(s) for s in statements)
         shared_out = pragma(p.task, threads, loops, uneven, simd)
         return {
@@ -439,7 +449,7 @@ class _Printer:
             "body": "\n".join(INDENT * (line.depth + 1) + line.text if line.text else "" for line in p.body),
             "call": call,
             "block": self._size(p.task),
-            "meets": p.block is not None and p.block.meets,
+            "has_barrier": p.block is not None and p.block.has_barrier,
             "guarded": p.block is None or not (p.task.is_split or p.block.is_full),
             "ballot": language.warp.ballot if language.warp and p.block is not None and p.block.uses_lanes else "",
             "shared": bool(p.shared),
@@ -470,8 +480,8 @@ class _Printer:
         first = f"{self.name}({signature})"
         first += f", {self._title(printed[0])}" if len(printed) == 1 else f", {tasks} tasks"
         place = "" if location is NOWHERE else f"from {basename(location.file)}:{location.line}, "
-        notes = self.kernel.notes if printed and printed[0].number == 0 else []
-        ordered = sorted({(n.location.file, n.location.line, inert(n.said)) for n in notes})
+        notes = self.kernel.remarks if printed and printed[0].number == 0 else []
+        ordered = sorted({(n.location.file, n.location.line, inert(n.message)) for n in notes})
         return [
             *wrap(first, COLUMNS - 3, subsequent_indent="    "),
             f"{place}interface {digest(self.form.interface)}",

@@ -22,11 +22,11 @@ from ...ir.statements import (
     base_pointer,
 )
 from ...ir.tasks import Task
-from ...options import MAX_TURNS
+from ...options import MAX_ITERATIONS
 from ..layout.layout import Layout
 from ..print.threads import known_extents
 
-MAX_SINGLE_TURNS = 1 << 20
+MAX_SINGLE_ITERATIONS = 1 << 20
 """A loop known to be no longer than this has one thread a turn."""
 BYTES_PER_BLOCK = 2600
 """What an H200 moves (4.2 TB/s) while it starts one block (1.6 a nanosecond): less work in a block than this waits for
@@ -56,10 +56,10 @@ def grid_of(task: Task, layout: Layout, max_groups: int) -> Grid:
     extents, count = known_extents(task.loop, layout)
     if extents is None:
         return Grid(is_strided=True)  # only the device knows how many iterations there are
-    is_short = count is not None and count <= min(MAX_SINGLE_TURNS, max_groups * task.block_dim)
+    is_short = count is not None and count <= min(MAX_SINGLE_ITERATIONS, max_groups * task.block_dim)
     if not is_short and not is_heavy(task):
         return Grid(is_strided=True)
-    return Grid(is_folded=(MAX_TURNS if count is None else count) > max_groups * task.block_dim)
+    return Grid(is_folded=(MAX_ITERATIONS if count is None else count) > max_groups * task.block_dim)
 
 
 def is_heavy(task: Task) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from ...ir.types import SCALARS, Scalar, parts_of, scalars_of, u32
 from ..languages.common.language import Language
-from ..languages.common.spelling import stored_type
+from ..languages.common.syntax import stored_type
 from ..layout.layout import WIDENED, Layout
 
 

@@ -18,7 +18,7 @@ from ...errors import TaichiRuntimeError
 from ...ir.functions import Call, CallResult, Reference
 from ...ir.nodes import Block, Statement
 from ...ir.ops import ATOMIC_OPS, OPS
-from ...ir.snodes import Digit, digits_of, index_at, pool_above, position_of
+from ...ir.snodes import IndexComponent, index_at, index_components_of, pool_above, position_of
 from ...ir.statements import (
     Alloca,
     ArgLoad,
@@ -60,7 +60,7 @@ from ...ir.tasks import Kernel, Task
 from ...ir.textures import ImageLoad, ImageStore, Texture, TextureFetch, TextureSample, TextureStatement
 from ...ir.threads import SUBGROUP_SIZE, Barrier, ThreadIndex
 from ...ir.types import Scalar, Struct, Tensor, Type, element_of
-from ...options import MAX_TURNS
+from ...options import MAX_ITERATIONS
 from ..module.random_stream import RandomStream, task_seed
 from ..module.record_sites import describe_site
 from ..module.records import Turn, failure, text_writer
@@ -142,7 +142,7 @@ class _Machine:
         self.textures = textures
         self.shared: dict[Array, np.ndarray[Any, Any]] = {}
         self.position: tuple[int, int] = (0, 0)
-        self.digits: dict[Array, tuple[Digit, ...]] = {}
+        self.digits: dict[Array, tuple[IndexComponent, ...]] = {}
         self.parameters: dict[Parameter, Any] = {
             parameter: _to_type(value, parameter.type)
             for parameter, value in zip(kernel.parameters, parameters, strict=True)
@@ -205,8 +205,8 @@ class _Machine:
             return
         loop = task.loop
         turns = prod(len(axis) for axis in self._ranges(loop))
-        if turns > MAX_TURNS:
-            raise OverflowError(f"the loop of task `{task.name}` has {turns} iterations, more than {MAX_TURNS}")
+        if turns > MAX_ITERATIONS:
+            raise OverflowError(f"the loop of task `{task.name}` has {turns} iterations, more than {MAX_ITERATIONS}")
         if task.synchronizes:
             self.blocks.run(task, seed, list(self.turns(loop)))
             return
@@ -347,7 +347,7 @@ class _Machine:
         if meant.place is None:
             return array, index
         if meant not in self.digits:
-            self.digits[meant] = digits_of(meant.place)
+            self.digits[meant] = index_components_of(meant.place)
         position = position_of(self.digits[meant], index)
         pool = pool_above(meant.place)
         if pool is None:

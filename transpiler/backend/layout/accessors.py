@@ -17,8 +17,8 @@ from ...ir.statements import Array
 from ...ir.textures import Texture
 from ..languages.common.naming import Names
 from ..languages.common.target import Target
-from .sparse_functions import CellTexts
-from .tree_structs import CELL, TreeText, place_text
+from .sparse_functions import SparseSource
+from .tree_structs import CELL, TreeSource, place_source
 
 INDEX_LETTERS = "ijklmnopqrst"
 
@@ -32,8 +32,8 @@ class Reach:
 
     target: Target
     texts: Mapping[object, str]
-    trees: Mapping[Node, TreeText]
-    cells: CellTexts | None
+    trees: Mapping[Node, TreeSource]
+    cells: SparseSource | None
 
 
 @dataclass(slots=True)
@@ -49,7 +49,7 @@ class Accessors:
 
 
 @dataclass(slots=True)
-class Used:
+class UsedMemory:
     """What a text reaches: arrays, arrays by the cell of a pool, textures, and what it asks of sparse nodes."""
 
     arrays: dict[Array, None] = field(default_factory=dict)
@@ -57,9 +57,9 @@ class Used:
     cells: dict[Need, None] = field(default_factory=dict)
     textures: dict[Texture, None] = field(default_factory=dict)
 
-    def with_all(self, others: Iterable[Used]) -> Used:
+    def with_all(self, others: Iterable[UsedMemory]) -> UsedMemory:
         """Return what this and others reach."""
-        found = Used(dict(self.arrays), dict(self.inside), dict(self.cells), dict(self.textures))
+        found = UsedMemory(dict(self.arrays), dict(self.inside), dict(self.cells), dict(self.textures))
         for other in others:
             found.arrays |= other.arrays
             found.inside |= other.inside
@@ -68,7 +68,9 @@ class Used:
         return found
 
 
-def definitions(found: Accessors, used: Used, cells: CellTexts | None) -> tuple[list[str], list[str], list[str]]:
+def definitions(
+    found: Accessors, used: UsedMemory, cells: SparseSource | None
+) -> tuple[list[str], list[str], list[str]]:
     """Return the macros and the functions that a source needs for what it reaches, and the helpers that they call."""
     macros, functions, helpers = ([], [], []) if cells is None else cells.lines(used.cells)
     arrays = sorted({**used.arrays, **used.inside}, key=lambda a: a.slot)
@@ -106,7 +108,7 @@ def _place(array: Array, letters: list[str], reach: Reach) -> str:
     if array.place is not None:
         part = memory_of(array.place)
         cell = CELL if pool_above(array.place) is not None else ""
-        return place_text(reach.trees[part], array.place, texts[part], indices, target, cell)
+        return place_source(reach.trees[part], array.place, texts[part], indices, target, cell)
     if reach.cells is not None and array.node is not None and (array.role in COUNTERS or array.role == "cells"):
         return reach.cells.of_pool(array.node, array.role) + (f"[{letters[0]}]" if letters else "")
     key: object = (array.role, array.node) if array.role in CELL_MEMBERS else array
@@ -114,7 +116,7 @@ def _place(array: Array, letters: list[str], reach: Reach) -> str:
     return f"{data}[{row_major(array, indices, target, texts)}]"
 
 
-def cell_of(place: Node, indices: Sequence[str], cells: CellTexts | None) -> str:
+def cell_of(place: Node, indices: Sequence[str], cells: SparseSource | None) -> str:
     """Return the number of the cell of a pool that an element lies in, "" without a pool."""
     pool = pool_above(place)
     if pool is None or cells is None or ("number", pool) not in cells.needs:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from ...ir.nodes import Statement
-from ...ir.snodes import Node, begin_of, digits_of, is_sparse, memory_of, pool_cell_bytes, top_of
+from ...ir.snodes import Node, begin_of, index_components_of, is_sparse, memory_of, pool_cell_bytes, top_of
 from ...ir.sparse import CELL_MEMBERS, COUNTERS, Need, most_cells, needs_of, sparse_array
 from ...ir.statements import (
     ArgLoad,
@@ -41,15 +41,15 @@ from ...ir.types import (
     with_element,
 )
 from ..languages.common.naming import Names
-from ..languages.common.spelling import storage_helpers, storage_name, type_helpers, type_name
+from ..languages.common.syntax import storage_helpers, storage_name, type_helpers, type_name
 from ..languages.common.target import Target
-from ..module.interface import ArraySlot, Interface, Member, PlaceSlot, ResultField, TextureSlot
+from ..module.interface import ArrayBinding, Interface, Member, ResultField, TextureBinding, TreeAddress
 from ..module.record_sites import describe_site
 from .accessors import Accessors, Reach, accessors
-from .sparse_functions import CellTexts
+from .sparse_functions import SparseSource
 from .structs import Structs, make_structs
-from .tree_structs import TreeText, elements_of, write_tree
-from .usage import Use, collect, use_all
+from .tree_structs import TreeSource, elements_of, write_tree
+from .usage import Usage, collect, use_all
 from .used_names import no_members, parameters_of, taken_names
 
 POINTER_BYTES = 8
@@ -94,7 +94,7 @@ class Layout:
     interface: Interface
     declarations: list[Declaration]
     accessors: Accessors
-    cells: CellTexts | None
+    cells: SparseSource | None
     parameters: dict[Parameter, str]
     data: dict[Array, str]
     shapes: dict[tuple[Array | Texture, int], str]
@@ -109,10 +109,10 @@ class Layout:
     references: list[Reference]
     stored_types: list[Type]
     structs: Structs
-    trees: dict[Node, TreeText]
+    trees: dict[Node, TreeSource]
     helpers: list[str]
     memory_types: list[Type]
-    use: Use
+    use: Usage
     report: str = "args.report"
 
     @property
@@ -170,10 +170,10 @@ class _Members:
         self,
         kernel: Kernel,
         target: Target,
-        use: Use,
+        use: Usage,
         structs: Structs,
-        trees: dict[Node, TreeText],
-        cells: CellTexts | None,
+        trees: dict[Node, TreeSource],
+        cells: SparseSource | None,
     ) -> None:
         self.kernel, self.target, self.use, self.structs, self.trees = kernel, target, use, structs, trees
         self.language = target.language
@@ -305,7 +305,7 @@ class _Members:
             return f"{constant}{element} *"
         return self.reference(array.element, element)
 
-    def _tree_pointer(self, text: TreeText) -> str:
+    def _tree_pointer(self, text: TreeSource) -> str:
         tree, single = text.tree, text.single
         if self.language.has_pointers:
             is_written = any(
@@ -316,7 +316,7 @@ class _Members:
             return self.reference(tree.elements[single], text.element)
         return self.struct_reference(text.element, elements_of(text))
 
-    def _note(self, text: TreeText) -> str:
+    def _note(self, text: TreeSource) -> str:
         """Return what the comment beside a tree's pointer says: the arrays that lie there."""
         own = [a for a in self.use.arrays if a.place is not None and memory_of(a.place) is text.part]
         kinds = groupby(sorted(own, key=lambda a: a.slot), array_type)
@@ -422,7 +422,7 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
     )
 
 
-def _structs(kernel: Kernel, target: Target, use: Use) -> Structs:
+def _structs(kernel: Kernel, target: Target, use: Usage) -> Structs:
     """Return how the kernel's structs are written."""
     found = kernel.structs()
     if not found:
@@ -434,7 +434,7 @@ def _structs(kernel: Kernel, target: Target, use: Use) -> Structs:
     return make_structs(target.language, _stored(kernel, use), several, found, taken, members)
 
 
-def _trees(kernel: Kernel, target: Target, use: Use, structs: Structs) -> dict[Node, TreeText]:
+def _trees(kernel: Kernel, target: Target, use: Usage, structs: Structs) -> dict[Node, TreeSource]:
     """Return how the trees are written in which arrays lie that the kernel uses."""
     types = Names(taken_names(kernel, target, structs) | target.language.reserved_types)
     members = no_members(kernel, target, structs) | parameters_of(kernel)
@@ -442,17 +442,17 @@ def _trees(kernel: Kernel, target: Target, use: Use, structs: Structs) -> dict[N
     return {part: write_tree(kernel.trees[top_of(part)], part, target, structs, types, members) for part in parts}
 
 
-def _cells(kernel: Kernel, target: Target, structs: Structs, use: Use, complete: bool) -> CellTexts | None:
+def _cells(kernel: Kernel, target: Target, structs: Structs, use: Usage, complete: bool) -> SparseSource | None:
     """Return how the sparse nodes are written that the kernel uses; None for the interpreter, which asks the arrays."""
     if complete or not any(is_sparse(place) for tree in kernel.trees.values() for place in tree.elements):
         return None
-    cells = CellTexts(kernel, target, needs_of(kernel))
+    cells = SparseSource(kernel, target, needs_of(kernel))
     cells.choose_names(taken_names(kernel, target, structs) | parameters_of(kernel))
     cells.writes |= {(array.role, array.node) for array in use.written if array.node is not None}
     return cells
 
 
-def _in_trees(kernel: Kernel, use: Use) -> list[list[Type]]:
+def _in_trees(kernel: Kernel, use: Usage) -> list[list[Type]]:
     """Return the types of what lies in each part of a tree that the kernel uses."""
     parts = dict.fromkeys(memory_of(array.place) for array in use.arrays if array.place is not None)
     return [
@@ -461,14 +461,14 @@ def _in_trees(kernel: Kernel, use: Use) -> list[list[Type]]:
     ]
 
 
-def _stored(kernel: Kernel, use: Use) -> list[Type]:
+def _stored(kernel: Kernel, use: Usage) -> list[Type]:
     """Return the types of what lies in memory."""
     arrays = [array.element for array in use.arrays]
     arrays += [type for types in _in_trees(kernel, use) for type in types]
     return [*arrays, *kernel.returns, *(temporary.type for temporary in kernel.temporaries)]
 
 
-def _declaring(target: Target, use: Use, stored: Iterable[Type], cells: CellTexts | None) -> list[str]:
+def _declaring(target: Target, use: Usage, stored: Iterable[Type], cells: SparseSource | None) -> list[str]:
     """Return the keys of what declares the types of members."""
     keys = [key for type in stored for key in storage_helpers(target.language, type)]
     for parameter in use.parameters:
@@ -507,18 +507,18 @@ def _offsets(items: Iterable[_Item]) -> tuple[tuple[Member, ...], dict[object, i
     return tuple(members), numbers, -(-offset // largest) * largest
 
 
-def _slot(array: Array, use: Use) -> ArraySlot:
+def _slot(array: Array, use: Usage) -> ArrayBinding:
     shape = array.element.shape if isinstance(array.element, Tensor) else ()
     element = described(array.element if isinstance(array.element, Struct) else element_of(array.element))
-    return ArraySlot(
+    return ArrayBinding(
         array.name, element, shape, array.ndim, array.shape, array.parameter,
         array in use.read, array in use.written, array.offset, _place_slot(array, use),
     )  # fmt: skip
 
 
-def _texture_slot(texture: Texture, use: Use) -> TextureSlot:
+def _texture_slot(texture: Texture, use: Usage) -> TextureBinding:
     kinds = {kind for kind, other in use.texels if other is texture}
-    return TextureSlot(
+    return TextureBinding(
         name=texture.name,
         parameter=texture.parameter,
         binding=texture.slot,
@@ -542,15 +542,15 @@ def _texture_texts(
     return {texture: names.declare(texture.name) for texture in kernel.textures}
 
 
-def _place_slot(array: Array, use: Use) -> PlaceSlot | None:
+def _place_slot(array: Array, use: Usage) -> TreeAddress | None:
     """Return where an array lies in the memory of its tree, whose pointer is that of the first array used of it."""
     if array.place is None or array not in use.arrays:
         return None
     part = memory_of(array.place)
     own = [other.slot for other in use.arrays if other.place is not None and memory_of(other.place) is part]
-    digits = tuple(tuple(digit) for digit in digits_of(array.place))
+    digits = tuple(tuple(digit) for digit in index_components_of(array.place))
     cells = (most_cells(part), pool_cell_bytes(part)) if part.has_pool else ()
-    return PlaceSlot(min(own), begin_of(array.place), digits, cells)
+    return TreeAddress(min(own), begin_of(array.place), digits, cells)
 
 
 def _temporaries(kernel: Kernel, target: Target, structs: Structs) -> _TemporaryLayout:

@@ -17,12 +17,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from ...ir.snodes import Node, axes_of, cell_digits, chunks_of, path_in_part, pool_above, shape_of, sparse_above
+from ...ir.snodes import Node, axes_of, cell_components, chunks_of, path_in_part, pool_above, shape_of, sparse_above
 from ...ir.sparse import CELL_MEMBERS, Need, mask_words, needed_by, node_name
 from ...ir.tasks import Kernel
 from ..languages.common.language import Language
 from ..languages.common.naming import Names
-from ..languages.common.spelling_forms import PRIMARY
+from ..languages.common.syntax_forms import PRIMARY
 from ..languages.common.target import Target
 from .tree_structs import CELL, Atom, grouped, linear, linear_sum
 
@@ -49,7 +49,7 @@ NOTES = {
 
 
 @dataclass(slots=True)
-class CellTexts:
+class SparseSource:
     """The sparse nodes of one kernel in one language. texts: of members of `Args`, by need.
 
     names: what the text calls nodes. writes: members through which the kernel changes what is active.
@@ -358,7 +358,7 @@ def _note(need: Need, name: str) -> str:
 
 def _inside(node: Node, letters: Sequence[str]) -> list[str]:
     """Return the indices that matter where the cell of the pool above is known."""
-    needed = {digit.dimension for digit in cell_digits(node) if digit.extent > 1}
+    needed = {digit.dimension for digit in cell_components(node) if digit.extent > 1}
     return [letters[dimension] for dimension in sorted(needed)]
 
 

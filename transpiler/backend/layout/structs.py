@@ -16,7 +16,7 @@ from ...ir.types import Scalar, Struct, Type, element_of, scalars_of, struct_lay
 from ..languages.common.language import Language
 from ..languages.common.literals import literal
 from ..languages.common.naming import Names
-from ..languages.common.spelling import storage_helpers, storage_name, type_helpers, type_name
+from ..languages.common.syntax import storage_helpers, storage_name, type_helpers, type_name
 
 INDENT = "    "
 

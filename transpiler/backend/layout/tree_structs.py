@@ -1,6 +1,6 @@
 """SNode trees as text: structs for cells of several members, and the way from a tree's pointer to an element.
 
-In: the trees of a kernel. Out: `TreeText`s: what each pointer points to, the structs to declare, and the text of each
+In: the trees of a kernel. Out: `TreeSource`s: what each pointer points to, the structs to declare, and the text of each
 field's place. A chain of nodes with one child each is one array with one index:
 
     root.dense(i, n).place(mass, velocity)          struct Particle { float mass; vec2 velocity; };
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from ...ir.snodes import (
-    Digit,
+    IndexComponent,
     Node,
     Tree,
     axes_of,
@@ -31,8 +31,8 @@ from ...ir.snodes import (
 )
 from ...ir.types import Type, scalars_of, u1, u8
 from ..languages.common.naming import Names
-from ..languages.common.spelling import type_name
-from ..languages.common.spelling_forms import PRIMARY
+from ..languages.common.syntax import type_name
+from ..languages.common.syntax_forms import PRIMARY
 from ..languages.common.target import Target
 from .structs import INDENT, Structs
 
@@ -45,7 +45,7 @@ UNKNOWN_CELLS, UNKNOWN_BLOCKS = "cells", "blocks"
 
 
 @dataclass(slots=True)
-class TreeText:
+class TreeSource:
     """A part of a tree in one language: what lies outside all pools, or a pool.
 
     pointer: the member of `Args`, before it has its final name. element: what it points to, by name. structs: their
@@ -69,12 +69,12 @@ class TreeText:
 
 def write_tree(
     tree: Tree, part: Node, target: Target, structs: Structs, types: Names, members: frozenset[str]
-) -> TreeText:
+) -> TreeSource:
     """Return how a part of a tree is written. part: its top, or the node whose pool it is.
 
     types: the names of types, to which its structs are added. members: names that no member may have.
     """
-    text = TreeText(tree, part, "", "")
+    text = TreeSource(tree, part, "", "")
     chain = _chain(part)
     single = _single(chain)
     text.pointer = f"{_name(tree, single)}_data" if single is not None else _array_name(tree, chain)
@@ -132,7 +132,7 @@ def _camel(array: str) -> str:
 
 
 def _write_cells(
-    text: TreeText, chain: list[Node], target: Target, structs: Structs, types: Names, taken: frozenset[str]
+    text: TreeSource, chain: list[Node], target: Target, structs: Structs, types: Names, taken: frozenset[str]
 ) -> str:
     """Declare the struct of an array's cells, if they are structs; return the name of their type."""
     tree, single = text.tree, _single(chain)
@@ -187,7 +187,7 @@ def cells_in(chain: list[Node]) -> int:
     return prod(extent for node in chain for extent in node.extents)
 
 
-def elements_of(text: TreeText) -> list[Type]:
+def elements_of(text: TreeSource) -> list[Type]:
     """Return the types of what lies in a part of a tree."""
     return [type for place, type in text.tree.elements.items() if memory_of(place) is text.part]
 
@@ -195,8 +195,8 @@ def elements_of(text: TreeText) -> list[Type]:
 # --- places ---------------------------------------------------------------------------------------------------------
 
 
-def place_text(
-    text: TreeText, place: Node, pointer: str, indices: Sequence[str], target: Target, cell: str = ""
+def place_source(
+    text: TreeSource, place: Node, pointer: str, indices: Sequence[str], target: Target, cell: str = ""
 ) -> str:
     """Return the text of an element.
 
@@ -287,7 +287,7 @@ def _only_index(chain: list[Node], place: Node, indices: Sequence[str]) -> str:
 
 
 def _row_major(
-    group: list[Digit], indices: Sequence[str], shape: tuple[int, ...], alone: bool, target: Target
+    group: list[IndexComponent], indices: Sequence[str], shape: tuple[int, ...], alone: bool, target: Target
 ) -> tuple[str, bool]:
     """Return the number of a cell within one node, and whether the text is a sum. alone: nothing is done with it."""
     text, is_sum = "", False
@@ -301,7 +301,7 @@ def _row_major(
     return text, is_sum
 
 
-def _part(digit: Digit, index: str, extent: int, alone: bool, target: Target) -> str:
+def _part(digit: IndexComponent, index: str, extent: int, alone: bool, target: Target) -> str:
     """Return one part of an index. Unsigned where it is divided: no compiler knows that it is not negative."""
     if digit.weight == 1 and digit.extent == extent:
         return index if alone or index.isdigit() else grouped(index)
@@ -311,11 +311,11 @@ def _part(digit: Digit, index: str, extent: int, alone: bool, target: Target) ->
     return text if digit.weight * digit.extent == extent else f"{text} % {digit.extent}"
 
 
-def _groups(chain: list[Node], place: Node) -> list[list[Digit]]:
+def _groups(chain: list[Node], place: Node) -> list[list[IndexComponent]]:
     """Return the parts of an index that number the cells of a chain, node by node, slowest first."""
     axes = axes_of(place)
     weights = dict.fromkeys(axes, 1)
-    of_node: dict[Node, list[Digit]] = {}
+    of_node: dict[Node, list[IndexComponent]] = {}
     inside = set(chain)
     stride = 1
     path = path_in_part(place)
@@ -323,7 +323,7 @@ def _groups(chain: list[Node], place: Node) -> list[list[Digit]]:
         extents = node.extents if node is place else part_extents(node, path[0])
         for axis, extent in reversed(list(zip(node.axes, extents, strict=False))):
             if node in inside and extent > 1:
-                digit = Digit(axes.index(axis), extent, weights[axis], stride)
+                digit = IndexComponent(axes.index(axis), extent, weights[axis], stride)
                 of_node.setdefault(node, []).insert(0, digit)
                 stride *= extent
             weights[axis] *= extent
@@ -331,9 +331,9 @@ def _groups(chain: list[Node], place: Node) -> list[list[Digit]]:
     return _joined_groups(groups)
 
 
-def _joined_groups(groups: list[list[Digit]]) -> list[list[Digit]]:
+def _joined_groups(groups: list[list[IndexComponent]]) -> list[list[IndexComponent]]:
     """Join the last part of a node with the first of the next where they are parts of one index."""
-    found: list[list[Digit]] = []
+    found: list[list[IndexComponent]] = []
     for group in groups:
         if found:
             joint = joined([found[-1][-1], group[0]])

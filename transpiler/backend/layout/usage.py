@@ -35,7 +35,7 @@ from ...ir.types import Type
 
 
 @dataclass(slots=True)
-class Use:
+class Usage:
     """What the tasks do with arrays and arguments."""
 
     arrays: dict[Array, None] = field(default_factory=dict)
@@ -72,9 +72,9 @@ def _statements(kernel: Kernel) -> Iterator[tuple[int, Statement]]:
             yield number, statement
 
 
-def collect(kernel: Kernel) -> Use:
+def collect(kernel: Kernel) -> Usage:
     """Return what the tasks of a kernel use."""
-    use = Use()
+    use = Usage()
     names: dict[tuple[Array | Texture, int], set[str | None]] = {}
     own = set(kernel.parameters)
     failing = {f for f in kernel.functions if any(isinstance(s, CHECKS) for s in reachable(f.body))}
@@ -122,7 +122,7 @@ def collect(kernel: Kernel) -> Use:
     return use
 
 
-def use_all(kernel: Kernel, use: Use) -> None:
+def use_all(kernel: Kernel, use: Usage) -> None:
     """Add all arrays with all extents, all parameters and a seed: what the interpreter takes is the whole kernel."""
     use.arrays.update(dict.fromkeys(kernel.arrays))
     use.parameters.update(dict.fromkeys(kernel.parameters))

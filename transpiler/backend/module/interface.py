@@ -56,7 +56,7 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class PlaceSlot:
+class TreeAddress:
     """Where an array lies that shares the memory of a tree with others, or whose elements do not lie row by row.
 
     slot: of the array whose pointer is the tree's. digits: the parts an index is taken apart into, slowest first, as
@@ -71,7 +71,7 @@ class PlaceSlot:
 
 
 @dataclass(frozen=True, slots=True)
-class ArraySlot:
+class ArrayBinding:
     """One array. parameter: place in the signature, None for a captured field. written, read: what the kernel does.
 
     element: name of a scalar, or a struct with all its members (`ir.types.described`). offset: the first index along
@@ -87,11 +87,11 @@ class ArraySlot:
     read: bool
     written: bool
     offset: tuple[int, ...] = ()
-    place: PlaceSlot | None = None
+    place: TreeAddress | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class TextureSlot:
+class TextureBinding:
     """One texture. parameter: place in the signature. binding: in set 0 of Vulkan, its place in `Interface.textures`.
 
     storage: texels are loaded and stored, in `format` (a name of `ti.Format`); else it is sampled, and the format comes
@@ -198,13 +198,13 @@ class Interface:
 
     members: tuple[Member, ...]
     args_size_bytes: int
-    arrays: tuple[ArraySlot, ...]
+    arrays: tuple[ArrayBinding, ...]
     results: tuple[ResultField, ...]
     result_size_bytes: int
     temporaries_size_bytes: int
     reports: tuple[dict[str, Any], ...] = ()
     """Print and assert sites by number: kind, file, line, message or parts, value types."""
-    textures: tuple[TextureSlot, ...] = ()
+    textures: tuple[TextureBinding, ...] = ()
     """By binding."""
 
     def takes_strides(self, slot: int) -> bool:

@@ -15,17 +15,17 @@ from ...ir.ops import HOST_OPS
 from ...ir.textures import FORMATS
 from ...ir.types import SCALARS
 from .interface import (
-    ArraySlot,
+    ArrayBinding,
     BackendModule,
     Expression,
     Interface,
     LoopIndices,
     Member,
-    PlaceSlot,
     ResultField,
     SourceFile,
     TaskSource,
-    TextureSlot,
+    TextureBinding,
+    TreeAddress,
 )
 from .records import message_parts, text_writer
 
@@ -294,7 +294,7 @@ ARRAY: dict[str, Read] = {
     "read": truth,
     "written": truth,
     "offset": many(number(-MAX_EXTENT, MAX_EXTENT), MAX_AXES),
-    "place": optional(lambda data, path: read_object(data, path, PLACE, PlaceSlot)),
+    "place": optional(lambda data, path: read_object(data, path, PLACE, TreeAddress)),
 }
 MEMBER: dict[str, Read] = {
     "name": text(256),
@@ -345,12 +345,12 @@ FILE: dict[str, Read] = {
 INTERFACE: dict[str, Read] = {
     "members": many(lambda data, path: read_object(data, path, MEMBER, Member)),
     "args_size_bytes": number(0, MAX_ARGS_BYTES),
-    "arrays": many(lambda data, path: read_object(data, path, ARRAY, ArraySlot)),
+    "arrays": many(lambda data, path: read_object(data, path, ARRAY, ArrayBinding)),
     "results": many(_result, 4096),
     "result_size_bytes": number(0, MAX_BYTES),
     "temporaries_size_bytes": number(0, MAX_BYTES),
     "reports": many(_site),
-    "textures": many(lambda data, path: read_object(data, path, TEXTURE, TextureSlot)),
+    "textures": many(lambda data, path: read_object(data, path, TEXTURE, TextureBinding)),
 }
 OPTIONS: dict[str, Read] = {"fast_math": truth, "debug": truth, "recursive": truth}
 

@@ -19,16 +19,16 @@ from ...ir.statements import Alloca, Array, AtomicOp, GlobalLoad, GlobalPtr, Glo
 from ...ir.tasks import Task
 from ...ir.threads import COLLECTIVES, SUBGROUP_SIZE, Barrier, Collective, Exchange, ThreadFor, ThreadIndex, waits
 from ...ir.types import Scalar
-from ..languages.common.collectives import ALL_LANES, exchange_key, exchange_name, spell
+from ..languages.common.collectives import ALL_LANES, collective_syntax, exchange_key, exchange_name
 from ..languages.common.helpers import known
-from ..languages.common.spelling_forms import ADD
+from ..languages.common.syntax_forms import ADD
 from .expressions import WRITERS as VALUES
-from .expressions import Expressions, Written
+from .expressions import Expressions, Rendered
 from .statements import Statements, print_call
 
 THREADS = "threads"
 """What C calls the number of threads of a block that have a turn."""
-HAS_TURN = "has_turn"
+HAS_ITERATION = "has_turn"
 LANES = "lanes"
 
 
@@ -41,7 +41,7 @@ class BlockForm:
 
     as_loops: C, where `threads` is how many have a turn. is_full: all blocks have all threads. index: C's text of a
     thread's number in the loop. axes: by axis of the loop the name and text of its index. uses_lanes: CUDA's task needs
-    to be told which lanes of its warp run. orders_buffers: threads hand one another values in arrays. meets: threads
+    to be told which lanes of its warp run. orders_buffers: threads hand one another values in arrays. has_barrier: threads
     wait for one another.
     """
 
@@ -52,7 +52,7 @@ class BlockForm:
     axes: list[tuple[str, str]] = field(default_factory=list)
     uses_lanes: bool = False
     orders_buffers: bool = False
-    meets: bool = False
+    has_barrier: bool = False
 
     @property
     def threads(self) -> str:
@@ -73,7 +73,7 @@ def block_form(task: Task, size: str, as_loops: bool, is_full: bool) -> BlockFor
     written = {base.array for s, base in arrays if isinstance(s, (GlobalStore, AtomicOp))}
     read = {base.array for s, base in arrays if isinstance(s, (GlobalLoad, AtomicOp))}
     form.orders_buffers = bool(written & read & {base.array for _, base in arrays if not _is_own(base, task)})
-    form.meets = any(waits(s, scope) for s in walk(task.body) for scope in ("block", "subgroup"))
+    form.has_barrier = any(waits(s, scope) for s in walk(task.body) for scope in ("block", "subgroup"))
     return form
 
 
@@ -101,32 +101,32 @@ def block_parameters(block: BlockForm, count: str) -> list[tuple[str, str]]:
     """Return what the function of a task takes beside indices, and what it is given. count: of all turns, as text."""
     if block.as_loops:
         return [("int block", "block"), *([] if block.is_full else [("int count", count)])]
-    found = [(f"bool {HAS_TURN}", f"index < {count}")] if block.task.is_split else []
+    found = [(f"bool {HAS_ITERATION}", f"index < {count}")] if block.task.is_split else []
     return found + ([(f"unsigned {LANES}", LANES)] if block.uses_lanes else [])
 
 
 # --- values -----------------------------------------------------------------------------------------------------------
 
 
-def thread_index(e: Expressions, value: ThreadIndex) -> Written:
+def thread_index(e: Expressions, value: ThreadIndex) -> Rendered:
     """Return the text of a thread's number."""
     if value.kind == "first":
         return _first_index(e)
     if value.kind == "global" and e.block is not None and e.block.as_loops:
-        return Written(e.block.index, ADD)
-    spelling = e.language.thread_numbers[value.kind]
-    e.use(spelling)
-    return Written(spelling.format(e.index), spelling.precedence)
+        return Rendered(e.block.index, ADD)
+    syntax = e.language.thread_numbers[value.kind]
+    e.use(syntax)
+    return Rendered(syntax.format(e.index), syntax.precedence)
 
 
-def _first_index(e: Expressions) -> Written:
+def _first_index(e: Expressions) -> Rendered:
     """Return the index of the loop in a block's first thread; quotients by whole blocks are the same in all others."""
     assert e.block is not None
     name, text = e.block.axes[0]
     if not e.block.as_loops:
         e.indices_used.add((e.block.task.loop, 0))
-        return Written(name)
-    return Written(text.removesuffix(" + thread"), ADD)
+        return Rendered(name)
+    return Rendered(text.removesuffix(" + thread"), ADD)
 
 
 # --- statements -------------------------------------------------------------------------------------------------------
@@ -137,7 +137,7 @@ def write_threads(p: Statements, statement: ThreadFor) -> None:
     block = p.e.block
     assert block is not None
     if not block.as_loops:
-        p.emit(f"if ({HAS_TURN}) {{")
+        p.emit(f"if ({HAS_ITERATION}) {{")
         with p.indented():
             p.last = None
             p.block(statement.body)
@@ -180,8 +180,8 @@ def write_collective(p: Statements, statement: Collective) -> None:
     kind = statement.operands[0].type if "value" in row.arguments else None
     assert kind is None or isinstance(kind, Scalar)
     needs_lanes = p.e.language.names_lanes and row.scope == "subgroup" and statement.op != "active_mask"
-    spelling = spell(p.e.language, statement.op, kind, _lanes(p, statement) if needs_lanes else "")
-    written = p.e.spelled(spelling, *statement.operands)
+    syntax = collective_syntax(p.e.language, statement.op, kind, _lanes(p, statement) if needs_lanes else "")
+    written = p.e.formatted(syntax, *statement.operands)
     print_call(p, statement, written)
 
 
@@ -213,7 +213,7 @@ def write_exchange(p: Statements, statement: Exchange) -> None:
     texts = [p.e.variable_names.get(operand) or p.e.of(operand).text for operand in statement.operands]
     if row.scope == "block":
         p.e.need(statement.op)
-        print_call(p, statement, Written(f"{statement.op}({', '.join([block.threads, *texts])})"))
+        print_call(p, statement, Rendered(f"{statement.op}({', '.join([block.threads, *texts])})"))
         return
     kind = statement.operands[0].type if "value" in row.arguments else None
     assert kind is None or isinstance(kind, Scalar)
@@ -236,7 +236,7 @@ def declare_per_thread(p: Statements, alloca: Alloca, name: str) -> str:
     if not block.as_loops:
         return f"{kind} {name};"
     p.e.variable_names[alloca] = name
-    p.e.texts[alloca] = Written(f"{name}[thread]")
+    p.e.texts[alloca] = Rendered(f"{name}[thread]")
     return f"{kind} {name}[{block.size}];"
 
 

@@ -40,24 +40,24 @@ from ...ir.statements import (
 )
 from ...ir.types import Scalar, Struct, Tensor, Type, element_of, member_offset, scalars_of
 from ..languages.common.signatures import Signature
-from ..languages.common.spelling import (
-    spell_cast,
-    spell_const,
-    spell_element,
-    spell_init,
-    spell_load,
-    spell_operation,
-    spell_splat,
-    spell_store,
+from ..languages.common.symbols import Symbols
+from ..languages.common.syntax import (
+    cast_syntax,
+    constant_syntax,
+    element_syntax,
+    init_syntax,
+    load_syntax,
+    operation_syntax,
+    splat_syntax,
+    store_syntax,
     stored_type,
     type_helpers,
     type_name,
 )
-from ..languages.common.spelling_forms import INFIX, MULTIPLY, OR, PRIMARY, TERNARY, UNARY, Spelling
-from ..languages.common.symbols import Symbols
+from ..languages.common.syntax_forms import INFIX, MULTIPLY, OR, PRIMARY, TERNARY, UNARY, Syntax
 from ..languages.common.target import Target
 from ..languages.common.tensors import COMPONENTS, is_native, is_short_vector, is_small, pointed_element
-from ..layout.accessors import Used, cell_of, clamped, less_offset, strided
+from ..layout.accessors import UsedMemory, cell_of, clamped, less_offset, strided
 from ..layout.layout import WIDENED, Layout
 from ..layout.tree_structs import place_number
 
@@ -65,7 +65,7 @@ LOGICAL = frozenset({"{0} && {1}", "{0} || {1}"})
 """Operations whose order of evaluation is the same however they are grouped."""
 
 
-class Written(NamedTuple):
+class Rendered(NamedTuple):
     """The source of a value.
 
     template: what it was made from, since `a | b | c` needs no parentheses. inverse: what it is the `!` of.
@@ -90,11 +90,11 @@ class Expressions:
     def __init__(self, target: Target, layout: Layout) -> None:
         self.target, self.language = target, target.language
         self.layout = layout
-        self.texts: dict[Statement, Written] = {}
+        self.texts: dict[Statement, Rendered] = {}
         self.helpers: dict[str, None] = {}
         self.loop_names: dict[tuple[Statement, int], str] = {}
         self.indices_used: set[tuple[Statement, int]] = set()
-        self.used = Used()
+        self.used = UsedMemory()
         self.structs_used: dict[Struct, None] = {}
         self.uses_args = False
         self.signatures: Mapping[Function, Signature] = {}
@@ -110,7 +110,7 @@ class Expressions:
         self.block: Any = None
         self.variable_names: dict[Statement, str] = {}
 
-    def of(self, value: Statement) -> Written:
+    def of(self, value: Statement) -> Rendered:
         """Return the text of a value: its name, the text kept for it, or that of an argument, a number, an index."""
         written = self.texts.get(value)
         if written is None:
@@ -123,7 +123,7 @@ class Expressions:
         is_tight = written.precedence >= needed or (template and written.template == template)
         return written.text if is_tight else f"({written.text})"
 
-    def compute(self, value: Statement) -> Written:
+    def compute(self, value: Statement) -> Rendered:
         """Return the text made from the operands' texts."""
         try:
             write = WRITERS[type(value)]
@@ -131,21 +131,21 @@ class Expressions:
             raise InternalError(f"emit: a {type(value).__name__} has no text as a value") from None
         return write(self, value)
 
-    def spelled(self, spelling: Spelling, *operands: Statement) -> Written:
-        """Return a spelling filled with operands."""
-        self.use(spelling)
+    def formatted(self, syntax: Syntax, *operands: Statement) -> Rendered:
+        """Return a syntax filled with operands."""
+        self.use(syntax)
         texts = []
         for index, operand in enumerate(operands):
-            chained = spelling.text if (spelling.chain and index == 0) or spelling.text in LOGICAL else ""
-            texts.append(self.operand(operand, spelling.operand_precedence[index], chained))
-        inverse = texts[0] if spelling.text == "!{0}" else ""
-        bare = spelling.bare.format(*texts)
-        return Written(spelling.format(*texts), spelling.precedence, spelling.text, inverse, bare)
+            chained = syntax.text if (syntax.chain and index == 0) or syntax.text in LOGICAL else ""
+            texts.append(self.operand(operand, syntax.operand_precedence[index], chained))
+        inverse = texts[0] if syntax.text == "!{0}" else ""
+        bare = syntax.bare.format(*texts)
+        return Rendered(syntax.format(*texts), syntax.precedence, syntax.text, inverse, bare)
 
-    def use(self, spelling: Spelling) -> None:
-        """Note what a spelling needs and names."""
-        self.need(*spelling.helpers)
-        self.symbols.use(spelling)
+    def use(self, syntax: Syntax) -> None:
+        """Record the helpers and names of a syntax."""
+        self.need(*syntax.helpers)
+        self.symbols.use(syntax)
 
     def need(self, *helpers: str) -> None:
         """Note helpers that the file must carry."""
@@ -218,13 +218,13 @@ class Expressions:
         numbers = [int(i.value) if isinstance(i, Const) else self.of(i).text for i in indices]
         return pointed_element(self.language, tensor, pointer, numbers)
 
-    def element(self, owner: str, tensor: Type | None, indices: list[Statement], is_place: bool) -> Written:
+    def element(self, owner: str, tensor: Type | None, indices: list[Statement], is_place: bool) -> Rendered:
         """Return the text of an element of the tensor whose text is `owner`."""
         assert isinstance(tensor, Tensor)
         numbers = [int(i.value) if isinstance(i, Const) else None for i in indices]
-        spelling = spell_element(self.language, tensor, numbers, is_place)
-        self.use(spelling)
-        return Written(spelling.format(owner, *(self.of(i).text for i in indices)), spelling.precedence)
+        syntax = element_syntax(self.language, tensor, numbers, is_place)
+        self.use(syntax)
+        return Rendered(syntax.format(owner, *(self.of(i).text for i in indices)), syntax.precedence)
 
     def member_name(self, struct: Type | None, member: str) -> str:
         """Return what the text calls a member of a struct."""
@@ -243,14 +243,14 @@ class Expressions:
             return base.origin.type in self.layout.structs.stored
         return not isinstance(base, (Alloca, Reference)) and not is_shared(base)
 
-    def loaded(self, place: str, kind: Type | None) -> Written:
+    def loaded(self, place: str, kind: Type | None) -> Rendered:
         """Return the text of the value at a place in memory."""
         assert kind is not None
         if isinstance(kind, Struct):
-            return Written(place)
-        spelling = spell_load(self.language, kind)
-        self.use(spelling)
-        return Written(spelling.format(place), spelling.precedence)
+            return Rendered(place)
+        syntax = load_syntax(self.language, kind)
+        self.use(syntax)
+        return Rendered(syntax.format(place), syntax.precedence)
 
     def passed(self, argument: Statement, by_reference: bool) -> str:
         """Return an argument of a call: a value, or a place as C's pointer, C++'s reference or GLSL's `inout`."""
@@ -325,7 +325,7 @@ class Expressions:
             text = f"{text if axis == 1 else f'({text})'} * {extent} + {index}"
         return text or "0"
 
-    def zero(self, kind: Type) -> Written:
+    def zero(self, kind: Type) -> Rendered:
         """Return the zero of a type."""
         if isinstance(kind, Struct):
             return _zero_struct(self, kind)
@@ -338,13 +338,13 @@ class Expressions:
         assert value.type is not None
         if isinstance(value.type, Struct):
             return self.of(value).text
-        return self.spelled(spell_store(self.language, value.type), value).text
+        return self.formatted(store_syntax(self.language, value.type), value).text
 
     def negated(self, condition: Statement) -> str:
         """Return the text of `not condition`."""
         return self.of(condition).inverse or f"!{self.operand(condition, UNARY)}"
 
-    def choice(self, value: IfExp) -> Written:
+    def choice(self, value: IfExp) -> Rendered:
         """Return an IfExp whose branches have no lines of their own."""
         then, otherwise = result_of(value.then), result_of(value.otherwise)
         if is_const(otherwise, False) and value.type == otherwise.type and value.type == value.condition.type:
@@ -352,13 +352,13 @@ class Expressions:
         if is_const(then, True) and value.type == then.type and value.type == value.condition.type:
             return self._logical("||", value.condition, otherwise)
         texts = self.operand(value.condition, OR), self.operand(then, OR), self.operand(otherwise, TERNARY)
-        return Written("{} ? {} : {}".format(*texts), TERNARY)
+        return Rendered("{} ? {} : {}".format(*texts), TERNARY)
 
-    def _logical(self, symbol: str, left: Statement, right: Statement) -> Written:
+    def _logical(self, symbol: str, left: Statement, right: Statement) -> Rendered:
         precedence, need_left, need_right, _ = INFIX[symbol]
         template = f"{{0}} {symbol} {{1}}"
         texts = self.operand(left, need_left, template), self.operand(right, need_right, template)
-        return Written(template.format(*texts), precedence, template)
+        return Rendered(template.format(*texts), precedence, template)
 
 
 def is_shared(pointer: Statement) -> bool:
@@ -382,38 +382,38 @@ def _zero_of(kind: Scalar) -> int | float | bool:
     return False if kind.kind == "bool" else 0.0 if kind.is_float else 0
 
 
-def _const(e: Expressions, value: Const) -> Written:
-    spelling = spell_const(e.language, value)
-    e.use(spelling)
-    return Written(spelling.text, spelling.precedence)
+def _const(e: Expressions, value: Const) -> Rendered:
+    syntax = constant_syntax(e.language, value)
+    e.use(syntax)
+    return Rendered(syntax.text, syntax.precedence)
 
 
-def _argument(e: Expressions, value: ArgLoad) -> Written:
+def _argument(e: Expressions, value: ArgLoad) -> Rendered:
     if value.parameter in e.parameters:
         name = e.parameters[value.parameter]
         e.variables_used.add(name)
-        return Written(name)
+        return Rendered(name)
     e.uses_args = True
     text = e.layout.parameters[value.parameter]
     kind = value.type
     if isinstance(kind, Scalar) and kind.name in WIDENED:
         name = e.type_text(kind)
-        return Written(*e.language.converted(name, text, PRIMARY))
-    return Written(text)
+        return Rendered(*e.language.converted(name, text, PRIMARY))
+    return Rendered(text)
 
 
-def _shape(e: Expressions, value: ArrayShape) -> Written:
+def _shape(e: Expressions, value: ArrayShape) -> Rendered:
     e.uses_args = True
-    return Written(e.layout.shapes[value.array, value.axis])
+    return Rendered(e.layout.shapes[value.array, value.axis])
 
 
-def _index(e: Expressions, value: LoopIndex) -> Written:
+def _index(e: Expressions, value: LoopIndex) -> Rendered:
     key = (value.loop, value.axis)
     e.indices_used.add(key)
-    return Written(e.loop_names[key])
+    return Rendered(e.loop_names[key])
 
 
-def _call(e: Expressions, value: Call) -> Written:
+def _call(e: Expressions, value: Call) -> Rendered:
     """A call: first what the function takes from the surroundings, then the arguments."""
     signature = e.signatures[value.function]
     e.uses_args |= signature.takes_args
@@ -424,30 +424,30 @@ def _call(e: Expressions, value: Call) -> Written:
         *([e.failed] if signature.may_fail else []),
         *(e.passed(a, p.by_reference) for a, p in zip(value.arguments, value.function.parameters, strict=True)),
     ]
-    return Written(f"{signature.name}({', '.join(texts)})")
+    return Rendered(f"{signature.name}({', '.join(texts)})")
 
 
-def _call_result(e: Expressions, value: CallResult) -> Written:
+def _call_result(e: Expressions, value: CallResult) -> Rendered:
     assert isinstance(value.call, Call)
-    return Written(f"{e.of(value.call).text}.{e.signatures[value.call.function].members[value.position]}")
+    return Rendered(f"{e.of(value.call).text}.{e.signatures[value.call.function].members[value.position]}")
 
 
-def _load(e: Expressions, value: LocalLoad | GlobalLoad) -> Written:
+def _load(e: Expressions, value: LocalLoad | GlobalLoad) -> Rendered:
     text = e.place(value.pointer)
     if e.is_in_memory(value.pointer):
         return e.loaded(text, value.type)
-    return Written(text, UNARY if e.is_pointer(value.pointer) else PRIMARY)
+    return Rendered(text, UNARY if e.is_pointer(value.pointer) else PRIMARY)
 
 
-def _operation(e: Expressions, value: Operation) -> Written:
-    return e.spelled(spell_operation(e.language, value, e.target.exact), *value.operands)
+def _operation(e: Expressions, value: Operation) -> Rendered:
+    return e.formatted(operation_syntax(e.language, value, e.target.exact), *value.operands)
 
 
-def _cast(e: Expressions, value: Cast) -> Written:
-    return e.spelled(spell_cast(e.language, value), value.value)
+def _cast(e: Expressions, value: Cast) -> Rendered:
+    return e.formatted(cast_syntax(e.language, value), value.value)
 
 
-def _init(e: Expressions, value: MatrixInit) -> Written:
+def _init(e: Expressions, value: MatrixInit) -> Rendered:
     assert isinstance(value.type, Tensor)
     first, kind, language = value.elements[0], value.type, e.language
     if len(value.elements) > 1 and all(_is_same(first, other) for other in value.elements):
@@ -456,22 +456,22 @@ def _init(e: Expressions, value: MatrixInit) -> Written:
             if language.zero_values is not None:
                 return _literal(e, name, language.zero_values)
             if is_native(language, kind):  # a GLSL matrix of one number has that on its diagonal
-                return Written(f"{name}({e.of(first).text})")
+                return Rendered(f"{name}({e.of(first).text})")
         is_short = is_short_vector(kind) and (isinstance(first, Const) or e.of(first).text.isidentifier())
         if not (language.has_pointers and is_short):
-            return e.spelled(spell_splat(language, kind), first)
-    written = e.spelled(spell_init(language, kind), *value.elements)
+            return e.formatted(splat_syntax(language, kind), first)
+    written = e.formatted(init_syntax(language, kind), *value.elements)
     return (_swizzle(e, value) if is_native(language, kind) else None) or written
 
 
-def _swizzle(e: Expressions, value: MatrixInit) -> Written | None:
+def _swizzle(e: Expressions, value: MatrixInit) -> Rendered | None:
     """Return `a.zyx` for a GLSL vector made of elements of one other vector."""
     if len({_owner(element) for element in value.elements}) != 1 or _owner(value.elements[0]) is None:
         return None
     parts = [e.of(element).text.rpartition(".") for element in value.elements]
     if len({owner for owner, _, _ in parts}) != 1 or not all(name in tuple(COMPONENTS) for _, _, name in parts):
         return None
-    return Written(f"{parts[0][0]}.{''.join(name for _, _, name in parts)}")
+    return Rendered(f"{parts[0][0]}.{''.join(name for _, _, name in parts)}")
 
 
 def _owner(element: Statement) -> Statement | None:
@@ -482,11 +482,11 @@ def _owner(element: Statement) -> Statement | None:
     return pointer.origin if isinstance(pointer, MatrixPtr) else None
 
 
-def _matrix_element(e: Expressions, value: MatrixElement) -> Written:
+def _matrix_element(e: Expressions, value: MatrixElement) -> Rendered:
     return e.element(e.operand(value.value, PRIMARY), value.value.type, value.indices, False)
 
 
-def _struct_init(e: Expressions, value: StructInit) -> Written:
+def _struct_init(e: Expressions, value: StructInit) -> Rendered:
     assert isinstance(value.type, Struct)
     structs = e.layout.structs
     e.type_text(value.type)
@@ -501,12 +501,12 @@ def _struct_init(e: Expressions, value: StructInit) -> Written:
     return _literal(e, *structs.init(value.type, texts))
 
 
-def _literal(e: Expressions, name: str, values: str) -> Written:
+def _literal(e: Expressions, name: str, values: str) -> Rendered:
     text, bare = e.language.literal(name, values)
-    return Written(text, bare=bare)
+    return Rendered(text, bare=bare)
 
 
-def _zero_struct(e: Expressions, kind: Struct) -> Written:
+def _zero_struct(e: Expressions, kind: Struct) -> Rendered:
     """Return the struct whose every part is 0: by the rule of C's initializers, by all members in GLSL."""
     structs = e.layout.structs
     name = e.type_text(kind)
@@ -516,11 +516,11 @@ def _zero_struct(e: Expressions, kind: Struct) -> Written:
     return _literal(e, *structs.init(kind, zeros))
 
 
-def _struct_element(e: Expressions, value: StructElement) -> Written:
+def _struct_element(e: Expressions, value: StructElement) -> Rendered:
     struct = value.value.type
     assert isinstance(struct, Struct) and value.type is not None
     text = f"{e.operand(value.value, PRIMARY)}.{e.member_name(struct, value.member)}"
-    return e.loaded(text, value.type) if struct in e.layout.structs.stored else Written(text)
+    return e.loaded(text, value.type) if struct in e.layout.structs.stored else Rendered(text)
 
 
 def _is_same(a: Statement, b: Statement) -> bool:
@@ -529,7 +529,7 @@ def _is_same(a: Statement, b: Statement) -> bool:
     )
 
 
-WRITERS: dict[type, Callable[..., Written]] = {
+WRITERS: dict[type, Callable[..., Rendered]] = {
     Const: _const,
     ArgLoad: _argument,
     ArrayShape: _shape,

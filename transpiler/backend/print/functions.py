@@ -21,9 +21,9 @@ from ...ir.types import Scalar, Struct, Type, u1, u32
 from ..languages.common.signatures import Signature
 from ..languages.common.symbols import Symbols
 from ..languages.common.tensors import is_small
-from ..layout.accessors import Used
+from ..layout.accessors import UsedMemory
 from .early_returns import leave_by_loop
-from .expressions import Expressions, Written
+from .expressions import Expressions, Rendered
 from .statements import INDENT, Line, Statements, print_call, python_comment
 
 
@@ -36,7 +36,7 @@ class PrintedFunction:
     structure: str
     head: str
     body: list[Line]
-    used: Used
+    used: UsedMemory
     structs: list[Struct]
     helpers: list[str]
     symbols: Symbols
@@ -112,7 +112,7 @@ def _reuse_parameters(function: Function, printer: Statements) -> None:
     for store in function.body.statements:
         if isinstance(store, LocalStore) and isinstance(store.value, ArgLoad) and uses[store.value] == 1:
             if printer.placement.declared_by_store.get(store.pointer) is store:
-                printer.e.texts[store.pointer] = Written(printer.e.parameters[store.value.parameter])
+                printer.e.texts[store.pointer] = Rendered(printer.e.parameters[store.value.parameter])
                 printer.placement.dead |= {store, store.pointer}
 
 
@@ -175,10 +175,10 @@ def write_call(p: Statements, call: Call) -> None:
     """
     text = p.e.compute(call).text
     if not p.e.signatures[call.function].may_fail:
-        print_call(p, call, Written(text))
+        print_call(p, call, Rendered(text))
         return
     if call in p.placement.used:
-        p.declare(call, Written(text))
+        p.declare(call, Rendered(text))
     else:
         p.emit(f"{text};", call.location)
     p.e.uses_args = True

@@ -15,7 +15,7 @@ from math import prod
 from ...ir.statements import Const, RangeFor
 
 
-def index_of_turn(loop: RangeFor, axis: int) -> tuple[str, bool]:
+def index_of_iteration(loop: RangeFor, axis: int) -> tuple[str, bool]:
     """Return the index along an axis, counted from 0, of the turn number `index`; and whether that is a sum."""
     terms = []
     for number, digit in enumerate(loop.order):

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...errors import NOWHERE, SourceLocation
-from ...ir.nodes import Note, Statement
+from ...ir.nodes import Remark, Statement
 
 
-def left_out(statements: Sequence[Statement]) -> dict[int, list[Note]]:
+def left_out(statements: Sequence[Statement]) -> dict[int, list[Remark]]:
     """Return what to say before which statement of a block: a note stands before all that follows its Python line."""
-    found: dict[int, list[Note]] = {}
+    found: dict[int, list[Remark]] = {}
     for position, statement in enumerate(statements):
-        for note in statement.notes:
+        for note in statement.remarks:
             if note.where == "above":
                 found.setdefault(_begin(statements, position, note), []).append(note)
     return {position: sorted(notes, key=lambda note: _path(note.location)) for position, notes in found.items()}
 
 
-def _begin(statements: Sequence[Statement], position: int, note: Note) -> int:
+def _begin(statements: Sequence[Statement], position: int, note: Remark) -> int:
     gone = _path(note.location)
     begin = position
     for before in range(position - 1, -1, -1):

@@ -20,8 +20,8 @@ from ...ir.functions import Call
 from ...ir.nodes import Statement
 from ...ir.statements import CHECKS, Assert, Const, IndexCheck, Print, Record, scalar_type
 from ...ir.types import Scalar, Tensor, Type, i32, u32
-from ..languages.common.spelling import spell_element
-from ..languages.common.spelling_forms import SHIFT
+from ..languages.common.syntax import element_syntax
+from ..languages.common.syntax_forms import SHIFT
 from ..module.record_sites import WORD_TYPES
 from .expressions import Expressions
 from .statements import Statements
@@ -151,10 +151,10 @@ def _words(e: Expressions, value: Any) -> list[tuple[str, str]]:
     assert isinstance(kind, Tensor), "the frontend prints structs by their members"
     words = []
     for indices in _all_indices(kind.shape):
-        spelling = spell_element(e.language, kind, indices)
-        e.use(spelling)
+        syntax = element_syntax(e.language, kind, indices)
+        e.use(syntax)
         owner = written.text if written.precedence == 16 else f"({written.text})"
-        words.append(_word(e, kind.element, spelling.format(owner)))
+        words.append(_word(e, kind.element, syntax.format(owner)))
     return words
 
 

@@ -24,14 +24,14 @@ from ...ir.sparse import (
 )
 from ...ir.statements import GlobalPtr, GlobalStore
 from ...ir.tasks import Kernel, Task
-from ..languages.common.spelling_forms import PRIMARY
-from ..layout.sparse_functions import CellTexts
+from ..languages.common.syntax_forms import PRIMARY
+from ..layout.sparse_functions import SparseSource
 from .expressions import WRITERS as VALUES
-from .expressions import Expressions, Written
+from .expressions import Expressions, Rendered
 from .statements import Statements, print_call
 
 
-def _texts(e: Expressions) -> CellTexts:
+def _texts(e: Expressions) -> SparseSource:
     e.uses_args = True
     assert e.layout.cells is not None
     return e.layout.cells
@@ -44,7 +44,7 @@ def _change(what: str) -> Callable[[Statements, Activate | Deactivate | Append],
         texts = _texts(p.e)
         p.e.used.cells[what, statement.node] = None
         given = ", ".join([*p.e.language.args, *(p.e.of(index).text for index in statement.indices)])
-        print_call(p, statement, Written(f"{texts.word(what, statement.node)}({given})"))
+        print_call(p, statement, Rendered(f"{texts.word(what, statement.node)}({given})"))
 
     return write
 
@@ -58,27 +58,27 @@ def _deactivate_entry(p: Statements, statement: DeactivateEntry) -> None:
     p.emit(f"{texts.deactivate_cell(statement.node, entry)};", statement.location)
 
 
-def _asked(what: str) -> Callable[[Expressions, Statement], Written]:
+def _asked(what: str) -> Callable[[Expressions, Statement], Rendered]:
     """Return what writes a look-up as a macro."""
 
-    def write(e: Expressions, value: Statement) -> Written:
+    def write(e: Expressions, value: Statement) -> Rendered:
         assert isinstance(value, (IsActive, CellNumber, Length))
         texts = _texts(e)
         e.used.cells[what, value.node] = None
-        return Written(f"{texts.word(what, value.node)}({', '.join(e.of(index).text for index in value.indices)})")
+        return Rendered(f"{texts.word(what, value.node)}({', '.join(e.of(index).text for index in value.indices)})")
 
     return write
 
 
-def _count(e: Expressions, value: PoolCount) -> Written:
+def _count(e: Expressions, value: PoolCount) -> Rendered:
     texts, node = _texts(e), value.node
     if value.counter == "capacity":
-        return Written(texts.texts["capacity", node])
+        return Rendered(texts.texts["capacity", node])
     text = texts.of_pool(node, value.counter)
-    return Written(*e.language.converted("int", text, PRIMARY))
+    return Rendered(*e.language.converted("int", text, PRIMARY))
 
 
-def _index(e: Expressions, value: CellIndex) -> Written:
+def _index(e: Expressions, value: CellIndex) -> Rendered:
     return e.of(value.value)
 
 

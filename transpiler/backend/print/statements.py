@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ...errors import NOWHERE, InternalError, SourceLocation, UnsupportedError
 from ...ir.functions import Call
-from ...ir.nodes import Block, Effect, Note, Statement, operands
+from ...ir.nodes import Block, Effect, Statement, operands
 from ...ir.sparse import Append
 from ...ir.statements import (
     Alloca,
@@ -36,9 +36,9 @@ from ...ir.statements import (
 from ...ir.types import Scalar, Tensor, i32
 from ..languages.common.atomics import is_native
 from ..languages.common.naming import Names
-from ..languages.common.spelling import Spelling, spell_atomic, spell_operation
+from ..languages.common.syntax import Syntax, atomic_syntax, operation_syntax
 from ..languages.common.target import Target
-from .expressions import Expressions, Written, is_shared, result_of
+from .expressions import Expressions, Rendered, is_shared, result_of
 from .placement import ATOMS, PLACES, Placement
 from .remarks import inert, left_out
 
@@ -130,18 +130,18 @@ class Statements:
             self.lines.append(Line(self.depth, f"// {python_comment(location)}"))
         return location
 
-    def note(self, note: Note) -> bool:
+    def note(self, note: Remark) -> bool:
         """Tell whether a note is new; print one of a statement that is gone."""
-        said = (note.said, note.location.file, note.location.line)
+        said = (note.message, note.location.file, note.location.line)
         if said in self.noted:
             return False
         self.noted.add(said)
-        self.lines.append(Line(self.depth, f"// {inert(note.said)}"))
+        self.lines.append(Line(self.depth, f"// {inert(note.message)}"))
         return True
 
     def _explain(self, statement: Statement, start: int) -> None:
         """Print the notes of a statement whose lines begin at `start`: one beside it, where it fits, others below."""
-        beside = next((note for note in statement.notes if note.where == "beside"), None)
+        beside = next((note for note in statement.remarks if note.where == "beside"), None)
         line = (statement.location.file, statement.location.line)
         if beside is not None and len(self.lines) > start and (beside.text, *line) not in self.noted:
             self.noted.add((beside.text, *line))
@@ -153,7 +153,7 @@ class Statements:
                 printed = enumerate(self.lines[start:], start)
                 first = next(k for k, line in printed if line.text and not line.text.startswith("//"))
                 self.lines.insert(first, Line(last.depth, f"// {beside.text}"))
-        for note in statement.notes:
+        for note in statement.remarks:
             if note.where == "below":
                 self.note(note)
 
@@ -182,7 +182,7 @@ class Statements:
                 self.note(note)
             start = len(self.lines)
             self.statement(statement)
-            if statement.notes and self.explains:
+            if statement.remarks and self.explains:
                 self._explain(statement, start)
 
     def statement(self, statement: Statement) -> None:
@@ -208,13 +208,13 @@ class Statements:
         else:
             self.declare(value, written)
 
-    def _is_foldable(self, value: Statement, written: Written) -> bool:
+    def _is_foldable(self, value: Statement, written: Rendered) -> bool:
         """Whether a sum is one of short terms, so that it reads well over several lines."""
         left, right = (self.e.of(operand) for operand in value.operands)  # type: ignore[attr-defined]
         short = len(left.text) <= MAX_WIDTH or left.template in SUMS
         return short and len(right.text) <= MAX_WIDTH // 2 and len(written.text) <= MAX_SUM
 
-    def _shorten(self, value: Statement, written: Written) -> Written:
+    def _shorten(self, value: Statement, written: Rendered) -> Rendered:
         """Give names to the widest operands until the expression fits."""
         candidates = [
             o for o in dict.fromkeys(operands(value)) if o.type is not None and not isinstance(o, (*ATOMS, *PLACES))
@@ -226,11 +226,11 @@ class Statements:
             written = self.e.compute(value)
         return written
 
-    def declare(self, value: Statement, written: Written) -> None:
+    def declare(self, value: Statement, written: Rendered) -> None:
         """Print `type name = value;`, and use the name from here on."""
         name = self.name(value)
         self.emit(f"{self.declared_type(value)} {name} = {written.start};", value.location)
-        self.e.texts[value] = Written(name)
+        self.e.texts[value] = Rendered(name)
 
     def declared_type(self, value: Statement) -> str:
         """Return the name of a value's type; several results of a call are a struct."""
@@ -293,7 +293,7 @@ class Statements:
             self._branch(f"if ({condition}) {{", then, choice.then, name)
             self._branch("} else {", otherwise, choice.otherwise, name)
         self.emit("}")
-        self.e.texts[choice] = Written(name)
+        self.e.texts[choice] = Rendered(name)
 
     def _branch(self, head: str, lines: list[Line], branch: Block, name: str) -> None:
         self.emit(head)
@@ -342,7 +342,7 @@ def _alloca(p: Statements, alloca: Alloca) -> None:
         return
     assert alloca.type is not None
     name = p.name(alloca)
-    p.e.texts[alloca] = Written(name)
+    p.e.texts[alloca] = Rendered(name)
     if alloca.per_thread:
         p.emit(p.declare_per_thread(p, alloca, name))
         return
@@ -360,7 +360,7 @@ def _local_store(p: Statements, store: LocalStore) -> None:
         written = p.e.of(store.value)
         name = p.name(store.pointer)
         p.emit(f"{p.e.type_text(store.pointer.type)} {name} = {written.start};", store.location)
-        p.e.texts[store.pointer] = Written(name)
+        p.e.texts[store.pointer] = Rendered(name)
         return
     operation = p.placement.compound.get(store)
     place = p.e.place(store.pointer)
@@ -388,7 +388,7 @@ def _global_store(p: Statements, store: GlobalStore) -> None:
         p.emit(f"{place} = {text};", store.location)
     if store in p.placement.read_back:
         kind = store.value.type
-        p.e.texts[store.value] = p.e.loaded(place, kind) if p.e.is_in_memory(store.pointer) else Written(place)
+        p.e.texts[store.value] = p.e.loaded(place, kind) if p.e.is_in_memory(store.pointer) else Rendered(place)
 
 
 def _compound(p: Statements, store: LocalStore | GlobalStore, place: str, operation: Operation) -> None:
@@ -400,8 +400,8 @@ def _compound(p: Statements, store: LocalStore | GlobalStore, place: str, operat
     p.emit(f"{place} {symbol}= {text};", store.location)
 
 
-def _spelled(target: Target, operation: Operation) -> Spelling:
-    return spell_operation(target.language, operation, target.exact)
+def _spelled(target: Target, operation: Operation) -> Syntax:
+    return operation_syntax(target.language, operation, target.exact)
 
 
 def infix_symbol(target: Target, operation: Operation) -> str | None:
@@ -421,15 +421,15 @@ def _atomic(p: Statements, atomic: AtomicOp) -> None:
     shared = is_shared(atomic.pointer)
     native = is_native(p.shared_atomics if shared else p.atomics, atomic.op, atomic.type)
     try:
-        spelling = spell_atomic(p.e.language, atomic.op, atomic.type, native)
-        if shared and len(spelling.operand_precedence) > 2:
+        syntax = atomic_syntax(p.e.language, atomic.op, atomic.type, native)
+        if shared and len(syntax.operand_precedence) > 2:
             raise UnsupportedError(f"this device has no atomic {atomic.op} of {atomic.type} in shared memory")
     except UnsupportedError as error:
         raise atomic.location.error(UnsupportedError, error.message, error.hint) from None
-    p.e.use(spelling)
-    value = p.e.operand(atomic.value, spelling.operand_precedence[1])
-    data = p.e.words(atomic.pointer) if len(spelling.operand_precedence) > 2 else ()
-    print_call(p, atomic, Written(spelling.format(p.e.place(atomic.pointer), value, *data)))
+    p.e.use(syntax)
+    value = p.e.operand(atomic.value, syntax.operand_precedence[1])
+    data = p.e.words(atomic.pointer) if len(syntax.operand_precedence) > 2 else ()
+    print_call(p, atomic, Rendered(syntax.format(p.e.place(atomic.pointer), value, *data)))
 
 
 def _rand(p: Statements, rand: Rand) -> None:
@@ -437,10 +437,10 @@ def _rand(p: Statements, rand: Rand) -> None:
     p.e.uses_args = True
     helper = f"random_{rand.type.name}"
     p.e.need(helper)
-    print_call(p, rand, Written(f"{helper}({p.e.random})"))
+    print_call(p, rand, Rendered(f"{helper}({p.e.random})"))
 
 
-def print_call(p: Statements, statement: Statement, written: Written) -> None:
+def print_call(p: Statements, statement: Statement, written: Rendered) -> None:
     """Print a call that does something and gives a value: inside the store that follows, under a name, or alone."""
     if statement in p.placement.direct:
         p.e.texts[statement] = written
@@ -543,17 +543,17 @@ def loop_head(e: Expressions, loop: RangeFor, axis: int, name: str) -> str:
     return f"for (int {name} = {begin.text}; {name} {'<' if step > 0 else '>'} {e_parenthesised(end)}; {advance})"
 
 
-def e_parenthesised(written: Written) -> str:
+def e_parenthesised(written: Rendered) -> str:
     """Return a bound as the right side of a comparison."""
     return written.text if written.precedence >= 13 else f"({written.text})"
 
 
-def bound(e: Expressions, value: Statement) -> Written:
+def bound(e: Expressions, value: Statement) -> Rendered:
     """Return a loop's bound as an i32."""
     if value.type == i32:
         return e.of(value)
     text = e.of(value).text
-    return Written(*e.language.converted("int", text))
+    return Rendered(*e.language.converted("int", text))
 
 
 def _break(p: Statements, statement: Break) -> None:

@@ -17,11 +17,11 @@ from ...ir.textures import (
     TextureSample,
     TextureStatement,
 )
-from ..languages.common.spelling_forms import call
+from ..languages.common.syntax_forms import call
 from ..languages.common.texture_functions import key_of, name_in
-from ..layout.usage import Use
+from ..layout.usage import Usage
 from .expressions import WRITERS as VALUES
-from .expressions import Expressions, Written
+from .expressions import Expressions, Rendered
 from .statements import Statements
 
 __all__ = ["WRITERS", "declarations"]
@@ -41,7 +41,7 @@ WHAT: dict[type[Statement], str] = {
 }
 
 
-def declarations(textures: Iterable[Texture], use: Use, names: dict[object, str]) -> list[str]:
+def declarations(textures: Iterable[Texture], use: Usage, names: dict[object, str]) -> list[str]:
     """Return the variables of GLSL that stand for textures. use: what the kernel does with them, in all its tasks."""
     lines = []
     for texture in sorted(textures, key=lambda t: t.slot):
@@ -82,14 +82,14 @@ def _called(e: Expressions, statement: TextureStatement, *operands: Statement) -
     return f"{name_in(key)}({', '.join([handle, *([channels] if channels else []), *texts])})"
 
 
-def _sample(e: Expressions, value: TextureSample | TextureFetch) -> Written:
+def _sample(e: Expressions, value: TextureSample | TextureFetch) -> Rendered:
     """A texture has one level, so that C and CUDA need not know which."""
     levels = [] if e.language.has_pointers else [value.lod]
-    return Written(_called(e, value, value.place, *levels))
+    return Rendered(_called(e, value, value.place, *levels))
 
 
-def _load(e: Expressions, value: ImageLoad) -> Written:
-    return Written(_called(e, value, value.place))
+def _load(e: Expressions, value: ImageLoad) -> Rendered:
+    return Rendered(_called(e, value, value.place))
 
 
 def _store(p: Statements, statement: ImageStore) -> None:

@@ -16,13 +16,13 @@ from ...ir.ops import OPS
 from ...ir.statements import ArgLoad, ArrayShape, Cast, Const, IfExp, Operation, RangeFor
 from ...ir.tasks import Task
 from ...ir.types import Scalar
-from ...options import MAX_TURNS
+from ...options import MAX_ITERATIONS
 from ..languages.common.naming import bound_name
-from ..languages.common.spelling_forms import ADD, MULTIPLY, PRIMARY, UNARY
+from ..languages.common.syntax_forms import ADD, MULTIPLY, PRIMARY, UNARY
 from ..layout.layout import Layout
 from ..module.interface import Expression, LoopIndices
-from .expressions import Expressions, Written
-from .iteration_order import begin_of_loop, index_of_turn, nested_loops
+from .expressions import Expressions, Rendered
+from .iteration_order import begin_of_loop, index_of_iteration, nested_loops
 from .statements import INDENT, bound, loop_head
 
 MANY_TURNS, FEW_TURNS = 8192, 64
@@ -82,10 +82,10 @@ def known_extents(loop: RangeFor, layout: Layout) -> tuple[tuple[Expression, ...
     host = [extent_on_host(layout, loop, axis) for axis in range(len(loop.begins))]
     extents = None if any(h is None for h in host) else tuple(h for h in host if h is not None)
     known = host_count(extents)
-    if known is not None and known > MAX_TURNS:
+    if known is not None and known > MAX_ITERATIONS:
         raise loop.location.error(
             TaichiTypeError,
-            f"This parallel loop has {known:,} turns; at most {MAX_TURNS:,} can be counted",
+            f"This parallel loop has {known:,} turns; at most {MAX_ITERATIONS:,} can be counted",
             "make one of its axes a serial loop inside it",
         )
     return extents, known
@@ -173,7 +173,7 @@ def _declare_ends(e: Expressions, loop: RangeFor, names: list[str], declarations
             continue
         name = bound_name("end", names[axis])
         declarations.append(f"int {name} = {written.text};")
-        e.texts[end] = Written(name)
+        e.texts[end] = Rendered(name)
 
 
 def _turn(e: Expressions, loop: RangeFor, names: list[str]) -> str:
@@ -247,7 +247,7 @@ def _index(e: Expressions, loop: RangeFor, axis: int, extents: list[str]) -> str
 
 
 def _index_in_order(e: Expressions, loop: RangeFor, axis: int) -> str:
-    text, is_sum = index_of_turn(loop, axis)
+    text, is_sum = index_of_iteration(loop, axis)
     begin = begin_of_loop(loop, axis)
     if text == "0":
         return str(begin)
@@ -258,7 +258,7 @@ def _index_in_order(e: Expressions, loop: RangeFor, axis: int) -> str:
     return f"{begin} + {text}" if begin else text
 
 
-def _inside(written: Written, needed: int) -> str:
+def _inside(written: Rendered, needed: int) -> str:
     return written.text if written.precedence >= needed else f"({written.text})"
 
 
@@ -321,7 +321,7 @@ def nest(threads: Threads, call: str, plain: bool) -> list[str]:
     return lines + [INDENT * depth + "}" for depth in reversed(range(len(threads.loops)))]
 
 
-def is_told_simd(threads: Threads, reads: Collection[object], writes: Collection[object]) -> bool:
+def is_vectorized(threads: Threads, reads: Collection[object], writes: Collection[object]) -> bool:
     """Tell whether the innermost loop shall be told that its turns are independent.
 
     Nested loops gain by it always. A single one needs it where a compiler would have to compare too many addresses

@@ -41,7 +41,7 @@ from ..checks.bounds import Access, index_check, is_safe
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
 
-Use = Callable[[Array], "Statement | None"]
+Usage = Callable[[Array], "Statement | None"]
 """An access to the selected part; returns its value, None for a store."""
 
 
@@ -187,7 +187,7 @@ def _indices(shape: tuple[int, ...], number: int) -> tuple[int, ...]:
 
 
 def _use_selected(
-    rewriter: _Splitter, builder: Builder, element: Element, use: Use, has_value: bool
+    rewriter: _Splitter, builder: Builder, element: Element, use: Usage, has_value: bool
 ) -> Statement | None:
     """Apply `use` to the array of an element, or to the part that its run-time component selects."""
     if not element.component:
