@@ -11,7 +11,7 @@ import pytest
 
 from shadesmith.runtime.devices.cuda import nvrtc
 from shadesmith.transpiler.backend.languages.common import helpers, library_source
-from shadesmith.transpiler.backend.languages.common.spelling import helpers_source
+from shadesmith.transpiler.backend.languages.common.syntax import helpers_source
 from shadesmith.transpiler.backend.languages.glsl.tables import EXTENSIONS
 from shadesmith.transpiler.backend.languages.registry import LANGUAGES
 

@@ -81,7 +81,7 @@ def test_operations_without_an_interval_rule() -> None:
 
 
 def has_vector_form(name: str, needed: tuple[Scalar, ...], result: Scalar) -> bool:
-    return tensors_glsl.spell(name, [Tensor((3,), n) for n in needed], Tensor((3,), result)) is not None
+    return tensors_glsl.operation(name, [Tensor((3,), n) for n in needed], Tensor((3,), result)) is not None
 
 
 def test_operations_without_a_vector_form() -> None:

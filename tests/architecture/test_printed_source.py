@@ -10,7 +10,7 @@ EXPRESSIONS = {
     "languages/common/helpers.py": "chunks of the helper libraries, read once",
     "languages/common/library_source.py": "the macros of a helper library, read once",
     "languages/common/literals.py": "a number as Python writes it",
-    "languages/common/spelling_forms.py": "templates of tables",
+    "languages/common/syntax_forms.py": "templates of tables",
     "read_module.py": "a module that was stored",
 }
 """Modules that may use regular expressions, and what they match."""

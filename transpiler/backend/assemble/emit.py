@@ -275,7 +275,7 @@ class _Printer:
         printer = self._statements(place([(block, [])], self._is_infix))
         names: list[str] = []
         if task.loop is not None:
-            for axis in range(len(task.loop.begins)):
+            for axis in range(len(task.loop.starts)):
                 names.append(declare_axis(printer.names, task.loop, axis))
                 printer.e.loop_names[task.loop, axis] = names[axis]
             printer.e.index = printer.names.declare("index")
@@ -326,7 +326,7 @@ class _Printer:
         return task.kind is TaskKind.RANGE_FOR and (task.synchronizes or not self.language.nested_loops)
 
     def _entry(self, task: Task, number: int, names: list[str]) -> tuple[list[str], Threads | None, bool, Expressions]:
-        bounds = [*task.loop.begins, *task.loop.ends] if task.loop is not None else []
+        bounds = [*task.loop.starts, *task.loop.ends] if task.loop is not None else []
         printer = self._statements(place([(task.prologue, bounds)], self._is_infix))
         ours = [] if self.language.nested_loops else ["count", "first", "index"]
         parts = [] if task.loop is None else part_names(task.loop, names)

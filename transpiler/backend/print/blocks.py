@@ -81,7 +81,7 @@ def _is_own(pointer: GlobalPtr, task: Task) -> bool:
     """Return whether a thread reaches the cell of its own index, which no other thread does in the same way."""
     loop = task.loop
     axes = [index.axis for index in pointer.indices if isinstance(index, LoopIndex) and index.loop is loop]
-    return loop is not None and axes == list(range(len(loop.begins)))
+    return loop is not None and axes == list(range(len(loop.starts)))
 
 
 def declare_shared(e: Expressions, arrays: list[Array]) -> list[str]:

@@ -30,7 +30,7 @@ def index_of_iteration(loop: RangeFor, axis: int) -> tuple[str, bool]:
 
 def begin_of_loop(loop: RangeFor, axis: int) -> int:
     """Return the first index along an axis of a loop over cells."""
-    begin = loop.begins[axis]
+    begin = loop.starts[axis]
     assert isinstance(begin, Const)
     return int(begin.value)
 

@@ -264,8 +264,8 @@ class _Placer:
             self._place_store(statement, here)
         elif isinstance(statement, RangeFor):
             inside = [_Point(self.position[statement], self.inner_loop[statement])]
-            self.add_points(statement.begins[0], here)
-            for value in (*statement.begins[1:], *statement.ends):
+            self.add_points(statement.starts[0], here)
+            for value in (*statement.starts[1:], *statement.ends):
                 self.add_points(value, inside)
         else:
             for operand in operands(statement):

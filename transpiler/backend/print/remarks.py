@@ -1,4 +1,4 @@
-"""Where the notes of statements stand in a text, and in which characters."""
+"""Where the remarks of statements are printed in a source, and in which characters."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from ...ir.nodes import Remark, Statement
 
 
 def left_out(statements: Sequence[Statement]) -> dict[int, list[Remark]]:
-    """Return what to say before which statement of a block: a note stands before all that follows its Python line."""
-    found: dict[int, list[Remark]] = {}
+    """Return the remarks to print above each statement of a block: before all that follows their Python line."""
+    above: dict[int, list[Remark]] = {}
     for position, statement in enumerate(statements):
-        for note in statement.remarks:
-            if note.where == "above":
-                found.setdefault(_begin(statements, position, note), []).append(note)
-    return {position: sorted(notes, key=lambda note: _path(note.location)) for position, notes in found.items()}
+        for remark in statement.remarks:
+            if remark.where == "above":
+                above.setdefault(_start(statements, position, remark), []).append(remark)
+    return {position: sorted(remarks, key=lambda remark: _path(remark.location)) for position, remarks in above.items()}
 
 
-def _begin(statements: Sequence[Statement], position: int, note: Remark) -> int:
-    gone = _path(note.location)
-    begin = position
+def _start(statements: Sequence[Statement], position: int, remark: Remark) -> int:
+    omitted = _path(remark.location)
+    start = position
     for before in range(position - 1, -1, -1):
         location = statements[before].location
         path = _path(location)
-        calls = len(path) < len(gone) and path[-1][0] == gone[len(path) - 1][0]
-        if location is NOWHERE or calls:  # of the line with the call that what is gone stood in: before it or behind
+        calls = len(path) < len(omitted) and path[-1][0] == omitted[len(path) - 1][0]
+        if location is NOWHERE or calls:  # of the line whose call contained the omitted statement: before or after it
             continue
-        if path <= gone:
+        if path <= omitted:
             break
-        begin = before
-    return begin
+        start = before
+    return start
 
 
 def _path(location: SourceLocation) -> list[tuple[int, int]]:
-    """Return the line of a place, behind those of the calls that brought it here: places of one text in order."""
+    """Return the lines of the inlined calls that lead to a location, then its own: sorts locations of one source."""
     path = [(location.line, 0)]
     while location.call_site is not None:
         location = location.call_site

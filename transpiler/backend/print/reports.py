@@ -73,7 +73,7 @@ def write_index_check(p: Statements, check: IndexCheck) -> None:
     """Print the check of an access: one call, or all of it where an index is wider than i32 or moved."""
     site = p.e.layout.use.sites[check]
     axes = len(check.indices)
-    if axes <= MAX_AXES and not check.begins and all(index.type == i32 for index in check.indices):
+    if axes <= MAX_AXES and not check.lower_bounds and all(index.type == i32 for index in check.indices):
         p.e.uses_args = True
         p.e.need(f"outside_{axes}")
         values = ", ".join(p.e.of(value).text for value in check.values)
@@ -90,7 +90,7 @@ def write_index_check(p: Statements, check: IndexCheck) -> None:
         return
     conditions = [
         condition
-        for index, extent, begin in zip(check.indices, check.extents, check.begins or (0,) * axes, strict=True)
+        for index, extent, begin in zip(check.indices, check.extents, check.lower_bounds or (0,) * axes, strict=True)
         for condition in (_outside(p.e, index, extent) if not begin else _outside_from(p.e, index, extent, begin))
     ]
     p.emit(f"if ({' || '.join(conditions)}) {{", check.location)

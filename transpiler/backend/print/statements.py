@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ...errors import NOWHERE, InternalError, SourceLocation, UnsupportedError
 from ...ir.functions import Call
-from ...ir.nodes import Block, Effect, Statement, operands
+from ...ir.nodes import Block, Effect, Remark, Statement, operands
 from ...ir.sparse import Append
 from ...ir.statements import (
     Alloca,
@@ -91,8 +91,8 @@ class Statements:
         self.declare_per_thread: Callable[[Statements, Alloca, str], str] = _as_local
         self.commented: set[tuple[str, int]] = set()
         self.explains = False
-        """Whether the notes of statements are printed."""
-        self.noted: set[tuple[str, str, int]] = set()
+        """Whether the remarks of statements are printed."""
+        self.printed_remarks: set[tuple[str, str, int]] = set()
         self.forward: set[tuple[str, int]] = set()
         self.last: tuple[str, int] | None = None
         self.result_names: list[str] = []
@@ -130,32 +130,32 @@ class Statements:
             self.lines.append(Line(self.depth, f"// {python_comment(location)}"))
         return location
 
-    def note(self, note: Remark) -> bool:
-        """Tell whether a note is new; print one of a statement that is gone."""
-        said = (note.message, note.location.file, note.location.line)
-        if said in self.noted:
+    def remark(self, remark: Remark) -> bool:
+        """Print a remark unless it has been printed already; return whether it was new."""
+        key = (remark.message, remark.location.file, remark.location.line)
+        if key in self.printed_remarks:
             return False
-        self.noted.add(said)
-        self.lines.append(Line(self.depth, f"// {inert(note.message)}"))
+        self.printed_remarks.add(key)
+        self.lines.append(Line(self.depth, f"// {inert(remark.message)}"))
         return True
 
     def _explain(self, statement: Statement, start: int) -> None:
-        """Print the notes of a statement whose lines begin at `start`: one beside it, where it fits, others below."""
-        beside = next((note for note in statement.remarks if note.where == "beside"), None)
+        """Print the remarks of a statement whose lines start at `start`: inline ones at the end of the line."""
+        inline = next((remark for remark in statement.remarks if remark.where == "inline"), None)
         line = (statement.location.file, statement.location.line)
-        if beside is not None and len(self.lines) > start and (beside.text, *line) not in self.noted:
-            self.noted.add((beside.text, *line))
+        if inline is not None and len(self.lines) > start and (inline.template, *line) not in self.printed_remarks:
+            self.printed_remarks.add((inline.template, *line))
             last = self.lines[-1]
-            text = f"{last.text}  // {beside.text}"
+            text = f"{last.text}  // {inline.template}"
             if len(text) <= MAX_WIDTH + len(INDENT):
                 self.lines[-1] = last._replace(text=text)
             else:
                 printed = enumerate(self.lines[start:], start)
                 first = next(k for k, line in printed if line.text and not line.text.startswith("//"))
-                self.lines.insert(first, Line(last.depth, f"// {beside.text}"))
-        for note in statement.remarks:
-            if note.where == "below":
-                self.note(note)
+                self.lines.insert(first, Line(last.depth, f"// {inline.template}"))
+        for remark in statement.remarks:
+            if remark.where == "below":
+                self.remark(remark)
 
     @contextmanager
     def captured(self) -> Iterator[list[Line]]:
@@ -178,8 +178,8 @@ class Statements:
         """Print every statement of a block, and what was left out between them."""
         above = left_out(block.statements) if self.explains else {}
         for position, statement in enumerate(block.statements):
-            for note in above.get(position, ()):
-                self.note(note)
+            for remark in above.get(position, ()):
+                self.remark(remark)
             start = len(self.lines)
             self.statement(statement)
             if statement.remarks and self.explains:
@@ -511,7 +511,7 @@ def _range_for(p: Statements, loop: RangeFor) -> None:
     """Print a serial loop, axes nested, the last one fastest."""
     depth = p.depth
     with p.names.scope():
-        for axis in range(len(loop.begins)):
+        for axis in range(len(loop.starts)):
             name = declare_axis(p.names, loop, axis)
             p.e.loop_names[loop, axis] = name
             p.emit(f"{loop_head(p.e, loop, axis, name)} {{", loop.location)
@@ -520,7 +520,7 @@ def _range_for(p: Statements, loop: RangeFor) -> None:
             p.loops += 1
             p.block(loop.body)
             p.loops -= 1
-        for _ in loop.begins:
+        for _ in loop.starts:
             p.depth -= 1
             p.emit("}")
     assert p.depth == depth
@@ -528,7 +528,7 @@ def _range_for(p: Statements, loop: RangeFor) -> None:
 
 def declare_axis(names: Names, loop: RangeFor, axis: int) -> str:
     """Take the name Python gives the index of an axis, or the first free letter from i on."""
-    if len(loop.names) == len(loop.begins) and loop.names[axis].strip("_"):
+    if len(loop.names) == len(loop.starts) and loop.names[axis].strip("_"):
         return names.declare(loop.names[axis])
     return names.declare(next((letter for letter in "ijklmnop" if names.is_free(letter)), "i"))
 
@@ -538,7 +538,7 @@ def loop_head(e: Expressions, loop: RangeFor, axis: int, name: str) -> str:
     step_value = loop.steps[axis]
     assert isinstance(step_value, Const)
     step = int(step_value.value)
-    begin, end = bound(e, loop.begins[axis]), bound(e, loop.ends[axis])
+    begin, end = bound(e, loop.starts[axis]), bound(e, loop.ends[axis])
     advance = {1: f"{name}++", -1: f"{name}--"}.get(step, f"{name} += {step}" if step > 0 else f"{name} -= {-step}")
     return f"for (int {name} = {begin.text}; {name} {'<' if step > 0 else '>'} {e_parenthesised(end)}; {advance})"
 

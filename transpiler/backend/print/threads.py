@@ -55,7 +55,7 @@ class Threads:
 
 def spread(e: Expressions, loop: RangeFor, names: list[str], layout: Layout) -> Threads:
     """Return how `loop` becomes threads, or nested loops where the target has those."""
-    axes = range(len(loop.begins))
+    axes = range(len(loop.starts))
     extents, known = known_extents(loop, layout)
     declarations: list[str] = []
     if e.language.nested_loops:
@@ -79,7 +79,7 @@ def known_extents(loop: RangeFor, layout: Layout) -> tuple[tuple[Expression, ...
 
     Raises: TaichiTypeError for more than can be counted.
     """
-    host = [extent_on_host(layout, loop, axis) for axis in range(len(loop.begins))]
+    host = [extent_on_host(layout, loop, axis) for axis in range(len(loop.starts))]
     extents = None if any(h is None for h in host) else tuple(h for h in host if h is not None)
     known = host_count(extents)
     if known is not None and known > MAX_ITERATIONS:
@@ -105,7 +105,7 @@ def spread_blocks(
 
     block_dim: threads a block; size: the same as text. `count` in the text is the number of all turns.
     """
-    axes = range(len(loop.begins))
+    axes = range(len(loop.starts))
     extents, known = known_extents(loop, layout)
     if known is not None:
         loops = [f"for (int block = 0; block < {-(-known // block_dim)}; block++)"]
@@ -126,8 +126,8 @@ def spread_blocks(
 
 def indices_in_block(e: Expressions, loop: RangeFor, linear: str) -> list[str]:
     """Return C's texts of a thread's indices: from `index`, or from its text `linear` where that reads well."""
-    extents = [_extent_in_c(e, loop, axis) for axis in range(len(loop.begins))]
-    texts = [_index(e, loop, axis, extents) for axis in range(len(loop.begins))]
+    extents = [_extent_in_c(e, loop, axis) for axis in range(len(loop.starts))]
+    texts = [_index(e, loop, axis, extents) for axis in range(len(loop.starts))]
     return [
         f"{text.removesuffix('index')}{linear}" if text == "index" or text.endswith("+ index") else text
         for text in texts
@@ -136,7 +136,7 @@ def indices_in_block(e: Expressions, loop: RangeFor, linear: str) -> list[str]:
 
 def _extent_in_c(e: Expressions, loop: RangeFor, axis: int) -> str:
     """Return the number of turns along an axis as a factor; it may be negative where there are none."""
-    begin, end, step = loop.begins[axis], loop.ends[axis], _step(loop, axis)
+    begin, end, step = loop.starts[axis], loop.ends[axis], _step(loop, axis)
     if isinstance(begin, Const) and isinstance(end, Const):
         return str(len(range(int(begin.value), int(end.value), step)))
     if step == 1:
@@ -149,15 +149,15 @@ def _extent_in_c(e: Expressions, loop: RangeFor, axis: int) -> str:
 
 def _difference(e: Expressions, loop: RangeFor, axis: int) -> str:
     """Return about how many turns an axis has, as a factor: it only decides whether threads are worth while."""
-    begin, end = bound(e, loop.begins[axis]), bound(e, loop.ends[axis])
+    begin, end = bound(e, loop.starts[axis]), bound(e, loop.ends[axis])
     if begin.text == "0":
-        return end.text if end.precedence >= UNARY or len(loop.begins) == 1 else f"({end.text})"
-    first, last = loop.begins[axis], loop.ends[axis]
+        return end.text if end.precedence >= UNARY or len(loop.starts) == 1 else f"({end.text})"
+    first, last = loop.starts[axis], loop.ends[axis]
     if isinstance(first, Const) and isinstance(last, Const):
         return str(abs(int(last.value) - int(first.value)))
     low, high = (begin, end) if _step(loop, axis) > 0 else (end, begin)
     text = f"{_inside(high, ADD)} - {_inside(low, MULTIPLY)}"
-    return f"({text})" if len(loop.begins) > 1 else text
+    return f"({text})" if len(loop.starts) > 1 else text
 
 
 def is_plain(text: str) -> bool:
@@ -180,7 +180,7 @@ def _turn(e: Expressions, loop: RangeFor, names: list[str]) -> str:
     """Return the number of a turn of nested loops, counted as threads are on other targets."""
     text = ""
     for axis, name in enumerate(names):
-        begin, step = bound(e, loop.begins[axis]), _step(loop, axis)
+        begin, step = bound(e, loop.starts[axis]), _step(loop, axis)
         own = name if begin.text == "0" else f"({name} - {_inside(begin, MULTIPLY)})"
         own = own if step == 1 else f"{own} / {step}"
         turns = f"({_difference(e, loop, axis)} + {step - (1 if step > 0 else -1)}) / {step}" if step != 1 else ""
@@ -197,7 +197,7 @@ def _step(loop: RangeFor, axis: int) -> int:
 
 def _extent(e: Expressions, loop: RangeFor, axis: int, name: str, declarations: list[str]) -> str:
     """Return the number of turns along an axis as a primary text; a longer one is declared first."""
-    begin, end, step = loop.begins[axis], loop.ends[axis], _step(loop, axis)
+    begin, end, step = loop.starts[axis], loop.ends[axis], _step(loop, axis)
     if isinstance(begin, Const) and isinstance(end, Const):
         return str(len(range(int(begin.value), int(end.value), step)))
     written = bound(e, end)
@@ -215,7 +215,7 @@ def _extent(e: Expressions, loop: RangeFor, axis: int, name: str, declarations: 
             span = f"({span} + {abs(step) - 1}) / {abs(step)}"
         text = f"max({span}, 0)"
         e.symbols.call("max")
-    if len(loop.begins) == 1:
+    if len(loop.starts) == 1:
         return text
     extent = bound_name("extent", name)
     declarations.append(f"int {extent} = {text};")
@@ -239,7 +239,7 @@ def _index(e: Expressions, loop: RangeFor, axis: int, extents: list[str]) -> str
     step = _step(loop, axis)
     if abs(step) != 1:
         text = f"{text} * {abs(step)}"
-    begin = loop.begins[axis]
+    begin = loop.starts[axis]
     if isinstance(begin, Const) and begin.value == 0:
         return text if step > 0 else f"-{text}"
     written = bound(e, begin)
@@ -264,7 +264,7 @@ def _inside(written: Rendered, needed: int) -> str:
 
 def extent_on_host(layout: Layout, loop: RangeFor, axis: int) -> Expression | None:
     """Return the number of turns along an axis as the host computes it, or None where only the device can."""
-    begin, end = _on_host(layout, loop.begins[axis]), _on_host(layout, loop.ends[axis])
+    begin, end = _on_host(layout, loop.starts[axis]), _on_host(layout, loop.ends[axis])
     if begin is None or end is None:
         return None
     step = _step(loop, axis)
@@ -279,7 +279,7 @@ def extent_on_host(layout: Layout, loop: RangeFor, axis: int) -> Expression | No
 
 def loop_indices(layout: Layout, loop: RangeFor, names: list[str]) -> LoopIndices:
     """Return what tells a host the indices of a turn. names: of the indices, where Python gives them none."""
-    begins = tuple(_on_host(layout, begin) for begin in loop.begins)
+    begins = tuple(_on_host(layout, begin) for begin in loop.starts)
     steps = tuple(_step(loop, axis) for axis in range(len(begins)))
     named = loop.names if len(loop.names) == len(begins) else names
     order = tuple((digit.dimension, digit.extent, digit.weight) for digit in loop.order)

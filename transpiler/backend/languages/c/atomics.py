@@ -6,13 +6,13 @@ from ....ir.types import Scalar
 from ..common.atomics import by_address, combined
 from ..common.language import Language
 from ..common.literals import scalar_name
-from ..common.spelling_forms import Spelling
+from ..common.syntax_forms import Syntax
 
 FETCH = frozenset({"add", "sub", "and", "or", "xor"})
 """What `__atomic_fetch_*` does on integers."""
 
 
-def spell(op: str, type: Scalar, native: bool) -> Spelling:
+def atomic_syntax(op: str, type: Scalar, native: bool) -> Syntax:
     """Return how an atomic operation is written: {0} place, {1} value."""
     return by_address(op, type)
 

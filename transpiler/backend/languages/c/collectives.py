@@ -9,24 +9,24 @@ from ..common.collectives import exchange_name
 from ..common.helpers import called
 from ..common.language import Language
 from ..common.literals import literal, scalar_name
-from ..common.spelling_forms import MULTIPLY, UNARY, Generated, Spelling
+from ..common.syntax_forms import MULTIPLY, UNARY, Generated, Syntax
 
 THREAD_NUMBERS = {
-    "thread": Spelling("thread"),
-    "lane": Spelling(f"thread % {SUBGROUP_SIZE}", MULTIPLY),
-    "size": Spelling(str(SUBGROUP_SIZE)),
-    "global": Spelling("(int){0}", UNARY),
+    "thread": Syntax("thread"),
+    "lane": Syntax(f"thread % {SUBGROUP_SIZE}", MULTIPLY),
+    "size": Syntax(str(SUBGROUP_SIZE)),
+    "global": Syntax("(int){0}", UNARY),
 }
 
 
-def spell(language: Language, op: str, type: Scalar | None, lanes: str) -> Spelling:
+def collective_syntax(language: Language, op: str, type: Scalar | None, lanes: str) -> Syntax:
     """Refuse: a question of C is an `Exchange` between two loops, never a value."""
     raise InternalError(f"C has no expression for the collective {op}")
 
 
-def barrier(language: Language, barrier: Barrier, orders_buffers: bool, lanes: str) -> list[Spelling]:
+def barrier(language: Language, barrier: Barrier, orders_buffers: bool, lanes: str) -> list[Syntax]:
     """Return the calls that a barrier is: between two loops over threads there is nothing to wait for."""
-    return [Spelling("__atomic_thread_fence(__ATOMIC_SEQ_CST)")] if barrier.scope == "grid" else []
+    return [Syntax("__atomic_thread_fence(__ATOMIC_SEQ_CST)")] if barrier.scope == "grid" else []
 
 
 def helper(language: Language, op: str, type: Scalar | None, options: frozenset[str]) -> Generated:

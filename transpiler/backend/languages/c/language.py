@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..c_family import tables
 from ..c_family.tensors import never, no_cast, selection
 from ..common.language import Language, Literals
-from ..common.spelling_forms import UNARY, Spelling
+from ..common.syntax_forms import UNARY, Syntax
 from . import atomics, collectives, reserved, textures
 
 C = Language(
@@ -22,16 +22,16 @@ C = Language(
         float_suffixes={"f32": "f", "f64": "", "f16": "f"},
         integer_suffixes={"i32": "", "u32": "u", "i64": "ll", "u64": "ull"},
         infinities={
-            "f32": Spelling("INFINITY"),
-            "f64": Spelling("(double)INFINITY", UNARY),
-            "f16": Spelling("(_Float16)INFINITY", UNARY),
+            "f32": Syntax("INFINITY"),
+            "f64": Syntax("(double)INFINITY", UNARY),
+            "f16": Syntax("(_Float16)INFINITY", UNARY),
         },
         nans={
-            "f32": Spelling("NAN"),
-            "f64": Spelling("(double)NAN", UNARY),
-            "f16": Spelling("(_Float16)NAN", UNARY),
+            "f32": Syntax("NAN"),
+            "f64": Syntax("(double)NAN", UNARY),
+            "f16": Syntax("(_Float16)NAN", UNARY),
         },
-        half=Spelling("(_Float16){0}", UNARY),
+        half=Syntax("(_Float16){0}", UNARY),
     ),
     operation=tables.operation,
     cast=tables.cast,
@@ -60,9 +60,9 @@ C = Language(
     shared_start=" = {0}",
     thread_numbers=collectives.THREAD_NUMBERS,
     barrier=collectives.barrier,
-    collective=collectives.spell,
+    collective=collectives.collective_syntax,
     collective_helper=collectives.helper,
-    atomic=atomics.spell,
+    atomic=atomics.atomic_syntax,
     atomic_helper=atomics.helper,
     texel_helper=textures.helper,
 )

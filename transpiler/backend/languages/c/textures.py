@@ -5,7 +5,7 @@ from __future__ import annotations
 from ....ir.textures import FORMATS, TexelFormat
 from ....ir.types import SCALARS, Scalar, Tensor, f32, i32, u32
 from ..common.language import Language
-from ..common.tensors import COMPONENTS, init_text, name_of
+from ..common.tensors import COMPONENTS, init_source, name_of
 from ..common.texture_functions import axes_of, channels_of, most_of, place_type, texel_of
 
 Function = tuple[str, list[str], list[str]]
@@ -94,7 +94,7 @@ def _sampled(language: Language, what: str, element: Scalar, ndim: int) -> Funct
         [
             f"{name_of(language, element)} texel[4];",
             call,
-            f"return {init_text(language, Tensor((4,), element), [f'texel[{k}]' for k in range(len(names))])};",
+            f"return {init_source(language, Tensor((4,), element), [f'texel[{k}]' for k in range(len(names))])};",
         ],
     )
 

@@ -1,6 +1,6 @@
 """How scalars are written in C11: type names, operations by type, casts. CUDA starts from this table (`tables_cuda`).
 
-In: the name of an operation and the scalar type of its operands. Out: `Spelling` objects whose helper names stand in
+In: the name of an operation and the scalar type of its operands. Out: `Syntax` objects whose helper names stand in
 `templates/c/lib`. 8 and 16 bit integers are computed as i32 and cast back, f16 as f32: both give the exact results.
 In texts, `$f` is the suffix of the math functions (sinf), `$t` our name of the type, `$T` the language's.
 """
@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from ....ir.ops import MATH_H
 from ....ir.types import Scalar, f32, i32
-from ..common.spelling_forms import (
+from ..common.syntax_forms import (
     ADD,
     AND,
     EQUAL,
@@ -21,7 +21,7 @@ from ..common.spelling_forms import (
     SHIFT,
     TERNARY,
     UNARY,
-    Spelling,
+    Syntax,
     c_cast,
     call,
     infix,
@@ -47,7 +47,7 @@ HEADERS: dict[str, frozenset[str]] = {
 
 COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 
-ANY: dict[str, Spelling] = {
+ANY: dict[str, Syntax] = {
     "add": infix("+"),
     "sub": infix("-"),
     "mul": infix("*"),
@@ -57,7 +57,7 @@ ANY: dict[str, Spelling] = {
 }
 """Written alike for all numbers."""
 
-FLOATS: dict[str, Spelling] = {
+FLOATS: dict[str, Syntax] = {
     "div": infix("/"),
     "raw_div": infix("/"),
     "floordiv": written("floor$f({0} / {1})", PRIMARY, MULTIPLY, UNARY),
@@ -76,7 +76,7 @@ FLOATS: dict[str, Spelling] = {
     **{name: call(f"{name}$f") for name in MATH_H},
 }
 
-INTEGERS: dict[str, Spelling] = {
+INTEGERS: dict[str, Syntax] = {
     "floordiv": call("floor_div_$t", 2),
     "mod": call("mod_$t", 2),
     "raw_div": call("div_$t", 2),
@@ -104,7 +104,7 @@ INTEGERS: dict[str, Spelling] = {
 }
 """For i32, u32, i64, u64; `$m` is the mask of a shift, `$U` the unsigned type."""
 
-UNSIGNED: dict[str, Spelling] = {
+UNSIGNED: dict[str, Syntax] = {
     "floordiv": call("div_$t", 2),
     "mod": call("rem_$t", 2),
     "abs": same(),
@@ -112,7 +112,7 @@ UNSIGNED: dict[str, Spelling] = {
     "shr": INTEGERS["sar"],
 }
 
-BOOLEANS: dict[str, Spelling] = {
+BOOLEANS: dict[str, Syntax] = {
     "lt": written("!{0} && {1}", AND, PRIMARY, SHIFT),
     "le": written("!{0} || {1}", OR, PRIMARY, SHIFT),
     "gt": written("{0} && !{1}", AND, SHIFT, PRIMARY),
@@ -135,7 +135,7 @@ EXACT_IN_I32 = frozenset(
 """On 8 and 16 bit integers these give a value in range already, so no cast back is printed."""
 
 
-def row(op: str, type: Scalar) -> Spelling:
+def row(op: str, type: Scalar) -> Syntax:
     """Return the table's row for `op` on operands of `type`, with the placeholders of the type filled in."""
     table = {"float": FLOATS, "bool": BOOLEANS}.get(type.kind, INTEGERS)
     if type.kind == "uint" and op in UNSIGNED:
@@ -143,17 +143,17 @@ def row(op: str, type: Scalar) -> Spelling:
     return fill(table[op] if op in table else ANY[op], type, TYPES)
 
 
-def fill(spelling: Spelling, type: Scalar, names: dict[str, str]) -> Spelling:
+def fill(syntax: Syntax, type: Scalar, names: dict[str, str]) -> Syntax:
     """Replace `$f $t $T $U $m` by what they are for `type`."""
-    text = spelling.text
+    text = syntax.text
     if "$" not in text:
-        return spelling
+        return syntax
     text = text.replace("$f", "f" if type.bits == 32 else "").replace("$t", type.name).replace("$T", names[type.name])
     text = text.replace("$m", str(type.bits - 1)).replace("$U", names["u" + type.name[1:]])
-    return replace(spelling, text=text)
+    return replace(syntax, text=text)
 
 
-def operation(op: str, type: Scalar) -> Spelling:
+def operation(op: str, type: Scalar) -> Syntax:
     """Return how C writes `op` on scalars of `type` (of the values, for `select`)."""
     if type.name == "f16":
         inner = row(op, f32)
@@ -167,7 +167,7 @@ def operation(op: str, type: Scalar) -> Spelling:
     return row(op, type)
 
 
-def _narrow(op: str, type: Scalar) -> Spelling:
+def _narrow(op: str, type: Scalar) -> Syntax:
     """8 and 16 bit integers: C computes as int; wrap only what can leave the range."""
     if op.endswith("_overflows"):
         return row(op, type)
@@ -183,14 +183,14 @@ def _narrow(op: str, type: Scalar) -> Spelling:
     return inner if op in EXACT_IN_I32 or inner.text == "{0}" else c_cast(inner, TYPES[type.name])
 
 
-def cast(old: Scalar, new: Scalar) -> Spelling:
+def cast(old: Scalar, new: Scalar) -> Syntax:
     """Return how a value is converted: toward zero to integers, `!= 0` to u1; out of range as the machine does."""
     if new.kind == "bool":
         return written("{0} != 0", EQUAL, SHIFT)
     return written(f"({TYPES[new.name]}){{0}}", UNARY, UNARY)
 
 
-def bit_cast(old: Scalar, new: Scalar) -> Spelling:
+def bit_cast(old: Scalar, new: Scalar) -> Syntax:
     """Return how the bits of a value become another type of equal width."""
     if old.is_float == new.is_float:
         return cast(old, new)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ....ir.types import Scalar, Tensor, Type, element_of
-from ..common.spelling_forms import Spelling
+from ..common.syntax_forms import Syntax
 
 
-def selection(operation: Callable[[str, Scalar], Spelling]) -> Callable[[str, Sequence[Type], Type], Spelling | None]:
+def selection(operation: Callable[[str, Scalar], Syntax]) -> Callable[[str, Sequence[Type], Type], Syntax | None]:
     """Return what writes `c ? v : w` of structs as of scalars, by the language's operations on these."""
 
-    def write(op: str, types: Sequence[Type], result: Type) -> Spelling | None:
+    def write(op: str, types: Sequence[Type], result: Type) -> Syntax | None:
         if op == "select" and isinstance(types[0], Scalar) and types[1] == types[2]:
             return operation(op, element_of(result))
         return None
@@ -19,7 +19,7 @@ def selection(operation: Callable[[str, Scalar], Spelling]) -> Callable[[str, Se
     return write
 
 
-def no_cast(old: Tensor, new: Tensor, bits: bool) -> Spelling | None:
+def no_cast(old: Tensor, new: Tensor, bits: bool) -> Syntax | None:
     """Return None: conversions of structs are generated functions."""
     return None
 

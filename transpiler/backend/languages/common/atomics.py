@@ -15,7 +15,7 @@ from ....ir.ops import ATOMIC_OPS
 from ....ir.types import SCALARS, Scalar
 from .helpers import called
 from .language import Language
-from .spelling_forms import ASSIGN, PRIMARY, Generated, Spelling
+from .syntax_forms import ASSIGN, PRIMARY, Generated, Syntax
 
 FUNCTIONS = {"add": "Add", "min": "Min", "max": "Max", "and": "And", "or": "Or", "xor": "Xor"}
 """How names of built-in functions end: atomicAdd."""
@@ -31,7 +31,7 @@ def key_of(op: str, type: Scalar) -> str:
     return f"atomic {op} {type}"
 
 
-def spell(language: Language, op: str, type: Scalar, native: bool) -> Spelling:
+def atomic_syntax(language: Language, op: str, type: Scalar, native: bool) -> Syntax:
     """Return how an atomic operation is written: {0} place, {1} value, and for GLSL's loops {2} data, {3} index.
 
     Raises: UnsupportedError where the language has no compare-and-swap of that width.
@@ -41,9 +41,9 @@ def spell(language: Language, op: str, type: Scalar, native: bool) -> Spelling:
     return language.atomic(op, type, native)
 
 
-def by_address(op: str, type: Scalar) -> Spelling:
+def by_address(op: str, type: Scalar) -> Syntax:
     """Return the call of a helper that takes the address of the place."""
-    return Spelling(f"atomic_{op}_{type}(&{{0}}, {{1}})", PRIMARY, (PRIMARY, ASSIGN), (key_of(op, type),))
+    return Syntax(f"atomic_{op}_{type}(&{{0}}, {{1}})", PRIMARY, (PRIMARY, ASSIGN), (key_of(op, type),))
 
 
 @lru_cache(maxsize=256)

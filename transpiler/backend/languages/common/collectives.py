@@ -14,7 +14,7 @@ from ....ir.threads import COLLECTIVES
 from ....ir.types import SCALARS, Scalar
 from .helpers import known
 from .language import Language
-from .spelling_forms import ASSIGN, PRIMARY, Generated, Spelling, with_helpers
+from .syntax_forms import ASSIGN, PRIMARY, Generated, Syntax, with_helpers
 
 ALL_LANES = "0xffffffffu"
 """The mask of lanes of a whole warp."""
@@ -22,7 +22,7 @@ LIBRARY = {"match_any", "block_all", "block_any", "block_count", "elect", "match
 """Helpers that are in a library, since they need no type."""
 
 
-def spell(language: Language, op: str, type: Scalar | None, lanes: str) -> Spelling:
+def collective_syntax(language: Language, op: str, type: Scalar | None, lanes: str) -> Syntax:
     """Return how a language writes a collective.
 
     type: of its value, None without one. lanes: the mask of those that take part, "" where a language asks for none.
@@ -32,7 +32,7 @@ def spell(language: Language, op: str, type: Scalar | None, lanes: str) -> Spell
 
 def from_table(
     language: Language, table: Mapping[str, tuple[str, int]], op: str, type: Scalar | None, lanes: str
-) -> Spelling:
+) -> Syntax:
     """Return the entry of a table of texts with {lanes}; what has none is a helper of the collective's name."""
     row = COLLECTIVES[op]
     keys: tuple[str, ...] = ()
@@ -42,8 +42,8 @@ def from_table(
         found = (f"{op}({', '.join(['{lanes}', *places] if language.names_lanes else places)})", PRIMARY)
         keys = () if op in LIBRARY else (f"subgroup {op} {type}",)
     text, precedence = found[0].replace("{lanes}", lanes), found[1]
-    spelling = Spelling(text, precedence, (ASSIGN,) * len(row.arguments), keys)
-    return with_helpers(spelling, *known(language, spelling.named))
+    syntax = Syntax(text, precedence, (ASSIGN,) * len(row.arguments), keys)
+    return with_helpers(syntax, *known(language, syntax.named))
 
 
 def exchange_name(op: str, type: Scalar | None, uniform: bool, masked: bool) -> str:

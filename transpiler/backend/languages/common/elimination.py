@@ -12,7 +12,7 @@ from __future__ import annotations
 from ....ir.types import Tensor
 from . import literals
 from .language import Language
-from .tensors import element_text, name_of, tensor_name
+from .tensors import element_source, name_of, tensor_name
 
 
 def determinant(language: Language, matrix: Tensor, absolute: str) -> str:
@@ -32,7 +32,7 @@ def inverse(language: Language, matrix: Tensor, absolute: str, maximum: str) -> 
 
 
 def _element(language: Language, matrix: Tensor, row: int | str, column: int | str, name: str = "a") -> str:
-    return element_text(language, matrix, name, (row, column))
+    return element_source(language, matrix, name, (row, column))
 
 
 def _cofactor(language: Language, matrix: Tensor, row: int, column: int) -> str:

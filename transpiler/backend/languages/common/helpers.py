@@ -74,7 +74,7 @@ def library(language: Language) -> dict[str, Helper]:
     chunks.update((_defined_name(chunk), chunk) for chunk in _chunks(language.own_library))
     for name in language.built_in:
         chunks.pop(name, None)
-    words = {name: words_of(text) for name, text in chunks.items()}
+    words = {name: identifiers_of(text) for name, text in chunks.items()}
     return {
         name: Helper(name, text, tuple(w for w in chunks if w in words[name] and w != name), words[name])
         for name, text in chunks.items()
@@ -105,7 +105,7 @@ def _defined_name(chunk: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def words_of(chunk: str) -> frozenset[str]:
+def identifiers_of(chunk: str) -> frozenset[str]:
     """Return the identifiers in a helper."""
     return frozenset(IDENTIFIER.findall(_code(chunk)))
 

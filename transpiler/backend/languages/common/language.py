@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from ....ir.threads import Barrier
 from ....ir.types import Scalar, Tensor, Type
-from .spelling_forms import PRIMARY, UNARY, Generated, Spelling
+from .syntax_forms import PRIMARY, UNARY, Generated, Syntax
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,9 +28,9 @@ class Literals:
 
     float_suffixes: Mapping[str, str]
     integer_suffixes: Mapping[str, str]
-    infinities: Mapping[str, Spelling]
-    nans: Mapping[str, Spelling]
-    half: Spelling | None = None
+    infinities: Mapping[str, Syntax]
+    nans: Mapping[str, Syntax]
+    half: Syntax | None = None
     converts_small: bool = False
 
 
@@ -78,7 +78,7 @@ class Language:
     Scalars
     types: names by ours.
     declared_types: those of ours whose name a helper library declares.
-    operation, cast, bit_cast: how operations on scalars and conversions are written (`spelling`).
+    operation, cast, bit_cast: how operations on scalars and conversions are written (`syntax`).
     coarse: whether an operation is less exact than fast_math=False asks for; `operation` then takes `EXACT + op`.
     converts_by_constructor: `int(x)`, else `(int)x`.
     converts_to_parameter: a number given to a function turns into the type of its parameter by itself.
@@ -147,9 +147,9 @@ class Language:
     types: Mapping[str, str]
     declared_types: frozenset[str] = frozenset()
     literals: Literals
-    operation: Callable[[str, Scalar], Spelling]
-    cast: Callable[[Scalar, Scalar], Spelling]
-    bit_cast: Callable[[Scalar, Scalar], Spelling]
+    operation: Callable[[str, Scalar], Syntax]
+    cast: Callable[[Scalar, Scalar], Syntax]
+    bit_cast: Callable[[Scalar, Scalar], Syntax]
     coarse: Callable[[str, Scalar], bool]
     converts_by_constructor: bool = True
     converts_to_parameter: bool = False
@@ -159,8 +159,8 @@ class Language:
 
     has_vectors: bool = False
     has_operators: bool = False
-    tensor_operation: Callable[[str, Sequence[Type], Type], Spelling | None]
-    tensor_cast: Callable[[Tensor, Tensor, bool], Spelling | None]
+    tensor_operation: Callable[[str, Sequence[Type], Type], Syntax | None]
+    tensor_cast: Callable[[Tensor, Tensor, bool], Syntax | None]
     struct_declaration: str = "struct {name} {{\n{body}\n}};"
     struct_literal: str
     has_braces: bool = True
@@ -191,12 +191,12 @@ class Language:
     nested_loops: bool = False
     shared_qualifier: str = ""
     shared_start: str = ""
-    thread_numbers: Mapping[str, Spelling]
+    thread_numbers: Mapping[str, Syntax]
     warp: Warp | None = None
-    barrier: Callable[[Language, Barrier, bool, str], list[Spelling]]
-    collective: Callable[[Language, str, Scalar | None, str], Spelling]
+    barrier: Callable[[Language, Barrier, bool, str], list[Syntax]]
+    collective: Callable[[Language, str, Scalar | None, str], Syntax]
     collective_helper: Callable[[Language, str, Scalar | None, frozenset[str]], Generated]
-    atomic: Callable[[str, Scalar, bool], Spelling]
+    atomic: Callable[[str, Scalar, bool], Syntax]
     atomic_helper: Callable[[Language, str, Scalar], str]
     texel_helper: Callable[[Language, str, str, int], tuple[str, list[str], list[str]]]
 

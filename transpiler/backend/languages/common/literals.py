@@ -1,6 +1,6 @@
 """How numbers are written: shortest text that gives the same number back, with the suffix of the language.
 
-In: a number and its type, and a language's `Literals`. Out: a `Spelling` without operands.
+In: a number and its type, and a language's `Literals`. Out: a `Syntax` without operands.
 """
 
 from __future__ import annotations
@@ -13,51 +13,51 @@ import numpy as np
 
 from ....ir.types import Scalar
 from .language import Language
-from .spelling_forms import PRIMARY, UNARY, Spelling
+from .syntax_forms import PRIMARY, UNARY, Syntax
 
 EXPONENT = re.compile(r"e(?:\+0*|(-)0*)")
 """What Python writes as e+09 and e-05 is e9 and e-5 to a reader."""
 
 
 @lru_cache(maxsize=4096)
-def _literal(language: Language, type: Scalar, value: int | float | bool, negative_zero: bool) -> Spelling:
+def _literal(language: Language, type: Scalar, value: int | float | bool, negative_zero: bool) -> Syntax:
     if type.kind == "bool":
-        return Spelling("true" if value else "false")
+        return Syntax("true" if value else "false")
     if type.is_float:
         return _float(language, type, float(value))
     return _integer(language, type, int(value))
 
 
-def literal(language: Language, type: Scalar, value: int | float | bool) -> Spelling:
+def literal(language: Language, type: Scalar, value: int | float | bool) -> Syntax:
     """Return how `value` of `type` is written; the text is final (no operands). Negative numbers are unary minus."""
     return _literal(language, type, value, value == 0 and copysign(1.0, value) < 0)
 
 
-def _float(language: Language, type: Scalar, value: float) -> Spelling:
+def _float(language: Language, type: Scalar, value: float) -> Syntax:
     if isnan(value) or isinf(value):
         if isnan(value):
             return language.literals.nans[type.name]
         infinity = language.literals.infinities[type.name]
-        return infinity if value > 0 else Spelling(f"-{infinity.text}", UNARY, (), infinity.helpers)
+        return infinity if value > 0 else Syntax(f"-{infinity.text}", UNARY, (), infinity.helpers)
     text = str(type.numpy.type(value)) if type.bits != 64 else repr(value)
     if type.bits == 32 and np.float32(float(text)) != np.float32(value):
         text = repr(value)  # the compiler may read decimals as double first: rounding twice must not change the number
     text = EXPONENT.sub(lambda m: f"e{m[1] or ''}", text) + language.literals.float_suffixes[type.name]
     half = language.literals.half
     if type.name == "f16" and half is not None:
-        return Spelling(half.format(text), half.precedence, (), half.helpers)
-    return Spelling(text, UNARY if text.startswith("-") else PRIMARY)
+        return Syntax(half.format(text), half.precedence, (), half.helpers)
+    return Syntax(text, UNARY if text.startswith("-") else PRIMARY)
 
 
-def _integer(language: Language, type: Scalar, value: int) -> Spelling:
+def _integer(language: Language, type: Scalar, value: int) -> Syntax:
     if type.bits < 32:
         if language.literals.converts_small:
-            return Spelling(f"{language.types[type.name]}({value})")
-        return Spelling(str(value), UNARY if value < 0 else PRIMARY)
+            return Syntax(f"{language.types[type.name]}({value})")
+        return Syntax(str(value), UNARY if value < 0 else PRIMARY)
     suffix = language.literals.integer_suffixes[type.name]
     if type.is_signed and value == -(1 << (type.bits - 1)):
-        return Spelling(f"(-{-value - 1}{suffix} - 1)")
-    return Spelling(f"{value}{suffix}", UNARY if value < 0 else PRIMARY)
+        return Syntax(f"(-{-value - 1}{suffix} - 1)")
+    return Syntax(f"{value}{suffix}", UNARY if value < 0 else PRIMARY)
 
 
 def scalar_name(language: Language, type: Scalar) -> str:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from ....ir.types import Scalar, Tensor
 from . import literals
 from .language import Language
-from .spelling_forms import Spelling
-from .tensors import element_text, name_of, spell_element
+from .syntax_forms import Syntax
+from .tensors import element_source, element_syntax, name_of
 
 Loop = tuple[str, int]
 """Index and extent."""
@@ -21,7 +21,7 @@ Loop = tuple[str, int]
 class Steps:
     """Writes steps on numbers of one type. multiply: as the language writes it; keys: helpers of what is read."""
 
-    def __init__(self, language: Language, scalar: Scalar, multiply: Spelling) -> None:
+    def __init__(self, language: Language, scalar: Scalar, multiply: Syntax) -> None:
         self.language = language
         self.scalar = scalar
         self.multiply = multiply
@@ -57,7 +57,7 @@ class Steps:
         tests: list[str] = []
         for p, q in ((1, 2), (2, 0), (0, 1)):
             factors = [
-                (element_text(self.language, a, "a", (m,)), element_text(self.language, b, "b", (n,)))
+                (element_source(self.language, a, "a", (m,)), element_source(self.language, b, "b", (n,)))
                 for m, n in ((p, q), (q, p))
             ]
             tests += [f"mul_overflows_{self.scalar}({x}, {y})" for x, y in factors]
@@ -77,9 +77,9 @@ class Steps:
         return [*_leave_if(f"add_overflows_{self.scalar}(sum, {term})"), f"sum += {term};"]
 
     def _element(self, tensor: Tensor, name: str, indices: Sequence[str]) -> str:
-        spelling = spell_element(self.language, tensor, indices, False)
-        self.keys += spelling.helpers
-        return spelling.text.format(name)
+        syntax = element_syntax(self.language, tensor, indices, False)
+        self.keys += syntax.helpers
+        return syntax.text.format(name)
 
     def _body(self, lines: Sequence[str]) -> str:
         return "\n".join(f"    {line}" for line in (*lines, "return false;"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from .language import Language
-from .spelling_forms import Spelling
+from .syntax_forms import Syntax
 
 
 @dataclass(slots=True)
@@ -18,10 +18,10 @@ class Symbols:
     called: set[str] = field(default_factory=set)
     named: set[str] = field(default_factory=set)
 
-    def use(self, spelling: Spelling) -> None:
+    def use(self, syntax: Syntax) -> None:
         """Note the names in a spelling."""
-        self.called.update(spelling.called)
-        self.named.update(spelling.named)
+        self.called.update(syntax.called)
+        self.named.update(syntax.named)
 
     def call(self, *names: str) -> None:
         """Note functions that are called."""

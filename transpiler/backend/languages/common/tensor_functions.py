@@ -14,11 +14,11 @@ from ....ir.types import Scalar, Tensor, Type, element_of
 from . import elimination, literals, overflow_functions
 from .helpers import called
 from .language import Language
-from .spelling_forms import ASSIGN, EXACT, PRIMARY, UNARY, Generated, Spelling, infix, prefix
+from .syntax_forms import ASSIGN, EXACT, PRIMARY, UNARY, Generated, Syntax, infix, prefix
 from .tensors import (
     COMPONENTS,
-    element_text,
-    init_text,
+    element_source,
+    init_source,
     is_short_vector,
     is_small,
     name_of,
@@ -94,18 +94,18 @@ def function_name(language: Language, op: str, types: Sequence[Type], result: Ty
 
 
 @lru_cache(maxsize=4096)
-def spell_call(language: Language, op: str, types: tuple[Type, ...], result: Type) -> Spelling:
+def call_syntax(language: Language, op: str, types: tuple[Type, ...], result: Type) -> Syntax:
     """Return how a generated function is called."""
     key = (key_of(op, types, result),)
     symbol = operator_symbol(op, types) if language.has_operators else None
     if symbol is not None:
         form = prefix(symbol) if len(types) == 1 else infix(symbol)
-        return Spelling(form.text, form.precedence, form.operand_precedence, key, form.chain)
+        return Syntax(form.text, form.precedence, form.operand_precedence, key, form.chain)
     arguments = ", ".join(f"{{{k}}}" for k in range(len(types)))
-    return Spelling(f"{function_name(language, op, types, result)}({arguments})", PRIMARY, (ASSIGN,) * len(types), key)
+    return Syntax(f"{function_name(language, op, types, result)}({arguments})", PRIMARY, (ASSIGN,) * len(types), key)
 
 
-def scalar_spelling(language: Language, op: str, type: Scalar, new: Scalar) -> Spelling:
+def scalar_syntax(language: Language, op: str, type: Scalar, new: Scalar) -> Syntax:
     """Return how one element is computed."""
     if op == "cast":
         return language.cast(type, new)
@@ -154,34 +154,34 @@ Body = tuple[str, tuple[str, ...]]
 def _each(language: Language, result: Tensor, write: Callable[[tuple[int | str, ...]], str]) -> str:
     """Return a body that computes every element by `write(indices)`: in one line for short vectors, else by loops."""
     if is_short_vector(result):
-        return f"    return {init_text(language, result, [write((i,)) for i in range(result.size)])};"
+        return f"    return {init_source(language, result, [write((i,)) for i in range(result.size)])};"
     indices = ("i", "j")[: len(result.shape)]
     lines = [f"    {tensor_name(result)} r;"]
     for depth, (index, extent) in enumerate(zip(indices, result.shape, strict=True)):
         lines.append(f"{'    ' * (depth + 1)}for (int {index} = 0; {index} < {extent}; {index}++) {{")
-    lines.append(f"{'    ' * (len(indices) + 1)}{element_text(language, result, 'r', indices)} = {write(indices)};")
+    lines.append(f"{'    ' * (len(indices) + 1)}{element_source(language, result, 'r', indices)} = {write(indices)};")
     lines.extend("    " * depth + "}" for depth in range(len(indices), 0, -1))
     return "\n".join([*lines, "    return r;"])
 
 
-def _format(spelling: Spelling, operands: Sequence[str]) -> str:
+def _format(syntax: Syntax, operands: Sequence[str]) -> str:
     """Fill in operands that are primary expressions."""
-    return spelling.text.format(*operands)
+    return syntax.text.format(*operands)
 
 
 def _read(language: Language, type: Type, name: str, indices: tuple[int | str, ...]) -> str:
-    return name if isinstance(type, Scalar) else element_text(language, _tensor(type), name, indices)
+    return name if isinstance(type, Scalar) else element_source(language, _tensor(type), name, indices)
 
 
 def _elementwise(language: Language, op: str, types: Sequence[Type], result: Type) -> Body:
     tensor = _tensor(result)
     scalar = element_of(types[1] if op == "select" else types[0])
-    spelling = scalar_spelling(language, op, scalar, tensor.element)
+    syntax = scalar_syntax(language, op, scalar, tensor.element)
     narrows = language.braces_refuse_narrowing and is_short_vector(tensor) and is_small(tensor.element)
 
     def write(indices: tuple[int | str, ...]) -> str:
-        text = _format(spelling, [_read(language, t, PARAMETERS[k], indices) for k, t in enumerate(types)])
-        return f"({text})" if narrows and spelling.precedence < UNARY else text
+        text = _format(syntax, [_read(language, t, PARAMETERS[k], indices) for k, t in enumerate(types)])
+        return f"({text})" if narrows and syntax.precedence < UNARY else text
 
     return _each(language, tensor, write), ()
 
@@ -221,7 +221,7 @@ def _dot(language: Language, op: str, types: Sequence[Type], result: Type) -> Bo
     tensor, scalar = _tensor(types[0]), element_of(result)
 
     def term(indices: tuple[int | str, ...]) -> str:
-        return f"{element_text(language, tensor, 'a', indices)} * {element_text(language, tensor, 'b', indices)}"
+        return f"{element_source(language, tensor, 'a', indices)} * {element_source(language, tensor, 'b', indices)}"
 
     return _accumulate(language, tensor, scalar, term, _narrowed(language, scalar)), ()
 
@@ -229,7 +229,7 @@ def _dot(language: Language, op: str, types: Sequence[Type], result: Type) -> Bo
 def _sum(language: Language, op: str, types: Sequence[Type], result: Type) -> Body:
     tensor, scalar = _tensor(types[0]), element_of(result)
     return _accumulate(
-        language, tensor, scalar, lambda i: element_text(language, tensor, "a", i), _narrowed(language, scalar)
+        language, tensor, scalar, lambda i: element_source(language, tensor, "a", i), _narrowed(language, scalar)
     ), ()
 
 
@@ -237,16 +237,16 @@ def _norm(language: Language, op: str, types: Sequence[Type], result: Type) -> B
     tensor, scalar = _tensor(types[0]), element_of(result)
 
     def square(indices: tuple[int | str, ...]) -> str:
-        element = element_text(language, tensor, "a", indices)
+        element = element_source(language, tensor, "a", indices)
         return f"{element} * {element}"
 
-    return _accumulate(language, tensor, scalar, square, scalar_spelling(language, "sqrt", scalar, scalar).text), ()
+    return _accumulate(language, tensor, scalar, square, scalar_syntax(language, "sqrt", scalar, scalar).text), ()
 
 
 def _normalized(language: Language, op: str, types: Sequence[Type], result: Type) -> Body:
     scalar = element_of(result)
-    norm = spell_call(language, "norm", tuple(types), scalar)
-    divide = spell_call(language, "div", (types[0], scalar), result)
+    norm = call_syntax(language, "norm", tuple(types), scalar)
+    divide = call_syntax(language, "div", (types[0], scalar), result)
     return f"    return {divide.format('a', norm.format('a'))};", norm.helpers + divide.helpers
 
 
@@ -254,19 +254,21 @@ def _cross(language: Language, op: str, types: Sequence[Type], result: Type) -> 
     tensor = _tensor(result)
     cast = _narrowed(language, tensor.element)
     rows = [cast.format(f"a.{p} * b.{q} - a.{q} * b.{p}") for p, q in ("yz", "zx", "xy")]
-    return f"    return {init_text(language, tensor, rows)};", ()
+    return f"    return {init_source(language, tensor, rows)};", ()
 
 
 def _transpose(language: Language, op: str, types: Sequence[Type], result: Type) -> Body:
-    return _each(language, _tensor(result), lambda i: element_text(language, _tensor(types[0]), "a", (i[1], i[0]))), ()
+    return _each(
+        language, _tensor(result), lambda i: element_source(language, _tensor(types[0]), "a", (i[1], i[0]))
+    ), ()
 
 
 def _outer_product(language: Language, op: str, types: Sequence[Type], result: Type) -> Body:
     a, b, matrix = _tensor(types[0]), _tensor(types[1]), _tensor(result)
-    times = scalar_spelling(language, "mul", matrix.element, matrix.element)
+    times = scalar_syntax(language, "mul", matrix.element, matrix.element)
 
     def entry(i: int | str, j: int | str) -> str:
-        return times.format(element_text(language, a, "a", (i,)), element_text(language, b, "b", (j,)))
+        return times.format(element_source(language, a, "a", (i,)), element_source(language, b, "b", (j,)))
 
     return _each(language, matrix, lambda position: entry(*position)), ()
 
@@ -288,7 +290,7 @@ def _matmul(language: Language, op: str, types: Sequence[Type], result: Type) ->
     lines.append(f"{pad}for (int k = 0; k < {inner}; k++) {{")
     lines.append(f"{pad}    sum += {_product(language, a, b, indices, 'k')};")
     lines.append(f"{pad}}}")
-    lines.append(f"{pad}{element_text(language, product, 'r', indices)} = sum;")
+    lines.append(f"{pad}{element_source(language, product, 'r', indices)} = sum;")
     lines.extend("    " * depth + "}" for depth in range(len(indices), 0, -1))
     return "\n".join([*lines, "    return r;"]), ()
 
@@ -299,27 +301,25 @@ def _each_unrolled(language: Language, product: Tensor, write: Callable[[tuple[i
 
 
 def _product(language: Language, a: Tensor, b: Tensor, position: Sequence[int | str], k: int | str) -> str:
-    left = element_text(language, a, "a", (position[0], k))
-    right = element_text(language, b, "b", (k, position[1]) if len(b.shape) == 2 else (k,))
+    left = element_source(language, a, "a", (position[0], k))
+    right = element_source(language, b, "b", (k, position[1]) if len(b.shape) == 2 else (k,))
     return f"{left} * {right}"
 
 
 def _determinant(language: Language, op: str, types: Sequence[Type], result: Type) -> Body:
     scalar = element_of(result)
-    return elimination.determinant(
-        language, _tensor(types[0]), scalar_spelling(language, "abs", scalar, scalar).text
-    ), ()
+    return elimination.determinant(language, _tensor(types[0]), scalar_syntax(language, "abs", scalar, scalar).text), ()
 
 
 def _inverse(language: Language, op: str, types: Sequence[Type], result: Type) -> Body:
     scalar = element_of(result)
-    absolute, maximum = (scalar_spelling(language, name, scalar, scalar).text for name in ("abs", "max"))
+    absolute, maximum = (scalar_syntax(language, name, scalar, scalar).text for name in ("abs", "max"))
     return elimination.inverse(language, _tensor(types[0]), absolute, maximum), ()
 
 
 def _overflows(language: Language, op: str, types: Sequence[Type], result: Type) -> Body:
     scalar = element_of(types[0])
-    steps = overflow_functions.Steps(language, scalar, scalar_spelling(language, "mul", scalar, scalar))
+    steps = overflow_functions.Steps(language, scalar, scalar_syntax(language, "mul", scalar, scalar))
     body = overflow_functions.BODIES[op](steps, *map(_tensor, types))
     return body, tuple(steps.keys)
 

@@ -15,7 +15,7 @@ from math import prod
 from ....ir.types import SCALARS, Scalar, Struct, Tensor, Type
 from .language import Language
 from .literals import scalar_name
-from .spelling_forms import ASSIGN, PRIMARY, UNARY, Spelling
+from .syntax_forms import ASSIGN, PRIMARY, UNARY, Syntax
 
 PREFIXES: dict[str, str] = {"f32": "", "i32": "i", "u32": "u", "u1": "b", "f64": "d"}
 COMPONENTS = "xyzw"
@@ -67,7 +67,7 @@ def struct_key(tensor: Tensor) -> str:
     return f"struct {tensor}"
 
 
-def struct_text(language: Language, tensor: Tensor) -> str:
+def struct_source(language: Language, tensor: Tensor) -> str:
     """Return the declaration of a tensor type that the language lacks."""
     element, name = scalar_name(language, tensor.element), tensor_name(tensor)
     comment = ""
@@ -83,7 +83,7 @@ def struct_text(language: Language, tensor: Tensor) -> str:
     return comment + language.struct_declaration.format(name=name, body=f"    {members}")
 
 
-def element_text(language: Language, tensor: Tensor, value: str, indices: Sequence[int | str]) -> str:
+def element_source(language: Language, tensor: Tensor, value: str, indices: Sequence[int | str]) -> str:
     """Return the text of one element of `value`, a primary expression; an index is a number or a text."""
     if len(tensor.shape) == 2:
         row, column = indices
@@ -112,14 +112,14 @@ def pointed_element(language: Language, tensor: Tensor, pointer: str, indices: S
     return f"(({scalar_name(language, tensor.element)} *){pointer})[{index}]"
 
 
-def spell_element(language: Language, tensor: Tensor, indices: Sequence[int | str | None], place: bool) -> Spelling:
+def element_syntax(language: Language, tensor: Tensor, indices: Sequence[int | str | None], place: bool) -> Syntax:
     """Return how an element is read or, with `place`, written; None stands for an index given as operand {1}, {2}."""
     texts = [f"{{{axis + 1}}}" if index is None else _escaped(index) for axis, index in enumerate(indices)]
     needs = (PRIMARY,) + (ASSIGN,) * len(texts)
     if not language.has_vectors and is_short_vector(tensor) and not isinstance(indices[0], int) and not place:
         key = f"at({tensor}, i32) -> {tensor.element}"
-        return Spelling(f"{at_name(language, tensor)}({{0}}, {texts[0]})", PRIMARY, (ASSIGN, ASSIGN), (key,))
-    return Spelling(element_text(language, tensor, "{0}", texts), PRIMARY, needs)
+        return Syntax(f"{at_name(language, tensor)}({{0}}, {texts[0]})", PRIMARY, (ASSIGN, ASSIGN), (key,))
+    return Syntax(element_source(language, tensor, "{0}", texts), PRIMARY, needs)
 
 
 def _escaped(index: int | str) -> int | str:
@@ -138,7 +138,7 @@ def positions(tensor: Tensor) -> list[tuple[int, ...]]:
     return [(i, j) for i in range(tensor.shape[0]) for j in range(tensor.shape[1])]
 
 
-def init_text(language: Language, tensor: Tensor, elements: Sequence[str]) -> str:
+def init_source(language: Language, tensor: Tensor, elements: Sequence[str]) -> str:
     """Return the expression that makes a tensor of `elements`, row by row; a primary expression."""
     return _literal(language, tensor, elements)[0]
 
@@ -187,7 +187,7 @@ def _constructors(language: Language, tensor: Tensor, elements: Sequence[str]) -
     return f"{name}({outer}({', '.join(rows)}))"
 
 
-def spell_init(language: Language, tensor: Tensor) -> Spelling:
+def init_syntax(language: Language, tensor: Tensor) -> Syntax:
     """Return how a tensor is made from its elements {0}, {1}, ..., row by row."""
     fields = [f"\0{k}\1" for k in range(prod(tensor.shape))]
     text, bare = (
@@ -195,9 +195,7 @@ def spell_init(language: Language, tensor: Tensor) -> Spelling:
         for text in _literal(language, tensor, fields)
     )
     narrows = language.braces_refuse_narrowing and is_small(tensor.element)
-    return Spelling(
-        text, PRIMARY, (UNARY if narrows else ASSIGN,) * tensor.size, type_keys(language, tensor), bare=bare
-    )
+    return Syntax(text, PRIMARY, (UNARY if narrows else ASSIGN,) * tensor.size, type_keys(language, tensor), bare=bare)
 
 
 def type_keys(language: Language, type: Type) -> tuple[str, ...]:

@@ -14,8 +14,8 @@ from ....ir.textures import FORMATS, TexelFormat
 from ....ir.types import SCALARS, Scalar, Tensor, Type, f32, i32
 from .helpers import called
 from .language import Language
-from .spelling_forms import Generated
-from .tensors import init_text, type_keys
+from .syntax_forms import Generated
+from .tensors import init_source, type_keys
 
 
 def key_of(what: str, kind: str, ndim: int) -> str:
@@ -75,7 +75,7 @@ def texel_of(language: Language, element: Scalar, channels: Sequence[str]) -> st
     """Return a texel of what was read: 0 for what is missing, 1 for alpha."""
     missing = {"f32": ("0.0f", "1.0f"), "u32": ("0u", "1u"), "i32": ("0", "1")}[element.name]
     texts = [*channels, *[missing[0]] * 3][:3] + [channels[3] if len(channels) == 4 else missing[1]]
-    return init_text(language, Tensor((4,), element), texts)
+    return init_source(language, Tensor((4,), element), texts)
 
 
 def most_of(channel: Scalar) -> str:

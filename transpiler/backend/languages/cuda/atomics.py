@@ -7,10 +7,10 @@ from ....ir.types import SCALARS, Scalar
 from ..common.atomics import FUNCTIONS, by_address, combined
 from ..common.language import Language
 from ..common.literals import scalar_name
-from ..common.spelling_forms import ASSIGN, PRIMARY, Spelling
+from ..common.syntax_forms import ASSIGN, PRIMARY, Syntax
 
 
-def spell(op: str, type: Scalar, native: bool) -> Spelling:
+def atomic_syntax(op: str, type: Scalar, native: bool) -> Syntax:
     """Return how an atomic operation is written: {0} place, {1} value.
 
     Raises: UnsupportedError for 8 bits, of which there is no compare-and-swap.
@@ -21,14 +21,14 @@ def spell(op: str, type: Scalar, native: bool) -> Spelling:
     return direct or by_address(op, type)
 
 
-def _direct(op: str, type: Scalar) -> Spelling | None:
+def _direct(op: str, type: Scalar) -> Syntax | None:
     """atomicAdd and its like take int, unsigned int, unsigned long long and some take long long, float and double."""
     all_take = {"i32", "u32", "u64"}
     more = {"add": {"f32", "f64"}, "sub": {"f32", "f64"}, "min": {"i64"}, "max": {"i64"}}
     if op == "mul" or type.name not in all_take | more.get(op, set()):
         return None
     name, value = ("atomicAdd", "-{1}") if op == "sub" else (f"atomic{FUNCTIONS[op]}", "{1}")
-    return Spelling(f"{name}(&{{0}}, {value})", PRIMARY, (PRIMARY, PRIMARY if op == "sub" else ASSIGN))
+    return Syntax(f"{name}(&{{0}}, {value})", PRIMARY, (PRIMARY, PRIMARY if op == "sub" else ASSIGN))
 
 
 WORDS = {16: "unsigned short", 32: "unsigned int", 64: "unsigned long long"}

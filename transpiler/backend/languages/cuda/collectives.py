@@ -10,13 +10,13 @@ from ..common.collectives import ALL_LANES, from_table
 from ..common.helpers import called, known
 from ..common.language import Language, Warp
 from ..common.literals import literal, scalar_name
-from ..common.spelling_forms import EQUAL, PRIMARY, Generated, Spelling
+from ..common.syntax_forms import EQUAL, PRIMARY, Generated, Syntax
 
 THREAD_NUMBERS = {
-    "thread": Spelling("int(threadIdx.x)"),
-    "lane": Spelling(f"int(threadIdx.x % {SUBGROUP_SIZE})"),
-    "size": Spelling(str(SUBGROUP_SIZE)),
-    "global": Spelling("int({0})"),
+    "thread": Syntax("int(threadIdx.x)"),
+    "lane": Syntax(f"int(threadIdx.x % {SUBGROUP_SIZE})"),
+    "size": Syntax(str(SUBGROUP_SIZE)),
+    "global": Syntax("int({0})"),
 }
 WARP = Warp(
     shuffle="__shfl_sync",
@@ -34,7 +34,7 @@ WARP = Warp(
 
 
 @cache
-def _spellings(warp: Warp) -> dict[str, tuple[str, int]]:
+def _operations(warp: Warp) -> dict[str, tuple[str, int]]:
     """Return text and precedence of collectives; those that are not here are helpers, which take the lanes first."""
     return {
         "block_all": ("__syncthreads_and({0}) != 0", EQUAL),
@@ -58,19 +58,19 @@ def _warp(language: Language) -> Warp:
     return language.warp
 
 
-def spell(language: Language, op: str, type: Scalar | None, lanes: str) -> Spelling:
+def collective_syntax(language: Language, op: str, type: Scalar | None, lanes: str) -> Syntax:
     """Return how a collective is written. lanes: the mask of those that take part."""
-    return from_table(language, _spellings(_warp(language)), op, type, lanes)
+    return from_table(language, _operations(_warp(language)), op, type, lanes)
 
 
-def barrier(language: Language, barrier: Barrier, orders_buffers: bool, lanes: str) -> list[Spelling]:
+def barrier(language: Language, barrier: Barrier, orders_buffers: bool, lanes: str) -> list[Syntax]:
     """Return the calls that a barrier is."""
     if barrier.memory_only:
-        return [Spelling("__threadfence()" if barrier.scope == "grid" else "__threadfence_block()")]
+        return [Syntax("__threadfence()" if barrier.scope == "grid" else "__threadfence_block()")]
     if barrier.scope == "block":
-        return [Spelling("__syncthreads()")]
+        return [Syntax("__syncthreads()")]
     name = _warp(language).synchronize
-    return [Spelling(f"{name}({lanes})", helpers=known(language, [name]))]
+    return [Syntax(f"{name}({lanes})", helpers=known(language, [name]))]
 
 
 def helper(language: Language, op: str, type: Scalar | None, options: frozenset[str]) -> Generated:

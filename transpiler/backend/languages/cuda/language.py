@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..c_family.tensors import never, no_cast, selection
 from ..common.language import Language, Literals
-from ..common.spelling_forms import ASSIGN, PRIMARY, Spelling
+from ..common.syntax_forms import ASSIGN, PRIMARY, Syntax
 from . import atomics, collectives, reserved, tables, textures
 
 FROM_BITS = ("half_from_bits",)
@@ -23,16 +23,16 @@ CUDA = Language(
         float_suffixes={"f32": "f", "f64": "", "f16": "f"},
         integer_suffixes={"i32": "", "u32": "u", "i64": "ll", "u64": "ull"},
         infinities={
-            "f32": Spelling("__int_as_float(0x7f800000)"),
-            "f64": Spelling("__longlong_as_double(0x7ff0000000000000ll)"),
-            "f16": Spelling("half_from_bits(0x7c00)", helpers=FROM_BITS),
+            "f32": Syntax("__int_as_float(0x7f800000)"),
+            "f64": Syntax("__longlong_as_double(0x7ff0000000000000ll)"),
+            "f16": Syntax("half_from_bits(0x7c00)", helpers=FROM_BITS),
         },
         nans={
-            "f32": Spelling("__int_as_float(0x7fc00000)"),
-            "f64": Spelling("__longlong_as_double(0x7ff8000000000000ll)"),
-            "f16": Spelling("half_from_bits(0x7e00)", helpers=FROM_BITS),
+            "f32": Syntax("__int_as_float(0x7fc00000)"),
+            "f64": Syntax("__longlong_as_double(0x7ff8000000000000ll)"),
+            "f16": Syntax("half_from_bits(0x7e00)", helpers=FROM_BITS),
         },
-        half=Spelling("half({0})", PRIMARY, (ASSIGN,), ("half",)),
+        half=Syntax("half({0})", PRIMARY, (ASSIGN,), ("half",)),
     ),
     operation=tables.operation,
     cast=tables.cast,
@@ -57,9 +57,9 @@ CUDA = Language(
     thread_numbers=collectives.THREAD_NUMBERS,
     warp=collectives.WARP,
     barrier=collectives.barrier,
-    collective=collectives.spell,
+    collective=collectives.collective_syntax,
     collective_helper=collectives.helper,
-    atomic=atomics.spell,
+    atomic=atomics.atomic_syntax,
     atomic_helper=atomics.helper,
     texel_helper=textures.helper,
 )

@@ -1,6 +1,6 @@
 """How scalars are written in CUDA C for NVRTC, which gets no headers: the table of C with CUDA's own functions.
 
-In: the name of an operation and the scalar type of its operands. Out: `Spelling` objects whose helper names stand in
+In: the name of an operation and the scalar type of its operands. Out: `Syntax` objects whose helper names stand in
 `templates/cuda/lib`. f16 is our struct `half` there, which turns into
 float by itself (cuda_fp16.h costs 100 ms a compile).
 """
@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from ....ir.types import Scalar, f32, i32
 from ..c_family import tables as tables_c
-from ..common.spelling_forms import ADD, PRIMARY, UNARY, Spelling, c_cast, call, constructor, written
+from ..common.syntax_forms import ADD, PRIMARY, UNARY, Syntax, c_cast, call, constructor, written
 
 TYPES: dict[str, str] = {**tables_c.TYPES, "f16": "half"}
 
-INTEGERS: dict[str, Spelling] = {
+INTEGERS: dict[str, Syntax] = {
     **{name: call(name, 2) for name in ("min", "max")},
     "abs": call("abs"),
     "popcnt": call("__popc"),
@@ -21,11 +21,11 @@ INTEGERS: dict[str, Spelling] = {
 }
 """Rows that differ from C for i32 and u32 (min, max and abs for 64 bits too)."""
 
-LONG: dict[str, Spelling] = {"abs": call("llabs"), "popcnt": call("__popcll"), "clz": call("__clzll")}
+LONG: dict[str, Syntax] = {"abs": call("llabs"), "popcnt": call("__popcll"), "clz": call("__clzll")}
 
-FLOATS: dict[str, Spelling] = {"rsqrt": call("rsqrt$f")}
+FLOATS: dict[str, Syntax] = {"rsqrt": call("rsqrt$f")}
 
-BIT_CASTS: dict[tuple[str, str], Spelling] = {
+BIT_CASTS: dict[tuple[str, str], Syntax] = {
     ("f32", "i32"): call("__float_as_int"),
     ("f32", "u32"): call("__float_as_uint"),
     ("i32", "f32"): call("__int_as_float"),
@@ -41,7 +41,7 @@ BIT_CASTS: dict[tuple[str, str], Spelling] = {
 }
 
 
-def operation(op: str, type: Scalar) -> Spelling:
+def operation(op: str, type: Scalar) -> Syntax:
     """Return how CUDA writes `op` on scalars of `type` (of the values, for `select`)."""
     if type.name == "f16":
         return _half(op)
@@ -56,7 +56,7 @@ def operation(op: str, type: Scalar) -> Spelling:
     return tables_c.operation(op, type)
 
 
-def _half(op: str) -> Spelling:
+def _half(op: str) -> Syntax:
     """f16 is computed as float, which rounds to the same result for + - * / and sqrt."""
     inner = operation(op, f32)
     if op in tables_c.COMPARISONS or op in ("isnan", "isinf", "select"):
@@ -64,7 +64,7 @@ def _half(op: str) -> Spelling:
     return constructor(inner, TYPES["f16"])
 
 
-def _narrow(op: str, type: Scalar) -> Spelling:
+def _narrow(op: str, type: Scalar) -> Syntax:
     unsigned = TYPES["u" + type.name[1:]]
     if op == "popcnt":
         return written(f"__popc(({unsigned}){{0}})", PRIMARY, UNARY)
@@ -73,7 +73,7 @@ def _narrow(op: str, type: Scalar) -> Spelling:
     return c_cast(operation(op, i32), TYPES[type.name])
 
 
-def cast(old: Scalar, new: Scalar) -> Spelling:
+def cast(old: Scalar, new: Scalar) -> Syntax:
     """Return how a value is converted: as in C, but floats out of an integer's range give its nearest bound."""
     if new.name == "f16":
         return call("half") if old.name == "f32" else written("half((float){0})", PRIMARY, UNARY)
@@ -86,6 +86,6 @@ def cast(old: Scalar, new: Scalar) -> Spelling:
     return tables_c.cast(old, new)
 
 
-def bit_cast(old: Scalar, new: Scalar) -> Spelling:
+def bit_cast(old: Scalar, new: Scalar) -> Syntax:
     """Return how the bits of a value become another type of equal width."""
     return cast(old, new) if old.is_float == new.is_float else BIT_CASTS[old.name, new.name]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ....ir.textures import FORMATS, TexelFormat
 from ....ir.types import SCALARS, Scalar, Tensor, f32, i32
 from ..common.language import Language
-from ..common.tensors import COMPONENTS, init_text, name_of
+from ..common.tensors import COMPONENTS, init_source, name_of
 from ..common.texture_functions import axes_of, channels_of, most_of, place_type, texel_of
 
 Function = tuple[str, list[str], list[str]]
@@ -118,6 +118,6 @@ def _sampled(language: Language, what: str, element: Scalar, ndim: int) -> Funct
         ],
         [
             f"{vector} texel = tex{ndim}D<{vector}>(texture, {', '.join(place)});",
-            f"return {init_text(language, tensor, channels)};",
+            f"return {init_source(language, tensor, channels)};",
         ],
     )

@@ -7,7 +7,7 @@ from ....ir.types import SCALARS, Scalar
 from ..common.atomics import FUNCTIONS, combined, key_of
 from ..common.language import Language
 from ..common.literals import scalar_name
-from ..common.spelling_forms import ASSIGN, PRIMARY, Spelling
+from ..common.syntax_forms import ASSIGN, PRIMARY, Syntax
 
 EXTENSIONS: dict[tuple[str, str], str] = {
     **{(name, op): "GL_EXT_shader_atomic_int64" for name in ("i64", "u64") for op in FUNCTIONS},
@@ -16,7 +16,7 @@ EXTENSIONS: dict[tuple[str, str], str] = {
 }
 
 
-def spell(op: str, type: Scalar, native: bool) -> Spelling:
+def atomic_syntax(op: str, type: Scalar, native: bool) -> Syntax:
     """Return how an atomic operation is written: {0} place, {1} value, and for loops {2} data, {3} index.
 
     Raises: UnsupportedError for 8 and 16 bits.
@@ -29,10 +29,10 @@ def spell(op: str, type: Scalar, native: bool) -> Spelling:
         keys = (f"extension {extension}",) if extension else ()
         value = "-{1}" if op == "sub" else "{1}"
         needs = (ASSIGN, PRIMARY if op == "sub" else ASSIGN)
-        return Spelling(f"atomic{FUNCTIONS[base]}({{0}}, {value})", PRIMARY, needs, keys)
+        return Syntax(f"atomic{FUNCTIONS[base]}({{0}}, {value})", PRIMARY, needs, keys)
     words = f"AtomicU{type.bits}"
     keys = (key_of(op, type), *(("extension GL_EXT_shader_atomic_int64",) if type.bits == 64 else ()))
-    return Spelling(f"atomic_{op}_{type}({words}({{2}}), {{3}}, {{1}})", PRIMARY, (ASSIGN,) * 4, keys)
+    return Syntax(f"atomic_{op}_{type}({words}({{2}}), {{3}}, {{1}})", PRIMARY, (ASSIGN,) * 4, keys)
 
 
 def helper(language: Language, op: str, type: Scalar) -> str:

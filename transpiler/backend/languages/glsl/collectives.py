@@ -8,20 +8,20 @@ from ..common.collectives import from_table
 from ..common.helpers import called
 from ..common.language import Language
 from ..common.literals import scalar_name
-from ..common.spelling_forms import PRIMARY, TERNARY, Generated, Spelling, with_helpers
+from ..common.syntax_forms import PRIMARY, TERNARY, Generated, Syntax, with_helpers
 
 BASIC = ("extension GL_KHR_shader_subgroup_basic",)
 THREAD_NUMBERS = {
-    "thread": Spelling("int(gl_LocalInvocationID.x)"),
-    "lane": Spelling("int(gl_SubgroupInvocationID)", helpers=BASIC),
-    "size": Spelling("int(gl_SubgroupSize)", helpers=BASIC),
-    "global": Spelling("int({0})"),
+    "thread": Syntax("int(gl_LocalInvocationID.x)"),
+    "lane": Syntax("int(gl_SubgroupInvocationID)", helpers=BASIC),
+    "size": Syntax("int(gl_SubgroupSize)", helpers=BASIC),
+    "global": Syntax("int({0})"),
 }
 FOLDS = {"add": "Add", "mul": "Mul", "min": "Min", "max": "Max", "and": "And", "or": "Or", "xor": "Xor"}
 SCANS = {"reduce": "", "inclusive": "Inclusive", "exclusive": "Exclusive"}
 
 
-SPELLINGS: dict[str, tuple[str, int]] = {
+OPERATIONS: dict[str, tuple[str, int]] = {
     "block_all": ("block_all({0})", PRIMARY),
     "block_any": ("block_any({0})", PRIMARY),
     "block_count": ("block_count({0})", PRIMARY),
@@ -45,20 +45,20 @@ SPELLINGS: dict[str, tuple[str, int]] = {
 """Collectives in GLSL: text and precedence; those that are not here are helpers of the collective's name."""
 
 
-def spell(language: Language, op: str, type: Scalar | None, lanes: str) -> Spelling:
+def collective_syntax(language: Language, op: str, type: Scalar | None, lanes: str) -> Syntax:
     """Return how a collective is written, with the extensions that it needs."""
-    spelling = from_table(language, SPELLINGS, op, type, lanes)
+    syntax = from_table(language, OPERATIONS, op, type, lanes)
     extensions = [f"extension {name}" for name in _extensions(COLLECTIVES[op].feature, op, type)]
-    return with_helpers(spelling, *extensions)
+    return with_helpers(syntax, *extensions)
 
 
-def barrier(language: Language, barrier: Barrier, orders_buffers: bool, lanes: str) -> list[Spelling]:
+def barrier(language: Language, barrier: Barrier, orders_buffers: bool, lanes: str) -> list[Syntax]:
     """Return the calls that a barrier is."""
     if barrier.scope == "grid":
-        return [Spelling("memoryBarrierBuffer()")]
+        return [Syntax("memoryBarrierBuffer()")]
     if barrier.scope == "subgroup":
-        return [Spelling("subgroupMemoryBarrier()" if barrier.memory_only else "subgroupBarrier()", helpers=BASIC)]
-    return [Spelling(f"{name}()") for name in (["memoryBarrierBuffer", "barrier"] if orders_buffers else ["barrier"])]
+        return [Syntax("subgroupMemoryBarrier()" if barrier.memory_only else "subgroupBarrier()", helpers=BASIC)]
+    return [Syntax(f"{name}()") for name in (["memoryBarrierBuffer", "barrier"] if orders_buffers else ["barrier"])]
 
 
 def _extensions(feature: str, op: str, type: Scalar | None) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ....errors import InternalError
 from ..common.language import Language, Literals
-from ..common.spelling_forms import Spelling
+from ..common.syntax_forms import Syntax
 from . import atomics, collectives, reserved, tables, tensors
 
 
@@ -28,14 +28,14 @@ GLSL = Language(
         float_suffixes={"f32": "", "f64": "lf", "f16": "hf"},
         integer_suffixes={"i32": "", "u32": "u", "i64": "l", "u64": "ul"},
         infinities={
-            "f32": Spelling("uintBitsToFloat(0x7f800000u)"),
-            "f64": Spelling("packDouble2x32(uvec2(0u, 0x7ff00000u))"),
-            "f16": Spelling("uint16BitsToFloat16(uint16_t(0x7c00))"),
+            "f32": Syntax("uintBitsToFloat(0x7f800000u)"),
+            "f64": Syntax("packDouble2x32(uvec2(0u, 0x7ff00000u))"),
+            "f16": Syntax("uint16BitsToFloat16(uint16_t(0x7c00))"),
         },
         nans={
-            "f32": Spelling("uintBitsToFloat(0x7fc00000u)"),
-            "f64": Spelling("packDouble2x32(uvec2(0u, 0x7ff80000u))"),
-            "f16": Spelling("uint16BitsToFloat16(uint16_t(0x7e00))"),
+            "f32": Syntax("uintBitsToFloat(0x7fc00000u)"),
+            "f64": Syntax("packDouble2x32(uvec2(0u, 0x7ff80000u))"),
+            "f16": Syntax("uint16BitsToFloat16(uint16_t(0x7e00))"),
         },
         converts_small=True,
     ),
@@ -47,7 +47,7 @@ GLSL = Language(
     unsigned_argument="uint({})",
     computes_small_as_int=False,
     has_vectors=True,
-    tensor_operation=tensors.spell,
+    tensor_operation=tensors.operation,
     tensor_cast=tensors.cast,
     struct_literal="{type}({values})",
     has_braces=False,
@@ -61,9 +61,9 @@ GLSL = Language(
     shared_qualifier="shared ",
     thread_numbers=collectives.THREAD_NUMBERS,
     barrier=collectives.barrier,
-    collective=collectives.spell,
+    collective=collectives.collective_syntax,
     collective_helper=collectives.helper,
-    atomic=atomics.spell,
+    atomic=atomics.atomic_syntax,
     atomic_helper=atomics.helper,
     texel_helper=_no_texel_helper,
     extensions=tables.EXTENSION_OF_WORD,

@@ -1,6 +1,6 @@
 """How scalars are written in GLSL 460 with explicit arithmetic types: names of types, operations, casts, extensions.
 
-In: the name of an operation and the scalar type of its operands. Out: `Spelling` objects whose helper names stand in
+In: the name of an operation and the scalar type of its operands. Out: `Syntax` objects whose helper names stand in
 `templates/glsl/lib`. GLSL computes in every type natively; what it lacks are the transcendental functions of double,
 bit counts of widths other than 32, and definite results for division by zero, NaN tests and pow of negative numbers.
 """
@@ -14,7 +14,7 @@ from ....ir.types import Scalar, f32, i32
 from ..c_family.tables import ANY as ANY_C
 from ..c_family.tables import BOOLEANS, COMPARISONS
 from ..common.helpers import chunks_of
-from ..common.spelling_forms import (
+from ..common.syntax_forms import (
     ADD,
     ASSIGN,
     EQUAL,
@@ -22,7 +22,7 @@ from ..common.spelling_forms import (
     MULTIPLY,
     PRIMARY,
     SHIFT,
-    Spelling,
+    Syntax,
     call,
     constructor,
     infix,
@@ -64,7 +64,7 @@ EXTENSION_OF_WORD: dict[str, str] = {
 }
 """What an identifier in a text needs."""
 
-FLOATS: dict[str, Spelling] = {
+FLOATS: dict[str, Syntax] = {
     "div": infix("/"),
     "raw_div": infix("/"),
     "floordiv": written("floor({0} / {1})", PRIMARY, MULTIPLY, 15),
@@ -84,7 +84,7 @@ FLOATS: dict[str, Spelling] = {
 MATH_FILES = frozenset({"math_f32", "math_f64", "hyperbolic"})
 """Libraries of the functions that GLSL lacks (those of double), or that drivers compute badly (`asin` of float)."""
 
-COARSE: dict[str, dict[str, Spelling]] = {
+COARSE: dict[str, dict[str, Syntax]] = {
     "f32": {
         **{name: call(f"{name}_f32") for name in ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "rsqrt")},
         **{name: call(f"exact_{name}_f32") for name in ("abs", "sign")},
@@ -106,7 +106,7 @@ COARSE: dict[str, dict[str, Spelling]] = {
 }
 """What Vulkan lets drivers compute coarsely, or leaves undefined for some arguments, as fast_math=False writes it."""
 
-INTEGERS: dict[str, Spelling] = {
+INTEGERS: dict[str, Syntax] = {
     "floordiv": call("floor_div_$t", 2),
     "mod": call("mod_$t", 2),
     "raw_div": call("div_$t", 2),
@@ -133,7 +133,7 @@ INTEGERS: dict[str, Spelling] = {
     **{f"{op}_overflows": call(f"{op}_overflows_$t", 2) for op in ("add", "sub", "mul", "shl", "pow")},
 }
 
-UNSIGNED: dict[str, Spelling] = {
+UNSIGNED: dict[str, Syntax] = {
     "floordiv": call("div_$t", 2),
     "mod": call("rem_$t", 2),
     "abs": same(),
@@ -147,7 +147,7 @@ VIA_I32 = frozenset({"floordiv", "mod", "raw_div", "raw_mod", "plain_div", "plai
 """Of 8 and 16 bit integers these are computed as i32."""
 
 
-def operation(op: str, type: Scalar) -> Spelling:
+def operation(op: str, type: Scalar) -> Syntax:
     """Return how GLSL writes `op` on scalars of `type` (of the values, for `select`); `EXACT` means `COARSE`."""
     if op.startswith(EXACT):
         return _exact(op.removeprefix(EXACT), type)
@@ -167,10 +167,10 @@ def operation(op: str, type: Scalar) -> Spelling:
     return _fill(table[op], type)
 
 
-def _fill(spelling: Spelling, type: Scalar) -> Spelling:
-    text = spelling.text
+def _fill(syntax: Syntax, type: Scalar) -> Syntax:
+    text = syntax.text
     if "$" not in text:
-        return spelling
+        return syntax
     text = text.replace("$t", type.name).replace("$T", TYPES[type.name]).replace("$0", ZERO.get(type.name, "0"))
     mask = f"{type.bits - 1}"
     if type.bits < 32:
@@ -179,10 +179,10 @@ def _fill(spelling: Spelling, type: Scalar) -> Spelling:
         mask += "l" if type.kind == "int" else "ul"
     elif type.kind == "uint":
         mask += "u"
-    return replace(spelling, text=text.replace("$m", mask).replace("$U", TYPES["u" + type.name[1:]]))
+    return replace(syntax, text=text.replace("$m", mask).replace("$U", TYPES["u" + type.name[1:]]))
 
 
-def _boolean(op: str) -> Spelling:
+def _boolean(op: str) -> Syntax:
     if op == "popcnt":
         return call("int")
     return written("8 - int({0})", ADD, ASSIGN) if op == "clz" else BOOLEANS[op]
@@ -199,13 +199,13 @@ def is_coarse(op: str, type: Scalar) -> bool:
     return op in COARSE.get("f32" if type.name == "f16" else type.name, ())
 
 
-def _exact(op: str, type: Scalar) -> Spelling:
+def _exact(op: str, type: Scalar) -> Syntax:
     if type.name != "f16":
         return COARSE[type.name][op]
     return constructor(with_operands(COARSE["f32"][op], "float({0})", PRIMARY, ASSIGN), TYPES["f16"])
 
 
-def _float(op: str, type: Scalar) -> Spelling:
+def _float(op: str, type: Scalar) -> Syntax:
     if has_helper(op, type):
         return call(f"{op}_{type.name}", OPS[op].arity)
     if type.name == "f16" and op in ("pow", "raw_mod", "isnan", "isinf"):
@@ -214,7 +214,7 @@ def _float(op: str, type: Scalar) -> Spelling:
     return _fill(FLOATS[op], type)
 
 
-def _count_bits(op: str, type: Scalar) -> Spelling:
+def _count_bits(op: str, type: Scalar) -> Syntax:
     """bitCount and findMSB take 32 bits; narrower numbers must not bring their sign along."""
     if type.bits == 64:
         inner = INTEGERS[op]
@@ -227,7 +227,7 @@ def _count_bits(op: str, type: Scalar) -> Spelling:
     return written(f"{type.bits - 1} - findMSB({bits})", ADD, ASSIGN)
 
 
-def cast(old: Scalar, new: Scalar) -> Spelling:
+def cast(old: Scalar, new: Scalar) -> Syntax:
     """Return how a value is converted: toward zero to integers, `!= 0` to u1; out of range is undefined."""
     if new.kind == "bool" and old.is_float:
         return written(f"{{0}} != {TYPES[old.name]}(0)" if old.bits != 32 else "{0} != 0.0", EQUAL, SHIFT)
@@ -244,6 +244,6 @@ BIT_CASTS: dict[tuple[str, str], str] = {
 }  # fmt: skip
 
 
-def bit_cast(old: Scalar, new: Scalar) -> Spelling:
+def bit_cast(old: Scalar, new: Scalar) -> Syntax:
     """Return how the bits of a value become another type of equal width."""
     return call(TYPES[new.name]) if old.is_float == new.is_float else call(BIT_CASTS[old.name, new.name])

@@ -1,6 +1,6 @@
 """Operations that GLSL has on its own vectors and matrices.
 
-In: an operation and the types of its operands. Out: a `Spelling`, or None where GLSL has nothing and
+In: an operation and the types of its operands. Out: a `Syntax`, or None where GLSL has nothing and
 `tensor_functions` must generate a helper. Scalars beside a tensor are repeated by a constructor where the built-in
 function takes none.
 """
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from ....ir.ops import MATH_H
 from ....ir.types import Scalar, Tensor, Type, element_of, u32, with_element
-from ..common.spelling_forms import ASSIGN, PRIMARY, Spelling, call, infix, prefix, same, with_operands, written
+from ..common.syntax_forms import ASSIGN, PRIMARY, Syntax, call, infix, prefix, same, with_operands, written
 from ..common.tensors import tensor_name
 from . import tables as tables_glsl
 
@@ -34,7 +34,7 @@ def _name_of(type: Type) -> str:
     return tensor_name(type) if isinstance(type, Tensor) else tables_glsl.TYPES[str(type)]
 
 
-def spell(op: str, types: Sequence[Type], result: Type) -> Spelling | None:
+def operation(op: str, types: Sequence[Type], result: Type) -> Syntax | None:
     """Return GLSL's own text for `op`, if all tensors in it are native and GLSL has the operation."""
     tensors = [t for t in (*types, result) if isinstance(t, Tensor)]
     if not all(_is_native(t) for t in tensors):
@@ -49,7 +49,7 @@ def spell(op: str, types: Sequence[Type], result: Type) -> Spelling | None:
     return _vector(op, types, result, element)
 
 
-def _matrix(op: str, types: Sequence[Type], result: Type) -> Spelling | None:
+def _matrix(op: str, types: Sequence[Type], result: Type) -> Syntax | None:
     mixed = any(isinstance(t, Scalar) for t in types)
     match op:
         case "mul" if not mixed:
@@ -67,7 +67,7 @@ def _matrix(op: str, types: Sequence[Type], result: Type) -> Spelling | None:
     return None
 
 
-def _vector(op: str, types: Sequence[Type], result: Type, element: Scalar) -> Spelling | None:
+def _vector(op: str, types: Sequence[Type], result: Type, element: Scalar) -> Syntax | None:
     if op in RELATIONS:
         return _relation(op, types, element)
     if op == "select":
@@ -91,7 +91,7 @@ def _vector(op: str, types: Sequence[Type], result: Type, element: Scalar) -> Sp
     return call("bitCount") if op == "popcnt" and element.bits == 32 else None
 
 
-def _float(op: str, types: Sequence[Type], result: Type, element: Scalar) -> Spelling | None:
+def _float(op: str, types: Sequence[Type], result: Type, element: Scalar) -> Syntax | None:
     if op in ("raw_div", "floordiv"):
         return tables_glsl.operation(op, element)
     if op in VECTOR_FLOAT and not tables_glsl.has_helper(op, element):
@@ -99,25 +99,25 @@ def _float(op: str, types: Sequence[Type], result: Type, element: Scalar) -> Spe
     return None
 
 
-def _repeat(spelling: Spelling, types: Sequence[Type], shape: Type, which: Sequence[int]) -> Spelling:
+def _repeat(syntax: Syntax, types: Sequence[Type], shape: Type, which: Sequence[int]) -> Syntax:
     """Wrap the scalar operands numbered in `which` by the constructor of a tensor."""
     texts = [f"{{{k}}}" for k in range(len(types))]
-    needs = list(spelling.operand_precedence)
+    needs = list(syntax.operand_precedence)
     for k in which:
         if k < len(types) and isinstance(types[k], Scalar) and isinstance(shape, Tensor):
             texts[k] = f"{_name_of(with_element(shape, element_of(types[k])))}({{{k}}})"
             needs[k] = ASSIGN
-    return Spelling(spelling.text.format(*texts), spelling.precedence, tuple(needs), spelling.helpers)
+    return Syntax(syntax.text.format(*texts), syntax.precedence, tuple(needs), syntax.helpers)
 
 
-def _relation(op: str, types: Sequence[Type], element: Scalar) -> Spelling:
+def _relation(op: str, types: Sequence[Type], element: Scalar) -> Syntax:
     shape = next(t for t in types if isinstance(t, Tensor))
     if element.kind == "bool" and op not in ("eq", "ne"):
         return with_operands(call(RELATIONS[op], 2), f"{tensor_name(Tensor(shape.shape, u32))}({{0}})", PRIMARY, ASSIGN)
     return _repeat(call(RELATIONS[op], 2), types, shape, (0, 1))
 
 
-def _logical(op: str, types: Sequence[Type]) -> Spelling | None:
+def _logical(op: str, types: Sequence[Type]) -> Syntax | None:
     """bvec has no && and ||: as numbers 0 and 1 it has & and |."""
     shape = next(t for t in types if isinstance(t, Tensor))
     if op in ("logical_not", "bit_not"):
@@ -128,10 +128,10 @@ def _logical(op: str, types: Sequence[Type]) -> Spelling | None:
     numbers = tensor_name(Tensor(shape.shape, u32))
     wrapped = [f"{numbers}({{0}})", f"{numbers}({{1}})"]
     text = f"{tensor_name(shape)}({f' {symbol} '.join(wrapped)})"
-    return Spelling(text, PRIMARY, (ASSIGN, ASSIGN))
+    return Syntax(text, PRIMARY, (ASSIGN, ASSIGN))
 
 
-def cast(old: Tensor, new: Tensor, bits: bool) -> Spelling | None:
+def cast(old: Tensor, new: Tensor, bits: bool) -> Syntax | None:
     """Return GLSL's own conversion between native tensors, if it has one."""
     if not (_is_native(old) and _is_native(new)):
         return None
@@ -139,5 +139,5 @@ def cast(old: Tensor, new: Tensor, bits: bool) -> Spelling | None:
         return call(tensor_name(new))
     if len(old.shape) == 2:
         return None
-    spelling = tables_glsl.bit_cast(old.element, new.element)
-    return call(tensor_name(new)) if old.element.is_float == new.element.is_float else spelling
+    syntax = tables_glsl.bit_cast(old.element, new.element)
+    return call(tensor_name(new)) if old.element.is_float == new.element.is_float else syntax

@@ -39,7 +39,7 @@ HIP = replace(
         synchronize="synchronize_lanes",
         active="active_lanes()",
     ),
-    atomic=atomics.spell,
+    atomic=atomics.atomic_syntax,
     texel_helper=partial(
         textures.helper,
         read="{vector} texel;\nsurf{ndim}Dread(&texel, image, {at});",

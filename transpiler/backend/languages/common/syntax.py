@@ -1,9 +1,9 @@
 """How types, numbers, operations, casts, atomics and tensor accesses are written, and what helpers they need.
 
-In: statements of the IR, or their types. Out: `Spelling` (a template and its precedences), names, and the text of the
+In: statements of the IR, or their types. Out: `Syntax` (a template and its precedences), names, and the text of the
 helper functions a file uses. `registry` has the languages.
 
-All texts of `Spelling` are `str.format` templates, also those without operands: print `spelling.format(...)`.
+All texts of `Syntax` are `str.format` templates, also those without operands: print `syntax.format(...)`.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from ....ir.statements import Cast, Const, Operation
 from ....ir.types import Scalar, Struct, Tensor, Type, element_of, scalars_of, u1, u8, with_element
 from . import atomics, collectives, helpers, literals, tensor_functions, tensors, texture_functions
 from .language import Language
-from .spelling_forms import EXACT, Generated, Spelling, call, same, with_helpers
+from .syntax_forms import EXACT, Generated, Syntax, call, same, with_helpers
 
 __all__ = [
-    "Spelling",
+    "Syntax",
     "extensions",
     "helper_names",
-    "spell_atomic",
+    "atomic_syntax",
     "helpers_source",
-    "spell_cast",
-    "spell_const",
-    "spell_element",
-    "spell_init",
-    "spell_load",
-    "spell_operation",
-    "spell_splat",
-    "spell_store",
+    "cast_syntax",
+    "constant_syntax",
+    "element_syntax",
+    "init_syntax",
+    "load_syntax",
+    "operation_syntax",
+    "splat_syntax",
+    "store_syntax",
     "storage_helpers",
     "storage_name",
     "type_helpers",
@@ -66,24 +66,24 @@ def storage_helpers(language: Language, type: Type) -> tuple[str, ...]:
     return type_helpers(language, stored_type(language, type))
 
 
-def spell_load(language: Language, type: Type) -> Spelling:
+def load_syntax(language: Language, type: Type) -> Syntax:
     """Return how a place in memory {0} is read as a value of `type`."""
     stored = stored_type(language, type)
     return same() if stored == type else _cast(language, stored, type, False)
 
 
-def spell_store(language: Language, type: Type) -> Spelling:
+def store_syntax(language: Language, type: Type) -> Syntax:
     """Return what is assigned to a place in memory to store the value {0} of `type`."""
     stored = stored_type(language, type)
-    return Spelling("{0}", 1, (1,)) if stored == type else _cast(language, type, stored, False)
+    return Syntax("{0}", 1, (1,)) if stored == type else _cast(language, type, stored, False)
 
 
-def spell_const(language: Language, const: Const) -> Spelling:
+def constant_syntax(language: Language, const: Const) -> Syntax:
     """Return how a number is written; it has no operands (-1 is a unary minus)."""
     return literals.literal(language, _scalar(const.type), const.value)
 
 
-def spell_operation(language: Language, operation: Operation, exact: bool = False) -> Spelling:
+def operation_syntax(language: Language, operation: Operation, exact: bool = False) -> Syntax:
     """Return how an operation is written, by its name, the types of its operands and, for shifts, a constant count.
 
     exact: within 4 units in the last place for all arguments, where the language's own operation may be coarser.
@@ -93,21 +93,21 @@ def spell_operation(language: Language, operation: Operation, exact: bool = Fals
     op = operation.op
     if exact and language.coarse(op, element_of(types[0])):
         op = EXACT + op
-    spelling = _operation(language, op, types, operation.type)
+    syntax = _operation(language, op, types, operation.type)
     if operation.op in ("shl", "sar", "shr") and isinstance(operation.operands[1], Const):
-        return _without_mask(spelling, operation.operands[1])
-    return spelling
+        return _without_mask(syntax, operation.operands[1])
+    return syntax
 
 
 @lru_cache(maxsize=4096)
-def _operation(language: Language, op: str, types: tuple[Type, ...], result: Type) -> Spelling:
+def _operation(language: Language, op: str, types: tuple[Type, ...], result: Type) -> Syntax:
     if all(isinstance(t, Scalar) for t in types):
-        spelling = language.operation(op, _scalar(types[1] if op == "select" else types[0]))
-        return _with_called(language, spelling)
+        syntax = language.operation(op, _scalar(types[1] if op == "select" else types[0]))
+        return _with_called(language, syntax)
     native = language.tensor_operation(op, types, result)
     if native is not None:
         return _with_called(language, native)
-    return tensor_functions.spell_call(language, _plain_name(op, element_of(types[0])), types, result)
+    return tensor_functions.call_syntax(language, _plain_name(op, element_of(types[0])), types, result)
 
 
 def _plain_name(op: str, element: Scalar) -> str:
@@ -123,47 +123,47 @@ SAME_ON_BOOLEANS = {
 }  # fmt: skip
 
 
-def spell_cast(language: Language, cast: Cast) -> Spelling:
+def cast_syntax(language: Language, cast: Cast) -> Syntax:
     """Return how a conversion, or with `bits` a change of type under the same bits, is written."""
     assert cast.value.type is not None and cast.type is not None
     return _cast(language, cast.value.type, cast.type, cast.bits)
 
 
 @lru_cache(maxsize=4096)
-def _cast(language: Language, old: Type, new: Type, bits: bool) -> Spelling:
+def _cast(language: Language, old: Type, new: Type, bits: bool) -> Syntax:
     if isinstance(old, Tensor) and isinstance(new, Tensor):
         native = language.tensor_cast(old, new, bits)
-        return native or tensor_functions.spell_call(language, "bit_cast" if bits else "cast", (old,), new)
-    spelling = (language.bit_cast if bits else language.cast)(_scalar(old), _scalar(new))
-    return _with_called(language, with_helpers(spelling, *type_helpers(language, new)))
+        return native or tensor_functions.call_syntax(language, "bit_cast" if bits else "cast", (old,), new)
+    syntax = (language.bit_cast if bits else language.cast)(_scalar(old), _scalar(new))
+    return _with_called(language, with_helpers(syntax, *type_helpers(language, new)))
 
 
-def spell_element(
+def element_syntax(
     language: Language, tensor: Tensor, indices: Sequence[int | str | None], place: bool = True
-) -> Spelling:
+) -> Syntax:
     """Return how an element of the tensor {0} is written or read.
 
     indices: a number, the text of an index, or None for an index that comes as operand {1} (axis 0) or {2} (axis 1).
     place: {0} is a place (a variable, a parameter, an element of an array); False for other values, which C can not
     index: they go through a function where the index is computed.
     """
-    return tensors.spell_element(language, tensor, tuple(indices), place)
+    return tensors.element_syntax(language, tensor, tuple(indices), place)
 
 
 @lru_cache(maxsize=1024)
-def spell_init(language: Language, tensor: Tensor) -> Spelling:
+def init_syntax(language: Language, tensor: Tensor) -> Syntax:
     """Return how a tensor is made from its elements {0}, {1}, ... row by row."""
-    return tensors.spell_init(language, tensor)
+    return tensors.init_syntax(language, tensor)
 
 
-def spell_splat(language: Language, tensor: Tensor) -> Spelling:
+def splat_syntax(language: Language, tensor: Tensor) -> Syntax:
     """Return how a tensor is made whose elements are all {0}."""
     if len(tensor.shape) == 1 and tensors.is_native(language, tensor):
         return call(tensors.tensor_name(tensor))
-    return tensor_functions.spell_call(language, "splat", (tensor.element,), tensor)
+    return tensor_functions.call_syntax(language, "splat", (tensor.element,), tensor)
 
 
-def spell_atomic(language: Language, op: str, type: Scalar, native: bool) -> Spelling:
+def atomic_syntax(language: Language, op: str, type: Scalar, native: bool) -> Syntax:
     """Return how an atomic operation is written; it gives the old value.
 
     {0} is the place, {1} the value. GLSL's loops of compare-and-swap also take {2}, the buffer reference (or 64 bit
@@ -172,14 +172,14 @@ def spell_atomic(language: Language, op: str, type: Scalar, native: bool) -> Spe
 
     Raises: UnsupportedError where the language lacks compare-and-swap of that width.
     """
-    return atomics.spell(language, op, type, native)
+    return atomics.atomic_syntax(language, op, type, native)
 
 
 def helpers_source(language: Language, keys: Iterable[str]) -> str:
     """Return the declarations and functions that `keys` need, dependencies first, or an empty text."""
     library_keys, structs, functions = _closure(language, tuple(dict.fromkeys(keys)))
     texts = [helper.text for helper in helpers.order(language, library_keys)]
-    texts += [tensors.struct_text(language, tensor) for tensor in structs]
+    texts += [tensors.struct_source(language, tensor) for tensor in structs]
     texts += [_generate(language, key).text for key in functions]
     return "".join(f"{text}\n{_gap(text, below)}" for text, below in pairwise([*texts, ""])).rstrip("\n")
 
@@ -197,13 +197,13 @@ def helper_names(language: Language, keys: Iterable[str]) -> list[str]:
     return names + [_generate(language, key).name for key in functions]
 
 
-def helper_words(language: Language, keys: Iterable[str]) -> set[str]:
+def helper_identifiers(language: Language, keys: Iterable[str]) -> set[str]:
     """Return all identifiers in the helpers that `keys` need."""
     library_keys, structs, functions = _closure(language, tuple(dict.fromkeys(keys)))
     words = set().union(*(helper.words for helper in helpers.order(language, library_keys)))
-    chunks = [tensors.struct_text(language, tensor) for tensor in structs]
+    chunks = [tensors.struct_source(language, tensor) for tensor in structs]
     chunks += [_generate(language, key).text for key in functions]
-    return words.union(*map(helpers.words_of, chunks))
+    return words.union(*map(helpers.identifiers_of, chunks))
 
 
 def _is_generated(key: str) -> bool:
@@ -251,13 +251,13 @@ def extensions(language: Language, types: Iterable[Type], keys: Iterable[str]) -
     found = {known[part.name] for type in types for part in scalars_of(type) if part.name in known}
     keys = tuple(dict.fromkeys(keys))
     found |= {key.removeprefix("extension ") for key in keys if key.startswith("extension ")}
-    words = helper_words(language, keys)
+    words = helper_identifiers(language, keys)
     found |= {extension for word, extension in language.extensions.items() if word in words}
     return sorted(found)
 
 
-def _with_called(language: Language, spelling: Spelling) -> Spelling:
-    return with_helpers(spelling, *helpers.known(language, spelling.named))
+def _with_called(language: Language, syntax: Syntax) -> Syntax:
+    return with_helpers(syntax, *helpers.known(language, syntax.named))
 
 
 def _scalar(type: Type | None) -> Scalar:
@@ -265,12 +265,12 @@ def _scalar(type: Type | None) -> Scalar:
     return type
 
 
-def _without_mask(spelling: Spelling, count: Const) -> Spelling:
+def _without_mask(syntax: Syntax, count: Const) -> Syntax:
     """A constant count in range needs no mask: `x << 3`."""
-    start = spelling.text.find("({1} & ")
+    start = syntax.text.find("({1} & ")
     if start < 0 or not 0 <= count.value < element_of(count.type or u1).bits:
-        return spelling
+        return syntax
     end = start + 1
-    while spelling.text[start:end].count("(") != spelling.text[start:end].count(")"):
+    while syntax.text[start:end].count("(") != syntax.text[start:end].count(")"):
         end += 1
-    return replace(spelling, text=spelling.text[:start] + "{1}" + spelling.text[end:])
+    return replace(syntax, text=syntax.text[:start] + "{1}" + syntax.text[end:])

@@ -1,6 +1,6 @@
 """The value every spelling is made of, and the shapes spellings come in: infix, prefix, call, cast.
 
-Out: `Spelling` objects, templates for `str.format` that say where an operand needs parentheses and which helpers the
+Out: `Syntax` objects, templates for `str.format` that say where an operand needs parentheses and which helpers the
 text calls. Precedence levels are those of C, higher binds tighter; operands ask for more than the language needs where
 gcc's -Wparentheses, or a reader, would stumble (`a + b << c`, `a && b || c`).
 """
@@ -19,7 +19,7 @@ EXACT = "exact "
 
 
 @dataclass(frozen=True, slots=True)
-class Spelling:
+class Syntax:
     """How an operation is written. text: a `str.format` template, {0} being the first operand.
 
     precedence: of the whole text. operand_precedence: what each operand must have to stand without parentheses.
@@ -92,34 +92,34 @@ INFIX: dict[str, tuple[int, int, int, bool]] = {
 """Symbol -> precedence, what the left and the right operand need, whether it chains to the left."""
 
 
-def infix(symbol: str) -> Spelling:
+def infix(symbol: str) -> Syntax:
     """`{0} symbol {1}`."""
     precedence, left, right, chain = INFIX[symbol]
-    return Spelling(f"{{0}} {symbol} {{1}}", precedence, (left, right), (), chain)
+    return Syntax(f"{{0}} {symbol} {{1}}", precedence, (left, right), (), chain)
 
 
-def prefix(symbol: str) -> Spelling:
+def prefix(symbol: str) -> Syntax:
     """`symbol{0}`; the operand must be primary, since `--x` is not `-(-x)`."""
-    return Spelling(f"{symbol}{{0}}", UNARY, (PRIMARY,))
+    return Syntax(f"{symbol}{{0}}", UNARY, (PRIMARY,))
 
 
-def call(name: str, arity: int = 1, *helpers: str) -> Spelling:
+def call(name: str, arity: int = 1, *helpers: str) -> Syntax:
     """`name({0}, {1}, ...)`."""
     arguments = ", ".join(f"{{{k}}}" for k in range(arity))
-    return Spelling(f"{name}({arguments})", PRIMARY, (ASSIGN,) * arity, helpers)
+    return Syntax(f"{name}({arguments})", PRIMARY, (ASSIGN,) * arity, helpers)
 
 
-def same() -> Spelling:
+def same() -> Syntax:
     """The operand itself."""
-    return Spelling("{0}", PRIMARY, (PRIMARY,))
+    return Syntax("{0}", PRIMARY, (PRIMARY,))
 
 
-def written(text: str, precedence: int, *operand_precedence: int) -> Spelling:
+def written(text: str, precedence: int, *operand_precedence: int) -> Syntax:
     """Any other text."""
-    return Spelling(text, precedence, operand_precedence)
+    return Syntax(text, precedence, operand_precedence)
 
 
-def c_cast(inner: Spelling, type_name: str) -> Spelling:
+def c_cast(inner: Syntax, type_name: str) -> Syntax:
     """`(type_name)inner`, with parentheses around `inner` if it binds less than a cast."""
     text = inner.text if inner.precedence >= UNARY else f"({inner.text})"
     operands = (
@@ -128,7 +128,7 @@ def c_cast(inner: Spelling, type_name: str) -> Spelling:
     return replace(inner, text=f"({type_name}){text}", precedence=UNARY, operand_precedence=operands, chain=False)
 
 
-def constructor(inner: Spelling, type_name: str) -> Spelling:
+def constructor(inner: Syntax, type_name: str) -> Syntax:
     """`type_name(inner)`."""
     operands = (ASSIGN,) if inner.text == "{0}" else inner.operand_precedence
     return replace(
@@ -136,7 +136,7 @@ def constructor(inner: Spelling, type_name: str) -> Spelling:
     )
 
 
-def with_operands(inner: Spelling, form: str, precedence: int, needed: int) -> Spelling:
+def with_operands(inner: Syntax, form: str, precedence: int, needed: int) -> Syntax:
     """Return `inner` with every operand {k} wrapped as `form` says ("int({0})"), which needs and gives these levels."""
     count = len(inner.operand_precedence)
     wrapped = [form.format(f"{{{k}}}") for k in range(count)]
@@ -144,6 +144,6 @@ def with_operands(inner: Spelling, form: str, precedence: int, needed: int) -> S
     return replace(inner, text=inner.text.format(*texts), operand_precedence=(needed,) * count, chain=False)
 
 
-def with_helpers(inner: Spelling, *helpers: str) -> Spelling:
+def with_helpers(inner: Syntax, *helpers: str) -> Syntax:
     """Return `inner` with more helpers, each once."""
     return replace(inner, helpers=tuple(dict.fromkeys(inner.helpers + helpers)))

@@ -1,4 +1,4 @@
-"""The C spelling of every scalar operation and cast against its meaning in the op table, on edge values."""
+"""The C expression of every scalar operation and cast against its meaning in the op table, on edge values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shadesmith.transpiler.backend.languages.common import spelling
+from shadesmith.transpiler.backend.languages.common import syntax
 from shadesmith.transpiler.backend.languages.registry import LANGUAGES
 from shadesmith.transpiler.ir.builder import Builder
 from shadesmith.transpiler.ir.nodes import Block, Statement
@@ -69,12 +69,12 @@ def operation(name: str, scalar: Scalar) -> Operation | None:
     )  # on u1 the builder chooses other operations
 
 
-def array_function(name: str, spelled: spelling.Spelling, types: list[Scalar], result: Scalar) -> str:
-    """Return a C function that applies the spelling to arrays of n elements."""
+def array_function(name: str, form: syntax.Syntax, types: list[Scalar], result: Scalar) -> str:
+    """Return a C function that applies the expression to arrays of n elements."""
     texts = [f"p{k}[i]" for k in range(len(types))]
-    parameters = ", ".join(f"const {spelling.type_name(LANGUAGES['c'], t)} *p{k}" for k, t in enumerate(types))
-    loop = f"for (int i = 0; i < n; i++) {{ out[i] = {spelled.format(*texts)}; }}"
-    return f"void case_{name}({spelling.type_name(LANGUAGES['c'], result)} *out, {parameters}, int n) {{ {loop} }}"
+    parameters = ", ".join(f"const {syntax.type_name(LANGUAGES['c'], t)} *p{k}" for k, t in enumerate(types))
+    loop = f"for (int i = 0; i < n; i++) {{ out[i] = {form.format(*texts)}; }}"
+    return f"void case_{name}({syntax.type_name(LANGUAGES['c'], result)} *out, {parameters}, int n) {{ {loop} }}"
 
 
 @pytest.fixture(scope="module")
@@ -87,16 +87,16 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     for row, scalar in product(ROWS, SCALARS.values()):
         made = operation(row.name, scalar)
         if made is not None:
-            spelled = spelling.spell_operation(LANGUAGES["c"], made)
-            keys.update(dict.fromkeys(spelled.helpers))
+            form = syntax.operation_syntax(LANGUAGES["c"], made)
+            keys.update(dict.fromkeys(form.helpers))
             types = [o.type for o in made.operands if isinstance(o.type, Scalar)]
             assert isinstance(made.type, Scalar)
-            lines.append(array_function(f"{row.name}_{scalar}", spelled, types, made.type))
+            lines.append(array_function(f"{row.name}_{scalar}", form, types, made.type))
     for old, new in product(SCALARS.values(), repeat=2):
-        spelled = spelling.spell_cast(LANGUAGES["c"], Cast(ArgLoad(Parameter("p", old, 0), type=old), type=new))
-        lines.append(array_function(f"cast_{old}_{new}", spelled, [old], new))
+        form = syntax.cast_syntax(LANGUAGES["c"], Cast(ArgLoad(Parameter("p", old, 0), type=old), type=new))
+        lines.append(array_function(f"cast_{old}_{new}", form, [old], new))
     folder: Path = tmp_path_factory.mktemp("values")
-    (folder / "cases.c").write_text("\n".join([HEADER, spelling.helpers_source(LANGUAGES["c"], keys), *lines]))
+    (folder / "cases.c").write_text("\n".join([HEADER, syntax.helpers_source(LANGUAGES["c"], keys), *lines]))
     flags = ["-std=gnu11", "-O2", "-fwrapv", "-ffp-contract=off", "-shared", "-fPIC"]
     subprocess.run(["gcc", *flags, str(folder / "cases.c"), "-o", str(folder / "cases.so"), "-lm"], check=True)
     return ctypes.CDLL(str(folder / "cases.so"))

@@ -1,4 +1,4 @@
-"""Spellings: every operation on every type compiles without a warning on every target; atomics run on C."""
+"""Syntax: every operation on every type compiles without a warning on every target; atomics run on C."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from shadesmith.runtime.devices.cuda import nvrtc
-from shadesmith.transpiler.backend.languages.common import spelling
+from shadesmith.transpiler.backend.languages.common import syntax
 from shadesmith.transpiler.backend.languages.registry import LANGUAGES
 from shadesmith.transpiler.backend.module.random_stream import RandomStream, philox
 from shadesmith.transpiler.errors import TaichiRuntimeError
@@ -37,27 +37,27 @@ class Program:
         self.keys: dict[str, None] = {}
         self.types: dict[Type, None] = {}
 
-    def add(self, spelled: spelling.Spelling, operands: list[Type], result: Type) -> None:
-        """Add a function that returns the spelled expression of its parameters."""
+    def add(self, form: syntax.Syntax, operands: list[Type], result: Type) -> None:
+        """Add a function that returns the expression of its parameters."""
         for type in (*operands, result):
-            self.keys.update(dict.fromkeys(spelling.type_helpers(LANGUAGES[self.target], type)))
+            self.keys.update(dict.fromkeys(syntax.type_helpers(LANGUAGES[self.target], type)))
             self.types[type] = None
-        self.keys.update(dict.fromkeys(spelled.helpers))
+        self.keys.update(dict.fromkeys(form.helpers))
         names = [f"p{k}" for k in range(len(operands))]
-        names = [f"({n})" if p > 16 else n for n, p in zip(names, spelled.operand_precedence, strict=True)]
-        body = spelled.format(*names)
-        parameters = ", ".join(f"{spelling.type_name(LANGUAGES[self.target], t)} p{k}" for k, t in enumerate(operands))
+        names = [f"({n})" if p > 16 else n for n, p in zip(names, form.operand_precedence, strict=True)]
+        body = form.format(*names)
+        parameters = ", ".join(f"{syntax.type_name(LANGUAGES[self.target], t)} p{k}" for k, t in enumerate(operands))
         name = f"case_{len(self.functions)}"
-        text = f"{QUALIFIER[self.target]}{spelling.type_name(LANGUAGES[self.target], result)} {name}({parameters})"
+        text = f"{QUALIFIER[self.target]}{syntax.type_name(LANGUAGES[self.target], result)} {name}({parameters})"
         declaration = f"{text};\n" if self.target == "c" else ""
         self.functions.append(f"{declaration}{text} {{ return {body}; }}")
 
     def text(self) -> str:
         """Return the whole source."""
-        helpers = spelling.helpers_source(LANGUAGES[self.target], self.keys)
+        helpers = syntax.helpers_source(LANGUAGES[self.target], self.keys)
         lines = [HEADER[self.target], helpers, *self.functions]
         if self.target == "vulkan":
-            extensions = spelling.extensions(LANGUAGES[self.target], self.types, self.keys)
+            extensions = syntax.extensions(LANGUAGES[self.target], self.types, self.keys)
             lines = ["#version 460", *(f"#extension {e} : require" for e in extensions), *lines]
             lines.append("layout(local_size_x = 1) in;\nvoid main() {}")
         if self.target == "cuda":
@@ -81,7 +81,7 @@ def add_operation(program: Program, name: str, types: list[Type]) -> None:
     types = [with_element(t, n) for t, n in zip(types, needed, strict=True)]
     operation = Builder(Block()).op(name, *[argument(t) for t in types])
     if isinstance(operation, Operation) and operation.op == name and operation.type is not None:
-        program.add(spelling.spell_operation(LANGUAGES[program.target], operation), types, operation.type)
+        program.add(syntax.operation_syntax(LANGUAGES[program.target], operation), types, operation.type)
 
 
 def operand_types(name: str, scalar: Scalar, shape: tuple[int, ...]) -> list[list[Type]]:
@@ -113,9 +113,9 @@ def scalar_program(target: str) -> Program:
         if OPS[name].shape_rule is None:
             add_operation(program, name, [scalar] * OPS[name].arity)
     for old, new in product(SCALARS.values(), repeat=2):
-        program.add(spelling.spell_cast(LANGUAGES[target], Cast(argument(old), type=new)), [old], new)
+        program.add(syntax.cast_syntax(LANGUAGES[target], Cast(argument(old), type=new)), [old], new)
         if old.bits == new.bits and "u1" not in (old.name, new.name):
-            program.add(spelling.spell_cast(LANGUAGES[target], Cast(argument(old), True, type=new)), [old], new)
+            program.add(syntax.cast_syntax(LANGUAGES[target], Cast(argument(old), True, type=new)), [old], new)
     return program
 
 
@@ -129,18 +129,18 @@ def tensor_program(target: str, scalars: list[Scalar], shapes: list[tuple[int, .
                 add_operation(program, name, types)
         for new in SCALARS.values():
             other = with_element(tensor, new)
-            program.add(spelling.spell_cast(LANGUAGES[target], Cast(argument(tensor), type=other)), [tensor], other)
-        program.add(spelling.spell_init(LANGUAGES[target], tensor), [scalar] * tensor.size, tensor)
-        program.add(spelling.spell_splat(LANGUAGES[target], tensor), [scalar], tensor)
+            program.add(syntax.cast_syntax(LANGUAGES[target], Cast(argument(tensor), type=other)), [tensor], other)
+        program.add(syntax.init_syntax(LANGUAGES[target], tensor), [scalar] * tensor.size, tensor)
+        program.add(syntax.splat_syntax(LANGUAGES[target], tensor), [scalar], tensor)
         for place in (True, False):
             index: list[Type] = [SCALARS["i32"]] * len(shape)
-            computed = spelling.spell_element(LANGUAGES[target], tensor, [None] * len(shape), place)
+            computed = syntax.element_syntax(LANGUAGES[target], tensor, [None] * len(shape), place)
             program.add(computed, [tensor, *index], scalar)
-            constant = spelling.spell_element(LANGUAGES[target], tensor, [0] * len(shape), place)
+            constant = syntax.element_syntax(LANGUAGES[target], tensor, [0] * len(shape), place)
             program.add(constant, [tensor, *index], scalar)
         stored = with_element(tensor, SCALARS["u8"]) if target == "vulkan" and scalar.name == "u1" else tensor
-        program.add(spelling.spell_load(LANGUAGES[target], tensor), [stored], tensor)
-        program.add(spelling.spell_store(LANGUAGES[target], tensor), [tensor], stored)
+        program.add(syntax.load_syntax(LANGUAGES[target], tensor), [stored], tensor)
+        program.add(syntax.store_syntax(LANGUAGES[target], tensor), [tensor], stored)
     return program
 
 
@@ -215,16 +215,16 @@ def cases(language: str) -> tuple[list[str], dict[str, None]]:
     keys: dict[str, None] = dict.fromkeys(["random_start", "report_print", "report_failure"])
     is_glsl = language == "vulkan"
     for type in types_of(language):
-        name = spelling.type_name(LANGUAGES[language], type)
-        keys.update(dict.fromkeys([f"random_{type}", *spelling.type_helpers(LANGUAGES[language], type)]))
+        name = syntax.type_name(LANGUAGES[language], type)
+        keys.update(dict.fromkeys([f"random_{type}", *syntax.type_helpers(LANGUAGES[language], type)]))
         if is_glsl:
             lines.append(f"layout(buffer_reference, scalar) buffer Ref_{type} {{ {name} v[]; }};")
         place, pointer = (f"Ref_{type}(args.a).v[3]", "") if is_glsl else ("p[0]", f"{name} *p, ")
         for op in atomics_of(type):
             for native in (True, False) if is_glsl else (True,):
-                spelled = spelling.spell_atomic(LANGUAGES[language], op, type, native)
-                keys.update(dict.fromkeys(spelled.helpers))
-                text = spelled.format(place, "x", "args.a", "3u")
+                form = syntax.atomic_syntax(LANGUAGES[language], op, type, native)
+                keys.update(dict.fromkeys(form.helpers))
+                text = form.format(place, "x", "args.a", "3u")
                 lines.append(function(language, f"{op}_{type}_{native}", name, f"{pointer}{name} x", f"return {text};"))
         rng, start = ("&rng" if language == "c" else "rng"), "Random rng = random_start(1u, 2u);"
         lines.append(function(language, f"draw_{type}", name, "", f"{start} return random_{type}({rng});"))
@@ -240,10 +240,10 @@ def cases(language: str) -> tuple[list[str], dict[str, None]]:
 def source(language: str) -> str:
     """Return a whole file of `cases`."""
     lines, keys = cases(language)
-    helpers = spelling.helpers_source(LANGUAGES[language], keys)
+    helpers = syntax.helpers_source(LANGUAGES[language], keys)
     if language != "vulkan":
         return "\n".join([HEADER[language], helpers, *lines]) + "\n"
-    extensions = spelling.extensions(LANGUAGES[language], types_of(language), keys)
+    extensions = syntax.extensions(LANGUAGES[language], types_of(language), keys)
     extensions = sorted({*extensions, "GL_EXT_buffer_reference", "GL_EXT_scalar_block_layout"})
     head = ["#version 460", *(f"#extension {e} : require" for e in extensions), "layout(local_size_x = 1) in;"]
     arguments = "layout(push_constant) uniform Args { uint64_t a; } args;"
