@@ -22,7 +22,7 @@ from shadesmith.runtime.session import session as sessions
 from shadesmith.runtime.workbench.measure.bench import time_modules
 from shadesmith.runtime.workbench.measure.ratios import NO_DIFFERENCE, SLOWER
 from shadesmith.runtime.workbench.measure.replicas import record
-from shadesmith.runtime.workbench.measure.stand import Ground, Stand
+from shadesmith.runtime.workbench.measure.harness import ReplicaSet, BenchmarkHarness
 from shadesmith.runtime.workbench.measure.timing import measure
 
 LEAST_SECONDS = 1.1e-4
@@ -79,10 +79,10 @@ def check_clock(launches: int = 200) -> None:
         ti.sync()
         walls.append((time.perf_counter() - begin) / launches)
     variants, device = smooth.variants(a, b), sessions.CURRENT.device
-    ground, timer = Ground(record(variants)), device.timer()
+    ground, timer = ReplicaSet(record(variants)), device.timer()
     stamped = []
     for restore in (ground.restore, lambda: None):
-        stand = Stand(timer, [ground.launcher(variants.generated)], restore)
+        stand = BenchmarkHarness(timer, [ground.launcher(variants.generated)], restore)
         stand.warm_up()
         stamped.append(median(measure(stand.take, 1)[0]))
     timer.close()
@@ -133,7 +133,7 @@ def judge(kernel, args: tuple, runs: int, seconds: float) -> tuple[int, int]:
     begin = time.perf_counter()
     for run in range(runs):
         if run % GROUND_RUNS == 0:
-            ground = Ground(record(variants))
+            ground = ReplicaSet(record(variants))
         for name, timings in found.items():
             modules = {other: variants.module(other) for other in ("generated", name)}
             timings.append(time_modules(variants, modules, seconds, ground=ground))

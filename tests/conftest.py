@@ -15,7 +15,7 @@ from missing_tools import MissingTools
 
 import shadesmith as ti
 from shadesmith.runtime.cache import compiler, lookup
-from shadesmith.runtime.cache import ir_entries as kept_ir
+from shadesmith.runtime.cache import ir_entries
 from shadesmith.runtime.session import session as sessions
 from shadesmith.transpiler.frontend.builders.build import build
 from shadesmith.transpiler.ir.serialize.serialize import serialize
@@ -56,12 +56,12 @@ def keep_out_of_the_users_cache(config: pytest.Config) -> None:
             keep_binaries(config)
     if is_worker:
         return
-    kept = os.environ.get("SHADESMITH_KEEP_CACHE")  # a folder that outlives the run, for a second one
-    if kept is None:
+    stored = os.environ.get("SHADESMITH_KEEP_CACHE")  # a folder that outlives the run, for a second one
+    if stored is None:
         folder = tempfile.TemporaryDirectory(prefix="shadesmith-cache-")
         config.add_cleanup(folder.cleanup)
-        kept = folder.name
-    os.environ["SHADESMITH_CACHE_DIR"] = kept
+        stored = folder.name
+    os.environ["SHADESMITH_CACHE_DIR"] = stored
 
 
 def keep_binaries(config: pytest.Config) -> None:
@@ -72,9 +72,9 @@ def keep_binaries(config: pytest.Config) -> None:
     run = tempfile.TemporaryDirectory(prefix="shadesmith-run-")
     config.add_cleanup(run.cleanup)
     cache = getattr(config, "cache", None)  # lacking under `-p no:cacheprovider`
-    kept = Path(run.name) if cache is None else cache.mkdir("shadesmith")
-    os.environ.setdefault("SHADESMITH_BINARIES_DIR", str(kept / "binaries"))
-    stop = resident_glslang.start(kept, Path(run.name))
+    stored = Path(run.name) if cache is None else cache.mkdir("shadesmith")
+    os.environ.setdefault("SHADESMITH_BINARIES_DIR", str(stored / "binaries"))
+    stop = resident_glslang.start(stored, Path(run.name))
     if stop is not None:
         config.add_cleanup(stop)
 
@@ -84,39 +84,39 @@ def check_what_is_found() -> None:
     find = lookup._find
 
     def checked(store, found, name):
-        kept = find(store, found, name)
-        if kept is not None:
-            compare_compilations(kept, compiler.compile_source(COMPILED[-1]))
-        return kept
+        stored = find(store, found, name)
+        if stored is not None:
+            compare_compilations(stored, compiler.compile_source(COMPILED[-1]))
+        return stored
 
-    def remembered(specialization, config, observer=None, is_kept=True):
+    def remembered(specialization, config, observer=None, is_cacheable=True):
         COMPILED.append(specialization)
         try:
-            return find_or_compile(specialization, config, observer, is_kept)
+            return find_or_compile(specialization, config, observer, is_cacheable)
         finally:
             COMPILED.pop()
 
     find_or_compile = compiler.find_or_compile
     lookup._find = checked
-    check_what_the_frontend_kept()
+    check_cached_frontend()
     compiler.find_or_compile = remembered
 
 
-def check_what_the_frontend_kept() -> None:
+def check_cached_frontend() -> None:
     """Let every kernel of the stage "ir" be compared with what the frontend makes at that moment."""
-    find = kept_ir.KeptFrontend._find
+    find = ir_entries.CachingFrontend._find
 
     def checked(self, specialization):
-        kept = find(self, specialization)
-        if kept is not None:
+        stored = find(self, specialization)
+        if stored is not None:
             made = build(specialization)
-            assert serialize(kept.kernel) == serialize(made.kernel)
-            assert kept.warnings == made.warnings and kept.trees == made.trees
-            assert len(kept.fields) == len(made.fields)
-            assert all(ours is theirs for ours, theirs in zip(kept.fields, made.fields, strict=True))
-        return kept
+            assert serialize(stored.kernel) == serialize(made.kernel)
+            assert stored.warnings == made.warnings and stored.trees == made.trees
+            assert len(stored.fields) == len(made.fields)
+            assert all(mine is other for mine, other in zip(stored.fields, made.fields, strict=True))
+        return stored
 
-    kept_ir.KeptFrontend._find = checked
+    ir_entries.CachingFrontend._find = checked
 
 
 COMPILED: list = []
@@ -187,9 +187,9 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Say under `--check-cache` what the cache did, and why kernels were not kept."""
+    """Say under `--check-cache` what the cache did, and why kernels were not cached."""
     if config.getoption("--check-cache"):
         terminalreporter.write_line(str(ti.cache.stats()))
         for event in ti.cache.stats().events:
-            if not event.hit and event.reason.startswith("not kept"):
+            if not event.hit and event.reason.startswith("not cached"):
                 terminalreporter.write_line(str(event))

@@ -18,8 +18,8 @@ from ...transpiler.ir.textures import FORMATS
 from ...transpiler.lang.annotations import NdarrayAnnotation, as_type, is_template
 from ...transpiler.lang.textures import RWTextureType, TextureType
 from ...transpiler.options import CompileOptions
-from ..arrays.ndarray import stand_in
-from ..arrays.texture import stand_in as texture_stand_in
+from ..arrays.ndarray import make_placeholder
+from ..arrays.texture import make_placeholder as make_texture_placeholder
 from ..cache import compiler
 from ..cache.compiler import Request
 from ..devices.target_tools import part_of
@@ -47,15 +47,15 @@ def specialize_call(
     kernel: Kernel, arguments: Sequence[Any], options: CompileOptions, target: Target
 ) -> tuple[Request, tuple[Any, ...]]:
     """Return the same for all arguments of a call; annotations may stand for values."""
-    return specialize_leaves(kernel, kernel.arguments.taken_apart(arguments), options, target)
+    return specialize_flattened(kernel, kernel.arguments.flatten_packs(arguments), options, target)
 
 
-def specialize_leaves(
-    kernel: Kernel, leaves: Sequence[Any], options: CompileOptions, target: Target
+def specialize_flattened(
+    kernel: Kernel, flat_arguments: Sequence[Any], options: CompileOptions, target: Target
 ) -> tuple[Request, tuple[Any, ...]]:
     """Return the same for values of all leaves: members of packs in the packs' places."""
     values = [
-        _example(parameter, leaf, options) for parameter, leaf in zip(kernel.definition.leaves, leaves, strict=True)
+        _example(parameter, argument, options) for parameter, argument in zip(kernel.definition.flat_parameters, flat_arguments, strict=True)
     ]
     return compiler.specialize(kernel.definition, values, options, target.capabilities), tuple(values)
 
@@ -72,11 +72,11 @@ def _example(parameter: ParameterDefinition, value: Any, options: CompileOptions
             _check_complete(value, f"the type given for `{parameter.name}`")
             element = as_type(value.dtype, options)
             assert element is not None and value.ndim is not None
-            return stand_in(element, value.ndim, parameter.name)
+            return make_placeholder(element, value.ndim, parameter.name)
         case TextureType():
-            return texture_stand_in(value.num_dimensions, FORMATS["rgba8"])
+            return make_texture_placeholder(value.num_dimensions, FORMATS["rgba8"])
         case RWTextureType():
-            return texture_stand_in(value.num_dimensions, value.row)
+            return make_texture_placeholder(value.num_dimensions, value.row)
     return value
 
 
@@ -99,7 +99,7 @@ def compile_for(
         module, found = sources.archived(sessions.current_config(), specialization, compilation.module)
         return module, compilation.fields, found or None
     with compiler.COMPILING:
-        choice = sources.choose(sessions.current(), specialization, request.kinds, compilation, arguments)
+        choice = sources.choose(sessions.current(), specialization, request.argument_kinds, compilation, arguments)
     digest = None
     if choice.dispatch is None and choice.known is not None and choice.known.variant != GENERATED:
         digest = choice.known.digest

@@ -172,7 +172,7 @@ class LoadedKernel:
         if kwargs or len(args) != len(self._passed):
             args = self._bind(args, kwargs)
         if not self._is_plain:
-            args = self.leaves(args)
+            args = self.flattened(args)
         if self._session.epoch < 0:
             raise ended_error()
         try:
@@ -201,23 +201,23 @@ class LoadedKernel:
             raise TypeError(f"kernel `{self.name}` takes {count}, found {len(values) + max(0, len(args) - len(names))}")
         return tuple(values[name] for name in names)
 
-    def leaves(self, args: Sequence[Any]) -> tuple[Any, ...]:
+    def flattened(self, args: Sequence[Any]) -> tuple[Any, ...]:
         """Return a value for each parameter, given those that are no templates; others are not looked at."""
         values: list[Any] = [0] * len(self.parameters)
         for place, value in zip(self._passed, args, strict=True):
             values[place] = value
         return tuple(values)
 
-    def launcher(self, leaves: Sequence[Any]) -> tuple[Instance, Launcher]:
+    def launcher(self, flat_arguments: Sequence[Any]) -> tuple[Instance, Launcher]:
         """Return what is made ready for such arguments, and what launches it; for graphs.
 
         Raises: TaichiRuntimeError after `ti.reset()`.
         """
         if self._session.epoch < 0:
             raise ended_error()
-        key = self._keys.of(leaves)
+        key = self._keys.of(flat_arguments)
         if key not in self._instances:
-            self._find(leaves)
+            self._find(flat_arguments)
         return self._instances[key]
 
     @property
@@ -235,10 +235,10 @@ class LoadedKernel:
             launch = self._launchers.get(key)
             if launch is not None:
                 return launch
-            kinds = self._reachable(arguments, request.kinds)
+            argument_kinds = self._reachable(arguments, request.argument_kinds)
             compilation = Compilation(self._kernel.module, self._fields, {}, (), {})
             instance = Instance(session, request.specialization, compilation, code=self._load())
-            launcher = instance.make_launch(compilation, kinds, keeps=True)
+            launcher = instance.make_launch(compilation, argument_kinds, keeps=True)
             self._launchers[key], self._instances[key] = launcher.launch, (instance, launcher)
         return launcher.launch
 
@@ -252,17 +252,17 @@ class LoadedKernel:
                     "archive it for this format too",
                 )
 
-    def _reachable(self, arguments: Sequence[Any], kinds: Sequence[str]) -> tuple[str, ...]:
+    def _reachable(self, arguments: Sequence[Any], argument_kinds: Sequence[str]) -> tuple[str, ...]:
         """Return how the launcher reads each argument: arrays with gaps are copied, unless the text knows of strides.
 
         Raises: TaichiRuntimeTypeError for an ndarray with gaps.
         """
         interface: Interface = self._kernel.module.interface
         taking = {array.parameter for slot, array in enumerate(interface.arrays) if interface.takes_strides(slot)}
-        found = list(kinds)
+        found = list(argument_kinds)
         for place, argument in enumerate(arguments):
             if isinstance(argument, ArrayArgument) and argument.strided and place not in taking:
-                if kinds[place] == "ndarray":
+                if argument_kinds[place] == "ndarray":
                     raise TaichiRuntimeTypeError(
                         f"Argument {place} (`{self.parameters[place]['name']}` of kernel `{self.name}`) has gaps, and "
                         "the kernel was archived for arrays without",

@@ -32,7 +32,7 @@ class Callee(Protocol):
     def __call__(self, *args: Any) -> Any:
         """Launch it with the parameters that are no templates."""
 
-    def leaves(self, values: Sequence[Any]) -> tuple[Any, ...]:
+    def flattened(self, values: Sequence[Any]) -> tuple[Any, ...]:
         """Return a value for each parameter, given those that are no templates."""
 
 
@@ -93,7 +93,7 @@ class LoadedGraph:
             [
                 Dispatch(
                     cast(Kernel, kernel),  # a graph asks a kernel for its launcher, which this one has too
-                    kernel.leaves([args[value] if isinstance(value, str) else value for value in given]),
+                    kernel.flattened([args[value] if isinstance(value, str) else value for value in given]),
                 )
                 for kernel, given in self._dispatches
             ]

@@ -29,9 +29,9 @@ from ...transpiler.frontend.source.specialization import (
 from ...transpiler.ir.textures import TexelFormat
 from ...transpiler.ir.types import Scalar, Struct, Tensor, Type
 from ...transpiler.options import Capabilities, CompileOptions
-from ..arrays.memory import hold_of
-from ..arrays.split_memory import PartsMemory
-from ..fields.sparse_tree import Beside
+from ..arrays.memory import handle_of
+from ..arrays.split_memory import SplitMemory
+from ..fields.sparse_tree import AuxiliaryArray
 from ..fields.tree_memory import PlacedMemory
 from ..launch.arguments.captured import captured_constants
 from . import translations
@@ -116,7 +116,7 @@ def parameters_data(compiled: Compiled) -> list[dict[str, Any]]:
     gradients = {
         interface.arrays[member.source[1]].parameter for member in interface.members if member.source[0] == "gradient"
     }
-    leaves = compiled.specialization.definition.leaves
+    leaves = compiled.specialization.definition.flat_parameters
     return [
         parameter_data(leaf.name, argument, position in gradients)
         for position, (leaf, argument) in enumerate(zip(leaves, compiled.specialization.arguments, strict=True))
@@ -131,29 +131,29 @@ class Trees:
 
     def __init__(self) -> None:
         self._numbers: dict[int, int] = {}
-        self._holds: list[Any] = []
+        self._handles: list[Any] = []
 
-    def place(self, hold: Any, address: int) -> dict[str, int]:
+    def place(self, handle: Any, address: int) -> dict[str, int]:
         """Return where an address lies: the number of its tree, and the offset in it."""
-        number = self._numbers.get(id(hold))
+        number = self._numbers.get(id(handle))
         if number is None:
-            number = self._numbers[id(hold)] = len(self._holds)
-            self._holds.append(hold)
-        return {"tree": number, "offset_bytes": address - hold.allocation.address}
+            number = self._numbers[id(handle)] = len(self._handles)
+            self._handles.append(handle)
+        return {"tree": number, "offset_bytes": address - handle.allocation.address}
 
     def data(self) -> list[dict[str, int]]:
         """Return the trees."""
-        return [{"size_bytes": hold.size_bytes} for hold in self._holds]
+        return [{"size_bytes": handle.size_bytes} for handle in self._handles]
 
 
 def hold_of_captured(field: Any) -> Any:
     """Return what keeps the memory that a captured field, or an array beside the cells of a sparse tree, lies in."""
-    return field.memory.hold if isinstance(field, Beside) else hold_of(field)
+    return field.memory.handle if isinstance(field, AuxiliaryArray) else handle_of(field)
 
 
 def check_field(name: str, field: Any) -> None:
     """Check that a field is one array. Raises: TaichiRuntimeError for one whose parts lie apart."""
-    if isinstance(field.memory, PartsMemory):
+    if isinstance(field.memory, SplitMemory):
         raise TaichiRuntimeError(
             f"the parts of field `{name}` lie apart, so that it is several arrays",
             "add each part: module.add_field(name, field.get_scalar_field(0)), field.get_member_field(...)",
@@ -162,7 +162,7 @@ def check_field(name: str, field: Any) -> None:
 
 def field_data(field: Any, trees: Trees) -> dict[str, Any]:
     """Return a field, which is one array."""
-    place = trees.place(hold_of(field), field.allocation.address)
+    place = trees.place(handle_of(field), field.allocation.address)
     strides = _strides(field, place)
     return {
         **place,

@@ -26,7 +26,7 @@ from ..session.tracebacks import hides_own_frames
 from ..store.atomic_files import write_bytes
 from . import manifest
 from .binaries import compile_binaries, requirements
-from .compilation import compile_for, instance_name, specialize, specialize_call, specialize_leaves
+from .compilation import compile_for, instance_name, specialize, specialize_call, specialize_flattened
 from .container import MAX_MEMBERS, write_container
 from .manifest import MAX_NAME, Compiled, Trees
 from .targets import find_target
@@ -84,8 +84,8 @@ class Module:
         Raises: as `add_kernel`.
         """
         _check_name(name, self._kernels, "kernel", RENAME)
-        request, leaves = specialize_call(kernel_fn, arguments, self._options, self.target)
-        self._kernels[name] = self._compile(request, leaves, None)
+        request, flat_arguments = specialize_call(kernel_fn, arguments, self._options, self.target)
+        self._kernels[name] = self._compile(request, flat_arguments, None)
 
     @contextmanager
     def add_kernel_template(self, kernel_fn: Any) -> Iterator[KernelTemplate]:
@@ -141,9 +141,9 @@ class Module:
             "dispatches": dispatches,
         }
 
-    def _dispatched(self, graph: str, own: str, kernel: Kernel, leaves: Sequence[Any]) -> str:
+    def _dispatched(self, graph: str, own: str, kernel: Kernel, flat_arguments: Sequence[Any]) -> str:
         """Return the name under which a kernel that a graph dispatches is kept, with what it is specialised on."""
-        compiled = self._compile(*specialize_leaves(kernel, leaves, self._options, self.target), None)
+        compiled = self._compile(*specialize_flattened(kernel, flat_arguments, self._options, self.target), None)
         for name in (own, f"{graph}.{own}", *(f"{graph}.{own}__{number}" for number in range(2, MAX_MEMBERS))):
             known = self._kernels.setdefault(name, compiled)
             if (known.module, known.fields, known.template) == (compiled.module, compiled.fields, None):

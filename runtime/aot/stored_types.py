@@ -82,12 +82,12 @@ def declared_result(field: ResultField) -> Any:
 class LoadedDefinition:
     """What a `KernelDefinition` is to the functions that look at a call's arguments.
 
-    leaves: one a parameter. returns: types of the results.
+    flat_parameters: one a parameter. returns: types of the results.
     """
 
     def __init__(self, name: str, parameters: Sequence[Mapping[str, Any]], results: Sequence[ResultField]) -> None:
         self.name = name
-        self.leaves = tuple(
+        self.flat_parameters = tuple(
             ParameterDefinition(parameter["name"], annotation_of(parameter), None) for parameter in parameters
         )
         self.returns = tuple(declared_result(field) for field in results)

@@ -21,11 +21,11 @@ from ..session.session import Session
 from ..session.tracebacks import hides_own_frames, user_error
 from .exchange import Exchange
 from .memory import Array, Ended, MemberMemory, Memory
-from .split_memory import PartsMemory
-from .views import is_part
+from .split_memory import SplitMemory
+from .views import has_slice
 
 
-class PartAsked(Exception):
+class SliceRequested(Exception):
     """An index has slices: what it means is no element but a part."""
 
 
@@ -93,7 +93,7 @@ class DenseArray(Exchange):
         self.offset, self._extent, self._moved = owner.offset, owner._extent, owner._moved
         self.signature = (root.signature, path)
 
-    has_parts: ClassVar[bool] = False
+    supports_slices: ClassVar[bool] = False
     """Whether `x[2:5]` is an array of its own, which `part` gives."""
 
     def part(self, key: Any) -> DenseArray:
@@ -179,7 +179,7 @@ class DenseArray(Exchange):
         """Return an index as a tuple of integers within the shape.
 
         Raises: TaichiIndexError naming the array for a wrong count, a slice or float, or a position out of range.
-        PartAsked for slices, if the caller takes parts.
+        SliceRequested for slices, if the caller takes parts.
         """
         if type(key) is not tuple:
             key = _tuple_of(key)
@@ -239,7 +239,7 @@ class DenseArray(Exchange):
     def read_item(self, index: tuple[int, ...]) -> Array:
         """Return a copy of the element at an index, as `index_of` gives it: an array or a structured scalar."""
         memory: Any = self.memory
-        if type(memory) is PartsMemory:
+        if type(memory) is SplitMemory:
             return memory.read_item(index)
         position = self.position_of(index)
         item: Array = self.ready(position)[position].copy()
@@ -248,7 +248,7 @@ class DenseArray(Exchange):
     def write_item(self, index: tuple[int, ...], packed: Array) -> None:
         """Set the element at an index, as `index_of` gives it."""
         memory: Any = self.memory
-        if type(memory) is PartsMemory:
+        if type(memory) is SplitMemory:
             memory.write_item(index, packed)
             return
         self.write_at(self.position_to_store(index), packed)
@@ -272,11 +272,11 @@ class DenseArray(Exchange):
             self._refuse(key, takes_parts, text, "slices are not supported; use `x.to_numpy()` for parts")
 
     def _refuse(self, key: tuple[Any, ...], takes_parts: bool, message: str, hint: str) -> NoReturn:
-        """Raise PartAsked for an index with slices, if the caller takes it, else TaichiIndexError."""
-        if not self.has_parts or not is_part(key):
+        """Raise SliceRequested for an index with slices, if the caller takes it, else TaichiIndexError."""
+        if not self.supports_slices or not has_slice(key):
             raise self._index_error(message, hint) from None
         if takes_parts:
-            raise PartAsked
+            raise SliceRequested
         shown = ", ".join(_shown_item(item) for item in key)
         raise self._index_error(
             f"is assigned to element by element, and [{shown}] is a part of it",
@@ -324,7 +324,7 @@ class ScalarArray(DenseArray):
             return memory.view.item(key)
         try:
             index = self.index_of(key)
-        except PartAsked:
+        except SliceRequested:
             return self.part(key)
         position = self.position_of(index) if self._moved else index
         return self.ready(position).item(position)
@@ -366,7 +366,7 @@ class MatrixArray(DenseArray):
     def __getitem__(self, key: Any) -> Any:
         try:
             index = self.index_of(key)
-        except PartAsked:
+        except SliceRequested:
             return self.part(key)
         entries = self.read_item(index).view(Entries)
         entries.owner = (self, index)

@@ -23,7 +23,7 @@ from ...transpiler.ir.types import Struct, Tensor, Type, element_of
 from ...transpiler.lang.describe import Step
 from ..devices.device import Allocation, Device
 from ..devices.host_arrays import view_address
-from ..session.allocation_handle import CLOSED, Hold
+from ..session.allocation_handle import CLOSED, AllocationHandle
 
 Array = np.ndarray[Any, Any]
 
@@ -51,7 +51,7 @@ class Owner(Protocol):
     def release(self, allocation: Allocation) -> None:
         """Take memory back."""
 
-    def register_hold(self, hold: Hold) -> None:
+    def register_handle(self, handle: AllocationHandle) -> None:
         """Remember who holds how much."""
 
     def wait(self) -> None:
@@ -115,7 +115,7 @@ class Memory:
         "epoch",
         "is_shared",
         "gone",
-        "hold",
+        "handle",
         "mirrored",
         "partial",
         "session",
@@ -138,8 +138,8 @@ class Memory:
         full_shape = shape + (element.shape if isinstance(element, Tensor) else ())
         self.session, self.element, self.shape = session, element, shape
         self.size_bytes = prod(full_shape) * scalar.itemsize
-        self.hold = Hold(session, max(MIN_BYTES, self.size_bytes), owner, lazily)
-        self.allocation: Allocation = self.hold.allocation
+        self.handle = AllocationHandle(session, max(MIN_BYTES, self.size_bytes), owner, lazily)
+        self.allocation: Allocation = self.handle.allocation
         self.mirrored = not session.device.host_memory
         self.partial = self.mirrored and self.size_bytes > BLOCK_BYTES
         if self.mirrored:
@@ -154,7 +154,7 @@ class Memory:
     @property
     def is_gone(self) -> bool:
         """Whether its allocation was given back; `gone` makes the error that says why."""
-        return self.hold.is_released
+        return self.handle.is_released
 
     def refresh(self) -> None:
         """Make the view show what the launches so far have left; a partial one is filled by `load`.
@@ -304,7 +304,7 @@ class Memory:
 
     def end(self) -> None:
         """Give the allocation back because the session ends; any later use raises."""
-        self.hold.release()
+        self.handle.release()
         self.allocation = Ended(self.gone)  # type: ignore[assignment]  # whose address can only be asked for in vain
         self.epoch = STALE
         self.view = np.empty((0,), self.view.dtype)
@@ -389,12 +389,12 @@ class MemberMemory:
         return reduce(part_of, self.path, view)
 
 
-def hold_of(array: Any) -> Hold:
+def handle_of(array: Any) -> AllocationHandle:
     """Return what keeps the memory of a field or ndarray, which it may share with others."""
     memory = array.memory
     while not isinstance(memory, Memory):
         memory = memory.whole
-    return memory.hold
+    return memory.handle
 
 
 def part_of(values: Array, step: Step) -> Array:

@@ -19,15 +19,15 @@ from ..session.tracebacks import hides_own_frames_of
 from .dense_array import DenseArray, MatrixArray, ScalarArray, check_gradient, make_all, to_shape
 from .memory import MemberMemory, Memory
 from .struct_array import StructArray, stored_type
-from .views import PartMemory, view_of_part
+from .views import SliceMemory, slice_of_view
 
 
-class Divisible(DenseArray):
+class SliceableArray(DenseArray):
     """What ndarrays have beside fields: parts that share their memory, and no share in what is compiled."""
 
     __slots__ = ()
     KIND = "ndarray"
-    has_parts = True
+    supports_slices = True
 
     @property
     def strides(self) -> tuple[int, ...]:
@@ -42,7 +42,7 @@ class Divisible(DenseArray):
     @property
     def is_strided(self) -> bool:
         """Whether there are gaps between the elements, or they are in another order than row by row."""
-        return isinstance(self.memory, PartMemory) and not self.memory.view.flags.c_contiguous
+        return isinstance(self.memory, SliceMemory) and not self.memory.view.flags.c_contiguous
 
     def describe_array(self) -> ArrayDescription:
         """Return what a kernel must know of this array."""
@@ -62,11 +62,11 @@ class Divisible(DenseArray):
         if memory.is_gone:
             raise memory.gone()
         try:
-            view = view_of_part(memory.view, key, len(self.shape))
+            view = slice_of_view(memory.view, key, len(self.shape))
         except IndexError as error:
             raise self._index_error(str(error), "write as in NumPy, `x[2:5]`, `x[:, 3]`") from None
-        owned = PartMemory(
-            memory.whole if isinstance(memory, PartMemory | MemberMemory) else memory, view, self.element
+        owned = SliceMemory(
+            memory.whole if isinstance(memory, SliceMemory | MemberMemory) else memory, view, self.element
         )
         part: DenseArray = type(self).in_memory(owned, self.element, owned.shape, self.name)
         part.owner, part.path = self.owner, self.path
@@ -74,7 +74,7 @@ class Divisible(DenseArray):
         return part
 
 
-class ScalarNdarray(Divisible, ScalarArray):
+class ScalarNdarray(SliceableArray, ScalarArray):
     """An ndarray of numbers."""
 
     __slots__ = ()
@@ -83,7 +83,7 @@ class ScalarNdarray(Divisible, ScalarArray):
         return signature_of(self.element, len(self.shape), self.is_strided)
 
 
-class MatrixNdarray(Divisible, MatrixArray):
+class MatrixNdarray(SliceableArray, MatrixArray):
     """An ndarray of vectors or matrices, stored row by row."""
 
     __slots__ = ()
@@ -92,7 +92,7 @@ class MatrixNdarray(Divisible, MatrixArray):
         return signature_of(self.element, len(self.shape), self.is_strided)
 
 
-class StructNdarray(Divisible, StructArray):
+class StructNdarray(SliceableArray, StructArray):
     """An ndarray of structs, one after the other in memory."""
 
     __slots__ = ()
@@ -143,7 +143,7 @@ class _NoMemory:
     is_gone = False
 
 
-def stand_in(element: Type, ndim: int, name: str) -> Any:
+def make_placeholder(element: Type, ndim: int, name: str) -> Any:
     """Return what is to compilers an ndarray of this element and number of axes; it has no memory."""
     return _class_of(element).in_memory(_NoMemory(), element, (0,) * ndim, name)
 
@@ -156,7 +156,7 @@ def signature_of(element: Type, ndim: int, is_strided: bool = False) -> str:
 
 def array_in_memory(whole: Memory, view: Any, element: Type, name: str) -> DenseArray:
     """Return an ndarray over a part of some memory. view: of the part, a NumPy array over the bytes of `whole.view`."""
-    memory = PartMemory(whole, view, element)
+    memory = SliceMemory(whole, view, element)
     result: DenseArray = _class_of(element).in_memory(memory, element, memory.shape, name)
     return result
 

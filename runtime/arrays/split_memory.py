@@ -1,7 +1,7 @@
 """The memory of a field whose parts lie apart: what `Memory` does for one allocation, done part by part.
 
 In: the fields of the parts, each with memory of its own: one a component of vectors and matrices, one a member of
-structs. Out: `PartsMemory`, which shows them as one array of whole elements.
+structs. Out: `SplitMemory`, which shows them as one array of whole elements.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ...transpiler.lang.describe import Step
 from .memory import Array, Owner, part_of
 
 
-class PartsMemory:
+class SplitMemory:
     """Owns nothing; all it does goes to the memory of the parts. parts: fields, in the order of the element's parts."""
 
     __slots__ = ("element", "parts", "shape")
@@ -68,7 +68,7 @@ class PartsMemory:
 
     def copy_from(self, other: Any) -> None:
         """Copy another memory of equal shape, converting its number type."""
-        if isinstance(other, PartsMemory):
+        if isinstance(other, SplitMemory):
             for part, source in zip(self.parts.values(), other.parts.values(), strict=True):
                 part.memory.copy_from(source.memory)
         else:

@@ -221,7 +221,7 @@ def _copy_in(session: Session, copy: _Copy, stage: Stage) -> None:
         data = bytes_of(np.ascontiguousarray(first))
     else:
         data = view_address(copy.begin, np.dtype(np.uint8), (copy.end - copy.begin,)).data
-    handle = session.staging.take(max(MIN_BYTES, data.nbytes))
+    handle = session.staging.acquire(max(MIN_BYTES, data.nbytes))
     allocation = handle.allocation
     if data.nbytes:
         device.write(allocation, data)
@@ -230,7 +230,7 @@ def _copy_in(session: Session, copy: _Copy, stage: Stage) -> None:
         staged.address = allocation.address + offset_bytes
         if written and array.size:
             stage.after.append(partial(_copy_back, device, allocation, array, offset_bytes))
-    stage.after.append(partial(session.staging.give, handle))
+    stage.after.append(partial(session.staging.release, handle))
 
 
 def _copy_back(device: Device, allocation: Allocation, array: Array, offset_bytes: int) -> None:

@@ -17,10 +17,10 @@ from ...transpiler.lang.annotations import type_of
 from ...transpiler.lang.matrix import unwrap, wrap
 from ...transpiler.lang.struct import Struct as Value
 from ...transpiler.lang.struct import StructType, make_struct
-from .dense_array import DenseArray, PartAsked
+from .dense_array import DenseArray, SliceRequested
 from .dense_array import Entries as Components
 from .memory import Array
-from .split_memory import PartsMemory
+from .split_memory import SplitMemory
 
 
 class StructArray(DenseArray):
@@ -67,7 +67,7 @@ class StructArray(DenseArray):
 
     def to_numpy(self) -> dict[str, Any]:  # type: ignore[override]
         """Return a copy of each member by name; of members that are structs a dict."""
-        if isinstance(self.memory, PartsMemory):
+        if isinstance(self.memory, SplitMemory):
             return {name: self.get_member_field(name).to_numpy() for name in self.keys}
         return _as_dict(self.memory.read_all(), self.element, lambda part: part.copy())
 
@@ -76,7 +76,7 @@ class StructArray(DenseArray):
 
         Raises: KeyError where a member is missing; ValueError where a shape differs.
         """
-        if isinstance(self.memory, PartsMemory):
+        if isinstance(self.memory, SplitMemory):
             given = {name: array_dict[name] for name in self.keys}
             for name, array in given.items():
                 member = self.get_member_field(name)
@@ -126,7 +126,7 @@ class StructArray(DenseArray):
     def __getitem__(self, key: Any) -> Any:
         try:
             return make_struct(Entries(self, self.index_of(key)), self.type)
-        except PartAsked:
+        except SliceRequested:
             return self.part(key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -158,7 +158,7 @@ class Entries(MutableMapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         memory: Any = self.array.memory
-        if type(memory) is PartsMemory:
+        if type(memory) is SplitMemory:
             return memory.parts[name][self.index]
         type_ = self.struct.types[name]
         if isinstance(type_, Struct):
@@ -175,7 +175,7 @@ class Entries(MutableMapping[str, Any]):
         memory: Any = self.array.memory
         type_ = self.struct.types[name]
         is_plain = value.__class__ is float and type_.__class__ is Scalar and type_.is_float
-        if is_plain and type(memory) is not PartsMemory and memory.located_to_store is None:
+        if is_plain and type(memory) is not SplitMemory and memory.located_to_store is None:
             self._place()[name] = value
             if memory.mirrored:
                 memory.mark(self.array.position_of(self.index))

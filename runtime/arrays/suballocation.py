@@ -1,6 +1,6 @@
 """Memory that lies within another: what fields of trees and parts of ndarrays have in common.
 
-In: the `Memory` that owns all of it. Out: `InnerMemory`, which says of itself what is so of the whole; where an element
+In: the `Memory` that owns all of it. Out: `SuballocatedMemory`, which says of itself what is so of the whole; where an element
 lies in it, and what whole fields do, says each kind (`trees.PlacedMemory`, `cell_memory.CellMemory`,
 `views.PartMemory`).
 """
@@ -16,7 +16,7 @@ from ...transpiler.ir.types import Type
 from .memory import Array, Memory, Owner
 
 
-class InnerMemory(ABC):
+class SuballocatedMemory(ABC):
     """Seen as `Memory` is; `whole` owns it. view: of the bytes of the whole, or of its mirror."""
 
     __slots__ = ("__weakref__", "element", "mirrored", "session", "shape", "view", "whole")

@@ -17,7 +17,7 @@ from ...transpiler.ir.textures import ADDRESS_MODES, FORMATS, TexelFormat
 from ...transpiler.lang.textures import Format, legacy_format
 from ..devices.device import Allocation
 from ..devices.textures import FILTERS, TextureMemory, TextureSpec
-from ..session.allocation_handle import Hold
+from ..session.allocation_handle import AllocationHandle
 from ..session.session import Session, current
 from ..session.tracebacks import hides_own_frames
 from .dense_array import DenseArray, to_shape
@@ -74,8 +74,8 @@ class Texture:
         self._describe()
         self._session = session
         owner = f"texture of {row.name}, shape {extents}"
-        self._hold = Hold(_Lender(session, self.spec), self.spec.size_bytes, owner)
-        self.memory: Any = self._hold.allocation
+        self._handle = AllocationHandle(_Lender(session, self.spec), self.spec.size_bytes, owner)
+        self.memory: Any = self._handle.allocation
         """What launches ask for its numbers: `TextureMemory`."""
         session.register(self)
 
@@ -137,7 +137,7 @@ class Texture:
         """Return the stored numbers as they lie packed, shape (..., height, width, channels)."""
         return self._read()
 
-    def twin(self) -> Texture:
+    def empty_like(self) -> Texture:
         """Return a new texture of the same kind, of zeros."""
         return Texture(self.fmt, self.shape, filter=self.spec.filter, address=self.spec.address_modes)
 
@@ -215,32 +215,32 @@ class Texture:
         """Set the texels from memory in which they lie packed."""
         session = self._session
         memory = self._alive()
-        stage = session.stages.take(self.spec.size_bytes)
+        stage = session.staging.acquire(self.spec.size_bytes)
         session.device.write(stage.allocation, bytes_of(packed))
         session.device.copy_to_texture(stage.allocation, memory)
-        session.stages.give(stage)
+        session.staging.release(stage)
 
     def _read(self) -> Array:
         """Return the texels, shape (..., height, width, channels)."""
         session, memory = self._session, self._alive()
         found = np.empty((*reversed(self.shape), self.spec.format.channels), self.spec.format.channel.numpy)
-        stage = session.stages.take(self.spec.size_bytes)
+        stage = session.staging.acquire(self.spec.size_bytes)
         session.device.copy_from_texture(memory, stage.allocation)
         session.device.read(stage.allocation, bytes_of(found))
-        session.stages.give(stage)
+        session.staging.release(stage)
         return found
 
     # --- life
 
     def _alive(self) -> TextureMemory:
-        if self._hold.is_released:
+        if self._handle.is_released:
             raise _ended()
         memory: TextureMemory = self.memory
         return memory
 
     def end(self) -> None:
         """Give the memory back because the session ends; any later use raises."""
-        self._hold.release()
+        self._handle.release()
         self.memory = Ended()
 
     def __repr__(self) -> str:
@@ -250,7 +250,7 @@ class Texture:
         raise TypeError("a texture cannot be pickled: it is memory of a device. Hint: `to_numpy()`")
 
 
-def stand_in(axes: int, row: TexelFormat) -> Texture:
+def make_placeholder(axes: int, row: TexelFormat) -> Texture:
     """Return a texture without memory, for compiling a kernel before there is one to launch it with."""
     made = Texture.__new__(Texture)
     made.spec = TextureSpec(row, (1,) * axes, None, ("repeat",) * axes)
@@ -291,8 +291,8 @@ class _Lender:
         if not self._session.is_closed:
             self._session.device.free_texture(texture)
 
-    def register_hold(self, hold: Hold) -> None:
-        self._session.register_hold(hold)
+    def register_handle(self, handle: AllocationHandle) -> None:
+        self._session.register_handle(handle)
 
 
 def _format_row(fmt: Any, num_channels: int | None, channel_format: Any) -> TexelFormat:

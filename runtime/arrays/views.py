@@ -1,6 +1,6 @@
 """Parts of ndarrays, `x[8:24]`, `x[::2]`, `x[:, 3]`: ndarrays of their own that share the memory of the whole.
 
-In: an ndarray and an index with slices, which means what it means to NumPy. Out: `PartMemory`, which is to a part what
+In: an ndarray and an index with slices, which means what it means to NumPy. Out: `SliceMemory`, which is to a part what
 `Memory` is to an ndarray, and `part_of`, which makes the part. A part without gaps runs the same code as a whole
 ndarray; one with gaps brings its strides.
 """
@@ -15,10 +15,10 @@ import numpy as np
 from ...transpiler.ir.types import Tensor, Type
 from ..devices.host_arrays import reach_below
 from .memory import Array, Memory
-from .suballocation import InnerMemory
+from .suballocation import SuballocatedMemory
 
 
-class PartAllocation:
+class SliceAllocation:
     """Where a part begins in the allocation of the whole. before_bytes: how far elements reach below the first one."""
 
     __slots__ = ("before_bytes", "begin_bytes", "memory", "size_bytes")
@@ -38,7 +38,7 @@ class PartAllocation:
         return self.address - self.before_bytes
 
 
-class PartMemory(InnerMemory):
+class SliceMemory(SuballocatedMemory):
     """The memory of a part, seen as `Memory` is; `whole` owns it.
 
     view: as in `Memory`, with the strides of the part; a mirror counts as partial, so that each access asks `load`.
@@ -52,7 +52,7 @@ class PartMemory(InnerMemory):
         super().__init__(whole, element, shape)
         self.view, self.partial = view, whole.mirrored
         self.begin_bytes = view.ctypes.data - whole.view.ctypes.data if view.size else 0
-        self._allocation = PartAllocation(whole, self.begin_bytes, reach_below(view.shape, view.strides), view.nbytes)
+        self._allocation = SliceAllocation(whole, self.begin_bytes, reach_below(view.shape, view.strides), view.nbytes)
 
     @property
     def epoch(self) -> int:
@@ -60,7 +60,7 @@ class PartMemory(InnerMemory):
         return self.whole.epoch
 
     @property
-    def allocation(self) -> PartAllocation:
+    def allocation(self) -> SliceAllocation:
         """The part's own: it knows where its elements begin."""
         return self._allocation
 
@@ -106,13 +106,13 @@ class PartMemory(InnerMemory):
         return begin, begin + self.element.size_bytes
 
 
-def is_part(key: Any) -> bool:
+def has_slice(key: Any) -> bool:
     """Tell whether an index means a part of an array: it has a slice or `...`."""
     items = key if type(key) is tuple else (key,)
     return any(isinstance(item, slice) or item is Ellipsis for item in items)
 
 
-def view_of_part(view: Array, key: Any, axes: int) -> Array:
+def slice_of_view(view: Array, key: Any, axes: int) -> Array:
     """Return the part of a view that an index means to NumPy; axes: those of the array, without its elements'.
 
     Raises: IndexError, ValueError as NumPy does; IndexError for anything but integers, slices and `...`.

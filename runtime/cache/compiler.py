@@ -43,7 +43,7 @@ class Request:
     """What the arguments of one call ask for. kinds: how a launcher reads each argument (`launcher.make_launcher`)."""
 
     specialization: Specialization
-    kinds: tuple[str, ...]
+    argument_kinds: tuple[str, ...]
 
     @property
     def target(self) -> str:
@@ -75,8 +75,8 @@ def specialize(
 
     Raises: TaichiRuntimeTypeError naming the parameter, what it takes and what was given.
     """
-    arguments, kinds = classify(definition, values, options)
-    return Request(Specialization(definition, arguments, options, capabilities), kinds)
+    arguments, argument_kinds = classify(definition, values, options)
+    return Request(Specialization(definition, arguments, options, capabilities), argument_kinds)
 
 
 def compile_source(
@@ -104,15 +104,17 @@ def find_or_compile(
     specialization: Specialization,
     config: Config,
     observer: Callable[[str, Form], None] | None = None,
-    is_kept: bool = True,
+    is_cacheable: bool = True,
 ) -> Compilation:
-    """Return what the cache has, or compile; see `cache.lookup.find_or_compile`. is_kept: whether it may be cached.
+    """Return the cached compilation, or compile; see `cache.lookup.find_or_compile`.
 
     Raises: TaichiCompilationError and its subclasses.
     """
     lookup = importlib.import_module(f"{PACKAGE}.runtime.cache.lookup")
     with COMPILING:
-        compilation: Compilation = lookup.find_or_compile(specialization, config, compile_source, observer, is_kept)
+        compilation: Compilation = lookup.find_or_compile(
+            specialization, config, compile_source, observer, is_cacheable
+        )
     return compilation
 
 

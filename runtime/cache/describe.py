@@ -124,7 +124,7 @@ _FIXED: dict[bool, dict[int, tuple[Any, str]]] = {False: {}, True: {}}
 def _enum(walk: Walk, value: enum.Enum) -> str:
     _, is_new = walk.number(value)
     if is_new:
-        walk.hold(value, lambda: members_of(value))
+        walk.defer_members(value, lambda: members_of(value))
     return f"{describe_class(walk, type(value), makes=False)}.{value.name} {value.value!r}"
 
 
@@ -140,7 +140,7 @@ def _library_object(walk: Walk, value: Any) -> str:
     if (kind.__module__, kind.__name__) in NAMESPACES:
         number, is_new = walk.number(value)
         if is_new:
-            walk.hold(value, lambda: vars(value))
+            walk.defer_members(value, lambda: vars(value))
         return f"names#{number}"
     if kind is type(functools.lru_cache(len)):
         return _cached(walk, value)
@@ -158,7 +158,7 @@ def _cached(walk: Walk, value: Any) -> str:
     """Describe a function that keeps its results, which may be older than what it reads now."""
     number, is_new = walk.number(value)
     if is_new:
-        walk.hold(value, lambda: vars(value))
+        walk.defer_members(value, lambda: vars(value))
         if value.cache_info().currsize and reads_data(value):
             walk.cannot(value, "a function that keeps results, which may be older than what it reads")
     return f"cached#{number} {walk.inside(value, [value.__wrapped__])[0]}"
@@ -255,7 +255,7 @@ def _method(walk: Walk, value: types.MethodType) -> str:
 def _partial(walk: Walk, value: functools.partial[Any]) -> str:
     number, is_new = walk.number(value)
     if is_new:
-        walk.hold(value, lambda: vars(value))
+        walk.defer_members(value, lambda: vars(value))
     if holds_array((value.args, value.keywords)):
         walk.cannot(value, "a function that is given a field while the kernel is compiled")
     return f"partial#{number}({', '.join(walk.inside(value, (value.func, value.args, value.keywords)))})"
@@ -296,7 +296,7 @@ def _func(walk: Walk, value: Func) -> str:
             walk.reach.setdefault(id(reader), set()).add(id(running))
     attributes = own_attributes(value)
     if attributes:
-        walk.hold(value, lambda: attributes)
+        walk.defer_members(value, lambda: attributes)
     return f"{'real ' if value.is_real else ''}{'python ' if value.in_python else ''}{text}"
 
 
@@ -307,9 +307,9 @@ def _bound_func(walk: Walk, value: BoundFunc) -> str:
 def _module(walk: Walk, value: types.ModuleType) -> str:
     _, is_new = walk.number(value)
     if is_new and value.__name__ == PACKAGE:
-        walk.hold(value, lambda: {**vars(value), "cfg": walk.config})
+        walk.defer_members(value, lambda: {**vars(value), "cfg": walk.config})
     elif is_new:
-        walk.hold(value, lambda: vars(value))
+        walk.defer_members(value, lambda: vars(value))
         ask = vars(value).get("__getattr__")
         if isinstance(ask, types.FunctionType) and not is_of_library(ask):
             walk.named(f"{walk.path}.__getattr__", ask, value)
@@ -346,7 +346,7 @@ def describe_class(walk: Walk, value: type, makes: bool) -> str:
         return walk.cannot(value, f"a class with which `{_registered(value)[0].__qualname__}` is registered")
     number, is_new = walk.number(value)
     name = f"class#{number}"
-    walk.hold(value, lambda: vars(value), is_class=True, makes=makes)
+    walk.defer_members(value, lambda: vars(value), is_class=True, makes=makes)
     outer, walk.owner = walk.owner, value
     bases = [describe_class(walk, base, makes) for base in value.__bases__]
     walk.owner = outer
@@ -389,7 +389,7 @@ def _instance(walk: Walk, value: Any) -> str:
     walk.owner = outer
     if id(kind) in walk.unknown:
         return walk.cannot(value)
-    walk.hold(value, lambda: members_of(value))
+    walk.defer_members(value, lambda: members_of(value))
     base = next((base for base in PLAIN_BASES if issubclass(kind, base)), None)
     if base is not None:
         text += f" {_content(walk, value, base)}"

@@ -99,7 +99,7 @@ def _kernel(walk: Walk, value: Any, definition: KernelDefinition) -> str:
     _, is_new = walk.number(value)
     attributes = own_attributes(value) if is_new and hasattr(value, "definition") else {}
     if attributes:
-        walk.hold(value, lambda: attributes)
+        walk.defer_members(value, lambda: attributes)
     return f"kernel {definition.function.__qualname__}"
 
 
@@ -212,7 +212,7 @@ def hold_config(walk: Walk) -> None:
     config = walk.config
     _, is_new = walk.number(config)
     if is_new:
-        walk.hold(config, lambda: {name: getattr(config, name) for name in _names_of(Config)})
+        walk.defer_members(config, lambda: {name: getattr(config, name) for name in _names_of(Config)})
 
 
 # --- arrays -----------------------------------------------------------------------------------------------------------
@@ -233,7 +233,7 @@ def _field(walk: Walk, value: Any) -> str:
             text += f" of {walk.of(value.owner)}"
     parts = [(step, walk.of(part)) for step, part in value.describe_parts()]
     walk.owner = outer
-    walk.hold(value, lambda: {"grad": value.grad, "dual": value.dual})
+    walk.defer_members(value, lambda: {"grad": value.grad, "dual": value.dual})
     return f"{text} {parts}" if parts else text
 
 
@@ -248,7 +248,7 @@ def _ndarray(walk: Walk, value: Any) -> str:
     text = f"{name} {type(value).__name__} {value.name!r} {type_text(walk, found.element)} {found.shape} {found.path}"
     text += f" {found.strided} {walk.of(found.owner)}"
     walk.owner = outer
-    walk.hold(value, lambda: {"grad": value.grad})
+    walk.defer_members(value, lambda: {"grad": value.grad})
     return text
 
 

@@ -342,7 +342,7 @@ def _fingerprint(specialization: Specialization, target: str, config: Any) -> Fi
     definition = specialization.definition
     walk.record(environment(specialization))
     walk.function(definition.function, runs=False)
-    for leaf in definition.leaves:
+    for leaf in definition.flat_parameters:
         walk.roots.add(id(leaf.annotation))
         walk.named(f"parameter {leaf.name}", leaf.annotation)
     walk.named("returns", definition.returns)

@@ -23,14 +23,14 @@ from ..store.stats import COUNTS
 from ..store.store import Store
 from .fingerprint import Fingerprint
 from .positions import Unplaced, join_warning, split_warning
-from .source_entries import Unkept, captured_from, places_of, value_of
+from .source_entries import Uncacheable, captured_from, places_of, value_of
 
 STAGE = "ir"
 PART = "kernel"
 WORDS = {"at least": "is at least", "at most": "is at most", "has": "has"}
 
 
-class KeptFrontend:
+class CachingFrontend:
     """Stands for `frontend.builders.build` in one compilation."""
 
     def __init__(self, store: Store, fingerprint: Fingerprint, name: str) -> None:
@@ -46,7 +46,7 @@ class KeptFrontend:
         result = build(specialization)
         try:
             self._made = to_entry(result, self._fingerprint)
-        except Unkept as error:
+        except Uncacheable as error:
             COUNTS.miss(STAGE, self._name, f"not kept: {error}")
         return result
 
@@ -79,14 +79,14 @@ def to_entry(result: FrontendResult, fingerprint: Fingerprint) -> tuple[dict[str
     sources = sources_of(text)
     numbers = [functions.get((source.file, source.first_line)) for source in sources]
     if None in numbers:
-        raise Unkept(f"{sources[numbers.index(None)].file} has a function that was not looked at")
+        raise Uncacheable(f"{sources[numbers.index(None)].file} has a function that was not looked at")
     known = {id(top): number for number, (top, _) in enumerate(fingerprint.trees)}
     if any(id(top) not in known for top in result.trees):
-        raise Unkept("it reads a tree that was not looked at")
+        raise Uncacheable("it reads a tree that was not looked at")
     try:
         warnings = [split_warning(warning, places) for warning in result.warnings]
     except Unplaced as error:
-        raise Unkept(str(error)) from None
+        raise Uncacheable(str(error)) from None
     header = {
         "sources": numbers,
         "trees": [known.get(id(top)) for top in result.kernel.trees],
@@ -129,5 +129,5 @@ def _number_of(field: Any, fingerprint: Fingerprint) -> int | None:
         return None
     number = fingerprint.numbers.get(id(field))
     if number is None:
-        raise Unkept(f"the array {field!r:.60} was not met by the walk")
+        raise Uncacheable(f"the array {field!r:.60} was not met by the walk")
     return number

@@ -20,13 +20,13 @@ from ..store.stats import COUNTS
 from ..store.store import Store, store_of
 from .fingerprint import Fingerprint, fingerprint
 from .positions import Moved
-from .source_entries import Unkept, from_entry, to_entry
+from .source_entries import Uncacheable, from_entry, to_entry
 from .walk import Undescribable
 
 if TYPE_CHECKING:
     from ...transpiler.ir.forms import FrontendResult
     from ...transpiler.ir.text import Form
-    from .ir_entries import KeptFrontend
+    from .ir_entries import CachingFrontend
 
 STAGE = "text"
 
@@ -48,15 +48,15 @@ def find_or_compile(
     config: Config,
     compile: Compile,
     observer: Callable[[str, Form], None] | None = None,
-    is_kept: bool = True,
+    is_cacheable: bool = True,
 ) -> Compilation:
     """Return a kernel's source for the target of its capabilities.
 
-    observer: sees every form on the way, for which it is compiled in any case. is_kept: whether the kernel may be
+    observer: sees every form on the way, for which it is compiled in any case. is_cacheable: whether the kernel may be
     cached. Raises: TaichiCompilationError and its subclasses, as compiling does.
     """
     name, target = specialization.definition.name, specialization.capabilities.target
-    reason = _why_not(target, config, observer, is_kept)
+    reason = _why_not(target, config, observer, is_cacheable)
     store = store_of(config) if reason is None else None
     if store is None:
         COUNTS.miss(STAGE, name, reason or "offline_cache=False, or no folder that can be trusted")
@@ -80,16 +80,16 @@ def find_or_compile(
         try:
             frontend.keep()
             store.put(STAGE, found.source_key, *to_entry(made, found), name)
-        except Unkept as error:
+        except Uncacheable as error:
             reason = str(error)
     if reason is not None:
         COUNTS.miss(STAGE, name, f"not kept: {reason}")
     return made
 
 
-def _why_not(target: str, config: Config, observer: object, is_kept: bool) -> str | None:
+def _why_not(target: str, config: Config, observer: object, is_cacheable: bool) -> str | None:
     """Return why the cache is not asked, None if it is."""
-    if not is_kept:
+    if not is_cacheable:
         return "@ti.kernel(offline_cache=False)"
     if tools_of(target).is_interpreter:
         return "ti.python interprets the kernel itself"
@@ -100,10 +100,10 @@ def _why_not(target: str, config: Config, observer: object, is_kept: bool) -> st
     return None
 
 
-def _kept_frontend(store: Store, found: Fingerprint, name: str) -> KeptFrontend:
+def _kept_frontend(store: Store, found: Fingerprint, name: str) -> CachingFrontend:
     """Return the frontend of one compilation, which looks into the cache; only who compiles loads it."""
     module: Any = importlib.import_module(".kept_ir", __package__)
-    frontend: KeptFrontend = module.KeptFrontend(store, found, name)
+    frontend: CachingFrontend = module.CachingFrontend(store, found, name)
     return frontend
 
 

@@ -18,14 +18,14 @@ from ...transpiler.backend.module.read_module import read_module
 from ...transpiler.errors import NOWHERE
 from ...transpiler.ir.captured import Captured
 from ...transpiler.ir.snodes import top_of
-from ..fields.sparse_tree import Beside
+from ..fields.sparse_tree import AuxiliaryArray
 from ..store.entries import Entry
 from .describe_own import node_at, path_from_top
 from .fingerprint import Fingerprint
 from .positions import Moved, Places, Unplaced, join_warning, place, put_in_place, release, split_warning, spots_of
 
 
-class Unkept(Exception):
+class Uncacheable(Exception):
     """A compilation cannot be an entry; the words say why."""
 
 
@@ -47,7 +47,7 @@ def to_entry(compilation: Compilation, fingerprint: Fingerprint) -> tuple[dict[s
         release(data, compilation.loops, places)
         warnings = [split_warning(text, places) for text in compilation.warnings]
     except Unplaced as error:
-        raise Unkept(str(error)) from None
+        raise Uncacheable(str(error)) from None
     header = {
         "module": data,
         "places": [list(found) for found in places.functions],
@@ -63,15 +63,15 @@ def _slot(compilation: Compilation, fingerprint: Fingerprint, slot: int) -> Any:
     owner = compilation.fields[slot]
     if owner is None:
         return None
-    if isinstance(owner, Beside):
+    if isinstance(owner, AuxiliaryArray):
         node, role = compilation.beside[slot]
         for tree, (top, _) in enumerate(fingerprint.trees):
             if top is top_of(node):
                 return [tree, list(path_from_top(node)), role]
-        raise Unkept("it reads a tree that was not looked at")
+        raise Uncacheable("it reads a tree that was not looked at")
     number = fingerprint.numbers.get(id(owner))
     if number is None:
-        raise Unkept(f"the array `{compilation.module.interface.arrays[slot].name}` was not met by the walk")
+        raise Uncacheable(f"the array `{compilation.module.interface.arrays[slot].name}` was not met by the walk")
     return number
 
 
@@ -85,7 +85,7 @@ def value_of(value: Any, fingerprint: Fingerprint, path: str) -> Any:
         return ["numpy", value.dtype.str, value.tobytes().hex()]
     number = fingerprint.numbers.get(id(value))
     if number is None:
-        raise Unkept(f"the value of `{path}` was not met by the walk")
+        raise Uncacheable(f"the value of `{path}` was not met by the walk")
     return ["object", number]
 
 

@@ -64,7 +64,7 @@ class Walk:
         self.arrays: set[int] = set()
         self.array_members: set[str] = set()
         self.holders: list[Holder] = []
-        self.held: dict[int, Holder] = {}
+        self.deferred_holders: dict[int, Holder] = {}
         self.functions: list[tuple[Any, TextOfFunction]] = []
         self.count = 0
         self.unknown: dict[int, str] = {}
@@ -151,7 +151,7 @@ class Walk:
             self.pending.append((value, runs, value))
             attributes = {name: item for name, item in vars(value).items() if name[: len(OURS)] != OURS}
             if attributes:
-                self.hold(value, lambda: attributes)
+                self.defer_members(value, lambda: attributes)
         return f"{'run' if runs else 'function'}#{number}"
 
     def runs_too(self, value: Any) -> Running:
@@ -167,13 +167,13 @@ class Walk:
         self.alive.append(owner)
         self.unknown[id(owner)] = why
 
-    def hold(
+    def defer_members(
         self, value: Any, items: Callable[[], Mapping[str, Any]], is_class: bool = False, makes: bool = False
     ) -> None:
         """Describe the members of a numbered object as their names occur."""
-        holder = self.held.get(id(value))
+        holder = self.deferred_holders.get(id(value))
         if holder is None:
             label = f"#{self.numbers[id(value)]}"
-            holder = self.held[id(value)] = Holder(value, label, self.path, items, is_class)
+            holder = self.deferred_holders[id(value)] = Holder(value, label, self.path, items, is_class)
             self.holders.append(holder)
         holder.makes = holder.makes or makes

@@ -9,7 +9,7 @@ from collections import Counter
 from typing import Any
 
 from ..config import read_config
-from ..store.cleaning import Kept, clean, damage_of, is_of_another_version, kept, orphans, remove, sweep
+from ..store.cleaning import EntryFile, clean, damage_of, is_of_another_version, entry_files, orphans, remove, sweep
 from ..store.entries import Damaged, read_summary
 from ..store.folders import Limits, check_folder, folder_of
 from ..store.store import Store
@@ -59,7 +59,7 @@ def _refuse_strangers(folder: str) -> None:
 
 def _list(folder: str, options: argparse.Namespace, screen: Screen) -> int:
     version = Store(folder).version if os.path.isdir(folder) else ""
-    rows = [_row(entry, version) for entry in sorted(kept(folder), key=lambda entry: entry.written)]
+    rows = [_row(entry, version) for entry in sorted(entry_files(folder), key=lambda entry: entry.written)]
     screen.show_data({"folder": folder, "entries": rows})
     if not rows:
         screen.note(f"shadesmith: nothing is kept in {folder}")
@@ -69,7 +69,7 @@ def _list(folder: str, options: argparse.Namespace, screen: Screen) -> int:
     return 0
 
 
-def _row(entry: Kept, version: str) -> dict[str, Any]:
+def _row(entry: EntryFile, version: str) -> dict[str, Any]:
     try:
         summary = read_summary(entry.path)
         what = summary.what
@@ -93,7 +93,7 @@ def _moment(seconds: float) -> str:
 
 def _tell(folder: str, options: argparse.Namespace, screen: Screen) -> int:
     config = read_config({})[0]
-    entries = kept(folder)
+    entries = entry_files(folder)
     counts = Counter(entry.stage for entry in entries)
     sizes: Counter[str] = Counter()
     for entry in entries:
@@ -123,7 +123,7 @@ def _tell(folder: str, options: argparse.Namespace, screen: Screen) -> int:
 
 
 def _clean(folder: str, options: argparse.Namespace, screen: Screen) -> int:
-    before = kept(folder)
+    before = entry_files(folder)
     swept = sweep(folder, older_than_seconds=3600.0 if options.old or options.max_size is not None else 0.0)
     if options.max_size is not None:
         clean(folder, Limits("lru", options.max_size, 0.0), str)
@@ -135,7 +135,7 @@ def _clean(folder: str, options: argparse.Namespace, screen: Screen) -> int:
     else:
         for entry in before:
             remove(entry)
-    left = {entry.path for entry in kept(folder)}
+    left = {entry.path for entry in entry_files(folder)}
     gone = [entry for entry in before if entry.path not in left]
     size = sum(entry.size_bytes for entry in gone)
     screen.show_data({"folder": folder, "removed": len(gone), "bytes": size, "unfinished": swept})
@@ -144,9 +144,9 @@ def _clean(folder: str, options: argparse.Namespace, screen: Screen) -> int:
 
 
 def _verify(folder: str, options: argparse.Namespace, screen: Screen) -> int:
-    entries = kept(folder)
+    entries = entry_files(folder)
     with screen.progress("reading", len(entries)) as advance:
-        damaged: list[tuple[Kept, str]] = []
+        damaged: list[tuple[EntryFile, str]] = []
         for entry in entries:
             reason = damage_of(entry)
             if reason:

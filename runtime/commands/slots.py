@@ -100,5 +100,5 @@ def _running(call: Call, slot: Slot, inspection: Inspection) -> str:
         return found.name
     if not call.arguments:
         return UNDECIDED
-    name = found.dispatch(call.kernel.arguments.taken_apart(call.arguments))
+    name = found.dispatch(call.kernel.arguments.flatten_packs(call.arguments))
     return "" if name == EDIT else name

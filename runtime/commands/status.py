@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from ..workbench.edits.slots import Slot
-from ..workbench.edits.tuned import Entry, read_entries
+from ..workbench.edits.stored_tunings import Entry, read_entries
 from ..workbench.inspect.overview import (
     CONFLICTS,
     EDITED,

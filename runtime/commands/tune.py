@@ -11,7 +11,7 @@ from .programs import add_program_arguments, find_call
 from .screen import CommandError, Screen
 
 if TYPE_CHECKING:
-    from ..workbench.measure.trials import Tuning
+    from ..workbench.measure.tuning_results import Tuning
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.options import Capabilities
-from .hazards import Touched
+from .hazards import AccessSet
 from .textures import TextureMemory, TextureSpec
 from .timer import Timer
 
@@ -83,7 +83,7 @@ class Launch:
     counts: Sequence[int]
     arguments: bytes
     textures: tuple[Any, ...] = ()
-    touched: Touched = None
+    access_set: AccessSet = None
 
 
 class Recording(Protocol):

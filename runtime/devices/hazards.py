@@ -6,7 +6,7 @@ run side by side; many small kernels fill a GPU only so.
 
 from __future__ import annotations
 
-Touched = tuple[tuple[int, bool], ...] | None
+AccessSet = tuple[tuple[int, bool], ...] | None
 """Pieces of memory by a number of their own, and whether each is written; None: perhaps any memory."""
 
 
@@ -19,17 +19,17 @@ class Hazards:
         self._known: list[int] = []
         self._last_unknown: int | None = None
 
-    def add(self, number: int, touched: Touched) -> set[int]:
+    def add(self, number: int, access_set: AccessSet) -> set[int]:
         """Return the numbers of the launches that launch `number` must come after; what those wait for is left out."""
         before = set() if self._last_unknown is None else {self._last_unknown}
-        if touched is None:
+        if access_set is None:
             found = before.union(self._known)
             self._writers, self._readers, self._known = {}, {}, []
             self._last_unknown = number
             return found
         self._known.append(number)
         found = set()
-        for piece, is_written in _merged(touched).items():
+        for piece, is_written in _merged(access_set).items():
             readers = self._readers.setdefault(piece, [])
             if is_written and readers:
                 found.update(readers)
@@ -42,9 +42,9 @@ class Hazards:
         return found or before
 
 
-def _merged(touched: tuple[tuple[int, bool], ...]) -> dict[int, bool]:
+def _merged(access_set: tuple[tuple[int, bool], ...]) -> dict[int, bool]:
     """Return each piece once, as written where any of its places says so."""
     found: dict[int, bool] = {}
-    for piece, is_written in touched:
+    for piece, is_written in access_set:
         found[piece] = is_written or found.get(piece, False)
     return found

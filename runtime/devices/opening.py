@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 _store_module: Callable[[], _StoreModule] = loader("..store.store", __package__)
-_sources_module: Callable[[], _SourcesModule] = loader(".kept_sources", __package__)
+_sources_module: Callable[[], _SourcesModule] = loader(".stored_sources", __package__)
 
 
 def store_for(config: Config) -> Store | None:

@@ -20,7 +20,7 @@ class Timer(Protocol):
     clock: str
     resolution: float
 
-    def hold(self, seconds: float) -> None:
+    def delay(self, seconds: float) -> None:
         """Keep the device from what follows until all of it is given, up to `stop`; or for some seconds.
 
         Else a device that is faster than Python waits between two launches, and that time is in the span.
@@ -53,7 +53,7 @@ class HostTimer:
         self._spans: list[float] = []
         self._begin = 0
 
-    def hold(self, seconds: float) -> None:
+    def delay(self, seconds: float) -> None:
         """Do nothing: launches do not run ahead."""
 
     def start(self) -> None:

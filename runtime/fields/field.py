@@ -19,7 +19,7 @@ from ...transpiler.lang.describe import ArrayDescription, Step, name_step, step_
 from ...transpiler.lang.hooks import Layout
 from ..arrays.dense_array import DenseArray, MatrixArray, ScalarArray, check_gradient, make_all, to_shape
 from ..arrays.memory import Ended, MemberMemory
-from ..arrays.split_memory import PartsMemory
+from ..arrays.split_memory import SplitMemory
 from ..arrays.struct_array import StructArray, stored_type
 from ..session.session import Session, current
 from ..session.tracebacks import hides_own_frames_of
@@ -161,7 +161,7 @@ class Placed:
             )
         first = next(iter(parts.values()))
         self.parts, self.shape, self.offset, self.node = parts, first.shape, first.offset, first.node
-        self.memory, self.allocation, self._extent = PartsMemory(parts, self.element, first.shape), None, -1
+        self.memory, self.allocation, self._extent = SplitMemory(parts, self.element, first.shape), None, -1
         self._tell_whole()
 
     def _share_memory(self: Any) -> None:

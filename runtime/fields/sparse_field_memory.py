@@ -27,7 +27,7 @@ from ...transpiler.ir.snodes import (
 from ...transpiler.ir.sparse import FIRST_CELL
 from ...transpiler.ir.types import Struct, Tensor, element_of
 from ..arrays.memory import STALE, Array, Memory, bytes_of
-from ..arrays.suballocation import InnerMemory
+from ..arrays.suballocation import SuballocatedMemory
 
 
 class Tree(Words, Protocol):
@@ -48,7 +48,7 @@ class Tree(Words, Protocol):
         """Return the numbers of the active cells of a pool, and their indices."""
 
 
-class CellMemory(InnerMemory):
+class CellMemory(SuballocatedMemory):
     """The memory of one field of a sparse tree, seen as `Memory` is.
 
     view: strided, shape (cell of the pool, *parts of an index, *element shape), with one cell where there is no pool.

@@ -63,7 +63,7 @@ IN_VAIN_BYTES = 1 << 20
 """Memory of a pool for cells taken in vain, at most."""
 
 
-class Beside:
+class AuxiliaryArray:
     """An array beside the cells, or a piece of one, as compiled kernels need it. shape: as the interpreter sees it."""
 
     __slots__ = ("_offset_bytes", "capacity", "memory", "shape", "tree")
@@ -75,7 +75,7 @@ class Beside:
         self.shape, self.capacity = shape, capacity
 
     @property
-    def allocation(self) -> Beside:
+    def allocation(self) -> AuxiliaryArray:
         """What has an address."""
         return self
 
@@ -145,18 +145,18 @@ class SparseTree:
 
     # --- what compiled kernels ask
 
-    def sparse_memory(self, node: Node, role: str) -> Beside:
+    def sparse_memory(self, node: Node, role: str) -> AuxiliaryArray:
         """Return the array of a node with a role (`ir/sparse.py`), for a kernel that was compiled."""
         if role in ("place", "words"):
             part = memory_of(node) if role == "place" else node
-            return Beside(self, self.parts[part])
+            return AuxiliaryArray(self, self.parts[part])
         if role in COUNTERS:
-            return Beside(self, self.arrays[node, "pool"], 4 * COUNTERS.index(role))
+            return AuxiliaryArray(self, self.arrays[node, "pool"], 4 * COUNTERS.index(role))
         if role == "cells":
             capacity = self.capacities[node]
-            return Beside(self, self.arrays[node, "pool"], 4 * len(COUNTERS), (2 * capacity,), capacity)
+            return AuxiliaryArray(self, self.arrays[node, "pool"], 4 * len(COUNTERS), (2 * capacity,), capacity)
         memory = self.arrays[node, role]
-        return Beside(self, memory, 0, memory.shape)
+        return AuxiliaryArray(self, memory, 0, memory.shape)
 
     # --- words, for `ir.cells`
 

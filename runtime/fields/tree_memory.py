@@ -31,11 +31,11 @@ from ...transpiler.ir.snodes import (
 from ...transpiler.ir.types import Struct, Tensor, Type, element_of, u8
 from ..arrays.dense_array import owner_text
 from ..arrays.memory import STALE, Array, Memory, bytes_of, check_count, ended_error
-from ..arrays.suballocation import InnerMemory
+from ..arrays.suballocation import SuballocatedMemory
 from ..session.allocation_handle import CLOSED
 from ..session.session import Session
 from .sparse_field_memory import CellMemory
-from .sparse_tree import Beside, SparseTree, describe
+from .sparse_tree import AuxiliaryArray, SparseTree, describe
 
 SHOWN_FIELDS = 3
 """Fields that stand for a tree in errors."""
@@ -184,7 +184,7 @@ class TreeMemory:
         memory.end()
 
 
-class PlacedMemory(InnerMemory):
+class PlacedMemory(SuballocatedMemory):
     """The memory of one field of a tree, seen as `Memory` is.
 
     view: strided, shape (*parts of an index, *element shape). located: gives the position in the view of an index
@@ -278,7 +278,7 @@ class PlacedMemory(InnerMemory):
 
 def depend_on_tree(field: Any, dependent: Dependent) -> None:
     """Note that a compiled kernel holds the address of a field's tree, if it is in one that can be destroyed."""
-    if isinstance(field, Beside):
+    if isinstance(field, AuxiliaryArray):
         field.tree.dependents.add(dependent)
         return
     node = getattr(field, "node", None)

@@ -20,9 +20,9 @@ from ...transpiler.lang.annotations import as_type
 from ...transpiler.lang.matrix import Matrix
 from ...transpiler.lang.textures import format_row, legacy_format
 from ..arrays.dense_array import DenseArray
-from ..arrays.ndarray import stand_in
+from ..arrays.ndarray import make_placeholder
 from ..arrays.texture import Texture
-from ..arrays.texture import stand_in as texture_stand_in
+from ..arrays.texture import make_placeholder as make_texture_placeholder
 from ..launch.arguments.packing import flatten
 from ..session import session as sessions
 from ..session.tracebacks import hides_own_frames
@@ -140,9 +140,9 @@ class Arg:
     def example(self) -> Any:
         """Return what stands for a value where kernels are compiled; only its type matters."""
         if self.tag is ArgKind.NDARRAY:
-            return stand_in(self.type, self.field_dim, self.name)
+            return make_placeholder(self.type, self.field_dim, self.name)
         if self.fmt is not None:
-            return texture_stand_in(self.field_dim, self.fmt)
+            return make_texture_placeholder(self.field_dim, self.fmt)
         return 0 if self.tag is ArgKind.SCALAR else Matrix(np.zeros(self.element_shape).tolist())
 
     def check(self, value: Any) -> None:

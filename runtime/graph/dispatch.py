@@ -42,7 +42,7 @@ class Dispatch:
 
     def to_data(self) -> list[Any]:
         """Return the arguments as a manifest has them: one a parameter that is no template, a name or a value."""
-        pairs = zip(self.kernel.definition.leaves, self.leaves, strict=True)
+        pairs = zip(self.kernel.definition.flat_parameters, self.leaves, strict=True)
         return [_data(leaf) for parameter, leaf in pairs if not is_template(parameter.annotation)]
 
 
@@ -53,9 +53,9 @@ def make_dispatch(function: Any, args: Sequence[Any]) -> Dispatch:
     if not isinstance(kernel, Kernel):
         raise TaichiCompilationError(f"a graph dispatches kernels, found {function!r}", "`@ti.kernel` above its def")
     owner = (function.instance,) if isinstance(function, BoundKernel) else ()
-    dispatch = Dispatch(kernel, kernel.arguments.leaves((*owner, *args)))
+    dispatch = Dispatch(kernel, kernel.arguments.flattened((*owner, *args)))
     options = sessions.current_config().compile_options()
-    for parameter, leaf in zip(kernel.definition.leaves, dispatch.leaves, strict=True):
+    for parameter, leaf in zip(kernel.definition.flat_parameters, dispatch.leaves, strict=True):
         if isinstance(leaf, Arg):
             _check(leaf, parameter.name, parameter.annotation, kernel.definition.name, options)
         elif isinstance(leaf, Texture) or (isinstance(leaf, DenseArray) and leaf.KIND == "ndarray"):

@@ -99,9 +99,9 @@ class RecordedPart:
     def _pack(self, number: int, values: Mapping[str, Any]) -> Launch:
         step = self._steps[number]
         assert step.way is not None
-        pack, touches = step.way
+        pack, find_access_set = step.way
         leaves = step.dispatch.values(values)
-        return Launch(step.instance.program, *pack(*leaves), touches(leaves))
+        return Launch(step.instance.program, *pack(*leaves), find_access_set(leaves))
 
 
 class Plan:
@@ -150,7 +150,7 @@ class Plan:
         """Launch everything in order, one thread at a time. changed: what `changed` said of these values."""
         session = self.session
         if session.pending:
-            session.settle()
+            session.flush_pending()
         self._seen = {}  # should something raise, all is packed anew
         for part in self._parts:
             part.run(values, changed)

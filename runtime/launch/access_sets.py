@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..arrays.memory import hold_of
-from ..devices.hazards import Touched
-from ..session.allocation_handle import Hold
+from ..arrays.memory import handle_of
+from ..devices.hazards import AccessSet
+from ..session.allocation_handle import AllocationHandle
 
 if TYPE_CHECKING:
     from ...transpiler.backend.module.interface import Interface
 
-Touches = Callable[[Sequence[Any]], Touched]
+FindAccessSet = Callable[[Sequence[Any]], AccessSet]
 
 
-def make_touches(interface: Interface, captured: Sequence[Hold], temporaries: Hold | None, is_sparse: bool) -> Touches:
+def make_access_set(interface: Interface, captured: Sequence[AllocationHandle], temporaries: AllocationHandle | None, is_sparse: bool) -> FindAccessSet:
     """Return what gives the pieces of memory that a launch touches, whole allocations by the identity of their holds.
 
     captured: one for each array that is no parameter, in order. is_sparse: cells are activated, or their lists made;
@@ -27,17 +27,17 @@ def make_touches(interface: Interface, captured: Sequence[Hold], temporaries: Ho
     if is_sparse or any(member.source[0] == "gradient" for member in interface.members):
         return lambda args: None
     fixed = [array.written for array in interface.arrays if array.parameter is None]
-    known = [(id(hold), written) for hold, written in zip(captured, fixed, strict=True)]
+    known = [(id(handle), written) for handle, written in zip(captured, fixed, strict=True)]
     if temporaries is not None:
         known.append((id(temporaries), True))
     given = [(array.parameter, array.written) for array in interface.arrays if array.parameter is not None]
     textures = [(texture.parameter, texture.written) for texture in interface.textures]
 
-    def touches(args: Sequence[Any]) -> Touched:
+    def find_access_set(args: Sequence[Any]) -> AccessSet:
         return (
             *known,
-            *[(id(hold_of(args[position])), written) for position, written in given],
+            *[(id(handle_of(args[position])), written) for position, written in given],
             *[(id(args[position].memory), written) for position, written in textures],
         )
 
-    return touches
+    return find_access_set

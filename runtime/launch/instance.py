@@ -22,15 +22,15 @@ from ...transpiler.frontend.source.specialization import (
 )
 from ...transpiler.ir.types import Scalar, Tensor
 from ..arrays.interop import check_argument, checked_address, cupy_address, gradient_of, host_address, tensor_address
-from ..arrays.memory import hold_of
+from ..arrays.memory import handle_of
 from ..arrays.staging import Stage, stage_arguments
 from ..devices.device import GpuDevice
-from ..fields.sparse_tree import Beside
+from ..fields.sparse_tree import AuxiliaryArray
 from ..fields.tree_memory import depend_on_tree
-from ..session.allocation_handle import Hold
+from ..session.allocation_handle import AllocationHandle
 from ..session.programs import Code
 from ..session.session import Session
-from .access_sets import Touches, make_touches
+from .access_sets import FindAccessSet, make_access_set
 from .arguments.captured import Constants, captured_constants
 from .arguments.identities import objects_in, weakly
 from .arguments.packing import fits_struct, flatten, flatten_struct, result_value, return_types
@@ -52,7 +52,7 @@ class Dependent(Protocol):
         """Keep none of them any more; called at any moment."""
 
 
-Packer = tuple[Callable[..., Packed], Touches]
+Packer = tuple[Callable[..., Packed], FindAccessSet]
 """Functions of the kernel's arguments: what a launch would submit, and what memory it touches."""
 
 
@@ -82,7 +82,7 @@ class LaunchObserver(Protocol):
     """Sees the launches of all kernels whose launchers are made while it is in `LAUNCH_OBSERVERS`."""
 
     def observe(
-        self, instance: Instance, program: Any, compilation: Compilation, kinds: Sequence[str]
+        self, instance: Instance, program: Any, compilation: Compilation, argument_kinds: Sequence[str]
     ) -> ObservedLaunches | None:
         """Return what sees launches and passes them on to `program`, None for those that are not to be seen."""
 
@@ -104,13 +104,13 @@ class Instance:
         session: Session,
         specialization: Specialization,
         compilation: Compilation,
-        is_kept: bool = True,
+        is_cacheable: bool = True,
         code: Code | None = None,
     ) -> None:
-        """is_kept: what is compiled goes to the cache. code: the compiled module, where it is there already."""
+        """is_cacheable: what is compiled goes to the cache. code: the compiled module, where it is there already."""
         self.session = session
         self.definition = specialization.definition
-        self.code = session.programs.find(compilation.module, is_kept) if code is None else code
+        self.code = session.programs.find(compilation.module, is_cacheable) if code is None else code
         self.module: BackendModule = self.code.module
         self.captured = {path: found.value for path, found in compilation.captured.items()}
         self.times = compilation.times
@@ -123,7 +123,7 @@ class Instance:
         self._result = self._buffer(self.module.interface.result_size_bytes)
         self._temporaries = self._buffer(self.module.interface.temporaries_size_bytes)
         self._reports = self._find_reports()
-        trees = {field.tree for field in compilation.fields if isinstance(field, Beside)}
+        trees = {field.tree for field in compilation.fields if isinstance(field, AuxiliaryArray)}
         ends = session.device.lazy_memory  # elsewhere launches have not ended when they were started
         self._trees = [ref(tree) for tree in trees] if ends else []
         self._return_types = return_types(specialization.definition.returns)
@@ -131,7 +131,7 @@ class Instance:
     def _watch(self, fields: Sequence[Any]) -> list[Callable[[], Any]]:
         """Expire with any field or template argument; forget the latter, but for how it is shown."""
         expire = partial(_retire, ref(self))
-        owners = [field.tree if isinstance(field, Beside) else field for field in fields if field is not None]
+        owners = [field.tree if isinstance(field, AuxiliaryArray) else field for field in fields if field is not None]
         watched = [weakly(owner, expire) for owner in owners]
         for field in fields:
             depend_on_tree(field, self)
@@ -182,7 +182,7 @@ class Instance:
         Raises: TaichiRuntimeTypeError.
         """
         for position in positions:
-            leaf = self.definition.leaves[position]
+            leaf = self.definition.flat_parameters[position]
             where = f"`{leaf.name}` of kernel `{self.definition.name}`"
             if not self.accepts(position, args[position]):
                 error = TaichiRuntimeTypeError.get(position, leaf.annotation, type(args[position]))
@@ -193,7 +193,7 @@ class Instance:
     def _buffer(self, size_bytes: int) -> Any:
         if not size_bytes:
             return None
-        return Hold(self.session, max(MIN_BUFFER_BYTES, size_bytes), f"temporaries of kernel `{self.module.kernel}`")
+        return AllocationHandle(self.session, max(MIN_BUFFER_BYTES, size_bytes), f"temporaries of kernel `{self.module.kernel}`")
 
     def _find_reports(self) -> Reports | None:
         interface = self.module.interface
@@ -211,7 +211,7 @@ class Instance:
             constants[("report",)] = self._reports.address
         return constants
 
-    def make_launch(self, compilation: Compilation, kinds: Sequence[str], keeps: bool) -> Launcher:
+    def make_launch(self, compilation: Compilation, argument_kinds: Sequence[str], keeps: bool) -> Launcher:
         """Return what takes the kernel's arguments and launches it. keeps: it keeps the fields themselves alive.
 
         The observers of this moment see the launches; where there is none, a launch pays nothing for it.
@@ -219,30 +219,30 @@ class Instance:
         program: Any = self.program
         observed: list[ObservedLaunches] = []
         for observer in LAUNCH_OBSERVERS:
-            launches = observer.observe(self, program, compilation, kinds)
+            launches = observer.observe(self, program, compilation, argument_kinds)
             if launches is not None:
                 program = launches.program
                 observed.append(launches)
         constants = self._constants(compilation.fields)
-        hooks = self._hooks(compilation, kinds, keeps, program)
-        launch = self._wrapped(make_launcher(self.module, program, kinds, constants, hooks))
-        packer = partial(self._make_packer, kinds, constants, hooks) if hooks.are_plain else None
+        hooks = self._hooks(compilation, argument_kinds, keeps, program)
+        launch = self._wrapped(make_launcher(self.module, program, argument_kinds, constants, hooks))
+        packer = partial(self._make_packer, argument_kinds, constants, hooks) if hooks.are_plain else None
         if self.session.config.warn_stale_globals and compilation.captured:
             launch, packer = watch(launch, self.module.kernel, compilation.captured), None
         for launches in observed:
             launch, packer = launches.wrapped(launch), None
         return Launcher(launch, packer)
 
-    def _hooks(self, compilation: Compilation, kinds: Sequence[str], keeps: bool, program: Any) -> LaunchHooks:
+    def _hooks(self, compilation: Compilation, argument_kinds: Sequence[str], keeps: bool, program: Any) -> LaunchHooks:
         fields = [field for field in compilation.fields if field is not None]
-        has_end = bool(self.module.interface.results or "other" in kinds or self._reports is not None or self._trees)
+        has_end = bool(self.module.interface.results or "other" in argument_kinds or self._reports is not None or self._trees)
         own: Any = None
         if has_end or (self._temporaries is not None and program.lock is None):
             own = self.session.lock if self._reports is not None else threading.RLock()
-        on_stream = "torch" in kinds and self.session.device.name == "cuda"
+        on_stream = "torch" in argument_kinds and self.session.device.name == "cuda"
         return LaunchHooks(
             session=self.session,
-            held=[fields if keeps else None, *map(hold_of, fields)],
+            held=[fields if keeps else None, *map(handle_of, fields)],
             host_address=host_address,
             checked_address=checked_address,
             tensor_address=tensor_address,
@@ -258,15 +258,15 @@ class Instance:
             own=own,
         )
 
-    def _make_packer(self, kinds: Sequence[str], constants: Any, hooks: LaunchHooks) -> Packer:
+    def _make_packer(self, argument_kinds: Sequence[str], constants: Any, hooks: LaunchHooks) -> Packer:
         is_sparse = any(source[0] == "capacity" for source in constants)
-        touches = make_touches(self.module.interface, hooks.held[1:], self._temporaries, is_sparse)
-        return self._wrapped(make_packer(self.module, kinds, constants, hooks)), touches
+        find_access_set = make_access_set(self.module.interface, hooks.held[1:], self._temporaries, is_sparse)
+        return self._wrapped(make_packer(self.module, argument_kinds, constants, hooks)), find_access_set
 
     def _wrapped(self, launch: Callable[..., Any]) -> Callable[..., Any]:
         types = [a.type if isinstance(a, ScalarArgument) else None for a in self.arguments]
         if any(isinstance(t, Scalar) and t.is_integral for t in types):
-            names = [leaf.name for leaf in self.definition.leaves]
+            names = [leaf.name for leaf in self.definition.flat_parameters]
             return _wrapping(launch, types, names, self.accepts)
         return launch
 

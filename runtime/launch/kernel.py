@@ -46,12 +46,12 @@ _PACK_ERRORS = (struct.error, TypeError, OverflowError, ValueError, IndexError)
 class Kernel(KernelTools):
     """A function that runs on the device. The first call with each kind of arguments compiles; every call launches."""
 
-    def __init__(self, function: Callable[..., Any], is_method: bool = False, is_kept: bool = True) -> None:
+    def __init__(self, function: Callable[..., Any], is_method: bool = False, is_cacheable: bool = True) -> None:
         functools.update_wrapper(self, function)
         self.definition: KernelDefinition = define(function, is_method)
         check_parameters(self.definition)
         self.arguments = CallArguments(self.definition, is_method)
-        self.is_kept = is_kept
+        self.is_cacheable = is_cacheable
         self._is_method = is_method
         self._arity = len(self.definition.parameters)
         self._unpack = self.arguments.unpack
@@ -109,7 +109,7 @@ class Kernel(KernelTools):
     def compile(self, *args: Any, **kwargs: Any) -> BackendModule:
         """Compile for these arguments on the current device without launching; returns the module."""
         self._enter(sessions.current())
-        return self.launcher(self.arguments.leaves(args, kwargs))[0].module
+        return self.launcher(self.arguments.flattened(args, kwargs))[0].module
 
     def use(self, variant: str | None) -> None:
         """Run a source of the slot from the next launch on: "generated", "edit", or a variant's name; None: as rules
@@ -206,24 +206,24 @@ class Kernel(KernelTools):
             _check_owner(self.definition.name, args[0])
         request = compiler.specialize(self.definition, args, session.options, session.device.capabilities)
         observer = printing_observer(session.config, self.definition.name)
-        compilation = compiler.find_or_compile(request.specialization, session.config, observer, self.is_kept)
+        compilation = compiler.find_or_compile(request.specialization, session.config, observer, self.is_cacheable)
         return session, request, compilation
 
     def _build(
         self, key: Any, args: Sequence[Any], keeps: bool, wanted: str | None = None
     ) -> tuple[Instance, tuple[Launch, Choice]]:
         session, request, compilation = self._emit(args)
-        specialization, kinds, sources = request.specialization, request.kinds, session.sources
+        specialization, argument_kinds, sources = request.specialization, request.argument_kinds, session.sources
         for text in compilation.warnings if not keeps else ():
             warn_user(text)
         if session.config.dump_dir:
             dump(session.config.dump_dir, compilation.module, specialization)
-        choice = sources.choose(session, specialization, kinds, compilation, args, wanted or self.wanted)
+        choice = sources.choose(session, specialization, argument_kinds, compilation, args, wanted or self.wanted)
         if choice.module is not compilation.module:
             compilation = replace(compilation, module=choice.module)
-        instance = Instance(session, specialization, compilation, is_kept=self.is_kept)
+        instance = Instance(session, specialization, compilation, is_cacheable=self.is_cacheable)
         session.compiled_functions += 1
-        launcher = instance.make_launch(compilation, kinds, keeps)
+        launcher = instance.make_launch(compilation, argument_kinds, keeps)
         following = sources.follow(launcher.launch, choice, weakref.ref(self), key, session.config)
         if following is not None:
             launcher = Launcher(following)

@@ -48,11 +48,11 @@ METHODS_OF_ARGUMENTS = frozenset(
 
 
 class KernelTools:
-    """What a kernel can be asked. arguments: how it is called. is_kept: whether what is compiled may be cached."""
+    """What a kernel can be asked. arguments: how it is called. is_cacheable: whether what is compiled may be cached."""
 
     definition: KernelDefinition
     arguments: CallArguments
-    is_kept: bool
+    is_cacheable: bool
 
     def specialize(self, args: Sequence[Any], arch: Arch | str | None = None) -> Request:
         """Return what a call asks for, of the session's target or another; annotations fill up what is missing."""
@@ -113,7 +113,7 @@ class KernelTools:
 
     def _generated(self, request: Request) -> BackendModule:
         config = sessions.current_config()
-        return compiler.find_or_compile(request.specialization, config, is_kept=self.is_kept).module
+        return compiler.find_or_compile(request.specialization, config, is_cacheable=self.is_cacheable).module
 
     # --- tools of the workbench
 
@@ -137,9 +137,9 @@ class KernelTools:
 
         It is a `workbench.variants.Variants`.
         """
-        leaves = self.arguments.leaves(args, kwargs)
+        leaves = self.arguments.flattened(args, kwargs)
         session, request, compilation = self.emitted(leaves)
-        return tool("gather")(session, request.specialization, compilation, request.kinds, leaves)
+        return tool("gather")(session, request.specialization, compilation, request.argument_kinds, leaves)
 
     @hides_own_frames
     def compare(

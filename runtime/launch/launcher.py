@@ -46,7 +46,7 @@ class Pending(Protocol):
     epoch: int
     pending: list[Callable[[], None]]
 
-    def settle(self) -> None:
+    def flush_pending(self) -> None:
         """Do what is pending."""
 
 
@@ -88,7 +88,7 @@ class LaunchHooks:
 def make_launcher(
     module: BackendModule,
     program: Any,
-    kinds: Sequence[str],
+    argument_kinds: Sequence[str],
     constants: dict[tuple[Any, ...], int],
     hooks: LaunchHooks,
 ) -> Callable[..., Any]:
@@ -99,7 +99,7 @@ def make_launcher(
     "other" (all of them are staged at once), "template". constants: values of members known now, by their source.
     """
     brings_arguments = program.lock is None and hooks.own is None
-    writer = _Writer(module, kinds, constants, brings_arguments, program.lock is not None)
+    writer = _Writer(module, argument_kinds, constants, brings_arguments, program.lock is not None)
     form = struct.Struct(pack_format(module.interface.members, module.interface.args_size_bytes))
     namespace = {
         **{name: getattr(hooks, name) for name in LaunchHooks.__slots__},
@@ -121,11 +121,11 @@ def make_launcher(
 
 
 def make_packer(
-    module: BackendModule, kinds: Sequence[str], constants: dict[tuple[Any, ...], int], hooks: LaunchHooks
+    module: BackendModule, argument_kinds: Sequence[str], constants: dict[tuple[Any, ...], int], hooks: LaunchHooks
 ) -> Callable[..., Packed]:
     """Return a function of the kernel's arguments that gives what its launcher would submit, and submits nothing."""
     kept = _Kept(module.interface.args_size_bytes)
-    keep = make_launcher(module, kept, kinds, constants, hooks)
+    keep = make_launcher(module, kept, argument_kinds, constants, hooks)
 
     def pack(*args: Any) -> Packed:
         keep(*args)
@@ -160,14 +160,14 @@ class _Writer:
     def __init__(
         self,
         module: BackendModule,
-        kinds: Sequence[str],
+        argument_kinds: Sequence[str],
         constants: dict[tuple[Any, ...], int],
         brings_arguments: bool,
         locks: bool,
     ) -> None:
         self.brings_arguments, self.locks = brings_arguments, locks
         self.module = module
-        self.kinds = kinds
+        self.argument_kinds = argument_kinds
         self.constants = constants
         self.members = module.interface.members
         self.parameter_of_slot = {slot: a.parameter for slot, a in enumerate(module.interface.arrays)}
@@ -181,7 +181,7 @@ class _Writer:
 
     def text(self, hooks: LaunchHooks) -> str:
         """Return the definition of `launch`."""
-        lines = ["if session.pending: session.settle()"]
+        lines = ["if session.pending: session.flush_pending()"]
         has_stream = hooks.stream is not None
         if has_stream:
             lines.append("s = stream()")
@@ -236,7 +236,7 @@ class _Writer:
 
     def _by_value(self) -> list[str]:
         lines = []
-        for position, kind in enumerate(self.kinds):
+        for position, kind in enumerate(self.argument_kinds):
             if kind == "tensor":
                 lines.append(f"t{position} = flatten(p{position})")
             elif kind == "struct":
@@ -249,7 +249,7 @@ class _Writer:
         for slot, array in enumerate(self.module.interface.arrays):
             if array.parameter is None:
                 continue
-            kind, strided = self.kinds[array.parameter], self.takes_strides(slot)
+            kind, strided = self.argument_kinds[array.parameter], self.takes_strides(slot)
             given = self.given[slot] = f"p{array.parameter}"
             if slot in self.gradients:
                 given = self.given[slot] = f"g{slot}"
@@ -276,13 +276,13 @@ class _Writer:
             return str(self.constants[member.source])
         match member.source:
             case ("argument", position, component):
-                return f"t{position}[{component}]" if self.kinds[position] in ("tensor", "struct") else f"p{position}"
+                return f"t{position}[{component}]" if self.argument_kinds[position] in ("tensor", "struct") else f"p{position}"
             case ("pointer" | "gradient", slot):
                 address = "lowest" if self.module.interface.takes_begin(slot) else "address"
                 if slot in self.staged:
                     return f"arguments[{self.staged[slot]}].{address}"
                 parameter = self.parameter_of_slot[slot]
-                is_ours = parameter is not None and self.kinds[parameter] == "ndarray"
+                is_ours = parameter is not None and self.argument_kinds[parameter] == "ndarray"
                 return f"{self.given[slot]}.allocation.{address}" if is_ours else f"a{slot}"
             case ("shape", slot, axis):
                 return f"{self._shown(slot)}.shape[{axis}]"
@@ -310,7 +310,7 @@ class _Writer:
     def _stride(self, slot: int, axis: int) -> str:
         """Return the distance of elements along an axis [elements], from what each library counts in."""
         parameter, array = self.parameter_of_slot[slot], self.module.interface.arrays[slot]
-        kind = "template" if parameter is None else self.kinds[parameter]
+        kind = "template" if parameter is None else self.argument_kinds[parameter]
         scalars = prod(array.element_shape)
         if kind == "torch":
             return f"{self.given[slot]}.stride({axis})" + (f" // {scalars}" if scalars > 1 else "")

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...transpiler.errors import TaichiRuntimeError
 from ..arrays.memory import Array
-from ..fields.sparse_tree import Beside
+from ..fields.sparse_tree import AuxiliaryArray
 from ..launch.instance import LAUNCH_OBSERVERS, Instance
 from ..launch.kernel import CALL_OBSERVERS, Kernel
 from ..store.atomic_files import write_text
@@ -99,7 +99,7 @@ class _Call(Launchable):
     session: Session
     specialization: Any
     compilation: Compilation
-    kinds: Sequence[str]
+    argument_kinds: Sequence[str]
     args: Sequence[Any]
     generated: BackendModule
 
@@ -143,12 +143,12 @@ class Recorder:
                 kernel.forget_launchers()
 
     def observe(
-        self, instance: Instance, program: Any, compilation: Compilation, kinds: Sequence[str]
+        self, instance: Instance, program: Any, compilation: Compilation, argument_kinds: Sequence[str]
     ) -> Watched | None:
         """Return what records the launches of an instance."""
         if isinstance(program, StandIn):  # the workbench looks at what a launch would be
             return None
-        watched = Watched(self, instance, program, compilation, kinds)
+        watched = Watched(self, instance, program, compilation, argument_kinds)
         watched.name(self)  # here, since a kernel may be compiled and not launched
         return watched
 
@@ -278,12 +278,12 @@ class Watched:
     given each launch, and lets it run."""
 
     def __init__(
-        self, recorder: Recorder, instance: Instance, program: Any, compilation: Compilation, kinds: Sequence[str]
+        self, recorder: Recorder, instance: Instance, program: Any, compilation: Compilation, argument_kinds: Sequence[str]
     ) -> None:
         self._recorder: Recorder | None = recorder
         self.instance = instance
         self._program = program
-        self._compilation, self._kinds = compilation, kinds
+        self._compilation, self._kinds = compilation, argument_kinds
         self._name: str | None = None
         self._calls = threading.local()
         self.arguments = self._program.arguments
@@ -360,7 +360,7 @@ def _signature(instance: Instance) -> str:
 def _shown_arguments(instance: Instance, args: Sequence[Any]) -> dict[str, Any]:
     """Return the arguments as a reader knows them: numbers as they are, else their types."""
     found = {}
-    for leaf, argument, value in zip(instance.definition.leaves, instance.arguments, args, strict=True):
+    for leaf, argument, value in zip(instance.definition.flat_parameters, instance.arguments, args, strict=True):
         is_number = type(value) in (int, float, bool) and value == value and abs(value) < 1e300
         found[leaf.name.replace(".", "_")] = value if is_number else str(argument)
     return found
@@ -370,7 +370,7 @@ def _not_replayable(call: _Call) -> str:
     """Return why a launch cannot be launched again, or an empty text."""
     if call.generated.program is not None:
         return "the interpreter runs no text"
-    if any(isinstance(field, Beside) for field in call.compilation.fields):
+    if any(isinstance(field, AuxiliaryArray) for field in call.compilation.fields):
         return "it uses a sparse tree, whose pools are too large for files"
     if call.generated.interface.textures:
         return "it uses textures"

@@ -27,7 +27,7 @@ from ...transpiler.ir.types import NUMPY
 from ..arrays.memory import Array
 from ..devices.target_tools import source_tools
 from ..launch.printing import Reports
-from ..session.allocation_handle import Hold
+from ..session.allocation_handle import AllocationHandle
 from ..workbench.measure.differences import RELATIVE, SHARE
 from .recording import FORMAT, VERSION, ZEROS, digest_of
 from .yaml_subset import load_yaml
@@ -140,7 +140,7 @@ class Replay:
 
     def __init__(self, file: RecordingFile, recorded: dict[str, Any], session: Session) -> None:
         self._file, self._recorded, self._session = file, recorded, session
-        self._holds: dict[int, Hold] = {}
+        self._handles: dict[int, AllocationHandle] = {}
         self._digests: dict[int, str] = {}
         self.result = Replayed(recorded["arch"], session.device.title)
 
@@ -168,7 +168,7 @@ class Replay:
             contents = self._file.contents(digest, self._entry(place)["size_bytes"])
             self._digests[place] = digest
             if contents.size:
-                device.write(self._hold(place).allocation, np.ascontiguousarray(contents).data)
+                device.write(self._handle(place).allocation, np.ascontiguousarray(contents).data)
         packed = bytearray.fromhex(launch["packed"])
         if len(packed) != interface.args_size_bytes:
             raise self._file.wrong(f"launch {number} packs {len(packed)} bytes, not {interface.args_size_bytes}")
@@ -178,7 +178,7 @@ class Replay:
             reports = Reports(self._session, module, program.arguments)
         for offset, place, begin in launch["pointers"]:
             is_report = self._entry(place)["role"] == "report"
-            address = reports.address if is_report and reports else self._hold(place).allocation.address
+            address = reports.address if is_report and reports else self._handle(place).allocation.address
             struct.pack_into("<Q", packed, offset, address + begin)
         struct.pack_into(f"{len(packed)}s", program.arguments, 0, bytes(packed))
         device.synchronize()
@@ -210,17 +210,17 @@ class Replay:
             raise self._file.wrong(f"memory {place} has {entry['size_bytes']} bytes")
         return entry
 
-    def _hold(self, place: int) -> Hold:
-        hold = self._holds.get(place)
-        if hold is None:
+    def _handle(self, place: int) -> AllocationHandle:
+        handle = self._handles.get(place)
+        if handle is None:
             entry = self._entry(place)
-            hold = self._holds[place] = Hold(self._session, max(16, entry["size_bytes"]), f"copy of `{entry['name']}`")
-        return hold
+            handle = self._handles[place] = AllocationHandle(self._session, max(16, entry["size_bytes"]), f"copy of `{entry['name']}`")
+        return handle
 
     def _read(self, place: int) -> Array:
         contents = np.empty(self._entry(place)["size_bytes"], np.uint8)
         if contents.size:
-            self._session.device.read(self._hold(place).allocation, contents.data)
+            self._session.device.read(self._handle(place).allocation, contents.data)
         return contents
 
     def _compared(self) -> list[Verdict]:

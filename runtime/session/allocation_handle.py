@@ -24,11 +24,11 @@ class Lender(Protocol):
     def release(self, allocation: Allocation) -> None:
         """Take memory back; called at any moment."""
 
-    def register_hold(self, hold: Hold) -> None:
+    def register_handle(self, handle: AllocationHandle) -> None:
         """Remember, without keeping it alive, who holds how much."""
 
 
-class Hold:
+class AllocationHandle:
     """Keeps an allocation. owner: what it is for, as errors and reports say it: "field `x`".
 
     lazily: as `Device.allocate` takes it.
@@ -42,7 +42,7 @@ class Hold:
         self.allocation: Allocation = lender.allocate(size_bytes, owner, lazily)
         self._lender = lender
         self.is_released = False
-        lender.register_hold(self)
+        lender.register_handle(self)
 
     def release(self) -> None:
         """Give the memory back now, whoever else holds it."""
@@ -54,29 +54,29 @@ class Hold:
         self.release()
 
 
-class Stages:
+class StagingPool:
     """Memory that launches borrow for copies of arguments. What comes back waits here for the next launch."""
 
     __slots__ = ("_free", "_lender")
 
     def __init__(self, lender: Lender) -> None:
         self._lender = lender
-        self._free: list[Hold] = []
+        self._free: list[AllocationHandle] = []
 
-    def take(self, size_bytes: int) -> Hold:
+    def acquire(self, size_bytes: int) -> AllocationHandle:
         """Return memory of at least this size: the smallest there is, or newly made in place of the largest."""
-        free, self._free = sorted(self._free, key=lambda hold: hold.size_bytes), []
-        fitting = next((k for k, hold in enumerate(free) if hold.size_bytes >= size_bytes), None)
+        free, self._free = sorted(self._free, key=lambda handle: handle.size_bytes), []
+        fitting = next((k for k, handle in enumerate(free) if handle.size_bytes >= size_bytes), None)
         found = free.pop(-1 if fitting is None else fitting) if free else None
         self._free += free
         if fitting is None or found is None:
             del found, free  # what is too small goes back before more is asked for
-            found = Hold(self._lender, size_bytes, "copies of arguments")
+            found = AllocationHandle(self._lender, size_bytes, "copies of arguments")
         return found
 
-    def give(self, hold: Hold) -> None:
+    def release(self, handle: AllocationHandle) -> None:
         """Take memory back, whose launch has ended or is ordered before all that will use it."""
-        self._free.append(hold)
+        self._free.append(handle)
 
     def __len__(self) -> int:
         return len(self._free)

@@ -87,7 +87,7 @@ class GeneratedOnly:
         self,
         session: object,
         specialization: object,
-        kinds: Sequence[str],
+        argument_kinds: Sequence[str],
         compilation: Compilation,
         args: Sequence[Any],
         wanted: str | None = None,

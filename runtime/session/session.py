@@ -3,7 +3,7 @@
 In: an architecture and options. Out: the current `Session`. Fields and ndarrays belong to the session that made them;
 when it ends their memory goes back, and using them raises.
 
-A launcher does two things with every launch, written out for speed: `if session.pending: session.settle()` before it
+A launcher does two things with every launch, written out for speed: `if session.pending: session.flush_pending()` before it
 writes what Python changed in mirrors; `session.epoch += 1` after it is how views of memory
 learn that they are stale.
 """
@@ -29,7 +29,7 @@ from ..config import Config, read_config
 from ..devices.device import Allocation, Device, OutOfMemory
 from ..devices.opening import store_for
 from ..devices.target_tools import TARGETS, tools_of
-from .allocation_handle import CLOSED, Hold, Stages
+from .allocation_handle import CLOSED, AllocationHandle, StagingPool
 from .module_source import Choice, GeneratedOnly, Launch, Recompiled
 from .programs import Programs
 
@@ -84,7 +84,7 @@ class ModuleSource(Protocol):
         self,
         session: Session,
         specialization: Specialization,
-        kinds: Sequence[str],
+        argument_kinds: Sequence[str],
         compilation: Compilation,
         args: Sequence[Any],
         wanted: str | None = None,
@@ -129,7 +129,7 @@ class Session:
         "config",
         "device",
         "epoch",
-        "holds",
+        "handles",
         "is_closed",
         "launches",
         "lock",
@@ -138,7 +138,7 @@ class Session:
         "programs",
         "reports",
         "sources",
-        "stages",
+        "staging",
         "store",
         "waited",
         "watched",
@@ -158,8 +158,8 @@ class Session:
         self.sources: ModuleSource = _sources_of_modules
         self.store = store_for(config)
         self.is_closed = False
-        self.stages = Stages(self)
-        self.holds: WeakSet[Hold] = WeakSet()
+        self.staging = StagingPool(self)
+        self.handles: WeakSet[AllocationHandle] = WeakSet()
         self.lock = threading.RLock()
         self.reports: Any = None
         self.arrays: WeakSet[Owned] = WeakSet()
@@ -167,7 +167,7 @@ class Session:
 
     # --- launches
 
-    def settle(self) -> None:
+    def flush_pending(self) -> None:
         """Do what is pending."""
         with self.lock:
             while self.pending:
@@ -193,7 +193,7 @@ class Session:
 
     def sync(self) -> None:
         """Do what is pending and wait for all launches. Raises: TaichiRuntimeError where one failed."""
-        self.settle()
+        self.flush_pending()
         epoch = self.epoch
         self.device.synchronize()
         self.waited = epoch
@@ -223,7 +223,7 @@ class Session:
         try:
             return make()
         except OutOfMemory:
-            self.stages.clear()
+            self.staging.clear()
             gc.collect()
             self.device.synchronize()  # what launches still use goes back when they have ended
         try:
@@ -231,13 +231,13 @@ class Session:
         except OutOfMemory as error:
             raise TaichiRuntimeError(error.text(owner, self.largest_owners()), error.REMEDY) from None
 
-    def register_hold(self, hold: Hold) -> None:
+    def register_handle(self, handle: AllocationHandle) -> None:
         """Remember, without keeping it alive, who holds how much."""
-        self.holds.add(hold)
+        self.handles.add(handle)
 
     def largest_owners(self, count: int = 3) -> list[tuple[str, int]]:
         """Return who holds most memory, with the bytes."""
-        held = [(hold.owner, hold.size_bytes) for hold in list(self.holds) if not hold.is_released]
+        held = [(handle.owner, handle.size_bytes) for handle in list(self.handles) if not handle.is_released]
         return sorted(held, key=lambda owner: -owner[1])[:count]
 
     def release(self, allocation: Allocation) -> None:
@@ -259,8 +259,8 @@ class Session:
             self.epoch = CLOSED
             for owned in list(self.arrays):
                 owned.end()
-            self.stages.clear()
-            self.settle()
+            self.staging.clear()
+            self.flush_pending()
             self.programs.close()
             self.is_closed = True
             self.device.close()

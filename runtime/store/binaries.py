@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ...transpiler.backend.module.interface import SourceFile
 from .stats import COUNTS
 from .store import Store
-from .strip_comments import bare_text, depends_on_more
+from .strip_comments import other_dependency, strip_comments
 
 Binaries = Mapping[str, bytes]
 """What a compiler made, by name."""
@@ -33,7 +33,7 @@ class Request:
 
     def material(self) -> bytes:
         """Return all of it as bytes; no two requests for different binaries have the same."""
-        text = f"{self.file.name}\n{self.file.text}" if self.exact else bare_text(self.file.text)
+        text = f"{self.file.name}\n{self.file.text}" if self.exact else strip_comments(self.file.text)
         pieces = [self.tool, self.identity, *self.settings, text]
         return b"\0".join(b"%d:%s" % (len(data), data) for data in (piece.encode() for piece in pieces))
 
@@ -54,7 +54,7 @@ def find_or_make(
     if store is None:
         return _made(make)
     wanted = request()
-    reason = depends_on_more(wanted.file.text)
+    reason = other_dependency(wanted.file.text)
     if reason:
         COUNTS.miss("binary", wanted.file.name, reason)
         return _made(make)

@@ -27,7 +27,7 @@ ORPHAN_SECONDS = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class EntryFile:
     """A file of an entry. used, written: seconds since the epoch."""
 
     path: str
@@ -38,7 +38,7 @@ class Kept:
     written: float
 
 
-def kept(folder: str) -> list[Kept]:
+def entry_files(folder: str) -> list[EntryFile]:
     """Return the entries of a folder, by name; none where there is no such folder."""
     found = []
     for item in _items(folder):
@@ -49,7 +49,7 @@ def kept(folder: str) -> list[Kept]:
             status = item.stat(follow_symlinks=False)
         except OSError:  # gone in the meantime
             continue
-        found.append(Kept(item.path, match[1], match[2], status.st_size, status.st_atime, status.st_mtime))
+        found.append(EntryFile(item.path, match[1], match[2], status.st_size, status.st_atime, status.st_mtime))
     return sorted(found, key=lambda entry: entry.path)
 
 
@@ -78,7 +78,7 @@ def sweep(folder: str, older_than_seconds: float = ORPHAN_SECONDS) -> int:
 
 def clean(folder: str, limits: Limits, version: Callable[[], str]) -> int:
     """Clean by policy; return how many bytes are left. version: of our sources, whose texts stay under "version"."""
-    entries = kept(folder)
+    entries = entry_files(folder)
     size = sum(entry.size_bytes for entry in entries)
     due = _due(entries, size, limits, version)
     if not due:
@@ -87,7 +87,7 @@ def clean(folder: str, limits: Limits, version: Callable[[], str]) -> int:
         return size - sum(map(remove, due)) if alone else size
 
 
-def remove(entry: Kept) -> int:
+def remove(entry: EntryFile) -> int:
     """Remove an entry; return the bytes that are free now."""
     try:
         if os.path.isdir(entry.path) and not os.path.islink(entry.path):
@@ -99,7 +99,7 @@ def remove(entry: Kept) -> int:
     return entry.size_bytes
 
 
-def _due(entries: list[Kept], size: int, limits: Limits, version: Callable[[], str]) -> list[Kept]:
+def _due(entries: list[EntryFile], size: int, limits: Limits, version: Callable[[], str]) -> list[EntryFile]:
     """Return what has to go, in order."""
     if limits.policy == "version":
         here = version()
@@ -115,7 +115,7 @@ def _due(entries: list[Kept], size: int, limits: Limits, version: Callable[[], s
     return by_age[:count]
 
 
-def is_of_another_version(entry: Kept, version: str) -> bool:
+def is_of_another_version(entry: EntryFile, version: str) -> bool:
     """Tell whether an entry is of other sources of shadesmith than these, or none that can be read."""
     try:
         summary = read_summary(entry.path)
@@ -124,7 +124,7 @@ def is_of_another_version(entry: Kept, version: str) -> bool:
     return summary.version not in ("", version)
 
 
-def damage_of(entry: Kept) -> str:
+def damage_of(entry: EntryFile) -> str:
     """Say what is wrong with an entry: its file is read whole and compared with its name. "" where it is right."""
     try:
         data = read_file(entry.path)

@@ -59,8 +59,8 @@ def _called(command: tuple[str, ...], driver: str, environment: str, store: Stor
     material = "\n".join((*command, driver, environment, os.environ.get("PATH", ""))).encode()
     entry = store.look("tools", material)[0] if store is not None else None
     if entry is None:
-        asking = importlib.import_module(".compiler_probe", __package__)  # brings what starts processes
-        answers = [asking.ask((*command, question)) for question in CALLED]
+        probe = importlib.import_module(".compiler_probe", __package__)  # brings what starts processes
+        answers = [probe.ask((*command, question)) for question in CALLED]
         found = [answer if os.path.isabs(answer) else find_program(answer) for answer in answers if answer]
         paths = [path for path in found if path]
         if store is not None:

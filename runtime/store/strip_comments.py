@@ -32,7 +32,7 @@ _INCLUDE = re.compile(
 _MOMENT = re.compile(r"__DATE__|__TIME__|__TIMESTAMP__")
 
 
-def bare_text(text: str) -> str:
+def strip_comments(text: str) -> str:
     """Return a text without comments, blank lines and blanks at the ends of lines, or as it is where in doubt."""
     if _DOUBTFUL.search(text):
         return text
@@ -62,7 +62,7 @@ def _is_plain(before: str, token: str) -> bool:
     return not before[-1:].isalnum() and before[-1:] != "_"
 
 
-def depends_on_more(text: str) -> str:
+def other_dependency(text: str) -> str:
     """Say what else than the text decides what a compiler makes of it: a file, or the time; "" where nothing does.
 
     Emitted texts include nothing but headers of the C library; a text changed by hand may include any file.

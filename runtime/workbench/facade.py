@@ -50,15 +50,15 @@ class EditedModules:
         self,
         session: Session,
         specialization: Specialization,
-        kinds: Sequence[str],
+        argument_kinds: Sequence[str],
         compilation: Compilation,
         args: Sequence[Any],
         wanted: str | None = None,
     ) -> Choice:
         """Return what runs: the generated module, unless an edit or a variant takes its place."""
         if wanted == FASTEST:
-            variants = workbench("edits.selection").gather(session, specialization, compilation, kinds, tuple(args))
-            wanted = workbench("measure.measured").fastest(variants)
+            variants = workbench("edits.selection").gather(session, specialization, compilation, argument_kinds, tuple(args))
+            wanted = workbench("measure.fastest_variant").fastest(variants)
         policy = session.config.edits
         may_be_edited = policy == "watch" or wanted is not None or _has_folder(session.config, specialization)
         if policy == "off" or not may_be_edited:

@@ -351,7 +351,7 @@ def test_kernels_of_the_corpus_are_archived_loaded_and_launched(device, maker):
     data = write_container(module.members())
     assert data == write_container(module.members())
     loaded = ti.aot.load(data).kernels["k"]
-    values = kernel.arguments.leaves(arguments)
+    values = kernel.arguments.flattened(arguments)
     loaded(*(value for value, each in zip(values, loaded.parameters, strict=True) if each["kind"] != "template"))
     ti.sync()
 

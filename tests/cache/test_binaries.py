@@ -24,7 +24,7 @@ from shadesmith.runtime.store.binaries import Request, find_or_make
 from shadesmith.runtime.store.entries import read_summary
 from shadesmith.runtime.store.stats import stats
 from shadesmith.runtime.store.store import Store
-from shadesmith.runtime.store.strip_comments import bare_text, depends_on_more
+from shadesmith.runtime.store.strip_comments import other_dependency, strip_comments
 from shadesmith.transpiler.backend.module.interface import SourceFile
 
 C_TEXT = "// doubles\nvoid f(float *x)\n{\n    x[0] *= 2; // one\n}\n"
@@ -32,7 +32,7 @@ GLSL_TEXT = "#version 460\nlayout(local_size_x = 1) in;\nvoid main() {}\n"
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> Store:
+def disk(tmp_path: Path) -> Store:
     return Store(tmp_path / "cache")
 
 
@@ -71,7 +71,7 @@ def runs(compiler: HostCompiler) -> int:
     ],
 )
 def test_comments_and_blank_lines_are_left_out(text, bare):
-    assert bare_text(text) == bare
+    assert strip_comments(text) == bare
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_comments_and_blank_lines_are_left_out(text, bare):
     ],
 )
 def test_what_is_in_doubt_stays_as_it_is(text):
-    assert bare_text(text) == text
+    assert strip_comments(text) == text
 
 
 def test_texts_that_differ_in_more_stay_apart():
@@ -100,7 +100,7 @@ def test_texts_that_differ_in_more_stay_apart():
     forms: dict[str, set[str]] = {}
     for pieces in itertools.product(alphabet, repeat=4):
         text = "".join(pieces) + "\nint x;\n"
-        forms.setdefault(bare_text(text), set()).add(without_comments(text))
+        forms.setdefault(strip_comments(text), set()).add(without_comments(text))
     mixed = {bare: found for bare, found in forms.items() if len(found) > 1}
     assert mixed == {}
 
@@ -141,10 +141,10 @@ def without_comments(text: str) -> str:
         ("x = __TIME__;", "the text has __TIME__"),
     ],
 )
-def test_what_depends_on_other_files_is_not_kept(kept, text, reason):
-    assert depends_on_more(text) == reason
-    made = find_or_make(kept, lambda: Request("cc", "1", (), SourceFile("a.c", text)), lambda: {"a": b"1"})
-    assert made == {"a": b"1"} and len(list(Path(kept.folder).glob("*.binary"))) == (not reason)
+def test_what_depends_on_other_files_is_not_kept(disk, text, reason):
+    assert other_dependency(text) == reason
+    made = find_or_make(disk, lambda: Request("cc", "1", (), SourceFile("a.c", text)), lambda: {"a": b"1"})
+    assert made == {"a": b"1"} and len(list(Path(disk.folder).glob("*.binary"))) == (not reason)
 
 
 # --- keys
@@ -185,38 +185,38 @@ def test_pieces_do_not_run_into_one_another():
 # --- the C compiler
 
 
-def test_a_text_is_compiled_once(kept, tmp_path):
+def test_a_text_is_compiled_once(disk, tmp_path):
     compiler = fake(tmp_path / "bin" / "gcc")
     for text in (C_TEXT, C_TEXT, C_TEXT.replace("doubles", "makes twice as large")):
-        assert compiler.compile(SourceFile("k.c", text), True, True, store=kept) == [b"object"]
+        assert compiler.compile(SourceFile("k.c", text), True, True, store=disk) == [b"object"]
     assert runs(compiler) == 1
-    compiler.compile(SourceFile("k.c", C_TEXT.replace("2", "3")), True, True, store=kept)
+    compiler.compile(SourceFile("k.c", C_TEXT.replace("2", "3")), True, True, store=disk)
     assert runs(compiler) == 2
 
 
-def test_flags_and_hidden_functions_are_compiled_apart(kept, tmp_path):
+def test_flags_and_hidden_functions_are_compiled_apart(disk, tmp_path):
     compiler = fake(tmp_path / "bin" / "gcc")
     file = SourceFile("k.c", C_TEXT)
     for _ in range(2):
-        compiler.compile(file, True, True, store=kept)
-        compiler.compile(file, False, True, store=kept)
-        compiler.compile(file, True, False, store=kept)
-        assert len(compiler.compile(file, True, True, [["f"], ["g"]], kept)) == 2
+        compiler.compile(file, True, True, store=disk)
+        compiler.compile(file, False, True, store=disk)
+        compiler.compile(file, True, False, store=disk)
+        assert len(compiler.compile(file, True, True, [["f"], ["g"]], disk)) == 2
     assert runs(compiler) == 5
 
 
-def test_another_compiler_compiles_anew(kept, tmp_path):
+def test_another_compiler_compiles_anew(disk, tmp_path):
     compiler = fake(tmp_path / "bin" / "gcc")
     file = SourceFile("k.c", C_TEXT)
-    compiler.compile(file, True, True, store=kept)
+    compiler.compile(file, True, True, store=disk)
     fake(tmp_path / "bin" / "gcc", "newer")
-    assert compiler.compile(file, True, True, store=kept) == [b"newer"]
+    assert compiler.compile(file, True, True, store=disk) == [b"newer"]
     os.utime(tmp_path / "bin" / "gcc", (1, 1))
-    compiler.compile(file, True, True, store=kept)
+    compiler.compile(file, True, True, store=disk)
     assert runs(compiler) == 3
 
 
-def test_what_a_compiler_calls_is_part_of_it(kept, tmp_path):
+def test_what_a_compiler_calls_is_part_of_it(disk, tmp_path):
     assembler = tmp_path / "as"
     assembler.write_text("one")
     script = tmp_path / "bin" / "gcc"
@@ -230,7 +230,7 @@ def test_what_a_compiler_calls_is_part_of_it(kept, tmp_path):
         assembler.write_text(text)
         tools._called.cache_clear()  # as in the next process
         for _ in range(2):
-            compiler.compile(file, True, True, store=kept)
+            compiler.compile(file, True, True, store=disk)
     assert runs(compiler) == 2
     assert len(Path(f"{script}.asked").read_text().splitlines()) == 1, "what it calls is remembered"
 
@@ -342,19 +342,19 @@ def test_an_object_of_another_system_is_made_again(tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(find_tool() is None, reason="no glslangValidator")
-def test_spirv_that_is_not_whole_is_not_handed_on(kept):
+def test_spirv_that_is_not_whole_is_not_handed_on(disk):
     file = SourceFile("k.comp", GLSL_TEXT)
-    whole = Glslang().compile(file, "k", store=kept)
+    whole = Glslang().compile(file, "k", store=disk)
     request = Glslang()._request(file, None)
-    assert kept.get("binary", request.material()).parts == {"spirv": whole}
-    kept.put("binary", request.material(), {}, {"spirv": whole[:-8]})
-    assert Glslang().compile(file, "k", store=kept) == whole
+    assert disk.get("binary", request.material()).parts == {"spirv": whole}
+    disk.put("binary", request.material(), {}, {"spirv": whole[:-8]})
+    assert Glslang().compile(file, "k", store=disk) == whole
     assert stats().events[-1].reason == "found, but it is not what a compiler makes"
-    assert kept.get("binary", request.material()).parts == {"spirv": whole}
+    assert disk.get("binary", request.material()).parts == {"spirv": whole}
 
 
 @pytest.mark.skipif(find_tool() is None, reason="no glslangValidator")
-def test_debug_information_and_validation_are_compiled_apart(kept):
+def test_debug_information_and_validation_are_compiled_apart(disk):
     file = SourceFile("k.comp", GLSL_TEXT)
     materials = {
         Glslang(validate, flags=flags)._request(file, path).material()
@@ -381,7 +381,7 @@ def test_nvrtc_is_told_apart_without_loading_it():
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
-def test_cubins_are_kept_by_architecture_and_flags(kept):
+def test_cubins_are_kept_by_architecture_and_flags(disk):
     try:
         nvrtc.load_nvrtc()
     except ti.TaichiRuntimeError:
@@ -390,8 +390,8 @@ def test_cubins_are_kept_by_architecture_and_flags(kept):
     before = stats().compiler_runs.get("NVRTC", 0)
     for _ in range(2):
         for arch, fast_math, options in (("sm_80", True, ()), ("sm_90", True, ()), ("sm_90", False, ("-lineinfo",))):
-            assert nvrtc.compile_cubin(text, arch, fast_math, options=options, store=kept)[0][:4] == b"\x7fELF"
-    nvrtc.compile_cubin(text.replace("one", "two"), "sm_80", True, store=kept)
+            assert nvrtc.compile_cubin(text, arch, fast_math, options=options, store=disk)[0][:4] == b"\x7fELF"
+    nvrtc.compile_cubin(text.replace("one", "two"), "sm_80", True, store=disk)
     assert stats().compiler_runs["NVRTC"] - before == 3
 
 
@@ -446,8 +446,8 @@ def test_a_warm_start_runs_no_compiler(target, tmp_path, monkeypatch):
     program.write_text(WARM)
     said = [output_of(program, target, start, tmp_path / "cache")[0] for start in ("cold", "warm", "warm")]
     assert said[0] == said[1] == said[2] and said[0]
-    kept = list((tmp_path / "cache").glob("*.binary"))
-    assert bool(kept) == (target != "python")
+    disk = list((tmp_path / "cache").glob("*.binary"))
+    assert bool(disk) == (target != "python")
 
 
 def test_a_changed_comment_compiles_nothing(target, tmp_path, monkeypatch):
@@ -518,7 +518,7 @@ def test_binaries_are_cached_without_sources_in_a_folder_of_their_own(target, tm
         assert not folder.exists()
         return
     assert sum(first[1].values()) == 1 and second[1] == {}
-    assert {entry.stage for entry in cleaning.kept(str(folder))} <= {"binary", "tools", "sources"}
+    assert {entry.stage for entry in cleaning.entry_files(str(folder))} <= {"binary", "tools", "sources"}
     for path in folder.glob("*.binary"):
         data = bytearray(path.read_bytes())
         data[-1] ^= 1
@@ -547,10 +547,10 @@ def test_a_kernel_that_is_not_to_be_kept_leaves_nothing(target, tmp_path, monkey
     secret(x)
     plain(x)
     assert x.tolist() == [6.0] * 4
-    kept = {
+    disk = {
         entry.stage: read_summary(entry.path).what
-        for entry in cleaning.kept(str(tmp_path))
+        for entry in cleaning.entry_files(str(tmp_path))
         if entry.stage in ("text", "binary")
     }
-    assert set(kept) == ({"text", "binary"} if target != "python" else set())
-    assert not any(what.startswith("secret") for what in kept.values())
+    assert set(disk) == ({"text", "binary"} if target != "python" else set())
+    assert not any(what.startswith("secret") for what in disk.values())

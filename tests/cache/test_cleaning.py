@@ -10,7 +10,7 @@ import pytest
 
 from shadesmith.runtime.config import read_config
 from shadesmith.runtime.store import cleaning, store
-from shadesmith.runtime.store.cleaning import clean, damage_of, kept, sweep
+from shadesmith.runtime.store.cleaning import clean, damage_of, entry_files, sweep
 from shadesmith.runtime.store.entries import TEMPORARY
 from shadesmith.runtime.store.folders import BY_TIME, Limits
 from shadesmith.runtime.store.store import Store
@@ -68,9 +68,9 @@ def test_a_hit_is_a_use(tmp_path):
 
 def test_a_hit_does_not_make_an_entry_younger(tmp_path):
     found = fill(tmp_path, 4, Limits("lru", 1 << 40))
-    before = {entry.key: entry.written for entry in kept(tmp_path)}
+    before = {entry.key: entry.written for entry in entry_files(tmp_path)}
     found.get("binary", b"0")
-    assert {entry.key: entry.written for entry in kept(tmp_path)} == before
+    assert {entry.key: entry.written for entry in entry_files(tmp_path)} == before
 
 
 def test_version_removes_texts_of_other_versions_alone(tmp_path, monkeypatch):
@@ -89,7 +89,7 @@ def test_a_store_keeps_to_its_size(tmp_path):
     found = Store(tmp_path, limits)
     for number in range(40):
         found.put("binary", b"%d" % number, {}, {"a": bytes(SIZE)})
-        assert sum(entry.size_bytes for entry in kept(tmp_path)) <= limits.max_bytes
+        assert sum(entry.size_bytes for entry in entry_files(tmp_path)) <= limits.max_bytes
     assert found.get("binary", b"39") is not None
 
 
@@ -124,17 +124,21 @@ def test_files_of_others_stay(tmp_path):
 
 
 def test_a_folder_that_is_not_there_is_empty(tmp_path):
-    assert kept(tmp_path / "none") == [] and sweep(tmp_path / "none") == 0
+    assert entry_files(tmp_path / "none") == [] and sweep(tmp_path / "none") == 0
 
 
 def test_damage_is_found_file_by_file(tmp_path):
     fill(tmp_path, 3)
-    good, cut, swapped = kept(tmp_path)
+    good, cut, swapped = entry_files(tmp_path)
     Path(cut.path).write_bytes(Path(cut.path).read_bytes()[:-1])
     Path(swapped.path).write_bytes(Path(good.path).read_bytes())
-    assert [damage_of(entry) for entry in kept(tmp_path)] == ["", "length", "key: the file is that of another entry"]
+    assert [damage_of(entry) for entry in entry_files(tmp_path)] == [
+        "",
+        "length",
+        "key: the file is that of another entry",
+    ]
     os.replace(good.path, Path(good.path).with_suffix(".text"))
-    (moved,) = [entry for entry in kept(tmp_path) if entry.stage == "text"]
+    (moved,) = [entry for entry in entry_files(tmp_path) if entry.stage == "text"]
     assert damage_of(moved) == "key: it is not that of what the file holds"
 
 

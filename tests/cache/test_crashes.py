@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime.store.cleaning import LOCK, damage_of, kept, orphans, sweep
+from shadesmith.runtime.store.cleaning import LOCK, damage_of, entry_files, orphans, sweep
 from shadesmith.runtime.store.store import Store
 
 fcntl = pytest.importorskip("fcntl")
@@ -91,7 +91,7 @@ def test_killed_writers_leave_whole_entries_or_none(tmp_path, full):
     done = run(WRITERS, folder, kills, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > kills, "most entries are found again"
-    assert [damage_of(entry) for entry in kept(str(folder)) if damage_of(entry)] == []
+    assert [damage_of(entry) for entry in entry_files(str(folder)) if damage_of(entry)] == []
     with open(folder / LOCK, "w") as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises where a dead process still holds it
     left = orphans(str(folder))
@@ -152,7 +152,7 @@ def test_killed_programs_leave_a_cache_that_is_right(program, tmp_path, full):
         child.wait()
     done = subprocess.run([sys.executable, program, "cpu", folder], capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout.strip() == str(EXPECTED), done.stderr
-    assert [damage_of(entry) for entry in kept(str(folder)) if damage_of(entry)] == []
+    assert [damage_of(entry) for entry in entry_files(str(folder)) if damage_of(entry)] == []
 
 
 def test_what_was_compiled_is_kept_at_once(program, tmp_path):
@@ -179,7 +179,7 @@ def test_processes_that_start_at_once_agree(program, tmp_path, full):
         said = [process.communicate(timeout=300) for process in started]
         assert [process.returncode for process in started] == [0] * processes, said
         assert said == [(f"{EXPECTED}\n", "")] * processes
-        entries = kept(str(folder))
+        entries = entry_files(str(folder))
         assert len([entry for entry in entries if entry.stage == "binary"]) == 6
         assert [damage_of(entry) for entry in entries if damage_of(entry)] == [] and orphans(str(folder)) == []
         done = subprocess.run([sys.executable, program, "cpu", folder], capture_output=True, text=True)
@@ -316,7 +316,7 @@ def test_damaged_entries_are_made_again(target, tmp_path, monkeypatch, full):
         if (
             kind not in (replace_by_folder, swap) and path.suffix != ".ir"
         ):  # that is read only where the text is missing
-            assert [damage_of(entry) for entry in kept(str(folder)) if entry.path == str(path)] in ([], [""])
+            assert [damage_of(entry) for entry in entry_files(str(folder)) if entry.path == str(path)] in ([], [""])
         if path.is_dir():
             path.rmdir()
         shutil.rmtree(folder)

@@ -95,13 +95,13 @@ def test_what_is_kept_gives_the_texts_of_all_targets(maker: Callable[[], Any]) -
         texts.add(serialize(result.kernel))
         header, parts = to_entry(result, found)
         entry = Entry(json.loads(json.dumps(header)), parts)
-        kept = compile_kernel(specialization, target, None, lambda _: from_entry(entry, found))  # noqa: B023
-        assert kept.module.to_json() == made.module.to_json()
-        assert kept.warnings == made.warnings and kept.loops == made.loops
-        assert len(kept.fields) == len(made.fields)
-        for ours, theirs in zip(kept.fields, made.fields, strict=True):
+        stored = compile_kernel(specialization, target, None, lambda _: from_entry(entry, found))  # noqa: B023
+        assert stored.module.to_json() == made.module.to_json()
+        assert stored.warnings == made.warnings and stored.loops == made.loops
+        assert len(stored.fields) == len(made.fields)
+        for ours, theirs in zip(stored.fields, made.fields, strict=True):
             assert ours is theirs or (ours.address, ours.capacity) == (theirs.address, theirs.capacity)
-        assert {path: repr(c.value) for path, c in kept.captured.items()} == {
+        assert {path: repr(c.value) for path, c in stored.captured.items()} == {
             path: repr(c.value) for path, c in made.captured.items()
         }
     assert len(texts) == 1  # the same for all targets
@@ -130,10 +130,10 @@ def test_the_text_equals_that_of_a_cold_start(cached: Callable[..., None]) -> No
     add, _ = add_kernel()
     with Counted() as counted:
         add(1.0)
-    kept = add.instances()[0].source
+    stored = add.instances()[0].source
     assert counted.frontend_runs == 0
     cached(ti.vulkan, offline_cache_cleaning_policy="never")
-    assert add.source(1.0, arch=ti.vulkan) == kept
+    assert add.source(1.0, arch=ti.vulkan) == stored
 
 
 def test_a_changed_kernel_is_read_again(cached: Callable[..., None]) -> None:
@@ -235,11 +235,13 @@ def test_a_kernel_that_moved_gives_the_text_of_where_it_is(cached: Callable[...,
         module.fill(x)
     assert (counted.frontend_runs, counted.hits) == (0, 1)
     assert x.to_numpy().tolist() == [0, 2, 4, 6]
-    kept = module.fill.instances()[0].module.to_json()
+    stored = module.fill.instances()[0].module.to_json()
     request = module.fill.specialize((x,))
     made = compile_kernel(request.specialization, request.target).module.to_json()
-    assert kept == made
-    assert str(tmp_path / "b") in json.dumps(kept["interface"]) and "in line 137 left out" in json.dumps(kept["files"])
+    assert stored == made
+    assert str(tmp_path / "b") in json.dumps(stored["interface"]) and "in line 137 left out" in json.dumps(
+        stored["files"]
+    )
 
 
 # --- entries that are none ------------------------------------------------------------------------------------------

@@ -41,8 +41,8 @@ def compilations(kernel: ti.kernel, *args: object) -> tuple[Compilation, Compila
     """Return what the cache gives for a call, if it does, and what the compiler gives."""
     session = sessions.current()
     specialization = kernel.specialize(args).specialization
-    kept = compiler.find_or_compile(specialization, session.config)
-    return kept, compiler.compile_source(specialization)
+    stored = compiler.find_or_compile(specialization, session.config)
+    return stored, compiler.compile_source(specialization)
 
 
 def counted(run: Callable[[], object]) -> tuple[int, str]:
@@ -142,9 +142,9 @@ def test_a_text_moves_with_its_functions(
         (tmp_path / folder).mkdir(parents=True, exist_ok=True)
         text = PLACES.format(kind=kind, before="\n" * lines)
         program = written_programs.write(tmp_path / folder / "p.py", text)
-        kept, made = compilations(program.run, 8)
-        assert (kept.read is None) == (folder != "one" or lines > 0 or (tmp_path / "seen").exists())
-        compare_compilations(kept, made)
+        stored, made = compilations(program.run, 8)
+        assert (stored.read is None) == (folder != "one" or lines > 0 or (tmp_path / "seen").exists())
+        compare_compilations(stored, made)
         (tmp_path / "seen").touch()
 
 

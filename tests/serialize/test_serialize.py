@@ -271,7 +271,7 @@ DAMAGE: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a table too many": (lambda d: d.update(more=[]), r"\$: \['more'\]"),
     "a table less": (lambda d: d.pop("structs"), r"\$: \['structs'\]"),
     "class": (lambda d: d["objects"].append({"Path": {}}), "is no class of the IR"),
-    "value class": (lambda d: d["objects"].append({"Note": {}}), "is no class of the IR"),
+    "value class": (lambda d: d["objects"].append({"Remark": {}}), "is no class of the IR"),
     "no object": (lambda d: d["objects"].append([1]), "expected one class"),
     "member": (lambda d: d["objects"][0]["Kernel"].update(more=1), r"\$\.objects\[0\]\.Kernel: unknown members"),
     "no member": (lambda d: d["objects"][0]["Kernel"].pop("body"), r"\$\.objects\[0\]\.Kernel: `body` is missing"),

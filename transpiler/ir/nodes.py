@@ -31,28 +31,38 @@ class Effect(Flag):
 
 
 LINE = "\x00"
-"""Stands for the line of a note's location in its text."""
+"""Placeholder in `Remark.template` for the line of the remark's location."""
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
-    """Why the source differs from the Python line. where: "beside", "above" or "below" its statement; location: of what
-    is gone, whose line is written `LINE` in `text`: a cached kernel may have moved in its file."""
+class Remark:
+    """A comment that explains why the source differs from the Python line.
 
-    text: str
-    where: str = "beside"
+    Attributes:
+        template: the message, with `LINE` for the line of `location`: a cached kernel may have moved in its file.
+        where: relative to its statement: "inline" (at the end of its line), "above" or "below".
+        location: of the Python statement that was left out.
+    """
+
+    template: str
+    where: str = "inline"
     location: SourceLocation = NOWHERE
 
     @property
-    def said(self) -> str:
-        """What it says."""
-        return self.text.replace(LINE, str(self.location.line))
+    def message(self) -> str:
+        """The message with the present line number."""
+        return self.template.replace(LINE, str(self.location.line))
 
 
 @dataclass(eq=False, slots=True, kw_only=True)
 class Statement:
-    """Base of all statements. type: of its value, None without one. name: what the user's program calls it. notes:
-    comments for its text."""
+    """Base of all statements.
+
+    Attributes:
+        type: of its value, None if it has none.
+        name: of the variable in the user's program that it belongs to.
+        remarks: comments to print at its source.
+    """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ()
     """Attributes that hold a statement, a list of statements, or None."""
@@ -63,7 +73,7 @@ class Statement:
     location: SourceLocation = NOWHERE
     type: Type | None = None
     name: str | None = None
-    notes: tuple[Note, ...] = ()
+    remarks: tuple[Remark, ...] = ()
 
 
 @dataclass(eq=False, slots=True)

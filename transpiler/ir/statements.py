@@ -301,7 +301,7 @@ class AtomicOp(Statement):
 
 @dataclass(eq=False, slots=True)
 class OmittedStatement(Statement):
-    """Marks a Python statement that `step` left out; `ir/remarks.py` makes it a note at once."""
+    """Marks where `step` left a Python statement out, until `ir/remarks.py` turns it into a remark."""
 
     message: str
     step: str

@@ -8,7 +8,7 @@ from enum import Enum
 
 from ..errors import NOWHERE, SourceLocation
 from .functions import Function
-from .nodes import Block, Note, walk
+from .nodes import Block, Remark, walk
 from .snodes import Node, Tree
 from .statements import Array, Parameter, RangeFor, Temporary
 from .textures import Texture
@@ -64,7 +64,7 @@ class Kernel:
     trees: dict[Node, Tree] = field(default_factory=dict)
     textures: list[Texture] = field(default_factory=list)
     location: SourceLocation = NOWHERE
-    notes: list[Note] = field(default_factory=list)
+    remarks: list[Remark] = field(default_factory=list)
 
     def roots(self) -> list[Block]:
         """Return the outermost blocks: the body, or each task's prologue and body; then the bodies of functions."""

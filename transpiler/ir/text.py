@@ -269,7 +269,7 @@ class _Flat(_Printer):
             return f"for {names} in {loop.array.name}{options}"
         over = f" over {loop.over.name}" if loop.over is not None else ""
         over += " in order of memory" if loop.order else ""
-        begins, ends, steps = map(self.tuple, (loop.begins, loop.ends, loop.steps))
+        begins, ends, steps = map(self.tuple, (loop.starts, loop.ends, loop.steps))
         return f"for {names} in {begins}..{ends} step {steps}{over}{options}"
 
     def value(self, statement: Statement) -> str:
@@ -482,7 +482,7 @@ class _Nested(_Printer):
             return f"for {names} in {loop.array.name}:{options}"
         ranges = [
             ", ".join(self.text_of(v) for v in bounds)
-            for bounds in zip(loop.begins, loop.ends, loop.steps, strict=True)
+            for bounds in zip(loop.starts, loop.ends, loop.steps, strict=True)
         ]
         return f"for {names} in {' x '.join(f'range({r})' for r in ranges)}:{options}"
 

@@ -257,7 +257,7 @@ def has_full_blocks(task: Task) -> bool:
     if loop is None:
         return False
     iterations = 1
-    for begin, end, step in zip(loop.begins, loop.ends, loop.steps, strict=True):
+    for begin, end, step in zip(loop.starts, loop.ends, loop.steps, strict=True):
         if not (isinstance(begin, Const) and isinstance(end, Const) and isinstance(step, Const)):
             return False
         iterations *= len(range(int(begin.value), int(end.value), int(step.value)))

@@ -194,15 +194,15 @@ class _Checker:
             case Break():
                 _need(bool(self.loops), "a break outside loops", statement)
                 loop = self.loops[-1]
-                single = isinstance(loop, While) or (isinstance(loop, RangeFor) and len(loop.begins) == 1)
+                single = isinstance(loop, While) or (isinstance(loop, RangeFor) and len(loop.starts) == 1)
                 _need(single or self.stage is Stage.FRONTEND, "a break out of a loop of several axes", statement)
             case Continue():
                 _need(bool(self.loops), "a continue outside loops", statement)
 
     def range_for(self, loop: RangeFor) -> None:
-        axes = len(loop.begins)
+        axes = len(loop.starts)
         _need(axes == len(loop.ends) == len(loop.steps) and axes > 0, "a loop whose bounds differ in number", loop)
-        for value in (*loop.begins, *loop.ends, *loop.steps):
+        for value in (*loop.starts, *loop.ends, *loop.steps):
             _need(value.type in (i32, i64), f"a bound of type {value.type}", loop)
         for step in loop.steps:
             _need(not isinstance(step, Const) or step.value != 0, "a step of 0", loop)

@@ -129,11 +129,11 @@ def members_of(annotation: Any) -> dict[str, Any] | None:
     }
 
 
-def leaves_of(annotation: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+def flattened_members(annotation: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Return path and annotation of all that is no pack below `annotation`, in order; the path of itself is ()."""
     members = members_of(annotation)
     if members is None:
         yield path, annotation
         return
     for name, member in members.items():
-        yield from leaves_of(member, (*path, name))
+        yield from flattened_members(member, (*path, name))

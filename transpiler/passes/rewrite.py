@@ -79,8 +79,8 @@ class Rewriter:
         """Emit a new statement in place of `origin`, with its source location."""
         if statement.location is NOWHERE:
             statement.location = origin.location
-        if origin.notes and statement.EFFECT & Effect.WRITE:
-            statement.notes = origin.notes
+        if origin.remarks and statement.EFFECT & Effect.WRITE:
+            statement.remarks = origin.remarks
         self.out.append(statement)
         return statement
 

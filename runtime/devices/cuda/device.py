@@ -26,7 +26,7 @@ from ....transpiler.backend.module.interface import BackendModule, TaskSource
 from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ...store.store import Store
 from ..device import Launch, OutOfMemory, in_words
-from ..kept_sources import keep as keep_sources
+from ..stored_sources import keep as keep_sources
 from ..textures import TextureMemory, TextureSpec
 from .capabilities import PORTABLE
 from .graph import CudaGraph

@@ -131,7 +131,7 @@ class CudaGraph:
     def update(self, number: int, launch: Launch) -> None:
         """Replace a launch from the next run on."""
         old = self._launches[number]
-        if launch.touched is not old.touched and launch.touched != old.touched:
+        if launch.access_set is not old.access_set and launch.access_set != old.access_set:
             self._has_moved = True
         self._launches[number] = self._changed[number] = launch
 
@@ -163,7 +163,7 @@ def _edges_of(launches: Sequence[Launch]) -> list[list[int]]:
     """Return for each launch the launches that it must come after; those without tasks have no part in it."""
     hazards = Hazards()
     return [
-        sorted(hazards.add(number, launch.touched)) if launch.counts else [] for number, launch in enumerate(launches)
+        sorted(hazards.add(number, launch.access_set)) if launch.counts else [] for number, launch in enumerate(launches)
     ]
 
 

@@ -59,7 +59,7 @@ class CudaTimer:
         self._nanoseconds = ctypes.c_ulonglong()
         self._parameters = (ctypes.c_void_p * 1)(ctypes.addressof(self._nanoseconds))
 
-    def hold(self, seconds: float) -> None:
+    def delay(self, seconds: float) -> None:
         """Keep the GPU busy for some seconds."""
         self._nanoseconds.value = int(min(seconds, MAX_HOLD_SECONDS) * 1e9)
         stream = self._cupy.cuda.get_current_stream().ptr

@@ -206,7 +206,7 @@ class Images:
         """Give a texture back once all launches recorded so far have ended. Twice is harmless."""
         if not texture.is_free and texture in self._textures:
             texture.is_free = True
-            self._queue.retire(lambda: self._destroy(texture))
+            self._queue.defer(lambda: self._destroy(texture))
             self._queue.collect_if_free()
 
     def _destroy(self, texture: VulkanTexture) -> None:

@@ -63,7 +63,7 @@ class Slab:
         """Whether nothing is allocated from it."""
         return self._sizes == [self.block.size_bytes]
 
-    def take(self, size_bytes: int) -> int | None:
+    def acquire(self, size_bytes: int) -> int | None:
         """Return the offset of a free range, now taken, or None."""
         for index, size in enumerate(self._sizes):
             if size >= size_bytes:
@@ -76,7 +76,7 @@ class Slab:
                 return offset
         return None
 
-    def give(self, offset: int, size_bytes: int) -> None:
+    def release(self, offset: int, size_bytes: int) -> None:
         """Take a range back."""
         index = bisect_left(self._offsets, offset)
         if index < len(self._offsets) and offset + size_bytes == self._offsets[index]:
@@ -194,19 +194,19 @@ class Memory:
             block = self.make_block(padded, self._data_types, size_bytes)
             return VulkanAllocation(block, 0, size_bytes, padded, None)
         for slab in self._slabs:
-            offset = slab.take(padded)
+            offset = slab.acquire(padded)
             if offset is not None:
                 return VulkanAllocation(slab.block, offset, size_bytes, padded, slab)
         slab = Slab(self.make_block(SLAB_BYTES, self._data_types, size_bytes))
         self._slabs.append(slab)
-        return VulkanAllocation(slab.block, slab.take(padded) or 0, size_bytes, padded, slab)
+        return VulkanAllocation(slab.block, slab.acquire(padded) or 0, size_bytes, padded, slab)
 
     def free(self, allocation: VulkanAllocation) -> None:
         """Give memory back once all launches recorded so far have ended: now, if they have. Twice is harmless."""
         if not allocation.is_free and allocation.block in self._blocks:  # else the device was closed meanwhile
             allocation.is_free = True
             if not allocation.leases:
-                self._queue.retire(lambda: self._release(allocation))
+                self._queue.defer(lambda: self._release(allocation))
                 self._queue.collect_if_free()
 
     def lend(self, allocation: VulkanAllocation) -> Lease:
@@ -225,7 +225,7 @@ class Memory:
         allocation.leases.discard(lease)
         self.leases.discard(lease)
         if allocation.is_free and not allocation.leases:
-            self._queue.retire(lambda: self._release(allocation))
+            self._queue.defer(lambda: self._release(allocation))
             self._queue.collect_if_free()
         if self.when_unused is not None and not self.leases:
             self.when_unused()
@@ -238,7 +238,7 @@ class Memory:
         if slab is None:
             self.destroy_block(allocation.block)
             return
-        slab.give(allocation.offset, allocation.padded_bytes)
+        slab.release(allocation.offset, allocation.padded_bytes)
         if slab.is_empty and len(self._slabs) > 1:
             self._slabs.remove(slab)
             self.destroy_block(slab.block)

@@ -19,7 +19,7 @@ from weakref import WeakSet, finalize
 from ....transpiler.backend.module.interface import BackendModule, TaskSource
 from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError, UnsupportedError
 from ...store.store import Store
-from ..kept_sources import keep
+from ..stored_sources import keep
 from .glslang import Glslang
 from .images import DescriptorSets, VulkanTexture
 from .instance import MAX_PUSH_BYTES, Adapter, Api
@@ -209,7 +209,7 @@ def _destroy(api: Api, queue: Queue, pipelines: list[Any]) -> None:
             api.lib.vkDestroyPipeline(queue.device, pipeline, api.ffi.NULL)
         pipelines.clear()
 
-    queue.retire(destroy)
+    queue.defer(destroy)
 
 
 def fold(groups: int) -> tuple[int, int]:

@@ -328,7 +328,7 @@ class Queue:
         self.api.check(code, action)
         return code
 
-    def retire(self, action: Callable[[], None]) -> None:
+    def defer(self, action: Callable[[], None]) -> None:
         """Do `action` once all work given so far has ended. Takes no lock: finalizers call it, at any moment."""
         self._retiring.append((self.serial, action))
 

@@ -57,7 +57,7 @@ class Tape:
         self._queue.begin_tape(self.handle)
         hazards, ready = Hazards(), 0
         for number, launch in enumerate(launches):
-            before = hazards.add(number, launch.touched)
+            before = hazards.add(number, launch.access_set)
             waits = number == 0 or any(other >= ready for other in before)
             if waits:
                 ready = number
@@ -158,4 +158,4 @@ def _give_back(queue: Queue, memory: Memory, tapes: list[Tape]) -> None:
                 memory.give_block(tape.arguments)
 
     if tapes:
-        queue.retire(destroy)
+        queue.defer(destroy)

@@ -56,7 +56,7 @@ class VulkanTimer:
         self._destroy = finalize(self, _destroy, api, queue, self._pool[0])
         self._destroy.atexit = False
 
-    def hold(self, seconds: float) -> None:
+    def delay(self, seconds: float) -> None:
         """Wait for all before, and record what follows without submitting it, up to `stop`.
 
         On an H200 (580.159) a kernel behind a copy of 64 MiB took 231 us by time stamps around it, with the copy in the
@@ -117,4 +117,4 @@ class VulkanTimer:
 
 
 def _destroy(api: Api, queue: Queue, pool: Any) -> None:
-    queue.retire(lambda: api.lib.vkDestroyQueryPool(queue.device, pool, api.ffi.NULL))
+    queue.defer(lambda: api.lib.vkDestroyQueryPool(queue.device, pool, api.ffi.NULL))

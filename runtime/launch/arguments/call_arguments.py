@@ -58,13 +58,13 @@ class CallArguments:
             if is_template(parameter.annotation):
                 raise TaichiSyntaxError(f"Missing argument `{parameter.name}` of kernel `{self._definition.name}`")
             values.append(parameter.annotation)
-        return self.taken_apart(values)
+        return self.flatten_packs(values)
 
     def leaves(self, args: Sequence[Any], kwargs: Mapping[str, Any] = NO_NAMES) -> tuple[Any, ...]:
         """Return a value for each leaf of a call. Raises: TaichiSyntaxError."""
-        return self.taken_apart(self.bind(args, kwargs))
+        return self.flatten_packs(self.bind(args, kwargs))
 
-    def taken_apart(self, values: Sequence[Any]) -> tuple[Any, ...]:
+    def flatten_packs(self, values: Sequence[Any]) -> tuple[Any, ...]:
         """Return values for parameters with the members of packs in the packs' places."""
         return tuple(values) if self.unpack is None else self.unpack(values)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from ....transpiler.backend.module.interface import Interface
 from ....transpiler.errors import TaichiRuntimeError
-from ...fields.sparse_tree import Beside
+from ...fields.sparse_tree import AuxiliaryArray
 
 Constants = dict[tuple[Any, ...], int]
 
@@ -57,7 +57,7 @@ def captured_constants(interface: Interface, fields: Sequence[Any], kernel: str)
                 constants.update((("stride", slot, axis), step) for axis, step in enumerate(field.strides))
             if interface.takes_begin(slot):
                 constants["pointer", slot], constants["begin", slot] = field.allocation.lowest, field.begin
-        if isinstance(field, Beside):
+        if isinstance(field, AuxiliaryArray):
             constants["capacity", slot] = field.capacity
             constants.update({("shape", slot, axis): extent for axis, extent in enumerate(field.shape)})
     return constants

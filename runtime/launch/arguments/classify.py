@@ -32,7 +32,7 @@ def classify(
     """
     pairs = [
         _classify_one(definition, position, parameter, value, options)
-        for position, (parameter, value) in enumerate(zip(definition.leaves, values, strict=True))
+        for position, (parameter, value) in enumerate(zip(definition.flat_parameters, values, strict=True))
     ]
     return tuple(pair[0] for pair in pairs), tuple(pair[1] for pair in pairs)
 

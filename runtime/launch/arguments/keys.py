@@ -31,7 +31,7 @@ class Keys:
         self.identities = Identities()
         keyed = [
             (position, leaf.annotation)
-            for position, leaf in enumerate(definition.leaves)
+            for position, leaf in enumerate(definition.flat_parameters)
             if isinstance(leaf.annotation, NdarrayAnnotation | TextureType | RWTextureType)
             or is_template(leaf.annotation)
         ]

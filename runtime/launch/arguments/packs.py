@@ -11,19 +11,19 @@ from typing import Any
 
 from ....transpiler.errors import TaichiRuntimeTypeError
 from ....transpiler.frontend.source.definition import KernelDefinition, ParameterDefinition
-from ....transpiler.lang.packs import leaves_of, members_of
+from ....transpiler.lang.packs import flattened_members, members_of
 
 Unpack = Callable[[Sequence[Any]], tuple[Any, ...]]
 
 
 def unpacker(definition: KernelDefinition) -> Unpack | None:
     """Return what turns a kernel's arguments into its leaves, None where they are the same."""
-    if not any(parameter.path for parameter in definition.leaves):
+    if not any(parameter.path for parameter in definition.flat_parameters):
         return None
     items = (
         ".".join((f"args[{position}]", *path))
         for position, parameter in enumerate(definition.parameters)
-        for path, _ in leaves_of(parameter.annotation)
+        for path, _ in flattened_members(parameter.annotation)
     )
     # Members of dataclasses are identifiers, and so are those of packs (`ArgPackType` refuses others).
     fast: Unpack = eval(f"lambda args: ({', '.join(items)},)")  # noqa: S307
@@ -47,7 +47,7 @@ def _leaves(definition: KernelDefinition, position: int, parameter: ParameterDef
     Raises: TaichiRuntimeTypeError where a member is missing.
     """
     found = []
-    for path, annotation in leaves_of(parameter.annotation):
+    for path, annotation in flattened_members(parameter.annotation):
         if value is parameter.annotation:
             found.append(annotation)
             continue

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from ....transpiler.backend.module.interface import TaskSource
 from ...workbench.check.c import check_c
-from ...workbench.check.check_input import Edit
+from ...workbench.check.check_input import EditedFile
 from ...workbench.check.edit_tools import EditTools
 
 
-def _check(edits: Sequence[Edit]) -> None:
+def _check(edits: Sequence[EditedFile]) -> None:
     for edit in edits:
         check_c(edit)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ....transpiler.backend.module.interface import TaskSource
-from ...workbench.check.check_input import Edit
+from ...workbench.check.check_input import EditedFile
 from ...workbench.check.constants import constant, items_of, without_comments
 from ...workbench.check.cuda import check_cuda
 from ...workbench.check.edit_tools import EditTools
@@ -15,7 +15,7 @@ from ...workbench.check.edit_tools import EditTools
 _STRIDES = re.compile(r"\bgridDim\s*\.\s*x\b")
 
 
-def _check(edits: Sequence[Edit]) -> None:
+def _check(edits: Sequence[EditedFile]) -> None:
     for edit in edits:
         check_cuda(edit)
 

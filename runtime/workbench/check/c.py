@@ -10,11 +10,11 @@ from ....transpiler.backend.module.interface import TaskSource
 from ...devices.cuda.cubin import CubinError, global_functions, undefined_names
 from ...devices.host.compiler import find_compiler, lacks_openmp
 from .c_layout import Assertion, Assertions, C, failures
-from .check_input import Edit, casts_away, is_about_const, named_in, note_errors, unclosed_brace
-from .complaints import Complaint, of_gcc, place_of
-from .declared import Declarations
-from .mistakes import missing_entry, store_to_read_only
-from .places import Block, Place, Text
+from .check_input import EditedFile, casts_away, is_about_const, named_in, note_errors, unclosed_brace
+from .compiler_diagnostics import CompilerDiagnostic, of_gcc, location_of
+from .compare_declarations import Declarations
+from .diagnostics import missing_entry, store_to_read_only
+from .parsed_source import Block, Location, ParsedSource
 
 TAIL = "shadesmith-interface"
 """What the compiler is told as the file of the lines behind the edited text."""
@@ -25,84 +25,84 @@ _LOST_CONST = ("-Wdiscarded-qualifiers", "-Wcast-qual", "-Wincompatible-pointer-
 _UNDECLARED = "-Wimplicit-function-declaration"
 
 
-def check_c(edit: Edit) -> None:
+def check_c(edit: EditedFile) -> None:
     """Note all mistakes of an edited C text."""
-    generated = Text(edit.generated_text)
-    assertions = Assertions(C, generated, edit.text)
+    generated = ParsedSource(edit.generated_source)
+    assertions = Assertions(C, generated, edit.source)
     assertions.of_args(edit.generated)
-    assert_entries(edit, assertions, functions_of(edit.text), "the function", _head, _fits)
+    assert_entries(edit, assertions, functions_of(edit.source), "the function", _head, _fits)
     lines = assertions.lines
-    code, log = _compile(with_tail(edit.counted_text, lines))
-    complaints = of_gcc(log)
-    errors = [c for c in complaints if c.level == "error" and c.file != TAIL]
-    read_only = read_only_names(generated.blocks.get("Args"), generated, edit.text)
+    code, log = _compile(with_tail(edit.compiled_source, lines))
+    reported = of_gcc(log)
+    errors = [c for c in reported if c.level == "error" and c.file != TAIL]
+    read_only = read_only_names(generated.blocks.get("Args"), generated, edit.source)
     if errors:
-        Declarations(generated, edit.text, edit.sheet, C.cast).compare()
-        if not edit.sheet.mistakes:
+        Declarations(generated, edit.source, edit.diagnostics, C.cast).compare()
+        if not edit.diagnostics.entries:
             note_errors(edit, errors, read_only)
         return
-    note_failures(edit, lines, [c for c in complaints if c.level == "error"])
-    warnings = [c for c in complaints if c.level == "warning" and c.file != TAIL]
+    note_failures(edit, lines, [c for c in reported if c.level == "error"])
+    warnings = [c for c in reported if c.level == "warning" and c.file != TAIL]
     _note_warnings(edit, warnings, read_only, {read_only[name] for name, _ in casts_away(generated, read_only)})
     if code is not None:
         _check_object(edit, code)
-    elif not edit.sheet.mistakes:
-        edit.sheet.add(None, f"the compiler refused the text: {log.strip()[:1000]}")
+    elif not edit.diagnostics.entries:
+        edit.diagnostics.add(None, f"the compiler refused the text: {log.strip()[:1000]}")
 
 
-def _compile(text: str) -> tuple[bytes | None, str]:
+def _compile(source: str) -> tuple[bytes | None, str]:
     compiler = find_compiler()
-    code, log = compiler.examine(text, openmp=True)
+    code, log = compiler.examine(source, openmp=True)
     if code is None and lacks_openmp(log):
-        code, log = compiler.examine(text, openmp=False)
+        code, log = compiler.examine(source, openmp=False)
     return code, log
 
 
-def with_tail(text: str, lines: list[Assertion]) -> str:
+def with_tail(source: str, lines: list[Assertion]) -> str:
     """Return a text with lines behind it; the compiler counts them from 1, in a file of their own."""
     tail = "\n".join(line.code for line in lines)
-    return f'{text}\n#line 1 "{TAIL}"\n{tail}\n'
+    return f'{source}\n#line 1 "{TAIL}"\n{tail}\n'
 
 
-def note_failures(edit: Edit, lines: list[Assertion], complaints: list[Complaint]) -> None:
+def note_failures(edit: EditedFile, lines: list[Assertion], reported: list[CompilerDiagnostic]) -> None:
     """Note the mistakes behind the assertions that failed."""
-    numbers = {complaint.line - 1 for complaint in complaints if complaint.file == TAIL}
-    failed = {number for number in numbers if number < len(lines) and lines[number].mistake is not None}
-    strays = [c for c in complaints if c.file == TAIL and c.line - 1 not in failed]
-    brace = unclosed_brace(edit.text)
-    if any(_ENDS_EARLY.search(complaint.text) for complaint in complaints) or (strays and brace is not None):
-        edit.sheet.add(brace, "error: the text ends before all that was opened is closed", "close it with `}`")
+    numbers = {diagnostic.line - 1 for diagnostic in reported if diagnostic.file == TAIL}
+    failed = {number for number in numbers if number < len(lines) and lines[number].failure is not None}
+    strays = [c for c in reported if c.file == TAIL and c.line - 1 not in failed]
+    brace = unclosed_brace(edit.source)
+    if any(_ENDS_EARLY.search(diagnostic.message) for diagnostic in reported) or (strays and brace is not None):
+        edit.diagnostics.add(brace, "error: the message ends before all that was opened is closed", "close it with `}`")
         return
-    for line in failures(lines, failed, edit.text.blocks):
-        assert line.mistake is not None
-        edit.sheet.add(line.place, *line.mistake)
+    for line in failures(lines, failed, edit.source.blocks):
+        assert line.failure is not None
+        edit.diagnostics.add(line.location, *line.failure)
     if strays and not failed:
-        last = Place(max(1, len(edit.text.text.rstrip().split("\n"))), 1)
-        edit.sheet.add(last, f"error: {strays[0].text}", "the text ends in the middle of something")
+        last = Location(max(1, len(edit.source.text.rstrip().split("\n"))), 1)
+        edit.diagnostics.add(last, f"error: {strays[0].message}", "the message ends in the middle of something")
 
 
-def read_only_names(args: Block | None, *texts: Text) -> dict[str, str]:
+def read_only_names(args: Block | None, *sources: ParsedSource) -> dict[str, str]:
     """Return the names by which texts reach arrays that are only read: members of `Args` and macros on them."""
     members = {m.name for m in args.members or () if m.stars and m.is_const} if args is not None else set()
     names = {member: member.removesuffix("_data") for member in members}
-    for text in texts:
-        names |= {macro: macro.removesuffix("_") for macro, member in text.accessors().items() if member in members}
+    for source in sources:
+        names |= {macro: macro.removesuffix("_") for macro, member in source.accessors().items() if member in members}
     return names
 
 
-def functions_of(text: Text, without: str = r"\bstatic\b") -> dict[str, Place]:
+def functions_of(source: ParsedSource, without: str = r"\bstatic\b") -> dict[str, Location]:
     """Return the functions a text defines, with their places, but for those whose head has a word in it."""
-    found: dict[str, Place] = {}
-    for match in _FUNCTION.finditer(text.code):
+    found: dict[str, Location] = {}
+    for match in _FUNCTION.finditer(source.code):
         if not re.search(without, match[0]):
-            found.setdefault(match[1], text.place(*match.span(1)))
+            found.setdefault(match[1], source.locate(*match.span(1)))
     return found
 
 
 def assert_entries(
-    edit: Edit,
+    edit: EditedFile,
     assertions: Assertions,
-    defined: dict[str, Place],
+    defined: dict[str, Location],
     what: str,
     head_of: Callable[[TaskSource], str],
     fits: Callable[[str], str],
@@ -118,16 +118,16 @@ def assert_entries(
     for old, _ in edit.tasks:
         renamed = instead[0] if len(missing) == len(instead) == 1 and missing[0] == old.entry else None
         head = head_of(old)
-        others = [place for name, place in defined.items() if name in entries]
-        place = defined[renamed] if renamed is not None else edit.text.word(old.entry) or next(iter(others), None)
-        text = missing_entry(old.entry, renamed, what, head)
-        assertions.lines.append(Assertion(check(f"sizeof(&{old.entry}) > 0"), place, text, (), old.entry, "entry"))
+        others = [location for name, location in defined.items() if name in entries]
+        location = defined[renamed] if renamed is not None else edit.source.find_name(old.entry) or next(iter(others), None)
+        message = missing_entry(old.entry, renamed, what, head)
+        assertions.lines.append(Assertion(check(f"sizeof(&{old.entry}) > 0"), location, message, (), old.entry, "entry"))
         needs = (*assertions.args, len(assertions.lines) - 1)
         wrong = (
             f"`{old.entry}` has other parameters or another result than the launcher gives it",
             f"its head is `{head}`; new arguments are parameters of the kernel in Python",
         )
-        assertions.lines.append(Assertion(check(fits(old.entry)), place, wrong, needs, old.entry, "parameters"))
+        assertions.lines.append(Assertion(check(fits(old.entry)), location, wrong, needs, old.entry, "parameters"))
 
 
 def _head(task: TaskSource) -> str:
@@ -141,20 +141,20 @@ def _fits(entry: str) -> str:
 ENTRY_TYPES = ("void(const struct Args *)", "void(struct Args *)")
 
 
-def _note_warnings(edit: Edit, warnings: list[Complaint], read_only: dict[str, str], cast: set[str]) -> None:
+def _note_warnings(edit: EditedFile, warnings: list[CompilerDiagnostic], read_only: dict[str, str], cast: set[str]) -> None:
     """Note what a C compiler lets pass, but what cannot be right. cast: arrays that the generated text casts too."""
-    for complaint in warnings:
-        place = place_of(complaint, edit.text)
-        if place is None:
+    for diagnostic in warnings:
+        location = location_of(diagnostic, edit.source)
+        if location is None:
             continue
-        if complaint.flag in _LOST_CONST and is_about_const(complaint.text):
-            name = named_in(edit.text, place, read_only)
-            if name is not None and not (name in cast and complaint.flag == "-Wcast-qual"):
-                edit.sheet.add(place, *store_to_read_only(name, "loses its `const`"))
-        elif complaint.flag == _UNDECLARED:
-            name = "".join(re.findall(r"'(\w+)'", complaint.text)[:1])
-            edit.sheet.add(
-                place, f"function `{name}` is declared nowhere", "define it above, or include the header that has it"
+        if diagnostic.flag in _LOST_CONST and is_about_const(diagnostic.message):
+            name = named_in(edit.source, location, read_only)
+            if name is not None and not (name in cast and diagnostic.flag == "-Wcast-qual"):
+                edit.diagnostics.add(location, *store_to_read_only(name, "loses its `const`"))
+        elif diagnostic.flag == _UNDECLARED:
+            name = "".join(re.findall(r"'(\w+)'", diagnostic.message)[:1])
+            edit.diagnostics.add(
+                location, f"function `{name}` is declared nowhere", "define it above, or include the header that has it"
             )
 
 
@@ -169,22 +169,22 @@ def _is_in_libraries(name: str) -> bool:
     return False
 
 
-def _check_object(edit: Edit, code: bytes) -> None:
+def _check_object(edit: EditedFile, code: bytes) -> None:
     """Note entries that the object file does not offer."""
     try:
         offered = global_functions(code)
-        defined = functions_of(edit.text, "$^")  # `inline` ones are called here, but not where they are optimised
+        defined = functions_of(edit.source, "$^")  # `inline` ones are called here, but not where they are optimised
         for name in sorted(undefined_names(code)):
-            place = None if name in defined else edit.text.word(name)
-            if place is not None and not _is_in_libraries(name):
-                edit.sheet.add(place, f"`{name}` is declared, but defined nowhere", "define it in this text")
+            location = None if name in defined else edit.source.find_name(name)
+            if location is not None and not _is_in_libraries(name):
+                edit.diagnostics.add(location, f"`{name}` is declared, but defined nowhere", "define it in this message")
     except CubinError:  # another format than ELF: the loader will tell
         return
     for old, _ in edit.tasks:
         if old.entry not in offered:
-            place = edit.text.find(rf"(?<!\w)({re.escape(old.entry)})\s*\([^;{{}}]*\)\s*\{{")
-            edit.sheet.add(
-                place,
+            location = edit.source.find(rf"(?<!\w)({re.escape(old.entry)})\s*\([^;{{}}]*\)\s*\{{")
+            edit.diagnostics.add(
+                location,
                 f"`{old.entry}` cannot be seen from outside the text: it is `static`, `inline` or hidden",
                 f"its head is `void {old.entry}(const struct Args *arguments)`",
             )

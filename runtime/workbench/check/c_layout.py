@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from ....transpiler.backend.module.interface import BackendModule
-from .declared import instead_of
-from .mistakes import (
+from .compare_declarations import instead_of
+from .diagnostics import (
     dropped_const,
     element_type,
     extra_member,
@@ -22,7 +22,7 @@ from .mistakes import (
     retyped_member,
     wrong_size,
 )
-from .places import Block, DeclaredMember, Place, Text
+from .parsed_source import Block, DeclaredMember, Location, ParsedSource
 
 POINTER_BYTES = 8
 MAX_DEPTH = 8
@@ -53,8 +53,8 @@ class Assertion:
     """
 
     code: str
-    place: Place | None = None
-    mistake: tuple[str, str] | None = None
+    location: Location | None = None
+    failure: tuple[str, str] | None = None
     needs: tuple[int, ...] = ()
     struct: str = ""
     kind: str = ""
@@ -154,8 +154,8 @@ class Assertions:
     """
 
     language: Language
-    generated: Text
-    edited: Text
+    generated: ParsedSource
+    edited: ParsedSource
     lines: list[Assertion] = field(default_factory=list)
     _expected: Layout = field(init=False)
     _found: Layout = field(init=False)
@@ -174,9 +174,9 @@ class Assertions:
             return
         other = next((b for name, b in self.edited.blocks.items() if name not in self.generated.blocks), None)
         found = self.edited.blocks.get("Args", other)
-        place = found.place if found is not None else None
-        exists = self._add(self.language.check(f"sizeof({self.language.args}) > 0"), place, missing_struct("Args"))
-        exists = self._add(f"typedef {self.language.args} shadesmith_Args;", place, missing_struct("Args"), exists)
+        location = found.location if found is not None else None
+        exists = self._add(self.language.check(f"sizeof({self.language.args}) > 0"), location, missing_struct("Args"))
+        exists = self._add(f"typedef {self.language.args} shadesmith_Args;", location, missing_struct("Args"), exists)
         self.args = exists
         offsets = {member.name.partition("[")[0]: member.offset_bytes for member in reversed(module.interface.members)}
         self._struct("shadesmith_Args", "Args", "Args", exists, offsets, module.interface.args_size_bytes, 0)
@@ -189,8 +189,8 @@ class Assertions:
         for member in found.members or () if found is not None else ():
             if found is not None and block.member(member.name) is None and not self._is_renamed(block, found, member):
                 code = self.language.check("0") if block.name == "Args" else grown
-                text = extra_member(found.name, member.name)
-                self._add(code, member.place, text, needs, found.name, "extra")
+                message = extra_member(found.name, member.name)
+                self._add(code, member.location, message, needs, found.name, "extra")
 
     def _is_renamed(self, block: Block, found: Block | None, member: DeclaredMember) -> bool:
         return any(instead_of(block, found, gone.name) is member for gone in block.members or ())
@@ -198,14 +198,14 @@ class Assertions:
     def _add(
         self,
         code: str,
-        place: Place | None = None,
-        mistake: tuple[str, str] | None = None,
+        location: Location | None = None,
+        failure: tuple[str, str] | None = None,
         needs: tuple[int, ...] = (),
         struct: str = "",
         kind: str = "",
     ) -> tuple[int, ...]:
         """Add a line; returns what later ones need if they need it."""
-        self.lines.append(Assertion(code, place, mistake, needs, struct, kind))
+        self.lines.append(Assertion(code, location, failure, needs, struct, kind))
         return (*needs, len(self.lines) - 1)
 
     def _struct(
@@ -221,39 +221,39 @@ class Assertions:
         """Assert the members of a struct. type: its name in the lines; name: in the generated text; shown: edited."""
         block = self.generated.blocks[name]
         found = self.edited.blocks.get(shown)
-        own = self.edited.blocks[shown].place if found is not None else None
+        own = self.edited.blocks[shown].location if found is not None else None
         order = [member.name for member in block.members or ()]
         found_size, _, found_offsets = self._found.of_struct(shown)
         for member in block.members or ():
             self._add(f"#undef {member.name}")  # a macro of this name would replace it
             declared = found.member(member.name) if found is not None else None
-            place = declared.place if declared is not None else own
+            location = declared.location if declared is not None else own
             instead = instead_of(block, found, member.name)
             if instead is not None:
-                place = instead.place
+                location = instead.location
             value = f"(({type} *)0)->{member.name}"
             first = "[0]" if "" in member.extents else ""  # an array without end has no size
             gone = missing_member(shown, member.name, str(member), instead.name if instead else None)
-            exists = self._add(self.language.check(f"sizeof({value}{first}) > 0"), place, gone, needs, shown, "missing")
-            self._member(value, member, declared, place, shown, exists, depth)
+            exists = self._add(self.language.check(f"sizeof({value}{first}) > 0"), location, gone, needs, shown, "missing")
+            self._member(value, member, declared, location, shown, exists, depth)
             if member.name in offsets:
-                text = moved_member(shown, member.name, offsets[member.name], found_offsets.get(member.name), order)
+                message = moved_member(shown, member.name, offsets[member.name], found_offsets.get(member.name), order)
                 condition = f"__builtin_offsetof({type}, {member.name}) == {offsets[member.name]}"
                 if not self.asks_offsets:
                     moved = found_offsets.get(member.name, offsets[member.name]) != offsets[member.name]
                     condition = "0" if moved else "1"
-                self._add(self.language.check(condition), place, text, exists, shown, "moved")
+                self._add(self.language.check(condition), location, message, exists, shown, "moved")
         if size is not None:
             self._extra_members(block, found, self.language.check(f"sizeof({type}) == {size}"), needs)
-            text = wrong_size(shown, size, found_size if found_size != size else None)
-            self._add(self.language.check(f"sizeof({type}) == {size}"), own, text, needs, shown, "size")
+            message = wrong_size(shown, size, found_size if found_size != size else None)
+            self._add(self.language.check(f"sizeof({type}) == {size}"), own, message, needs, shown, "size")
 
     def _member(
         self,
         value: str,
         member: DeclaredMember,
         declared: DeclaredMember | None,
-        place: Place | None,
+        location: Location | None,
         struct: str,
         needs: tuple[int, ...],
         depth: int,
@@ -268,48 +268,48 @@ class Assertions:
         if size and not member.stars:
             single = self._expected.size(replace(member, extents=())) or 1
             condition = f"sizeof({value}) / sizeof({element}) == {size // single}"
-            needs = self._add(self.language.check(condition), place, retyped, needs, struct, "type")
+            needs = self._add(self.language.check(condition), location, retyped, needs, struct, "type")
         if member.stars:
             needs = self._add(
                 self.language.check(f"sizeof({value}) == {POINTER_BYTES} && sizeof(*{value}) > 0"),
-                place, retyped, needs, struct, "type",
+                location, retyped, needs, struct, "type",
             )  # fmt: skip
             if member.is_const:
-                text = dropped_const(struct, member.name, str(member))
+                message = dropped_const(struct, member.name, str(member))
                 condition = self.language.is_const.format(value)
-                self._add(self.language.check(condition), place, text, needs, struct, "const")
+                self._add(self.language.check(condition), location, message, needs, struct, "const")
             kind = element_type(
                 struct, member.name, member.type, declared.type if declared else None, self.language.cast
             )
             element = f"*{value}"
         else:
             kind = retyped
-        self._element(element, member, declared, place, (struct, kind), needs, depth)
+        self._element(element, member, declared, location, (struct, kind), needs, depth)
 
     def _element(
         self,
         value: str,
         member: DeclaredMember,
         declared: DeclaredMember | None,
-        place: Place | None,
+        location: Location | None,
         wrong: tuple[str, tuple[str, str]],
         needs: tuple[int, ...],
         depth: int,
     ) -> None:
         """Assert what a member holds or points to. wrong: in which struct, and the mistake if that is another type."""
-        struct, mistake = wrong
+        struct, failure = wrong
         type = f"shadesmith_{self._types}"
         self._types += 1
         named = self._add(
-            f"typedef {self.language.deduced.format(value)} {type};", place, mistake, needs, struct, "type"
+            f"typedef {self.language.deduced.format(value)} {type};", location, failure, needs, struct, "type"
         )
         if member.type in SCALARS:
             size, has_sign, has_fractions = SCALARS[member.type]
             condition = f"sizeof({type}) == {size} && (({type})-1 < 0) == {has_sign:d} && (({type})0.5 != 0) == "
-            self._add(self.language.check(f"{condition}{has_fractions:d}"), place, mistake, named, struct, "type")
+            self._add(self.language.check(f"{condition}{has_fractions:d}"), location, failure, named, struct, "type")
         elif member.type in OPAQUE:
             condition = f"sizeof({type}) == {OPAQUE[member.type]}"
-            self._add(self.language.check(condition), place, mistake, named, struct, "type")
+            self._add(self.language.check(condition), location, failure, named, struct, "type")
         elif declared is not None and self._is_another(member.type, declared.type):
             self._add(self.language.check("0"), place, mistake, needs, struct, "type")
         elif member.type in self.generated.blocks and depth < MAX_DEPTH:
@@ -331,7 +331,7 @@ def failures(lines: list[Assertion], failed: set[int], edited: Mapping[str, Bloc
     What stands behind a member that is missing, or of another type, lies elsewhere for that reason alone; so does what
     stands behind a struct that has become larger.
     """
-    own = [lines[k] for k in sorted(failed) if not failed.intersection(lines[k].needs) and lines[k].mistake]
+    own = [lines[k] for k in sorted(failed) if not failed.intersection(lines[k].needs) and lines[k].failure]
     causes = _holders({line.struct for line in own if line.kind in ("missing", "type", "extra")}, edited)
     own = [line for line in own if line.kind not in ("moved", "size") or line.struct not in causes]
     disordered = {line.struct for line in own if line.kind == "moved"}
@@ -341,7 +341,7 @@ def failures(lines: list[Assertion], failed: set[int], edited: Mapping[str, Bloc
         if line.kind == "size" and line.struct in disordered | larger or line.kind == "moved" and line.struct in larger:
             continue
         of_struct = line.kind in ("moved", "size")  # the first of them says it all
-        found.setdefault((line.kind, line.struct, None if of_struct else (line.place, line.mistake)), line)
+        found.setdefault((line.kind, line.struct, None if of_struct else (line.location, line.failure)), line)
     return list(found.values())
 
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from ....transpiler.backend.module.interface import BackendModule
 from ....transpiler.options import Capabilities
 from ...devices.target_tools import part_of
-from .check_input import Edit
+from .check_input import EditedFile
 from .edit_tools import EditTools
-from .mistakes import Sheet, refuse
-from .places import Text
+from .diagnostics import DiagnosticList, refuse
+from .parsed_source import ParsedSource
 
 
 def check_edit(
@@ -28,11 +28,11 @@ def check_edit(
     Raises: EditError with all mistakes; TaichiRuntimeError where a compiler is missing.
     """
     edits = [
-        Edit(generated, edited, number, capabilities, Sheet(paths.get(new.name, Path(new.name)), Text(new.text), []))
+        EditedFile(generated, edited, number, capabilities, DiagnosticList(paths.get(new.name, Path(new.name)), ParsedSource(new.text), []))
         for number, (old, new) in enumerate(zip(generated.files, edited.files, strict=True))
         if old.text != new.text
     ]
     if not edits:
         return
     part_of(generated.target, EditTools).check(edits)
-    refuse(edit.sheet for edit in edits)
+    refuse(edit.diagnostics for edit in edits)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from ....transpiler.backend.module.interface import BackendModule, TaskSource
 from ....transpiler.options import Capabilities
-from .complaints import Complaint, place_of
+from .compiler_diagnostics import CompilerDiagnostic, location_of
 from .constants import ITEMS, constant
-from .mistakes import Sheet, block_not_a_number, block_too_large, missing_block, store_to_read_only
-from .places import Place, Text, without_line_directives
+from .diagnostics import DiagnosticList, block_not_a_number, block_too_large, missing_block, store_to_read_only
+from .parsed_source import Location, ParsedSource, without_line_directives
 
 _ABOUT_CONST = (
     r"read-only|modifiable lvalue|const-qualified|discards '?const|drops const",
@@ -21,24 +21,24 @@ _ABOUT_CONST = (
 )
 """What gcc, clang and NVRTC say where something is written through a pointer to const."""
 
-MAX_COMPLAINTS = 5
+MAX_DIAGNOSTICS = 5
 """Errors of a compiler in one message; later ones are mostly consequences."""
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class EditedFile:
     """number: of the file in both modules. capabilities: of the device. sheet: takes the mistakes."""
 
     generated: BackendModule
     edited: BackendModule
     number: int
     capabilities: Capabilities
-    sheet: Sheet
+    diagnostics: DiagnosticList
 
     @property
-    def text(self) -> Text:
+    def message(self) -> ParsedSource:
         """The edited text."""
-        return self.sheet.text
+        return self.diagnostics.text
 
     @property
     def name(self) -> str:
@@ -46,12 +46,12 @@ class Edit:
         return self.edited.files[self.number].name
 
     @property
-    def generated_text(self) -> str:
+    def generated_source(self) -> str:
         """The text that was edited."""
         return self.generated.files[self.number].text
 
     @property
-    def counted_text(self) -> str:
+    def compiled_source(self) -> str:
         """The edited text, whose lines compilers count as they are."""
         return without_line_directives(self.text.text)
 
@@ -66,57 +66,57 @@ class Edit:
         """What the device is called."""
         return dict(self.capabilities.extra).get("device", "the device")
 
-    def block_place(self, old: TaskSource) -> Place | None:
+    def block_location(self, old: TaskSource) -> Location | None:
         """Return where the text says how many threads a block of a task has."""
         names = (f"BLOCK_{old.block_dim}", "BLOCK")
-        found = (self.text.macro(name) for name in names)
-        return next((place for place in found if place is not None), None)
+        found = (self.source.find_macro(name) for name in names)
+        return next((location for location in found if location is not None), None)
 
 
-def check_blocks(edit: Edit) -> None:
+def check_blocks(edit: EditedFile) -> None:
     """Note block sizes that the launcher cannot read or the device cannot take."""
     for name in (ITEMS, *dict.fromkeys(_block_name(edit, old) for old, _ in edit.tasks)):
-        place = edit.text.macro(name) if name else None
-        if name == ITEMS and place is None:
+        location = edit.source.find_macro(name) if name else None
+        if name == ITEMS and location is None:
             continue
-        if name and place is not None and (constant(edit.text.text, name) or 0) <= 0:
-            edit.sheet.add(place, *block_not_a_number(name))
+        if name and location is not None and (constant(edit.source.text, name) or 0) <= 0:
+            edit.diagnostics.add(location, *block_not_a_number(name))
     for old, new in edit.tasks:
         if new.block_dim > edit.capabilities.max_block_dim:
-            text = block_too_large(new.block_dim, edit.capabilities.max_block_dim, edit.device)
-            edit.sheet.add(edit.block_place(old) or edit.text.find(r"\blocal_size_[xyz]\b"), *text)
+            message = block_too_large(new.block_dim, edit.capabilities.max_block_dim, edit.device)
+            edit.diagnostics.add(edit.block_location(old) or edit.source.find(r"\blocal_size_[xyz]\b"), *message)
 
 
-def check_block_is_said(edit: Edit) -> None:
+def check_block_is_said(edit: EditedFile) -> None:
     """Note a constant that is gone from which the launcher reads the size of a block."""
     for old, _ in edit.tasks:
         name = _block_name(edit, old)
-        asks_device = edit.text.word("blockDim") is not None
-        if name and edit.text.macro(name) is None and edit.block_place(old) is None and not asks_device:
-            place = edit.text.word(name) or edit.text.word(old.entry)
-            edit.sheet.add(place, *missing_block(name, old.block_dim))
+        asks_device = edit.source.find_name("blockDim") is not None
+        if name and edit.source.find_macro(name) is None and edit.block_location(old) is None and not asks_device:
+            location = edit.source.find_name(name) or edit.source.find_name(old.entry)
+            edit.diagnostics.add(location, *missing_block(name, old.block_dim))
 
 
-def _block_name(edit: Edit, old: TaskSource) -> str:
+def _block_name(edit: EditedFile, old: TaskSource) -> str:
     """Return the constant that the generated text has for a task's block, "" where it has none."""
     names = (f"BLOCK_{old.block_dim}", "BLOCK")
     if old.kind == "serial":
         return ""
-    return next((name for name in names if constant(edit.generated_text, name) is not None), "")
+    return next((name for name in names if constant(edit.generated_source, name) is not None), "")
 
 
 def note_errors(
-    edit: Edit, errors: list[Complaint], read_only: dict[str, str], column_counts_from_text: bool = False
+    edit: EditedFile, errors: list[CompilerDiagnostic], read_only: dict[str, str], column_skips_indent: bool = False
 ) -> None:
     """Note what a compiler says of the user's text. read_only: arrays by the names that reach them in the text."""
-    for complaint in errors[:MAX_COMPLAINTS]:
-        place = place_of(complaint, edit.text, column_counts_from_text)
-        if complaint.file not in ("", "<stdin>", "stdin", edit.name) and complaint.line:  # a file that it includes
-            edit.sheet.add(None, f"{complaint.file}:{complaint.line}: error: {complaint.text}")
-        elif place is not None and is_about_const(complaint.text) and (name := named_in(edit.text, place, read_only)):
-            edit.sheet.add(name_place(edit.text, place, read_only) or place, *store_to_read_only(name))
+    for diagnostic in errors[:MAX_DIAGNOSTICS]:
+        location = location_of(diagnostic, edit.source, column_skips_indent)
+        if diagnostic.file not in ("", "<stdin>", "stdin", edit.name) and diagnostic.line:  # a file that it includes
+            edit.diagnostics.add(None, f"{diagnostic.file}:{diagnostic.line}: error: {diagnostic.message}")
+        elif location is not None and is_about_const(diagnostic.message) and (name := named_in(edit.source, location, read_only)):
+            edit.diagnostics.add(name_location(edit.source, location, read_only) or location, *store_to_read_only(name))
         else:
-            edit.sheet.add(place, f"error: {complaint.text}")
+            edit.diagnostics.add(location, f"error: {diagnostic.message}")
 
 
 def is_about_const(message: str) -> bool:
@@ -124,25 +124,25 @@ def is_about_const(message: str) -> bool:
     return any(re.search(pattern, message) for pattern in _ABOUT_CONST)
 
 
-def named_in(text: Text, place: Place, names: dict[str, str]) -> str | None:
+def named_in(source: ParsedSource, location: Location, names: dict[str, str]) -> str | None:
     """Return the array whose name stands at a place, or else first in its line."""
-    found = name_place(text, place, names)
+    found = name_location(source, location, names)
     if found is None:
         return None
-    return names[text.line(found.line)[found.column - 1 : found.column - 1 + found.width]]
+    return names[source.line(found.line)[found.column - 1 : found.column - 1 + found.width]]
 
 
-def name_place(text: Text, place: Place, names: Iterable[str]) -> Place | None:
+def name_location(source: ParsedSource, location: Location, names: Iterable[str]) -> Location | None:
     """Return where the name stands that a place is about: before a sign that stores, else behind."""
-    found = sorted((at for name in names if (at := text.word(name, place.line)) is not None), key=lambda at: at.column)
-    before = [at for at in found if at.column < place.column]
-    after = [at for at in found if at.column >= place.column]
-    stores = text.line(place.line)[place.column - 1 : place.column] in tuple("=+-*/%&|^<>")
+    found = sorted((at for name in names if (at := source.find_name(name, location.line)) is not None), key=lambda at: at.column)
+    before = [at for at in found if at.column < location.column]
+    after = [at for at in found if at.column >= location.column]
+    stores = source.line(location.line)[location.column - 1 : location.column] in tuple("=+-*/%&|^<>")
     ordered = before[-1:] if stores and before else after or found
     return ordered[0] if ordered else None
 
 
-def casts_away(text: Text, names: Iterable[str]) -> list[tuple[str, Place]]:
+def casts_away(source: ParsedSource, names: Iterable[str]) -> list[tuple[str, Location]]:
     """Return where a text casts to a pointer without const what one of `names` reaches.
 
     The generated text does so too, to read a component of a vector by an index that only the device knows.
@@ -151,17 +151,17 @@ def casts_away(text: Text, names: Iterable[str]) -> list[tuple[str, Place]]:
     if not choice:
         return []
     cast = r"(?:\(\s*(?!const\b)[\w ]+?\*+\s*(?:__restrict__\s*)?\)|\bconst_cast\s*<[^>]*>)"
-    found = re.finditer(rf"{cast}\s*\(?\s*&?\s*(?:args\s*\.\s*)?\b({choice})\b", text.code)
+    found = re.finditer(rf"{cast}\s*\(?\s*&?\s*(?:args\s*\.\s*)?\b({choice})\b", source.code)
     kept = (match for match in found if not re.search(r"\bconst\b", match[0].partition(")")[0]))
-    return [(match[1], text.place(*match.span(1))) for match in kept]
+    return [(match[1], source.locate(*match.span(1))) for match in kept]
 
 
-def unclosed_brace(text: Text) -> Place | None:
+def unclosed_brace(source: ParsedSource) -> Location | None:
     """Return the last brace that is opened and never closed."""
     opened: list[int] = []
-    for position, character in enumerate(text.code):
+    for position, character in enumerate(source.code):
         if character == "{":
             opened.append(position)
         elif character == "}" and opened:
             opened.pop()
-    return text.place(opened[-1]) if opened else None
+    return source.locate(opened[-1]) if opened else None

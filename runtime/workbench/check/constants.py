@@ -22,25 +22,25 @@ _OPERATORS: dict[type, Callable[[int, int], int]] = {
 }  # fmt: skip
 
 
-def without_comments(text: str) -> str:
+def without_comments(source: str) -> str:
     """Return a source with a blank in place of each comment."""
-    return _COMMENTS.sub(" ", text)
+    return _COMMENTS.sub(" ", source)
 
 
-def constant(text: str, name: str) -> int | None:
+def constant(source: str, name: str) -> int | None:
     """Return the integer that a text defines by `#define name ...` or `const int name = ...;`, None if it does not."""
-    known = constants(text)
+    known = constants(source)
     return evaluate(known[name], known) if name in known else None
 
 
-def items_of(text: str) -> int:
+def items_of(source: str) -> int:
     """Return how many iterations a thread has; one where the source does not say."""
-    return max(1, constant(text, ITEMS) or 1)
+    return max(1, constant(source, ITEMS) or 1)
 
 
-def constants(text: str) -> dict[str, str]:
+def constants(source: str) -> dict[str, str]:
     """Return what a text defines by name: macros without parameters, and constants."""
-    bare = without_comments(text)
+    bare = without_comments(source)
     return {name: value.strip() for found in (_DEFINE, _CONSTANT) for name, value in found.findall(bare)}
 
 

@@ -12,11 +12,11 @@ from ...devices.cuda.cubin import Cubin, CubinError, CubinKernel, read_cubin
 from ...devices.cuda.nvrtc import DEFAULT_ARCH, compile_cubin
 from .c import TAIL, assert_entries, note_failures, read_only_names, with_tail
 from .c_layout import CUDA, CUDA_TEMPLATES, Assertion, Assertions
-from .check_input import Edit, casts_away, check_block_is_said, check_blocks, note_errors
-from .complaints import Complaint, of_nvrtc
-from .declared import Declarations
-from .mistakes import store_to_read_only
-from .places import Place, Text
+from .check_input import EditedFile, casts_away, check_block_is_said, check_blocks, note_errors
+from .compiler_diagnostics import CompilerDiagnostic, of_nvrtc
+from .compare_declarations import Declarations
+from .diagnostics import store_to_read_only
+from .parsed_source import Location, ParsedSource
 
 OFFSET_PROBE = 'struct Pair { int one, two; }; static_assert(__builtin_offsetof(Pair, two) == sizeof(int), "");'
 """Refused by NVRTC 12 and 13.0, which know no `offsetof`, nor another constant expression that tells an offset."""
@@ -30,32 +30,32 @@ _BOUNDS = re.compile(r"\b__(?:launch_bounds|block_size|cluster_dims)__\s*\((?:[^
 _MANGLED = re.compile(r"_Z(\d+)(\w+)")
 
 
-def check_cuda(edit: Edit) -> None:
+def check_cuda(edit: EditedFile) -> None:
     """Note all mistakes of an edited CUDA C text."""
     check_blocks(edit)
     check_block_is_said(edit)
-    knows_blocks = not edit.sheet.mistakes
-    generated = Text(edit.generated_text)
-    read_only = read_only_names(generated.blocks.get("Args"), generated, edit.text)
-    assertions = Assertions(CUDA, generated, edit.text, asks_offsets=_knows_offsets())
+    knows_blocks = not edit.diagnostics.entries
+    generated = ParsedSource(edit.generated_source)
+    read_only = read_only_names(generated.blocks.get("Args"), generated, edit.source)
+    assertions = Assertions(CUDA, generated, edit.source, asks_offsets=_knows_offsets())
     assertions.lines += [Assertion(line) for line in CUDA_TEMPLATES.strip().splitlines()]
     assertions.of_args(edit.generated)
-    assert_entries(edit, assertions, _kernels_of(edit.text), "the kernel", _head, _fits)
-    cubin, complaints = _compile(edit, with_tail(edit.counted_text, assertions.lines))
-    errors = [complaint for complaint in complaints if complaint.level == "error"]
-    own = [complaint for complaint in errors if complaint.file != TAIL]
+    assert_entries(edit, assertions, _kernels_of(edit.source), "the kernel", _head, _fits)
+    cubin, reported = _compile(edit, with_tail(edit.compiled_source, assertions.lines))
+    errors = [diagnostic for diagnostic in reported if diagnostic.level == "error"]
+    own = [diagnostic for diagnostic in errors if diagnostic.file != TAIL]
     if own:
         _check_marks(edit)
-        if any(complaint.line for complaint in own) and not edit.sheet.mistakes:
-            Declarations(generated, edit.text, edit.sheet, CUDA.cast).compare()
-        if not edit.sheet.mistakes:
+        if any(diagnostic.line for diagnostic in own) and not edit.diagnostics.entries:
+            Declarations(generated, edit.source, edit.diagnostics, CUDA.cast).compare()
+        if not edit.diagnostics.entries:
             _note_own_errors(edit, own, read_only)
         return
     note_failures(edit, assertions.lines, errors)
     _check_dynamic_shared(edit)
     _check_casts(edit, generated, read_only)
     if errors:
-        cubin, _ = _compile(edit, edit.counted_text)
+        cubin, _ = _compile(edit, edit.compiled_source)
     if cubin is not None:
         _check_cubin(edit, cubin, knows_blocks)
 
@@ -70,67 +70,67 @@ def _knows_offsets() -> bool:
     return True
 
 
-def _compile(edit: Edit, text: str) -> tuple[Cubin | None, list[Complaint]]:
+def _compile(edit: EditedFile, source: str) -> tuple[Cubin | None, list[CompilerDiagnostic]]:
     """Return the cubin, None if the text is refused, and what the compiler says."""
     arch = dict(edit.capabilities.extra).get("arch", DEFAULT_ARCH)
     try:
-        binary, _ = compile_cubin(text, arch, bool(edit.edited.options.get("fast_math", True)), edit.name)
+        binary, _ = compile_cubin(source, arch, bool(edit.edited.options.get("fast_math", True)), edit.name)
     except CompilerFailure as error:
         said = of_nvrtc(error.log)
-        if not any(complaint.level == "error" for complaint in said):
-            said.append(Complaint("", 0, 0, "error", error.log.strip()[:1000] or "NVRTC gave no reason"))
+        if not any(diagnostic.level == "error" for diagnostic in said):
+            said.append(CompilerDiagnostic("", 0, 0, "error", error.log.strip()[:1000] or "NVRTC gave no reason"))
         return None, said
     try:
         return read_cubin(binary), []
     except CubinError as error:
-        return None, [Complaint("", 0, 0, "error", f"NVRTC gave a cubin that cannot be read: {error}")]
+        return None, [CompilerDiagnostic("", 0, 0, "error", f"NVRTC gave a cubin that cannot be read: {error}")]
 
 
-def _note_own_errors(edit: Edit, errors: list[Complaint], read_only: dict[str, str]) -> None:
+def _note_own_errors(edit: EditedFile, errors: list[CompilerDiagnostic], read_only: dict[str, str]) -> None:
     """Note errors in the user's text; ptxas names no line, so what it speaks of is looked for."""
-    with_line = [complaint for complaint in errors if complaint.line]
-    note_errors(edit, with_line, read_only, column_counts_from_text=True)
-    for complaint in errors if not with_line else ():
-        place, text, hint = _explain_ptxas(edit, complaint.text)
-        edit.sheet.add(place, text, hint)
+    with_line = [diagnostic for diagnostic in errors if diagnostic.line]
+    note_errors(edit, with_line, read_only, column_skips_indent=True)
+    for diagnostic in errors if not with_line else ():
+        location, message, hint = _explain_ptxas(edit, diagnostic.message)
+        edit.diagnostics.add(location, message, hint)
 
 
-def _explain_ptxas(edit: Edit, said: str) -> tuple[Place | None, str, str]:
+def _explain_ptxas(edit: EditedFile, said: str) -> tuple[Location | None, str, str]:
     """Return place, text and hint for what ptxas says."""
     shared = re.search(r"uses too much shared data \((0x[0-9a-f]+) bytes, (0x[0-9a-f]+) max\)", said)
     if shared is not None:
         asked, most = int(shared[1], 16), int(shared[2], 16)
-        place = edit.text.find(r"\b__shared__\b[^;]*")
-        text = f"a block shares {asked} bytes, more than the {most} bytes it may have"
-        return place, text, "make the arrays in shared memory smaller"
+        location = edit.source.find(r"\b__shared__\b[^;]*")
+        message = f"a block shares {asked} bytes, more than the {most} bytes it may have"
+        return location, message, "make the arrays in shared memory smaller"
     unresolved = re.search(r"Unresolved extern function '([^']+)'", said)
     if unresolved is not None:
         mangled = _MANGLED.match(unresolved[1])
         name = mangled[2][: int(mangled[1])] if mangled is not None else unresolved[1]
-        return edit.text.word(name), f"function `{name}` is declared, but defined nowhere", "define it in this text"
+        return edit.source.find_name(name), f"function `{name}` is declared, but defined nowhere", "define it in this message"
     lacking = re.search(r"'([^']+)'.*not supported on \.target '([^']+)'", said) or re.search(
         r"'([^']+)'.*requires \.target (sm_\w+)", said
     )
-    assembly = edit.text.find(r"\basm\b")
+    assembly = edit.source.find(r"\basm\b")
     if lacking is not None:
         word = re.match(r"[\w.]*", lacking[1])
-        place = _place_in_text(edit.text, word[0]) if word is not None and word[0] else None
+        location = _find_in_source(edit.source, word[0]) if word is not None and word[0] else None
         arch = dict(edit.capabilities.extra).get("arch", DEFAULT_ARCH)
-        return place or assembly, f"{edit.device} ({arch}) lacks `{lacking[1]}`: {said}", "write it without"
+        return location or assembly, f"{edit.device} ({arch}) lacks `{lacking[1]}`: {said}", "write it without"
     named = re.search(r"'\.?(\w+)", said)
-    return (_place_in_text(edit.text, named[1]) if named is not None else None) or assembly, f"error: {said}", ""
+    return (_find_in_source(edit.source, named[1]) if named is not None else None) or assembly, f"error: {said}", ""
 
 
-def _place_in_text(text: Text, word: str) -> Place | None:
+def _find_in_source(source: ParsedSource, word: str) -> Location | None:
     """Return where a word stands, in literals too: ptxas speaks of what is written in `asm`."""
-    start = text.text.find(word)
-    return text.place(start, start + len(word)) if start >= 0 else None
+    start = source.text.find(word)
+    return source.locate(start, start + len(word)) if start >= 0 else None
 
 
-def _kernels_of(text: Text) -> dict[str, Place]:
+def _kernels_of(source: ParsedSource) -> dict[str, Location]:
     """Return the kernels a text defines, with their places."""
-    code = _BOUNDS.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text.code)
-    return {match[1]: text.place(*match.span(1)) for match in _KERNEL.finditer(code)}
+    code = _BOUNDS.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), source.code)
+    return {match[1]: source.locate(*match.span(1)) for match in _KERNEL.finditer(code)}
 
 
 def _head(task: TaskSource) -> str:
@@ -142,57 +142,57 @@ def _fits(entry: str) -> str:
     return f"shadesmith_same<decltype({entry}), void(Args)>::value"
 
 
-def _check_marks(edit: Edit) -> None:
+def _check_marks(edit: EditedFile) -> None:
     """Note kernels that are none any more, in a text that is refused for that."""
-    kernels = _kernels_of(edit.text)
+    kernels = _kernels_of(edit.source)
     for old, _ in edit.tasks:
-        place = _definition(edit, old.entry)
-        if place is not None and old.entry not in kernels:
-            edit.sheet.add(place, *_lost_mark(old, "`__global__`"))
+        location = _definition(edit, old.entry)
+        if location is not None and old.entry not in kernels:
+            edit.diagnostics.add(location, *_lost_mark(old, "`__global__`"))
 
 
-def _definition(edit: Edit, entry: str) -> Place | None:
-    return edit.text.find(rf"(?<!\w)({re.escape(entry)})\s*\([^;{{}}]*\)\s*\{{")
+def _definition(edit: EditedFile, entry: str) -> Location | None:
+    return edit.source.find(rf"(?<!\w)({re.escape(entry)})\s*\([^;{{}}]*\)\s*\{{")
 
 
 def _lost_mark(old: TaskSource, mark: str) -> tuple[str, str]:
-    text = f"kernel `{old.entry}` lost its {mark}, so the launcher does not find it"
-    return text, f"its head is `{_head(old)}`"
+    message = f"kernel `{old.entry}` lost its {mark}, so the launcher does not find it"
+    return message, f"its head is `{_head(old)}`"
 
 
-def _check_cubin(edit: Edit, cubin: Cubin, knows_blocks: bool) -> None:
+def _check_cubin(edit: EditedFile, cubin: Cubin, knows_blocks: bool) -> None:
     """Note kernels that the launcher will not find or cannot start. knows_blocks: their sizes could be read."""
     size = edit.generated.interface.args_size_bytes
     for old, new in edit.tasks:
-        place = _definition(edit, old.entry)
+        location = _definition(edit, old.entry)
         kernel = cubin.kernels.get(old.entry)
-        if kernel is None and place is not None:
+        if kernel is None and location is not None:
             mangled = any(f"{len(old.entry)}{old.entry}" in name for name in cubin.kernels)
             gone = '`extern "C"`' if mangled else "`__global__`"
-            edit.sheet.add(place, *_lost_mark(old, gone))
+            edit.diagnostics.add(location, *_lost_mark(old, gone))
         elif kernel is not None:
             if knows_blocks:
-                _check_threads(edit, kernel, new.block_dim, place)
+                _check_threads(edit, kernel, new.block_dim, location)
             has_args = bool(edit.generated.interface.members)
             if has_args and (len(kernel.parameters) != 1 or kernel.parameters[0].size_bytes != size):
                 sizes = ", ".join(f"{parameter.size_bytes}" for parameter in kernel.parameters) or "none"
-                text = f"`{old.entry}` takes parameters of {sizes} bytes, the launcher gives one of {size}"
-                if not edit.sheet.mistakes:
-                    edit.sheet.add(place, text, f"its head is `{_head(old)}`")
+                message = f"`{old.entry}` takes parameters of {sizes} bytes, the launcher gives one of {size}"
+                if not edit.diagnostics.entries:
+                    edit.diagnostics.add(location, message, f"its head is `{_head(old)}`")
 
 
-def _check_threads(edit: Edit, kernel: CubinKernel, block: int, place: Place | None) -> None:
+def _check_threads(edit: EditedFile, kernel: CubinKernel, block: int, location: Location | None) -> None:
     """Note blocks that a kernel was not compiled for."""
-    bounds = edit.text.find(rf"\b(__launch_bounds__|__block_size__)\b[^;{{}}]*?\b{re.escape(kernel.name)}\b") or place
+    bounds = edit.source.find(rf"\b(__launch_bounds__|__block_size__)\b[^;{{}}]*?\b{re.escape(kernel.name)}\b") or location
     if kernel.required_threads is not None and kernel.required_threads != (block, 1, 1):
         shown = " x ".join(map(str, kernel.required_threads))
-        edit.sheet.add(
+        edit.diagnostics.add(
             bounds,
             f"`{kernel.name}` is compiled for blocks of {shown} threads, but the launcher starts {block} x 1 x 1",
             f"leave out `__block_size__`, or write `#define BLOCK {kernel.required_threads[0]}` and `((BLOCK, 1, 1))`",
         )
     elif kernel.max_threads is not None and prod(kernel.max_threads) < block:
-        edit.sheet.add(
+        edit.diagnostics.add(
             bounds,
             f"`{kernel.name}` is compiled for blocks of up to {prod(kernel.max_threads)} threads, but `BLOCK` is "
             f"{block}",
@@ -200,7 +200,7 @@ def _check_threads(edit: Edit, kernel: CubinKernel, block: int, place: Place | N
         )
     registers = -(-kernel.registers // REGISTER_UNIT) * REGISTER_UNIT * -(-block // WARP) * WARP
     if registers > REGISTERS_OF_BLOCK:
-        edit.sheet.add(
+        edit.diagnostics.add(
             bounds,
             f"`{kernel.name}` needs {kernel.registers} registers a thread, {registers} for a block of {block}: more "
             f"than the {REGISTERS_OF_BLOCK} of a multiprocessor",
@@ -208,19 +208,19 @@ def _check_threads(edit: Edit, kernel: CubinKernel, block: int, place: Place | N
         )
 
 
-def _check_dynamic_shared(edit: Edit) -> None:
-    place = edit.text.find(r"\bextern\s+(?:__align__\s*\([^)]*\)\s*)?__shared__[^;]*")
-    if place is not None:
-        edit.sheet.add(
-            place,
-            "the launcher gives a block no shared memory beside what the text declares with its size",
+def _check_dynamic_shared(edit: EditedFile) -> None:
+    location = edit.source.find(r"\bextern\s+(?:__align__\s*\([^)]*\)\s*)?__shared__[^;]*")
+    if location is not None:
+        edit.diagnostics.add(
+            location,
+            "the launcher gives a block no shared memory beside what the message declares with its size",
             "write the size: `__shared__ float tile[BLOCK];`",
         )
 
 
-def _check_casts(edit: Edit, generated: Text, read_only: dict[str, str]) -> None:
+def _check_casts(edit: EditedFile, generated: ParsedSource, read_only: dict[str, str]) -> None:
     """Note casts that take the const off an array that is only read, which C++ allows without a word."""
     known = {name for name, _ in casts_away(generated, read_only)}
-    for name, place in casts_away(edit.text, read_only):
+    for name, location in casts_away(edit.source, read_only):
         if name not in known:
-            edit.sheet.add(place, *store_to_read_only(read_only[name], "loses its `const`"))
+            edit.diagnostics.add(location, *store_to_read_only(read_only[name], "loses its `const`"))

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ....transpiler.backend.module.interface import TaskSource
 from ...devices.target_tools import Part
-from .check_input import Edit
+from .check_input import EditedFile
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,5 +21,5 @@ class EditTools(Part):
 
     MODULE: ClassVar[str] = "editing"
 
-    check: Callable[[Sequence[Edit]], None]
+    check: Callable[[Sequence[EditedFile]], None]
     launch_shape: Callable[[TaskSource, str], TaskSource]

@@ -15,14 +15,14 @@ from ....transpiler.backend.module.interface import Interface, TaskSource
 from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ...devices.vulkan.glslang import INSTALL_HINT, TIME_LIMIT_SECONDS, find_tool, is_whole, run_tool, without_warnings
 from ...devices.vulkan.spirv import Reflection, SpirvError, Struct, arguments_of, reflect
-from .check_input import Edit, check_blocks, note_errors, unclosed_brace
-from .complaints import Complaint, of_glslang
+from .check_input import EditedFile, check_blocks, note_errors, unclosed_brace
+from .compiler_diagnostics import CompilerDiagnostic, of_glslang
 from .constants import constant
-from .declared import Declarations
+from .compare_declarations import Declarations
 from .device_needs import TOKENS_OF_NEEDS, lacks_capability, lacks_extension
 from .glsl_layout import CAST, Comparison
-from .mistakes import missing_entry, store_to_read_only
-from .places import Place, Text
+from .diagnostics import missing_entry, store_to_read_only
+from .parsed_source import Location, ParsedSource
 from .spirv_stores import THROUGH, Store, stores
 
 
@@ -34,11 +34,11 @@ class _Compiled:
     log: str
 
 
-def check_glsl(edits: Sequence[Edit]) -> None:
+def check_glsl(edits: Sequence[EditedFile]) -> None:
     """Note all mistakes of edited GLSL texts. Raises: TaichiRuntimeError where glslangValidator is missing."""
-    texts = [edit.counted_text for edit in edits] + [edit.generated_text for edit in edits]
-    with ThreadPoolExecutor(min(len(texts), os.cpu_count() or 1)) as pool:
-        compiled = list(pool.map(_compile, texts))
+    sources = [edit.compiled_source for edit in edits] + [edit.generated_source for edit in edits]
+    with ThreadPoolExecutor(min(len(sources), os.cpu_count() or 1)) as pool:
+        compiled = list(pool.map(_compile, sources))
     for edit, own, base in zip(edits, compiled, compiled[len(edits) :]):
         check_blocks(edit)
         if own.module:
@@ -48,16 +48,16 @@ def check_glsl(edits: Sequence[Edit]) -> None:
 
 
 @lru_cache(maxsize=64)
-def _compile(text: str) -> _Compiled:
+def _compile(source: str) -> _Compiled:
     """Compile a text with the lines its instructions come from."""
     tool = find_tool()
     if tool is None:
-        raise TaichiRuntimeError("`glslangValidator` was not found; edited texts are checked by it", INSTALL_HINT)
+        raise TaichiRuntimeError("`glslangValidator` was not found; edited sources are checked by it", INSTALL_HINT)
     command = [tool, "--stdin", "-S", "comp", "--target-env", "vulkan1.2", "--quiet", "-g", "-o", "/dev/stdout"]
     try:
-        code, output, errors = run_tool(command, text.encode(), TIME_LIMIT_SECONDS)
+        code, output, errors = run_tool(command, source.encode(), TIME_LIMIT_SECONDS)
     except (TimeoutError, OverflowError):
-        raise TaichiCompilationError("glslangValidator did not come to an end with an edited text") from None
+        raise TaichiCompilationError("glslangValidator did not come to an end with an edited source") from None
     except OSError as error:
         raise TaichiRuntimeError(f"glslangValidator could not be started: {error}") from error
     if code == 0 and is_whole(module := without_warnings(output)):
@@ -66,35 +66,35 @@ def _compile(text: str) -> _Compiled:
     return _Compiled(b"", said if code >= 0 else f"{said}\nglslangValidator crashed ({signal.Signals(-code).name})")
 
 
-def _note_errors(edit: Edit, complaints: list[Complaint], log: str) -> None:
+def _note_errors(edit: EditedFile, reported: list[CompilerDiagnostic], log: str) -> None:
     """Note what the compiler said, in words of the interface where that is what it is about."""
-    errors = [complaint for complaint in complaints if complaint.level == "error"]
-    located = [complaint for complaint in errors if complaint.line]
-    for complaint in located:
-        block = edit.text.find(r"\buniform\s+(Args|Push)\b")
-        if "require layout(binding" in complaint.text and block is not None and abs(block.line - complaint.line) <= 1:
-            edit.sheet.add(block, *_missing_push())
+    errors = [diagnostic for diagnostic in reported if diagnostic.level == "error"]
+    located = [diagnostic for diagnostic in errors if diagnostic.line]
+    for diagnostic in located:
+        block = edit.source.find(r"\buniform\s+(Args|Push)\b")
+        if "require layout(binding" in diagnostic.message and block is not None and abs(block.line - diagnostic.line) <= 1:
+            edit.diagnostics.add(block, *_missing_push())
             return
     if located:
-        brace = unclosed_brace(edit.text)
+        brace = unclosed_brace(edit.source)
         if brace is not None and "end of file" in log:
-            edit.sheet.add(brace, "error: the text ends before all that was opened is closed", "close it with `}`")
+            edit.diagnostics.add(brace, "error: the message ends before all that was opened is closed", "close it with `}`")
             return
-        Declarations(Text(edit.generated_text), edit.text, edit.sheet, CAST).compare()
-        if not edit.sheet.mistakes:
+        Declarations(ParsedSource(edit.generated_source), edit.source, edit.diagnostics, CAST).compare()
+        if not edit.diagnostics.entries:
             note_errors(edit, located, {})
     elif "Missing entry point" in log:
-        found = edit.text.find(r"^\s*void\s+(\w+)\s*\(\s*\)")
-        name = re.findall(r"\w+", edit.text.line(found.line))[1] if found is not None else None
-        edit.sheet.add(found, *missing_entry("main", name, "the function", "void main()"))
+        found = edit.source.find(r"^\s*void\s+(\w+)\s*\(\s*\)")
+        name = re.findall(r"\w+", edit.source.line(found.line))[1] if found is not None else None
+        edit.diagnostics.add(found, *missing_entry("main", name, "the function", "void main()"))
     else:
-        said = errors[0].text if errors else log.strip()[:1000]
+        said = errors[0].message if errors else log.strip()[:1000]
         named = re.search(r"No function definition \(body\) found:\s*([A-Za-z_]\w*)\(", log)
         if named is not None:
-            text = f"function `{named[1]}` is declared, but defined nowhere"
-            edit.sheet.add(edit.text.word(named[1]), text, "define it in this text")
+            message = f"function `{named[1]}` is declared, but defined nowhere"
+            edit.diagnostics.add(edit.source.find_name(named[1]), message, "define it in this message")
         else:
-            edit.sheet.add(None, f"error: {said}")
+            edit.diagnostics.add(None, f"error: {said}")
 
 
 def _missing_push() -> tuple[str, str]:
@@ -104,17 +104,17 @@ def _missing_push() -> tuple[str, str]:
     )
 
 
-def _check_module(edit: Edit, own: bytes, base: bytes) -> None:
+def _check_module(edit: EditedFile, own: bytes, base: bytes) -> None:
     try:
         found, expected = reflect(own), reflect(base)
         written = stores(own)
     except SpirvError as error:
-        edit.sheet.add(None, f"the SPIR-V of this text cannot be read: {error}")
+        edit.diagnostics.add(None, f"the SPIR-V of this text cannot be read: {error}")
         return
-    comparison = Comparison(expected, found, edit.text, edit.sheet)
+    comparison = Comparison(expected, found, edit.source, edit.diagnostics)
     if expected.push_constants is not None and found.push_constants is None:
-        place = edit.text.find(r"\b(?:uniform|buffer)\s+(Args|Push)\b") or edit.text.word("Args")
-        edit.sheet.add(place, *_missing_push())
+        location = edit.source.find(r"\b(?:uniform|buffer)\s+(Args|Push)\b") or edit.source.find_name("Args")
+        edit.diagnostics.add(location, *_missing_push())
     else:
         comparison.of_push_constants()
     comparison.of_resources()
@@ -125,74 +125,74 @@ def _check_module(edit: Edit, own: bytes, base: bytes) -> None:
     _check_stores(edit, expected, base, written, found)
 
 
-def _check_local_size(edit: Edit, old: TaskSource, new: TaskSource, found: Reflection) -> None:
+def _check_local_size(edit: EditedFile, old: TaskSource, new: TaskSource, found: Reflection) -> None:
     """Note a shader whose threads are not those the launcher counts with."""
     entry = next((entry for entry in found.entries if entry.name == old.entry), None)
-    place = edit.text.find(r"\b(local_size_\w+)\b") or edit.text.find(r"\blayout\b[^;]*\bin\s*;")
+    location = edit.source.find(r"\b(local_size_\w+)\b") or edit.source.find(r"\blayout\b[^;]*\bin\s*;")
     if entry is None or entry.local_size is None:
-        text = f"the shader has no entry point `{old.entry}` with a local size"
-        edit.sheet.add(place, text, "write `layout(local_size_x = BLOCK) in;` and `void main()`")
+        message = f"the shader has no entry point `{old.entry}` with a local size"
+        edit.diagnostics.add(location, message, "write `layout(local_size_x = BLOCK) in;` and `void main()`")
         return
     threads, shown = prod(entry.local_size), " x ".join(map(str, entry.local_size))
-    block = constant(edit.text.text, "BLOCK")
+    block = constant(edit.source.text, "BLOCK")
     if block is not None and block != threads:
-        edit.sheet.add(
-            place,
+        edit.diagnostics.add(
+            location,
             f"the local size is {shown}, {threads} threads, but `BLOCK` is {block}, by which the text counts its turns",
             "write `layout(local_size_x = BLOCK) in;`, or define `BLOCK` as the product of the local sizes",
         )
     elif threads != new.block_dim:
-        edit.sheet.add(
-            place,
+        edit.diagnostics.add(
+            location,
             f"the local size is {shown}, {threads} threads, but the launcher counts with {new.block_dim}",
             f"write `#define BLOCK {threads}` and `layout(local_size_x = BLOCK) in;`" if old.kind != "serial"
             else "this task runs once: its local size is 1",
         )  # fmt: skip
     if threads > edit.capabilities.max_block_dim >= new.block_dim:
         most = edit.capabilities.max_block_dim
-        edit.sheet.add(place, f"a block of {threads} threads is more than {edit.device} takes: {most}")
+        edit.diagnostics.add(location, f"a block of {threads} threads is more than {edit.device} takes: {most}")
 
 
-def _check_shared(edit: Edit, found: Reflection) -> None:
+def _check_shared(edit: EditedFile, found: Reflection) -> None:
     """Note shared arrays that need more room than the device has."""
     total, most = sum(size for _, size in found.shared), edit.capabilities.max_shared_bytes
-    if total <= most or total <= sum(size for _, size in reflect(_compile(edit.generated_text).module).shared):
+    if total <= most or total <= sum(size for _, size in reflect(_compile(edit.generated_source).module).shared):
         return
     largest = max(found.shared, key=lambda item: item[1])[0]
-    place = edit.text.find(rf"\bshared\b[^;]*?\b({re.escape(largest)})\b") or edit.text.find(r"\bshared\b[^;]*")
-    text = f"a block shares {total} bytes, more than the {most} bytes that {edit.device} has"
-    edit.sheet.add(place, text, "make the shared arrays smaller")
+    location = edit.source.find(rf"\bshared\b[^;]*?\b({re.escape(largest)})\b") or edit.source.find(r"\bshared\b[^;]*")
+    message = f"a block shares {total} bytes, more than the {most} bytes that {edit.device} has"
+    edit.diagnostics.add(location, message, "make the shared arrays smaller")
 
 
-def _check_needs(edit: Edit, expected: Reflection, found: Reflection) -> None:
+def _check_needs(edit: EditedFile, expected: Reflection, found: Reflection) -> None:
     """Note what the device is not opened for, unless the generated text needs it too."""
-    count = len(edit.sheet.mistakes)
+    count = len(edit.diagnostics.entries)
     for capability in found.capabilities:
         if capability not in expected.capabilities and lacks_capability(capability, edit.capabilities):
-            text = f"the text needs `{capability}`, which {edit.device} lacks or shadesmith does not turn on"
-            place = _place_of_need(edit, capability)
-            edit.sheet.add(place, text, "write it without; `python -m shadesmith diagnose` shows what there is")
-    for extension in found.extensions if len(edit.sheet.mistakes) == count else ():
+            message = f"the text needs `{capability}`, which {edit.device} lacks or shadesmith does not turn on"
+            location = _location_of_need(edit, capability)
+            edit.diagnostics.add(location, message, "write it without; `python -m shadesmith diagnose` shows what there is")
+    for extension in found.extensions if len(edit.diagnostics.entries) == count else ():
         if extension not in expected.extensions and lacks_extension(extension):
-            text = f"the text needs `{extension}`, which shadesmith does not turn on"
-            edit.sheet.add(_place_of_need(edit, extension), text, "write it without")
+            message = f"the text needs `{extension}`, which shadesmith does not turn on"
+            edit.diagnostics.add(_location_of_need(edit, extension), message, "write it without")
 
 
-def _place_of_need(edit: Edit, need: str) -> Place | None:
+def _location_of_need(edit: EditedFile, need: str) -> Location | None:
     """Return what may be the reason of a need: a type, or an extension that the generated text lacks."""
     pattern = re.compile(r"^[ \t]*#[ \t]*extension[ \t]+(\w+)", re.MULTILINE)
-    known = set(pattern.findall(edit.generated_text))
-    added = [match for match in pattern.finditer(edit.text.code) if match[1] not in known]
+    known = set(pattern.findall(edit.generated_source))
+    added = [match for match in pattern.finditer(edit.source.code) if match[1] not in known]
     words = {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|\d+", need)} - {"ext", "khr", "spv", "shader", "gl"}
     added.sort(key=lambda match: -len(words.intersection(re.findall(r"[a-z]+|\d+", match[1].lower()))))
     for token in TOKENS_OF_NEEDS.get(need, ()):
-        place = edit.text.find(token)
-        if place is not None:
-            return place
-    return edit.text.place(*added[0].span(1)) if added else None
+        location = edit.source.find(token)
+        if location is not None:
+            return location
+    return edit.source.locate(*added[0].span(1)) if added else None
 
 
-def _check_stores(edit: Edit, expected: Reflection, base: bytes, written: Sequence[Store], found: Reflection) -> None:
+def _check_stores(edit: EditedFile, expected: Reflection, base: bytes, written: Sequence[Store], found: Reflection) -> None:
     """Note writes to arrays that the kernel in Python only reads."""
     members = read_only_members(edit.generated.interface)
     wrong = [(store, name) for store in written if (name := _member_written(found, store)) in members]
@@ -200,21 +200,21 @@ def _check_stores(edit: Edit, expected: Reflection, base: bytes, written: Sequen
         return
     allowed = {_member_written(expected, store) for store in stores(base)}
     others = (file.text for number, file in enumerate(edit.generated.files) if number != edit.number)
-    for module in (_compile(text).module for text in others):
+    for module in (_compile(message).module for message in others):
         allowed |= {_member_written(reflect(module), store) for store in stores(module)}
     names: dict[str, list[str]] = {}
-    for macro, member in edit.text.accessors().items():
+    for macro, member in edit.source.accessors().items():
         names.setdefault(member, []).append(macro)
     for store, name in wrong:
         if name not in allowed:
             words = [*names.get(name, ()), name]
-            found_words = [edit.text.word(word, store.line) for word in words] if store.line else []
-            place = next((place for place in found_words if place is not None), None)
-            if place is None and store.line:
-                line = edit.text.line(store.line)
-                place = Place(store.line, len(line) - len(line.lstrip()) + 1, max(1, len(line.strip())))
+            found_words = [edit.source.find_name(word, store.line) for word in words] if store.line else []
+            location = next((location for location in found_words if location is not None), None)
+            if location is None and store.line:
+                line = edit.source.line(store.line)
+                location = Location(store.line, len(line) - len(line.lstrip()) + 1, max(1, len(line.strip())))
             how = "is changed by an atomic operation" if store.is_atomic else "is stored to"
-            edit.sheet.add(place, *store_to_read_only(members[name], how))
+            edit.diagnostics.add(location, *store_to_read_only(members[name], how))
 
 
 def _member_written(found: Reflection, store: Store) -> str:
@@ -244,7 +244,7 @@ def read_only_members(interface: Interface) -> dict[str, str]:
         there = [
             array
             for number, array in enumerate(interface.arrays)
-            if number == slot or (array.place is not None and array.place.slot == slot)
+            if number == slot or (array.location is not None and array.location.slot == slot)
         ]
         if there and not any(array.written for array in there):
             found[member.name] = there[0].name

@@ -24,16 +24,16 @@ from ...devices.vulkan.spirv import (
     Vector,
     size_bytes,
 )
-from .mistakes import (
-    Mistake,
-    Sheet,
+from .diagnostics import (
+    Diagnostic,
+    DiagnosticList,
     element_type,
     extra_member,
     missing_member,
     moved_member,
     retyped_member,
 )
-from .places import Place, Text
+from .parsed_source import Location, ParsedSource
 
 KEPT = ("readonly", "coherent", "volatile")
 """Qualifiers of memory that the generated text does not have for nothing."""
@@ -87,8 +87,8 @@ class Comparison:
 
     expected: Reflection
     found: Reflection
-    text: Text
-    sheet: Sheet
+    message: ParsedSource
+    diagnostics: DiagnosticList
     _seen: set[tuple[int, int]] = field(default_factory=set)
 
     def of_push_constants(self) -> None:
@@ -97,10 +97,10 @@ class Comparison:
         if found is None:
             return
         if expected is None:
-            place = self._block_place(found.type)
-            self.sheet.add(place, "the launcher of this kernel gives no arguments", "remove the push constants")
+            location = self._block_location(found.type)
+            self.diagnostics.add(location, "the launcher of this kernel gives no arguments", "remove the push constants")
         elif isinstance(expected.type, Struct) and isinstance(found.type, Struct):
-            self._block(expected.type, found.type, self._block_place(found.type))
+            self._block(expected.type, found.type, self._block_location(found.type))
 
     def of_resources(self) -> None:
         """Compare what descriptors would have to give."""
@@ -108,89 +108,89 @@ class Comparison:
         found = {(variable.set, variable.binding): variable for variable in self.found.resources}
         moved = {variable.name: key for key, variable in expected.items() if key not in found}
         for key, variable in found.items():
-            place = self._resource_place(variable)
+            location = self._resource_location(variable)
             if key not in expected and variable.name in moved:
                 wanted = moved.pop(variable.name)
-                text = f"descriptor `{variable.name}` lies elsewhere: expected {_descriptor(wanted)}"
-                self.sheet.add(place, f"{text}, found {_descriptor(key)}", "declare it as the generated text does")
+                message = f"descriptor `{variable.name}` lies elsewhere: expected {_descriptor(wanted)}"
+                self.diagnostics.add(location, f"{message}, found {_descriptor(key)}", "declare it as the generated message does")
             elif key not in expected:
                 shown = f"`{variable.name}` asks for a descriptor ({_descriptor(key)})"
-                self.sheet.add(
-                    place,
+                self.diagnostics.add(
+                    location,
                     f"{shown}, but the launcher gives none: memory comes through `Args`",
                     "remove it; a new array is a parameter of the kernel in Python",
                 )
             elif not self._is_alike(expected[key].type, variable.type):
                 expected_name, found_name = name_of(expected[key].type), name_of(variable.type)
-                text = f"descriptor `{variable.name}` is of another type: expected {expected_name}, found {found_name}"
-                self.sheet.add(place, text, "declare it as the generated text does")
+                message = f"descriptor `{variable.name}` is of another type: expected {expected_name}, found {found_name}"
+                self.diagnostics.add(location, message, "declare it as the generated message does")
         for name, key in moved.items():
-            text = f"the descriptor `{name}` ({_descriptor(key)}) is missing"
-            self.sheet.add(self.text.find(r"\bbinding\b"), text, "put its declaration back")
+            message = f"the descriptor `{name}` ({_descriptor(key)}) is missing"
+            self.diagnostics.add(self.source.find(r"\bbinding\b"), message, "put its declaration back")
 
     def _is_alike(self, expected: Type, found: Type) -> bool:
         if isinstance(expected, Struct) and isinstance(found, Struct):
-            self._block(expected, found, self._block_place(found))
+            self._block(expected, found, self._block_location(found))
             return True
         return expected == found
 
-    def _block_place(self, type: Type) -> Place | None:
-        block = self.text.blocks.get(type.name) if isinstance(type, Struct) else None
-        return block.place if block is not None else None
+    def _block_location(self, type: Type) -> Location | None:
+        block = self.source.blocks.get(type.name) if isinstance(type, Struct) else None
+        return block.location if block is not None else None
 
-    def _resource_place(self, variable: Variable) -> Place | None:
-        block = self.text.find(rf"\bbinding\s*=[^;]*?\b({re.escape(variable.name)})\b") if variable.name else None
-        return block or self._block_place(variable.type) or self.text.find(r"\bbinding\b")
+    def _resource_location(self, variable: Variable) -> Location | None:
+        block = self.source.find(rf"\bbinding\s*=[^;]*?\b({re.escape(variable.name)})\b") if variable.name else None
+        return block or self._block_location(variable.type) or self.source.find(r"\bbinding\b")
 
-    def _block(self, expected: Struct, found: Struct, place: Place | None) -> None:
+    def _block(self, expected: Struct, found: Struct, location: Location | None) -> None:
         """Compare two blocks; where `scalar` is gone, that alone is the mistake."""
-        before = list(self.sheet.mistakes)
-        self._struct(expected, found, place)
+        before = list(self.diagnostics.entries)
+        self._struct(expected, found, location)
         self._blame_layout(before, found.name)
 
-    def _blame_layout(self, before: list[Mistake], block: str) -> None:
-        head = self.text.find(rf"\blayout\s*\(([^()]*)\)[^;{{}}]*\b(?:buffer|uniform)\s+{re.escape(block)}\b")
-        if head is None or len(self.sheet.mistakes) == len(before):
+    def _blame_layout(self, before: list[Diagnostic], block: str) -> None:
+        head = self.source.find(rf"\blayout\s*\(([^()]*)\)[^;{{}}]*\b(?:buffer|uniform)\s+{re.escape(block)}\b")
+        if head is None or len(self.diagnostics.entries) == len(before):
             return
-        added = self.sheet.mistakes[len(before) :]
-        laid_out = [mistake for mistake in added if "lies elsewhere" in mistake.text or " bytes" in mistake.text]
-        line = self.text.line(head.line)[head.column - 1 : head.column - 1 + head.width]
+        added = self.diagnostics.entries[len(before) :]
+        laid_out = [diagnostic for diagnostic in added if "lies elsewhere" in mistake.message or " bytes" in diagnostic.message]
+        line = self.source.line(head.line)[head.column - 1 : head.column - 1 + head.width]
         if laid_out and len(laid_out) == len(added) and not re.search(r"\bscalar\b", line):
-            self.sheet.mistakes[:] = before
-            self.sheet.add(
+            self.diagnostics.entries[:] = before
+            self.diagnostics.add(
                 head,
                 f"`{block}` lost its layout `scalar`, so its members lie elsewhere than the host puts them",
                 f"write `layout(scalar, ...)` above `{block}` again",
             )
 
-    def _struct(self, expected: Struct, found: Struct, own: Place | None) -> None:
+    def _struct(self, expected: Struct, found: Struct, own: Location | None) -> None:
         """Compare the members of two structs by their names."""
         names, members = [m.name for m in expected.members], {m.name: m for m in found.members}
-        order, count = names, len(self.sheet.mistakes)
+        order, count = names, len(self.diagnostics.entries)
         shown = found.name or expected.name
         for number, member in enumerate(expected.members):
             if member.name not in members:
                 instead = self._instead(expected, found, number)
-                place = self.text.member_place(shown, instead) if instead is not None else own
-                self.sheet.add(
-                    place or own, *missing_member(shown, member.name, self._declared(self.expected, member), instead)
+                location = self.source.find_member(shown, instead) if instead is not None else own
+                self.diagnostics.add(
+                    location or own, *missing_member(shown, member.name, self._declared(self.expected, member), instead)
                 )
             else:
-                place = self.text.member_place(shown, member.name) or own
-                self._member(shown, member, members[member.name], place)
-        if len(self.sheet.mistakes) > count:
+                location = self.source.find_member(shown, member.name) or own
+                self._member(shown, member, members[member.name], location)
+        if len(self.diagnostics.entries) > count:
             return
         is_root = expected is getattr(self.expected.push_constants, "type", None) or expected.name == "Args"
         extra = [m for m in found.members if m.name not in names]
         if extra and (is_root or size_bytes(expected) != size_bytes(found)):
-            self.sheet.add(self.text.member_place(shown, extra[0].name) or own, *extra_member(shown, extra[0].name))
+            self.diagnostics.add(self.source.find_member(shown, extra[0].name) or own, *extra_member(shown, extra[0].name))
             return
         for member in expected.members:
             here = members[member.name]
             if member.offset_bytes is not None and member.offset_bytes != here.offset_bytes:
-                place = self.text.member_place(shown, member.name) or own
-                text = moved_member(shown, member.name, member.offset_bytes, here.offset_bytes, order)
-                self.sheet.add(place, *text)
+                location = self.source.find_member(shown, member.name) or own
+                message = moved_member(shown, member.name, member.offset_bytes, here.offset_bytes, order)
+                self.diagnostics.add(location, *message)
                 return
 
     def _instead(self, expected: Struct, found: Struct, number: int) -> str | None:
@@ -207,33 +207,33 @@ class Comparison:
             return behind.name if isinstance(behind, Struct) else "buffer reference"
         return name_of(member.type)
 
-    def _member(self, struct: str, expected: Member, found: Member, place: Place | None) -> None:
+    def _member(self, struct: str, expected: Member, found: Member, location: Location | None) -> None:
         """Compare type and qualifiers of one member."""
         one, other = expected.type, found.type
         if isinstance(one, Pointer) and isinstance(other, Pointer):
-            self._pointer(struct, expected, one, other, place)
+            self._pointer(struct, expected, one, other, location)
         elif isinstance(one, Struct) and isinstance(other, Struct):
-            self._struct(one, other, self._block_place(other) or place)
+            self._struct(one, other, self._block_location(other) or location)
         elif isinstance(one, Array) and isinstance(other, Array) and one.count == other.count:
-            self._array(struct, expected, one, other, place)
+            self._array(struct, expected, one, other, location)
         elif one != other:
             shown = (self._declared(self.expected, expected), self._declared(self.found, found))
-            self.sheet.add(place, *retyped_member(struct, expected.name, *shown))
+            self.diagnostics.add(location, *retyped_member(struct, expected.name, *shown))
         elif (expected.matrix_stride, expected.is_row_major) != (found.matrix_stride, found.is_row_major):
-            self.sheet.add(place, *_other_matrix(struct, expected, found))
-        self._qualifiers(struct, expected, found, place)
+            self.diagnostics.add(location, *_other_matrix(struct, expected, found))
+        self._qualifiers(struct, expected, found, location)
 
-    def _qualifiers(self, struct: str, expected: Member, found: Member, place: Place | None) -> None:
+    def _qualifiers(self, struct: str, expected: Member, found: Member, location: Location | None) -> None:
         for qualifier in KEPT:
             if qualifier in expected.qualifiers and qualifier not in found.qualifiers:
-                text = f"`{struct}` lost its `{qualifier}`: {WHY_KEPT[qualifier]}"
-                self.sheet.add(self._block_name(struct) or place, text, f"write `{qualifier} buffer {struct}` again")
+                message = f"`{struct}` lost its `{qualifier}`: {WHY_KEPT[qualifier]}"
+                self.diagnostics.add(self._block_name(struct) or location, message, f"write `{qualifier} buffer {struct}` again")
 
-    def _block_name(self, name: str) -> Place | None:
-        block = self.text.blocks.get(name)
-        return block.place if block is not None else None
+    def _block_name(self, name: str) -> Location | None:
+        block = self.source.blocks.get(name)
+        return block.location if block is not None else None
 
-    def _pointer(self, struct: str, member: Member, one: Pointer, other: Pointer, place: Place | None) -> None:
+    def _pointer(self, struct: str, member: Member, one: Pointer, other: Pointer, location: Location | None) -> None:
         """Compare what two buffer references point to."""
         if (one.target, other.target) in self._seen:
             return
@@ -241,55 +241,55 @@ class Comparison:
         if not isinstance(expected, Struct) or not isinstance(found, Struct):
             if expected != found:
                 shown = (name_of(expected or Opaque("unknown")), name_of(found or Opaque("unknown")))
-                self.sheet.add(place, *element_type(struct, member.name, *shown, CAST))
+                self.diagnostics.add(location, *element_type(struct, member.name, *shown, CAST))
             return
         self._seen.add((one.target, other.target))
-        before = list(self.sheet.mistakes)
+        before = list(self.diagnostics.entries)
         first, second = _elements(expected), _elements(found)
         if first is None and second is None:
-            self._struct(expected, found, self._block_place(found) or place)
+            self._struct(expected, found, self._block_location(found) or location)
         elif first is None or second is None:
-            text = element_type(struct, member.name, expected.name, found.name, CAST)
-            self.sheet.add(place, *text)
+            message = element_type(struct, member.name, expected.name, found.name, CAST)
+            self.diagnostics.add(location, *message)
         else:
-            at = self._block_place(found) if found.name == expected.name else place
-            self._elements(struct, member, first, second, at or place)
-            self._qualifiers(found.name, expected.members[0], found.members[0], at or place)
+            at = self._block_location(found) if found.name == expected.name else location
+            self._elements(struct, member, first, second, at or location)
+            self._qualifiers(found.name, expected.members[0], found.members[0], at or location)
         self._blame_layout(before, found.name)
-        if len(self.sheet.mistakes) > len(before) and expected.name != found.name:  # others may be wrong in this way
+        if len(self.diagnostics.entries) > len(before) and expected.name != found.name:  # others may be wrong in this way
             self._seen.discard((one.target, other.target))
 
-    def _elements(self, struct: str, member: Member, one: Member, other: Member, place: Place | None) -> None:
+    def _elements(self, struct: str, member: Member, one: Member, other: Member, location: Location | None) -> None:
         """Compare the elements of two arrays without end."""
         assert isinstance(one.type, Array) and isinstance(other.type, Array)
         expected, found = one.type.element, other.type.element
-        count = len(self.sheet.mistakes)
+        count = len(self.diagnostics.entries)
         if isinstance(expected, Struct) and isinstance(found, Struct):
-            self._struct(expected, found, self._block_place(found) or place)
+            self._struct(expected, found, self._block_location(found) or location)
         elif expected != found:
-            self.sheet.add(place, *element_type(struct, member.name, name_of(expected), name_of(found), CAST))
+            self.diagnostics.add(location, *element_type(struct, member.name, name_of(expected), name_of(found), CAST))
         elif (one.matrix_stride, one.is_row_major) != (other.matrix_stride, other.is_row_major):
-            self.sheet.add(place, *_other_matrix(member.name, one, other))
-        if one.type.stride_bytes != other.type.stride_bytes and len(self.sheet.mistakes) == count:
-            text = (
+            self.diagnostics.add(location, *_other_matrix(member.name, one, other))
+        if one.type.stride_bytes != other.type.stride_bytes and len(self.diagnostics.entries) == count:
+            message = (
                 f"elements of `{member.name}` lie {other.type.stride_bytes} bytes apart, "
                 f"expected {one.type.stride_bytes}"
             )
-            self.sheet.add(place, text, "the layout is `scalar`, and the struct has the members of the generated one")
+            self.diagnostics.add(location, message, "the layout is `scalar`, and the struct has the members of the generated one")
 
-    def _array(self, struct: str, member: Member, one: Array, other: Array, place: Place | None) -> None:
+    def _array(self, struct: str, member: Member, one: Array, other: Array, location: Location | None) -> None:
         """Compare two arrays of equal length inside a struct."""
         if isinstance(one.element, Struct) and isinstance(other.element, Struct):
-            count = len(self.sheet.mistakes)
-            self._struct(one.element, other.element, self._block_place(other.element) or place)
-            if len(self.sheet.mistakes) > count:
+            count = len(self.diagnostics.entries)
+            self._struct(one.element, other.element, self._block_location(other.element) or location)
+            if len(self.diagnostics.entries) > count:
                 return
         elif one.element != other.element:
-            self.sheet.add(place, *retyped_member(struct, member.name, name_of(one), name_of(other)))
+            self.diagnostics.add(location, *retyped_member(struct, member.name, name_of(one), name_of(other)))
             return
         if one.stride_bytes != other.stride_bytes:
-            text = f"elements of `{member.name}` lie {other.stride_bytes} bytes apart, expected {one.stride_bytes}"
-            self.sheet.add(place, text, "the layout is `scalar`")
+            message = f"elements of `{member.name}` lie {other.stride_bytes} bytes apart, expected {one.stride_bytes}"
+            self.diagnostics.add(location, message, "the layout is `scalar`")
 
 
 def _elements(block: Struct) -> Member | None:

@@ -30,7 +30,7 @@ from .edited_module import edited_module
 from .merge import Merged, has_markers, merge, same_text
 from .rules import Rule, rule_of
 from .slots import Slot, is_writable, python_file, read_text, shown, slot_of, without_checks
-from .tuned import shape_class, tuned_module
+from .stored_tunings import shape_class, tuned_module
 from .variants import EDIT, GENERATED, TUNED, Variants, digest_of, unknown_variant, variant_of
 
 if TYPE_CHECKING:
@@ -120,14 +120,14 @@ def select(specialization: Specialization, slot: Slot, module: BackendModule, wa
         if wanted not in names:
             raise unknown_variant(module, wanted, names, slot.folder)
         return _Selection(wanted, "asked for")
-    leaves = [leaf.name for leaf in specialization.definition.leaves]
+    parameter_names = [parameter.name for parameter in specialization.definition.flat_parameters]
     shapes = {array.name: _Shape(array.shape) for array in module.interface.arrays if array.shape is not None}
     facts = {"target": module.target, "device": "", "arch": "", **dict(specialization.capabilities.extra), **shapes}
     rules: list[tuple[str, Rule]] = []
     for name in names:
         for file in module.files:
             path = slot.path(file.name, name)
-            rule = rule_of(read_text(path) or "", path, frozenset((*leaves, *shapes)))
+            rule = rule_of(read_text(path) or "", path, frozenset((*parameter_names, *shapes)))
             if rule is not None and not (rule.names <= facts.keys() and not rule.holds(facts)):
                 rules.append((name, rule))
                 break
@@ -138,7 +138,7 @@ def select(specialization: Specialization, slot: Slot, module: BackendModule, wa
         return _Selection(first[0], f"@when {first[1].text}")
 
     def decide(args: Sequence[Any]) -> str:
-        values = {**facts, **dict(zip(leaves, args))}
+        values = {**facts, **dict(zip(parameter_names, args))}
         return next((name for name, rule in rules if rule.holds(values)), EDIT)
 
     return _Selection("", dispatch=decide)
@@ -216,11 +216,11 @@ def begin(specialization: Specialization, module: BackendModule, edits_dir: str,
 def _facts(specialization: Specialization, module: BackendModule) -> dict[str, object]:
     definition = specialization.definition
     file = python_file(definition)
-    arguments = zip(definition.leaves, specialization.arguments)
+    arguments = zip(definition.flat_parameters, specialization.arguments)
     return {
         "kernel": definition.function.__qualname__,
         "file": file.name if file is not None else None,
-        "arguments": {leaf.name: shown(argument) for leaf, argument in arguments},
+        "arguments": {parameter.name: shown(argument) for parameter, argument in arguments},
     }
 
 
@@ -265,13 +265,13 @@ def gather(
     session: Session,
     specialization: Specialization,
     compilation: Compilation,
-    kinds: Sequence[str],
+    argument_kinds: Sequence[str],
     args: tuple[object, ...],
 ) -> Variants:
     """Return all texts of one specialization. Edits that cannot be loaded stand in `errors`."""
     module = compilation.module
     slot = slot_of(specialization, session.config.edits_dir)
-    found = Variants(session, specialization, compilation, kinds, args, slot, module, {}, {}, variant_of(module))
+    found = Variants(session, specialization, compilation, argument_kinds, args, slot, module, {}, {}, variant_of(module))
     if session.config.edits != "off" and slot.folder.is_dir():
         for name in ("", *slot.variants(_files(module))):
             try:

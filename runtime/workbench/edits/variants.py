@@ -41,7 +41,7 @@ class Variants:
     session: Session
     specialization: Specialization
     compilation: Compilation
-    kinds: Sequence[str]
+    argument_kinds: Sequence[str]
     args: tuple[Any, ...]
     slot: Slot
     generated: BackendModule

@@ -22,7 +22,7 @@ from ..edits.edited_module import edited_module
 from ..edits.merge import has_markers, merge, same_text
 from ..edits.selection import CONFLICT
 from ..edits.slots import BASE, FACTS, Slot, read_text
-from ..edits.tuned import STORE
+from ..edits.stored_tunings import STORE
 from ..edits.variants import EDIT
 
 ARCH_OF_SUFFIX = {tools.suffix: tools.arch for tools in source_tools()}

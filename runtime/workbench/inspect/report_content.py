@@ -193,7 +193,7 @@ def _forms(kernel: Kernel, arguments: Sequence[Any], arch: Arch, key: str, title
 
 def _signature(inspection: Inspection) -> list[str]:
     definition, arguments = inspection.specialization.definition, inspection.specialization.arguments
-    return [f"{leaf.name}: {shown(argument)}" for leaf, argument in zip(definition.leaves, arguments)]
+    return [f"{leaf.name}: {shown(argument)}" for leaf, argument in zip(definition.flat_parameters, arguments)]
 
 
 # --- the source and what is below it

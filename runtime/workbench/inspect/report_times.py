@@ -10,7 +10,7 @@ from ...cache.compiler import compile_source
 from ...launch.inspection import Inspection
 from ...launch.kernel import Kernel
 from ..edits.slots import slot_of
-from ..edits.tuned import flat, read_entries
+from ..edits.stored_tunings import flat, read_entries
 from .report import Table
 
 TITLE = "Times"

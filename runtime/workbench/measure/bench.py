@@ -22,9 +22,9 @@ from ....transpiler.errors import TaichiRuntimeError
 from ..edits import selection as edits
 from ..edits.slots import shown
 from ..edits.variants import GENERATED, Variants
+from .harness import ReplicaSet
 from .ratios import CONFIDENCE, FASTER, MARGIN, NO_DIFFERENCE, Ratio, ratio_of
 from .replicas import record
-from .stand import Ground
 from .timing import SECONDS, in_words, measure, quartiles, shared_confidence
 
 if TYPE_CHECKING:
@@ -177,13 +177,13 @@ def time_modules(
     seconds: float = SECONDS,
     margin: float = MARGIN,
     confidence: float = CONFIDENCE,
-    ground: Ground | None = None,
+    ground: ReplicaSet | None = None,
 ) -> Timing:
     """Time any modules of the kernel's interface, by name; the first is the base. ground: copies that are there."""
     session = variants.session
     for module in modules.values():
         session.programs.find(module)
-    ground = Ground(record(variants)) if ground is None else ground
+    ground = ReplicaSet(record(variants)) if ground is None else ground
     timer = session.device.timer()
     try:
         stand = ground.stand(list(modules.values()), timer)

@@ -254,7 +254,7 @@ class Comparer:
         if not found.size:
             return ""
         first = int(found[0])
-        owner = region.hold.owner if region.hold is not None else region.name
+        owner = region.handle.owner if region.handle is not None else region.name
         size = f"{found.size} bytes of {owner} that no array of the kernel holds, the first at byte {first}"
         return self._place(region, first, size) or size
 

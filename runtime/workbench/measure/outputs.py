@@ -21,7 +21,7 @@ from ....transpiler.ir.types import NUMPY, SCALAR_OF_NUMPY, Struct, Tensor, Type
 from ...arrays.foreign import dense_strides
 from ...arrays.memory import STALE, Array
 from ...fields.sparse_field_memory import CellMemory
-from ...fields.sparse_tree import Beside, SparseTree
+from ...fields.sparse_tree import AuxiliaryArray, SparseTree
 from ...launch.printing import Reports
 from .replicas import Recording, Region
 from .values import RESULT, Values
@@ -229,7 +229,7 @@ class Outputs:
     def _note_tree(self, tree: SparseTree, slot: ArrayBinding, owner: Any) -> None:
         if tree not in self.trees:
             self.trees.append(tree)
-        if not isinstance(owner, Beside):
+        if not isinstance(owner, AuxiliaryArray):
             self._fields[owner.memory.place] = slot.name, slot.written
 
     def _regions_of_trees(self) -> set[Region]:
@@ -250,7 +250,7 @@ class Outputs:
 
 def tree_of(owner: Any) -> SparseTree | None:
     """Return the sparse tree that an array of a kernel is in, None for any other."""
-    if isinstance(owner, Beside):
+    if isinstance(owner, AuxiliaryArray):
         return owner.tree
     tree = getattr(getattr(owner, "memory", None), "tree", None)
     return tree if isinstance(tree, SparseTree) else None

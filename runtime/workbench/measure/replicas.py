@@ -30,7 +30,7 @@ from ...arrays.staging import extent_of
 from ...devices.host_arrays import view_address
 from ...devices.host_memory import touched_parts
 from ...launch.instance import Instance
-from ...session.allocation_handle import Hold
+from ...session.allocation_handle import AllocationHandle
 from ...session.session import Session
 from .texture_copies import Seen, TextureCopies, textures_of
 from .values import Values
@@ -66,7 +66,7 @@ class Launchable(Protocol):
         """What that gave."""
 
     @property
-    def kinds(self) -> Sequence[str]:
+    def argument_kinds(self) -> Sequence[str]:
         """How a launcher takes each argument."""
 
     @property
@@ -90,7 +90,7 @@ class Region:
     begin: int
     size_bytes: int
     role: str
-    hold: Hold | None
+    handle: AllocationHandle | None
     contents: Array
     is_lazy: bool = False
 
@@ -214,7 +214,7 @@ def _launch_into(launchable: Launchable, module: BackendModule, recorder: StandI
     compilation = replace(launchable.compilation, module=module)
     instance = Instance(launchable.session, launchable.specialization, compilation)
     instance.program = recorder
-    launch = instance.make_launch(compilation, launchable.kinds, keeps=True).launch
+    launch = instance.make_launch(compilation, launchable.argument_kinds, keeps=True).launch
     launches = launchable.session.launches
     try:
         launch(*launchable.args)
@@ -275,10 +275,10 @@ def _piece(
     if role == "report":
         allocation = session.reports.allocation
         return member, Region(name, allocation.address, allocation.size_bytes, role, None, nothing)
-    for hold in list(session.holds):
-        if not hold.is_released and 0 <= address - hold.allocation.address < hold.size_bytes:
-            is_lazy = bool(getattr(hold.allocation, "is_lazy", False))
-            return member, Region(name, hold.allocation.address, hold.size_bytes, role, hold, nothing, is_lazy)
+    for handle in list(session.handles):
+        if not handle.is_released and 0 <= address - handle.allocation.address < handle.size_bytes:
+            is_lazy = bool(getattr(handle.allocation, "is_lazy", False))
+            return member, Region(name, handle.allocation.address, handle.size_bytes, role, handle, nothing, is_lazy)
     begin, end = _foreign_extent(owners[member.source[1]], name)
     return member, Region(name, begin, end - begin, role, None, nothing)
 
@@ -317,7 +317,7 @@ def read_region(session: Session, region: Region) -> Array:
         return _copied(memory) if region.is_lazy else memory.copy()
     contents = np.empty(region.size_bytes, np.uint8)
     if region.size_bytes:
-        place: Any = _Place(region.begin, region.size_bytes) if region.hold is None else region.hold.allocation
+        place: Any = _Place(region.begin, region.size_bytes) if region.handle is None else region.handle.allocation
         if region.role == "report":
             place = session.reports.allocation
         session.device.read(place, contents.data)
@@ -349,7 +349,7 @@ class Replicas:
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
         self._session = recording.launchable.session
-        self._holds: dict[Region, Hold] = {}
+        self._handles: dict[Region, AllocationHandle] = {}
         self.textures = TextureCopies(self._session, recording.textures)
 
     def run(
@@ -395,49 +395,49 @@ class Replicas:
         self.textures.use(program)
         return program
 
-    def memory(self, region: Region) -> Hold:
+    def memory(self, region: Region) -> AllocationHandle:
         """Return what holds the copy of a region, with its guards, once it was filled."""
-        return self._holds[region]
+        return self._handles[region]
 
     def _fill(self, region: Region, contents: Array, pattern: int) -> int:
         """Write a copy with its guards; return its address."""
-        hold = self._holds.get(region)
-        if hold is None or region.is_lazy:
-            self._holds.pop(region, None)
+        handle = self._handles.get(region)
+        if handle is None or region.is_lazy:
+            self._handles.pop(region, None)
             size_bytes = region.size_bytes + 2 * region.guard_bytes + ALIGNMENT
-            hold = Hold(self._session, size_bytes, f"a copy of `{region.name}`", region.is_lazy)
-            self._holds[region] = hold
+            handle = AllocationHandle(self._session, size_bytes, f"a copy of `{region.name}`", region.is_lazy)
+            self._handles[region] = handle
         device, guard = self._session.device, region.guard_bytes
         begin = self.offset(region)
         if not region.is_lazy:
-            image = np.full(hold.size_bytes, pattern, np.uint8)
+            image = np.full(handle.size_bytes, pattern, np.uint8)
             image[begin : begin + region.size_bytes] = contents
-            device.write(hold.allocation, image.data)
-            return hold.allocation.address + begin
-        image = view_address(hold.allocation.address, np.dtype(np.uint8), (hold.size_bytes,))
+            device.write(handle.allocation, image.data)
+            return handle.allocation.address + begin
+        image = view_address(handle.allocation.address, np.dtype(np.uint8), (handle.size_bytes,))
         image[begin - guard : begin] = image[begin + region.size_bytes : begin + region.size_bytes + guard] = pattern
         for first, end in touched_parts(contents.ctypes.data, contents.size):
             image[begin + first : begin + end] = contents[first:end]
-        return hold.allocation.address + begin
+        return handle.allocation.address + begin
 
     def offset(self, region: Region) -> int:
         """Return where in its hold a copy begins."""
         guard = region.guard_bytes
-        address = self._holds[region].allocation.address + guard
+        address = self._handles[region].allocation.address + guard
         return guard + (region.begin - address) % ALIGNMENT
 
     def _collect(self, pattern: int) -> Outcome:
         contents: dict[Region, Array] = {}
         trespasses: list[Trespass] = []
         for region in self.recording.regions:
-            hold, begin, guard = self._holds[region], self.offset(region), region.guard_bytes
+            handle, begin, guard = self._handles[region], self.offset(region), region.guard_bytes
             end = begin + region.size_bytes
             if region.is_lazy:
-                image = view_address(hold.allocation.address, np.dtype(np.uint8), (hold.size_bytes,))
+                image = view_address(handle.allocation.address, np.dtype(np.uint8), (handle.size_bytes,))
                 contents[region] = _copied(image[begin:end])
             else:
-                image = np.empty(hold.size_bytes, np.uint8)
-                self._session.device.read(hold.allocation, image.data)
+                image = np.empty(handle.size_bytes, np.uint8)
+                self._session.device.read(handle.allocation, image.data)
                 contents[region] = image[begin:end]
             before, behind = image[begin - guard : begin], image[end : end + guard]
             trespasses += _trespasses(region, before != pattern, False) + _trespasses(region, behind != pattern, True)

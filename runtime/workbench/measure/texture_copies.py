@@ -48,7 +48,7 @@ class TextureCopies:
         for found in seen:
             texture = found.texture
             if id(texture) not in self._copies:
-                self._copies[id(texture)] = texture.twin()
+                self._copies[id(texture)] = texture.empty_like()
                 handle = AllocationHandle(session, texture.spec.size_bytes, f"a copy of `{found.slot.name}`")
                 session.device.write(handle.allocation, bytes_of(found.contents))
                 self._originals[id(texture)] = handle

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ...launch.tuning import Tunable
 from ..edits import selection as edits
-from ..edits.knobs import Knobs
-from ..edits.tuned import (
+from ..edits.stored_tunings import (
     Entry,
     combinations,
     offered,
@@ -29,14 +28,15 @@ from ..edits.tuned import (
     with_values,
     write_entry,
 )
+from ..edits.tuning_parameters import TuningSpace
 from ..edits.variants import GENERATED, Variants
 from .bench import Timing, time_modules
 from .compare import Comparer, Comparison
+from .harness import ReplicaSet
 from .ratios import FASTER, SLOWER, Ratio, ratio_of
 from .replicas import counts_of
-from .stand import Ground
 from .timing import SECONDS
-from .trials import FAILED, REFUSED, TIMED, WRONG, Setting, Trial, Tuning
+from .tuning_results import FAILED, REFUSED, TIMED, WRONG, Setting, Trial, Tuning
 
 if TYPE_CHECKING:
     from ....transpiler.backend.module.interface import BackendModule
@@ -97,7 +97,7 @@ class _Search:
         self.known: dict[str, Trial] = {}
         self.total = 0
         self._comparer: Comparer | None = None
-        self._ground: Ground | None = None
+        self._ground: ReplicaSet | None = None
 
     def begin(self, restart: bool) -> None:
         """Take over what an earlier search of this text has tried."""
@@ -184,7 +184,7 @@ class _Search:
 
     def _timed(self, modules: dict[str, BackendModule], seconds: float) -> Timing:
         if self._ground is None:
-            self._ground = Ground(self.comparer.recording)
+            self._ground = ReplicaSet(self.comparer.recording)
         return time_modules(self.variants, modules, seconds, ground=self._ground)
 
     def decide(self, seconds: float) -> None:
@@ -242,13 +242,13 @@ class _Laps:
         return tuple(self._spent)
 
 
-def settings(knobs: dict[str, Knobs]) -> Iterator[Setting]:
+def settings(knobs: dict[str, TuningSpace]) -> Iterator[Setting]:
     """Yield all settings that the conditions allow, in the order of the text."""
     for values in product(*(list(found.combinations()) for found in knobs.values())):
         yield dict(zip(knobs, values, strict=True))
 
 
-def climb(knobs: dict[str, Knobs], limit: int, try_setting: Callable[[Setting], Trial]) -> None:
+def climb(knobs: dict[str, TuningSpace], limit: int, try_setting: Callable[[Setting], Trial]) -> None:
     """Change one value after the other of the best setting so far, from the written one on, until nothing is better."""
     best: Setting = {name: found.written for name, found in knobs.items()}
     tried = {Trial(best, TIMED).label}
@@ -267,7 +267,7 @@ def climb(knobs: dict[str, Knobs], limit: int, try_setting: Callable[[Setting], 
                 best, ratio, goes_on = setting, trial.ratio, True
 
 
-def neighbours(knobs: dict[str, Knobs], setting: Setting) -> Iterator[Setting]:
+def neighbours(knobs: dict[str, TuningSpace], setting: Setting) -> Iterator[Setting]:
     """Yield the settings that differ in one value and are allowed."""
     for name, found in knobs.items():
         for knob in found.knobs:

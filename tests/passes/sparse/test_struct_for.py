@@ -19,7 +19,7 @@ def lowered(sketch, array, names=("i",), **options):
 
 def test_extents_of_a_field_are_constants(sketch):
     loop = lowered(sketch, sketch.a)
-    assert [begin.value for begin in loop.begins] == [0] and [end.value for end in loop.ends] == [8]
+    assert [begin.value for begin in loop.starts] == [0] and [end.value for end in loop.ends] == [8]
 
 
 def test_extents_of_an_ndarray_come_with_the_launch(sketch):
@@ -31,7 +31,7 @@ def test_an_offset_moves_the_range(sketch):
     array = Array("o", f32, 1, 6, (8,), offset=(-4,))
     sketch.placed.append(array)
     loop = lowered(sketch, array)
-    assert (loop.begins[0].value, loop.ends[0].value) == (-4, 4)
+    assert (loop.starts[0].value, loop.ends[0].value) == (-4, 4)
 
 
 def test_a_field_without_axes_has_one_iteration(sketch):

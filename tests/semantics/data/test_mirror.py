@@ -77,7 +77,7 @@ def launch(x: object = None) -> None:
     """Do what a launcher does around a launch; the kernel doubles the bytes of `x`."""
     session = sessions.current()
     if session.pending:
-        session.settle()
+        session.flush_pending()
     if x is not None:
         x.allocation.data *= 2
     session.epoch += 1

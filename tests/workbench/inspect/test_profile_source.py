@@ -13,7 +13,7 @@ import pytest
 
 import shadesmith as ti
 from shadesmith.runtime.devices.cuda.nvrtc import LINES, compile_cubin
-from shadesmith.runtime.devices.kept_sources import folder_of, keep
+from shadesmith.runtime.devices.stored_sources import folder_of, keep
 from shadesmith.runtime.devices.vulkan.glslang import WHOLE_SOURCE, Glslang, has_null_id
 from shadesmith.runtime.session import session as sessions
 from shadesmith.runtime.workbench.inspect.cuda_listings import find_nvdisasm

@@ -17,7 +17,7 @@ from shadesmith.runtime.devices.vulkan import timer as vulkan_timer
 from shadesmith.runtime.session import session as sessions
 from shadesmith.runtime.workbench.measure import stand
 from shadesmith.runtime.workbench.measure.replicas import record
-from shadesmith.runtime.workbench.measure.stand import Ground
+from shadesmith.runtime.workbench.measure.harness import ReplicaSet
 from shadesmith.transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 
 WORK = """
@@ -73,7 +73,7 @@ def test_users_arrays_are_left_alone(work, target: str) -> None:
 def test_each_sample_begins_with_the_same_inputs(work, target: str) -> None:
     variants = work.variants(ones(), 2)
     recording = record(variants)
-    ground = Ground(recording)
+    ground = ReplicaSet(recording)
     (region,) = [region for region in recording.regions if region.role == "data"]
     launch = ground.launcher(variants.generated)
 
@@ -182,7 +182,7 @@ def test_a_timer_reads_its_spans_in_order(work, target: str) -> None:
     x, timer = ti.ndarray(ti.f32, 64), sessions.CURRENT.device.timer()
     work(x, 1)
     for turns in (1, 30_000, 1, 1, 1, 1):
-        timer.hold(1e-3)
+        timer.delay(1e-3)
         timer.start()
         work(x, turns)
         timer.stop()
@@ -208,7 +208,7 @@ def test_a_timer_has_no_limit_of_spans(work, target: str) -> None:
 
 def test_launches_go_on_when_a_timer_is_closed_while_it_holds(work, target: str) -> None:
     x, timer = ones(), sessions.CURRENT.device.timer()
-    timer.hold(1e-3)
+    timer.delay(1e-3)
     timer.start()
     work(x, 1)
     timer.close()

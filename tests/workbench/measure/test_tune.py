@@ -11,9 +11,9 @@ import written_programs
 
 import shadesmith as ti
 from shadesmith.runtime.session import session as sessions
-from shadesmith.runtime.workbench.edits.knobs import find_knobs
-from shadesmith.runtime.workbench.edits.tuned import Entry, distance, read_entries, shape_class, winner, write_entry
-from shadesmith.runtime.workbench.measure.trials import Trial
+from shadesmith.runtime.workbench.edits.tuning_parameters import find_tuning_parameters
+from shadesmith.runtime.workbench.edits.stored_tunings import Entry, distance, read_entries, shape_class, winner, write_entry
+from shadesmith.runtime.workbench.measure.tuning_results import Trial
 from shadesmith.runtime.workbench.measure.tune import climb
 from shadesmith.transpiler.errors import (
     ShadesmithWarning,
@@ -146,7 +146,7 @@ def test_many_settings_are_searched_one_knob_after_the_other(work, target: str) 
 def test_a_search_climbs_to_the_best_setting() -> None:
     """Times are made up: a product of two factors, and one setting that is refused."""
     text = "".join(f"#define {name} 1  // @tune {name} = 1 | 2 | 4 | 8\n" for name in "ABC")
-    knobs = {"k.cu": find_knobs(text, "k.cu")}
+    knobs = {"k.cu": find_tuning_parameters(text, "k.cu")}
     tried = []
 
     def time(setting):

@@ -278,7 +278,7 @@ class _Machine:
         return _tuples(self._ranges(loop))
 
     def _ranges(self, loop: RangeFor) -> list[range]:
-        bounds = zip(loop.begins, loop.ends, loop.steps, strict=True)
+        bounds = zip(loop.starts, loop.ends, loop.steps, strict=True)
         return [range(*(int(self.values[bound]) for bound in axis)) for axis in bounds]
 
     def result(self, block: Block) -> Any:
@@ -418,7 +418,7 @@ class _Machine:
             self._fail(statement)
 
     def _index_check(self, check: IndexCheck) -> None:
-        axes = zip(check.indices, check.extents, check.begins or (0,) * len(check.indices), strict=True)
+        axes = zip(check.indices, check.extents, check.lower_bounds or (0,) * len(check.indices), strict=True)
         for index, extent, begin in axes:
             if not begin <= int(self.values[index]) < begin + int(self.values[extent]):
                 self._fail(check)

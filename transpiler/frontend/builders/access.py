@@ -29,7 +29,7 @@ from ..context.context import Context, expression
 from ..context.references import need_memory
 from ..context.reporter import COMPUTED_BY_PYTHON
 from ..context.spelling_hints import describe_owner, missing_attribute_hint, owner_text
-from ..context.values import ArrayMember, Method, Place, describe_kind, holds_runtime, is_number
+from ..context.values import ArrayMember, Lvalue, Method, describe_kind, holds_runtime, is_number
 from ..library.methods import METHOD_NAMES
 from ..library.slices import check_bounds, has_slice, index_statement, read_slice
 from ..library.sparse import list_method
@@ -54,9 +54,9 @@ def build_subscript(context: Context, node: ast.Subscript) -> Any:
         element = _array_element(context, array, node)
         owner = array_member(context, base)
         return element if owner is None else member_place(context, owner, element)
-    if isinstance(base, Place | Statement) and isinstance(base.type, Struct):
+    if isinstance(base, Lvalue | Statement) and isinstance(base.type, Struct):
         return struct_item(context, base, base.type, context.value(node.slice))
-    if isinstance(base, Place | Statement) and not isinstance(base.type, Tensor):
+    if isinstance(base, Lvalue | Statement) and not isinstance(base.type, Tensor):
         kind = describe_kind(base)
         raise context.error(TaichiTypeError, f"A scalar of type {kind} cannot be subscripted", "leave out the brackets")
     if isinstance(base, Texture):
@@ -64,12 +64,12 @@ def build_subscript(context: Context, node: ast.Subscript) -> Any:
         raise context.error(TaichiTypeError, f"The texture `{base.name}` cannot be subscripted", hint)
     if isinstance(base, Method):
         raise context.error(TaichiTypeError, f"`{base.name}` is a method", f"call it: `{base.name}()`")
-    if has_slice(node.slice) and (isinstance(base, Place | Statement)):
+    if has_slice(node.slice) and (isinstance(base, Lvalue | Statement)):
         return read_slice(context, context.values.lift(base), node)
     index = context.value(node.slice)
     if isinstance(base, Matrix) and holds_runtime(index):
         base = context.values.lift(base)
-    if isinstance(base, Place | Statement):
+    if isinstance(base, Lvalue | Statement):
         return _tensor_element(context, base, index, node)
     if holds_runtime(index) and isinstance(base, list | tuple | dict | str):
         raise context.error(
@@ -87,7 +87,7 @@ def build_subscript(context: Context, node: ast.Subscript) -> Any:
     return context.python(lambda: base[index])
 
 
-def _array_element(context: Context, array: Array, node: ast.Subscript) -> Place:
+def _array_element(context: Context, array: Array, node: ast.Subscript) -> Lvalue:
     if has_slice(node.slice):
         raise context.error(
             TaichiSyntaxError,
@@ -115,7 +115,7 @@ def _array_element(context: Context, array: Array, node: ast.Subscript) -> Place
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     nodes = parts if len(parts) == len(flat) else [node] * len(flat)
     indices = [index_statement(context, item, at) for item, at in zip(flat, nodes, strict=True)]
-    return Place(context.builder.add(GlobalPtr(array, indices, type=array.element)))
+    return Lvalue(context.builder.add(GlobalPtr(array, indices, type=array.element)))
 
 
 def _index_scalars(context: Context, item: Any, node: ast.Subscript) -> list[Any]:
@@ -130,7 +130,7 @@ def _index_scalars(context: Context, item: Any, node: ast.Subscript) -> list[Any
     return [item]
 
 
-def _tensor_element(context: Context, base: Place | Statement, index: Any, node: ast.Subscript) -> Any:
+def _tensor_element(context: Context, base: Lvalue | Statement, index: Any, node: ast.Subscript) -> Any:
     type = base.type
     assert isinstance(type, Tensor)
     items = list(index) if isinstance(index, list | tuple) else _index_scalars(context, index, node)
@@ -151,10 +151,10 @@ def _tensor_element(context: Context, base: Place | Statement, index: Any, node:
     return tensor_element(context, base, indices)
 
 
-def tensor_element(context: Context, base: Place | Statement, indices: list[Statement]) -> Any:
+def tensor_element(context: Context, base: Lvalue | Statement, indices: list[Statement]) -> Any:
     """Return one element: of a place its place, of a value its value."""
-    if isinstance(base, Place):
-        return Place(context.builder.element_ptr(base.pointer, indices))
+    if isinstance(base, Lvalue):
+        return Lvalue(context.builder.element_ptr(base.pointer, indices))
     return context.builder.element(base, indices)
 
 
@@ -168,7 +168,7 @@ def build_attribute(context: Context, node: ast.Attribute) -> Any:
     if method is not None:
         return method
     base = context.evaluate(node.value)
-    if isinstance(base, Place | Statement):
+    if isinstance(base, Lvalue | Statement):
         return _value_attribute(context, base, node)
     if isinstance(base, Texture):
         return texture_attribute(context, base, node)
@@ -256,7 +256,7 @@ def _array_attribute(context: Context, owner: ArrayMember, name: str) -> Any:
     return None
 
 
-def _value_attribute(context: Context, base: Place | Statement, node: ast.Attribute) -> Any:
+def _value_attribute(context: Context, base: Lvalue | Statement, node: ast.Attribute) -> Any:
     type, name = base.type, node.attr
     if isinstance(type, Struct):
         return struct_attribute(context, base, type, name)
@@ -271,7 +271,7 @@ def _value_attribute(context: Context, base: Place | Statement, node: ast.Attrib
     if name == "dtype":
         assert type is not None
         return element_of(type)
-    if name == "fill" and not isinstance(base, Place):
+    if name == "fill" and not isinstance(base, Lvalue):
         need_memory(context.frame, node.value)
     if name in METHOD_NAMES:
         return Method(base, name)
@@ -310,7 +310,7 @@ def _components(context: Context, type: Tensor, name: str) -> tuple[int, ...] | 
     )
 
 
-def _swizzle(context: Context, base: Place | Statement, components: tuple[int, ...]) -> Any:
+def _swizzle(context: Context, base: Lvalue | Statement, components: tuple[int, ...]) -> Any:
     if len(components) == 1:
         return tensor_element(context, base, [context.builder.const(components[0])])
     value = context.values.lift(base)

@@ -19,7 +19,7 @@ from ...lang.struct import Struct
 from ..context.context import Context, statement
 from ..context.references import need_memory, need_memory_of
 from ..context.scope import Local
-from ..context.values import Formatted, Place, Swizzle, describe_kind, is_number, is_runtime, number_type
+from ..context.values import Formatted, Lvalue, Swizzle, describe_kind, is_number, is_runtime, number_type
 from ..library.operators import BINARY, binary
 from ..library.simt import name_shared_array
 from ..library.slices import has_slice, index_statements, slice_of_place
@@ -161,7 +161,7 @@ def assign_name(context: Context, name: str, node: ast.AST, value: Any, type: Ty
         return
     check_assignable(context, local, name, node)
     need_memory_of(context.frame, name)
-    if not isinstance(local.value, Place):
+    if not isinstance(local.value, Lvalue):
         _check_reference(context, name, local, node)
         raise context.error(
             TaichiSyntaxError,
@@ -211,12 +211,12 @@ def declare(context: Context, name: str, node: ast.AST, value: Any, type: Type |
 def _bind_item(context: Context, item: Any, name: str | None, is_mutable: bool) -> Any:
     if isinstance(item, list):
         return [_bind_item(context, inner, name and f"{name}_{k}", is_mutable) for k, inner in enumerate(item)]
-    if isinstance(item, Place) or (is_mutable and is_number(item)):
+    if isinstance(item, Lvalue) or (is_mutable and is_number(item)):
         item = context.values.lift(item)
     return bind(context, item, name, is_mutable) if isinstance(item, Statement) else item
 
 
-def bind(context: Context, value: Statement, name: str | None, is_mutable: bool) -> Statement | Place:
+def bind(context: Context, value: Statement, name: str | None, is_mutable: bool) -> Statement | Lvalue:
     """Give a value its Python name, or store it in a variable of that name."""
     if is_mutable:
         assert value.type is not None
@@ -228,7 +228,7 @@ def bind(context: Context, value: Statement, name: str | None, is_mutable: bool)
     return value
 
 
-def place_of_target(context: Context, target: ast.expr) -> Place | Swizzle:
+def place_of_target(context: Context, target: ast.expr) -> Lvalue | Swizzle:
     """Return the place that a subscript or attribute on the left side means."""
     if not isinstance(target, ast.Subscript | ast.Attribute):
         raise context.error(TaichiSyntaxError, "This cannot be assigned", "assign a name or an element", target)
@@ -240,7 +240,7 @@ def place_of_target(context: Context, target: ast.expr) -> Place | Swizzle:
     elif has_slice(target.slice):
         return _slice_target(context, target)
     found = context.evaluate(target)
-    if isinstance(found, Place):
+    if isinstance(found, Lvalue):
         return found
     need_memory(context.frame, target)
     raise context.error(
@@ -253,7 +253,7 @@ def place_of_target(context: Context, target: ast.expr) -> Place | Swizzle:
 
 def _slice_target(context: Context, target: ast.Subscript) -> Swizzle:
     base = context.evaluate(target.value)
-    if isinstance(base, Place) and isinstance(base.type, Tensor):
+    if isinstance(base, Lvalue) and isinstance(base.type, Tensor):
         return slice_of_place(context, base, target)
     need_memory(context.frame, target)
     context.evaluate(target)  # raises for arrays, which take no slices
@@ -263,7 +263,7 @@ def _slice_target(context: Context, target: ast.Subscript) -> Swizzle:
 def _refuse_python_member(context: Context, target: ast.Attribute) -> None:
     """Raise where the left side is a member of a Python object, which a kernel cannot change."""
     base = context.evaluate(target.value)
-    if not isinstance(base, Place | Statement):
+    if not isinstance(base, Lvalue | Statement):
         raise context.error(
             TaichiTypeError,
             f"Member `{target.attr}` of {describe_kind(base)} cannot be assigned in a kernel",
@@ -278,9 +278,9 @@ def swizzle_target(context: Context, target: ast.Attribute) -> Swizzle | None:
     if len(from_name) < 2 or len(from_name) > 4 or any(letter not in "xyzwrgbastpq" for letter in from_name):
         return None
     base = context.evaluate(target.value)
-    if not isinstance(base, Place):
+    if not isinstance(base, Lvalue):
         need_memory(context.frame, target)
-    if not isinstance(base, Place) or not isinstance(base.type, Tensor):
+    if not isinstance(base, Lvalue) or not isinstance(base.type, Tensor):
         return None
     for letters in ("xyzw", "rgba", "stpq"):
         if all(letter in letters[: base.type.shape[0]] for letter in from_name):
@@ -293,9 +293,9 @@ def swizzle_target(context: Context, target: ast.Attribute) -> Swizzle | None:
     return None
 
 
-def store(context: Context, place: Place | Swizzle, value: Any, target: ast.AST) -> None:
+def store(context: Context, place: Lvalue | Swizzle, value: Any, target: ast.AST) -> None:
     """Store a value, cast to what the place holds."""
-    if isinstance(place, Place):
+    if isinstance(place, Lvalue):
         warn_of_narrowing(context, "Assign", value, place.type)
         context.builder.store(place.pointer, _fitted(context, value, place.type, target))
         return
@@ -374,7 +374,7 @@ def build_augmented(context: Context, node: ast.AugAssign) -> None:
     value = context.value(node.value)
     place = _augmented_place(context, node)
     symbol = ATOMIC.get(type(node.op))
-    if isinstance(place, Place) and isinstance(place.type, StructInKernel):
+    if isinstance(place, Lvalue) and isinstance(place.type, StructInKernel):
         text = f"`{place.type}` is a struct; operators change numbers, vectors and matrices"
         raise context.error(TaichiTypeError, text, "change its members one by one", node)
     if isinstance(place, Swizzle):
@@ -420,7 +420,7 @@ def _in_type_of(context: Context, value: Any, type: Type) -> Any:
     return value
 
 
-def _augmented_place(context: Context, node: ast.AugAssign) -> Place | Swizzle:
+def _augmented_place(context: Context, node: ast.AugAssign) -> Lvalue | Swizzle:
     target = node.target
     if not isinstance(target, ast.Name):
         return place_of_target(context, target)
@@ -434,7 +434,7 @@ def _augmented_place(context: Context, node: ast.AugAssign) -> Place | Swizzle:
             target,
         )
     check_assignable(context, local, target.id, target)
-    if isinstance(local.value, Place):
+    if isinstance(local.value, Lvalue):
         return local.value
     need_memory_of(context.frame, target.id)
     _check_reference(context, target.id, local, target)

@@ -14,7 +14,7 @@ from typing import Any
 from ...errors import PACKAGE, InternalError, TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
 from ...ir.forms import FrontendResult
 from ...ir.nodes import Statement
-from ...ir.notes import attach_remarks
+from ...ir.remarks import attach_remarks
 from ...ir.statements import ArgLoad, Parameter
 from ...ir.types import Struct, StructError, Type, count_scalars
 from ..context.context import Context, NeedsMemory
@@ -84,7 +84,7 @@ def _build(context: Context) -> FrontendResult:
     check_kinds(definition)
     context.kernel.returns = return_types(context, definition)
     packs: dict[str, Pack] = {}
-    for position, parameter in enumerate(definition.leaves):
+    for position, parameter in enumerate(definition.flat_parameters):
         _bind_argument(context, position, parameter, packs)
     context.frame.scopes.append({})
     done = execute(context, definition.tree.body)

@@ -32,8 +32,8 @@ from ..context.loop_options import loop_config
 from ..context.references import need_memory
 from ..context.runtime_values import fits
 from ..context.values import (
+    Lvalue,
     Method,
-    Place,
     RangeValue,
     describe_kind,
     holds_runtime,
@@ -301,7 +301,7 @@ def _atomic(context: Context, node: ast.Call, op: str, arguments: list[Any]) -> 
         )
     target = node.args[0]
     place = arguments[0]
-    if not isinstance(place, Place):
+    if not isinstance(place, Lvalue):
         need_memory(context.frame, target)
         raise context.error(
             TaichiTypeError,
@@ -406,7 +406,7 @@ def _static(context: Context, node: ast.Call) -> Any:
     values = [context.evaluate(argument) for argument in node.args]
     context.in_static = outer
     for value, argument in zip(values, node.args, strict=True):
-        if isinstance(value, RangeValue) or (isinstance(value, Statement | Place) and isinstance(value.type, Scalar)):
+        if isinstance(value, RangeValue) or (isinstance(value, Statement | Lvalue) and isinstance(value.type, Scalar)):
             raise context.error(
                 TaichiTypeError,
                 f"`ti.static` needs a value known at compile time, found {_describe_runtime(value)}",

@@ -20,10 +20,10 @@ from ...lang.struct import Struct
 from ..context.context import Context
 from ..context.references import need_memory, references
 from ..context.scope import Frame
-from ..context.values import Place, describe_kind, is_number
+from ..context.values import Lvalue, describe_kind, is_number
 from ..library.structs import join_structs
 from ..source.definition import NO_DEFAULT, KernelDefinition, ParameterDefinition, definition_of
-from ..source.lost_changes import lost_changes
+from ..source.unread_parameter_writes import unread_parameter_writes
 from .assignment import bind
 from .statements import execute
 
@@ -57,7 +57,7 @@ def inline(
     context.frames.append(frame)
     frame.leave = context.exits.new(f"{definition.name}_returned", context.nesting.depth)
     loops, context.nesting.loops = context.nesting.loops, []
-    is_struct = isinstance(callee, BoundFunc) and isinstance(callee.instance, Statement | Place)
+    is_struct = isinstance(callee, BoundFunc) and isinstance(callee.instance, Statement | Lvalue)
     try:
         for position, (parameter, value) in enumerate(bound):
             if is_struct and position == 0:
@@ -194,9 +194,9 @@ def _bind_self(context: Context, parameter: ParameterDefinition, value: Any) -> 
 def _warn_of_lost_change(context: Context, name: str) -> None:
     """Warn where a function changes its copy of an argument and reads it no more."""
     definition = context.frame.definition
-    if definition.parsed.lost is None:
-        definition.parsed.lost = lost_changes(definition.tree)
-    change = definition.parsed.lost.get(name)
+    if definition.parsed.unread_writes is None:
+        definition.parsed.unread_writes = unread_parameter_writes(definition.tree)
+    change = definition.parsed.unread_writes.get(name)
     if change is not None:
         text = f"`{name}` is a copy of the caller's value, and nothing reads what `{definition.name}` assigns here"
         hint = f"return the new value, or annotate `{name}: ti.template()` to change the caller's variable"
@@ -299,7 +299,7 @@ def _annotated(context: Context, frame: Frame, value: Any) -> Any:
     """Return the result cast to the return annotation, if that is a type; a number type is one for elements too."""
     annotation = frame.definition.returns
     type = None if annotation is None else context.values.type(annotation)
-    if type is None or value is None or isinstance(value, tuple | Place):
+    if type is None or value is None or isinstance(value, tuple | Lvalue):
         return value
     if isinstance(type, Scalar) and isinstance(value, Statement) and isinstance(value.type, Tensor):
         return context.builder.cast(value, type)

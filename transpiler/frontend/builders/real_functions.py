@@ -22,7 +22,7 @@ from ...lang.matrix import Matrix
 from ..context.context import Context
 from ..context.references import need_memory, references
 from ..context.scope import Frame
-from ..context.values import Place, describe_kind, is_number
+from ..context.values import Lvalue, describe_kind, is_number
 from ..source.definition import KernelDefinition, ParameterDefinition, definition_of, location_of
 from .assignment import bind
 from .inlining import declaration_of, match_arguments
@@ -55,7 +55,7 @@ def call(
         arguments = [callee.instance, *arguments]
     template: dict[str, Any] = {}
     values: list[Statement] = []
-    copies: list[tuple[Place, Place]] = []
+    copies: list[tuple[Lvalue, Lvalue]] = []
     for parameter, value in match_arguments(context, definition, arguments, named, node):
         if is_compile_time(parameter):
             template[parameter.name] = _compile_time_argument(context, parameter, value, node)
@@ -97,7 +97,7 @@ def _compile_time_argument(context: Context, parameter: ParameterDefinition, val
         if (element is not None and element != array.element) or wanted.ndim not in (None, array.ndim):
             text = f"Argument `{parameter.name}` takes {_shown(wanted, element)}, found {_kind_of(array)}"
             raise context.error(TaichiTypeError, text, "pass an array of that type, or widen the annotation", node)
-    if isinstance(value, Statement | Place):
+    if isinstance(value, Statement | Lvalue):
         raise context.error(
             TaichiTypeError,
             f"`{parameter.name}` is a `ti.template()` parameter of a real function, found a run-time {value.type}",
@@ -130,10 +130,10 @@ def _value_argument(context: Context, parameter: ParameterDefinition, value: Any
     return context.values.fit(found, type)
 
 
-def _reference_argument(context: Context, parameter: ParameterDefinition, value: Any, node: ast.Call) -> Place:
+def _reference_argument(context: Context, parameter: ParameterDefinition, value: Any, node: ast.Call) -> Lvalue:
     """Return the place of the caller that a function may change."""
     type = _type_of(context, parameter)
-    if not isinstance(value, Place):
+    if not isinstance(value, Lvalue):
         text = f"Argument `{parameter.name}` is passed by reference and takes a variable, found {describe_kind(value)}"
         raise context.error(TaichiTypeError, text, VARIABLE, node)
     if value.type != type:
@@ -149,15 +149,15 @@ def _reference_argument(context: Context, parameter: ParameterDefinition, value:
     return value
 
 
-def _needs_copy(place: Place) -> bool:
+def _needs_copy(place: Lvalue) -> bool:
     """Return whether a place is in an array, or may have another format than a variable: u1 is a byte in structs."""
     is_truth = not isinstance(place.type, Struct) and element_of(place.type) == u1
     return isinstance(base_pointer(place.pointer), GlobalPtr) or (is_truth and isinstance(place.pointer, StructPtr))
 
 
-def _copied_in(context: Context, place: Place, copies: list[tuple[Place, Place]]) -> Statement:
+def _copied_in(context: Context, place: Lvalue, copies: list[tuple[Lvalue, Lvalue]]) -> Statement:
     """Return a variable that represents an array element during the call, since GLSL has no pointers to memory."""
-    copy = Place(context.builder.add(Alloca(type=place.type)))
+    copy = Lvalue(context.builder.add(Alloca(type=place.type)))
     context.builder.store(copy.pointer, context.builder.load(place.pointer))
     copies.append((place, copy))
     return copy.pointer
@@ -299,7 +299,7 @@ def _build_body(context: Context, pending: PendingFunction) -> None:
         own = next(parameters)
         if own.by_reference:
             place = context.builder.add(Reference(own, type=own.type, name=own.name))
-            frame.declare(own.name, Place(place), node)
+            frame.declare(own.name, Lvalue(place), node)
             continue
         load = context.builder.add(ArgLoad(own, type=own.type, name=own.name))
         frame.declare(own.name, bind(context, load, own.name, node in definition.parsed.mutable), node)

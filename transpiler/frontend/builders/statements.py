@@ -12,7 +12,7 @@ from typing import Any
 
 from ...errors import TaichiSyntaxError
 from ...ir.nodes import Block, Statement
-from ...ir.notes import constant_condition
+from ...ir.remarks import constant_condition
 from ...ir.statements import Alloca, Array, Assert, Break, Const, LocalStore
 from ...ir.types import Type, u1
 from ...lang.matrix import Matrix

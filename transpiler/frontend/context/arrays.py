@@ -18,7 +18,7 @@ from .dependencies import Reads
 from .reporter import Reporter
 from .struct_types import StructTypes
 from .trees import name_parts, see_tree
-from .values import ArrayMember, Place
+from .values import ArrayMember, Lvalue
 
 
 class Arrays:
@@ -49,7 +49,7 @@ class Arrays:
         """Return the array that `value` is (a parameter, or an object that describes itself), or None."""
         if isinstance(value, Array | ArrayMember):
             return value if isinstance(value, Array) else value.array
-        if isinstance(value, Statement | Place | list | tuple | int | float | type):
+        if isinstance(value, Statement | Lvalue | list | tuple | int | float | type):
             return None
         found = self._by_object.get(id(value))
         if found is not None:

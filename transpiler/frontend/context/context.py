@@ -31,7 +31,7 @@ from .runtime_values import RuntimeValues
 from .scope import MISSING, Frame
 from .spelling_hints import missing_name_hint
 from .struct_types import StructTypes
-from .values import Place
+from .values import Lvalue
 
 Handler = Callable[["Context", Any], Any]
 H = TypeVar("H", bound=Handler)
@@ -183,7 +183,7 @@ class Context:
 
     def loaded(self, value: Any) -> Any:
         """Return `value`, loaded if it is a place."""
-        return self.builder.load(value.pointer) if isinstance(value, Place) else value
+        return self.builder.load(value.pointer) if isinstance(value, Lvalue) else value
 
     def runtime(self, node: ast.expr) -> Statement:
         """Evaluate an expression to a run-time value."""
@@ -202,12 +202,12 @@ class Context:
 
     # --- statements -------------------------------------------------------------------------------------------------
 
-    def variable(self, name: str | None, type: Type) -> Place:
+    def variable(self, name: str | None, type: Type) -> Lvalue:
         """Make a local variable in the current block."""
         made = self.builder.add(Alloca(type=type, name=name))
         if not self.nesting.is_parallel:
             self.nesting.outside.add(made)
-        return Place(made)
+        return Lvalue(made)
 
     def add_if(self, condition: Statement, then: Block, otherwise: Block | None = None) -> If:
         """Append an `If` whose blocks are already built."""

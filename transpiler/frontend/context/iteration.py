@@ -11,7 +11,7 @@ from ...ir.nodes import Statement
 from ...ir.types import Tensor
 from ...lang.matrix import Matrix, Vector
 from .context import Context
-from .values import GroupedValue, NdrangeValue, Place, RangeValue, describe_kind, is_runtime
+from .values import GroupedValue, Lvalue, NdrangeValue, RangeValue, describe_kind, is_runtime
 
 
 def compile_time_items(context: Context, value: Any, node: ast.AST | None = None) -> list[Any]:
@@ -24,7 +24,7 @@ def compile_time_items(context: Context, value: Any, node: ast.AST | None = None
     if isinstance(value, NdrangeValue):
         items = _product(context, value, node)
         return [item[0] for item in items] if len(value.bounds) == 1 else list(items)
-    if isinstance(value, Place):
+    if isinstance(value, Lvalue):
         value = context.values.lift(value)
     if isinstance(value, Statement) and isinstance(value.type, Tensor):
         return list(context.values.elements(value))

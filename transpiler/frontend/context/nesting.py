@@ -8,7 +8,7 @@ from typing import Any
 from ...ir.nodes import Block, Statement
 from ...ir.statements import GlobalPtr, RangeFor, StructFor, While, base_pointer
 from .scope import Exit
-from .values import Place
+from .values import Lvalue
 
 
 @dataclass(eq=False, slots=True)
@@ -40,7 +40,7 @@ class Nesting:
     loop_options: dict[str, Any] = field(default_factory=dict)
     outside: set[Statement] = field(default_factory=set)
 
-    def is_shared(self, place: Place) -> bool:
+    def is_shared(self, place: Lvalue) -> bool:
         """Return whether other iterations may change `place`: in an array, or a variable from outside the loop."""
         base = base_pointer(place.pointer)
         return isinstance(base, GlobalPtr) or (self.is_parallel and base in self.outside)

@@ -23,7 +23,7 @@ from .struct_types import StructTypes
 from .values import (
     ArrayMember,
     Formatted,
-    Place,
+    Lvalue,
     common_type,
     describe_kind,
     is_number,
@@ -53,7 +53,7 @@ class RuntimeValues:
         """
         if isinstance(value, Statement):
             return value
-        if isinstance(value, Place):
+        if isinstance(value, Lvalue):
             return self.builder.load(value.pointer)
         if is_number(value):
             return self.constant(value)

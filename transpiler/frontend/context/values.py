@@ -22,7 +22,7 @@ from ...options import CompileOptions
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Lvalue:
     """Something that can be stored to: a pointer statement. Reading it gives a load."""
 
     pointer: Statement
@@ -41,7 +41,7 @@ class Swizzle:
     elements: the indices of each, ints or statements, row by row. shape: what they form.
     """
 
-    place: Place
+    place: Lvalue
     elements: tuple[tuple[Any, ...], ...]
     shape: tuple[int, ...]
 
@@ -131,14 +131,14 @@ class Pack:
 
 def is_runtime(value: Any) -> bool:
     """Return whether `value` is known only at run time."""
-    return isinstance(value, Statement | Place)
+    return isinstance(value, Statement | Lvalue)
 
 
 def holds_runtime(value: Any) -> bool:
     """Return whether `value`, or an item of a list or tuple, is known only at run time."""
     if isinstance(value, int | float | str):
         return False
-    if isinstance(value, Statement | Place | Array | ArrayMember | Texture | Pack):
+    if isinstance(value, Statement | Lvalue | Array | ArrayMember | Texture | Pack):
         return True
     if isinstance(value, RangeValue | NdrangeValue | GroupedValue):
         return True
@@ -176,7 +176,7 @@ def common_type(found: list[Scalar]) -> Scalar:
 
 def describe_kind(value: Any) -> str:
     """Return how an error calls a value: a type for numbers and tensors, a description for the rest."""
-    if isinstance(value, Statement | Place):
+    if isinstance(value, Statement | Lvalue):
         return f"`{describe_type(value.type)}`"
     if isinstance(value, Texture):
         return f"the texture `{value.name}`"

@@ -15,7 +15,7 @@ from ...lang.matrix import Matrix, Vector
 from ...lang.struct import StructType
 from ..context.context import Context
 from ..context.handler_calls import ArgumentsError, call_handler
-from ..context.values import ArrayMember, Method, Place, describe_kind, holds_runtime, is_number, is_runtime
+from ..context.values import ArrayMember, Lvalue, Method, describe_kind, holds_runtime, is_number, is_runtime
 from .sparse import ListCell, call_list_method
 from .structs import call_struct_method, element_place, filled, part_of_array, scalar_field
 from .textures import call_texture_method
@@ -165,7 +165,7 @@ def call_method(context: Context, method: Method, arguments: list[Any], named: d
 
 
 def _fill(context: Context, owner: Any, arguments: list[Any]) -> None:
-    if not isinstance(owner, Place | ArrayMember):
+    if not isinstance(owner, Lvalue | ArrayMember):
         raise context.error(TaichiTypeError, "`.fill()` needs a variable", "assign the vector to a variable first")
     if len(arguments) != 1:
         raise context.error(

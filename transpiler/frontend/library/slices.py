@@ -9,7 +9,7 @@ from ...errors import TaichiIndexError, TaichiSyntaxError, TaichiTypeError
 from ...ir.nodes import Statement
 from ...ir.types import Scalar, Tensor, describe_type, i32
 from ..context.context import Context
-from ..context.values import Place, Swizzle, is_runtime
+from ..context.values import Lvalue, Swizzle, is_runtime
 
 
 def has_slice(node: ast.expr) -> bool:
@@ -100,7 +100,7 @@ def read_slice(context: Context, base: Statement, node: ast.Subscript) -> Statem
     )
 
 
-def slice_of_place(context: Context, place: Place, node: ast.Subscript) -> Swizzle:
+def slice_of_place(context: Context, place: Lvalue, node: ast.Subscript) -> Swizzle:
     """Return the elements that a slice on the left side means."""
     assert isinstance(place.type, Tensor)
     return Swizzle(place, *_parts(context, place.type, node))

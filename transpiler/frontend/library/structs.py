@@ -17,7 +17,7 @@ from ...lang import struct as lang
 from ...lang.decorators import BoundFunc, Func
 from ...lang.describe import Step, steps_of
 from ..context.context import Context
-from ..context.values import ArrayMember, Method, Place, describe_kind, is_number
+from ..context.values import ArrayMember, Lvalue, Method, describe_kind, is_number
 
 # --- values ---------------------------------------------------------------------------------------------------------
 
@@ -83,14 +83,14 @@ def no_member(context: Context, type: Struct, name: str) -> TaichiCompilationErr
 # --- members --------------------------------------------------------------------------------------------------------
 
 
-def member(context: Context, base: Place | Statement, name: str) -> Any:
+def member(context: Context, base: Lvalue | Statement, name: str) -> Any:
     """Return a member of a struct: of a place its place, of a value its value."""
-    if isinstance(base, Place):
-        return Place(context.builder.member_ptr(base.pointer, name))
+    if isinstance(base, Lvalue):
+        return Lvalue(context.builder.member_ptr(base.pointer, name))
     return context.builder.member(base, name)
 
 
-def struct_attribute(context: Context, base: Place | Statement, type: Struct, name: str) -> Any:
+def struct_attribute(context: Context, base: Lvalue | Statement, type: Struct, name: str) -> Any:
     """Return a member, a method, or what every struct has: `keys`, `items`, `entries`, `to_dict`."""
     if name in type.names:
         return member(context, base, name)
@@ -165,7 +165,7 @@ def to_dict(context: Context, value: Any) -> dict[str, Any]:
     }
 
 
-def struct_item(context: Context, base: Place | Statement, type: Struct, key: Any) -> Any:
+def struct_item(context: Context, base: Lvalue | Statement, type: Struct, key: Any) -> Any:
     """Return `s["a"]`, or by number as `ti.frexp(x)[0]`."""
     if isinstance(key, int) and 0 <= key < len(type.members):
         key = type.names[key]
@@ -205,7 +205,7 @@ def array_member(context: Context, value: Any) -> ArrayMember | None:
     """Return the part of an array's elements that `value` means: `f.pos`, in or outside the kernel; else None."""
     if isinstance(value, ArrayMember):
         return value
-    if isinstance(value, Statement | Place | list | tuple | int | float | str | type) or value is None:
+    if isinstance(value, Statement | Lvalue | list | tuple | int | float | str | type) or value is None:
         return None
     description = None if context.arrays.is_known(value) else context.arrays.describe(value)
     if description is None or not description.path:
@@ -250,18 +250,18 @@ def _derivative(context: Context, owner: ArrayMember, name: str) -> ArrayMember 
     return None if found is None else ArrayMember(found, owner.path)
 
 
-def member_place(context: Context, owner: ArrayMember, element: Place) -> Place:
+def member_place(context: Context, owner: ArrayMember, element: Lvalue) -> Lvalue:
     """Return the place of a part in an element of the array."""
     build = context.builder
     for step in owner.path:
         if isinstance(step, str):
             element = member(context, element, step)
         else:
-            element = Place(build.element_ptr(element.pointer, [build.const(index) for index in step]))
+            element = Lvalue(build.element_ptr(element.pointer, [build.const(index) for index in step]))
     return element
 
 
-def element_place(context: Context, owner: ArrayMember, indices: list[Statement]) -> Place:
+def element_place(context: Context, owner: ArrayMember, indices: list[Statement]) -> Lvalue:
     """Return the place of a part in the element at `indices`."""
     pointer = context.builder.add(GlobalPtr(owner.array, indices, type=owner.array.element))
-    return member_place(context, owner, Place(pointer))
+    return member_place(context, owner, Lvalue(pointer))

@@ -17,7 +17,7 @@ from typing import Any, cast
 
 from ...errors import SourceLocation, SourceText, TaichiCompilationError, TaichiSyntaxError
 from ...lang.annotations import template
-from ...lang.packs import leaves_of
+from ...lang.packs import flattened_members
 from .bindings import find_mutable
 
 NO_DEFAULT = inspect.Parameter.empty
@@ -50,13 +50,13 @@ class ParameterDefinition:
 class ParsedFunction:
     """tree: with line numbers of the file. mutable: nodes that declare a variable which needs memory; it may grow.
 
-    lost: changes of parameters that nothing reads, by parameter; found when a function that changes one is inlined.
+    unread_writes: changes of parameters that nothing reads, by parameter; found when a function that changes one is inlined.
     """
 
     source: SourceText
     tree: ast.FunctionDef
     mutable: set[ast.AST]
-    lost: dict[str, ast.stmt] | None = None
+    unread_writes: dict[str, ast.stmt] | None = None
 
 
 class KernelDefinition:
@@ -137,17 +137,17 @@ class KernelDefinition:
         return tuple(listed)
 
     @cached_property
-    def leaves(self) -> tuple[ParameterDefinition, ...]:
+    def flat_parameters(self) -> tuple[ParameterDefinition, ...]:
         """What a launch passes: the parameters, with each member of a pack in the pack's place."""
         return tuple(
             ParameterDefinition(".".join((p.name, *path)), annotation, p.default, p.kind, path) if path else p
             for p in self.parameters
-            for path, annotation in self._leaves_of(p)
+            for path, annotation in self._flattened_members(p)
         )
 
-    def _leaves_of(self, parameter: ParameterDefinition) -> list[tuple[tuple[str, ...], Any]]:
+    def _flattened_members(self, parameter: ParameterDefinition) -> list[tuple[tuple[str, ...], Any]]:
         try:
-            return list(leaves_of(parameter.annotation))
+            return list(flattened_members(parameter.annotation))
         except Exception as error:
             raise self.parameter_location(parameter.name).error(
                 TaichiSyntaxError,

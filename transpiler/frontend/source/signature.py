@@ -46,7 +46,7 @@ def check_function(definition: KernelDefinition) -> None:
 def check_parameters(definition: KernelDefinition) -> None:
     """Check that every parameter has one value and an annotation that is a type. Raises: TaichiSyntaxError."""
     check_kinds(definition)
-    for parameter in definition.leaves:
+    for parameter in definition.flat_parameters:
         annotation = parameter.annotation
         if annotation is NO_DEFAULT:
             raise definition.parameter_location(parameter.name).error(

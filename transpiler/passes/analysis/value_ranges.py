@@ -164,7 +164,7 @@ class ValueRanges(Rewriter):
     def in_loop(self, loop: RangeFor) -> list[Fact]:
         """Return the facts inside a loop body, which runs only if there is an iteration."""
         result: list[Fact] = []
-        for axis, bounds in enumerate(zip(loop.begins, loop.ends, loop.steps, strict=True)):
+        for axis, bounds in enumerate(zip(loop.starts, loop.ends, loop.steps, strict=True)):
             begin, end, step = (self.resolve(bound) for bound in bounds)
             first, last = self.of(begin), self.of(end)
             if first is None or last is None or not isinstance(step, Const):

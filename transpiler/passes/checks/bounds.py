@@ -209,7 +209,7 @@ def _key(access: Access) -> Hashable:
 
 def _key_of_check(check: IndexCheck) -> Hashable:
     """Return the key of an access that was checked before this pass."""
-    return _values(check.indices), (_values(check.extents), check.begins or (0,) * len(check.indices))
+    return _values(check.indices), (_values(check.extents), check.lower_bounds or (0,) * len(check.indices))
 
 
 def _values(indices: list[Statement]) -> tuple[Hashable, ...]:
@@ -258,7 +258,7 @@ def _fits(index: Statement, low: int, high: int) -> bool:
         return bool(low <= index.value < high)
     if not isinstance(index, LoopIndex) or not isinstance(index.loop, RangeFor):
         return False
-    begin, end = index.loop.begins[index.axis], index.loop.ends[index.axis]
+    begin, end = index.loop.starts[index.axis], index.loop.ends[index.axis]
     if not isinstance(begin, Const) or not isinstance(end, Const):
         return False
     return bool(min(begin.value, end.value + 1) >= low and max(end.value, begin.value + 1) <= high)

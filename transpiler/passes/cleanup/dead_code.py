@@ -8,7 +8,7 @@ for i in 0..n { }      (removed: a range loop always ends)
 from __future__ import annotations
 
 from ...ir.nodes import Block, Effect, Statement, operands, walk_blocks
-from ...ir.notes import note_dropped_task
+from ...ir.remarks import remark_dropped_task
 from ...ir.statements import If, RangeFor, StructFor
 from ...ir.tasks import Kernel
 from ...ir.threads import ThreadFor
@@ -72,7 +72,7 @@ class _Sweep:
 
     def _explain(self, dropped: Statement, block: Block) -> None:
         if self.explains and block is self.kernel.body:
-            note_dropped_task(self.kernel, dropped, "dead_code")
+            remark_dropped_task(self.kernel, dropped, "dead_code")
 
     def block(self, block: Block) -> None:
         remaining: list[Statement] = []

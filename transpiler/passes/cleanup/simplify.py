@@ -14,8 +14,8 @@ from collections.abc import Callable
 
 from ...ir.builder import flat_index
 from ...ir.nodes import Block, Statement, operands
-from ...ir.notes import attach_remarks, constant_condition, note_dropped_task
 from ...ir.ops import NEGATED
+from ...ir.remarks import attach_remarks, constant_condition, remark_dropped_task
 from ...ir.statements import (
     Break,
     Cast,
@@ -58,8 +58,8 @@ class _Simplifier(Rewriter):
         if self.explained:
             attach_remarks(kernel)
         for loop in top:
-            if isinstance(loop, RangeFor) and any(_is_empty_range(loop, axis) for axis in range(len(loop.begins))):
-                note_dropped_task(kernel, loop, "simplify")
+            if isinstance(loop, RangeFor) and any(_is_empty_range(loop, axis) for axis in range(len(loop.starts))):
+                remark_dropped_task(kernel, loop, "simplify")
         for task in kernel.tasks:
             if task.loop is not None:
                 changed |= _drop_last(task.body)
@@ -151,14 +151,14 @@ def _while(rewriter: Rewriter, loop: Statement) -> Statement | None:
 
 def _range_for(rewriter: Rewriter, loop: Statement) -> Statement | None:
     assert isinstance(loop, RangeFor)
-    if any(_is_empty_range(loop, axis) for axis in range(len(loop.begins))):
+    if any(_is_empty_range(loop, axis) for axis in range(len(loop.starts))):
         return DROPPED
     rewriter.changed |= _drop_last(loop.body)
     return None
 
 
 def _is_empty_range(loop: RangeFor, axis: int) -> bool:
-    begin, end, step = loop.begins[axis], loop.ends[axis], loop.steps[axis]
+    begin, end, step = loop.starts[axis], loop.ends[axis], loop.steps[axis]
     if not (isinstance(begin, Const) and isinstance(end, Const) and isinstance(step, Const)):
         return False
     return begin.value >= end.value if step.value > 0 else begin.value <= end.value

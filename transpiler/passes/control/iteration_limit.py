@@ -79,7 +79,7 @@ def _known_iterations(block: Block, known: dict[Function, int]) -> tuple[int, Ra
 def _trip_count(loop: RangeFor) -> int:
     """Return the trip count of a loop with constant bounds, 0 if it is not known."""
     trip_count = 1
-    for begin, end, step in zip(loop.begins, loop.ends, loop.steps, strict=True):
+    for begin, end, step in zip(loop.starts, loop.ends, loop.steps, strict=True):
         if not (isinstance(begin, Const) and isinstance(end, Const) and isinstance(step, Const)):
             return 0
         trip_count *= len(range(int(begin.value), int(end.value), int(step.value)))

@@ -343,7 +343,7 @@ def _split_axes(block: Block) -> None:
             rebind_indices(statement.body, {statement: loop})
             result += before
             statement = loop
-        if isinstance(statement, RangeFor) and len(statement.begins) > 1 and _bound_breaks(statement.body):
+        if isinstance(statement, RangeFor) and len(statement.starts) > 1 and _bound_breaks(statement.body):
             result += _nest(statement)
         else:
             result.append(statement)
@@ -373,8 +373,8 @@ def _nest(loop: RangeFor) -> list[Statement]:
         block.statements = builder.block.statements
     nest: list[RangeFor] = []
     body = loop.body
-    for axis in reversed(range(len(loop.begins))):
-        bounds = ([loop.begins[axis]], [loop.ends[axis]], [loop.steps[axis]])
+    for axis in reversed(range(len(loop.starts))):
+        bounds = ([loop.starts[axis]], [loop.ends[axis]], [loop.steps[axis]])
         new = RangeFor(*bounds, [loop.names[axis]], body, loop.serialize, loop.block_dim, location=loop.location)
         nest.insert(0, new)
         body = Block([new])

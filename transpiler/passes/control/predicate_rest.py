@@ -44,7 +44,7 @@ def _predicate_loop(builder: Builder, loop: RangeFor | StructFor, flag: Alloca) 
         rebind_indices(loop.body, {loop: new})
         new.over, new.order = None, ()  # its extents are no longer those of the array
         loop = new
-    loop.ends[0] = builder.op("select", builder.load(flag), loop.begins[0], loop.ends[0])
+    loop.ends[0] = builder.op("select", builder.load(flag), loop.starts[0], loop.ends[0])
     builder.add(loop)
 
 

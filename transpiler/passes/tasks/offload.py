@@ -162,8 +162,8 @@ class _Offload:
             body = Block(self.store_temporaries(group))
             task = Task("", TaskKind.SERIAL, body, block_dim=1, location=loop.location)
             return _Draft(task, *self.import_values(_used(body), index))
-        imports, mapping = self.import_values([*loop.begins, *loop.ends, *loop.steps], index)
-        for bounds in (loop.begins, loop.ends, loop.steps):
+        imports, mapping = self.import_values([*loop.starts, *loop.ends, *loop.steps], index)
+        for bounds in (loop.starts, loop.ends, loop.steps):
             bounds[:] = [mapping.get(value, value) for value in bounds]
         block_dim = min(loop.block_dim or self.context.options.block_dim, self.context.capabilities.max_block_dim)
         task = Task("", TaskKind.RANGE_FOR, loop.body, Block(imports), loop, block_dim, loop.location)

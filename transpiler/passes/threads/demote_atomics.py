@@ -16,7 +16,7 @@ from typing import TypeGuard
 
 from ...ir.builder import Builder
 from ...ir.functions import Reference, calls
-from ...ir.nodes import Block, Note, Statement, walk
+from ...ir.nodes import Block, Remark, Statement, walk
 from ...ir.ops import ATOMIC_OPS
 from ...ir.sparse import CellIndex
 from ...ir.statements import (
@@ -50,7 +50,7 @@ def demote_atomics(kernel: Kernel, context: PassContext) -> bool:
         if not isinstance(atomic, AtomicOp) or atomic not in plain:
             return None
         if explains and plain[atomic]:
-            atomic.notes += (Note(f"not atomic: {plain[atomic]} (demote_atomics)"),)
+            atomic.remarks += (Remark(f"not atomic: {plain[atomic]} (demote_atomics)"),)
         return make_plain(rewriter, atomic)
 
     return Rewriter({AtomicOp: rule}).run(kernel)
@@ -66,7 +66,7 @@ def make_plain(rewriter: Rewriter, atomic: AtomicOp) -> Statement:
     builder = Builder(Block(rewriter.out))
     builder.location = atomic.location
     old = builder.load(atomic.pointer)
-    builder.store(atomic.pointer, builder.op(ATOMIC_OPS[atomic.op], old, atomic.value)).notes = atomic.notes
+    builder.store(atomic.pointer, builder.op(ATOMIC_OPS[atomic.op], old, atomic.value)).remarks = atomic.remarks
     return old
 
 
@@ -133,7 +133,7 @@ def _has_exclusive_axes(pointers: list[GlobalPtr], loop: RangeFor) -> bool:
     common = _index_axes(pointers[0], loop)
     for pointer in pointers[1:]:
         common &= _index_axes(pointer, loop)
-    axes = len(loop.begins) if loop.cells is None else loop.cells.ndim
+    axes = len(loop.starts) if loop.cells is None else loop.cells.ndim
     return {axis for _, axis, _ in common} == set(range(axes))
 
 

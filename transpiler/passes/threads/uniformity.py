@@ -132,10 +132,10 @@ class Uniformity:
     def is_block_number(self, value: Operation) -> bool:
         """Return whether `value` is `i // n` such that each block is within n iterations of the loop over i."""
         loop = self.task.loop
-        if value.op != "floordiv" or loop is None or len(loop.begins) != 1:
+        if value.op != "floordiv" or loop is None or len(loop.starts) != 1:
             return False
         index, divisor = value.operands
-        begin, step = loop.begins[0], loop.steps[0]
+        begin, step = loop.starts[0], loop.steps[0]
         if not (isinstance(index, LoopIndex) and index.loop is loop and isinstance(divisor, Const)):
             return False
         if not (isinstance(begin, Const) and isinstance(step, Const) and step.value == 1 and divisor.value > 0):

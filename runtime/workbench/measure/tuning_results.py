@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from ...store.atomic_files import write_text
-from ..edits.knobs import Knobs, number_of
-from ..edits.tuned import flat
+from ..edits.stored_tunings import flat
+from ..edits.tuning_parameters import TuningSpace, number_of
 from .bench import Timing
 from .timing import in_words
 
@@ -60,7 +60,7 @@ class Trial:
         return found | {"reason": self.reason}
 
     @classmethod
-    def of_json(cls, data: dict[str, Any], knobs: Mapping[str, Knobs]) -> Trial:
+    def of_json(cls, data: dict[str, Any], knobs: Mapping[str, TuningSpace]) -> Trial:
         """Return what `to_json` wrote, with its values in the order of the text."""
         low, high = data.get("interval", (1.0, 1.0))
         values = data["values"]
@@ -81,7 +81,7 @@ class Tuning:
     variant: str
     device: str
     shapes: str
-    knobs: dict[str, Knobs]
+    knobs: dict[str, TuningSpace]
     trials: list[Trial] = field(default_factory=list)
     best: Setting | None = None
     final: Timing | None = None

@@ -2,7 +2,7 @@
 
 import pytest
 
-from shadesmith.runtime.workbench.edits.knobs import apply, evaluate, find_knobs, without_values
+from shadesmith.runtime.workbench.edits.tuning_parameters import apply, evaluate, find_tuning_parameters, without_values
 from shadesmith.transpiler.errors import TaichiCompilationError
 
 TEXT = """\
@@ -18,7 +18,7 @@ int main() { return 0; }
 
 
 def test_knobs_of_a_text() -> None:
-    found = find_knobs(TEXT, "saxpy.cu")
+    found = find_tuning_parameters(TEXT, "saxpy.cu")
     block, items = found.knobs
     assert (block.name, block.values, block.value, block.line) == ("BLOCK", ("64", "128", "256"), "128", 4)
     assert (items.name, items.values, items.value, items.line) == ("ITEMS", ("1", "2", "4"), "4", 5)
@@ -35,7 +35,7 @@ def test_values_are_replaced_line_by_line() -> None:
     assert lines[4] == TEXT.splitlines()[4], "what stays as it was is left alone"
     assert lines[6] == "#define WIDE  (double2)  // tuned: (float4) -> (double2), 1.2 x on H200  // a type"
     assert len(lines) == len(TEXT.splitlines()) and text.endswith("}\n")
-    assert find_knobs(text, "saxpy.cu").knobs[0].value == "256"
+    assert find_tuning_parameters(text, "saxpy.cu").knobs[0].value == "256"
 
 
 def test_ends_of_lines_are_kept() -> None:
@@ -49,17 +49,17 @@ def test_settings_of_one_text_are_known_as_such() -> None:
 
 
 def test_a_text_without_knobs() -> None:
-    found = find_knobs("#define BLOCK 128\n", "a.cu")
+    found = find_tuning_parameters("#define BLOCK 128\n", "a.cu")
     assert found.knobs == () and list(found.combinations()) == [{}]
 
 
 def test_python_names_the_block() -> None:
-    found = find_knobs("#define BLOCK 128\n", "a.cu", {"block_dim": [64, 256]}, "block_dim > 64")
+    found = find_tuning_parameters("#define BLOCK 128\n", "a.cu", {"block_dim": [64, 256]}, "block_dim > 64")
     assert found.knobs[0].values == ("64", "256") and list(found.combinations()) == [{"BLOCK": "256"}]
-    two = find_knobs("#define BLOCK_64 64\n#define BLOCK_128 128\n", "a.cu", {"block_dim": [64, 256]})
+    two = find_tuning_parameters("#define BLOCK_64 64\n#define BLOCK_128 128\n", "a.cu", {"block_dim": [64, 256]})
     assert [knob.name for knob in two.knobs] == ["BLOCK_64", "BLOCK_128"]
-    assert find_knobs("#define BLOCK 1\n", "serial.comp", {"block_dim": [64, 256]}).knobs == ()
-    text = find_knobs("// @tune BLOCK = 32 | 64\n#define BLOCK 32\n", "a.cu", {"block_dim": [256]})
+    assert find_tuning_parameters("#define BLOCK 1\n", "serial.comp", {"block_dim": [64, 256]}).knobs == ()
+    text = find_tuning_parameters("// @tune BLOCK = 32 | 64\n#define BLOCK 32\n", "a.cu", {"block_dim": [256]})
     assert text.knobs[0].values == ("32", "64"), "who edits the text is right"
 
 
@@ -82,7 +82,7 @@ MISTAKES = {
 def test_mistakes_are_shown_at_their_line(line: str) -> None:
     text = f"#define BLOCK 64\n#define TWICE 1\n#define TWICE 2\n#define ITEMS 1  // @tune ITEMS = 1 | 2\n{line}\n"
     with pytest.raises(TaichiCompilationError) as caught:
-        find_knobs(text, "edits/k.comp")
+        find_tuning_parameters(text, "edits/k.comp")
     first, shown, caret = str(caught.value).splitlines()
     assert first.startswith("edits/k.comp:5: ") and MISTAKES[line] in first
     assert shown.strip() == line and caret.index("^") == shown.index("@tune")

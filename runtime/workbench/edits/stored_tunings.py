@@ -20,7 +20,7 @@ from ...launch.tuning import Tunable
 from ...store.atomic_files import write_text
 from ..check.edit_error import EditError
 from .edited_module import edited_module
-from .knobs import Knobs, apply, find_knobs, without_values
+from .tuning_parameters import TuningSpace, apply, find_tuning_parameters, without_values
 from .slots import Slot, read_text
 
 if TYPE_CHECKING:
@@ -124,10 +124,10 @@ def with_values(generated: BackendModule, module: BackendModule, setting: Settin
     return edited_module(generated, texts)
 
 
-def offered(module: BackendModule, tunable: Tunable, paths: Mapping[str, str] | None = None) -> dict[str, Knobs]:
+def offered(module: BackendModule, tunable: Tunable, paths: Mapping[str, str] | None = None) -> dict[str, TuningSpace]:
     """Return the knobs by file, for files that have some. paths: of the user's files, for errors."""
     found = {
-        file.name: find_knobs(file.text, (paths or {}).get(file.name, file.name), tunable.given, tunable.where)
+        file.name: find_tuning_parameters(file.text, (paths or {}).get(file.name, file.name), tunable.given, tunable.where)
         for file in module.files
     }
     return {name: knobs for name, knobs in found.items() if knobs.knobs}
@@ -143,7 +143,7 @@ def flat(setting: Setting) -> dict[str, str]:
     return found
 
 
-def text_digest(module: BackendModule, offers: Mapping[str, Knobs]) -> str:
+def text_digest(module: BackendModule, offers: Mapping[str, TuningSpace]) -> str:
     """Return a digest of a module's texts that is the same for all values of its knobs."""
     parts = [without_values(file.text, list(offers[file.name].written)) if file.name in offers else file.text
              for file in module.files]  # fmt: skip
@@ -200,6 +200,6 @@ def distance(one: str, other: str) -> int | None:
     return sum(abs(int(first) - int(second)) for first, second in pairs)
 
 
-def combinations(offers: Mapping[str, Knobs]) -> int:
+def combinations(offers: Mapping[str, TuningSpace]) -> int:
     """Return how many settings there are, whether conditions allow them or not."""
     return prod(knobs.count for knobs in offers.values())

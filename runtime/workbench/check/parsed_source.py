@@ -25,7 +25,7 @@ _QUALIFIERS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Location:
     """A piece of one line: line and column from 1, width in characters."""
 
     line: int
@@ -39,7 +39,7 @@ class DeclaredMember:
 
     name: str
     type: str
-    place: Place
+    location: Location
     stars: int = 0
     is_const: bool = False
     extents: tuple[str, ...] = ()
@@ -58,7 +58,7 @@ class Block:
 
     name: str
     kind: str
-    place: Place
+    location: Location
     members: tuple[DeclaredMember, ...] | None
 
     def member(self, name: str) -> DeclaredMember | None:
@@ -67,10 +67,10 @@ class Block:
 
 
 @dataclass(slots=True)
-class Text:
+class ParsedSource:
     """A text to look things up in. code: the same with blanks for comments and literals."""
 
-    text: str
+    message: str
     code: str = field(init=False)
     blocks: dict[str, Block] = field(init=False)
     _starts: list[int] = field(init=False)
@@ -87,13 +87,13 @@ class Text:
         lines = self.text.split("\n")
         return lines[number - 1] if 0 < number <= len(lines) else ""
 
-    def place(self, start: int, end: int | None = None) -> Place:
+    def locate(self, start: int, end: int | None = None) -> Location:
         """Return the place of a stretch of the text."""
         number = bisect_right(self._starts, start)
         column = start - self._starts[number - 1] + 1
-        return Place(number, column, max(1, (start + 1 if end is None else end) - start))
+        return Location(number, column, max(1, (start + 1 if end is None else end) - start))
 
-    def find(self, pattern: str, line: int = 0) -> Place | None:
+    def find(self, pattern: str, line: int = 0) -> Location | None:
         """Return the first place outside comments that a regular expression matches; its first group if it has one.
 
         line: look there alone.
@@ -101,13 +101,13 @@ class Text:
         start = self._starts[line - 1] if 0 < line <= len(self._starts) else 0
         end = self._starts[line] if 0 < line < len(self._starts) else len(self.code)
         match = re.compile(pattern, re.MULTILINE).search(self.code, start, end)
-        return self.place(*match.span(match.lastindex or 0)) if match else None
+        return self.locate(*match.span(match.lastindex or 0)) if match else None
 
-    def word(self, name: str, line: int = 0) -> Place | None:
+    def find_name(self, name: str, line: int = 0) -> Location | None:
         """Return the first place of a name."""
         return self.find(rf"(?<!\w){re.escape(name)}(?!\w)", line)
 
-    def macro(self, name: str) -> Place | None:
+    def find_macro(self, name: str) -> Location | None:
         """Return where a macro or constant is defined."""
         return self.find(rf"^[ \t]*#[ \t]*define[ \t]+({re.escape(name)})\b") or self.find(
             rf"\bconst(?:expr)?\b[^;=(]*?\b({re.escape(name)})\s*="
@@ -120,13 +120,13 @@ class Text:
         )
         return dict(reversed(found))
 
-    def member_place(self, block: str, member: str) -> Place | None:
+    def find_member(self, block: str, member: str) -> Location | None:
         """Return where a member is declared, else the block it should be in."""
         found = self.blocks.get(block)
         if found is None:
             return None
         declared = found.member(member)
-        return declared.place if declared is not None else found.place
+        return declared.location if declared is not None else found.location
 
     def _read_blocks(self) -> list[Block]:
         found = []
@@ -139,7 +139,7 @@ class Text:
             if name is not None:
                 start, stop = name.span(1) if name is behind else name.span()
                 members = self._members(match.end(), end)
-                found.append(Block(self.code[start:stop], match[1], self.place(start, stop), members))
+                found.append(Block(self.code[start:stop], match[1], self.locate(start, stop), members))
         return found
 
     def _members(self, start: int, end: int) -> tuple[DeclaredMember, ...] | None:
@@ -168,16 +168,16 @@ class Text:
                     is_const = "const" in words and "const" in _NAME.findall(before.partition("*")[0])
                     base = " ".join(word for word in words if word not in _QUALIFIERS)
                 extents = tuple(extent.strip() for extent in re.findall(r"\[([^\[\]]*)\]", match[2]))
-                place = self.place(position + match.start(1), position + match.end(1))
+                location = self.locate(position + match.start(1), position + match.end(1))
                 if base:
-                    found.append(DeclaredMember(match[1], base, place, before.count("*"), is_const, extents))
+                    found.append(DeclaredMember(match[1], base, location, before.count("*"), is_const, extents))
             position += len(part) + 1
         return found
 
 
-def without_line_directives(text: str) -> str:
+def without_line_directives(source: str) -> str:
     """Return the text whose lines a compiler counts as they are: `#line` would have it speak of other ones."""
-    return _DIRECTIVE.sub("", text)
+    return _DIRECTIVE.sub("", source)
 
 
 def _closing(code: str, start: int) -> int:

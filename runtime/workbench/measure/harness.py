@@ -20,7 +20,7 @@ import numpy as np
 from ...devices.host_arrays import view_address
 from ...devices.host_memory import touched_parts
 from ...devices.timer import Timer
-from ...session.allocation_handle import Hold
+from ...session.allocation_handle import AllocationHandle
 from .replicas import Recording, Region, Replicas, counts_of
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ FIRST_SAMPLES = 10
 
 
 @dataclass(slots=True)
-class Stand:
+class BenchmarkHarness:
     """Variants on a device.
 
     launches: of each variant, what starts it and does not wait. restore: gives the inputs back that launches change,
@@ -78,7 +78,7 @@ class Stand:
     def _sample(self, launch: Callable[[], None]) -> None:
         timer, repeats = self.timer, self.repeats
         self.restore()
-        timer.hold(self.lead)
+        timer.delay(self.lead)
         begin = time.perf_counter()
         timer.start()
         for _ in range(repeats):
@@ -88,7 +88,7 @@ class Stand:
         self.lead = 0.5 * self.lead + 0.5 * (1.5 * spent + SLACK_SECONDS)
 
 
-class Ground:
+class ReplicaSet:
     """Copies of a call's memory on which any of its variants can be launched again and again."""
 
     def __init__(self, recording: Recording) -> None:
@@ -100,12 +100,12 @@ class Ground:
         self._originals = {region: self._original(region) for region in written if not region.is_lazy}
         self._lazy = [region for region in written if region.is_lazy]
 
-    def _original(self, region: Region) -> Hold:
+    def _original(self, region: Region) -> AllocationHandle:
         """Return a copy of a copy: from it the device itself gives back what launches have changed."""
         source = self._replicas.memory(region)
-        hold = Hold(self._session, source.size_bytes, f"a copy of `{region.name}`")
-        self._session.device.copy(source.allocation, hold.allocation, source.size_bytes)
-        return hold
+        handle = AllocationHandle(self._session, source.size_bytes, f"a copy of `{region.name}`")
+        self._session.device.copy(source.allocation, handle.allocation, source.size_bytes)
+        return handle
 
     def launcher(self, module: BackendModule) -> Callable[[], None]:
         """Return what launches a module on the copies without waiting."""
@@ -113,9 +113,9 @@ class Ground:
         program: Any = self._replicas.load(module, self._packed)
         return lambda: program.submit(counts)
 
-    def stand(self, modules: Sequence[BackendModule], timer: Timer) -> Stand:
+    def stand(self, modules: Sequence[BackendModule], timer: Timer) -> BenchmarkHarness:
         """Return modules ready to be timed, warm."""
-        stand = Stand(timer, [self.launcher(module) for module in modules], self.restore)
+        stand = BenchmarkHarness(timer, [self.launcher(module) for module in modules], self.restore)
         stand.warm_up()
         return stand
 
@@ -130,9 +130,9 @@ class Ground:
 
     def _restore_touched(self, region: Region) -> None:
         """Give back memory that takes space only where somebody has touched it; it is the host's."""
-        hold = self._replicas.memory(region)
+        handle = self._replicas.memory(region)
         begin = self._replicas.offset(region)
-        memory = view_address(hold.allocation.address, np.dtype(np.uint8), (hold.size_bytes,))
+        memory = view_address(handle.allocation.address, np.dtype(np.uint8), (handle.size_bytes,))
         memory = memory[begin : begin + region.size_bytes]
         for first, end in touched_parts(memory.ctypes.data, memory.size):
             memory[first:end] = region.contents[first:end]

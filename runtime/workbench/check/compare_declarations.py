@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from .mistakes import (
-    Sheet,
+from .diagnostics import (
+    DiagnosticList,
     element_type,
     extra_member,
     missing_member,
@@ -18,7 +18,7 @@ from .mistakes import (
     moved_member,
     retyped_member,
 )
-from .places import Block, DeclaredMember, Text
+from .parsed_source import Block, DeclaredMember, ParsedSource
 
 ALIASES = {
     "unsigned int": "unsigned", "uint32_t": "unsigned", "int32_t": "int", "long": "long long", "int64_t": "long long",
@@ -46,9 +46,9 @@ def instead_of(expected: Block, found: Block | None, name: str) -> DeclaredMembe
 class Declarations:
     """Compares the structs that can be reached from `Args`. cast: how the language reads memory as another type."""
 
-    generated: Text
-    edited: Text
-    sheet: Sheet
+    generated: ParsedSource
+    edited: ParsedSource
+    diagnostics: DiagnosticList
     cast: str
     _seen: set[tuple[str, str]] = field(default_factory=set)
 
@@ -56,7 +56,7 @@ class Declarations:
         """Note what differs."""
         if "Args" in self.generated.blocks and "Args" not in self.edited.blocks:
             other = next((b for name, b in self.edited.blocks.items() if name not in self.generated.blocks), None)
-            self.sheet.add(other.place if other is not None else self.edited.word("args"), *missing_struct("Args"))
+            self.diagnostics.add(other.location if other is not None else self.edited.find_name("args"), *missing_struct("Args"))
         else:
             self._struct("Args", "Args")
 
@@ -67,7 +67,7 @@ class Declarations:
         self._seen.add((name, shown))
         if expected.members is None or found.members is None:
             return
-        count = len(self.sheet.mistakes)
+        count = len(self.diagnostics.entries)
         renamed = set()
         for member in expected.members:
             here = found.member(member.name)
@@ -76,20 +76,20 @@ class Declarations:
                 continue
             other = instead_of(expected, found, member.name)
             renamed.add(other.name if other is not None else "")
-            text = missing_member(shown, member.name, str(member), other.name if other is not None else None)
-            self.sheet.add(other.place if other is not None else found.place, *text)
+            message = missing_member(shown, member.name, str(member), other.name if other is not None else None)
+            self.diagnostics.add(other.location if other is not None else found.location, *message)
         for member in found.members:
             if expected.member(member.name) is None and member.name not in renamed:
-                self.sheet.add(member.place, *extra_member(shown, member.name))
-        if len(self.sheet.mistakes) == count:
+                self.diagnostics.add(member.location, *extra_member(shown, member.name))
+        if len(self.diagnostics.entries) == count:
             self._order(expected, found)
 
     def _order(self, expected: Block, found: Block) -> None:
         names = [member.name for member in expected.members or ()]
         for name, here in zip(names, found.members or ()):
             if here.name != name:
-                text, hint = moved_member(found.name, here.name, 0, None, names)
-                self.sheet.add(here.place, text.replace("expected byte 0", f"expected `{name}` here"), hint)
+                message, hint = moved_member(found.name, here.name, 0, None, names)
+                self.diagnostics.add(here.location, message.replace("expected byte 0", f"expected `{name}` here"), hint)
                 return
 
     def _member(self, struct: str, expected: DeclaredMember, found: DeclaredMember) -> None:
@@ -104,6 +104,6 @@ class Declarations:
         if one == other and shape:
             return
         if expected.stars and found.stars:
-            self.sheet.add(found.place, *element_type(struct, expected.name, expected.type, found.type, self.cast))
+            self.diagnostics.add(found.location, *element_type(struct, expected.name, expected.type, found.type, self.cast))
         else:
-            self.sheet.add(found.place, *retyped_member(struct, expected.name, str(expected), str(found)))
+            self.diagnostics.add(found.location, *retyped_member(struct, expected.name, str(expected), str(found)))

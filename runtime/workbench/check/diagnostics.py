@@ -11,62 +11,62 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .edit_error import EditError
-from .places import Place, Text
+from .parsed_source import Location, ParsedSource
 
-MOST_SHOWN = 8
+MAX_SHOWN = 8
 """Mistakes in one message; more are mostly consequences."""
 
 
 @dataclass(frozen=True, slots=True)
-class Mistake:
+class Diagnostic:
     """One thing that is wrong. place: None where no line is to blame; it is shown at the top of the file then."""
 
-    place: Place | None
-    text: str
+    location: Location | None
+    message: str
     hint: str = ""
 
 
 @dataclass(slots=True)
-class Sheet:
+class DiagnosticList:
     """The mistakes of one file. path: of the user's file."""
 
     path: Path
-    text: Text
-    mistakes: list[Mistake]
+    message: ParsedSource
+    entries: list[Diagnostic]
 
-    def add(self, place: Place | None, text: str, hint: str = "") -> None:
+    def add(self, location: Location | None, source: str, hint: str = "") -> None:
         """Note a mistake, unless it is known already."""
-        mistake = Mistake(place, text, hint)
-        if mistake not in self.mistakes:
-            self.mistakes.append(mistake)
+        diagnostic = Diagnostic(location, source, hint)
+        if diagnostic not in self.entries:
+            self.entries.append(diagnostic)
 
     def shown(self) -> list[str]:
         """Return the mistakes as text, in the order of their lines."""
-        ordered = sorted(self.mistakes, key=lambda mistake: mistake.place.line if mistake.place else 0)
-        return [self._show(mistake) for mistake in ordered]
+        ordered = sorted(self.entries, key=lambda diagnostic: diagnostic.location.line if diagnostic.location else 0)
+        return [self._show(diagnostic) for diagnostic in ordered]
 
-    def _show(self, mistake: Mistake) -> str:
-        place = mistake.place or Place(1, 1)
-        line = self.text.line(place.line).rstrip().expandtabs(1)
-        parts = [f"{self.path}:{place.line}: {mistake.text}"]
-        if line and mistake.place is not None:
-            start = min(place.column, len(line) + 1)
-            width = max(1, min(place.width, len(line) - start + 1))
-            gutter = f"{place.line:6} | "
+    def _show(self, diagnostic: Diagnostic) -> str:
+        location = diagnostic.location or Location(1, 1)
+        line = self.source.line(location.line).rstrip().expandtabs(1)
+        parts = [f"{self.path}:{location.line}: {diagnostic.message}"]
+        if line and diagnostic.location is not None:
+            start = min(location.column, len(line) + 1)
+            width = max(1, min(location.width, len(line) - start + 1))
+            gutter = f"{location.line:6} | "
             parts += [f"{gutter}{line}", f"{' ' * (len(gutter) - 2)}| {' ' * (start - 1)}{'^' * width}"]
-        if mistake.hint:
-            parts.append(f"  Hint: {mistake.hint}")
+        if diagnostic.hint:
+            parts.append(f"  Hint: {diagnostic.hint}")
         return "\n".join(parts)
 
 
-def refuse(sheets: Iterable[Sheet]) -> None:
+def refuse(lists: Iterable[DiagnosticList]) -> None:
     """Raise EditError with all mistakes, if there are any."""
-    shown = [text for sheet in sheets for text in sheet.shown()]
+    shown = [message for diagnostics in lists for message in diagnostics.shown()]
     if not shown:
         return
-    more = len(shown) - MOST_SHOWN
+    more = len(shown) - MAX_SHOWN
     if more > 0:
-        shown = [*shown[:MOST_SHOWN], f"... and {more} more {'mistake' if more == 1 else 'mistakes'}"]
+        shown = [*shown[:MAX_SHOWN], f"... and {more} more {'diagnostic' if more == 1 else 'entries'}"]
     raise EditError("\n".join(shown))
 
 
@@ -127,7 +127,7 @@ def wrong_size(struct: str, expected: int, found: int | None) -> tuple[str, str]
     what = f", found {found}" if found is not None else ""
     return (
         f"`{struct}` has another size: expected {expected} bytes{what}",
-        "the host lays elements out by this size; leave out members and alignments that the generated text lacks",
+        "the host lays elements out by this size; leave out members and alignments that the generated message lacks",
     )
 
 

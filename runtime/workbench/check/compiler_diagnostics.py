@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from .places import Place, Text
+from .parsed_source import Location, ParsedSource
 
 _GLSLANG = re.compile(r"^(ERROR|WARNING): (?:([^:\n]+):(\d+): )?(.*)$")
 _GCC = re.compile(r"^(.+?):(\d+):(?:(\d+):)? (fatal error|error|warning|note): (.*?)(?: \[(-W[\w=+-]+)\])?$")
@@ -27,11 +27,11 @@ TOKENS = {
 }  # fmt: skip
 """What glslang calls the signs."""
 
-EMPTY_WORDS = ("compilation terminated", "compilation errors", "No code generated", "SPIR-V is not generated")
+SUMMARIES = ("compilation terminated", "compilation errors", "No code generated", "SPIR-V is not generated")
 
 
 @dataclass(frozen=True, slots=True)
-class Complaint:
+class CompilerDiagnostic:
     """file: as the compiler was told, "" where it names none. line: 0 where it names none. column: from 1, 0 unknown.
 
     level: "error" or "warning". flag: of a warning, as gcc names it.
@@ -41,90 +41,90 @@ class Complaint:
     line: int
     column: int
     level: str
-    text: str
+    message: str
     flag: str = ""
 
 
-def of_glslang(log: str) -> list[Complaint]:
+def of_glslang(log: str) -> list[CompilerDiagnostic]:
     """Return what glslangValidator says."""
     found = []
     for line in log.splitlines():
         match = _GLSLANG.match(line)
-        if match is not None and not any(words in line for words in EMPTY_WORDS):
-            found.append(Complaint(match[2] or "", int(match[3] or 0), 0, match[1].lower(), _in_signs(match[4])))
+        if match is not None and not any(words in line for words in SUMMARIES):
+            found.append(CompilerDiagnostic(match[2] or "", int(match[3] or 0), 0, match[1].lower(), _in_signs(match[4])))
     return found
 
 
 def _in_signs(message: str) -> str:
     """Return what glslang says with the signs themselves for its names of them."""
-    text = re.sub(r"^'' : *", "", message.strip())
-    if "syntax error" in text:
-        text = re.sub(r"\b[A-Z]+(?:_[A-Z]+)*\b", lambda word: f"`{TOKENS.get(word[0], word[0].lower())}`", text)
-    return text
+    message = re.sub(r"^'' : *", "", message.strip())
+    if "syntax error" in message:
+        message = re.sub(r"\b[A-Z]+(?:_[A-Z]+)*\b", lambda word: f"`{TOKENS.get(word[0], word[0].lower())}`", message)
+    return message
 
 
-def of_gcc(log: str) -> list[Complaint]:
+def of_gcc(log: str) -> list[CompilerDiagnostic]:
     """Return what gcc or clang says. An error inside a macro is shown where the macro is used."""
-    found: list[Complaint] = []
+    found: list[CompilerDiagnostic] = []
     for line in log.splitlines():
         match = _GCC.match(line)
         if match is None:
             continue
-        file, number, column, level, text, flag = match.groups()
+        file, number, column, level, message, flag = match.groups()
         if level == "note":
-            if found and ("in expansion of macro" in text or "expanded from macro" in text) and file == found[-1].file:
+            if found and ("in expansion of macro" in text or "expanded from macro" in message) and file == found[-1].file:
                 found[-1] = replace(found[-1], line=int(number), column=int(column or 0))
             continue
-        found.append(Complaint(file, int(number), int(column or 0), level.split()[-1], text, flag or ""))
+        found.append(CompilerDiagnostic(file, int(number), int(column or 0), level.split()[-1], message, flag or ""))
     return found
 
 
-def of_nvrtc(log: str) -> list[Complaint]:
+def of_nvrtc(log: str) -> list[CompilerDiagnostic]:
     """Return what NVRTC and ptxas say. ptxas knows no line of the text: lines of PTX are left out."""
-    found: list[Complaint] = []
+    found: list[CompilerDiagnostic] = []
     lines = log.splitlines()
     for number, line in enumerate(lines):
         match = _NVRTC.match(line)
         if match is not None:
-            text, column = _with_caret(match[4], lines[number + 1 :])
-            found.append(Complaint(match[1], int(match[2]), column, match[3], text))
+            message, column = _with_caret(match[4], lines[number + 1 :])
+            found.append(CompilerDiagnostic(match[1], int(match[2]), column, match[3], message))
         elif (match := _PTXAS.match(line)) is not None and "aborted due to errors" not in line:
-            found.append(Complaint("", 0, 0, "error", match[3]))
+            found.append(CompilerDiagnostic("", 0, 0, "error", match[3]))
     return found
 
 
-def _with_caret(text: str, below: list[str]) -> tuple[str, int]:
+def _with_caret(message: str, below: list[str]) -> tuple[str, int]:
     """Return the whole message, and the column of the caret below it, which counts from the first character shown."""
     for number, line in enumerate(below[:6]):
         if line.strip() == "^" and number > 0:
             more = [part.strip() for part in below[: number - 1] if part.startswith("            ")]
             shown = below[number - 1]
-            return " ".join([text, *more]), max(1, line.index("^") + 1 - (len(shown) - len(shown.lstrip())))
+            return " ".join([message, *more]), max(1, line.index("^") + 1 - (len(shown) - len(shown.lstrip())))
         if not line.strip():
             break
-    return text, 0
+    return message, 0
 
 
-def place_of(complaint: Complaint, text: Text, column_counts_from_text: bool = False) -> Place | None:
+def location_of(diagnostic: CompilerDiagnostic, source: ParsedSource, column_skips_indent: bool = False) -> Location | None:
     """Return where a complaint is to be shown, None where it names no line.
 
     column_counts_from_text: the column is one of the line without what it begins with (NVRTC).
     """
-    if complaint.line <= 0:
+    if diagnostic.line <= 0:
         return None
-    line = text.line(complaint.line)
+    line = source.line(diagnostic.line)
     indent = len(line) - len(line.lstrip())
-    column = complaint.column + indent if complaint.column and column_counts_from_text else complaint.column
+    column = diagnostic.column + indent if diagnostic.column and column_skips_indent else diagnostic.column
     if column and column <= len(line):
         word = re.compile(r"\w+").match(line, column - 1)
-        return Place(complaint.line, column, word.end() - word.start() if word is not None else 1)
-    for token in _tokens(complaint.text):
-        place = text.word(token, complaint.line) if re.fullmatch(r"\w+", token) else None
-        if place is None and token in line:
-            place = Place(complaint.line, line.index(token) + 1, len(token))
-        if place is not None:
-            return place
-    return Place(complaint.line, indent + 1, max(1, len(line.strip())))
+        return Location(diagnostic.line, column, word.end() - word.start() if word is not None else 1)
+    for token in _tokens(diagnostic.message):
+        location = source.find_name(token, diagnostic.line) if re.fullmatch(r"\w+", token) else None
+        if location is None and token in line:
+            location = Location(diagnostic.line, line.index(token) + 1, len(token))
+        if location is not None:
+            return location
+    return Location(diagnostic.line, indent + 1, max(1, len(line.strip())))
 
 
 def _tokens(message: str) -> list[str]:

@@ -7,8 +7,8 @@ import pytest
 
 from shadesmith.transpiler.errors import SourceLocation, SourceText
 from shadesmith.transpiler.ir.nodes import Block, walk
-from shadesmith.transpiler.ir.notes import attach_remarks
-from shadesmith.transpiler.ir.statements import AtomicOp, GlobalStore, If, Remark
+from shadesmith.transpiler.ir.remarks import attach_remarks
+from shadesmith.transpiler.ir.statements import AtomicOp, GlobalStore, If, OmittedStatement
 from shadesmith.transpiler.ir.types import f32, u1
 from shadesmith.transpiler.passes.cleanup.common_subexpressions import common_subexpressions
 from shadesmith.transpiler.passes.cleanup.dead_code import dead_code
@@ -30,8 +30,8 @@ def silent(sketch: Any) -> None:
     sketch.context = PassContext(options, sketch.context.capabilities)
 
 
-def noted(kernel: Any) -> list[str]:
-    return [note.said for root in kernel.roots() for statement in walk(root) for note in statement.notes]
+def remark_messages(kernel: Any) -> list[str]:
+    return [remark.message for root in kernel.roots() for statement in walk(root) for remark in statement.remarks]
 
 
 def run(sketch: Any, *passes: Any) -> Any:
@@ -51,8 +51,8 @@ def add_to_own_cell(sketch: Any, array: Any, index: int | None = None) -> None:
 def test_dropped_atomic_is_noted_at_its_store_and_stays_there(sketch):
     add_to_own_cell(sketch, sketch.a)
     kernel = run(sketch, offload, demote_atomics, fold, simplify, common_subexpressions, dead_code)
-    assert noted(kernel) == ["not atomic: no other iteration writes it (demote_atomics)"]
-    assert [type(s) for s in walk(kernel.tasks[0].body) if s.notes] == [GlobalStore]
+    assert remark_messages(kernel) == ["not atomic: no other iteration writes it (demote_atomics)"]
+    assert [type(s) for s in walk(kernel.tasks[0].body) if s.remarks] == [GlobalStore]
 
 
 def test_kept_atomic_and_local_one_have_no_note(sketch):
@@ -64,13 +64,13 @@ def test_kept_atomic_and_local_one_have_no_note(sketch):
         sketch.store(sketch.ptr(sketch.b, sketch.index(loop)), sketch.load(total))
     kernel = run(sketch, offload, demote_atomics)
     assert sum(isinstance(s, AtomicOp) for task in kernel.tasks for s in walk(task.body)) == 1
-    assert noted(kernel) == []
+    assert remark_messages(kernel) == []
 
 
 def test_atomic_of_a_serial_task_has_no_note(sketch):
     sketch.atomic("add", sketch.ptr(sketch.a, 0), sketch.const(1.0, f32))
     kernel = run(sketch, offload, demote_atomics)
-    assert not any(isinstance(s, AtomicOp) for s in walk(kernel.tasks[0].body)) and noted(kernel) == []
+    assert not any(isinstance(s, AtomicOp) for s in walk(kernel.tasks[0].body)) and remark_messages(kernel) == []
 
 
 @pytest.mark.parametrize(
@@ -86,8 +86,8 @@ def test_known_branch_is_noted_above_what_follows(sketch, value, said):
         sketch.location = line(4)
         sketch.store(sketch.ptr(sketch.a, sketch.index(loop)), sketch.const(1.0, f32))
     kernel = run(sketch, simplify)
-    assert noted(kernel) == [said]
-    assert not any(isinstance(s, (If, Remark)) for s in walk(kernel.body))
+    assert remark_messages(kernel) == [said]
+    assert not any(isinstance(s, (If, OmittedStatement)) for s in walk(kernel.body))
 
 
 def test_branch_at_the_end_is_noted_below_what_comes_before(sketch):
@@ -97,34 +97,34 @@ def test_branch_at_the_end_is_noted_below_what_comes_before(sketch):
         sketch.location = line(3)
         sketch.add(If(sketch.const(False, u1), Block(), is_python=True))
     kernel = run(sketch, simplify)
-    (note,) = [note for statement in walk(kernel.body) for note in statement.notes]
-    assert note.where == "below" and note.said == "`if line_3:` left out: always false (simplify)"
+    (remark,) = [remark for statement in walk(kernel.body) for remark in statement.remarks]
+    assert remark.where == "below" and remark.message == "`if line_3:` left out: always false (simplify)"
 
 
 def test_guard_of_a_pass_is_no_branch_of_the_user(sketch):
     sketch.location = line(2)
     sketch.add(If(sketch.const(False, u1), Block()))
     sketch.store(sketch.ptr(sketch.a, 0), sketch.const(1.0, f32))
-    assert noted(run(sketch, simplify)) == []
+    assert remark_messages(run(sketch, simplify)) == []
 
 
 def test_remark_before_a_task_is_one_of_the_kernel(sketch):
     sketch.location = line(1)
-    sketch.add(Remark("left out: always false", "frontend"))
+    sketch.add(OmittedStatement("left out: always false", "frontend"))
     add_to_own_cell(sketch, sketch.a)
     kernel = sketch.kernel()
     attach_remarks(kernel)
-    assert [note.said for note in kernel.notes] == ["`if line_1:` in line 1 left out: always false (frontend)"]
+    assert [remark.message for remark in kernel.remarks] == ["`if line_1:` in line 1 left out: always false (frontend)"]
 
 
 def test_remark_alone_in_its_block_goes(sketch):
     branch = sketch.add(If(sketch.arg("flag"), Block()))
     with sketch.into(branch.then):
         sketch.location = line(1)
-        sketch.add(Remark("left out: always false", "frontend"))
+        sketch.add(OmittedStatement("left out: always false", "frontend"))
     kernel = sketch.kernel()
     attach_remarks(kernel)
-    assert branch.then.statements == [] and noted(kernel) == []
+    assert branch.then.statements == [] and remark_messages(kernel) == []
 
 
 @pytest.mark.parametrize(("extent", "step"), [(8, "dead_code"), (0, "simplify")])
@@ -135,7 +135,7 @@ def test_skipped_task_is_noted(sketch, extent, step):
         if extent == 0:
             sketch.store(sketch.ptr(sketch.a, 0), sketch.const(1.0, f32))
     kernel = run(sketch, simplify, dead_code)
-    assert [note.said for note in kernel.notes] == [f"no task for the loop in line 5: it does nothing ({step})"]
+    assert [remark.message for remark in kernel.remarks] == [f"no task for the loop in line 5: it does nothing ({step})"]
 
 
 def test_loops_within_a_task_and_of_the_compiler_are_no_tasks(sketch):
@@ -143,7 +143,7 @@ def test_loops_within_a_task_and_of_the_compiler_are_no_tasks(sketch):
     sketch.location = line(5)
     sketch.loop(8, serialize=True)
     sketch.loop(8, purpose="gathers cells")
-    assert run(sketch, dead_code).notes == []
+    assert run(sketch, dead_code).remarks == []
 
 
 def test_without_the_option_nothing_is_noted(sketch):
@@ -155,5 +155,5 @@ def test_without_the_option_nothing_is_noted(sketch):
     kernel = sketch.kernel()
     for step in (simplify, dead_code, offload, demote_atomics):
         step(kernel, sketch.context)
-    assert noted(kernel) == [] and kernel.notes == []
+    assert remark_messages(kernel) == [] and kernel.remarks == []
     assert not any(isinstance(s, AtomicOp) for s in walk(kernel.tasks[0].body))

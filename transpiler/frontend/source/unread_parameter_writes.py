@@ -13,7 +13,7 @@ import ast
 Position = tuple[int, int]
 
 
-def lost_changes(tree: ast.FunctionDef) -> dict[str, ast.stmt]:
+def unread_parameter_writes(tree: ast.FunctionDef) -> dict[str, ast.stmt]:
     """Return the last change of each parameter whose new value no later expression reads."""
     arguments = tree.args
     names = {argument.arg for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}

@@ -31,7 +31,7 @@ BLOCK_NAME = re.compile(r"BLOCK(_\d+)?")
 PYTHON_NAMES = {"block_dim": BLOCK_NAME}
 """Words of `ti.tune` for what texts define by names of their own."""
 
-SHOWN = "tuned: "
+MARKER = "tuned: "
 MAX_EXPRESSION = 200
 """Characters of a condition."""
 
@@ -40,7 +40,7 @@ Values = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Knob:
+class TuningParameter:
     """One name to choose a value for. value: as the text has it; line: of the definition, from 1."""
 
     name: str
@@ -62,10 +62,10 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
-class Knobs:
+class TuningSpace:
     """What one text offers to tune."""
 
-    knobs: tuple[Knob, ...] = ()
+    knobs: tuple[TuningParameter, ...] = ()
     conditions: tuple[Condition, ...] = ()
 
     @property
@@ -95,7 +95,7 @@ class Knobs:
                 yield found
 
 
-def find_knobs(text: str, path: str, given: Mapping[str, Sequence[Any]] | None = None, where: str = "") -> Knobs:
+def find_tuning_parameters(text: str, path: str, given: Mapping[str, Sequence[Any]] | None = None, where: str = "") -> TuningSpace:
     """Return the knobs of a text.
 
     path: of the text, for errors. given, where: values and a condition from Python, which come after the text's own.
@@ -103,7 +103,7 @@ def find_knobs(text: str, path: str, given: Mapping[str, Sequence[Any]] | None =
     """
     lines = text.splitlines()
     definitions = _definitions(lines)
-    knobs: dict[str, Knob] = {}
+    knobs: dict[str, TuningParameter] = {}
     conditions = []
     for number, line in enumerate(lines, 1):
         found = DIRECTIVE.search(line)
@@ -121,10 +121,10 @@ def find_knobs(text: str, path: str, given: Mapping[str, Sequence[Any]] | None =
         knobs[name] = _knob(name, values, definitions, f"{path}:{number}", line)
     for knob in _from_python(given or {}, definitions):
         knobs.setdefault(knob.name, knob)
-    found_knobs = Knobs(tuple(knobs.values()), tuple(conditions))
+    found_knobs = TuningSpace(tuple(knobs.values()), tuple(conditions))
     _check_conditions(found_knobs, path, lines)
     if where and knobs:
-        found_knobs = Knobs(found_knobs.knobs, (*conditions, _condition_of_python(where, found_knobs)))
+        found_knobs = TuningSpace(found_knobs.knobs, (*conditions, _condition_of_python(where, found_knobs)))
     return found_knobs
 
 
@@ -141,7 +141,7 @@ def apply(text: str, values: Values, note: str = "") -> str:
         for number, found in definitions[name]:
             if found["value"] != value:
                 end = lines[number - 1][len(lines[number - 1].rstrip("\r\n")) :]
-                shown = f"// {SHOWN}{found['value']} -> {value}{f', {note}' if note else ''}"
+                shown = f"// {MARKER}{found['value']} -> {value}{f', {note}' if note else ''}"
                 tail = found["tail"].strip()
                 kept = f"  {tail}" if tail else ""
                 lines[number - 1] = f"{found['head']}{found['space']}{value}  {shown}{kept}{end}"
@@ -180,7 +180,7 @@ def _listed(rest: str, place: str, line: str) -> tuple[str, tuple[str, ...]]:
     return match["name"], tuple(dict.fromkeys(values))
 
 
-def _knob(name: str, values: tuple[str, ...], definitions: Mapping[str, Any], place: str, line: str) -> Knob:
+def _knob(name: str, values: tuple[str, ...], definitions: Mapping[str, Any], place: str, line: str) -> TuningParameter:
     places = definitions.get(name, [])
     if not places:
         raise _mistake(place, line, f"there is no `#define {name} ...` in this text to tune")
@@ -188,10 +188,10 @@ def _knob(name: str, values: tuple[str, ...], definitions: Mapping[str, Any], pl
         numbers = ", ".join(str(number) for number, _ in places)
         raise _mistake(place, line, f"`{name}` is defined more than once, in lines {numbers}")
     (number, found) = places[0]
-    return Knob(name, values, found["value"], number)
+    return TuningParameter(name, values, found["value"], number)
 
 
-def _from_python(given: Mapping[str, Sequence[Any]], definitions: Mapping[str, Any]) -> Iterator[Knob]:
+def _from_python(given: Mapping[str, Sequence[Any]], definitions: Mapping[str, Any]) -> Iterator[TuningParameter]:
     """Yield the knobs that `ti.tune` names and this text has. A serial task's BLOCK is 1, and stays so."""
     for word, values in given.items():
         pattern = PYTHON_NAMES.get(word, re.compile(re.escape(word)))
@@ -199,10 +199,10 @@ def _from_python(given: Mapping[str, Sequence[Any]], definitions: Mapping[str, A
             if pattern.fullmatch(name) and len(places) == 1:
                 number, found = places[0]
                 if not (pattern is BLOCK_NAME and found["value"] == "1"):
-                    yield Knob(name, tuple(dict.fromkeys(map(str, values))), found["value"], number)
+                    yield TuningParameter(name, tuple(dict.fromkeys(map(str, values))), found["value"], number)
 
 
-def _check_conditions(found: Knobs, path: str, lines: Sequence[str]) -> None:
+def _check_conditions(found: TuningSpace, path: str, lines: Sequence[str]) -> None:
     for condition in found.conditions:
         try:
             condition.allows(found.written)
@@ -210,7 +210,7 @@ def _check_conditions(found: Knobs, path: str, lines: Sequence[str]) -> None:
             raise _mistake(f"{path}:{condition.line}", lines[condition.line - 1], str(error)) from None
 
 
-def _condition_of_python(where: str, found: Knobs) -> Condition:
+def _condition_of_python(where: str, found: TuningSpace) -> Condition:
     """Return the condition of `ti.tune(where=...)`, with this text's names for its words."""
     names = [knob.name for knob in found.knobs]
     text = where
