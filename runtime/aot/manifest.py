@@ -176,7 +176,7 @@ def field_data(field: Any, trees: Trees) -> dict[str, Any]:
 def _strides(field: Any, place: dict[str, int]) -> list[int] | None:
     """Return the strides of a field whose elements lie evenly, and move `place` to its first element."""
     memory = field.memory
-    if memory.located is not None or not hasattr(memory, "view"):
+    if memory.locate is not None or not hasattr(memory, "view"):
         return None
     whole = memory
     while hasattr(whole, "whole"):

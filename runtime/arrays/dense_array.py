@@ -209,17 +209,17 @@ class DenseArray(Exchange):
         """Return where the element at an index, as `index_of` gives it, is in the view."""
         if self.offset:
             index = tuple([position - begin for position, begin in zip(index, self.offset, strict=True)])
-        located = self.memory.located
-        return index if located is None else located(index)
+        locate = self.memory.locate
+        return index if locate is None else locate(index)
 
     def position_to_store(self, index: tuple[int, ...]) -> tuple[int, ...]:
         """Return where the element at an index is in the view, after making sure that it has memory."""
-        located = self.memory.located_to_store
-        if located is None:
+        locate = self.memory.locate_to_store
+        if locate is None:
             return self.position_of(index)
         if self.offset:
             index = tuple([position - begin for position, begin in zip(index, self.offset, strict=True)])
-        return located(index)
+        return locate(index)
 
     def ready(self, position: tuple[int, ...]) -> Array:
         """Return the view after making sure that it is right at `position`."""

@@ -142,12 +142,12 @@ def root_of(memory: Any) -> Memory | None:
 
 def is_in_host_memory(memory: Any) -> bool:
     """Tell whether an array is memory of this process, in an order that strides can say."""
-    return root_of(memory) is not None and not memory.mirrored and memory.located is None
+    return root_of(memory) is not None and not memory.mirrored and memory.locate is None
 
 
 def is_on_cuda(memory: Any) -> bool:
     """Tell whether an array is memory of a CUDA device, in an order that strides can say."""
-    return root_of(memory) is not None and memory.session.device.cuda_memory and memory.located is None
+    return root_of(memory) is not None and memory.session.device.cuda_memory and memory.locate is None
 
 
 def _offset_bytes(memory: Any, root: Memory) -> int:

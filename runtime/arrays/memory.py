@@ -124,9 +124,9 @@ class Memory:
         "view",
     )
 
-    located = None
+    locate = None
     """Of memory whose view is indexed otherwise than its array: what gives the position of an index."""
-    located_to_store = None
+    locate_to_store = None
     """Of memory that has to be activated: what gives the position after doing so."""
 
     def __init__(

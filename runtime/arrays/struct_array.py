@@ -175,7 +175,7 @@ class Entries(MutableMapping[str, Any]):
         memory: Any = self.array.memory
         type_ = self.struct.types[name]
         is_plain = value.__class__ is float and type_.__class__ is Scalar and type_.is_float
-        if is_plain and type(memory) is not SplitMemory and memory.located_to_store is None:
+        if is_plain and type(memory) is not SplitMemory and memory.locate_to_store is None:
             self._place()[name] = value
             if memory.mirrored:
                 memory.mark(self.array.position_of(self.index))

@@ -21,9 +21,9 @@ class SuballocatedMemory(ABC):
 
     __slots__ = ("__weakref__", "element", "mirrored", "session", "shape", "view", "whole")
 
-    located: Callable[[Sequence[int]], tuple[int, ...]] | None = None
+    locate: Callable[[Sequence[int]], tuple[int, ...]] | None = None
     """As `Memory.located`."""
-    located_to_store: Callable[[Sequence[int]], tuple[int, ...]] | None = None
+    locate_to_store: Callable[[Sequence[int]], tuple[int, ...]] | None = None
     """As `Memory.located_to_store`."""
 
     whole: Memory

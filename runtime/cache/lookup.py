@@ -102,7 +102,7 @@ def _why_not(target: str, config: Config, observer: object, is_cacheable: bool) 
 
 def _kept_frontend(store: Store, found: Fingerprint, name: str) -> CachingFrontend:
     """Return the frontend of one compilation, which looks into the cache; only who compiles loads it."""
-    module: Any = importlib.import_module(".kept_ir", __package__)
+    module: Any = importlib.import_module(".ir_entries", __package__)
     frontend: CachingFrontend = module.CachingFrontend(store, found, name)
     return frontend
 

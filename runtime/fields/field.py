@@ -86,7 +86,7 @@ class Placed:
     def take_memory(self: Any, memory: Any) -> None:
         """Use `memory`, a `Memory` or one of its form, from now on."""
         self.memory, self.allocation = memory, memory.allocation
-        self._moved = bool(self.offset) or memory.located is not None
+        self._moved = bool(self.offset) or memory.locate is not None
         self._extent = self.shape[0] if len(self.shape) == 1 and not self._moved else -1
 
     def describe_array(self: Any) -> ArrayDescription:

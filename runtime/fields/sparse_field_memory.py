@@ -52,7 +52,7 @@ class CellMemory(SuballocatedMemory):
     """The memory of one field of a sparse tree, seen as `Memory` is.
 
     view: strided, shape (cell of the pool, *parts of an index, *element shape), with one cell where there is no pool.
-    located: gives the position in it of an index counted from 0, where what is not active is zero; located_to_store:
+    located: gives the position in it of an index counted from 0, where what is not active is zero; locate_to_store:
     the same, after activating the cell.
     """
 
@@ -76,7 +76,7 @@ class CellMemory(SuballocatedMemory):
 
     # --- elements
 
-    def located(self, index: Sequence[int]) -> tuple[int, ...]:
+    def locate(self, index: Sequence[int]) -> tuple[int, ...]:
         """Return where an element is in the view; one that is not active is zero there."""
         own = position_of(self._digits, index)
         if self.pool is None:
@@ -84,7 +84,7 @@ class CellMemory(SuballocatedMemory):
         self.tree.check()
         return (number_of(self.tree, self.pool, scaled(self.place, self.pool, index)), *own)
 
-    def located_to_store(self, index: Sequence[int]) -> tuple[int, ...]:
+    def locate_to_store(self, index: Sequence[int]) -> tuple[int, ...]:
         """Activate the cell of an element; return where it is. Raises: TaichiRuntimeError where there is no room."""
         cell = self._activate(index)
         own = position_of(self._digits, index)

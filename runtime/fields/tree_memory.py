@@ -202,7 +202,7 @@ class PlacedMemory(SuballocatedMemory):
         self._dtype = self.element.numpy if isinstance(self.element, Struct) else element_of(self.element).numpy
         digits = _digits_of_view(place)
         order = sorted(range(len(digits)), key=lambda k: digits[k].dimension)
-        self.located = None if len(digits) == len(self.shape) else self._locate
+        self.locate = None if len(digits) == len(self.shape) else self._locate
         self._digits = tuple(digits[k] for k in order)
         steps = [self._dtype.itemsize]
         if isinstance(self.element, Tensor):

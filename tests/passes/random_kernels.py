@@ -217,8 +217,8 @@ class RandomKernel:
             axes = self.random.randint(1, 2)
             ends = [b.cast(self.value(2), i32) for _ in range(axes)]
             ends = [b.op("min", end, b.const(4)) for end in ends]
-            begins, steps = [b.const(0) for _ in ends], [b.const(1) for _ in ends]
-            loop = b.add(RangeFor(begins, ends, steps, ["i", "j"][:axes]))
+            starts, steps = [b.const(0) for _ in ends], [b.const(1) for _ in ends]
+            loop = b.add(RangeFor(starts, ends, steps, ["i", "j"][:axes]))
         loop.serialize = top and not parallel
         self.loops.append("parallel" if parallel else "for")
         with b.into(loop.body):

@@ -334,9 +334,9 @@ class While(Statement):
 
 @dataclass(eq=False, slots=True)
 class RangeFor(Statement):
-    """Run `body` for all index tuples: axis k from begins[k] to ends[k] (exclusive) by steps[k], the last axis fastest.
+    """Run `body` for all index tuples: axis k from starts[k] to ends[k] (exclusive) by steps[k], the last axis fastest.
 
-    begins, ends, steps: i32 (or i64) values evaluated once before the loop. A step is a constant other than 0.
+    starts, ends, steps: i32 (or i64) values evaluated once before the loop. A step is a constant other than 0.
     names: what Python calls the indices. At the top level of a kernel it runs in parallel unless `serialize`.
     block_dim: threads a block, None for the default. parallelize: threads of the host, None for all. over: the array
     whose shape gives the extents, if one does: then each index tuple is one cell of it. order: the parts of the indices
@@ -345,10 +345,10 @@ class RangeFor(Statement):
     not the user's, what it does.
     """
 
-    OPERANDS: ClassVar[tuple[str, ...]] = ("begins", "ends", "steps")
+    OPERANDS: ClassVar[tuple[str, ...]] = ("starts", "ends", "steps")
     BLOCKS: ClassVar[tuple[str, ...]] = ("body",)
     EFFECT: ClassVar[Effect] = Effect.CONTROL
-    begins: list[Statement]
+    starts: list[Statement]
     ends: list[Statement]
     steps: list[Statement]
     names: list[str]
@@ -441,7 +441,7 @@ class IndexCheck(Statement):
     extents: list[Statement]
     message: str
     array: str
-    begins: tuple[int, ...] = ()
+    lower_bounds: tuple[int, ...] = ()
 
     @property
     def values(self) -> list[Statement]:

@@ -269,8 +269,8 @@ class _Flat(_Printer):
             return f"for {names} in {loop.array.name}{options}"
         over = f" over {loop.over.name}" if loop.over is not None else ""
         over += " in order of memory" if loop.order else ""
-        begins, ends, steps = map(self.tuple, (loop.starts, loop.ends, loop.steps))
-        return f"for {names} in {begins}..{ends} step {steps}{over}{options}"
+        starts, ends, steps = map(self.tuple, (loop.starts, loop.ends, loop.steps))
+        return f"for {names} in {starts}..{ends} step {steps}{over}{options}"
 
     def value(self, statement: Statement) -> str:
         """The right side of a line that defines a value."""

@@ -35,7 +35,7 @@ def serial_turns(layout: Layout, block: Block, known: dict[Function, Expression]
 
 def _trips(layout: Layout, loop: RangeFor) -> Expression:
     trips: Expression = ("const", 1)
-    for axis in range(len(loop.begins)):
+    for axis in range(len(loop.starts)):
         extent = extent_on_host(layout, loop, axis)
         trips = NONE if extent is None else _product(trips, extent)
     return trips

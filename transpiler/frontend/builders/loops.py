@@ -67,12 +67,12 @@ def _loop_over_ranges(
     context: Context, node: ast.For, bounds: list[tuple[Any, Any]], steps: list[Any], grouped: bool
 ) -> Completion:
     at = _bound_nodes(node, len(bounds))
-    begins = [_bound(context, begin, at[0]) for begin, _ in bounds]
+    starts = [_bound(context, begin, at[0]) for begin, _ in bounds]
     ends = [_bound(context, end, at[1]) for _, end in bounds]
     made_steps: list[Statement] = [context.builder.const(step) for step in steps]
     names = _target_names(context, node, len(bounds), grouped or len(bounds) > 1)
     loop = RangeFor(begins, ends, made_steps, names)
-    loop.over = _array_of_extents(begins, ends, steps)
+    loop.over = _array_of_extents(starts, ends, steps)
     return _finish_loop(context, node, loop, len(bounds), grouped)
 
 
@@ -113,12 +113,12 @@ def _check_width(context: Context, bound: Statement, node: ast.AST) -> None:
         )
 
 
-def _array_of_extents(begins: list[Statement], ends: list[Statement], steps: list[Any]) -> Array | None:
+def _array_of_extents(starts: list[Statement], ends: list[Statement], steps: list[Any]) -> Array | None:
     """Return the array whose shape the loop covers, if its bounds say so."""
     first = ends[0]
     if not isinstance(first, ArrayShape) or not isinstance(first.array, Array) or first.array.ndim != len(ends):
         return None
-    for axis, (begin, end, step) in enumerate(zip(begins, ends, steps, strict=True)):
+    for axis, (begin, end, step) in enumerate(zip(starts, ends, steps, strict=True)):
         covers = isinstance(end, ArrayShape) and end.array is first.array and end.axis == axis
         if not covers or not is_const(begin, 0) or step != 1:
             return None

@@ -152,8 +152,8 @@ def index_check(builder: Builder, access: Access, kernel: str) -> IndexCheck:
         for axis in range(len(access.indices))
     ]
     indices = [untruncated(index) for index in access.indices]
-    begins = access.array.offset if access.array is not None else ()
-    return IndexCheck(indices, extents, _message(access, kernel), access.name, begins)
+    lower_bounds = access.array.offset if access.array is not None else ()
+    return IndexCheck(indices, extents, _message(access, kernel), access.name, lower_bounds)
 
 
 def _indexed(statement: Statement) -> list[Statement]:
@@ -225,8 +225,8 @@ def _message(access: Access, kernel: str) -> str:
         message = f"(kernel={kernel}) Out of bound access to a {kind} of shape ({shape}) with indices [{indices}]"
         return message + (f": `{access.name}`" if access.name else "")
     if kind != "ndarray":
-        begins = access.array.offset if access.array is not None else ()
-        since = f" offset ({', '.join(map(str, begins))})" if begins else ""
+        lower_bounds = access.array.offset if access.array is not None else ()
+        since = f" offset ({', '.join(map(str, lower_bounds))})" if lower_bounds else ""
         return f"(kernel={kernel}) Accessing {kind} ({access.name}) of size ({shape}){since} with indices ({indices})"
     assert access.array is not None
     where = f"[kernel={kernel}] Out of bound access to ndarray at arg {access.array.parameter}"

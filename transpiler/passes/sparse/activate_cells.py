@@ -137,8 +137,8 @@ class _Activation:
         lowest, pool = sparse_above(place)[-1], pool_above(place)
         if not self.has_deactivated and _is_in_current_cell(pointer) and pool is None:
             return None
-        begins = pointer.array.offset or (0,) * len(pointer.indices)
-        indices = [less(builder, index, begin) for index, begin in zip(pointer.indices, begins, strict=True)]
+        lower_bounds = pointer.array.offset or (0,) * len(pointer.indices)
+        indices = [less(builder, index, begin) for index, begin in zip(pointer.indices, lower_bounds, strict=True)]
         name = None if pool is None else self.name(pool)
         cell_indices = scaled(builder, place, lowest, indices)
         activation = builder.add(Activate(lowest, cell_indices, type=number_type(lowest), name=name))

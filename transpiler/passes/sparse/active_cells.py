@@ -145,8 +145,8 @@ def over_active_cells(
     new.cells = loop.array
     with builder.into(new.body):
         indices = cell_loop.indices(builder)
-        begins = loop.array.offset or (0,) * len(indices)
-        counted = [more(builder, index, begin) for index, begin in zip(indices, begins, strict=True)]
+        lower_bounds = loop.array.offset or (0,) * len(indices)
+        counted = [more(builder, index, begin) for index, begin in zip(indices, lower_bounds, strict=True)]
         names = loop.names if len(loop.names) == len(counted) else [None] * len(counted)
         user_indices: list[Statement] = [
             builder.add(CellIndex(index, new, axis, type=i32, name=name))

@@ -111,11 +111,11 @@ def _add_activity_test(new: RangeFor, loop: StructFor) -> None:
     builder = Builder(new.body)
     builder.location = loop.location
     assert loop.array.place is not None
-    begins = loop.array.offset or (0,) * loop.array.ndim
+    lower_bounds = loop.array.offset or (0,) * loop.array.ndim
     indices: list[Statement] = [
         builder.add(LoopIndex(new, axis, type=i32, name=new.names[axis])) for axis in range(loop.array.ndim)
     ]
-    counted = [less(builder, index, begin) for index, begin in zip(indices, begins, strict=True)]
+    counted = [less(builder, index, begin) for index, begin in zip(indices, lower_bounds, strict=True)]
     builder.add(If(is_active(builder, loop.array.place, counted), loop.body))
 
 

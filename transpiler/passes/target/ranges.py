@@ -119,8 +119,8 @@ def _assert(rewriter: Rewriter, statement: Statement) -> Statement | None:
 def _index_check(rewriter: Rewriter, check: Statement) -> Statement | None:
     """Drop the check of an access that is always in bounds."""
     assert isinstance(rewriter, ValueRanges) and isinstance(check, IndexCheck)
-    begins = check.lower_bounds or (0,) * len(check.indices)
-    for index, extent, begin in zip(check.indices, check.extents, begins, strict=True):
+    lower_bounds = check.lower_bounds or (0,) * len(check.indices)
+    for index, extent, begin in zip(check.indices, check.extents, lower_bounds, strict=True):
         interval, size = rewriter.of(index), rewriter.of(extent)
         if interval is None or size is None or interval[0] < begin:
             return None

@@ -1,0 +1,66 @@
+"""The two buffers that belong to a kernel: temporaries, which are values that cross tasks, and results."""
+
+from __future__ import annotations
+
+from ...ir.statements import (
+    Temporary,
+)
+from ...ir.tasks import Kernel
+from ...ir.types import (
+    Struct,
+    Tensor,
+    Type,
+    aligned,
+    alignment_bytes,
+    element_of,
+    struct_layout,
+)
+from ..languages.common.naming import Names
+from ..languages.common.target import Target
+from ..module.interface import ResultField
+from .declarations import Declaration, precise
+from .structs import Structs
+from .used_names import no_members
+
+TemporaryBuffer = tuple[dict[Temporary, str], list[Declaration], dict[Temporary, int], int]
+"""Texts, members and offsets of temporaries, and the size of them all."""
+
+
+def temporary_buffer(kernel: Kernel, target: Target, structs: Structs) -> TemporaryBuffer:
+    names = Names(no_members(kernel, target, structs))
+    texts: dict[Temporary, str] = {}
+    offsets: dict[Temporary, int] = {}
+    members: list[Declaration] = []
+    offset = 0
+    for temporary in kernel.temporaries:
+        name = names.declare(temporary.name)
+        texts[temporary] = f"args.temporaries{target.language.arrow}{name}"
+        declared = precise(target, temporary.type, structs.type_text(temporary.type, True))
+        members.append(Declaration(declared, name, str(temporary.type)))
+        offsets[temporary] = aligned(offset, alignment_bytes(temporary.type))
+        offset = offsets[temporary] + temporary.type.size_bytes
+    return texts, members, offsets, aligned(offset, 8)
+
+
+def result_buffer(
+    types: list[Type], target: Target, structs: Structs
+) -> tuple[tuple[ResultField, ...], list[Declaration], int]:
+    fields: list[ResultField] = []
+    members: list[Declaration] = []
+    offset = 0
+    for number, type in enumerate(types):
+        offset = aligned(offset, alignment_bytes(type))
+        fields.append(_result_field(type, offset))
+        name = "value" if len(types) == 1 else f"value_{number}"
+        members.append(Declaration(precise(target, type, structs.type_text(type, True)), name, str(type)))
+        offset += type.size_bytes
+    return tuple(fields), members, aligned(max(offset, 1), 8) if types else 0  # a struct may have no members
+
+
+def _result_field(type: Type, offset: int) -> ResultField:
+    if isinstance(type, Struct):
+        starts, _ = struct_layout(type)
+        inner = zip(type.members, starts, strict=True)
+        parts = tuple((name, _result_field(member, offset + start)) for (name, member), start in inner)
+        return ResultField(f"struct {type}", (), offset, parts)
+    return ResultField(element_of(type).name, type.shape if isinstance(type, Tensor) else (), offset)
