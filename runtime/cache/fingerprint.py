@@ -10,7 +10,7 @@ a number which array is meant.
 
 What has no description (a clock, a window) is unknown, and stands in the material as such. That is right as long as the
 frontend does not read it: it does the same in every process until it reads what is not described, and a kernel for
-which it did is not kept. What it reads is seen (`Compilation.read`); what Python's own functions read is not, so all
+which it did is not kept. What it reads is seen (`Compilation.dependencies`); what Python's own functions read is not, so all
 that they can reach counts as read with them: that is what `reached` is for.
 """
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from ...transpiler.errors import SourceText, warn_user
 from ...transpiler.frontend.builders.build import build
-from ...transpiler.frontend.context.dependencies import is_met
+from ...transpiler.frontend.context.dependencies import is_satisfied
 from ...transpiler.frontend.source.specialization import Specialization
 from ...transpiler.ir.forms import FrontendResult
 from ...transpiler.ir.serialize.serialize import parse, serialize, sources_of
@@ -61,7 +61,7 @@ class CachingFrontend:
             return None
         try:
             for name, relation, value in entry.header["needs"]:
-                if not is_met((name, relation, value), specialization.capabilities):
+                if not is_satisfied((name, relation, value), specialization.capabilities):
                     COUNTS.miss(STAGE, self._name, f"it needs a target whose {name} {WORDS[relation]} {value}")
                     return None
             return from_entry(entry, self._fingerprint)
@@ -94,7 +94,7 @@ def to_entry(result: FrontendResult, fingerprint: Fingerprint) -> tuple[dict[str
         "fields": [_number_of(field, fingerprint) for field in result.fields],
         "captured": {path: value_of(found.value, fingerprint, path) for path, found in result.captured.items()},
         "warnings": warnings,
-        "needs": [list(need) for need in result.needs],
+        "needs": [list(need) for need in result.required_capabilities],
     }
     return header, {PART: text.encode("utf-8", "surrogatepass")}
 

@@ -129,8 +129,8 @@ def _why_unkept(
     specialization: Specialization, target: str, config: Config, before: Fingerprint, made: Compilation
 ) -> str | None:
     """Return why a kernel that was compiled must not be kept, None if it may be."""
-    assert made.read is not None
-    reason = before.reached(made.read)
+    assert made.dependencies is not None
+    reason = before.reached(made.dependencies)
     if reason is not None:
         return reason
     for function, text in before.functions:

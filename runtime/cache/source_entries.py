@@ -16,7 +16,7 @@ from ...transpiler.backend.module.compilation import Compilation
 from ...transpiler.backend.module.interface import BackendModule
 from ...transpiler.backend.module.read_module import read_module
 from ...transpiler.errors import NOWHERE
-from ...transpiler.ir.captured import Captured
+from ...transpiler.ir.captured_constant import CapturedConstant
 from ...transpiler.ir.snodes import top_of
 from ..fields.sparse_tree import AuxiliaryArray
 from ..store.entries import Entry
@@ -137,7 +137,7 @@ def _owner(found: Any, fingerprint: Fingerprint) -> Any:
     return memory.sparse_memory(node_at(top, tuple(path)), role)
 
 
-def captured_from(found: Any, fingerprint: Fingerprint) -> Captured:
+def captured_from(found: Any, fingerprint: Fingerprint) -> CapturedConstant:
     """Return what `value_of` described. Raises: ValueError, KeyError, IndexError, TypeError."""
     kind, *data = found
     value: Any
@@ -152,4 +152,4 @@ def captured_from(found: Any, fingerprint: Fingerprint) -> Captured:
             value = fingerprint.objects[data[0]]
         case _:
             raise ValueError(f"a captured value of kind {kind!r}")
-    return Captured(value, lambda: value, NOWHERE)
+    return CapturedConstant(value, lambda: value, NOWHERE)

@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...transpiler.errors import warn_user
-from ...transpiler.ir.captured import Captured
+from ...transpiler.ir.captured_constant import CapturedConstant
 
 
-def watch(launch: Callable[..., Any], kernel: str, captured: Mapping[str, Captured]) -> Callable[..., Any]:
+def watch(launch: Callable[..., Any], kernel: str, captured: Mapping[str, CapturedConstant]) -> Callable[..., Any]:
     """Return `launch` with a warning, once a value, for each global whose value is no longer the one compiled in."""
     known = {path: repr(found.value) for path, found in captured.items()}
 
@@ -29,7 +29,7 @@ def watch(launch: Callable[..., Any], kernel: str, captured: Mapping[str, Captur
     return watched
 
 
-def _now(found: Captured) -> str:
+def _now(found: CapturedConstant) -> str:
     """Return a global's value as text; one that is gone counts as unchanged."""
     try:
         return repr(found.read())

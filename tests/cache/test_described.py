@@ -1,4 +1,4 @@
-"""All that the frontend reads of Python is described in the key: over the corpus, every object that it met by a name."""
+"""All that the frontend dependencies of Python is described in the key: over the corpus, every object that it met by a name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from shadesmith.runtime.cache.fingerprint import Fingerprint, fingerprint
 from shadesmith.runtime.devices.capabilities import portable
 from shadesmith.runtime.session import session as sessions
 from shadesmith.transpiler.backend.module.interface import BackendModule
-from shadesmith.transpiler.frontend.context.dependencies import Reads
+from shadesmith.transpiler.frontend.context.dependencies import Dependencies
 from shadesmith.transpiler.pipeline import compile_kernel
 
 ATOMS = (int, float, str, bool, bytes, complex, type(None), np.generic)
@@ -48,9 +48,9 @@ def test_all_that_the_frontend_read_is_described(maker: Any) -> None:
     specialization, target = request.specialization, request.target
     found = fingerprint(specialization, target, sessions.current().config)
     made = compile_kernel(specialization, target)
-    assert made.read is not None
-    assert [value for value in made.read.values() if not is_described(value, found)] == []
-    assert found.reached(made.read) is None, "kernels of the corpus can be kept"
+    assert made.dependencies is not None
+    assert [value for value in made.dependencies.values() if not is_described(value, found)] == []
+    assert found.reached(made.dependencies) is None, "kernels of the corpus can be kept"
     assert all(field is None or id(field) in found.numbers or hasattr(field, "capacity") for field in made.fields)
     assert isinstance(made.module, BackendModule)
     again = fingerprint(specialization, target, sessions.current().config)
@@ -66,7 +66,7 @@ def test_kept_kernels_of_the_corpus_are_as_compiled(maker: Any, own_cache: None,
     for wanted in ("miss", "hit"):
         request = kernel.specialize(arguments, ti.cpu)
         made = cache_checks.find(request.specialization)
-        assert (made.read is None) == (wanted == "hit")
+        assert (made.dependencies is None) == (wanted == "hit")
     cache_checks.compare_compilations(made, compile_kernel(request.specialization, request.target))
 
 
@@ -74,6 +74,6 @@ def test_methods_count_as_their_functions() -> None:
     class Owner:
         def method(self) -> None: ...
 
-    reads = Reads(portable("c"))
-    reads.add(Owner().method)
-    assert Owner.method in reads.objects.values()
+    dependencies = Dependencies(portable("c"))
+    dependencies.add(Owner().method)
+    assert Owner.method in dependencies.objects.values()

@@ -24,7 +24,7 @@ from shadesmith.runtime.store.stats import COUNTS, Stats
 from shadesmith.runtime.store.store import Entry, Store
 from shadesmith.transpiler.errors import TaichiCompilationError
 from shadesmith.transpiler.frontend.builders import build as frontend
-from shadesmith.transpiler.frontend.context.dependencies import is_met
+from shadesmith.transpiler.frontend.context.dependencies import is_satisfied
 from shadesmith.transpiler.ir.serialize.serialize import serialize
 from shadesmith.transpiler.pipeline import compile_kernel
 
@@ -91,7 +91,7 @@ def test_what_is_kept_gives_the_texts_of_all_targets(maker: Callable[[], Any]) -
         except TaichiCompilationError:
             continue
         result = frontend.build(specialization)
-        assert all(is_met(need, specialization.capabilities) for need in result.needs)
+        assert all(is_satisfied(need, specialization.capabilities) for need in result.required_capabilities)
         texts.add(serialize(result.kernel))
         header, parts = to_entry(result, found)
         entry = Entry(json.loads(json.dumps(header)), parts)

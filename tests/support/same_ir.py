@@ -76,4 +76,4 @@ def _children(item: Any) -> Iterator[tuple[str, Any]]:
     elif isinstance(item, (list, tuple)):
         yield from ((str(number), part) for number, part in enumerate(item))
     elif isinstance(item, frozenset):
-        yield from ((part.name, part) for part in sorted(item, key=lambda array: (array.slot, array.name)))
+        yield from ((part.name, part) for part in sorted(item, key=lambda array: (array.binding, array.name)))

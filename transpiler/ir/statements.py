@@ -43,7 +43,7 @@ class Array:
     name: str
     element: Type
     ndim: int
-    slot: int
+    binding: int
     shape: tuple[int, ...] | None = None
     parameter: int | None = None
     may_alias: bool = False

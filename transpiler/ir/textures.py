@@ -145,7 +145,7 @@ class Texture:
 
     name: str
     ndim: int
-    slot: int
+    binding: int
     parameter: int
     element: Scalar
     format: TexelFormat | None = None

@@ -11,7 +11,7 @@ def added(sketch):
     before = len(kernel.arrays)
     assert sparse_arrays(kernel, sketch.context) == (len(kernel.arrays) > before)
     names = [array.name for array in kernel.arrays[before:]]
-    assert [array.slot for array in kernel.arrays] == list(range(len(kernel.arrays)))
+    assert [array.binding for array in kernel.arrays] == list(range(len(kernel.arrays)))
     assert not sparse_arrays(kernel, sketch.context), "once"
     return names
 

@@ -532,7 +532,7 @@ def _start_checks(printer: Statements) -> None:
 
 def _shared(e: Expressions) -> list[Array]:
     """Return the shared arrays that a task uses."""
-    return sorted((array for array in e.used.arrays if array.is_shared), key=lambda a: a.slot)
+    return sorted((array for array in e.used.arrays if array.is_shared), key=lambda a: a.binding)
 
 
 def _constants(blocks: list[int]) -> list[str]:

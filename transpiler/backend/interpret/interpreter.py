@@ -332,7 +332,7 @@ class _Machine:
 
     def _global_ptr(self, statement: GlobalPtr) -> Place | _Outside:
         meant = statement.array
-        array = self.shared[meant] if meant.is_shared else self.arrays[meant.slot]
+        array = self.shared[meant] if meant.is_shared else self.arrays[meant.binding]
         index = tuple(int(self.values[i]) for i in statement.indices)
         shape = array.shape[: len(index)] if meant.shape is None else meant.shape
         if meant.clamped:
@@ -358,11 +358,11 @@ class _Machine:
     def _shape(self, statement: ArrayShape) -> Any:
         array = statement.array
         if isinstance(array, Texture):
-            return np.int32(self.textures[array.slot].extents[statement.axis])
-        return np.int32((array.shape or self.arrays[array.slot].shape)[statement.axis])
+            return np.int32(self.textures[array.binding].extents[statement.axis])
+        return np.int32((array.shape or self.arrays[array.binding].shape)[statement.axis])
 
     def _texture(self, statement: TextureStatement) -> TexelArray:
-        return self.textures[statement.texture.slot]
+        return self.textures[statement.texture.binding]
 
     def _place(self, place: Statement) -> list[Any]:
         return np.atleast_1d(self.values[place]).tolist()  # type: ignore[no-any-return]

@@ -30,7 +30,7 @@ class Cells:
     """The arrays beside the cells of a kernel's trees; see `ir.cells.Words`."""
 
     def __init__(self, kernel: Kernel, arrays: Sequence[np.ndarray[Any, Any]]) -> None:
-        self.arrays = {(a.node, a.role): arrays[a.slot] for a in kernel.arrays if a.node is not None}
+        self.arrays = {(a.node, a.role): arrays[a.binding] for a in kernel.arrays if a.node is not None}
 
     def get(self, node: Node, role: str, place: int = 0) -> int:
         """Return a word."""

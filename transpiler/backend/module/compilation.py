@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...ir.captured import Captured
+from ...ir.captured_constant import CapturedConstant
 from ...ir.snodes import Node
 from .interface import BackendModule
 
@@ -24,10 +24,10 @@ class Compilation:
 
     module: BackendModule
     fields: tuple[Any, ...]
-    captured: dict[str, Captured]
+    captured: dict[str, CapturedConstant]
     warnings: tuple[str, ...]
     times: dict[str, float]
     beside: Mapping[int, tuple[Node, str]] = field(default_factory=dict)
     loops: tuple[tuple[str, int] | None, ...] = ()
-    read: Mapping[int, Any] | None = None
+    dependencies: Mapping[int, Any] | None = None
     passes: Mapping[str, float] = field(default_factory=dict)

@@ -36,6 +36,6 @@ def compilation_of(
         {},
         dict(enumerate(added, count)),
         loops,
-        result.read,
+        result.dependencies,
         passes,
     )

@@ -44,16 +44,16 @@ WHAT: dict[type[Statement], str] = {
 def declarations(textures: Iterable[Texture], use: Usage, names: dict[object, str]) -> list[str]:
     """Return the variables of GLSL that stand for textures. use: what the kernel does with them, in all its tasks."""
     lines = []
-    for texture in sorted(textures, key=lambda t: t.slot):
+    for texture in sorted(textures, key=lambda t: t.binding):
         prefix, name = PREFIXES[texture.element.name], names[texture]
         if texture.format is None:
-            lines.append(f"layout(set = 0, binding = {texture.slot}) uniform {prefix}sampler{texture.ndim}D {name};")
+            lines.append(f"layout(set = 0, binding = {texture.binding}) uniform {prefix}sampler{texture.ndim}D {name};")
             continue
         row = texture.format
         format = f"{row.name}i" if row.kind == "uint" else row.name  # GLSL says rgba8ui
         kinds = {kind for kind, other in use.texels if other is texture}
         access = "readonly " if kinds == {ImageLoad} else "writeonly " if kinds == {ImageStore} else ""
-        layout = f"layout(set = 0, binding = {texture.slot}, {format})"
+        layout = f"layout(set = 0, binding = {texture.binding}, {format})"
         lines.append(f"{layout} uniform {access}{prefix}image{texture.ndim}D {name};")
     return lines
 

@@ -207,7 +207,7 @@ def build_attribute(context: Context, node: ast.Attribute) -> Any:
         raise context.error(TaichiCompilationError, f"{type(error).__name__}: {error}", COMPUTED_BY_PYTHON) from None
     is_constant = is_number(value) or isinstance(value, Matrix | lang.Struct)
     name = node.attr if array is None else f"{array.name}_{node.attr}"  # x_grad
-    context.note(value, ast.unparse(node) if is_constant else node.attr, name, partial(getattr, base, node.attr))
+    context.record_dependency(value, ast.unparse(node) if is_constant else node.attr, name, partial(getattr, base, node.attr))
     return value
 
 

@@ -104,11 +104,11 @@ def _build(context: Context) -> FrontendResult:
     return FrontendResult(
         context.kernel,
         context.arrays.fields,
-        context.reads.captured,
+        context.dependencies.captured,
         context.reporter.warnings,
         context.arrays.trees,
-        context.reads.objects,
-        list(context.reads.needs),
+        context.dependencies.objects,
+        list(context.dependencies.required_capabilities),
     )
 
 
@@ -143,7 +143,7 @@ def _argument(context: Context, position: int, parameter: ParameterDefinition, n
         is_mutable = node in frame.definition.parsed.mutable and not parameter.path
         return bind(context, load, parameter.name, is_mutable)
     value = argument.value
-    context.note(value, parameter.name, parameter.name, lambda: value)
+    context.record_dependency(value, parameter.name, parameter.name, lambda: value)
     return value
 
 

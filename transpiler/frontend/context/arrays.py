@@ -14,7 +14,7 @@ from ...ir.statements import Array
 from ...ir.tasks import Kernel
 from ...ir.types import Type, describe_type, scalars_of, u1
 from ...lang.describe import ArrayDescription, Step, identify_step, is_described, name_step, steps_of
-from .dependencies import Reads
+from .dependencies import Dependencies
 from .reporter import Reporter
 from .struct_types import StructTypes
 from .trees import name_parts, see_tree
@@ -29,11 +29,11 @@ class Arrays:
     of arrays.
     """
 
-    def __init__(self, kernel: Kernel, reporter: Reporter, structs: StructTypes, reads: Reads) -> None:
+    def __init__(self, kernel: Kernel, reporter: Reporter, structs: StructTypes, dependencies: Dependencies) -> None:
         self.kernel = kernel
         self.reporter = reporter
         self.structs = structs
-        self.reads = reads
+        self.dependencies = dependencies
         self.fields: list[Any] = []
         self.trees: dict[Node, Any] = {}
         self.objects: dict[Array, Any] = {}
@@ -61,7 +61,7 @@ class Arrays:
             return self.find(description.owner)
         names = {} if description.place is None else self.enter_tree(description.place, description.tree).names
         seen = names.get(description.place)  # type: ignore[arg-type]
-        return self._add(value, self.reads.names.get(id(value)) or description.name or seen or "array", description)
+        return self._add(value, self.dependencies.names.get(id(value)) or description.name or seen or "array", description)
 
     def describe(self, value: Any) -> ArrayDescription | None:
         """Return what an object of the runtime says of itself, None if it is no array."""
@@ -79,7 +79,7 @@ class Arrays:
             array.parts = tuple(self._part(array, part, step) for part, step in steps)
         else:
             array = self.new(name, element, len(description.shape))
-            self.fields[array.slot], array.path = value, path
+            self.fields[array.binding], array.path = value, path
         array.shape = tuple(description.shape)
         array.may_alias = description.kind == "ndarray"
         array.offset, array.strided = description.offset, description.strided
@@ -94,7 +94,7 @@ class Arrays:
 
     def _part(self, whole: Array, value: Any, step: Step) -> Array:
         """Return the array of a part that is stored separately, named after the whole if Python has no name."""
-        known = self.reads.names.get(id(value))
+        known = self.dependencies.names.get(id(value))
         found = self._by_object.get(id(value))
         if found is not None:
             found.path = found.path or found.name
@@ -110,7 +110,7 @@ class Arrays:
         """Return how this kernel sees the tree that a node is in. owner: of its memory, if it is sparse."""
         top = top_of(node)
         if top not in self.kernel.trees:
-            self.kernel.trees[top] = see_tree(top, self.structs.frames, self.reads.names, self.structs.named)
+            self.kernel.trees[top] = see_tree(top, self.structs.frames, self.dependencies.names, self.structs.named)
         if owner is not None:
             self.trees[top] = owner
         return self.kernel.trees[top]
@@ -120,7 +120,7 @@ class Arrays:
         cells = self.reporter.call_user(node.describe_domain)
         if cells.place is not None:
             self.enter_tree(cells.place, cells.tree)
-        name = self.reads.names.get(id(node)) or cells.name or "cells"
+        name = self.dependencies.names.get(id(node)) or cells.name or "cells"
         return Array(name, u1, len(cells.shape), -1, cells.shape, place=cells.place, offset=cells.offset)
 
     def gradient(self, array: Array) -> Array:

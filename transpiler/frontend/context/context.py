@@ -23,7 +23,7 @@ from ..source.definition import KernelDefinition
 from ..source.specialization import Specialization
 from ..source.unsupported import REASONS
 from .arrays import Arrays
-from .dependencies import Reads
+from .dependencies import Dependencies
 from .exits import Exits
 from .nesting import Nesting
 from .reporter import Reporter
@@ -106,9 +106,9 @@ class Context:
         self.builder.location = self.kernel.location
         self.reporter = Reporter(self.builder, self.frames)
         self.structs = StructTypes(self.frames)
-        self.reads = Reads(specialization.capabilities)
+        self.dependencies = Dependencies(specialization.capabilities)
         self.values = RuntimeValues(self.builder, self.reporter, self.structs, self.options)
-        self.arrays = Arrays(self.kernel, self.reporter, self.structs, self.reads)
+        self.arrays = Arrays(self.kernel, self.reporter, self.structs, self.dependencies)
         self.exits = Exits(self.builder)
         self.nesting = Nesting(self.kernel.body)
         self.functions = FunctionTable()
@@ -170,12 +170,12 @@ class Context:
         if value is MISSING:
             hint = missing_name_hint(self.frame, node)
             raise self.error(TaichiNameError, f'Name "{node.id}" is not defined', hint, node)
-        self.note(value, node.id, node.id, partial(self.frame.definition.outer, node.id), node)
+        self.record_dependency(value, node.id, node.id, partial(self.frame.definition.outer, node.id), node)
         return value
 
-    def note(self, value: Any, path: str, name: str, read: Callable[[], Any], node: ast.AST | None = None) -> None:
-        """Record an object from outside the kernel, read at `node`, or at what is being built; see `Reads.note`."""
-        self.reads.note(value, path, name, read, self.location(node))
+    def record_dependency(self, value: Any, path: str, name: str, read: Callable[[], Any], node: ast.AST | None = None) -> None:
+        """Record an object from outside the kernel, read at `node`, or at what is being built; see `Dependencies.record`."""
+        self.dependencies.record(value, path, name, read, self.location(node))
 
     def value(self, node: ast.expr) -> Any:
         """Evaluate an expression and load it if it is a place."""

@@ -1,6 +1,6 @@
-"""What a kernel depends on besides its source: objects read by a name or as a member, and what the target can do.
+"""What a kernel depends on besides its source: objects read by a name or as a member, and capabilities of the target.
 
-A cache compares these to know that the kernel has not changed."""
+A cache compares these to find out whether the kernel is still the same."""
 
 from __future__ import annotations
 
@@ -9,65 +9,73 @@ from types import MethodType
 from typing import Any
 
 from ...errors import SourceLocation
-from ...ir.captured import Captured
+from ...ir.captured_constant import CapturedConstant
 from ...lang import struct as lang
 from ...lang.describe import is_described
 from ...lang.matrix import Matrix
 from ...options import Capabilities
 from .values import is_number
 
-Need = tuple[str, str, int | str]
+CapabilityRequirement = tuple[str, str, int | str]
 """Member of `Capabilities`, how it is compared ("at least", "at most", "has"), and with what."""
 
 
-def is_met(need: Need, capabilities: Capabilities) -> bool:
-    """Return whether a target has what a kernel needs. What is not known of it counts as small enough."""
-    name, relation, value = need
-    there: Any = getattr(capabilities, name)
+def is_satisfied(requirement: CapabilityRequirement, capabilities: Capabilities) -> bool:
+    """Return whether a target satisfies a requirement of a kernel. An unknown limit counts as small enough."""
+    name, relation, value = requirement
+    actual: Any = getattr(capabilities, name)
     match relation:
         case "at least":
-            return bool(there >= value)
+            return bool(actual >= value)
         case "at most":
-            return there is None or bool(there <= value)
+            return actual is None or bool(actual <= value)
         case "has":
-            return value in there
-    raise ValueError(f"a need {relation!r}")
+            return value in actual
+    raise ValueError(f"unknown relation {relation!r} of a capability")
 
 
-class Reads:
+class Dependencies:
     """Everything that a build reads from outside the kernel.
 
-    objects: by identity; they live as long as this does. needs: what the kernel needs of a target, in order. captured:
-    numbers by the expression that reads them. names: what the program calls an array, by the array's identity.
+    Attributes:
+        objects: by identity; they live as long as this object.
+        required_capabilities: what the kernel requires of a target, in order.
+        captured: numbers, by the expression that reads them.
+        names: what the program calls an array, by the array's identity.
     """
 
     def __init__(self, capabilities: Capabilities) -> None:
         self.objects: dict[int, Any] = {}
-        self.needs: dict[Need, None] = {}
-        self.captured: dict[str, Captured] = {}
+        self.required_capabilities: dict[CapabilityRequirement, None] = {}
+        self.captured: dict[str, CapturedConstant] = {}
         self.names: dict[int, str] = {}
         self.capabilities = capabilities
-        """For error messages only; what a kernel becomes must not depend on them, as `allows` does not."""
+        """For error messages only; code that builds the kernel calls `allows`, which records the requirement."""
 
     def allows(self, name: str, relation: str, value: int | str) -> bool:
-        """Return whether the target has what is needed, and note it: the kernel is the same for all targets that do."""
-        need = name, relation, value
-        self.needs[need] = None
-        return is_met(need, self.capabilities)
+        """Return whether the target satisfies a requirement, and record it: the kernel is the same for all that do."""
+        requirement = name, relation, value
+        self.required_capabilities[requirement] = None
+        return is_satisfied(requirement, self.capabilities)
 
-    def note(self, value: Any, path: str, name: str, read: Callable[[], Any], location: SourceLocation) -> None:
-        """Record an object that was read, with how to read a number anew, and what the program calls an array.
+    def record(self, value: Any, path: str, name: str, read: Callable[[], Any], location: SourceLocation) -> None:
+        """Record an object that was read.
 
-        path: the expression as written. name: its last part.
+        Args:
+            value: the object.
+            path: the expression in the user's source.
+            name: the last part of the expression, which becomes the name of an array.
+            read: returns the present value of a number.
+            location: of the expression.
         """
         self.add(value)
         if is_number(value) or isinstance(value, Matrix | lang.Struct):
-            self.captured[path] = Captured(value, read, location)
+            self.captured[path] = CapturedConstant(value, read, location)
         elif is_described(value) or hasattr(type(value), "describe_domain"):
             self.names.setdefault(id(value), name)
 
     def add(self, value: Any) -> None:
-        """Note an object; of a method, which is made anew with each reading, its function too."""
+        """Add an object; of a method, which is a new object at each reading, its function too."""
         self.objects[id(value)] = value
         if isinstance(value, MethodType):
             self.objects[id(value.__func__)] = value.__func__

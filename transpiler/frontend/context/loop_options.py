@@ -27,8 +27,8 @@ def loop_config(context: Context, **options: Any) -> None:
         value = options.get(name)
         if value is not None and not (isinstance(value, int) and value > 0):
             raise context.error(TaichiTypeError, f"`{name}` must be a positive integer, found {value!r}", hint)
-    if not context.reads.allows("max_block_dim", "at least", options.get("block_dim") or 0):
-        limit = context.reads.capabilities.max_block_dim
+    if not context.dependencies.allows("max_block_dim", "at least", options.get("block_dim") or 0):
+        limit = context.dependencies.capabilities.max_block_dim
         raise context.error(
             UnsupportedError,
             f"`block_dim` is {options['block_dim']}; a block of this device has at most {limit} threads",

@@ -124,10 +124,10 @@ def _value(context: Context, found: Statement, name: str) -> Statement:
         text = f"`{name}` takes numbers of 32 and 64 bits, found `{found.type}`"
         raise context.error(TaichiTypeError, text, "cast it: `ti.cast(x, ti.i32)`")
     is_wide = found.type.is_integral and found.type.bits > 32
-    if is_wide and not context.reads.allows("subgroup_features", "has", "extended_types"):
+    if is_wide and not context.dependencies.allows("subgroup_features", "has", "extended_types"):
         raise context.error(
             UnsupportedError,
-            f"`{name}` of `{found.type}` is not available on {context.reads.capabilities.target}: the target device "
+            f"`{name}` of `{found.type}` is not available on {context.dependencies.capabilities.target}: the target device "
             "has no shaderSubgroupExtendedTypes",
             "use 32-bit integers, or another arch",
         )
@@ -138,8 +138,8 @@ def _lanes(context: Context, mask: Any, name: str) -> Statement | None:
     """Return a warp's mask as u32, None for all 32 lanes."""
     if mask is None:
         return None
-    if not context.reads.allows("subgroup_size", "at most", SUBGROUP_SIZE):
-        size = context.reads.capabilities.subgroup_size
+    if not context.dependencies.allows("subgroup_size", "at most", SUBGROUP_SIZE):
+        size = context.dependencies.capabilities.subgroup_size
         raise context.error(
             UnsupportedError,
             f"`{name}` names lanes by 32 bits; the subgroups of this device have {size}",
@@ -158,10 +158,10 @@ def _lanes(context: Context, mask: Any, name: str) -> Statement | None:
 
 def _require_feature(context: Context, op: str, name: str) -> None:
     row = COLLECTIVES[op]
-    if row.feature and not context.reads.allows("subgroup_features", "has", row.feature):
+    if row.feature and not context.dependencies.allows("subgroup_features", "has", row.feature):
         raise context.error(
             UnsupportedError,
-            f"`{name}` is not available on {context.reads.capabilities.target}: the target device's subgroups lack "
+            f"`{name}` is not available on {context.dependencies.capabilities.target}: the target device's subgroups lack "
             f"`{row.feature}`",
             "use shared memory and `ti.simt.block.sync()`, or another arch",
         )
@@ -205,8 +205,8 @@ def _shared_array(context: Context, shape: Any, dtype: Any) -> Array:
 
 def _require_room(context: Context, size_bytes: int) -> None:
     """Raise where one shared array alone is larger than what a block has; `check_threads` adds them up."""
-    if not context.reads.allows("max_shared_bytes", "at least", size_bytes):
-        limit = context.reads.capabilities.max_shared_bytes
+    if not context.dependencies.allows("max_shared_bytes", "at least", size_bytes):
+        limit = context.dependencies.capabilities.max_shared_bytes
         raise context.error(
             UnsupportedError,
             f"This shared array takes {size_bytes:,} bytes; a block of this device has {limit:,}",

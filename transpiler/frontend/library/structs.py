@@ -245,7 +245,7 @@ def _derivative(context: Context, owner: ArrayMember, name: str) -> ArrayMember 
     other = getattr(context.arrays.objects[owner.array], name, None)
     if other is None:
         return None
-    context.note(other, name, f"{owner.array.name}_{name}", lambda: other)
+    context.record_dependency(other, name, f"{owner.array.name}_{name}", lambda: other)
     found = context.arrays.find(other)
     return None if found is None else ArrayMember(found, owner.path)
 

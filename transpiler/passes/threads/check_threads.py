@@ -76,7 +76,7 @@ def _shared(access: GlobalLoad | GlobalStore | AtomicOp) -> Array | None:
 
 def _check_shared_size(task: Task, context: PassContext) -> None:
     arrays = {s.array: s.location for s in walk(task.body) if isinstance(s, GlobalPtr) and s.array.is_shared}
-    sizes = {array.name: array.element.size_bytes for array in sorted(arrays, key=lambda a: a.slot)}
+    sizes = {array.name: array.element.size_bytes for array in sorted(arrays, key=lambda a: a.binding)}
     for array in arrays:
         for extent in array.shape or ():
             sizes[array.name] *= extent
