@@ -62,6 +62,7 @@ from .runtime.missing_names import missing as _missing
 from .runtime.public_names import NAMES as _NAMES_ON_DEMAND
 from .runtime.session import session as _session
 from .runtime.session.session import init, is_logging_effective, reset, set_logging_level, sync
+from .runtime.targets.registry import install as _install_targets
 from .runtime.workbench.facade import install as _install_workbench
 from .transpiler.errors import (
     ShadesmithWarning,
@@ -148,6 +149,7 @@ _HOOKS.make_ndarray = ndarray
 
 sys.modules.update({f"{__name__}.{path}": module for path, module in _PATHS.items()})
 _lazy.install()
+_install_targets()
 _install_workbench()
 
 

@@ -1,9 +1,11 @@
-"""One object for each target: whoever does something for a target asks its tools, and compares no name.
+"""One object for each target: code that does something for a target uses its tools and compares no name.
 
-A target has a folder in `runtime/targets`, which is loaded when the target is first used. Its `__init__.py` holds the
-`TargetTools`: what everybody needs, and what is cheap to load. The other modules of the folder hold one `Part` each,
-which the package that needs it declares: how an edited source is checked, what the compiler makes of it, what goes into
-an archive. A target without a part lacks the feature.
+A target has a folder in `runtime/targets`, which is loaded when the target is first used. Its `__init__.py` defines the
+`TargetTools`: what all packages need and what is cheap to load. Each other module of the folder defines one `Part`,
+whose class is declared by the package that needs it: how an edited source is checked, what the compiler makes of it,
+what goes into an archive. A target without a part lacks the feature.
+
+This module imports no target: `runtime/targets/registry.py` installs the function that does.
 
 A new target: its folder, and its name in `TARGETS`.
 """
@@ -17,14 +19,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.options import Capabilities
 from ..config import Config
-from .loading import loader
 
 if TYPE_CHECKING:
     from ..store.store import Store
     from .device import Device
 
 TARGETS = ("vulkan", "cuda", "c", "python")
-"""In the order in which reports show them."""
+"""Names of the targets, in the order in which reports show them."""
 
 
 def _no_device(config: Config, allow_software: bool) -> Device:
@@ -39,19 +40,20 @@ def _no_compiler(store: Store | None) -> str:
 class TargetTools:
     """What differs between targets, for the runtime.
 
-    name: of the target.
-    arch: what `ti.init(arch=...)` and `--arch` call it.
-    portable: what it can do where no device is asked.
-    language: of the emitted source, as panes and classes of pages have it. title: its name for people.
-    open_device: takes the options of a session, and whether a software driver will do. Raises: TaichiRuntimeError where
-      there is no device, and by default.
-    compiler_identity: a text that changes with the compiler; no compiler is run for it.
-    lexer: as Pygments names it.
+    name: the target.
+    arch: its name in `ti.init(arch=...)` and `--arch`.
+    portable: the capabilities that are assumed if no device is queried.
+    language: the emitted language, as panes and CSS classes of reports name it.
+    title: the language's name for people.
+    open_device: takes the options of a session, and whether a software driver is acceptable. Raises TaichiRuntimeError
+      if there is no device; so does the default.
+    compiler_identity: returns a string that changes with the compiler; it runs no compiler.
+    lexer: Pygments' name of the language.
     suffix: of the emitted files.
-    build_stages: what makes machine code of a source, and what makes that ready to launch.
-    gpus: a regular expression for the names of GPUs that sources are compiled for, "" where they are for any.
+    build_stages: names of the step from source to machine code, and of the step that makes that ready to launch.
+    gpus: a regular expression for the names of GPUs that sources are compiled for, "" if sources fit any GPU.
     default_gpu: one of these names.
-    is_interpreter: kernels run without a source.
+    is_interpreter: kernels run without an emitted source.
     """
 
     name: str
@@ -70,13 +72,28 @@ class TargetTools:
 
 
 class Part:
-    """Tools of a target for one purpose. MODULE: the module in the target's folder that holds them, as `TOOLS`."""
+    """Tools of a target for one purpose. MODULE: the module in the target's folder that defines them, as `TOOLS`."""
 
     MODULE: ClassVar[str]
 
 
 PartT = TypeVar("PartT", bound=Part)
+ToolsLoader = Callable[[str, str], Any]
+"""Takes a target and the module of a part, or "" for the `TargetTools`; returns its `TOOLS`, None for a missing part."""
+
+
+def _no_loader(target: str, module: str) -> Any:
+    raise TaichiRuntimeError(f"target `{target}` has no tools: `runtime.targets.registry.install` was not called")
+
+
 _LOADED: dict[tuple[str, str], Any] = {}
+_loader: ToolsLoader = _no_loader
+
+
+def install_loader(load: ToolsLoader) -> None:
+    """Let the functions of this module load targets by `load`."""
+    global _loader
+    _loader = load
 
 
 def tools_of(target: str) -> TargetTools:
@@ -86,7 +103,7 @@ def tools_of(target: str) -> TargetTools:
 
 
 def part_of(target: str, kind: type[PartT]) -> PartT:
-    """Return the tools of a target for one purpose. Raises: TaichiRuntimeError where the target has none."""
+    """Return the tools of a target for one purpose. Raises: TaichiRuntimeError if the target has none."""
     part = find_part(target, kind)
     if part is None:
         raise TaichiRuntimeError(f"target `{target}` has no {kind.MODULE}")
@@ -94,7 +111,7 @@ def part_of(target: str, kind: type[PartT]) -> PartT:
 
 
 def find_part(target: str, kind: type[PartT]) -> PartT | None:
-    """Return the tools of a target for one purpose, None where the target has none."""
+    """Return the tools of a target for one purpose, None if the target has none."""
     part = _LOADED.get((target, kind.MODULE)) or _load(target, kind.MODULE)
     assert part is None or isinstance(part, kind)
     return part
@@ -106,18 +123,12 @@ def all_tools() -> list[TargetTools]:
 
 
 def source_tools() -> list[TargetTools]:
-    """Return the tools of the targets that emit sources."""
+    """Return the tools of the targets that emit source."""
     return [tools for tools in all_tools() if not tools.is_interpreter]
 
 
 def _load(target: str, module: str) -> Any:
     if target not in TARGETS:
         raise KeyError(target)
-    name = f"..targets.{target}{'.' if module else ''}{module}"
-    try:
-        tools = loader(name, __package__)().TOOLS
-    except ModuleNotFoundError as error:
-        if not module or not (error.name or "").endswith(name.lstrip(".")):
-            raise
-        return None
-    return _LOADED.setdefault((target, module), tools)
+    tools = _loader(target, module)
+    return None if tools is None else _LOADED.setdefault((target, module), tools)

@@ -1,4 +1,4 @@
-"""The targets, a folder each: the only place in the runtime that says how one target differs from another.
+"""The targets, one folder for each: the only place in the runtime that says how one target differs from another.
 
-`runtime/devices/target_tools.py` loads a folder when its target is first used; nothing imports it by name.
+`registry.py` imports a folder when its target is first used; no other module imports one.
 """

@@ -84,6 +84,11 @@ name that it begins with."""
 APART = ("transpiler/frontend", "transpiler/passes", "transpiler/backend")
 """Neighbours that do not import each other."""
 
+LOADERS = ("import_module", "loader")
+"""Functions that import a module by its name, their first argument."""
+LOADING = ROOT / "runtime/devices/loading.py"
+"""Defines `loader`, whose calls are read where they are."""
+
 
 class Import(NamedTuple):
     """One import of a file. target: a file of ours, or the name of a foreign package. how: `function`: in a function."""
@@ -103,7 +108,7 @@ def layer_of(path: Path) -> str:
 
 
 def imports(path: Path) -> Iterator[Import]:
-    """Yield all imports of a file, also those for annotations only and those by `importlib.import_module`."""
+    """Yield all imports of a file, also those for annotations only and those by `import_module` and `loader`."""
     tree = ast.parse(path.read_text())
     functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
     inside = {id(n) for function in functions for n in ast.walk(function)}
@@ -116,7 +121,7 @@ def imports(path: Path) -> Iterator[Import]:
         elif isinstance(node, ast.ImportFrom):
             for target in _named(path, node):
                 yield Import(node.lineno, target, how)
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "loader")):
+        elif isinstance(node, ast.Call) and path != LOADING and _last_name(node.func) in LOADERS:
             for found in loaded_modules(path, node):
                 yield Import(node.lineno, found, "importlib")
 
@@ -139,11 +144,16 @@ def _named(path: Path, node: ast.ImportFrom) -> Iterator[Path]:
         yield target
 
 
+def _last_name(function: ast.expr) -> str:
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+
+
 def loaded_modules(path: Path, node: ast.Call) -> Iterator[Path | str]:
-    """Yield what a call of `import_module` may load: every module of a folder where part of its name is computed."""
+    """Yield what a call of `import_module` may load: every module that fits where parts of its name are computed."""
     argument = node.args[0]
     parts = argument.values if isinstance(argument, ast.JoinedStr) else [argument]
     name = "".join(str(part.value) if isinstance(part, ast.Constant) else "*" for part in parts)
+    assert name != "*", f"{path}:{node.lineno} imports a module whose name cannot be read here"
     if name.startswith("."):
         level = len(name) - len(name.lstrip("."))
         base, name = path.parents[level - 1], name.lstrip(".")
@@ -152,7 +162,7 @@ def loaded_modules(path: Path, node: ast.Call) -> Iterator[Path | str]:
     else:
         yield name.split(".")[0]
         return
-    for found in base.glob(name.replace(".", "/") + ".py"):
-        yield found
-    for found in base.glob(name.replace(".", "/") + "/__init__.py"):
-        yield found
+    pattern = name.replace(".", "/").replace("*", "**/*")  # a computed part may have dots: "edits.selection"
+    modules = {*base.glob(f"{pattern}.py"), *base.glob(f"{pattern}/__init__.py")}
+    assert modules, f"{path}:{node.lineno} imports `{name}`, which does not exist"
+    yield from sorted(modules)

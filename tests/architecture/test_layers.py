@@ -79,3 +79,20 @@ def test_imports_by_name_are_followed(tmp_path: Path, name: str, found: set[str]
     assert isinstance(call, ast.Call)
     modules = {path.resolve() for path in loaded_modules(folder / "here.py", call) if isinstance(path, Path)}
     assert modules == {(folder / file).resolve() for file in found}
+
+
+@pytest.mark.parametrize("call", ['import_module(".nowhere")', "import_module(name)", "loader(name, __package__)"])
+def test_imports_that_cannot_be_followed_are_refused(tmp_path: Path, call: str) -> None:
+    node = ast.parse(call, mode="eval").body
+    assert isinstance(node, ast.Call)
+    with pytest.raises(AssertionError, match=r"here\.py:1 imports"):
+        list(loaded_modules(tmp_path / "here.py", node))
+
+
+def test_calls_by_name_are_imports(tmp_path: Path) -> None:
+    (tmp_path / "one.py").touch()
+    here = tmp_path / "here.py"
+    here.write_text(
+        "import importlib\nimportlib.import_module('.one', __package__)\nuse(loader('.one', __package__))\n_my_loader(api)"
+    )
+    assert [(found.line, found.how) for found in imports(here)][1:] == [(2, "importlib"), (3, "importlib")]

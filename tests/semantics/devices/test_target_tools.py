@@ -21,7 +21,8 @@ LOADED = """
 import sys
 import shadesmith as ti
 {start}
-print(sorted(name.rpartition(".targets.")[2] for name in sys.modules if ".runtime.targets." in name))
+loaded = [name.rpartition(".targets.")[2] for name in sys.modules if ".runtime.targets." in name]
+print([name for name in sorted(loaded) if name != "registry"])
 """
 
 
@@ -63,6 +64,21 @@ def test_a_target_without_a_part_says_so() -> None:
         part_of("python", EditTools)
     with pytest.raises(KeyError):
         tools_of("metal")
+
+
+def test_tools_need_an_installed_loader(monkeypatch) -> None:
+    monkeypatch.setattr(target_tools, "_LOADED", {})
+    monkeypatch.setattr(target_tools, "_loader", target_tools._no_loader)
+    with pytest.raises(ti.TaichiRuntimeError, match="install` was not called"):
+        tools_of("c")
+
+
+def test_a_part_that_fails_to_import_is_no_missing_part(monkeypatch) -> None:
+    monkeypatch.setattr(target_tools, "_LOADED", {})
+    monkeypatch.setitem(sys.modules, "shadesmith.runtime.aot.archive_tools", None)
+    monkeypatch.delitem(sys.modules, "shadesmith.runtime.targets.cuda.archive", raising=False)
+    with pytest.raises(ModuleNotFoundError, match="archive_tools"):
+        part_of("cuda", ArchiveTools)
 
 
 def test_a_target_may_emit_source_alone(monkeypatch) -> None:
