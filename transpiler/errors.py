@@ -251,13 +251,13 @@ def as_seen_by_user(error: Exception) -> Exception:
     return error.with_traceback(None)
 
 
-def warn_user(text: str) -> None:
+def warn_user(message: str) -> None:
     """Give a warning that Python attributes to the user's line, whatever of ours lies between."""
     frame: FrameType | None = sys._getframe(1)
     level = 2
     while frame is not None and _is_ours(frame):
         frame, level = frame.f_back, level + 1
-    warnings.warn(text, ShadesmithWarning, stacklevel=level)
+    warnings.warn(message, ShadesmithWarning, stacklevel=level)
 
 
 def _is_ours(frame: FrameType) -> bool:

@@ -96,19 +96,21 @@ class Builder:
 
         Raises: TaichiTypeError naming the operation, the types found and what it takes.
         """
-        row = OPS[name]
+        entry = OPS[name]
         types = [operand.type for operand in operands]
-        assert len(operands) == row.arity and None not in types
+        assert len(operands) == entry.arity and None not in types
         struct = next((type for type in types if isinstance(type, Struct)), None)
         if struct is not None:
-            raise self._struct_operand(row.symbol or name, struct)
+            raise self._struct_operand(entry.symbol or name, struct)
         try:
-            needed, result = row.rule([element_of(t) for t in types if t is not None], self.default_fp)
-            shape = (row.shape_rule or elementwise_shape)([t.shape if isinstance(t, Tensor) else () for t in types])
+            needed, result = entry.rule([element_of(t) for t in types if t is not None], self.default_fp)
+            shape = (entry.shape_rule or elementwise_shape)([t.shape if isinstance(t, Tensor) else () for t in types])
         except (RuleError, ShapeError) as error:
-            found = " and ".join(f"`{describe_type(t)}`" for t in types)
+            type_names = " and ".join(f"`{describe_type(t)}`" for t in types)
             hint = error.hint if isinstance(error, ShapeError) else "write `ti.cast(x, ti.i32)`"
-            raise self.location.error(TaichiTypeError, f"`{row.symbol or name}` {error}; found {found}", hint) from None
+            raise self.location.error(
+                TaichiTypeError, f"`{entry.symbol or name}` {error}; found {type_names}", hint
+            ) from None
         cast = [self.cast(operand, type) for operand, type in zip(operands, needed, strict=True)]
         if result == u1 and needed[0] == u1:
             if name in ("shl", "sar", "shr"):
@@ -233,10 +235,10 @@ def elementwise_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 
     Raises: ShapeError if two tensors differ in shape.
     """
-    found = [shape for shape in shapes if shape]
-    if any(shape != found[0] for shape in found):
+    nonscalar = [shape for shape in shapes if shape]
+    if any(shape != nonscalar[0] for shape in nonscalar):
         raise ShapeError("takes vectors or matrices of one shape", "give both the same shape, or make one a scalar")
-    return found[0] if found else ()
+    return nonscalar[0] if nonscalar else ()
 
 
 def flat_index(shape: tuple[int, ...], indices: Sequence[int]) -> int:

@@ -30,11 +30,11 @@ class Words(Protocol):
 def scaled(node: Node, above: Node, index: Sequence[Any]) -> list[Any]:
     """Return the index of the cell of `above` in which a cell of `node` lies; of arrays of indices, arrays."""
     shape, axes = shape_of(node), axes_of(node)
-    found = []
+    indices = []
     for axis, extent in zip(axes_of(above), shape_of(above), strict=True):
         dimension = axes.index(axis)
-        found.append(index[dimension] // (shape[dimension] // extent))
-    return found
+        indices.append(index[dimension] // (shape[dimension] // extent))
+    return indices
 
 
 def cell_above(words: Words, node: Node, counted: Node, index: Sequence[int]) -> int:
@@ -69,9 +69,9 @@ def activate(words: Words, node: Node, index: Sequence[int]) -> int:
         words.set(node, "mask", words.get(node, "mask", word) | bit, word)
         return cell
     if node.kind == "dynamic":
-        row = _linear(cell_components(node)[:-1], index, cell, lists_per_cell(node))
+        list_number = _linear(cell_components(node)[:-1], index, cell, lists_per_cell(node))
         item = index[axes_of(node).index(node.axes[0])] % node.extents[0]
-        words.set(node, "lengths", max(words.get(node, "lengths", row), item + 1), row)
+        words.set(node, "lengths", max(words.get(node, "lengths", list_number), item + 1), list_number)
     return activate_entry(words, node, _entry(node, index, cell))
 
 
@@ -94,12 +94,12 @@ def append(words: Words, node: Node, index: Sequence[int]) -> int:
         cell = activate(words, outer[-1], scaled(node.parent, outer[-1], index))
         if cell == SPARE:
             return -1
-    row = row_of(node, index, cell)
-    length = words.get(node, "lengths", row)
+    list_number = row_of(node, index, cell)
+    length = words.get(node, "lengths", list_number)
     if length >= node.extents[0]:
         words.set(node, "full", words.get(node, "full") | LIST_IS_FULL)
         return -1
-    words.set(node, "lengths", length + 1, row)
+    words.set(node, "lengths", length + 1, list_number)
     return length
 
 
@@ -120,9 +120,9 @@ def deactivate(words: Words, node: Node, index: Sequence[int]) -> bool:
         return bool(old & bit)
     if node.kind == "pointer":
         return deactivate_entry(words, node, _entry(node, index, cell))
-    row = row_of(node, index, cell)
-    words.set(node, "lengths", 0, row)
-    chunks = range(row * chunks_of(node), (row + 1) * chunks_of(node))
+    list_number = row_of(node, index, cell)
+    words.set(node, "lengths", 0, list_number)
+    chunks = range(list_number * chunks_of(node), (list_number + 1) * chunks_of(node))
     return sum(deactivate_entry(words, node, entry) for entry in chunks) > 0
 
 
@@ -167,11 +167,11 @@ def _bit(node: Node, index: Sequence[int], cell: int) -> tuple[int, int]:
     return cell * mask_words(node) + own // 32, 1 << own % 32
 
 
-def _linear(digits: Sequence[IndexComponent], index: Sequence[int], cell: int, per_cell: int) -> int:
-    """Return a number among those that `digits` give. per_cell: how many there are in one cell of the pool above."""
+def _linear(components: Sequence[IndexComponent], index: Sequence[int], cell: int, per_cell: int) -> int:
+    """Return a number among those that `components` give. per_cell: how many there are in one cell of the pool above."""
     number = cell * per_cell
     weight = 1
-    for digit in reversed(digits):
-        number += index[digit.dimension] // digit.weight % digit.extent * weight
-        weight *= digit.extent
+    for component in reversed(components):
+        number += index[component.dimension] // component.weight % component.extent * weight
+        weight *= component.extent
     return number

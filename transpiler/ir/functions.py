@@ -40,10 +40,10 @@ class Function:
     @property
     def effect(self) -> Effect:
         """What a call does besides giving a value. A variable passed by reference counts as written."""
-        found = Effect.READ if self.reads or self.is_ordered else Effect.NONE
+        flags = Effect.READ if self.reads or self.is_ordered else Effect.NONE
         if self.writes or self.is_ordered or any(parameter.by_reference for parameter in self.parameters):
-            found |= Effect.READ | Effect.WRITE
-        return found
+            flags |= Effect.READ | Effect.WRITE
+        return flags
 
 
 @dataclass(eq=False, slots=True)
@@ -91,18 +91,18 @@ def calls(block: Block) -> Iterator[Call]:
 
 def called(*blocks: Block) -> list[Function]:
     """Return the functions that `blocks` call, and those that these call; callees first, as a text defines them."""
-    found: dict[Function, None] = {}
+    functions: dict[Function, None] = {}
     opened: set[Function] = set()
     pending = [(call.function, False) for block in reversed(blocks) for call in reversed(list(calls(block)))]
     while pending:
         function, is_done = pending.pop()
         if is_done:
-            found.setdefault(function)
+            functions.setdefault(function)
         elif function not in opened:
             opened.add(function)
             pending.append((function, True))
             pending += [(call.function, False) for call in reversed(list(calls(function.body)))]
-    return list(found)
+    return list(functions)
 
 
 def reachable(*blocks: Block) -> Iterator[Statement]:

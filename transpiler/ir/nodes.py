@@ -92,16 +92,16 @@ class Block:
 
 def operands(statement: Statement) -> list[Statement]:
     """Return the statements `statement` reads, in order; results of its blocks are not among them."""
-    found: list[Statement] = []
+    statements: list[Statement] = []
     for attribute in statement.OPERANDS:
         value = getattr(statement, attribute)
         if value is None:
             continue
         if isinstance(value, list):
-            found.extend(value)
+            statements.extend(value)
         else:
-            found.append(value)
-    return found
+            statements.append(value)
+    return statements
 
 
 def blocks(statement: Statement) -> list[Block]:

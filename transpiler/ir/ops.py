@@ -24,8 +24,8 @@ ShapeRule = Callable[[Sequence[tuple[int, ...]]], tuple[int, ...]]
 class ShapeError(Exception):
     """Operand shapes that an operation does not take; the text says what it takes. hint: the remedy."""
 
-    def __init__(self, text: str, hint: str) -> None:
-        super().__init__(text)
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
         self.hint = hint
 
 

@@ -24,15 +24,15 @@ def formatter(type: Scalar, specification: str = "", shortest: bool = False) -> 
     shortest: floats without a specification get as many digits as distinguish them, as in the message of an assert.
     Raises: ValueError where numbers of the type cannot be written so.
     """
-    digits = ".12" if type.bits == 64 and type.is_float else ""
+    precision_digits = ".12" if type.bits == 64 and type.is_float else ""
     if not specification:
         if type.is_float and shortest:
             return _shortest(type)
-        return f"%{digits}{'f' if type.is_float else 'd'}".__mod__
-    found = PRINTF.fullmatch(specification)
-    if found is not None and found[3] in CONVERSIONS[type.is_float]:  # "" is in every text: no letter will do
-        precision = found[2] or ("" if found[3] in ("g", "G") else digits)
-        return f"%{found[1]}{precision}{found[3] or ('f' if type.is_float else 'd')}".__mod__
+        return f"%{precision_digits}{'f' if type.is_float else 'd'}".__mod__
+    match = PRINTF.fullmatch(specification)
+    if match is not None and match[3] in CONVERSIONS[type.is_float]:  # "" is in every text: no letter will do
+        precision = match[2] or ("" if match[3] in ("g", "G") else precision_digits)
+        return f"%{match[1]}{precision}{match[3] or ('f' if type.is_float else 'd')}".__mod__
     format(0.0 if type.is_float else 0, specification)
     return lambda value: format(value if type.is_float else int(value), specification)
 

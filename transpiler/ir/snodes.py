@@ -80,10 +80,10 @@ class IndexComponent(NamedTuple):
 
 def path_to(node: Node) -> list[Node]:
     """Return the nodes from the top of the tree to `node`."""
-    found = [node]
-    while found[-1].parent is not None:
-        found.append(found[-1].parent)
-    return found[::-1]
+    path = [node]
+    while path[-1].parent is not None:
+        path.append(path[-1].parent)
+    return path[::-1]
 
 
 def top_of(node: Node) -> Node:
@@ -104,17 +104,17 @@ def memory_of(node: Node) -> Node:
 
 def pool_above(node: Node) -> Node | None:
     """Return the nearest node above with a pool, None where there is none."""
-    return found if (found := memory_of(node)).has_pool and found is not node else None
+    return owner if (owner := memory_of(node)).has_pool and owner is not node else None
 
 
 def path_in_part(node: Node) -> list[Node]:
     """Return the nodes from the one whose cells a part of the tree consists of to `node`; a top with a pool is one."""
-    found = [node]
-    while found[-1].parent is not None:
-        found.append(found[-1].parent)
-        if found[-1].has_pool:
+    path = [node]
+    while path[-1].parent is not None:
+        path.append(path[-1].parent)
+        if path[-1].has_pool:
             break
-    return found[::-1]
+    return path[::-1]
 
 
 def sparse_above(node: Node) -> list[Node]:
@@ -210,7 +210,7 @@ def index_components_of(node: Node) -> tuple[IndexComponent, ...]:
     Parts of one extent are left out, and neighbours of one dimension that move memory evenly are one.
     """
     axes = axes_of(node)
-    found: list[IndexComponent] = []
+    components: list[IndexComponent] = []
     weights = [1] * len(axes)
     path = path_in_part(node)
     for above in reversed(path):
@@ -218,55 +218,57 @@ def index_components_of(node: Node) -> tuple[IndexComponent, ...]:
         pairs = list(zip(above.axes, part_extents(above, path[0]), strict=False))
         for axis, extent in reversed(pairs):
             dimension = axes.index(axis)
-            digit = IndexComponent(dimension, extent, weights[dimension], stride)
+            component = IndexComponent(dimension, extent, weights[dimension], stride)
             stride *= extent
             weights[dimension] *= extent
             if extent > 1:
-                found.append(digit)
-    return joined(found[::-1])
+                components.append(component)
+    return joined(components[::-1])
 
 
-def joined(digits: Sequence[IndexComponent]) -> tuple[IndexComponent, ...]:
+def joined(components: Sequence[IndexComponent]) -> tuple[IndexComponent, ...]:
     """Return the parts with neighbours made one where they are parts of one index and move memory evenly."""
-    found: list[IndexComponent] = []
-    for digit in digits:
-        outer = found[-1] if found else None
+    merged: list[IndexComponent] = []
+    for component in components:
+        outer = merged[-1] if merged else None
         if (
             outer is not None
-            and outer.dimension == digit.dimension
-            and outer.stride_bytes == digit.extent * digit.stride_bytes
+            and outer.dimension == component.dimension
+            and outer.stride_bytes == component.extent * component.stride_bytes
         ):
-            found[-1] = IndexComponent(digit.dimension, outer.extent * digit.extent, digit.weight, digit.stride_bytes)
+            merged[-1] = IndexComponent(
+                component.dimension, outer.extent * component.extent, component.weight, component.stride_bytes
+            )
         else:
-            found.append(digit)
-    return tuple(found)
+            merged.append(component)
+    return tuple(merged)
 
 
-def position_of(digits: Sequence[IndexComponent], index: Sequence[int]) -> tuple[int, ...]:
+def position_of(components: Sequence[IndexComponent], index: Sequence[int]) -> tuple[int, ...]:
     """Return the parts of an index, counted from 0 along each dimension."""
-    return tuple(index[d.dimension] // d.weight % d.extent for d in digits)
+    return tuple(index[d.dimension] // d.weight % d.extent for d in components)
 
 
 def memory_order(node: Node) -> tuple[IndexComponent, ...]:
     """Return the parts of an index in the order in which a loop over all cells takes them; () for row by row."""
     if pool_above(node) is not None:
         return ()
-    found: list[IndexComponent] = []
-    for digit in index_components_of(node):
-        if found and found[-1].dimension == digit.dimension:
-            digit = digit._replace(extent=found.pop().extent * digit.extent)
-        found.append(digit)
-    dimensions = [digit.dimension for digit in found]
-    return () if dimensions == sorted(set(dimensions)) else tuple(found)
+    components: list[IndexComponent] = []
+    for component in index_components_of(node):
+        if components and components[-1].dimension == component.dimension:
+            component = component._replace(extent=components.pop().extent * component.extent)
+        components.append(component)
+    dimensions = [component.dimension for component in components]
+    return () if dimensions == sorted(set(dimensions)) else tuple(components)
 
 
-def index_at(order: Sequence[IndexComponent], turn: int, dimensions: int) -> list[int]:
+def index_at(order: Sequence[IndexComponent], iteration: int, dimensions: int) -> list[int]:
     """Return the index, counted from 0 along each dimension, that such a loop takes in an iteration."""
-    found = [0] * dimensions
-    for digit in reversed(order):
-        turn, part = divmod(turn, digit.extent)
-        found[digit.dimension] += part * digit.weight
-    return found
+    index = [0] * dimensions
+    for component in reversed(order):
+        iteration, part = divmod(iteration, component.extent)
+        index[component.dimension] += part * component.weight
+    return index
 
 
 def cell_components(node: Node) -> tuple[IndexComponent, ...]:
@@ -276,7 +278,7 @@ def cell_components(node: Node) -> tuple[IndexComponent, ...]:
     """
     axes = axes_of(node)
     path = path_in_part(node)
-    found: list[IndexComponent] = []
+    components: list[IndexComponent] = []
     weights = [1] * len(axes)
     stride = 1
     for above in reversed(path):
@@ -287,9 +289,9 @@ def cell_components(node: Node) -> tuple[IndexComponent, ...]:
             weights[dimension] *= extent
             if above is node and node.kind == "dynamic":
                 weight, extent = node.chunk, chunks_of(node)
-            found.append(IndexComponent(dimension, extent, weight, stride))
+            components.append(IndexComponent(dimension, extent, weight, stride))
             stride *= extent
-    return tuple(found[::-1])
+    return tuple(components[::-1])
 
 
 def chunks_of(node: Node) -> int:
@@ -307,7 +309,7 @@ def is_row_major(node: Node) -> bool:
     path = path_to(node)
     if is_sparse(node) or any(len(above.children) > 1 for above in path):
         return False
-    dimensions = [digit.dimension for digit in index_components_of(node)]
+    dimensions = [component.dimension for component in index_components_of(node)]
     return dimensions == sorted(set(dimensions))
 
 

@@ -185,12 +185,12 @@ def indices_of(statement: Statement) -> int:
 
 def entries_per_cell(node: Node) -> int:
     """Return how many cells of `node` (chunks, of a dynamic one) are in one cell of the pool above, or in all."""
-    return prod(digit.extent for digit in cell_components(node))
+    return prod(component.extent for component in cell_components(node))
 
 
 def lists_per_cell(node: Node) -> int:
     """Return how many lists of a dynamic node are in one cell of the pool above, or in all."""
-    return prod(digit.extent for digit in cell_components(node)[:-1])
+    return prod(component.extent for component in cell_components(node)[:-1])
 
 
 def mask_words(node: Node) -> int:
@@ -285,19 +285,19 @@ def needed_by(what: str, node: Node) -> list[Need]:
 
 def needs_of(kernel: Kernel) -> dict[Need, None]:
     """Return all that a kernel needs of sparse nodes, each behind what it needs itself."""
-    found: dict[Need, None] = {}
+    uses: dict[Need, None] = {}
 
     def add(what: str, node: Node) -> None:
-        if (what, node) not in found:
+        if (what, node) not in uses:
             for need in needed_by(what, node):
                 add(*need)
-            found[what, node] = None
+            uses[what, node] = None
 
     for root in kernel.roots():
         for statement in walk(root):
             for need in _asked(statement):
                 add(*need)
-    return found
+    return uses
 
 
 def _asked(statement: Statement) -> list[Need]:
@@ -318,9 +318,9 @@ def _asked(statement: Statement) -> list[Need]:
     return []
 
 
-def needed_indices(place: Node) -> list[int]:
+def needed_indices(leaf: Node) -> list[int]:
     """Return which dimensions of an index matter where the cell of the pool is known that an element is in."""
-    return sorted({digit.dimension for digit in index_components_of(place)})
+    return sorted({component.dimension for component in index_components_of(leaf)})
 
 
 def reached_by(pointer: GlobalPtr) -> list[Statement]:
@@ -332,21 +332,21 @@ def reached_by(pointer: GlobalPtr) -> list[Statement]:
 
 def sparse_below(node: Node) -> list[Node]:
     """Return the sparse nodes below `node` that are in the same pool as its cells."""
-    found: list[Node] = []
+    nodes: list[Node] = []
     for child in node.children:
         if child.is_sparse:
-            found.append(child)
+            nodes.append(child)
         if not child.has_pool:
-            found += sparse_below(child)
-    return found
+            nodes += sparse_below(child)
+    return nodes
 
 
 def pools_below(node: Node) -> list[Node]:
     """Return the nodes with a pool at and below `node`, each before those inside its cells."""
-    found = [node] if node.has_pool else []
+    pools = [node] if node.has_pool else []
     for child in node.children:
-        found += pools_below(child)
-    return found
+        pools += pools_below(child)
+    return pools
 
 
 def pool_words(pool: Node) -> int:

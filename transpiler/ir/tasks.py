@@ -84,15 +84,15 @@ class Kernel:
 
 def with_members(structs: Iterable[Struct]) -> list[Struct]:
     """Return `structs` and those inside them, each once, members before what holds them."""
-    found: dict[Struct, None] = {}
+    ordered: dict[Struct, None] = {}
 
     def visit(struct: Struct) -> None:
-        if struct not in found:
+        if struct not in ordered:
             for _, type in struct.members:
                 if isinstance(type, Struct):
                     visit(type)
-            found[struct] = None
+            ordered[struct] = None
 
     for struct in structs:
         visit(struct)
-    return list(found)
+    return list(ordered)

@@ -114,12 +114,12 @@ def _array(array: Array) -> str:
 
 
 def _calls(locations: list[SourceLocation]) -> tuple[tuple[tuple[str, int], tuple[str, int]], ...]:
-    found: set[tuple[tuple[str, int], tuple[str, int]]] = set()
+    pairs: set[tuple[tuple[str, int], tuple[str, int]]] = set()
     for location in locations:
         while location.call_site is not None:
-            found.add(((location.file, location.line), (location.call_site.file, location.call_site.line)))
+            pairs.add(((location.file, location.line), (location.call_site.file, location.call_site.line)))
             location = location.call_site
-    return tuple(sorted(found))
+    return tuple(sorted(pairs))
 
 
 class _Printer:
@@ -164,9 +164,9 @@ class _Printer:
         for task in self.kernel.tasks:
             self.depth = 0
             self.task(task)
-        places = enumerate(self.locations, 1)
-        found = tuple((number, place.file, place.line) for number, place in places if place is not NOWHERE)
-        return Form("\n".join(self.lines) + "\n", found, _calls(self.locations))
+        locations = enumerate(self.locations, 1)
+        lines = tuple((number, place.file, place.line) for number, place in locations if place is not NOWHERE)
+        return Form("\n".join(self.lines) + "\n", lines, _calls(self.locations))
 
     def function(self, function: Function) -> None:
         """A real function, as tasks are printed: one level inside the kernel."""
@@ -363,8 +363,8 @@ class _Flat(_Printer):
 
 
 def _print_parts(values: list[str], parts: list[str | tuple[int, str]]) -> str:
-    texts = [repr(p) if isinstance(p, str) else values[p[0]] + (f":{p[1]}" if p[1] else "") for p in parts]
-    return ", ".join(texts)
+    strings = [repr(p) if isinstance(p, str) else values[p[0]] + (f":{p[1]}" if p[1] else "") for p in parts]
+    return ", ".join(strings)
 
 
 Text = tuple[str, int]

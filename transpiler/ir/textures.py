@@ -118,21 +118,21 @@ Source: Vulkan 1.3, table of formats that require VK_FORMAT_FEATURE_STORAGE_IMAG
 def format_of(channel: Scalar, channels: int) -> TexelFormat | None:
     """Return the format that Taichi 1.2 wrote by its channels: integers of 8 and 16 bits are scaled to [0, 1]."""
     kinds = ("unorm", "uint", "int", "float")
-    rows = (row for kind in kinds for row in FORMATS.values() if row.kind == kind and not row.is_swapped)
-    return next((row for row in rows if (row.channel, row.channels) == (channel, channels)), None)
+    entries = (entry for kind in kinds for entry in FORMATS.values() if entry.kind == kind and not entry.is_swapped)
+    return next((entry for entry in entries if (entry.channel, entry.channels) == (channel, channels)), None)
 
 
 def descriptor(
     address: int, shape: tuple[int, ...], format: TexelFormat, linear: bool, modes: tuple[str, ...]
 ) -> np.ndarray[tuple[()], np.dtype[np.void]]:
     """Return a `DESCRIPTOR` of texels at `address`. modes: of addressing, one an axis."""
-    made = np.zeros((), DESCRIPTOR)
-    made["data"] = address
-    made["extents"] = (*shape, 1, 1)[:3]
-    made["channels"], made["channel"] = format.channels, format.channel_code
-    made["swapped"], made["linear"] = format.is_swapped, linear
-    made["address"] = [ADDRESS_MODES.index(mode) for mode in (*modes, "clamp_to_edge", "clamp_to_edge")[:3]]
-    return made
+    record = np.zeros((), DESCRIPTOR)
+    record["data"] = address
+    record["extents"] = (*shape, 1, 1)[:3]
+    record["channels"], record["channel"] = format.channels, format.channel_code
+    record["swapped"], record["linear"] = format.is_swapped, linear
+    record["address"] = [ADDRESS_MODES.index(mode) for mode in (*modes, "clamp_to_edge", "clamp_to_edge")[:3]]
+    return record
 
 
 @dataclass(eq=False, slots=True)

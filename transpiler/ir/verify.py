@@ -84,9 +84,9 @@ def _place(statement: Statement) -> str:
     return f"{statement.location.file}:{statement.location.line}"
 
 
-def _need(condition: bool, text: str, statement: Statement | None = None) -> None:
+def _need(condition: bool, message: str, statement: Statement | None = None) -> None:
     if not condition:
-        raise _Fault(text, statement)
+        raise _Fault(message, statement)
 
 
 POINTERS = (Alloca, GlobalPtr, GlobalTemporary, MatrixPtr, StructPtr, Reference)
@@ -264,9 +264,9 @@ class _Checker:
             case Call():
                 self.call(statement)
             case CallResult(call=call, position=position):
-                found = call.function.results if isinstance(call, Call) else []
-                _need(len(found) > max(1, position), "a result of no call with several", statement)
-                _need(found[position] == statement.type, "a result of another type", statement)
+                result_types = call.function.results if isinstance(call, Call) else []
+                _need(len(result_types) > max(1, position), "a result of no call with several", statement)
+                _need(result_types[position] == statement.type, "a result of another type", statement)
 
     def parameter(self, statement: Statement, parameter: Parameter) -> None:
         """Check that a parameter belongs to the function it is read in, and is passed the way it is read."""
@@ -304,15 +304,15 @@ class _Checker:
         _need(all(index.type == i32 for index in indices), "an index that is not i32", statement)
 
     def operation(self, statement: Operation) -> None:
-        row = OPS.get(statement.op)
-        _need(row is not None, f"an unknown operation `{statement.op}`", statement)
-        assert row is not None
-        _need(len(statement.operands) == row.arity, "another number of operands", statement)
+        entry = OPS.get(statement.op)
+        _need(entry is not None, f"an unknown operation `{statement.op}`", statement)
+        assert entry is not None
+        _need(len(statement.operands) == entry.arity, "another number of operands", statement)
         types = [operand.type for operand in statement.operands]
         _need(None not in types, "an operand without value", statement)
         _need(not any(isinstance(type, Struct) for type in types), "an operation on a struct", statement)
         scalars = [element_of(type) for type in types if type is not None]
-        needed, _ = row.rule(scalars, next((t for t in scalars if t.is_float), scalars[0]))
+        needed, _ = entry.rule(scalars, next((t for t in scalars if t.is_float), scalars[0]))
         _need(
             list(needed) == scalars, f"operands of `{statement.op}` of types {', '.join(map(str, scalars))}", statement
         )
@@ -321,10 +321,10 @@ class _Checker:
         """Check that an operation of several threads has the operands of its entry, and is in a loop."""
         _need(bool(self.loops), "threads that meet outside a parallel loop", statement)
         if not isinstance(statement, Barrier):
-            row = COLLECTIVES.get(statement.op)
-            _need(row is not None, f"an unknown collective `{statement.op}`", statement)
-            assert row is not None
-            _need(len(statement.operands) == len(row.arguments), "another number of operands", statement)
+            entry = COLLECTIVES.get(statement.op)
+            _need(entry is not None, f"an unknown collective `{statement.op}`", statement)
+            assert entry is not None
+            _need(len(statement.operands) == len(entry.arguments), "another number of operands", statement)
 
     def access(self, statement: LocalLoad | GlobalLoad | LocalStore | GlobalStore | AtomicOp) -> None:
         """Check that pointer, value and kind of access fit."""
@@ -339,8 +339,8 @@ class _Checker:
             )
         else:
             _need(statement.op in ATOMIC_OPS, f"an unknown atomic `{statement.op}`", statement)
-        found = statement.type if isinstance(statement, (LocalLoad, GlobalLoad)) else statement.value.type
-        _need(found == pointer.type, f"a value of type {found} at a place of type {pointer.type}", statement)
+        accessed = statement.type if isinstance(statement, (LocalLoad, GlobalLoad)) else statement.value.type
+        _need(accessed == pointer.type, f"a value of type {accessed} at a place of type {pointer.type}", statement)
 
 
 def _is_integral(statement: Statement) -> bool:

@@ -58,8 +58,8 @@ def _check_square(name: str, shape: tuple[int, ...], sizes: tuple[int, ...]) -> 
     """Check what `name` is given. Raises: TaichiCompilationError for a shape it does not take."""
     if len(shape) != 2 or shape[0] != shape[1] or shape[0] not in sizes:
         taken = " and ".join(f"{n}x{n}" for n in sizes)
-        found = "x".join(map(str, shape)) if len(shape) == 2 else f"a vector of {shape[0]} elements"
-        _refuse(f"`ti.{name}` takes matrices of {taken}, found {found}", "give it a square matrix of that size")
+        shown = "x".join(map(str, shape)) if len(shape) == 2 else f"a vector of {shape[0]} elements"
+        _refuse(f"`ti.{name}` takes matrices of {taken}, found {shown}", "give it a square matrix of that size")
 
 
 def _check_system(a: tuple[int, ...], b: tuple[int, ...]) -> None:

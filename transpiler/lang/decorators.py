@@ -37,9 +37,9 @@ class Func:
         """Run the function in Python. Raises: TaichiSyntaxError for a `ti.func`."""
         if not self.in_python:
             name = self.function.__qualname__
-            text = f"Taichi functions cannot be called from Python-scope; `{name}` is a `ti.func`"
+            message = f"Taichi functions cannot be called from Python-scope; `{name}` is a `ti.func`"
             hint = "call it in a kernel, or decorate it with `@ti.pyfunc` to call it in both"
-            raise as_seen_by_user(TaichiSyntaxError(text, hint))
+            raise as_seen_by_user(TaichiSyntaxError(message, hint))
         return self.function(*arguments, **named)
 
     def __repr__(self) -> str:

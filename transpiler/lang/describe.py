@@ -62,10 +62,10 @@ def ask(value: Any, name: str, kind: type[T], default: T) -> T:
     Objects of a program may answer to any name with anything, or fail otherwise than by AttributeError.
     """
     try:
-        found = getattr(value, name, default)
+        result = getattr(value, name, default)
     except Exception:
         return default
-    return found if isinstance(found, kind) else default
+    return result if isinstance(result, kind) else default
 
 
 def name_of(value: Any) -> str:

@@ -31,8 +31,8 @@ class _Swizzle:
     def _indices(self, vector: Matrix) -> list[int]:
         indices = [self.letters.index(letter) for letter in self.name]
         if max(indices) >= vector.n:
-            legal, found = tuple(self.letters[: vector.n]), tuple(self.name)
-            raise TaichiSyntaxError(f"vec{vector.n} only has attributes={legal}, got={found}")
+            legal, given = tuple(self.letters[: vector.n]), tuple(self.name)
+            raise TaichiSyntaxError(f"vec{vector.n} only has attributes={legal}, got={given}")
         return indices
 
     def __get__(self, vector: Matrix | None, owner: type) -> Any:
@@ -135,9 +135,9 @@ class Matrix(_Swizzles):
         return iter(self.entries if self.ndim == 1 else [list(row) for row in self.entries])
 
     def _check_indices(self, indices: Any) -> Any:
-        found = len(indices) if isinstance(indices, tuple) else 1
-        if found != self.ndim:
-            raise AssertionError(f"Expected {self.ndim} indices, got {found}")
+        count = len(indices) if isinstance(indices, tuple) else 1
+        if count != self.ndim:
+            raise AssertionError(f"Expected {self.ndim} indices, got {count}")
         return indices
 
     def __getitem__(self, indices: Any) -> Any:

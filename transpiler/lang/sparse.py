@@ -57,14 +57,14 @@ def rescaled(
 
     divide, multiply: take an index and a factor.
     """
-    found = list(I)
+    indices = list(I)
     for axis, (here, there) in enumerate(zip(a, b, strict=False)):
-        if axis < len(found):
+        if axis < len(indices):
             if here > there:
-                found[axis] = divide(found[axis], here // there)
+                indices[axis] = divide(indices[axis], here // there)
             elif here < there:
-                found[axis] = multiply(found[axis], there // here)
-    return found
+                indices[axis] = multiply(indices[axis], there // here)
+    return indices
 
 
 def rescale_index(a: Any, b: Any, I: Any) -> Any:  # noqa: E741 - Taichi's public name

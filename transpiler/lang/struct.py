@@ -117,7 +117,7 @@ class Struct:
         matrices under `__matrix_ndim`.
         """
         values = dict(self._entries)
-        found: dict[str, Any] = {
+        members: dict[str, Any] = {
             name: value.to_dict(include_methods, include_ndim)
             if isinstance(value, Struct)
             else value.to_list()
@@ -126,10 +126,10 @@ class Struct:
             for name, value in values.items()
         }
         if include_methods:
-            found[METHODS] = self._methods
+            members[METHODS] = self._methods
         if include_ndim:
-            found["__matrix_ndim"] = {name: v.ndim for name, v in values.items() if isinstance(v, Matrix)}
-        return found
+            members["__matrix_ndim"] = {name: v.ndim for name, v in values.items() if isinstance(v, Matrix)}
+        return members
 
     def __repr__(self) -> str:
         return str(self.to_dict())
@@ -154,9 +154,9 @@ class Struct:
         layout: Layout = Layout.AOS,
     ) -> Any:
         """Make a field of structs with these member types; the other arguments are those of `ti.field`."""
-        made = StructType(members, dict(methods or {}))
+        struct_type = StructType(members, dict(methods or {}))
         options = {"offset": offset, "needs_grad": needs_grad, "needs_dual": needs_dual, "layout": layout}
-        return make_field(made, shape, name=name, **options)
+        return make_field(struct_type, shape, name=name, **options)
 
 
 def _fill(struct: Struct, entries: MutableMapping[str, Any], methods: Any, type: StructType | None) -> None:
@@ -166,9 +166,9 @@ def _fill(struct: Struct, entries: MutableMapping[str, Any], methods: Any, type:
 
 def make_struct(entries: MutableMapping[str, Any], type: StructType) -> Struct:
     """Return a value of `type` over entries that have the right types."""
-    made = object.__new__(Struct)
-    _fill(made, entries, type.methods, type)
-    return made
+    struct = object.__new__(Struct)
+    _fill(struct, entries, type.methods, type)
+    return struct
 
 
 def type_of_struct(struct: Struct) -> StructType | None:
@@ -178,9 +178,9 @@ def type_of_struct(struct: Struct) -> StructType | None:
 
 def copy_of(struct: Struct) -> Struct:
     """Return a struct of the same members that shares nothing with this one."""
-    made = object.__new__(Struct)
-    _fill(made, {name: _as_entry(value) for name, value in struct.items}, struct.methods, struct._type)
-    return made
+    copied = object.__new__(Struct)
+    _fill(copied, {name: _as_entry(value) for name, value in struct.items}, struct.methods, struct._type)
+    return copied
 
 
 def assign(struct: Struct, value: Any) -> None:
@@ -275,8 +275,8 @@ class StructType(DescribesType):
         return self._described(lambda type: as_type(type, options))
 
     def _described(self, convert: Callable[[Any], Type | None]) -> StructInKernel:
-        found = [(name, convert(type)) for name, type in self.members.items()]
-        members = tuple((name, type) for name, type in found if type is not None)
+        described = [(name, convert(type)) for name, type in self.members.items()]
+        members = tuple((name, type) for name, type in described if type is not None)
         return StructInKernel(self.known_name() or "struct", members, self)
 
     def cast(self, struct: Any) -> Struct:

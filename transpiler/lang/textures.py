@@ -24,20 +24,20 @@ def _error(message: str, hint: str) -> Exception:
 
 def format_row(format: Any) -> TexelFormat:
     """Return what the table says of a `ti.Format`. Raises: TaichiCompilationError for what is none."""
-    row = FORMATS.get(getattr(format, "name", ""))
-    if row is None:
+    entry = FORMATS.get(getattr(format, "name", ""))
+    if entry is None:
         raise _error(f"{format!r} is no format of a texture", "write `ti.Format.rgba8`")
-    return row
+    return entry
 
 
 def legacy_format(num_channels: int | None, channel_format: Any) -> TexelFormat:
     """Return the format of Taichi 1.2's notation. Raises: TaichiCompilationError where there is none such."""
     channel = f32 if channel_format is None else scalar_of(channel_format)
-    row = format_of(channel, 4 if num_channels is None else num_channels)
-    if row is None:
-        text = f"There is no format with {num_channels} channels of {channel}"
-        raise _error(text, "write `fmt=ti.Format.rgba8` or another of `ti.Format`")
-    return row
+    entry = format_of(channel, 4 if num_channels is None else num_channels)
+    if entry is None:
+        message = f"There is no format with {num_channels} channels of {channel}"
+        raise _error(message, "write `fmt=ti.Format.rgba8` or another of `ti.Format`")
+    return entry
 
 
 def _check_axes(num_dimensions: Any) -> None:
@@ -84,13 +84,13 @@ class RWTextureType:
                 "fmt is required for rw_texture type",
                 "write `ti.types.rw_texture(num_dimensions=2, fmt=ti.Format.rgba8)`",
             )
-        row = legacy_format(num_channels, channel_format) if fmt is None else format_row(fmt)
-        if not row.is_storage:
-            raise _error(f"No kernel can store to a texture of format `{row.name}`", f"there are {STORED}")
+        entry = legacy_format(num_channels, channel_format) if fmt is None else format_row(fmt)
+        if not entry.is_storage:
+            raise _error(f"No kernel can store to a texture of format `{entry.name}`", f"there are {STORED}")
         if lod != 0:
             raise _error(f"A texture has one level, found lod={lod!r}", "leave `lod` out")
         object.__setattr__(self, "num_dimensions", num_dimensions)
-        object.__setattr__(self, "fmt", Format[row.name])
+        object.__setattr__(self, "fmt", Format[entry.name])
         object.__setattr__(self, "lod", lod)
 
     @property

@@ -175,14 +175,14 @@ def build_attribute(context: Context, node: ast.Attribute) -> Any:
     array = context.arrays.find(base)
     if array is not None:
         owner = array_member(context, base) or ArrayMember(array, ())
-        found = _array_attribute(context, owner, node.attr)
-        if found is not None:
-            return found
+        attribute = _array_attribute(context, owner, node.attr)
+        if attribute is not None:
+            return attribute
         if node.attr == "fill":
             return Method(owner, "fill")
         if node.attr.startswith(("to_", "from_", "copy_")) and hasattr(base, node.attr):  # would run once, now
-            text = f"`{array.name}.{node.attr}()` belongs to Python scope"
-            raise context.error(TaichiSyntaxError, text, "call it outside the kernel")
+            message = f"`{array.name}.{node.attr}()` belongs to Python scope"
+            raise context.error(TaichiSyntaxError, message, "call it outside the kernel")
         if base is array or isinstance(base, ArrayMember):
             _no_attribute(context, f"the array `{owner.name}`", node, _known_of_array(owner))
     if isinstance(base, lang.Struct) and node.attr not in base.keys and node.attr in base.methods:
@@ -200,14 +200,16 @@ def build_attribute(context: Context, node: ast.Attribute) -> Any:
     except NotYetError as error:
         raise context.error(TaichiSyntaxError, error.message, error.hint) from None
     except AttributeError:
-        text = owner_text(node.value)
-        kind = describe_owner(base, describe_kind(base), text) if array is None else describe_kind(array)
+        message = owner_text(node.value)
+        kind = describe_owner(base, describe_kind(base), message) if array is None else describe_kind(array)
         _no_attribute(context, kind, node, dir(base))
     except Exception as error:
         raise context.error(TaichiCompilationError, f"{type(error).__name__}: {error}", COMPUTED_BY_PYTHON) from None
     is_constant = is_number(value) or isinstance(value, Matrix | lang.Struct)
     name = node.attr if array is None else f"{array.name}_{node.attr}"  # x_grad
-    context.record_dependency(value, ast.unparse(node) if is_constant else node.attr, name, partial(getattr, base, node.attr))
+    context.record_dependency(
+        value, ast.unparse(node) if is_constant else node.attr, name, partial(getattr, base, node.attr)
+    )
     return value
 
 
@@ -219,9 +221,9 @@ def _check_own_list(context: Context, node: ast.Attribute) -> None:
     if context.in_static:
         return
     if not isinstance(node.value, ast.Name) or context.frame.find(node.value.id) is None:
-        text = f"`{owner_text(node.value)}` is a list from outside the kernel, which a kernel cannot change"
+        message = f"`{owner_text(node.value)}` is a list from outside the kernel, which a kernel cannot change"
         hint = "keep the numbers in a field: `x = ti.field(ti.i32, shape=100)`, or change the list in Python"
-        raise context.error(TaichiTypeError, text, hint)
+        raise context.error(TaichiTypeError, message, hint)
 
 
 def _no_attribute(context: Context, owner: str, node: ast.Attribute, known: list[str]) -> NoReturn:
@@ -238,9 +240,9 @@ def _array_attribute(context: Context, owner: ArrayMember, name: str) -> Any:
     array = owner.array
     if name == "grad" and array.parameter is not None and not owner.path:
         return context.arrays.gradient(array)
-    found = array_attribute(context, owner, name)
-    if found is not None:
-        return found
+    attribute = array_attribute(context, owner, name)
+    if attribute is not None:
+        return attribute
     if name == "shape":
         if array.shape is not None:
             return array.shape

@@ -175,8 +175,10 @@ def assign_name(context: Context, name: str, node: ast.AST, value: Any, type: Ty
 def _check_reference(context: Context, name: str, local: Local, node: ast.AST) -> None:
     """Raise if a variable is a `ti.template()` parameter that was given no variable."""
     if local.node is None and name in context.frame.references:
-        text = f"The parameter `{name}` was given {describe_kind(local.value)}, which is no variable and cannot change"
-        raise context.error(TaichiTypeError, text, "pass a variable, or one element of a vector or an array", node)
+        message = (
+            f"The parameter `{name}` was given {describe_kind(local.value)}, which is no variable and cannot change"
+        )
+        raise context.error(TaichiTypeError, message, "pass a variable, or one element of a vector or an array", node)
 
 
 def check_assignable(context: Context, local: Local, name: str, node: ast.AST) -> None:
@@ -220,9 +222,9 @@ def bind(context: Context, value: Statement, name: str | None, is_mutable: bool)
     """Give a value its Python name, or store it in a variable of that name."""
     if is_mutable:
         assert value.type is not None
-        place = context.variable(name, value.type)
-        context.builder.store(place.pointer, value)
-        return place
+        lvalue = context.variable(name, value.type)
+        context.builder.store(lvalue.pointer, value)
+        return lvalue
     if value.name is None and name is not None:
         value.name = name
     return value
@@ -239,13 +241,13 @@ def place_of_target(context: Context, target: ast.expr) -> Lvalue | Swizzle:
         _refuse_python_member(context, target)
     elif has_slice(target.slice):
         return _slice_target(context, target)
-    found = context.evaluate(target)
-    if isinstance(found, Lvalue):
-        return found
+    target_value = context.evaluate(target)
+    if isinstance(target_value, Lvalue):
+        return target_value
     need_memory(context.frame, target)
     raise context.error(
         TaichiTypeError,
-        f"Cannot assign to {describe_kind(found)}",
+        f"Cannot assign to {describe_kind(target_value)}",
         "keep it in a variable, a vector or an array",
         target,
     )
@@ -293,52 +295,52 @@ def swizzle_target(context: Context, target: ast.Attribute) -> Swizzle | None:
     return None
 
 
-def store(context: Context, place: Lvalue | Swizzle, value: Any, target: ast.AST) -> None:
+def store(context: Context, lvalue: Lvalue | Swizzle, value: Any, target: ast.AST) -> None:
     """Store a value, cast to what the place holds."""
-    if isinstance(place, Lvalue):
-        warn_of_narrowing(context, "Assign", value, place.type)
-        context.builder.store(place.pointer, _fitted(context, value, place.type, target))
+    if isinstance(lvalue, Lvalue):
+        warn_of_narrowing(context, "Assign", value, lvalue.type)
+        context.builder.store(lvalue.pointer, _fitted(context, value, lvalue.type, target))
         return
-    element = place.place.type.element  # type: ignore[union-attr]
+    element = lvalue.place.type.element  # type: ignore[union-attr]
     warn_of_narrowing(context, "Assign", value, element)
-    value = context.values.fit(value, Tensor(place.shape, element))
-    for pointer, item in zip(_pointers(context, place), context.values.elements(value), strict=True):
+    value = context.values.fit(value, Tensor(lvalue.shape, element))
+    for pointer, item in zip(_pointers(context, lvalue), context.values.elements(value), strict=True):
         context.builder.store(pointer, item)
 
 
-def _pointers(context: Context, place: Swizzle) -> list[Statement]:
-    origin = place.place.pointer
-    return [context.builder.element_ptr(origin, index_statements(context, indices)) for indices in place.elements]
+def _pointers(context: Context, swizzle: Swizzle) -> list[Statement]:
+    origin = swizzle.place.pointer
+    return [context.builder.element_ptr(origin, index_statements(context, indices)) for indices in swizzle.elements]
 
 
 def _fitted(context: Context, value: Any, type: Type, target: ast.AST) -> Statement:
     """Return a value as `type`; a name keeps the shape of its first value."""
     if isinstance(target, ast.Name) and isinstance(value, Statement) and isinstance(value.type, Tensor):
         if value.type.shape != (type.shape if isinstance(type, Tensor) else ()):
-            text = f"`{target.id}` holds `{describe_type(type)}` and cannot become `{describe_type(value.type)}`"
-            raise context.error(TaichiTypeError, text, f"use a new name for the new shape: `{target.id}_2 = ...`")
+            message = f"`{target.id}` holds `{describe_type(type)}` and cannot become `{describe_type(value.type)}`"
+            raise context.error(TaichiTypeError, message, f"use a new name for the new shape: `{target.id}_2 = ...`")
     return context.values.fit(value, type)
 
 
-def warn_of_narrowing(context: Context, what: str, value: Any, place: Type) -> None:
-    """Warn where a stored number may change; those that `place` holds exactly do not. what: as Taichi words it."""
+def warn_of_narrowing(context: Context, what: str, value: Any, target_type: Type) -> None:
+    """Warn where a stored number may change; those that `target_type` holds exactly do not. what: as Taichi words it."""
     if isinstance(value, Const):
         value = value.value
     held = value.type if is_runtime(value) else None
-    if context.frame.is_library or isinstance(place, StructInKernel) or isinstance(held, StructInKernel):
+    if context.frame.is_library or isinstance(target_type, StructInKernel) or isinstance(held, StructInKernel):
         return
-    type = element_of(place)
+    type = element_of(target_type)
     if is_number(value):
-        found = number_type(value, context.options)
-        if type.is_float or found.is_integral or float(value).is_integer():
+        given = number_type(value, context.options)
+        if type.is_float or given.is_integral or float(value).is_integer():
             return  # integers that do not fit wrap with a warning of their own
     elif held is None:
         return
     else:
-        found = element_of(held)
-    if promote(type, found) != type:
-        text = f"{what} may lose precision: {type} <- {found}"
-        context.warn(text, f"write `ti.cast(value, ti.{type})` if that is meant")
+        given = element_of(held)
+    if promote(type, given) != type:
+        message = f"{what} may lose precision: {type} <- {given}"
+        context.warn(message, f"write `ti.cast(value, ti.{type})` if that is meant")
 
 
 @statement(ast.AnnAssign)
@@ -356,15 +358,15 @@ def build_annotated(context: Context, node: ast.AnnAssign) -> None:
 
 def _annotation(node: ast.AnnAssign) -> ast.expr:
     """Return the annotation; one written as a string is parsed, and has the location of the string."""
-    found = node.annotation
-    if not isinstance(found, ast.Constant) or not isinstance(found.value, str):
-        return found
+    annotation = node.annotation
+    if not isinstance(annotation, ast.Constant) or not isinstance(annotation.value, str):
+        return annotation
     try:
-        parsed = ast.parse(found.value.strip(), mode="eval").body
+        parsed = ast.parse(annotation.value.strip(), mode="eval").body
     except SyntaxError:
-        return found
+        return annotation
     for inner in ast.walk(parsed):
-        ast.copy_location(inner, found)
+        ast.copy_location(inner, annotation)
     return parsed
 
 
@@ -372,39 +374,39 @@ def _annotation(node: ast.AnnAssign) -> ast.expr:
 def build_augmented(context: Context, node: ast.AugAssign) -> None:
     """`a += value`: atomic on arrays where the operation is, plain on variables."""
     value = context.value(node.value)
-    place = _augmented_place(context, node)
+    lvalue = _augmented_place(context, node)
     symbol = ATOMIC.get(type(node.op))
-    if isinstance(place, Lvalue) and isinstance(place.type, StructInKernel):
-        text = f"`{place.type}` is a struct; operators change numbers, vectors and matrices"
-        raise context.error(TaichiTypeError, text, "change its members one by one", node)
-    if isinstance(place, Swizzle):
-        _augment_elements(context, node, place, value)
+    if isinstance(lvalue, Lvalue) and isinstance(lvalue.type, StructInKernel):
+        message = f"`{lvalue.type}` is a struct; operators change numbers, vectors and matrices"
+        raise context.error(TaichiTypeError, message, "change its members one by one", node)
+    if isinstance(lvalue, Swizzle):
+        _augment_elements(context, node, lvalue, value)
         return
-    if symbol is not None and context.nesting.is_shared(place):
-        warn_of_narrowing(context, f"Atomic {symbol}", value, place.type)
-        context.builder.atomic(symbol, place.pointer, context.values.fit(value, place.type))
+    if symbol is not None and context.nesting.is_shared(lvalue):
+        warn_of_narrowing(context, f"Atomic {symbol}", value, lvalue.type)
+        context.builder.atomic(symbol, lvalue.pointer, context.values.fit(value, lvalue.type))
         return
     if symbol is not None:
-        warn_of_narrowing(context, "Assign", value, place.type)
-        value = _in_type_of(context, value, place.type)
-    old = context.builder.load(place.pointer)
-    store(context, place, binary(context, BINARY[type(node.op)], old, value), node.target)
+        warn_of_narrowing(context, "Assign", value, lvalue.type)
+        value = _in_type_of(context, value, lvalue.type)
+    old = context.builder.load(lvalue.pointer)
+    store(context, lvalue, binary(context, BINARY[type(node.op)], old, value), node.target)
 
 
-def _augment_elements(context: Context, node: ast.AugAssign, place: Swizzle, value: Any) -> None:
+def _augment_elements(context: Context, node: ast.AugAssign, swizzle: Swizzle, value: Any) -> None:
     """Build `v.xy += value` and `m[0, :] += value`: each element for itself, atomically where others may change it."""
-    element = element_of(place.place.type)
+    element = element_of(swizzle.place.type)
     symbol = ATOMIC.get(type(node.op))
-    if symbol is not None and context.nesting.is_shared(place.place):
+    if symbol is not None and context.nesting.is_shared(swizzle.place):
         warn_of_narrowing(context, f"Atomic {symbol}", value, element)
-        value = context.values.fit(value, Tensor(place.shape, element))
-        for pointer, item in zip(_pointers(context, place), context.values.elements(value), strict=True):
+        value = context.values.fit(value, Tensor(swizzle.shape, element))
+        for pointer, item in zip(_pointers(context, swizzle), context.values.elements(value), strict=True):
             context.builder.atomic(symbol, pointer, item)
         return
-    loaded = context.values.lift(place.place)
-    items = [context.builder.element(loaded, index_statements(context, indices)) for indices in place.elements]
-    old = context.builder.tensor(items, place.shape, element)
-    store(context, place, binary(context, BINARY[type(node.op)], old, value), node.target)
+    loaded = context.values.lift(swizzle.place)
+    items = [context.builder.element(loaded, index_statements(context, indices)) for indices in swizzle.elements]
+    old = context.builder.tensor(items, swizzle.shape, element)
+    store(context, swizzle, binary(context, BINARY[type(node.op)], old, value), node.target)
 
 
 def _in_type_of(context: Context, value: Any, type: Type) -> Any:

@@ -56,8 +56,8 @@ def build(specialization: Specialization) -> FrontendResult:
                     raise _internal(context, request) from request
                 request.mutable.add(request.node)
             except StructError as error:
-                text = f"The struct `{error.args[0]}` is used where a number, a vector or a matrix is needed"
-                raise context.error(TaichiTypeError, text, "name one of its members") from None
+                message = f"The struct `{error.args[0]}` is used where a number, a vector or a matrix is needed"
+                raise context.error(TaichiTypeError, message, "name one of its members") from None
             except (AttributeError, KeyError, AssertionError, TypeError, ValueError, IndexError) as error:
                 if isinstance(error, TaichiCompilationError):
                     raise
@@ -97,8 +97,8 @@ def _build(context: Context) -> FrontendResult:
         )
     if context.kernel.returns and done.falls:
         context.builder.location = context.kernel.location
-        text = f"`{context.kernel.name}` may end without `return`; it gives 0 then"
-        context.warn(text, "end every branch with `return`")
+        message = f"`{context.kernel.name}` may end without `return`; it gives 0 then"
+        context.warn(message, "end every branch with `return`")
     build_functions(context)
     attach_remarks(context.kernel)
     return FrontendResult(
@@ -150,9 +150,9 @@ def _argument(context: Context, position: int, parameter: ParameterDefinition, n
 def _load_argument(context: Context, path: str, type: Type, position: int, component: int) -> Statement:
     """Return an argument passed by value; a struct is put together from one parameter a part, named by its path."""
     if not isinstance(type, Struct):
-        made = Parameter(path, type, position, component)
-        context.kernel.parameters.append(made)
-        return context.builder.add(ArgLoad(made, type=type))
+        parameter = Parameter(path, type, position, component)
+        context.kernel.parameters.append(parameter)
+        return context.builder.add(ArgLoad(parameter, type=type))
     values = []
     for name, member in type.members:
         values.append(_load_argument(context, f"{path}.{name}", member, position, component))

@@ -154,8 +154,8 @@ def _spread(context: Context, node: ast.expr) -> dict[str, Any]:
     """Return the arguments that `**value` gives in a call."""
     value = context.value(node)
     if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
-        text = f"`**` takes a Python dict with names known at compile time, found {describe_kind(value)}"
-        raise context.error(TaichiTypeError, text, "write the arguments out", node)
+        message = f"`**` takes a Python dict with names known at compile time, found {describe_kind(value)}"
+        raise context.error(TaichiTypeError, message, "write the arguments out", node)
     return value
 
 
@@ -171,10 +171,10 @@ def _not_callable(context: Context, callee: Any, node: ast.Call) -> TaichiCompil
     """Return the error for a call of a value; a variable may hide the function that was meant."""
     name = node.func.id if isinstance(node.func, ast.Name) else ""
     if not hasattr(builtins, name) or context.frame.find(name) is None:
-        text = f"{describe_kind(callee)} cannot be called"
-        return context.error(TaichiTypeError, text, "leave out the parentheses, or use `[]` for an element")
-    text = f"`{name}` is a variable of type {describe_kind(callee)} here, which hides Python's `{name}`"
-    return context.error(TaichiTypeError, text, f"choose another name for the variable, or write `ti.{name}`")
+        message = f"{describe_kind(callee)} cannot be called"
+        return context.error(TaichiTypeError, message, "leave out the parentheses, or use `[]` for an element")
+    message = f"`{name}` is a variable of type {describe_kind(callee)} here, which hides Python's `{name}`"
+    return context.error(TaichiTypeError, message, f"choose another name for the variable, or write `ti.{name}`")
 
 
 def _python_call(context: Context, callee: Any, arguments: list[Any], named: dict[str, Any], node: ast.Call) -> Any:
@@ -212,20 +212,20 @@ def _is_host_only(callee: Any) -> bool:
 
 
 def _operation(context: Context, callee: Any, name: str, arguments: list[Any], named: dict[str, Any]) -> Any:
-    row, dtype = OPS[name], None
-    if row.takes_dtype:
-        dtype = arguments.pop() if len(arguments) > row.arity else named.pop("dtype", None)
+    entry, dtype = OPS[name], None
+    if entry.takes_dtype:
+        dtype = arguments.pop() if len(arguments) > entry.arity else named.pop("dtype", None)
     if named:
         raise context.error(
             TaichiSyntaxError, f"`{callee.__name__}` takes no argument `{next(iter(named))}`", "leave out the keyword"
         )
-    if row.takes_many:
+    if entry.takes_many:
         result = minimum_maximum(context, name, arguments)
-    elif len(arguments) != row.arity:
-        shown = f"`ti.{callee.__name__}({', '.join(ARGUMENT_NAMES[: row.arity])})`"
-        text = f"`ti.{callee.__name__}` takes {row.arity} argument{'s'[: row.arity > 1]}, found {len(arguments)}"
-        raise context.error(TaichiTypeError, text, f"write {shown}")
-    elif row.symbol:
+    elif len(arguments) != entry.arity:
+        shown = f"`ti.{callee.__name__}({', '.join(ARGUMENT_NAMES[: entry.arity])})`"
+        message = f"`ti.{callee.__name__}` takes {entry.arity} argument{'s'[: entry.arity > 1]}, found {len(arguments)}"
+        raise context.error(TaichiTypeError, message, f"write {shown}")
+    elif entry.symbol:
         result = binary(context, OPERATORS[name], *arguments)
     else:
         result = context.builder.op(name, *[context.values.lift(argument) for argument in arguments])
@@ -259,8 +259,8 @@ def make_typed(context: Context, type: Any, arguments: list[Any]) -> Any:
         if isinstance(value, str):  # `float("inf")`
             return context.python(float if type.is_float else int, value)
         if isinstance(value, int) and type.is_integral and type.bits > 1 and not fits(value, type):
-            text = f"Integer literal {value} exceeded the range of specified dtype: {type}"
-            raise context.error(TaichiTypeError, text, f"use a wider type, or `ti.cast({value}, ti.{type})`")
+            message = f"Integer literal {value} exceeded the range of specified dtype: {type}"
+            raise context.error(TaichiTypeError, message, f"use a wider type, or `ti.cast({value}, ti.{type})`")
         return cast_value(context, value, type)
     flat = [item for argument in arguments for item in _flat(context, argument)]
     if len(flat) == 1:
@@ -300,8 +300,8 @@ def _atomic(context: Context, node: ast.Call, op: str, arguments: list[Any]) -> 
             f"write `ti.atomic_{op}(x[i], value)`",
         )
     target = node.args[0]
-    place = arguments[0]
-    if not isinstance(place, Lvalue):
+    lvalue = arguments[0]
+    if not isinstance(lvalue, Lvalue):
         need_memory(context.frame, target)
         raise context.error(
             TaichiTypeError,
@@ -309,14 +309,14 @@ def _atomic(context: Context, node: ast.Call, op: str, arguments: list[Any]) -> 
             "give it an element of an array or a variable",
             node,
         )
-    if op in ("and", "or", "xor") and element_of(place.type).is_float:
+    if op in ("and", "or", "xor") and element_of(lvalue.type).is_float:
         raise context.error(
             TaichiTypeError,
-            f"`ti.atomic_{op}` takes integers, found `{describe_type(place.type)}`",
+            f"`ti.atomic_{op}` takes integers, found `{describe_type(lvalue.type)}`",
             "use an integer array",
             target,
         )
-    return context.builder.atomic(op, place.pointer, context.values.fit(context.loaded(arguments[1]), place.type))
+    return context.builder.atomic(op, lvalue.pointer, context.values.fit(context.loaded(arguments[1]), lvalue.type))
 
 
 # --- functions of the language --------------------------------------------------------------------------------------

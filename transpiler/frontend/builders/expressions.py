@@ -64,21 +64,21 @@ def build_compare(context: Context, node: ast.Compare) -> Any:
             right: Any = tuple(_items(context, right_node.elts))
         else:
             right = context.value(right_node)
-        found = _compare_one(context, kind, left, right)
+        comparison = _compare_one(context, kind, left, right)
         if result is None:
-            result = found
-        elif not holds_runtime(result) and not holds_runtime(found):
-            result = result and found
+            result = comparison
+        elif not holds_runtime(result) and not holds_runtime(comparison):
+            result = result and comparison
         else:
-            result = logical(context, "and", context.values.lift(result), context.values.lift(found))
+            result = logical(context, "and", context.values.lift(result), context.values.lift(comparison))
         left = right
     return result
 
 
 def _compare_one(context: Context, kind: ast.cmpop, left: Any, right: Any) -> Any:
-    row = COMPARE.get(type(kind))
-    if row is not None:
-        return compare(context, row, left, right)
+    entry = COMPARE.get(type(kind))
+    if entry is not None:
+        return compare(context, entry, left, right)
     if isinstance(kind, ast.Is | ast.IsNot):
         if (is_runtime(left) and right is not None) or (is_runtime(right) and left is not None):
             name = "is" if isinstance(kind, ast.Is) else "is not"
@@ -89,8 +89,8 @@ def _compare_one(context: Context, kind: ast.cmpop, left: Any, right: Any) -> An
     is_in = isinstance(kind, ast.In)
     if not holds_runtime(left) and not holds_runtime(right):
         return context.python(lambda: (left in right) == is_in)
-    found = is_member(context, left, right)
-    return found if is_in else unary(context, UNARY[ast.Not], found)
+    membership = is_member(context, left, right)
+    return membership if is_in else unary(context, UNARY[ast.Not], membership)
 
 
 @expression(ast.BoolOp)
@@ -152,15 +152,15 @@ def _splice(context: Context, block: Block) -> None:
 
 def _is_cheap(block: Block) -> bool:
     """Return whether computing a block for nothing does no harm: few operations, no division, no array."""
-    return len(block) <= MAX_SPECULATED and all(_is_harmless(made) for made in block.statements)
+    return len(block) <= MAX_SPECULATED and all(_is_harmless(statement) for statement in block.statements)
 
 
-def _is_harmless(made: Statement) -> bool:
-    match made:
+def _is_harmless(statement: Statement) -> bool:
+    match statement:
         case Const() | Cast() | LoopIndex() | ArgLoad() | ArrayShape():
             return True
         case LocalLoad():
-            return not isinstance(made.pointer, Operation)
+            return not isinstance(statement.pointer, Operation)
         case Operation(op=op):
             return op not in ("div", "floordiv", "mod", "raw_div", "raw_mod", "pow")
         case MatrixElement(indices=indices):
@@ -200,13 +200,13 @@ def build_walrus(context: Context, node: ast.NamedExpr) -> Any:
     name = node.target.id
     local = context.frame.find(name)
     if local is None:
-        found = context.values.lift(value)
-        assert found.type is not None
+        lifted = context.values.lift(value)
+        assert lifted.type is not None
         with context.builder.into(context.nesting.home):
-            place = context.variable(name, found.type)
-        context.frame.declare(name, place, node.target)
-        context.builder.store(place.pointer, found)
-        return found
+            lvalue = context.variable(name, lifted.type)
+        context.frame.declare(name, lvalue, node.target)
+        context.builder.store(lvalue.pointer, lifted)
+        return lifted
     assign_name(context, name, node.target, value)
     return context.loaded(local.value)
 
@@ -215,13 +215,13 @@ def build_walrus(context: Context, node: ast.NamedExpr) -> Any:
 
 
 def _items(context: Context, nodes: list[ast.expr]) -> list[Any]:
-    found: list[Any] = []
+    items: list[Any] = []
     for node in nodes:
         if isinstance(node, ast.Starred):
-            found.extend(compile_time_items(context, context.value(node.value), node))
+            items.extend(compile_time_items(context, context.value(node.value), node))
         else:
-            found.append(context.value(node))
-    return found
+            items.append(context.value(node))
+    return items
 
 
 @expression(ast.Tuple)
@@ -239,26 +239,26 @@ def build_list(context: Context, node: ast.List) -> list[Any]:
 @expression(ast.Dict)
 def build_dict(context: Context, node: ast.Dict) -> dict[Any, Any]:
     """`{"a": x}`: a Python dict of values."""
-    made: dict[Any, Any] = {}
+    entries: dict[Any, Any] = {}
     for key, value in zip(node.keys, node.values, strict=True):
         if key is None:
-            context.python(made.update, context.value(value))
+            context.python(entries.update, context.value(value))
         else:
-            context.python(made.__setitem__, context.value(key), context.value(value))
-    return made
+            context.python(entries.__setitem__, context.value(key), context.value(value))
+    return entries
 
 
 @expression(ast.ListComp)
 def build_comprehension(context: Context, node: ast.ListComp) -> list[Any]:
     """`[f(i) for i in ...]` over what is known at compile time."""
-    found: list[Any] = []
-    _comprehend(context, node, 0, found)
-    return found
+    items: list[Any] = []
+    _comprehend(context, node, 0, items)
+    return items
 
 
-def _comprehend(context: Context, node: ast.ListComp, depth: int, found: list[Any]) -> None:
+def _comprehend(context: Context, node: ast.ListComp, depth: int, items: list[Any]) -> None:
     if depth == len(node.generators):
-        found.append(context.value(node.elt))
+        items.append(context.value(node.elt))
         return
     generator = node.generators[depth]
     for item in compile_time_items(context, context.value(generator.iter), generator.iter):
@@ -273,7 +273,7 @@ def _comprehend(context: Context, node: ast.ListComp, depth: int, found: list[An
                 generator.ifs[0],
             )
         if all(tests):
-            _comprehend(context, node, depth + 1, found)
+            _comprehend(context, node, depth + 1, items)
         context.frame.scopes.pop()
 
 

@@ -103,15 +103,15 @@ def _fail_recursion(context: Context, definition: KernelDefinition) -> NoReturn:
             continue
         site = sites[start + 1]
         assert site is not None
-        circle = " -> ".join(found.name for found in chain[start : again + 1])
+        circle = " -> ".join(caller.name for caller in chain[start : again + 1])
         raise site.error(
             TaichiSyntaxError,
             f"`{first.name}` calls itself ({circle}), more than {MAX_DEPTH} deep; functions are inlined and cannot "
             "recurse at run time",
             "write a loop or a `@ti.real_func`, or end it with `if ti.static(...)` on a `ti.template()` parameter",
         )
-    text = f"Calls of functions nest more than {MAX_DEPTH} deep at `{definition.name}`"
-    raise context.error(TaichiSyntaxError, text, "write fewer functions that do more")
+    message = f"Calls of functions nest more than {MAX_DEPTH} deep at `{definition.name}`"
+    raise context.error(TaichiSyntaxError, message, "write fewer functions that do more")
 
 
 def match_arguments(
@@ -126,8 +126,8 @@ def match_arguments(
     takes_any = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
     for name in named:
         if name not in known and not takes_any:
-            text = f"Unexpected argument `{name}` of `{definition.name}`"
-            raise context.error(TaichiTypeError, text, f"call it as {_shown_call(definition)}", node)
+            message = f"Unexpected argument `{name}` of `{definition.name}`"
+            raise context.error(TaichiTypeError, message, f"call it as {_shown_call(definition)}", node)
     for parameter in parameters:
         if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
             bound.append((parameter, tuple(rest)))
@@ -146,11 +146,11 @@ def match_arguments(
         elif parameter.default is not NO_DEFAULT:
             bound.append((parameter, parameter.default))
         else:
-            text = f"Missing argument `{parameter.name}` of `{definition.name}`"
-            raise context.error(TaichiTypeError, text, f"call it as {_shown_call(definition)}", node)
+            message = f"Missing argument `{parameter.name}` of `{definition.name}`"
+            raise context.error(TaichiTypeError, message, f"call it as {_shown_call(definition)}", node)
     if rest:
-        text = f"Too many arguments: `{definition.name}` takes {len(parameters)}, found {len(arguments)}"
-        raise context.error(TaichiTypeError, text, f"call it as {_shown_call(definition)}", node)
+        message = f"Too many arguments: `{definition.name}` takes {len(parameters)}, found {len(arguments)}"
+        raise context.error(TaichiTypeError, message, f"call it as {_shown_call(definition)}", node)
     return bound
 
 
@@ -198,21 +198,21 @@ def _warn_of_lost_change(context: Context, name: str) -> None:
         definition.parsed.unread_writes = unread_parameter_writes(definition.tree)
     change = definition.parsed.unread_writes.get(name)
     if change is not None:
-        text = f"`{name}` is a copy of the caller's value, and nothing reads what `{definition.name}` assigns here"
+        message = f"`{name}` is a copy of the caller's value, and nothing reads what `{definition.name}` assigns here"
         hint = f"return the new value, or annotate `{name}: ti.template()` to change the caller's variable"
-        context.warn(text, hint, change)
+        context.warn(message, hint, change)
 
 
 def _converted(context: Context, value: Any, type: Type, parameter: ParameterDefinition, node: ast.Call) -> Statement:
-    found = value if is_number(value) or isinstance(value, dict | Struct) else context.values.lift(value)
-    if isinstance(found, Statement) and isinstance(found.type, Tensor) and isinstance(type, Scalar):
+    source = value if is_number(value) or isinstance(value, dict | Struct) else context.values.lift(value)
+    if isinstance(source, Statement) and isinstance(source.type, Tensor) and isinstance(type, Scalar):
         raise context.error(
             TaichiTypeError,
-            f"Argument `{parameter.name}` takes `{describe_type(type)}`, found {describe_kind(found)}",
+            f"Argument `{parameter.name}` takes `{describe_type(type)}`, found {describe_kind(source)}",
             "pass a scalar",
             node,
         )
-    return context.values.fit(found, type)
+    return context.values.fit(source, type)
 
 
 def _need_memory(frame: Frame, parameter: str) -> None:
@@ -258,12 +258,12 @@ def _check_all_return(context: Context, frame: Frame, falls: bool, node: ast.Cal
 def _typed_load(context: Context, frame: Frame, position: int) -> Statement:
     """Give the variable of a result the type all `return`s promote to, cast what they store, and load it."""
     assert frame.result is not None
-    place, stores = frame.result.places[position], frame.result.stores[position]
+    lvalue, stores = frame.result.places[position], frame.result.stores[position]
     types: list[Type] = [store.value.type for _, store in stores if store.value.type is not None]
-    place.type = _joined(context, frame, types)
+    lvalue.type = _joined(context, frame, types)
     for block, store in stores:
-        _fit_stored(context, block, store, place.type)
-    return context.builder.load(place)
+        _fit_stored(context, block, store, lvalue.type)
+    return context.builder.load(lvalue)
 
 
 def _joined(context: Context, frame: Frame, types: list[Type]) -> Type:
@@ -275,10 +275,10 @@ def _joined(context: Context, frame: Frame, types: list[Type]) -> Type:
         element = promote(element, element_of(type))
     shapes = [type.shape for type in types if isinstance(type, Tensor)]
     if any(shape != shapes[0] for shape in shapes) or (shapes and len(shapes) != len(types)):
-        found = " and ".join(f"`{describe_type(type)}`" for type in dict.fromkeys(types))
+        type_names = " and ".join(f"`{describe_type(type)}`" for type in dict.fromkeys(types))
         raise context.error(
             TaichiTypeError,
-            f"All `return`s of `{frame.definition.name}` need values of one shape, found {found}",
+            f"All `return`s of `{frame.definition.name}` need values of one shape, found {type_names}",
             "return vectors of one length, or scalars, in all",
         )
     return with_element(types[0], element)

@@ -71,7 +71,7 @@ def _loop_over_ranges(
     ends = [_bound(context, end, at[1]) for _, end in bounds]
     made_steps: list[Statement] = [context.builder.const(step) for step in steps]
     names = _target_names(context, node, len(bounds), grouped or len(bounds) > 1)
-    loop = RangeFor(begins, ends, made_steps, names)
+    loop = RangeFor(starts, ends, made_steps, names)
     loop.over = _array_of_extents(starts, ends, steps)
     return _finish_loop(context, node, loop, len(bounds), grouped)
 
@@ -86,24 +86,24 @@ def _bound_nodes(node: ast.For, axes: int) -> tuple[ast.AST, ast.AST]:
 
 def _bound(context: Context, value: Any, node: ast.AST) -> Statement:
     """Return a loop bound as an integer."""
-    found = context.values.lift(value, node)
-    if not isinstance(found.type, Scalar) or found.type.is_float:
+    lifted = context.values.lift(value, node)
+    if not isinstance(lifted.type, Scalar) or lifted.type.is_float:
         raise context.error(
             TaichiTypeError,
-            f"The bounds of a range must be integers, found `{describe_type(found.type)}`",
+            f"The bounds of a range must be integers, found `{describe_type(lifted.type)}`",
             "write `ti.cast(x, ti.i32)` or `int(x)`",
             node,
         )
-    if found.type.bits > i32.bits:
-        _check_width(context, found, node)
-    return context.builder.cast(found, i32, True)
+    if lifted.type.bits > i32.bits:
+        _check_width(context, lifted, node)
+    return context.builder.cast(lifted, i32, True)
 
 
 def _check_width(context: Context, bound: Statement, node: ast.AST) -> None:
     """Loops count in i32: refuse a constant beyond, and warn of a wider bound that is known only at run time."""
     if not isinstance(bound, Const):
-        text = f"Casting range_for boundary values from {bound.type} to i32, which may cause numerical issues"
-        context.warn(text, "loops count to 2**31 - 1; write `ti.cast(n, ti.i32)` where the value fits", node)
+        message = f"Casting range_for boundary values from {bound.type} to i32, which may cause numerical issues"
+        context.warn(message, "loops count to 2**31 - 1; write `ti.cast(n, ti.i32)` where the value fits", node)
     elif not -(2**31) <= int(bound.value) < 2**31:
         raise context.error(
             TaichiTypeError,
@@ -163,14 +163,14 @@ def _target_names(context: Context, node: ast.For, axes: int, may_group: bool) -
                 "choose another name",
                 name,
             )
-    texts = [name.id for name in names if isinstance(name, ast.Name)]
+    identifiers = [name.id for name in names if isinstance(name, ast.Name)]
     if isinstance(target, ast.Name) and (may_group or axes != 1):
         return [f"{target.id}_{axis}" for axis in range(axes)]
-    if len(texts) != axes:
+    if len(identifiers) != axes:
         raise context.error(
-            TaichiSyntaxError, f"The loop gives {axes} indices, found {len(texts)} names", "name as many", target
+            TaichiSyntaxError, f"The loop gives {axes} indices, found {len(identifiers)} names", "name as many", target
         )
-    return texts
+    return identifiers
 
 
 def _finish_loop(context: Context, node: ast.For, loop: RangeFor | StructFor, axes: int, grouped: bool) -> Completion:
@@ -191,10 +191,10 @@ def _finish_loop(context: Context, node: ast.For, loop: RangeFor | StructFor, ax
     context.nesting.is_parallel = outer
     context.builder.location = location
     if isinstance(loop, RangeFor):
-        for step, text in zip(loop.steps, loop.names, strict=True):
+        for step, name in zip(loop.steps, loop.names, strict=True):
             if is_const(step, 0):
                 raise context.error(
-                    TaichiTypeError, f"The step of the range of `{text}` is 0", "use a step of at least 1", node.iter
+                    TaichiTypeError, f"The step of the range of `{name}` is 0", "use a step of at least 1", node.iter
                 )
     loop.location = location
     context.builder.add(loop)
@@ -267,9 +267,9 @@ def build_while(context: Context, node: ast.While) -> Completion:
 def _check_ends(context: Context, node: ast.While) -> None:
     """Raise for a loop without end: the device would hang, and with it the program."""
     if not any(isinstance(inner, ast.Return) for inner in ast.walk(node)):
-        text = f"`while {ast.unparse(node.test)}` never ends: its body has no `break` and no `return`"
+        message = f"`while {ast.unparse(node.test)}` never ends: its body has no `break` and no `return`"
         raise context.error(
-            TaichiSyntaxError, text, "add `if ...: break`, or state the condition: `while i < n:`", node
+            TaichiSyntaxError, message, "add `if ...: break`, or state the condition: `while i < n:`", node
         )
 
 
@@ -281,8 +281,10 @@ def _unroll(context: Context, node: ast.For) -> Completion:
     assert isinstance(node.iter, ast.Call)
     items = compile_time_items(context, context.value(node.iter), node.iter)
     if len(items) > context.options.unrolling_limit > 0:
-        text = f"unrolling {len(items)} iterations makes long code; the limit is {context.options.unrolling_limit}"
-        context.warn(text, "leave out `ti.static` to loop at run time, or raise `ti.init(unrolling_limit=...)`", node)
+        message = f"unrolling {len(items)} iterations makes long code; the limit is {context.options.unrolling_limit}"
+        context.warn(
+            message, "leave out `ti.static` to loop at run time, or raise `ti.init(unrolling_limit=...)`", node
+        )
     record = LoopRecord(None)
     record.break_exit = context.exits.new("broken", context.nesting.depth)
     context.nesting.loops.append(record)

@@ -123,18 +123,18 @@ def _matches(context: Context, subject: Any, pattern: ast.pattern, bound: Bound)
                 if isinstance(pattern, ast.MatchClass)
                 else ("a mapping", "match its items one by one")
             )
-            text = f"`case {ast.unparse(pattern)}`: kernels cannot match the pattern of {kind}"
-            raise context.error(TaichiSyntaxError, text, hint, pattern)
+            message = f"`case {ast.unparse(pattern)}`: kernels cannot match the pattern of {kind}"
+            raise context.error(TaichiSyntaxError, message, hint, pattern)
 
 
 def _equals(context: Context, subject: Any, value: Any, pattern: ast.pattern) -> Test:
-    found = compare(context, COMPARE[ast.Eq], subject, value)
-    if not isinstance(found, Statement):
-        return bool(context.python(bool, found))
-    if isinstance(found.type, Tensor):
-        text = f"A case compares {describe_kind(subject)} with {describe_kind(value)}, which gives no single answer"
-        raise context.error(TaichiTypeError, text, "write the elements as a pattern: `case [0, 1]:`", pattern)
-    return found
+    result = compare(context, COMPARE[ast.Eq], subject, value)
+    if not isinstance(result, Statement):
+        return bool(context.python(bool, result))
+    if isinstance(result.type, Tensor):
+        message = f"A case compares {describe_kind(subject)} with {describe_kind(value)}, which gives no single answer"
+        raise context.error(TaichiTypeError, message, "write the elements as a pattern: `case [0, 1]:`", pattern)
+    return result
 
 
 def _is_singleton(context: Context, subject: Any, value: Any, pattern: ast.pattern) -> Test:
@@ -143,8 +143,8 @@ def _is_singleton(context: Context, subject: Any, value: Any, pattern: ast.patte
     if value is None:
         return False
     if subject.type != u1:
-        text = f"`case {value}` matches truth values, found {describe_kind(subject)}"
-        raise context.error(TaichiTypeError, text, f"write `case {int(value)}`, or match `bool(...)`", pattern)
+        message = f"`case {value}` matches truth values, found {describe_kind(subject)}"
+        raise context.error(TaichiTypeError, message, f"write `case {int(value)}`, or match `bool(...)`", pattern)
     return subject if value else context.builder.op("logical_not", subject)
 
 
@@ -152,14 +152,14 @@ def _matches_one(context: Context, subject: Any, alternatives: list[ast.pattern]
     result: Test = False
     for alternative in alternatives:
         bound: Bound = []
-        found = _matches(context, subject, alternative, bound)
+        test = _matches(context, subject, alternative, bound)
         if bound:
-            text = f"`{bound[0][0]}` is bound by one of several alternatives"
-            raise context.error(TaichiSyntaxError, text, "write one case for each alternative", alternative)
-        if found is True:
+            message = f"`{bound[0][0]}` is bound by one of several alternatives"
+            raise context.error(TaichiSyntaxError, message, "write one case for each alternative", alternative)
+        if test is True:
             return True
-        if found is not False:
-            result = found if isinstance(result, bool) else logical(context, "or", result, found)
+        if test is not False:
+            result = test if isinstance(result, bool) else logical(context, "or", result, test)
     return result
 
 
@@ -179,11 +179,11 @@ def _matches_items(context: Context, subject: Any, patterns: list[ast.pattern], 
         pairs = [*pairs[: stars[0]], *zip(items[end:], patterns[stars[0] + 1 :], strict=True)]
     result: Test = True
     for item, pattern in pairs:
-        found = _matches(context, item, pattern, bound)
-        if found is False:
+        test = _matches(context, item, pattern, bound)
+        if test is False:
             return False
-        if found is not True:
-            result = found if isinstance(result, bool) else logical(context, "and", result, found)
+        if test is not True:
+            result = test if isinstance(result, bool) else logical(context, "and", result, test)
     return result
 
 

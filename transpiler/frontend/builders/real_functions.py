@@ -62,19 +62,21 @@ def call(
         elif isinstance(parameter.annotation, RefType):
             if isinstance(value, Statement) and parameter.name in written:
                 need_memory(*written[parameter.name])
-            place = _reference_argument(context, parameter, value, node)
-            values.append(_copied_in(context, place, copies) if _needs_copy(place) else place.pointer)
+            lvalue = _reference_argument(context, parameter, value, node)
+            values.append(_copied_in(context, lvalue, copies) if _needs_copy(lvalue) else lvalue.pointer)
         else:
             values.append(_value_argument(context, parameter, value, node))
     function = _specialized(context, definition, template)
     _check_distinct(context, function, values, node)
-    made = context.builder.add(Call(function, values))
-    for place, copy in copies:
-        context.builder.store(place.pointer, context.builder.load(copy.pointer))
+    call_statement = context.builder.add(Call(function, values))
+    for lvalue, copy in copies:
+        context.builder.store(lvalue.pointer, context.builder.load(copy.pointer))
     if len(function.results) < 2:
-        made.type = function.results[0] if function.results else None
-        return made if function.results else None
-    return tuple(context.builder.add(CallResult(made, k, type=type)) for k, type in enumerate(function.results))
+        call_statement.type = function.results[0] if function.results else None
+        return call_statement if function.results else None
+    return tuple(
+        context.builder.add(CallResult(call_statement, k, type=type)) for k, type in enumerate(function.results)
+    )
 
 
 def is_compile_time(parameter: ParameterDefinition) -> bool:
@@ -91,12 +93,12 @@ def _compile_time_argument(context: Context, parameter: ParameterDefinition, val
     wanted = parameter.annotation
     if isinstance(wanted, NdarrayAnnotation):
         if array is None or array.shape is not None and not array.may_alias:
-            text = f"Argument `{parameter.name}` takes an ndarray, found {describe_kind(value)}"
-            raise context.error(TaichiTypeError, text, "annotate it as `ti.template()` to pass a field", node)
+            message = f"Argument `{parameter.name}` takes an ndarray, found {describe_kind(value)}"
+            raise context.error(TaichiTypeError, message, "annotate it as `ti.template()` to pass a field", node)
         element = None if wanted.dtype is None else context.values.type(wanted.dtype)
         if (element is not None and element != array.element) or wanted.ndim not in (None, array.ndim):
-            text = f"Argument `{parameter.name}` takes {_shown(wanted, element)}, found {_kind_of(array)}"
-            raise context.error(TaichiTypeError, text, "pass an array of that type, or widen the annotation", node)
+            message = f"Argument `{parameter.name}` takes {_shown(wanted, element)}, found {_kind_of(array)}"
+            raise context.error(TaichiTypeError, message, "pass an array of that type, or widen the annotation", node)
     if isinstance(value, Statement | Lvalue):
         raise context.error(
             TaichiTypeError,
@@ -122,44 +124,50 @@ def _value_argument(context: Context, parameter: ParameterDefinition, value: Any
     value = context.loaded(value)
     if isinstance(type, Struct):
         return context.values.fit(value, type)
-    found = value if is_number(value) else context.values.lift(value, node)
-    shape = found.type.shape if isinstance(found, Statement) and isinstance(found.type, Tensor) else ()
+    given = value if is_number(value) else context.values.lift(value, node)
+    shape = given.type.shape if isinstance(given, Statement) and isinstance(given.type, Tensor) else ()
     if shape and shape != (type.shape if isinstance(type, Tensor) else ()):
-        text = f"Argument `{parameter.name}` takes `{describe_type(type)}`, found {describe_kind(found)}"
-        raise context.error(TaichiTypeError, text, "pass a value of that shape, or change the annotation", node)
-    return context.values.fit(found, type)
+        message = f"Argument `{parameter.name}` takes `{describe_type(type)}`, found {describe_kind(given)}"
+        raise context.error(TaichiTypeError, message, "pass a value of that shape, or change the annotation", node)
+    return context.values.fit(given, type)
 
 
 def _reference_argument(context: Context, parameter: ParameterDefinition, value: Any, node: ast.Call) -> Lvalue:
     """Return the place of the caller that a function may change."""
     type = _type_of(context, parameter)
     if not isinstance(value, Lvalue):
-        text = f"Argument `{parameter.name}` is passed by reference and takes a variable, found {describe_kind(value)}"
-        raise context.error(TaichiTypeError, text, VARIABLE, node)
+        message = (
+            f"Argument `{parameter.name}` is passed by reference and takes a variable, found {describe_kind(value)}"
+        )
+        raise context.error(TaichiTypeError, message, VARIABLE, node)
     if value.type != type:
         wanted = f"takes a reference to `{describe_type(type)}`"
-        text = f"Argument `{parameter.name}` {wanted}, found a variable of type `{describe_type(value.type)}`"
-        raise context.error(TaichiTypeError, text, f"pass a variable of that type: `v = ti.cast(..., ti.{type})`", node)
+        message = f"Argument `{parameter.name}` {wanted}, found a variable of type `{describe_type(value.type)}`"
+        raise context.error(
+            TaichiTypeError, message, f"pass a variable of that type: `v = ti.cast(..., ti.{type})`", node
+        )
     base = base_pointer(value.pointer)
     if context.nesting.is_parallel and base in context.nesting.outside:
-        text = f"Argument `{parameter.name}` would refer to a variable that all iterations of the parallel loop share"
+        message = (
+            f"Argument `{parameter.name}` would refer to a variable that all iterations of the parallel loop share"
+        )
         raise context.error(
-            TaichiTypeError, text, "use `s += f(...)`, which is atomic, or a variable in the loop", node
+            TaichiTypeError, message, "use `s += f(...)`, which is atomic, or a variable in the loop", node
         )
     return value
 
 
-def _needs_copy(place: Lvalue) -> bool:
+def _needs_copy(lvalue: Lvalue) -> bool:
     """Return whether a place is in an array, or may have another format than a variable: u1 is a byte in structs."""
-    is_truth = not isinstance(place.type, Struct) and element_of(place.type) == u1
-    return isinstance(base_pointer(place.pointer), GlobalPtr) or (is_truth and isinstance(place.pointer, StructPtr))
+    is_truth = not isinstance(lvalue.type, Struct) and element_of(lvalue.type) == u1
+    return isinstance(base_pointer(lvalue.pointer), GlobalPtr) or (is_truth and isinstance(lvalue.pointer, StructPtr))
 
 
-def _copied_in(context: Context, place: Lvalue, copies: list[tuple[Lvalue, Lvalue]]) -> Statement:
+def _copied_in(context: Context, lvalue: Lvalue, copies: list[tuple[Lvalue, Lvalue]]) -> Statement:
     """Return a variable that represents an array element during the call, since GLSL has no pointers to memory."""
-    copy = Lvalue(context.builder.add(Alloca(type=place.type)))
-    context.builder.store(copy.pointer, context.builder.load(place.pointer))
-    copies.append((place, copy))
+    copy = Lvalue(context.builder.add(Alloca(type=lvalue.type)))
+    context.builder.store(copy.pointer, context.builder.load(lvalue.pointer))
+    copies.append((lvalue, copy))
     return copy.pointer
 
 
@@ -171,8 +179,8 @@ def _check_distinct(context: Context, function: Function, values: list[Statement
             continue
         others = seen.setdefault(base_pointer(pointer), [])
         if any(_overlap(pointer, other) for other in others):
-            text = f"`{function.name}` gets one variable by reference twice"
-            raise context.error(TaichiTypeError, text, "copy it to another variable first", node)
+            message = f"`{function.name}` gets one variable by reference twice"
+            raise context.error(TaichiTypeError, message, "copy it to another variable first", node)
         others.append(pointer)
 
 
@@ -298,8 +306,8 @@ def _build_body(context: Context, pending: PendingFunction) -> None:
             continue
         own = next(parameters)
         if own.by_reference:
-            place = context.builder.add(Reference(own, type=own.type, name=own.name))
-            frame.declare(own.name, Lvalue(place), node)
+            reference = context.builder.add(Reference(own, type=own.type, name=own.name))
+            frame.declare(own.name, Lvalue(reference), node)
             continue
         load = context.builder.add(ArgLoad(own, type=own.type, name=own.name))
         frame.declare(own.name, bind(context, load, own.name, node in definition.parsed.mutable), node)
@@ -320,8 +328,8 @@ def _finish(context: Context, function: Function, frame: Frame, falls: bool) -> 
             "add `return ...`, or leave out the annotation",
         )
     if falls:
-        text = f"`{function.name}` may end without `return`; it gives 0 then"
-        context.warn(text, "end every branch with `return`")
+        message = f"`{function.name}` may end without `return`; it gives 0 then"
+        context.warn(message, "end every branch with `return`")
         context.builder.add(Return([_zero(context, type) for type in function.results]))
 
 
@@ -338,7 +346,7 @@ def _name_functions(context: Context) -> None:
         for function in known.values():
             stem = function.name
             if len(known) > 1 and function.template:
-                stem = "_".join([stem, *(text for _, text in function.template)])
+                stem = "_".join([stem, *(suffix for _, suffix in function.template)])
             stem = "".join(c if c.isalnum() else "_" for c in stem)
             name, number = stem, 0
             while name in taken:

@@ -27,15 +27,15 @@ def return_types(context: Context, definition: KernelDefinition) -> list[Type]:
         annotation = get_args(annotation)
     listed = annotation if isinstance(annotation, tuple | list) else (annotation,)
     types = [context.values.type(item) for item in listed]
-    found = [type for type in types if type is not None]
-    if len(found) != len(types):
+    known = [type for type in types if type is not None]
+    if len(known) != len(types):
         what = "kernel" if definition is context.specialization.definition else "function"
         raise definition.parameter_location("return").error(
             TaichiSyntaxError,
             f"The return annotation {annotation!r} is no type of a {what}",
             "write `-> ti.f32`, a vector type, or a tuple of types",
         )
-    return found
+    return known
 
 
 def declared_return(context: Context, node: ast.Return) -> None:
@@ -99,17 +99,17 @@ def _returned(context: Context, value: Any, type: Type, node: ast.Return) -> Sta
     value = context.loaded(value)
     if isinstance(type, Struct) and isinstance(value, dict | StructInPython):
         return context.values.fit(value, type)
-    found = context.values.lift(value, node.value)
-    if isinstance(type, Struct) and isinstance(found.type, Struct):
-        return context.values.fit(found, type)
-    if _shape(found.type) != _shape(type):
+    lifted = context.values.lift(value, node.value)
+    if isinstance(type, Struct) and isinstance(lifted.type, Struct):
+        return context.values.fit(lifted, type)
+    if _shape(lifted.type) != _shape(type):
         raise context.error(
             TaichiTypeError,
-            f"The return type is `{describe_type(type)}`, found `{describe_type(found.type)}`",
+            f"The return type is `{describe_type(type)}`, found `{describe_type(lifted.type)}`",
             "change the annotation or the value",
             node.value,
         )
-    return context.values.fit(value if is_number(value) else found, type)
+    return context.values.fit(value if is_number(value) else lifted, type)
 
 
 def _shape(type: Type | None) -> object:

@@ -223,8 +223,8 @@ def _store_result(context: Context, value: Any) -> None:
         assert lifted.type is not None
         if position == len(result.stores):
             suffix = f"_{position}" if result.is_tuple else ""
-            place = _result_variable(context, f"{frame.definition.name}_result{suffix}", lifted.type)
-            result.places.append(place)
+            lvalue = _result_variable(context, f"{frame.definition.name}_result{suffix}", lifted.type)
+            result.places.append(lvalue)
             result.stores.append([])
         result.stores[position].append(_store_untyped(context, result.places[position], lifted))
 

@@ -51,9 +51,9 @@ class Arrays:
             return value if isinstance(value, Array) else value.array
         if isinstance(value, Statement | Lvalue | list | tuple | int | float | type):
             return None
-        found = self._by_object.get(id(value))
-        if found is not None:
-            return found
+        array = self._by_object.get(id(value))
+        if array is not None:
+            return array
         description = self.describe(value)
         if description is None:
             return None
@@ -61,7 +61,9 @@ class Arrays:
             return self.find(description.owner)
         names = {} if description.place is None else self.enter_tree(description.place, description.tree).names
         seen = names.get(description.place)  # type: ignore[arg-type]
-        return self._add(value, self.dependencies.names.get(id(value)) or description.name or seen or "array", description)
+        return self._add(
+            value, self.dependencies.names.get(id(value)) or description.name or seen or "array", description
+        )
 
     def describe(self, value: Any) -> ArrayDescription | None:
         """Return what an object of the runtime says of itself, None if it is no array."""
@@ -95,10 +97,10 @@ class Arrays:
     def _part(self, whole: Array, value: Any, step: Step) -> Array:
         """Return the array of a part that is stored separately, named after the whole if Python has no name."""
         known = self.dependencies.names.get(id(value))
-        found = self._by_object.get(id(value))
-        if found is not None:
-            found.path = found.path or found.name
-            return found
+        array = self._by_object.get(id(value))
+        if array is not None:
+            array.path = array.path or array.name
+            return array
         name = known or identify_step(whole.name, whole.element, step)
         path = whole.path or whole.name  # also of a component: errors show what Python says, `v` of `v[i]`
         path = known or (name_step(path, whole.element, step) if isinstance(step, str) else path)
@@ -125,15 +127,15 @@ class Arrays:
 
     def gradient(self, array: Array) -> Array:
         """Return the gradient of an argument, which a launch finds as `argument.grad`."""
-        found = self._gradients.get(array)
-        if found is None:
+        grad = self._gradients.get(array)
+        if grad is None:
             if not all(scalar.is_float for scalar in scalars_of(array.element)):
-                text = f"`{array.name}` has no gradient: its elements are {describe_type(array.element)}"
-                raise self.reporter.error(TaichiTypeError, text, "pass an array of floating-point numbers")
-            found = self._gradients[array] = self.new(f"{array.name}_grad", array.element, array.ndim)
-            found.parameter, found.may_alias, found.is_gradient = array.parameter, True, True
-            found.strided, found.clamped = array.strided, array.clamped
-        return found
+                message = f"`{array.name}` has no gradient: its elements are {describe_type(array.element)}"
+                raise self.reporter.error(TaichiTypeError, message, "pass an array of floating-point numbers")
+            grad = self._gradients[array] = self.new(f"{array.name}_grad", array.element, array.ndim)
+            grad.parameter, grad.may_alias, grad.is_gradient = array.parameter, True, True
+            grad.strided, grad.clamped = array.strided, array.clamped
+        return grad
 
     def new(self, name: str, element: Type, ndim: int) -> Array:
         """Add an array to the kernel, under a name of its own."""

@@ -173,7 +173,9 @@ class Context:
         self.record_dependency(value, node.id, node.id, partial(self.frame.definition.outer, node.id), node)
         return value
 
-    def record_dependency(self, value: Any, path: str, name: str, read: Callable[[], Any], node: ast.AST | None = None) -> None:
+    def record_dependency(
+        self, value: Any, path: str, name: str, read: Callable[[], Any], node: ast.AST | None = None
+    ) -> None:
         """Record an object from outside the kernel, read at `node`, or at what is being built; see `Dependencies.record`."""
         self.dependencies.record(value, path, name, read, self.location(node))
 
@@ -204,10 +206,10 @@ class Context:
 
     def variable(self, name: str | None, type: Type) -> Lvalue:
         """Make a local variable in the current block."""
-        made = self.builder.add(Alloca(type=type, name=name))
+        alloca = self.builder.add(Alloca(type=type, name=name))
         if not self.nesting.is_parallel:
-            self.nesting.outside.add(made)
-        return Lvalue(made)
+            self.nesting.outside.add(alloca)
+        return Lvalue(alloca)
 
     def add_if(self, condition: Statement, then: Block, otherwise: Block | None = None) -> If:
         """Append an `If` whose blocks are already built."""

@@ -27,7 +27,7 @@ class Exits:
             leave.block.statements.insert(leave.position, leave.flag)
         before = len(self.builder.block)
         self.builder.store(leave.flag, self.builder.const(True, u1))
-        leave.stores += [(self.builder.block, made) for made in self.builder.block.statements[before:]]
+        leave.stores += [(self.builder.block, store) for store in self.builder.block.statements[before:]]
 
     def is_taken(self, leave: Exit) -> Statement:
         """Return whether `leave` was taken."""
@@ -37,14 +37,14 @@ class Exits:
 
     def close(self, leave: Exit) -> None:
         """Drop the stores to the flag of an exit after its last read, and the flag if nothing reads it."""
-        for block, made in leave.stores[leave.stores_read :]:
-            block.statements.remove(made)
+        for block, store in leave.stores[leave.stores_read :]:
+            block.statements.remove(store)
         if leave.flag is not None and not leave.stores_read:
             leave.block.statements.remove(leave.flag)
 
     def any_taken(self, exits: list[Exit]) -> Statement:
         """Return whether one of `exits` was taken."""
-        found = self.is_taken(exits[0])
+        taken = self.is_taken(exits[0])
         for leave in exits[1:]:
-            found = self.builder.op("logical_or", found, self.is_taken(leave))
-        return found
+            taken = self.builder.op("logical_or", taken, self.is_taken(leave))
+        return taken

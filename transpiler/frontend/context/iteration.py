@@ -41,19 +41,19 @@ def compile_time_items(context: Context, value: Any, node: ast.AST | None = None
         raise context.error(
             TaichiSyntaxError, f"Cannot loop over {describe_kind(value)}", "give it a range, a list or an ndrange", node
         )
-    found: list[Any] = context.python(list, value)
-    return found
+    elements: list[Any] = context.python(list, value)
+    return elements
 
 
 def positional(context: Context, node: ast.Call) -> list[Any]:
     """Evaluate the positional arguments of a call; lvalues are not loaded."""
-    found: list[Any] = []
+    arguments: list[Any] = []
     for argument in node.args:
         if isinstance(argument, ast.Starred):
-            found.extend(compile_time_items(context, context.value(argument.value), argument))
+            arguments.extend(compile_time_items(context, context.value(argument.value), argument))
         else:
-            found.append(context.evaluate(argument))
-    return found
+            arguments.append(context.evaluate(argument))
+    return arguments
 
 
 def _product(context: Context, value: Any, node: ast.AST | None) -> list[tuple[int, ...]]:

@@ -40,7 +40,7 @@ class Nesting:
     loop_options: dict[str, Any] = field(default_factory=dict)
     outside: set[Statement] = field(default_factory=set)
 
-    def is_shared(self, place: Lvalue) -> bool:
-        """Return whether other iterations may change `place`: in an array, or a variable from outside the loop."""
-        base = base_pointer(place.pointer)
+    def is_shared(self, lvalue: Lvalue) -> bool:
+        """Return whether other iterations may change `lvalue`: in an array, or a variable from outside the loop."""
+        base = base_pointer(lvalue.pointer)
         return isinstance(base, GlobalPtr) or (self.is_parallel and base in self.outside)

@@ -21,17 +21,17 @@ def references(
 ) -> dict[str, tuple[Frame, ast.expr]]:
     """Return, by parameter, the expression that a call gives and the function it is in, where the source shows it."""
     names = [parameter.name for parameter in definition.parameters]
-    found: dict[str, tuple[Frame, ast.expr]] = {}
+    arguments: dict[str, tuple[Frame, ast.expr]] = {}
     if isinstance(callee, BoundFunc) and names:
         owner = names.pop(0)
         if isinstance(node.func, ast.Attribute):
-            found[owner] = (outer, node.func.value)
+            arguments[owner] = (outer, node.func.value)
     for name, argument in zip(names, node.args, strict=False):
         if isinstance(argument, ast.Starred):
             break
-        found[name] = (outer, argument)
-    found.update({keyword.arg: (outer, keyword.value) for keyword in node.keywords if keyword.arg is not None})
-    return found
+        arguments[name] = (outer, argument)
+    arguments.update({keyword.arg: (outer, keyword.value) for keyword in node.keywords if keyword.arg is not None})
+    return arguments
 
 
 def need_memory(frame: Frame, target: ast.AST) -> None:
@@ -46,8 +46,8 @@ def need_memory(frame: Frame, target: ast.AST) -> None:
         return
     local = frame.find(root.id)
     if root is not target and local is not None and isinstance(local.value, tuple):
-        text = "A part of a tuple cannot be changed"
-        raise frame.location(target).error(TaichiTypeError, text, "keep it in a variable of its own, or use a list")
+        message = "A part of a tuple cannot be changed"
+        raise frame.location(target).error(TaichiTypeError, message, "keep it in a variable of its own, or use a list")
     need_memory_of(frame, root.id)
 
 

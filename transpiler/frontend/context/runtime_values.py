@@ -89,8 +89,8 @@ class RuntimeValues:
 
     def type(self, annotation: Any) -> Type | None:
         """Return the type that an annotation or a callable names, its structs under their names; else None."""
-        found = as_type(annotation, self.options)
-        return None if found is None else self.structs.named(found)
+        type = as_type(annotation, self.options)
+        return None if type is None else self.structs.named(type)
 
     def constant(self, value: Any) -> Const:
         """Return a Python number as a constant of its default type. Raises: TaichiTypeError if it does not fit."""
@@ -139,8 +139,8 @@ class RuntimeValues:
             item = matrix_rows(item)
         if isinstance(item, list | tuple):
             return [self.lift(inner) for inner in item]
-        found = self.lift(item)
-        return self.elements(found) if isinstance(found.type, Tensor) and len(found.type.shape) == 1 else found
+        lifted = self.lift(item)
+        return self.elements(lifted) if isinstance(lifted.type, Tensor) and len(lifted.type.shape) == 1 else lifted
 
     def elements(self, value: Statement) -> list[Statement]:
         """Return the elements of a tensor value, row by row."""
@@ -158,15 +158,15 @@ class RuntimeValues:
 
     def condition(self, value: Any, what: str, node: ast.AST | None = None) -> Statement:
         """Return a scalar of type u1: whether `value` is not 0. what: the statement, for the error."""
-        found = self.lift(value, node)
-        if not isinstance(found.type, Scalar):
-            hint = "use `.any()` or `.all()` of the comparison" if isinstance(found.type, Tensor) else "test a member"
-            text = f"`{what}` conditions must be a scalar; found `{describe_type(found.type)}`"
-            raise self.reporter.error(TaichiTypeError, text, hint, node)
-        if found.type == u1:
-            return found
-        assert isinstance(found.type, Scalar)
-        return self.builder.op("ne", found, self.builder.const(0, found.type))
+        lifted = self.lift(value, node)
+        if not isinstance(lifted.type, Scalar):
+            hint = "use `.any()` or `.all()` of the comparison" if isinstance(lifted.type, Tensor) else "test a member"
+            message = f"`{what}` conditions must be a scalar; found `{describe_type(lifted.type)}`"
+            raise self.reporter.error(TaichiTypeError, message, hint, node)
+        if lifted.type == u1:
+            return lifted
+        assert isinstance(lifted.type, Scalar)
+        return self.builder.op("ne", lifted, self.builder.const(0, lifted.type))
 
     def fit(self, value: Any, type: Type) -> Statement:
         """Return `value` as a run-time value of `type`."""
@@ -191,6 +191,6 @@ class RuntimeValues:
         """Return a dict, or a struct of Python scope, as the struct `type`."""
         given = dict(value.items if isinstance(value, lang.Struct) else value.items())
         if sorted(given) != sorted(type.names):
-            text = f"Member mismatch between structs {list(type.names)}, {list(given)}"
-            raise self.reporter.error(TaichiTypeError, text, "give a value for each member")
+            message = f"Member mismatch between structs {list(type.names)}, {list(given)}"
+            raise self.reporter.error(TaichiTypeError, message, "give a value for each member")
         return self.builder.struct([self.fit(given[name], member) for name, member in type.members], type)

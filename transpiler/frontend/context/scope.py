@@ -117,10 +117,10 @@ class Frame:
         """Return the location of `node`, which is cached."""
         if self.is_library and self.call_site is not None:
             return self.call_site
-        found = self.locations.get(node)
-        if found is None:
-            found = self.locations[node] = self._locate(node)
-        return found
+        cached = self.locations.get(node)
+        if cached is None:
+            cached = self.locations[node] = self._locate(node)
+        return cached
 
     def _locate(self, node: Any) -> SourceLocation:
         return location_of(self.definition.parsed.source, node, self.definition.name, self.call_site)

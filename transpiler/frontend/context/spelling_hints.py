@@ -28,8 +28,8 @@ def close_name(name: str, known: Iterable[str]) -> str | None:
     if len(name) < MIN_LENGTH:
         return None
     names = {other: other for other in known if not other.startswith("_")}
-    found = get_close_matches(name, names, 1, CUTOFF) or get_close_matches(name.lower(), names, 1, CUTOFF)
-    return found[0] if found else None
+    matches = get_close_matches(name, names, 1, CUTOFF) or get_close_matches(name.lower(), names, 1, CUTOFF)
+    return matches[0] if matches else None
 
 
 def missing_name_hint(frame: Frame, node: ast.Name) -> str:
@@ -57,10 +57,10 @@ def _alias(frame: Frame) -> str:
 def _scope_hint(tree: ast.FunctionDef, node: ast.Name) -> str | None:
     """Return where the variable lives that the function assigns elsewhere, None if it assigns none of that name."""
     name, stores = node.id, []
-    for found in ast.walk(tree):
-        if isinstance(found, ast.Name) and found.id == name and isinstance(found.ctx, ast.Store):
-            stores.append(found.lineno)
-        if isinstance(found, ast.For) and name in _names(found.target):
+    for inner in ast.walk(tree):
+        if isinstance(inner, ast.Name) and inner.id == name and isinstance(inner.ctx, ast.Store):
+            stores.append(inner.lineno)
+        if isinstance(inner, ast.For) and name in _names(inner.target):
             return f"a loop variable ends with its loop; assign it to a variable made before the loop: `last = {name}`"
     if not stores:
         return None
@@ -70,7 +70,7 @@ def _scope_hint(tree: ast.FunctionDef, node: ast.Name) -> str | None:
 
 
 def _names(target: ast.expr) -> list[str]:
-    return [found.id for found in ast.walk(target) if isinstance(found, ast.Name)]
+    return [inner.id for inner in ast.walk(target) if isinstance(inner, ast.Name)]
 
 
 def missing_attribute_hint(owner: str, name: str, known: Iterable[str]) -> str:
@@ -81,12 +81,12 @@ def missing_attribute_hint(owner: str, name: str, known: Iterable[str]) -> str:
 
 def owner_text(node: ast.expr) -> str:
     """Return an expression as written, if it is short; `x` replaces a long one."""
-    text = ast.unparse(node)
-    return text if len(text) <= 24 else "x"
+    source = ast.unparse(node)
+    return source if len(source) <= 24 else "x"
 
 
-def describe_owner(value: Any, kind: str, text: str) -> str:
-    """Return how an error calls the object that lacks an attribute. kind: of the value; text: as written."""
+def describe_owner(value: Any, kind: str, source: str) -> str:
+    """Return how an error calls the object that lacks an attribute. kind: of the value; source: as written."""
     if isinstance(value, ModuleType):
         return f"module `{value.__name__}`"
-    return f"`{text}`, an object of class `{type(value).__name__}`," if kind.startswith("a Python") else kind
+    return f"`{source}`, an object of class `{type(value).__name__}`," if kind.startswith("a Python") else kind

@@ -32,15 +32,15 @@ class StructTypes:
     def struct(self, type: Struct) -> Struct:
         """Return a struct under its name. One that was made in the kernel is called after its members."""
         origin = type.origin
-        found = self.named_by_origin.get(id(origin)) if origin is not None else None
-        if found is not None and found[1].names == type.names:
-            return found[1]
+        known = self.named_by_origin.get(id(origin)) if origin is not None else None
+        if known is not None and known[1].names == type.names:
+            return known[1]
         members = tuple((name, self.named(member)) for name, member in type.members)
         name = type.name if origin is None else self._name_of(origin)
-        made = self._unique(name or _name_of_members(type), members, origin)
+        registered = self._unique(name or _name_of_members(type), members, origin)
         if origin is not None:
-            self.named_by_origin[id(origin)] = origin, made
-        return made
+            self.named_by_origin[id(origin)] = origin, registered
+        return registered
 
     def methods(self, type: Struct) -> Mapping[str, Any]:
         """Return the functions that values of a struct have."""
@@ -57,11 +57,11 @@ class StructTypes:
         methods = {} if origin is None else origin.methods
         candidate, number = name, 1
         while True:
-            made = Struct(candidate, members, origin)
-            known = self.by_name.setdefault(candidate, made)
-            if known is made:
-                self.functions[made] = methods
-            if known == made and self.functions[known] == methods:
+            struct = Struct(candidate, members, origin)
+            known = self.by_name.setdefault(candidate, struct)
+            if known is struct:
+                self.functions[struct] = methods
+            if known == struct and self.functions[known] == methods:
                 return known
             number += 1
             candidate = f"{name}_{number}"

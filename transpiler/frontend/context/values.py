@@ -166,10 +166,10 @@ def matrix_rows(value: Matrix) -> Any:
     return value.entries.tolist()
 
 
-def common_type(found: list[Scalar]) -> Scalar:
-    """Return the type all of `found` promote to."""
-    result = found[0]
-    for other in found[1:]:
+def common_type(types: list[Scalar]) -> Scalar:
+    """Return the type all of `types` promote to."""
+    result = types[0]
+    for other in types[1:]:
         result = promote(result, other)
     return result
 

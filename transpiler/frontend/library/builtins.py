@@ -27,9 +27,11 @@ Meaning = Callable[..., Any]
 def minimum_maximum(context: Context, name: str, arguments: list[Any]) -> Any:
     """Return the least or greatest of one or more values, in the type they promote to."""
     if len(arguments) == 1 and not is_number(arguments[0]):
-        found = arguments[0]
-        is_tensor = isinstance(found, Statement) and isinstance(found.type, Tensor)
-        arguments = compile_time_items(context, found) if is_tensor or isinstance(found, list | tuple) else [found]
+        extremum = arguments[0]
+        is_tensor = isinstance(extremum, Statement) and isinstance(extremum.type, Tensor)
+        arguments = (
+            compile_time_items(context, extremum) if is_tensor or isinstance(extremum, list | tuple) else [extremum]
+        )
     if not arguments:
         raise context.error(TaichiTypeError, f"`{name}` takes at least one argument", f"write `{name}(a, b)`")
     if not any(holds_runtime(argument) or isinstance(argument, Matrix) for argument in arguments):
@@ -71,8 +73,8 @@ def _power(context: Context, base: Any, exponent: Any) -> Any:
 
 def _zip(context: Context, *sequences: Any, strict: bool = False) -> list[Any]:
     lists = [compile_time_items(context, sequence) for sequence in sequences]
-    found: list[Any] = context.python(lambda: list(zip(*lists, strict=strict)))
-    return found
+    tuples: list[Any] = context.python(lambda: list(zip(*lists, strict=strict)))
+    return tuples
 
 
 def _enumerate(context: Context, sequence: Any, start: int = 0) -> list[Any]:
@@ -102,8 +104,8 @@ def _isinstance(context: Context, value: Any, kinds: Any) -> bool:
         if isinstance(value.type, Struct):
             return any(kind is lang.Struct or context.values.type(kind) == value.type for kind in wanted)
         return isinstance(value.type, Tensor) and any(kind in (Matrix, Vector) for kind in wanted)
-    found: bool = context.python(isinstance, value, kinds)
-    return found
+    result: bool = context.python(isinstance, value, kinds)
+    return result
 
 
 def _extremum(name: str) -> Meaning:
@@ -156,8 +158,8 @@ def build_super(context: Context, node: ast.Call) -> Any:
         return context.python(super, *(context.value(argument) for argument in node.args))
     local = frame.find(arguments[0].arg) if arguments else None
     if owner is None or local is None:
-        text = "`super()` is allowed in methods of classes only"
-        raise context.error(TaichiSyntaxError, text, "call the function of the other class by its name", node)
+        message = "`super()` is allowed in methods of classes only"
+        raise context.error(TaichiSyntaxError, message, "call the function of the other class by its name", node)
     return context.python(super, owner, local.value)
 
 
@@ -165,18 +167,18 @@ def build_range(context: Context, node: ast.Call) -> Any:
     """Return `range(...)`: Python's where all bounds are known, else a `RangeValue`."""
     limits = [context.loaded(argument) for argument in positional(context, node)]
     if not 1 <= len(limits) <= 3 or node.keywords:
-        text = f"Range should have 1 to 3 arguments, found {len(limits)}"
-        raise context.error(TaichiSyntaxError, text, "write `range(begin, end, step)`", node)
+        message = f"Range should have 1 to 3 arguments, found {len(limits)}"
+        raise context.error(TaichiSyntaxError, message, "write `range(begin, end, step)`", node)
     nodes = node.args if len(node.args) == len(limits) else [node] * len(limits)
     for limit, at in zip(limits, nodes, strict=True):
         if isinstance(limit, float):
-            text = f"The bounds of a range must be integers, found {limit}"
-            raise context.error(TaichiTypeError, text, f"write `{int(limit)}`", at)
+            message = f"The bounds of a range must be integers, found {limit}"
+            raise context.error(TaichiTypeError, message, f"write `{int(limit)}`", at)
     begin, end = (0, limits[0]) if len(limits) == 1 else limits[:2]
     step = limits[2] if len(limits) == 3 else 1
     if is_runtime(step):
-        text = "The step of a range must be known at compile time"
-        raise context.error(TaichiTypeError, text, "write a `while` loop", nodes[2])
+        message = "The step of a range must be known at compile time"
+        raise context.error(TaichiTypeError, message, "write a `while` loop", nodes[2])
     if is_number(step) and step == 0:
         raise context.error(TaichiTypeError, "The step of a range cannot be 0", "use a step of 1 or -1", node)
     if is_runtime(begin) or is_runtime(end):

@@ -50,13 +50,15 @@ def _formatted_value(context: Context, piece: ast.FormattedValue) -> str | tuple
     return str(context.python(format, value, specification))
 
 
-def format_method(context: Context, text: str, arguments: Sequence[Any], named: Mapping[str, Any]) -> str | Formatted:
+def format_method(
+    context: Context, template: str, arguments: Sequence[Any], named: Mapping[str, Any]
+) -> str | Formatted:
     """Return `text.format(...)`: a plain text if all is known at compile time."""
     if not any(holds_runtime(value) for value in (*arguments, *named.values())):
-        return str(context.python(text.format, *arguments, **named))
+        return str(context.python(template.format, *arguments, **named))
     parts: list[str | tuple[Any, str]] = []
     count = 0
-    for literal, name, specification, _ in context.python(lambda: list(string.Formatter().parse(text))):
+    for literal, name, specification, _ in context.python(lambda: list(string.Formatter().parse(template))):
         parts.append(literal)
         if name is None:
             continue
@@ -90,12 +92,12 @@ class Parts:
         self.values: list[Statement] = []
         self.parts: list[str | tuple[int, str]] = []
 
-    def text(self, text: str) -> None:
+    def string(self, string: str) -> None:
         """Add a literal text; neighbours are joined."""
         if self.parts and isinstance(self.parts[-1], str):
-            self.parts[-1] += text
-        elif text:
-            self.parts.append(text)
+            self.parts[-1] += string
+        elif string:
+            self.parts.append(string)
 
     def add(self, value: Any, specification: str = "") -> None:
         """Add a value: run-time values by number, lists item by item, everything else as text."""
@@ -115,9 +117,9 @@ class Parts:
             self._sequence(value, specification)
         elif holds_runtime(value):
             element = "a texel: `t.fetch(p, 0)`" if isinstance(value, Texture) else "an element: `x[i]`"
-            found = describe_kind(value)
+            kind = describe_kind(value)
             raise self.context.error(
-                TaichiTypeError, f"{found[0].upper()}{found[1:]} cannot be printed as a whole", f"print {element}"
+                TaichiTypeError, f"{kind[0].upper()}{kind[1:]} cannot be printed as a whole", f"print {element}"
             )
         elif is_number(value):
             type = number_type(value, self.context.options)
@@ -134,9 +136,9 @@ class Parts:
         try:
             formatter(element_of(value.type), specification)
         except ValueError:
-            text = f"The format specification '{specification}' doesn't match '{element_of(value.type)}'"
+            message = f"The format specification '{specification}' doesn't match '{element_of(value.type)}'"
             raise self.context.error(
-                TaichiTypeError, text, "write `:d` for integers, `:.3f` or `:e` for floats"
+                TaichiTypeError, message, "write `:d` for integers, `:.3f` or `:e` for floats"
             ) from None
         self.parts.append((len(self.values), specification))
         self.values.append(value)
@@ -164,10 +166,10 @@ def message_parts(context: Context, node: ast.expr | None) -> tuple[str, list[St
         return "", []
     parts = Parts(context)
     parts.add(context.value(node))
-    text = ""
+    template = ""
     for part in parts.parts:
         if isinstance(part, str):
-            text += part.replace("{", "{{").replace("}", "}}")
+            template += part.replace("{", "{{").replace("}", "}}")
         else:
-            text += "{" + str(part[0]) + (f":{part[1]}" if part[1] else "") + "}"
-    return text, parts.values
+            template += "{" + str(part[0]) + (f":{part[1]}" if part[1] else "") + "}"
+    return template, parts.values

@@ -31,15 +31,15 @@ def is_member(context: Context, value: Any, container: Any) -> Any:
         raise context.error(
             TaichiSyntaxError, '"In" is only supported inside `ti.static`.', "use a tuple: `x in (1, 2)`"
         )
-    found: Any = False
+    result: Any = False
     for item in container:
         equal = compare(context, COMPARE[ast.Eq], value, item)
         if not holds_runtime(equal):
             if equal:
                 return True
         else:
-            found = equal if found is False else logical(context, "or", found, equal)
-    return found
+            result = equal if result is False else logical(context, "or", result, equal)
+    return result
 
 
 def _is_in_range(context: Context, value: Any, numbers: range) -> Any:

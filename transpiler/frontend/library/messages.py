@@ -43,8 +43,8 @@ def static_assert(context: Context, cond: Any, msg: Any = None) -> None:
             TaichiTypeError, "`ti.static_assert` needs a condition known at compile time", "use `assert`"
         )
     if holds_runtime(msg) or isinstance(msg, Formatted):
-        text = "The message of `ti.static_assert` contains a value that is known at run time only"
-        raise context.error(TaichiTypeError, text, "leave the value out, or use `assert`")
+        message = "The message of `ti.static_assert` contains a value that is known at run time only"
+        raise context.error(TaichiTypeError, message, "leave the value out, or use `assert`")
     if not cond:
         raise context.error(
             TaichiCompilationError,

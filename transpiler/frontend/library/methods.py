@@ -242,11 +242,11 @@ def _normalized(context: Context, value: Statement, eps: Any = 0) -> Statement:
 
 
 def _cross(context: Context, value: Statement, other: Any) -> Statement:
-    found = context.values.lift(other)
-    if isinstance(value.type, Tensor) and value.type.shape == (2,) and found.type == value.type:
-        (a, b), (c, d) = context.values.elements(value), context.values.elements(found)
+    lifted = context.values.lift(other)
+    if isinstance(value.type, Tensor) and value.type.shape == (2,) and lifted.type == value.type:
+        (a, b), (c, d) = context.values.elements(value), context.values.elements(lifted)
         return context.builder.op("sub", context.builder.op("mul", a, d), context.builder.op("mul", b, c))
-    return context.builder.op("cross", value, found)
+    return context.builder.op("cross", value, lifted)
 
 
 def _fold(context: Context, name: str, items: list[Statement]) -> Statement:
@@ -321,9 +321,9 @@ def _determinant(context: Context, value: Statement) -> Statement:
     if element.is_float and len(rows) > 2:
         return _in_f32_at_least(context, "determinant", value, element)
     if len(rows) > MAX_COFACTORS:
-        found = f"{len(rows)}x{len(rows)}"
-        text = f"`.determinant()` takes integer matrices up to {MAX_COFACTORS}x{MAX_COFACTORS}, found {found}"
-        raise context.error(TaichiTypeError, text, "cast it first: `m.cast(ti.f32)`")
+        shape = f"{len(rows)}x{len(rows)}"
+        message = f"`.determinant()` takes integer matrices up to {MAX_COFACTORS}x{MAX_COFACTORS}, found {shape}"
+        raise context.error(TaichiTypeError, message, "cast it first: `m.cast(ti.f32)`")
     return _determinant_of(context, rows)
 
 
@@ -352,8 +352,8 @@ def _in_f32_at_least(context: Context, name: str, value: Statement, element: Sca
 
 
 def _cofactor(context: Context, rows: list[list[Statement]], row: int, column: int) -> Statement:
-    found = _determinant_of(context, _minor(rows, row, column))
-    return context.builder.op("neg", found) if (row + column) % 2 else found
+    determinant = _determinant_of(context, _minor(rows, row, column))
+    return context.builder.op("neg", determinant) if (row + column) % 2 else determinant
 
 
 def _to_list(context: Context, value: Statement) -> list[Any]:

@@ -50,34 +50,34 @@ MAX_PRODUCTS_EXPONENT = 8
 """Up to this literal exponent a power is written as products: exact, and defined for negative bases."""
 
 
-def binary(context: Context, row: tuple[str, Meaning], left: Any, right: Any) -> Any:
+def binary(context: Context, entry: tuple[str, Meaning], left: Any, right: Any) -> Any:
     """Apply a binary operator to loaded values."""
-    name, meaning = row
+    name, meaning = entry
     if not holds_runtime(left) and not holds_runtime(right):
-        return _by_python(context, row, left, right)
+        return _by_python(context, entry, left, right)
     if name in ("add", "mul") and _is_display_arithmetic(left, right):
         return context.python(meaning, left, right)
     if name == "pow" and isinstance(right, int) and not isinstance(right, bool):
         return power(context, context.values.lift(left), right)
     a, b = _operand(context, name, left, right), _operand(context, name, right, left)
     if name in ("add", "sub") and a.type == b.type == u1:
-        text = f"`{OPS[name].symbol}` of two truth values gives a truth value, not a count, as in Taichi"
-        context.warn(text, "write `int(a) + int(b)` to count, or `^` for exactly one of them")
+        message = f"`{OPS[name].symbol}` of two truth values gives a truth value, not a count, as in Taichi"
+        context.warn(message, "write `int(a) + int(b)` to count, or `^` for exactly one of them")
     if name == "matmul" and _are_vectors(a, b):
         name = "dot"
     return context.builder.op(name, a, b)
 
 
-def _by_python(context: Context, row: tuple[str, Meaning], left: Any, right: Any) -> Any:
+def _by_python(context: Context, entry: tuple[str, Meaning], left: Any, right: Any) -> Any:
     """Compute what is known at compile time; operands that Python refuses raise a kernel's error."""
     try:
-        return row[1](left, right)
+        return entry[1](left, right)
     except TypeError:
-        found = f"{describe_kind(left)} and {describe_kind(right)}"
-        text = f"`{OPS[row[0]].symbol}` takes numbers, vectors and matrices, found {found}"
-        raise context.error(TaichiTypeError, text, "use a number, a vector or a matrix") from None
+        kinds = f"{describe_kind(left)} and {describe_kind(right)}"
+        message = f"`{OPS[entry[0]].symbol}` takes numbers, vectors and matrices, found {kinds}"
+        raise context.error(TaichiTypeError, message, "use a number, a vector or a matrix") from None
     except Exception:
-        return context.python(row[1], left, right)
+        return context.python(entry[1], left, right)
 
 
 def _are_vectors(*values: Statement) -> bool:
@@ -93,13 +93,13 @@ def _is_display_arithmetic(left: Any, right: Any) -> bool:
 
 def _operand(context: Context, name: str, value: Any, other: Any) -> Statement:
     if isinstance(value, str) or value is None:
-        found = f"{describe_kind(value)} with {describe_kind(other)}"
+        kinds = f"{describe_kind(value)} with {describe_kind(other)}"
         hint = (
             "put strings into `print` only"
             if isinstance(value, str)
             else "use a number; a function without `return` gives `None`"
         )
-        raise context.error(TaichiTypeError, f"`{OPS[name].symbol}` takes numbers, found {found}", hint)
+        raise context.error(TaichiTypeError, f"`{OPS[name].symbol}` takes numbers, found {kinds}", hint)
     return context.values.lift(value)
 
 
@@ -123,19 +123,19 @@ def power(context: Context, base: Statement, exponent: int) -> Statement:
         square = context.builder.op("mul", square, square)
 
 
-def compare(context: Context, row: tuple[str, Meaning], left: Any, right: Any) -> Any:
+def compare(context: Context, entry: tuple[str, Meaning], left: Any, right: Any) -> Any:
     """Apply a comparison to loaded values."""
     if not holds_runtime(left) and not holds_runtime(right):
-        return _by_python(context, row, left, right)
-    a, b = _operand(context, row[0], left, right), _operand(context, row[0], right, left)
-    return context.builder.op(row[0], a, b)
+        return _by_python(context, entry, left, right)
+    a, b = _operand(context, entry[0], left, right), _operand(context, entry[0], right, left)
+    return context.builder.op(entry[0], a, b)
 
 
-def unary(context: Context, row: tuple[str, Meaning], value: Any) -> Any:
+def unary(context: Context, entry: tuple[str, Meaning], value: Any) -> Any:
     """Apply a unary operator to a loaded value."""
     if not holds_runtime(value):
-        return context.python(row[1], value)
-    return context.builder.op(row[0], context.values.lift(value))
+        return context.python(entry[1], value)
+    return context.builder.op(entry[0], context.values.lift(value))
 
 
 def logical(context: Context, name: str, left: Statement, right: Statement) -> Statement:
@@ -156,8 +156,10 @@ def unify(context: Context, values: list[Any]) -> Type:
         element = promote(element, element_of(type))
     shapes = {type.shape for type in types if isinstance(type, Tensor)}
     if len(shapes) > 1:
-        found = " and ".join(f"`{describe_type(type)}`" for type in types)
+        type_names = " and ".join(f"`{describe_type(type)}`" for type in types)
         raise context.error(
-            TaichiTypeError, f"Branches need values of one shape, found {found}", "give both branches the same shape"
+            TaichiTypeError,
+            f"Branches need values of one shape, found {type_names}",
+            "give both branches the same shape",
         )
     return Tensor(shapes.pop(), element) if shapes else element

@@ -29,8 +29,8 @@ Meaning = Callable[..., Any]
 
 def thread_functions() -> dict[Any, Meaning]:
     """Return what each function of `ti.simt`, and what belongs to it in `ti`, means in a kernel."""
-    found: dict[Any, Meaning] = {function: _meaning(function, text) for function, text in MEANING_OF.items()}
-    return found | {
+    meanings: dict[Any, Meaning] = {function: _meaning(function, method) for function, method in MEANING_OF.items()}
+    return meanings | {
         SharedArray: _shared_array,
         functions.global_thread_idx: _meaning(functions.global_thread_idx, "index global"),
         functions.block_local: _hint("block_local"),
@@ -38,8 +38,8 @@ def thread_functions() -> dict[Any, Meaning]:
     }
 
 
-def _meaning(function: Callable[..., Any], text: str) -> Meaning:
-    kind, _, what = text.partition(" ")
+def _meaning(function: Callable[..., Any], method: str) -> Meaning:
+    kind, _, what = method.partition(" ")
     module = function.__module__.rpartition(".")[2]
     name = f"ti.simt.{module}.{function.__name__}" if module != "functions" else f"ti.{function.__name__}"
     signature = inspect.signature(function)
@@ -79,15 +79,15 @@ def _memory(context: Context, scope: str, given: dict[str, Any], name: str) -> N
 
 
 def _collective(context: Context, op: str, given: dict[str, Any], name: str) -> Statement:
-    row = COLLECTIVES[op]
+    entry = COLLECTIVES[op]
     _require_feature(context, op, name)
     lanes = _lanes(context, given.pop("mask", None), name) if _is_of_warp(name) else None
     values = list(given.values())
-    operands = [_operand(context, kind, value, name) for kind, value in zip(row.arguments, values, strict=True)]
-    type = row.result if row.result is not None else operands[0].type
-    made = context.builder.add(Collective(op, operands, lanes, type=type))
+    operands = [_operand(context, kind, value, name) for kind, value in zip(entry.arguments, values, strict=True)]
+    type = entry.result if entry.result is not None else operands[0].type
+    collective = context.builder.add(Collective(op, operands, lanes, type=type))
     is_signed = type == u1 or name == "ti.simt.warp.ballot"  # measured: Taichi's votes and `ballot` are i32, masks u32
-    return context.builder.cast(made, i32) if is_signed else made
+    return context.builder.cast(collective, i32) if is_signed else collective
 
 
 def _is_of_warp(name: str) -> bool:
@@ -97,41 +97,41 @@ def _is_of_warp(name: str) -> bool:
 def _operand(context: Context, kind: str, value: Any, name: str) -> Statement:
     if kind == "predicate":
         return context.values.condition(value, name)
-    found = context.values.lift(value)
-    if not isinstance(found.type, Scalar):
+    lifted = context.values.lift(value)
+    if not isinstance(lifted.type, Scalar):
         raise context.error(
-            TaichiTypeError, f"`{name}` takes scalars, found {describe_kind(found)}", "call it once for each element"
+            TaichiTypeError, f"`{name}` takes scalars, found {describe_kind(lifted)}", "call it once for each element"
         )
     if kind != "value":
-        if found.type.is_float:
-            text = f"`{name}` takes an integer to name lanes, found `{found.type}`"
-            raise context.error(TaichiTypeError, text, "write `int(x)`")
-        return context.builder.cast(found, i32)
-    return _value(context, found, name)
+        if lifted.type.is_float:
+            message = f"`{name}` takes an integer to name lanes, found `{lifted.type}`"
+            raise context.error(TaichiTypeError, message, "write `int(x)`")
+        return context.builder.cast(lifted, i32)
+    return _value(context, lifted, name)
 
 
-def _value(context: Context, found: Statement, name: str) -> Statement:
+def _value(context: Context, operand: Statement, name: str) -> Statement:
     """Return a value to be exchanged, in the type that the function's name says, if it says one."""
     if _is_of_warp(name):
-        return context.builder.cast(found, f32 if name.endswith("_f32") else i32)
-    if found.type == u1:
-        found = context.builder.cast(found, i32)
-    assert isinstance(found.type, Scalar)
+        return context.builder.cast(operand, f32 if name.endswith("_f32") else i32)
+    if operand.type == u1:
+        operand = context.builder.cast(operand, i32)
+    assert isinstance(operand.type, Scalar)
     what = name.rpartition("_")[2]
-    if what in ("and", "or", "xor") and "shuffle" not in name and found.type.is_float:
-        raise context.error(TaichiTypeError, f"`{name}` takes integers, found `{found.type}`", "use an integer")
-    if found.type.bits < 32:
-        text = f"`{name}` takes numbers of 32 and 64 bits, found `{found.type}`"
-        raise context.error(TaichiTypeError, text, "cast it: `ti.cast(x, ti.i32)`")
-    is_wide = found.type.is_integral and found.type.bits > 32
+    if what in ("and", "or", "xor") and "shuffle" not in name and operand.type.is_float:
+        raise context.error(TaichiTypeError, f"`{name}` takes integers, found `{operand.type}`", "use an integer")
+    if operand.type.bits < 32:
+        message = f"`{name}` takes numbers of 32 and 64 bits, found `{operand.type}`"
+        raise context.error(TaichiTypeError, message, "cast it: `ti.cast(x, ti.i32)`")
+    is_wide = operand.type.is_integral and operand.type.bits > 32
     if is_wide and not context.dependencies.allows("subgroup_features", "has", "extended_types"):
         raise context.error(
             UnsupportedError,
-            f"`{name}` of `{found.type}` is not available on {context.dependencies.capabilities.target}: the target device "
+            f"`{name}` of `{operand.type}` is not available on {context.dependencies.capabilities.target}: the target device "
             "has no shaderSubgroupExtendedTypes",
             "use 32-bit integers, or another arch",
         )
-    return found
+    return operand
 
 
 def _lanes(context: Context, mask: Any, name: str) -> Statement | None:
@@ -149,23 +149,23 @@ def _lanes(context: Context, mask: Any, name: str) -> Statement | None:
         if mask not in (-1, FULL_MASK):
             return context.builder.const(mask, u32)
         return None
-    found = context.values.lift(mask)
-    if not isinstance(found.type, Scalar) or found.type.is_float:
-        raise context.error(TaichiTypeError, f"A mask of lanes is an integer, found `{found.type}`", "use a ti.u32")
-    lanes = context.builder.cast(found, u32)
+    lifted = context.values.lift(mask)
+    if not isinstance(lifted.type, Scalar) or lifted.type.is_float:
+        raise context.error(TaichiTypeError, f"A mask of lanes is an integer, found `{lifted.type}`", "use a ti.u32")
+    lanes = context.builder.cast(lifted, u32)
     return None if getattr(lanes, "value", None) == FULL_MASK else lanes
 
 
 def _require_feature(context: Context, op: str, name: str) -> None:
-    row = COLLECTIVES[op]
-    if row.feature and not context.dependencies.allows("subgroup_features", "has", row.feature):
+    entry = COLLECTIVES[op]
+    if entry.feature and not context.dependencies.allows("subgroup_features", "has", entry.feature):
         raise context.error(
             UnsupportedError,
             f"`{name}` is not available on {context.dependencies.capabilities.target}: the target device's subgroups lack "
-            f"`{row.feature}`",
+            f"`{entry.feature}`",
             "use shared memory and `ti.simt.block.sync()`, or another arch",
         )
-    if row.feature == "ballot" and _is_of_warp(name):
+    if entry.feature == "ballot" and _is_of_warp(name):
         _lanes(context, FULL_MASK, name)
 
 

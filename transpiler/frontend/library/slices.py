@@ -20,8 +20,8 @@ def has_slice(node: ast.expr) -> bool:
 
 def index_statement(context: Context, item: Any, node: ast.AST | None = None) -> Statement:
     """Return an index as an i32. Raises: TaichiTypeError for floats."""
-    found = context.values.lift(item, node)
-    type = found.type
+    lifted = context.values.lift(item, node)
+    type = lifted.type
     if not isinstance(type, Scalar) or type.is_float:
         raise context.error(
             TaichiTypeError,
@@ -29,7 +29,7 @@ def index_statement(context: Context, item: Any, node: ast.AST | None = None) ->
             "write `ti.cast(x, ti.i32)` or `int(x)`",
             node,
         )
-    return context.builder.cast(found, i32)
+    return context.builder.cast(lifted, i32)
 
 
 def check_bounds(
@@ -40,8 +40,8 @@ def check_bounds(
     if value is None:
         return
     if begin and extent is not None and not begin <= value < begin + extent:
-        text = f"Index {value} of {what} is out of range [{begin}, {begin + extent})"
-        raise context.error(TaichiIndexError, text, f"its offset is {begin}", node)
+        message = f"Index {value} of {what} is out of range [{begin}, {begin + extent})"
+        raise context.error(TaichiIndexError, message, f"its offset is {begin}", node)
     if value < 0 and not begin:
         raise context.error(
             TaichiIndexError,
@@ -50,16 +50,16 @@ def check_bounds(
             node,
         )
     if extent is not None and value >= begin + extent:
-        text = f"Index {value} of {what} is out of range [0, {extent})"
-        raise context.error(TaichiIndexError, text, f"the last index is {extent - 1}", node)
+        message = f"Index {value} of {what} is out of range [0, {extent})"
+        raise context.error(TaichiIndexError, message, f"the last index is {extent - 1}", node)
 
 
 def _parts(context: Context, type: Tensor, node: ast.Subscript) -> tuple[tuple[tuple[Any, ...], ...], tuple[int, ...]]:
     """Return the indices of each chosen element (ints or statements), row by row, and the shape they form."""
     nodes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     if len(nodes) != len(type.shape):
-        text = f"`{describe_type(type)}` takes {len(type.shape)} indices or slices, found {len(nodes)}"
-        raise context.error(TaichiIndexError, text, "write `:` for all", node)
+        message = f"`{describe_type(type)}` takes {len(type.shape)} indices or slices, found {len(nodes)}"
+        raise context.error(TaichiIndexError, message, "write `:` for all", node)
     chosen = [_along(context, part, extent) for part, extent in zip(nodes, type.shape, strict=True)]
     shape = tuple(len(part) for part in chosen if isinstance(part, range))
     axes = [part if isinstance(part, range) else [part] for part in chosen]
@@ -79,10 +79,10 @@ def _along(context: Context, part: ast.expr, extent: int) -> range | Statement:
         raise context.error(
             TaichiSyntaxError, "The bounds of a slice must be known at compile time", "write numbers", part
         )
-    found: range = context.python(lambda: range(extent)[slice(*limits)])
-    if not found:
+    positions: range = context.python(lambda: range(extent)[slice(*limits)])
+    if not positions:
         raise context.error(TaichiIndexError, f"This slice of {extent} elements is empty", "choose some", part)
-    return found
+    return positions
 
 
 def index_statements(context: Context, indices: tuple[Any, ...]) -> list[Statement]:
@@ -100,7 +100,7 @@ def read_slice(context: Context, base: Statement, node: ast.Subscript) -> Statem
     )
 
 
-def slice_of_place(context: Context, place: Lvalue, node: ast.Subscript) -> Swizzle:
+def slice_of_place(context: Context, lvalue: Lvalue, node: ast.Subscript) -> Swizzle:
     """Return the elements that a slice on the left side means."""
-    assert isinstance(place.type, Tensor)
-    return Swizzle(place, *_parts(context, place.type, node))
+    assert isinstance(lvalue.type, Tensor)
+    return Swizzle(lvalue, *_parts(context, lvalue.type, node))

@@ -43,52 +43,54 @@ def sparse_functions() -> dict[Any, Meaning]:
 
 
 def _activate(context: Context, node: Any, indices: Any) -> None:
-    found = _node(context, node, "activate").node
-    if found.kind == "dynamic":
+    described = _node(context, node, "activate").node
+    if described.kind == "dynamic":
         raise context.error(
             TaichiTypeError,
             "`ti.activate` takes a cell of a pointer or bitmasked node, found a dynamic node",
             "write `ti.append(node, indices, value)`",
         )
-    given = _indices(context, found, indices)
-    if found.is_sparse:
-        context.builder.add(Activate(found, given, type=number_type(found)))
+    given = _indices(context, described, indices)
+    if described.is_sparse:
+        context.builder.add(Activate(described, given, type=number_type(described)))
 
 
 def _deactivate(context: Context, node: Any, indices: Any) -> None:
-    found = _node(context, node, "deactivate").node
-    of_list = found.kind == "dynamic"
-    given = _indices(context, found.parent if of_list else found, indices)
-    if found.is_sparse:
-        context.builder.add(Deactivate(found, given, type=u1 if found.kind == "bitmasked" else None))
+    described = _node(context, node, "deactivate").node
+    of_list = described.kind == "dynamic"
+    given = _indices(context, described.parent if of_list else described, indices)
+    if described.is_sparse:
+        context.builder.add(Deactivate(described, given, type=u1 if described.kind == "bitmasked" else None))
 
 
 def _is_active(context: Context, node: Any, indices: Any) -> Statement:
-    found = _node(context, node, "is_active").node
-    if found.kind not in ("pointer", "bitmasked"):
+    described = _node(context, node, "is_active").node
+    if described.kind not in ("pointer", "bitmasked"):
         raise context.error(
             TaichiTypeError,
-            f"ti.is_active only works on pointer, hash or bitmasked nodes, found a {found.kind} node",
-            "ask the pointer or bitmasked node above: `x.parent(2)`" if found.kind == "dense" else "use `ti.length`",
+            f"ti.is_active only works on pointer, hash or bitmasked nodes, found a {described.kind} node",
+            "ask the pointer or bitmasked node above: `x.parent(2)`"
+            if described.kind == "dense"
+            else "use `ti.length`",
         )
-    made = context.builder.add(IsActive(found, _indices(context, found, indices), type=u1))
-    return context.builder.cast(made, i32)
+    statement = context.builder.add(IsActive(described, _indices(context, described, indices), type=u1))
+    return context.builder.cast(statement, i32)
 
 
 def _length(context: Context, node: Any, indices: Any) -> Statement:
-    found = _dynamic(context, node, "length").node
-    return context.builder.add(Length(found, _indices(context, found.parent, indices), type=i32))
+    described = _dynamic(context, node, "length").node
+    return context.builder.add(Length(described, _indices(context, described.parent, indices), type=i32))
 
 
 def _append(context: Context, node: Any, indices: Any, val: Any) -> Statement:
     description = _dynamic(context, node, "append")
-    found = description.node
-    given = _indices(context, found.parent, indices)
+    target = description.node
+    given = _indices(context, target.parent, indices)
     values = _values(context, description, val)
-    item = context.builder.add(Append(found, given, type=i32))
+    item = context.builder.add(Append(target, given, type=i32))
     stored = Block()
     with context.builder.into(stored):
-        at = _indices_of_item(context, found, given, item)
+        at = _indices_of_item(context, target, given, item)
         for field, value in zip(description.fields, values, strict=True):
             array = context.arrays.find(field)
             assert array is not None  # a field, as `_values` has found
@@ -153,14 +155,14 @@ def _rescale_index(context: Context, a: Any, b: Any, I: Any) -> Statement:  # no
     here, there = _shape(context, a), _shape(context, b)
     items = list(I) if isinstance(I, list | tuple) else None
     if items is None:
-        found = context.values.lift(I)
-        if not isinstance(found.type, Tensor) or element_of(found.type).is_float:
+        lifted = context.values.lift(I)
+        if not isinstance(lifted.type, Tensor) or element_of(lifted.type).is_float:
             raise context.error(
                 TaichiTypeError,
                 f"`ti.rescale_index` takes a vector of indices, found {describe_kind(I)}",
                 "write `[i, j]`",
             )
-        items = context.values.elements(found)
+        items = context.values.elements(lifted)
     build = context.builder
     indices: list[Any] = [index_statement(context, item) for item in items]
     moved = sparse.rescaled(
@@ -188,32 +190,32 @@ def _shape(context: Context, what: Any) -> tuple[int, ...]:
 def describe_node(context: Context, value: Any) -> NodeDescription | None:
     """Return the node that an object of Python is, with its tree in the kernel; None for what is none."""
     describe = getattr(type(value), "describe_cells", None)
-    found: NodeDescription | None = context.python(describe, value) if describe is not None else None
-    if found is not None:
-        context.arrays.enter_tree(found.node, found.tree)
-    return found
+    description: NodeDescription | None = context.python(describe, value) if describe is not None else None
+    if description is not None:
+        context.arrays.enter_tree(description.node, description.tree)
+    return description
 
 
 def _node(context: Context, value: Any, name: str) -> NodeDescription:
     """Return the node that an argument is. Raises: TaichiTypeError for what is none, or a field's own."""
-    found = describe_node(context, value)
-    if found is None or found.node.kind == "place":
-        is_field = found is not None or is_described(value)
+    description = describe_node(context, value)
+    if description is None or description.node.kind == "place":
+        is_field = description is not None or is_described(value)
         what = "a field" if is_field else describe_kind(value)
         hint = "name the node above: `x.parent()`" if is_field else "name a node of the field's tree: `x.parent()`"
         raise context.error(TaichiTypeError, f"The {name} operation takes a node, found {what}", hint)
-    return found
+    return description
 
 
 def _dynamic(context: Context, value: Any, name: str) -> NodeDescription:
-    found = _node(context, value, name)
-    if found.node.kind != "dynamic":
+    description = _node(context, value, name)
+    if description.node.kind != "dynamic":
         raise context.error(
             TaichiTypeError,
-            f"ti.{name} only works on dynamic nodes, found a {found.node.kind} node",
+            f"ti.{name} only works on dynamic nodes, found a {description.node.kind} node",
             "make the node above the field with `.dynamic(ti.j, n)`",
         )
-    return found
+    return description
 
 
 def _indices(context: Context, node: Node | None, given: Any) -> list[Statement]:
@@ -262,8 +264,8 @@ def list_method(context: Context, node: ast.Attribute) -> Method | None:
     if not is_described(base) or not hasattr(type(base), "parent"):
         return None
     above = base.parent()
-    found = describe_node(context, above)
-    if found is None or found.node.kind != "dynamic":
+    description = describe_node(context, above)
+    if description is None or description.node.kind != "dynamic":
         return None
     index = context.value(inner.slice) if isinstance(inner, ast.Subscript) else None
     return Method(ListCell(above, index), node.attr)
@@ -273,9 +275,9 @@ def call_list_method(context: Context, owner: ListCell, name: str, arguments: li
     """Call a method of a list."""
     takes = 1 if name == "append" else 0
     if len(arguments) != takes:
-        text = f"`.{name}()` takes {takes} argument{'s' if takes != 1 else ''}, found {len(arguments)}"
+        message = f"`.{name}()` takes {takes} argument{'s' if takes != 1 else ''}, found {len(arguments)}"
         raise context.error(
-            TaichiSyntaxError, text, "write `x[i].append(value)`" if takes else f"write `x[i].{name}()`"
+            TaichiSyntaxError, message, "write `x[i].append(value)`" if takes else f"write `x[i].{name}()`"
         )
     methods: dict[str, Callable[..., Any]] = {"append": _append, "deactivate": _deactivate, "length": _length}
     return methods[name](context, owner.node, owner.indices, *arguments)

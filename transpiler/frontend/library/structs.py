@@ -25,8 +25,8 @@ from ..context.values import ArrayMember, Lvalue, Method, describe_kind, is_numb
 def make_struct(context: Context, type: Struct, arguments: Sequence[Any], named: dict[str, Any]) -> Statement:
     """Return `Ray(origin, direction=d)`: a struct of the values given, 0 in the other members."""
     if len(arguments) > len(type.members):
-        text = f"`{type}` has {len(type.members)} members, found {len(arguments)} values"
-        raise context.error(TaichiSyntaxError, text, f"call it as {_shown_call(type)}")
+        message = f"`{type}` has {len(type.members)} members, found {len(arguments)} values"
+        raise context.error(TaichiSyntaxError, message, f"call it as {_shown_call(type)}")
     given = dict(zip(type.names, arguments, strict=False))
     for name, value in named.items():
         if name not in type.names:
@@ -100,8 +100,8 @@ def struct_attribute(context: Context, base: Lvalue | Statement, type: Struct, n
     if name == "keys":
         return list(type.names)
     if name in ("items", "entries"):
-        found = {n: member(context, base, n) for n in type.names}
-        return list(found.items()) if name == "items" else found
+        members = {n: member(context, base, n) for n in type.names}
+        return list(members.items()) if name == "items" else members
     if name == "methods":
         return dict(context.structs.methods(type))
     if name == "to_dict":
@@ -121,8 +121,8 @@ def call_struct_method(context: Context, method: Method, arguments: list[Any]) -
     owner, name = method.owner, method.name
     count = 0 if name == "to_dict" else 1
     if len(arguments) != count:
-        text = f"`{name}` takes {count} argument{'s' if count != 1 else ''}, found {len(arguments)}"
-        raise context.error(TaichiTypeError, text, "check the arguments")
+        message = f"`{name}` takes {count} argument{'s' if count != 1 else ''}, found {len(arguments)}"
+        raise context.error(TaichiTypeError, message, "check the arguments")
     if name == "to_dict":
         return to_dict(context, owner)
     if isinstance(owner, ArrayMember):
@@ -149,19 +149,19 @@ def scalar_field(context: Context, owner: ArrayMember, indices: list[Any]) -> Ar
     step = tuple(indices[: len(type.shape)])
     if step not in steps_of(type):
         shown = ", ".join(str(index) if is_number(index) else describe_kind(index) for index in indices)
-        text = f"`{owner.name}` has elements of type `{describe_type(type)}` and no component ({shown})"
-        raise context.error(TaichiTypeError, text, "name one by integers known at compile time")
+        message = f"`{owner.name}` has elements of type `{describe_type(type)}` and no component ({shown})"
+        raise context.error(TaichiTypeError, message, "name one by integers known at compile time")
     return part_of_array(owner, step)
 
 
 def to_dict(context: Context, value: Any) -> dict[str, Any]:
     """Return `s.to_dict()`, a Python dict of the members."""
-    found = context.values.lift(value)
-    assert isinstance(found.type, Struct)
+    lifted = context.values.lift(value)
+    assert isinstance(lifted.type, Struct)
     return {
         name: to_dict(context, part) if isinstance(part.type, Struct) else part
-        for name in found.type.names
-        for part in (context.builder.member(found, name),)
+        for name in lifted.type.names
+        for part in (context.builder.member(lifted, name),)
     }
 
 
@@ -170,8 +170,8 @@ def struct_item(context: Context, base: Lvalue | Statement, type: Struct, key: A
     if isinstance(key, int) and 0 <= key < len(type.members):
         key = type.names[key]
     if not isinstance(key, str):
-        text = f"A struct is subscripted by the name of a member, found {describe_kind(key)}"
-        raise context.error(TaichiTypeError, text, f'write `s["{type.names[0]}"]`' if type.members else "name one")
+        message = f"A struct is subscripted by the name of a member, found {describe_kind(key)}"
+        raise context.error(TaichiTypeError, message, f'write `s["{type.names[0]}"]`' if type.members else "name one")
     if key not in type.names:
         raise no_member(context, type, key)
     return member(context, base, key)
@@ -191,9 +191,9 @@ def join_structs(context: Context, types: Sequence[Type]) -> Struct:
     first = types[0]
     for type in types:
         if not isinstance(first, Struct) or not isinstance(type, Struct) or sorted(type.names) != sorted(first.names):
-            found = " and ".join(f"`{t}`" for t in dict.fromkeys(types))
-            text = f"Branches need values of one struct, found {found}"
-            raise context.error(TaichiTypeError, text, "give both branches the same members")
+            type_names = " and ".join(f"`{t}`" for t in dict.fromkeys(types))
+            message = f"Branches need values of one struct, found {type_names}"
+            raise context.error(TaichiTypeError, message, "give both branches the same members")
     assert isinstance(first, Struct)
     return first
 
@@ -246,8 +246,8 @@ def _derivative(context: Context, owner: ArrayMember, name: str) -> ArrayMember 
     if other is None:
         return None
     context.record_dependency(other, name, f"{owner.array.name}_{name}", lambda: other)
-    found = context.arrays.find(other)
-    return None if found is None else ArrayMember(found, owner.path)
+    array = context.arrays.find(other)
+    return None if array is None else ArrayMember(array, owner.path)
 
 
 def member_place(context: Context, owner: ArrayMember, element: Lvalue) -> Lvalue:

@@ -28,11 +28,11 @@ AXES = ("x", "ti.Vector([x, y])", "ti.Vector([x, y, z])")
 def new_texture(context: Context, name: str, position: int, argument: TextureArgument) -> Texture:
     """Add a texture parameter to the kernel."""
     slot = len(context.kernel.textures)
-    made = Texture(
+    texture = Texture(
         context.arrays.unique(name), argument.ndim, slot, position, argument.element, argument.format, argument.lod
     )
-    context.kernel.textures.append(made)
-    return made
+    context.kernel.textures.append(texture)
+    return texture
 
 
 def texture_attribute(context: Context, texture: Texture, node: ast.Attribute) -> Any:
@@ -46,8 +46,8 @@ def texture_attribute(context: Context, texture: Texture, node: ast.Attribute) -
     if name in STORED or name in SAMPLED:
         is_kind, needs = ("stored to", "texture") if texture.is_storage else ("sampled", "rw_texture")
         more = f"num_dimensions={texture.ndim}" + ("" if texture.is_storage else ", fmt=ti.Format.rgba8")
-        text = f"`{texture.name}` is a texture that is {is_kind}, which has no `{name}`"
-        raise context.error(TaichiNameError, text, f"annotate it as `ti.types.{needs}({more})`")
+        message = f"`{texture.name}` is a texture that is {is_kind}, which has no `{name}`"
+        raise context.error(TaichiNameError, message, f"annotate it as `ti.types.{needs}({more})`")
     hint = f"there are {', '.join([*known, 'shape'])}"
     raise context.error(TaichiNameError, f"the texture `{texture.name}` has no attribute `{name}`", hint)
 
@@ -55,11 +55,13 @@ def texture_attribute(context: Context, texture: Texture, node: ast.Attribute) -
 def check_texture(context: Context, base: Any, node: ast.Attribute) -> None:
     """Raise for a method of a texture that is no argument of the kernel."""
     if (node.attr in STORED or node.attr in SAMPLED) and ask(base, "fmt", Format, None) is not None:
-        text = ast.unparse(node.value)
+        source = ast.unparse(node.value)
         kind = "rw_texture" if node.attr in STORED else "texture"
         more = f"num_dimensions={len(base.shape)}" + (f", fmt=ti.Format.{base.fmt.name}" if kind != "texture" else "")
         hint = f"pass it as an argument annotated `ti.types.{kind}({more})`"
-        raise context.error(TaichiNameError, f"`{text}` is a texture of Python scope, which kernels cannot reach", hint)
+        raise context.error(
+            TaichiNameError, f"`{source}` is a texture of Python scope, which kernels cannot reach", hint
+        )
 
 
 def call_texture_method(context: Context, texture: Texture, name: str, arguments: list[Any], named: Any) -> Any:
@@ -90,16 +92,16 @@ def _sample(context: Context, texture: Texture, uv: Any, lod: Any) -> Statement:
     level = context.values.lift(lod)
     if not isinstance(level.type, Scalar):
         raise _not_a_number(context, level, "sample_lod", texture)
-    place = _place(context, texture, uv, f32, "sample_lod")
-    return context.builder.add(TextureSample(texture, place, context.builder.cast(level, f32), type=texture.texel))
+    position = _place(context, texture, uv, f32, "sample_lod")
+    return context.builder.add(TextureSample(texture, position, context.builder.cast(level, f32), type=texture.texel))
 
 
 def _fetch(context: Context, texture: Texture, index: Any, lod: Any) -> Statement:
     level = context.values.lift(lod)
     if not isinstance(level.type, Scalar):
         raise _not_a_number(context, level, "fetch", texture)
-    place = _place(context, texture, index, i32, "fetch")
-    return context.builder.add(TextureFetch(texture, place, context.builder.cast(level, i32), type=texture.texel))
+    position = _place(context, texture, index, i32, "fetch")
+    return context.builder.add(TextureFetch(texture, position, context.builder.cast(level, i32), type=texture.texel))
 
 
 def _load(context: Context, texture: Texture, index: Any) -> Statement:
@@ -107,7 +109,7 @@ def _load(context: Context, texture: Texture, index: Any) -> Statement:
 
 
 def _store(context: Context, texture: Texture, index: Any, value: Any) -> None:
-    place = _place(context, texture, index, i32, "store")
+    position = _place(context, texture, index, i32, "store")
     texel = context.values.lift(value)
     if not isinstance(texel.type, Tensor) or texel.type.shape != (4,):
         raise context.error(
@@ -115,7 +117,7 @@ def _store(context: Context, texture: Texture, index: Any, value: Any) -> None:
             f"A texel is a vector of 4 numbers, found {describe_kind(texel)}",
             f"write `{_shown(texture, 'store')}`; channels that the format lacks are left out",
         )
-    context.builder.add(ImageStore(texture, place, context.builder.cast(texel, texture.element)))
+    context.builder.add(ImageStore(texture, position, context.builder.cast(texel, texture.element)))
 
 
 def _not_a_number(context: Context, level: Statement, name: str, texture: Texture) -> TaichiTypeError:
@@ -134,13 +136,13 @@ def _place(context: Context, texture: Texture, given: Any, element: Scalar, name
     axes = value.type.shape if isinstance(value.type, Tensor) else (1,)
     hint = f"write `{_shown(texture, name)}`"
     if axes != (texture.ndim,):
-        found = "a matrix" if len(axes) > 1 else f"{axes[0]} number{'s' if axes[0] > 1 else ''}"
-        text = f"The index of a texel of `{texture.name}` takes {texture.ndim}, found {found}"
-        raise context.error(TaichiIndexError, text, hint)
+        shape = "a matrix" if len(axes) > 1 else f"{axes[0]} number{'s' if axes[0] > 1 else ''}"
+        message = f"The index of a texel of `{texture.name}` takes {texture.ndim}, found {shape}"
+        raise context.error(TaichiIndexError, message, hint)
     assert value.type is not None
     if element == i32 and element_of(value.type).is_float:
-        text = f"indices must be integers, however '{element_of(value.type)}' is provided"
-        raise context.error(TaichiTypeError, text, "write `ti.cast(p, ti.i32)`")
+        message = f"indices must be integers, however '{element_of(value.type)}' is provided"
+        raise context.error(TaichiTypeError, message, "write `ti.cast(p, ti.i32)`")
     if texture.ndim == 1 and isinstance(value.type, Tensor):
         value = context.values.elements(value)[0]
     return context.builder.cast(value, element)

@@ -41,8 +41,8 @@ class _Finder:
         """Note a change of the variable `target` is rooted in (`v` of `v[0].x`)."""
         while isinstance(target, ast.Subscript | ast.Attribute):
             target = target.value
-        if isinstance(target, ast.Name) and (found := self.find(target.id)) is not None:
-            found.changed = True
+        if isinstance(target, ast.Name) and (scope := self.find(target.id)) is not None:
+            scope.changed = True
 
     def assign(self, target: ast.AST) -> None:
         if isinstance(target, ast.Name):

@@ -73,11 +73,11 @@ class KernelDefinition:
     @cached_property
     def parsed(self) -> ParsedFunction:
         """The function's text and tree. Raises: TaichiSyntaxError where there is no text, or it is no `def`."""
-        found = self.function.__dict__.get(PARSED)
-        if found is None:
-            found = parse(self.function)
-            self.function.__dict__[PARSED] = found
-        return cast(ParsedFunction, found)
+        cached = self.function.__dict__.get(PARSED)
+        if cached is None:
+            cached = parse(self.function)
+            self.function.__dict__[PARSED] = cached
+        return cast(ParsedFunction, cached)
 
     @property
     def tree(self) -> ast.FunctionDef:
@@ -107,20 +107,20 @@ class KernelDefinition:
     @cached_property
     def annotations(self) -> dict[str, Any]:
         """Annotations as objects; texts (`from __future__ import annotations`) are evaluated in its module."""
-        found: dict[str, Any] = {}
+        evaluated: dict[str, Any] = {}
         for name, value in self.function.__annotations__.items():
-            found[name] = self._evaluate(name, value) if isinstance(value, str) else value
-        return found
+            evaluated[name] = self._evaluate(name, value) if isinstance(value, str) else value
+        return evaluated
 
-    def _evaluate(self, name: str, text: str) -> Any:
+    def _evaluate(self, name: str, source: str) -> Any:
         try:
-            value = eval(text, self.function.__globals__, self.captured)
+            value = eval(source, self.function.__globals__, self.captured)
             # Quoted in the text, and quoted once more by the future import.
             return eval(value, self.function.__globals__, self.captured) if isinstance(value, str) else value
         except Exception as error:
             raise self.parameter_location(name).error(
                 TaichiSyntaxError,
-                f"The annotation `{text}` of `{name}` cannot be evaluated: {type(error).__name__}: {error}",
+                f"The annotation `{source}` of `{name}` cannot be evaluated: {type(error).__name__}: {error}",
                 "define what the annotation names at module level, or leave out `from __future__ import annotations`",
             ) from None
 
@@ -170,9 +170,9 @@ class KernelDefinition:
             return self.location()
         arguments = tree.args
         nodes = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg)
-        found = next((node for node in nodes if node is not None and node.arg == name), None)
+        argument = next((node for node in nodes if node is not None and node.arg == name), None)
         return location_of(
-            self.source, tree.returns if found is None and name == "return" else found or tree, self.name
+            self.source, tree.returns if argument is None and name == "return" else argument or tree, self.name
         )
 
     def location(self) -> SourceLocation:
@@ -210,10 +210,10 @@ def define(function: Callable[..., Any], is_method: bool = False) -> KernelDefin
 
 def definition_of(function: Callable[..., Any], is_method: bool = False) -> KernelDefinition:
     """Return the definition of a function that kernels inline or call, made once and cached with it."""
-    found = function.__dict__.get(DEFINED)
-    if found is None:
-        found = function.__dict__[DEFINED] = define(function, is_method)
-    return cast(KernelDefinition, found)
+    definition = function.__dict__.get(DEFINED)
+    if definition is None:
+        definition = function.__dict__[DEFINED] = define(function, is_method)
+    return cast(KernelDefinition, definition)
 
 
 def _is_filled(cell: Any) -> bool:
@@ -240,8 +240,8 @@ def parse(function: Callable[..., Any]) -> ParsedFunction:
             "A `lambda` cannot be a kernel or a function of kernels: its source has no name and no lines of its own"
         )
         raise where.error(TaichiSyntaxError, reason, "write a `def` below `@ti.kernel` or `@ti.func`")
-    text = lines[code.co_firstlineno - 1 :]
-    tree = _parse_block(text, code.co_name) if text else None
+    source_lines = lines[code.co_firstlineno - 1 :]
+    tree = _parse_block(source_lines, code.co_name) if source_lines else None
     if tree is None:
         raise nowhere.error(
             TaichiSyntaxError,
@@ -250,7 +250,9 @@ def parse(function: Callable[..., Any]) -> ParsedFunction:
         )
     definition, count = tree
     ast.increment_lineno(definition, code.co_firstlineno - 1)
-    source = SourceText(code.co_filename, code.co_firstlineno, tuple(line.rstrip("\r\n") for line in text[:count]))
+    source = SourceText(
+        code.co_filename, code.co_firstlineno, tuple(line.rstrip("\r\n") for line in source_lines[:count])
+    )
     _check_kind(definition, location_of(source, definition, code.co_name))
     if any("__" in line for line in source.lines):
         _mangle(definition, function.__qualname__)
@@ -266,10 +268,14 @@ def _locate_lambda(function: Callable[..., Any], lines: list[str]) -> SourceLoca
         return None
     for node in ast.walk(tree):
         if isinstance(node, ast.Lambda) and node.lineno == code.co_firstlineno:
-            made = compile(ast.Expression(node), code.co_filename, "eval").co_consts[0]
-            if (made.co_code, made.co_consts, made.co_names) == (code.co_code, code.co_consts, code.co_names):
-                text = SourceText(code.co_filename, node.lineno, (lines[node.lineno - 1].rstrip("\r\n"),))
-                return location_of(text, node, code.co_name)
+            compiled = compile(ast.Expression(node), code.co_filename, "eval").co_consts[0]
+            if (compiled.co_code, compiled.co_consts, compiled.co_names) == (
+                code.co_code,
+                code.co_consts,
+                code.co_names,
+            ):
+                source = SourceText(code.co_filename, node.lineno, (lines[node.lineno - 1].rstrip("\r\n"),))
+                return location_of(source, node, code.co_name)
     return None
 
 
@@ -291,19 +297,19 @@ def _parse_block(lines: list[str], name: str) -> tuple[ast.stmt, int] | None:
         block = inspect.getblock(lines)
     except (SyntaxError, IndentationError, EOFError):
         return None
-    text = "".join(block)
-    indented = text[:1] in (" ", "\t")
+    source = "".join(block)
+    indented = source[:1] in (" ", "\t")
     try:
         # An indented function is parsed under an `if`, not dedented: columns stay true and tabs need no thought.
-        body = ast.parse("if 1:\n" + text).body[0].body if indented else ast.parse(text).body  # type: ignore[attr-defined]
+        body = ast.parse("if 1:\n" + source).body[0].body if indented else ast.parse(source).body  # type: ignore[attr-defined]
     except SyntaxError:
         return None
-    found = body[0] if body else None
-    if not isinstance(found, ast.FunctionDef | ast.AsyncFunctionDef) or found.name != name:
+    statement = body[0] if body else None
+    if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef) or statement.name != name:
         return None
     if indented:
-        ast.increment_lineno(found, -1)
-    return found, len(block)
+        ast.increment_lineno(statement, -1)
+    return statement, len(block)
 
 
 def _mangle(definition: ast.stmt, path: str) -> None:

@@ -71,10 +71,10 @@ def check_kinds(definition: KernelDefinition, what: str = "kernels") -> None:
     """Check that no parameter takes several arguments. Raises: TaichiSyntaxError."""
     for parameter in definition.parameters:
         if parameter.kind in VARIADIC:
-            word, stars = VARIADIC[parameter.kind]
+            kind, stars = VARIADIC[parameter.kind]
             raise definition.parameter_location(parameter.name).error(
                 TaichiSyntaxError,
-                f"Taichi {what} do not support variable {word} parameters (i.e., {stars}{parameter.name})",
+                f"Taichi {what} do not support variable {kind} parameters (i.e., {stars}{parameter.name})",
                 "name each parameter",
             )
 

@@ -77,8 +77,8 @@ class TextureArgument:
 def texture_argument(annotation: TextureAnnotation, fmt: Any = None) -> TextureArgument:
     """Return what a kernel is specialised on. fmt: of the texture given, None where the kernel is only looked at."""
     if isinstance(annotation, RWTextureType):
-        row = FORMATS[annotation.fmt.name]
-        return TextureArgument(annotation.num_dimensions, row.element, row, annotation.lod)
+        entry = FORMATS[annotation.fmt.name]
+        return TextureArgument(annotation.num_dimensions, entry.element, entry, annotation.lod)
     return TextureArgument(annotation.num_dimensions, f32 if fmt is None else format_row(fmt).element)
 
 

@@ -64,12 +64,12 @@ class Member:
 @cache
 def classes() -> dict[str, type]:
     """Return the classes of objects, which are compared by identity, by name."""
-    found = {}
+    by_name = {}
     for module in MODULES:
         for name, item in vars(module).items():
             if isinstance(item, type) and item.__module__ == module.__name__ and _is_object(item):
-                found[name] = item
-    return found
+                by_name[name] = item
+    return by_name
 
 
 def members_of(item: object) -> tuple[Member, ...]:
@@ -81,15 +81,15 @@ def members_of(item: object) -> tuple[Member, ...]:
 @cache
 def _members_of_class(kind: Any) -> tuple[Member, ...]:
     hints = get_type_hints(kind)
-    found = []
+    members = []
     for member in dataclasses.fields(kind):
         default = member.default
         if member.default_factory is not MISSING and member.default_factory in (list, dict):
             default = member.default_factory
         codec = codec_of(hints[member.name])
         is_factory = default in (list, dict)
-        found.append(Member(member.name, codec, default is not MISSING, default, is_factory, f".{member.name}"))
-    return tuple(found)
+        members.append(Member(member.name, codec, default is not MISSING, default, is_factory, f".{member.name}"))
+    return tuple(members)
 
 
 def references_of(item: object) -> tuple[Member, ...]:
@@ -191,10 +191,10 @@ def _reference(kinds: tuple[type, ...]) -> Codec:
         return writer.objects[id(value)]
 
     def read(data: Any, reader: TableReader, path: str) -> Any:
-        found = reader.objects[data] if type(data) is int and 0 <= data < len(reader.objects) else None
-        if not isinstance(found, kinds):
+        referenced = reader.objects[data] if type(data) is int and 0 <= data < len(reader.objects) else None
+        if not isinstance(referenced, kinds):
             fail(path, f"{data!r:.40} is not the number of a {kinds[0].__name__}")
-        return found
+        return referenced
 
     return Codec(write, read, lambda value, found: found.append(value))
 
@@ -271,8 +271,8 @@ def _sequence(kind: Any, codec: Codec) -> Codec:
         return sorted(written) if kind is frozenset else written
 
     def read(data: Any, reader: TableReader, path: str) -> Any:
-        found = [read_one(item, reader, path) for item in list_at(data, path)]
-        return found if kind is list else kind(found)
+        items = [read_one(item, reader, path) for item in list_at(data, path)]
+        return items if kind is list else kind(items)
 
     def objects(value: Any, found: list[Any]) -> None:
         assert objects_of_one is not None
@@ -305,14 +305,14 @@ def _pairs(key: Codec, value: Codec) -> Codec:
         return [[key.write(name, writer), value.write(item, writer)] for name, item in values.items()]
 
     def read(data: Any, reader: TableReader, path: str) -> Any:
-        found = {}
+        pairs = {}
         for pair in list_at(data, path):
             if len(list_at(pair, path)) != 2:
                 fail(path, "expected pairs")
-            found[key.read(pair[0], reader, path)] = value.read(pair[1], reader, path)
-        if len(found) != len(data):
+            pairs[key.read(pair[0], reader, path)] = value.read(pair[1], reader, path)
+        if len(pairs) != len(data):
             fail(path, "a key is repeated")
-        return found
+        return pairs
 
     def objects(values: Any, found: list[Any]) -> None:
         for name, item in values.items():

@@ -43,10 +43,10 @@ def serialize(kernel: Kernel) -> str:
     """
     writer = TableWriter()
     objects = _numbered(kernel, writer)
-    rows = {"objects": [dump({type(item).__name__: _members(item, writer)}) for item in objects]}
-    rows = {table: [dump(row) for row in getattr(writer, table)] for table in TABLES} | rows
+    entries = {"objects": [dump({type(item).__name__: _members(item, writer)}) for item in objects]}
+    entries = {table: [dump(entry) for entry in getattr(writer, table)] for table in TABLES} | entries
     head = f'"format": {dump(FORMAT)}, "version": {VERSION}'
-    return "{" + ",\n".join([head, *(f'"{table}": {_lines(found)}' for table, found in rows.items())]) + "}\n"
+    return "{" + ",\n".join([head, *(f'"{table}": {_lines(lines)}' for table, lines in entries.items())]) + "}\n"
 
 
 def parse(text: str, sources: Sequence[SourceText] | None = None, tops: Mapping[int, Node] | None = None) -> Kernel:
@@ -60,11 +60,11 @@ def parse(text: str, sources: Sequence[SourceText] | None = None, tops: Mapping[
     reader = TableReader(data, sources)
     known = classes()
     contents: list[tuple[str, Any, dict[str, Any]]] = []
-    for number, row in enumerate(list_at(data["objects"], "$.objects")):
+    for number, entry in enumerate(list_at(data["objects"], "$.objects")):
         path = f"$.objects[{number}]"
-        if type(row) is not dict or len(row) != 1:
+        if type(entry) is not dict or len(entry) != 1:
             fail(path, "expected one class with its members")
-        ((name, members),) = row.items()
+        ((name, members),) = entry.items()
         if name not in known or type(members) is not dict:
             fail(path, f"`{name}` is no class of the IR with members")
         reader.objects.append(object.__new__(known[name]))
@@ -120,11 +120,11 @@ def _numbered(kernel: Kernel, writer: TableWriter) -> list[Any]:
             continue
         writer.objects[id(item)] = len(order)
         order.append(item)
-        found: list[Any] = []
+        objects: list[Any] = []
         for member in references_of(item):
             assert member.codec.objects is not None
-            member.codec.objects(getattr(item, member.name), found)
-        pending.extend(reversed(found))
+            member.codec.objects(getattr(item, member.name), objects)
+        pending.extend(reversed(objects))
     return order
 
 

@@ -19,9 +19,9 @@ NOWHERE_ROW = -1
 TENSOR = re.compile(r"(\w+)\[(\d+(?:x\d+)*)\]")
 
 
-def fail(path: str, text: str) -> NoReturn:
+def fail(path: str, message: str) -> NoReturn:
     """Raise the error for a text that is not as it should be."""
-    raise ValueError(f"{path}: {text}")
+    raise ValueError(f"{path}: {message}")
 
 
 dump = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
@@ -32,8 +32,8 @@ def list_at(data: Any, path: str) -> list[Any]:
     """Return `data`, a list. Raises: ValueError."""
     if type(data) is not list:
         fail(path, f"expected a list, found {data!r:.40}")
-    found: list[Any] = data
-    return found
+    items: list[Any] = data
+    return items
 
 
 def row_at(rows: list[Any], number: Any, path: str, what: str) -> Any:
@@ -62,20 +62,20 @@ class TableWriter:
         if known is not None:
             return known[1]
         site, first = location.call_site, location.source.first_line
-        row = [
+        entry = [
             self.source(location.source), location.line - first, location.column, location.end_line - first,
             location.end_column, location.function,
             None if site is None else NOWHERE_ROW if site is NOWHERE else self.location(site),
         ]  # fmt: skip
-        return self._number(location, ("location", *row), self.locations, row)
+        return self._number(location, ("location", *entry), self.locations, entry)
 
     def source(self, source: SourceText) -> int:
         """Return the number of a function's text."""
         known = self._by_identity.get(id(source))
         if known is not None:
             return known[1]
-        row = {"file": source.file, "first_line": source.first_line, "lines": list(source.lines)}
-        return self._number(source, ("source", source), self.sources, row)
+        entry = {"file": source.file, "first_line": source.first_line, "lines": list(source.lines)}
+        return self._number(source, ("source", source), self.sources, entry)
 
     def type(self, type: Type) -> Any:
         """Return a type: `"f32"`, `"f32[2x3]"`, `{"struct": 0}`."""
@@ -87,15 +87,15 @@ class TableWriter:
         if known is not None:
             return {"struct": known[1]}
         members = [[name, self.type(member)] for name, member in type.members]
-        row = {"name": type.name, "members": members}
-        return {"struct": self._number(type, ("struct", dump(row)), self.structs, row)}
+        entry = {"name": type.name, "members": members}
+        return {"struct": self._number(type, ("struct", dump(entry)), self.structs, entry)}
 
-    def _number(self, item: Any, content: Any, table: list[Any], row: Any) -> int:
+    def _number(self, item: Any, content: Any, table: list[Any], entry: Any) -> int:
         """Return the row of a table for an item, which is added if there is none alike."""
         number = self._by_content.get(content)
         if number is None:
             number = self._by_content[content] = len(table)
-            table.append(row)
+            table.append(entry)
         self._by_identity[id(item)] = item, number  # kept alive, so that no other gets its identity
         return number
 
@@ -116,11 +116,11 @@ class TableReader:
                 fail("$.sources", "these are not the functions that the text was made of")
             self.sources = list(given)
         self.locations: list[SourceLocation] = []
-        for number, row in enumerate(list_at(tables["locations"], "$.locations")):
-            self.locations.append(self._read_location(row, f"$.locations[{number}]"))
+        for number, entry in enumerate(list_at(tables["locations"], "$.locations")):
+            self.locations.append(self._read_location(entry, f"$.locations[{number}]"))
         self.structs: list[Struct] = []
-        for number, row in enumerate(list_at(tables["structs"], "$.structs")):
-            self.structs.append(self._read_struct(row, f"$.structs[{number}]"))
+        for number, entry in enumerate(list_at(tables["structs"], "$.structs")):
+            self.structs.append(self._read_struct(entry, f"$.structs[{number}]"))
 
     def location(self, data: Any, path: str) -> SourceLocation:
         """Return the place of a number; None is nowhere."""
@@ -138,42 +138,42 @@ class TableReader:
         struct: Struct = row_at(self.structs, data["struct"], path, "struct")
         return struct
 
-    def _read_tensor(self, text: str, path: str) -> Tensor:
-        matched = TENSOR.fullmatch(text)
+    def _read_tensor(self, name: str, path: str) -> Tensor:
+        matched = TENSOR.fullmatch(name)
         if matched is None or matched[1] not in SCALARS:
-            fail(path, f"{text!r:.40} is no type")
-        made = Tensor(tuple(map(int, matched[2].split("x"))), SCALARS[matched[1]])
-        self._types[text] = made
-        return made
+            fail(path, f"{name!r:.40} is no type")
+        tensor = Tensor(tuple(map(int, matched[2].split("x"))), SCALARS[matched[1]])
+        self._types[name] = tensor
+        return tensor
 
-    def _read_location(self, row: Any, path: str) -> SourceLocation:
-        if type(row) is not list or list(map(type, row[:6])) != [int, int, int, int, int, str] or len(row) != 7:
+    def _read_location(self, entry: Any, path: str) -> SourceLocation:
+        if type(entry) is not list or list(map(type, entry[:6])) != [int, int, int, int, int, str] or len(entry) != 7:
             fail(path, "expected source, line, column, end line, end column, function and call site")
-        source: SourceText = row_at(self.sources, row[0], path, "source")
-        site = None if row[6] is None else self.location(None if row[6] == NOWHERE_ROW else row[6], path)
+        source: SourceText = row_at(self.sources, entry[0], path, "source")
+        site = None if entry[6] is None else self.location(None if entry[6] == NOWHERE_ROW else entry[6], path)
         first = source.first_line
-        return SourceLocation(source, row[1] + first, row[2], row[3] + first, row[4], row[5], site)
+        return SourceLocation(source, entry[1] + first, entry[2], entry[3] + first, entry[4], entry[5], site)
 
-    def _read_struct(self, row: Any, path: str) -> Struct:
-        if type(row) is not dict or row.keys() != {"name", "members"} or type(row["name"]) is not str:
+    def _read_struct(self, entry: Any, path: str) -> Struct:
+        if type(entry) is not dict or entry.keys() != {"name", "members"} or type(entry["name"]) is not str:
             fail(path, "expected a name and members")
         members = []
-        for pair in list_at(row["members"], path):
+        for pair in list_at(entry["members"], path):
             if type(pair) is not list or len(pair) != 2 or type(pair[0]) is not str:
                 fail(path, "expected pairs of name and type")
             members.append((pair[0], self.type(pair[1], path)))
-        return Struct(row["name"], tuple(members))
+        return Struct(entry["name"], tuple(members))
 
 
 def read_sources(rows: Any) -> list[SourceText]:
     """Return the functions' texts of a table. Raises: ValueError."""
-    found = []
-    for number, row in enumerate(list_at(rows, "$.sources")):
+    sources = []
+    for number, entry in enumerate(list_at(rows, "$.sources")):
         path = f"$.sources[{number}]"
-        if type(row) is not dict or row.keys() != {"file", "first_line", "lines"}:
+        if type(entry) is not dict or entry.keys() != {"file", "first_line", "lines"}:
             fail(path, "expected file, first_line and lines")
-        lines = list_at(row["lines"], path)
-        if type(row["file"]) is not str or type(row["first_line"]) is not int or {*map(type, lines)} - {str}:
+        lines = list_at(entry["lines"], path)
+        if type(entry["file"]) is not str or type(entry["first_line"]) is not int or {*map(type, lines)} - {str}:
             fail(path, "expected texts and a number")
-        found.append(SourceText(row["file"], row["first_line"], tuple(lines)))
-    return found
+        sources.append(SourceText(entry["file"], entry["first_line"], tuple(lines)))
+    return sources

@@ -45,8 +45,8 @@ def interval_of(op: str, type: Scalar, operands: Sequence[Interval], result: Sca
         return all_numbers
     if type.kind == "bool" and op not in ON_TRUTHS:
         return all_numbers
-    found = rule(type, *operands)
-    return found if found is not None and contains(all_numbers, found) else all_numbers
+    interval = rule(type, *operands)
+    return interval if interval is not None and contains(all_numbers, interval) else all_numbers
 
 
 def cast(value: Interval, new: Scalar) -> Interval | None:

@@ -92,18 +92,18 @@ class ValueRanges(Rewriter):
 
     def block(self, block: Block) -> None:
         """Walk a block; facts that hold only inside it are dropped at its end."""
-        begin = len(self.trail)
+        mark = len(self.trail)
         for value, interval in self.facts.pop(block, ()):
             self.assume(value, interval)
         super().block(block)
         if block.result is not None:
             self.results[block] = self.of(block.result)
-        for key, before in reversed(self.trail[begin:]):
+        for key, before in reversed(self.trail[mark:]):
             if before is None:
                 del self.known[key]
             else:
                 self.known[key] = before
-        del self.trail[begin:]
+        del self.trail[mark:]
 
     def visit(self, statement: Statement) -> None:
         """Walk a statement, and record the facts that hold after it."""
@@ -308,8 +308,8 @@ def _cell_index(walk: ValueRanges, index: Statement) -> Interval | None:
     array = index.loop.cells
     if array is None or array.shape is None:
         return None
-    begin = array.offset[index.axis] if array.offset else 0
-    return begin, begin + array.shape[index.axis] - 1
+    lower_bound = array.offset[index.axis] if array.offset else 0
+    return lower_bound, lower_bound + array.shape[index.axis] - 1
 
 
 def _thread_index(walk: ValueRanges, thread: Statement) -> Interval | None:

@@ -236,8 +236,8 @@ def _message(access: Access, kernel: str) -> str:
 def is_safe(access: Access, axis: int) -> bool:
     """Return whether an index is within its extent by construction."""
     index = access.indices[axis]
-    begin = access.offset[axis]
-    if access.shape is not None and _fits(index, begin, begin + access.shape[axis]):
+    lower_bound = access.offset[axis]
+    if access.shape is not None and _fits(index, lower_bound, lower_bound + access.shape[axis]):
         return True
     if isinstance(index, CellIndex):
         over = index.loop.cells
@@ -248,7 +248,7 @@ def is_safe(access: Access, axis: int) -> bool:
     if over is None:
         return False
     same_extent = over.shape is not None and access.shape is not None and over.shape[index.axis] == access.shape[axis]
-    same_begin = (over.offset[index.axis] if over.offset else 0) == begin
+    same_begin = (over.offset[index.axis] if over.offset else 0) == lower_bound
     return (over is access.array and index.axis == axis) or (same_extent and same_begin)
 
 

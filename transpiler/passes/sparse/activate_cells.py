@@ -138,7 +138,9 @@ class _Activation:
         if not self.has_deactivated and _is_in_current_cell(pointer) and pool is None:
             return None
         lower_bounds = pointer.array.offset or (0,) * len(pointer.indices)
-        indices = [less(builder, index, begin) for index, begin in zip(pointer.indices, lower_bounds, strict=True)]
+        indices = [
+            less(builder, index, lower_bound) for index, lower_bound in zip(pointer.indices, lower_bounds, strict=True)
+        ]
         name = None if pool is None else self.name(pool)
         cell_indices = scaled(builder, place, lowest, indices)
         activation = builder.add(Activate(lowest, cell_indices, type=number_type(lowest), name=name))

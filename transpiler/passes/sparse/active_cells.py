@@ -68,16 +68,16 @@ def scaled(builder: Builder, node: Node, above: Node, indices: list[Statement]) 
     return result
 
 
-def less(builder: Builder, index: Statement, begin: int) -> Statement:
-    """Return an index, which counts from `begin`, as one that counts from 0."""
-    return more(builder, index, -begin)
+def less(builder: Builder, index: Statement, lower_bound: int) -> Statement:
+    """Return an index, which counts from `lower_bound`, as one that counts from 0."""
+    return more(builder, index, -lower_bound)
 
 
-def more(builder: Builder, index: Statement, begin: int) -> Statement:
-    """Return an index, which counts from 0, as one that counts from `begin`."""
-    if begin == 0:
+def more(builder: Builder, index: Statement, lower_bound: int) -> Statement:
+    """Return an index, which counts from 0, as one that counts from `lower_bound`."""
+    if lower_bound == 0:
         return index
-    return builder.op("add" if begin > 0 else "sub", index, builder.const(abs(begin)))
+    return builder.op("add" if lower_bound > 0 else "sub", index, builder.const(abs(lower_bound)))
 
 
 def unlisted_by(statement: Statement) -> set[Node]:
@@ -146,7 +146,7 @@ def over_active_cells(
     with builder.into(new.body):
         indices = cell_loop.indices(builder)
         lower_bounds = loop.array.offset or (0,) * len(indices)
-        counted = [more(builder, index, begin) for index, begin in zip(indices, lower_bounds, strict=True)]
+        counted = [more(builder, index, lower_bound) for index, lower_bound in zip(indices, lower_bounds, strict=True)]
         names = loop.names if len(loop.names) == len(counted) else [None] * len(counted)
         user_indices: list[Statement] = [
             builder.add(CellIndex(index, new, axis, type=i32, name=name))

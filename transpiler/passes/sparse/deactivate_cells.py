@@ -101,7 +101,9 @@ def _clear(kernel: Kernel, builder: Builder, node: Node, indices: list[Statement
         if child.kind == "place":
             array = place_array(kernel, child)
             lower_bounds = array.offset or (0,) * array.ndim
-            user_indices = [more(builder, index, begin) for index, begin in zip(indices, lower_bounds, strict=True)]
+            user_indices = [
+                more(builder, index, lower_bound) for index, lower_bound in zip(indices, lower_bounds, strict=True)
+            ]
             pointer = builder.add(GlobalPtr(array, user_indices, type=array.element))
             builder.store(pointer, builder.zero(array.element))
         elif child.kind == "dynamic":

@@ -115,7 +115,7 @@ def _add_activity_test(new: RangeFor, loop: StructFor) -> None:
     indices: list[Statement] = [
         builder.add(LoopIndex(new, axis, type=i32, name=new.names[axis])) for axis in range(loop.array.ndim)
     ]
-    counted = [less(builder, index, begin) for index, begin in zip(indices, lower_bounds, strict=True)]
+    counted = [less(builder, index, lower_bound) for index, lower_bound in zip(indices, lower_bounds, strict=True)]
     builder.add(If(is_active(builder, loop.array.place, counted), loop.body))
 
 

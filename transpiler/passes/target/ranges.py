@@ -120,11 +120,11 @@ def _index_check(rewriter: Rewriter, check: Statement) -> Statement | None:
     """Drop the check of an access that is always in bounds."""
     assert isinstance(rewriter, ValueRanges) and isinstance(check, IndexCheck)
     lower_bounds = check.lower_bounds or (0,) * len(check.indices)
-    for index, extent, begin in zip(check.indices, check.extents, lower_bounds, strict=True):
+    for index, extent, lower_bound in zip(check.indices, check.extents, lower_bounds, strict=True):
         interval, size = rewriter.of(index), rewriter.of(extent)
-        if interval is None or size is None or interval[0] < begin:
+        if interval is None or size is None or interval[0] < lower_bound:
             return None
-        if interval[1] >= begin + size[0] and (begin != 0 or not _is_below(rewriter, index, extent)):
+        if interval[1] >= lower_bound + size[0] and (lower_bound != 0 or not _is_below(rewriter, index, extent)):
             return None
     return DROPPED
 

@@ -50,8 +50,8 @@ def _clamp(kernel: Kernel, rewriter: Rewriter, statement: Statement) -> Statemen
         else:
             assert access.array is not None
             extent = builder.add(ArrayShape(access.array, axis, type=i32))
-        begin = access.offset[axis]
-        last = builder.op("sub", extent, builder.const(1 - begin))
-        access.indices[axis] = builder.op("min", builder.op("max", index, builder.const(begin)), last)
+        lower_bound = access.offset[axis]
+        last = builder.op("sub", extent, builder.const(1 - lower_bound))
+        access.indices[axis] = builder.op("min", builder.op("max", index, builder.const(lower_bound)), last)
         rewriter.changed = True
     return None
