@@ -10,7 +10,8 @@ from ..transpiler.errors import NotYetError, as_seen_by_user
 Later = tuple[str, int | None] | tuple[str, int | None, str]
 """What a name belongs to, its issue, and what to use instead if there is something."""
 
-NODES: Later = ("layouts by SNodes, sparse ones too,", 4, "use dense fields: `ti.field(dtype, shape=(n, m))`")
+ASSUMPTIONS: Later = ("assumptions about indices", None, "write the index itself: an assumption changes no result")
+ADDRESSES: Later = ("addresses of cells", None)
 PROFILER: Later = ("times of kernels", None, "use `time.perf_counter()` around launches and `ti.sync()`")
 TAICHI_ARCHIVES: Later = ("archives in Taichi's own format", None, "docs/archive.md describes ours: JSON in a zip")
 DERIVATIVES: Later = ("derivatives", None)
@@ -20,12 +21,8 @@ QUANTISED: Later = ("quantised types", None, "use a small type such as `ti.i8`, 
 
 LATER: dict[str, dict[str, Later]] = {
     "ti": {
-        **dict.fromkeys(
-            (
-                "assume_in_range", "get_addr", "loop_unique",
-            ),
-            NODES,
-        ),
+        **dict.fromkeys(("assume_in_range", "loop_unique"), ASSUMPTIONS),
+        **dict.fromkeys(("get_addr",), ADDRESSES),
         **dict.fromkeys(("ad",), DERIVATIVES),
         **dict.fromkeys(("Mesh", "MeshInstance", "mesh_local", "mesh_patch_idx"), MESHES),
         **dict.fromkeys(("algorithms", "linalg", "sparse_matrix_builder"), LIBRARIES),

@@ -1,8 +1,8 @@
-"""Lines of C or CUDA C that a compiler refuses if an edited text has another interface than the generated one.
+"""Lines of C or CUDA C that a compiler refuses if an edited source has another interface than the generated one.
 
-In: what the generated text declares, and the module's `Interface`. Out: lines to put behind the edited text, each with
-the mistake that its failure means. The compiler alone knows types and offsets, so it is asked: `sizeof`, `offsetof`,
-and whether a type has a sign or fractions. Names of types do not matter, those of members do.
+In: the declarations of the generated source, and the module's `Interface`. Out: lines to append to the edited source,
+each with the mistake that its failure means. Only the compiler knows types and offsets, so the lines use `sizeof`,
+`offsetof`, and whether a type has a sign or fractions. Names of types do not matter, those of members do.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ SCALARS: dict[str, tuple[int, bool, bool]] = {
     "unsigned long": (8, False, False), "unsigned long long": (8, False, False), "uint64_t": (8, False, False),
     "_Float16": (2, True, True), "float": (4, True, True), "double": (8, True, True),
 }  # fmt: skip
-"""By name: size [bytes], whether it has negative values, whether it takes 0.5 for something else than 0."""
+"""By name: size [bytes], whether it has negative values, whether 0.5 is not 0 in it."""
 OPAQUE = {"half": 2}
 """Types that are structs with functions, by size [bytes]."""
 
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """code: one line. mistake: (place, text, hint) if the compiler refuses it. needs: lines that must hold before.
+    """code: one line. failure: (message, hint) if the compiler refuses it. needs: lines that must compile before.
 
-    struct, kind: what it is about, since one mistake in a struct makes later members lie elsewhere.
+    struct, kind: what it is about, since one mistake in a struct moves later members too.
     """
 
     code: str
@@ -106,12 +106,12 @@ template <class shadesmith_A> struct shadesmith_same<shadesmith_A, shadesmith_A>
 
 @dataclass(slots=True)
 class Layout:
-    """Sizes and offsets by the rules of C [bytes], of the structs a text declares."""
+    """Sizes and offsets by the rules of C [bytes], of the structs that a source declares."""
 
     blocks: Mapping[str, Block]
 
     def size(self, member: DeclaredMember) -> int | None:
-        """Return a member's size, None where it cannot be told from the text."""
+        """Return a member's size, None if it does not follow from the source."""
         count = 1
         for extent in member.extents:
             if not extent.isdigit():
@@ -121,7 +121,7 @@ class Layout:
         return None if single is None else count * single
 
     def of_struct(self, name: str, depth: int = 0) -> tuple[int | None, int, dict[str, int]]:
-        """Return size, alignment and offsets of a struct; size None where it cannot be told."""
+        """Return size, alignment and offsets of a struct; size None if it is unknown."""
         block = self.blocks.get(name)
         if block is None or block.members is None or depth > MAX_DEPTH:
             return None, 1, {}
@@ -147,10 +147,10 @@ class Layout:
 
 @dataclass(slots=True)
 class Assertions:
-    """Collects the lines for one text. args: the lines that tell whether `Args` is there at all.
+    """Collects the lines for one source. args: the lines that check that `Args` exists.
 
-    asks_offsets: the compiler knows `__builtin_offsetof`; else offsets follow from the text, by the rules of C, and the
-    compiler tells sizes alone.
+    has_offsetof: the compiler has `__builtin_offsetof`; else offsets follow from the source, by the rules of C, and the
+    compiler checks only sizes.
     """
 
     language: Language
@@ -160,7 +160,7 @@ class Assertions:
     _expected: Layout = field(init=False)
     _found: Layout = field(init=False)
     args: tuple[int, ...] = ()
-    asks_offsets: bool = True
+    has_offsetof: bool = True
     _types: int = 0
     _seen: dict[str, str] = field(default_factory=dict)
 
@@ -182,9 +182,9 @@ class Assertions:
         self._struct("shadesmith_Args", "Args", "Args", exists, offsets, module.interface.args_size_bytes, 0)
 
     def _extra_members(self, block: Block, found: Block | None, grown: str, needs: tuple[int, ...]) -> None:
-        """Assert that a struct holds nothing more. grown: the line that fails if the struct has become larger.
+        """Assert that a struct has no other members. grown: the line that fails if the struct has become larger.
 
-        In `Args` a member in a gap is wrong too, though it changes no offset: the host does not fill it.
+        In `Args` a member in the padding is wrong too, though it moves no other: the host does not set it.
         """
         for member in found.members or () if found is not None else ():
             if found is not None and block.member(member.name) is None and not self._is_renamed(block, found, member):
@@ -204,7 +204,7 @@ class Assertions:
         struct: str = "",
         kind: str = "",
     ) -> tuple[int, ...]:
-        """Add a line; returns what later ones need if they need it."""
+        """Add a line; return its `needs` for lines that depend on it."""
         self.lines.append(Assertion(code, location, failure, needs, struct, kind))
         return (*needs, len(self.lines) - 1)
 
@@ -218,7 +218,7 @@ class Assertions:
         size: int | None,
         depth: int,
     ) -> None:
-        """Assert the members of a struct. type: its name in the lines; name: in the generated text; shown: edited."""
+        """Assert the members of a struct. type: its name in the lines; name: in the generated source; shown: edited."""
         block = self.generated.blocks[name]
         found = self.edited.blocks.get(shown)
         own = self.edited.blocks[shown].location if found is not None else None
@@ -232,14 +232,16 @@ class Assertions:
             if instead is not None:
                 location = instead.location
             value = f"(({type} *)0)->{member.name}"
-            first = "[0]" if "" in member.extents else ""  # an array without end has no size
+            first = "[0]" if "" in member.extents else ""  # a flexible array has no size
             gone = missing_member(shown, member.name, str(member), instead.name if instead else None)
-            exists = self._add(self.language.check(f"sizeof({value}{first}) > 0"), location, gone, needs, shown, "missing")
+            exists = self._add(
+                self.language.check(f"sizeof({value}{first}) > 0"), location, gone, needs, shown, "missing"
+            )
             self._member(value, member, declared, location, shown, exists, depth)
             if member.name in offsets:
                 message = moved_member(shown, member.name, offsets[member.name], found_offsets.get(member.name), order)
                 condition = f"__builtin_offsetof({type}, {member.name}) == {offsets[member.name]}"
-                if not self.asks_offsets:
+                if not self.has_offsetof:
                     moved = found_offsets.get(member.name, offsets[member.name]) != offsets[member.name]
                     condition = "0" if moved else "1"
                 self._add(self.language.check(condition), location, message, exists, shown, "moved")
@@ -296,7 +298,7 @@ class Assertions:
         needs: tuple[int, ...],
         depth: int,
     ) -> None:
-        """Assert what a member holds or points to. wrong: in which struct, and the mistake if that is another type."""
+        """Assert the type of a member's elements. wrong: its struct, and the message if the type is another one."""
         struct, failure = wrong
         type = f"shadesmith_{self._types}"
         self._types += 1
@@ -311,7 +313,7 @@ class Assertions:
             condition = f"sizeof({type}) == {OPAQUE[member.type]}"
             self._add(self.language.check(condition), location, failure, named, struct, "type")
         elif declared is not None and self._is_another(member.type, declared.type):
-            self._add(self.language.check("0"), place, mistake, needs, struct, "type")
+            self._add(self.language.check("0"), location, failure, needs, struct, "type")
         elif member.type in self.generated.blocks and depth < MAX_DEPTH:
             shown = declared.type if declared is not None else member.type
             if self._seen.get(member.type) == shown:
@@ -321,15 +323,15 @@ class Assertions:
             self._struct(type, member.type, shown, named, offsets, expected, depth + 1)
 
     def _is_another(self, expected: str, found: str) -> bool:
-        """Tell whether a type cannot be that struct under another name: a scalar, or another struct of the kernel."""
+        """Return whether a type cannot be the struct renamed: it is a scalar, or another struct of the kernel."""
         return found in SCALARS or (found != expected and found in self.generated.blocks)
 
 
 def failures(lines: list[Assertion], failed: set[int], edited: Mapping[str, Block]) -> list[Assertion]:
     """Return the lines that failed for a reason of their own. failed: numbers of all that failed.
 
-    What stands behind a member that is missing, or of another type, lies elsewhere for that reason alone; so does what
-    stands behind a struct that has become larger.
+    Members after a missing one, after one of another type, or after a struct that has become larger are only moved by
+    that.
     """
     own = [lines[k] for k in sorted(failed) if not failed.intersection(lines[k].needs) and lines[k].failure]
     causes = _holders({line.struct for line in own if line.kind in ("missing", "type", "extra")}, edited)
@@ -340,7 +342,7 @@ def failures(lines: list[Assertion], failed: set[int], edited: Mapping[str, Bloc
     for line in own:
         if line.kind == "size" and line.struct in disordered | larger or line.kind == "moved" and line.struct in larger:
             continue
-        of_struct = line.kind in ("moved", "size")  # the first of them says it all
+        of_struct = line.kind in ("moved", "size")  # the first one is enough
         found.setdefault((line.kind, line.struct, None if of_struct else (line.location, line.failure)), line)
     return list(found.values())
 

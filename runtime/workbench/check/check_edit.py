@@ -1,8 +1,8 @@
-"""Refuse an edited text whose interface is not that of the generated one, before anything of it runs.
+"""Refuse an edited source whose interface is not that of the generated one, before any of it runs.
 
 In: two modules, the generated and the edited one, and what the device can do. Out: nothing, or an `EditError` with
-every mistake, each at its line of the user's file. What compilers know is asked from them: GLSL is compiled and its
-SPIR-V reflected, CUDA C and C are compiled with assertions behind them, and the binary is looked at.
+every mistake, each at its line of the user's file. Compilers decide: GLSL is compiled and its SPIR-V reflected, CUDA C
+and C are compiled with assertions appended, and the binary is inspected.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from ....transpiler.backend.module.interface import BackendModule
 from ....transpiler.options import Capabilities
 from ...devices.target_tools import part_of
 from .check_input import EditedFile
-from .edit_tools import EditTools
 from .diagnostics import DiagnosticList, refuse
+from .edit_tools import EditTools
 from .parsed_source import ParsedSource
 
 
@@ -25,10 +25,16 @@ def check_edit(
     """Check the files of `edited` that differ from the generated ones.
 
     capabilities: of the device that will run it. paths: the users' files by the names of the module's files.
-    Raises: EditError with all mistakes; TaichiRuntimeError where a compiler is missing.
+    Raises: EditError with all mistakes; TaichiRuntimeError if a compiler is missing.
     """
     edits = [
-        EditedFile(generated, edited, number, capabilities, DiagnosticList(paths.get(new.name, Path(new.name)), ParsedSource(new.text), []))
+        EditedFile(
+            generated,
+            edited,
+            number,
+            capabilities,
+            DiagnosticList(paths.get(new.name, Path(new.name)), ParsedSource(new.text), []),
+        )
         for number, (old, new) in enumerate(zip(generated.files, edited.files, strict=True))
         if old.text != new.text
     ]

@@ -1,4 +1,4 @@
-"""One edited file of a module, with what all languages have to look at: block sizes, and arrays that are only read."""
+"""One edited file of a module, and the checks that all languages share: block sizes, and arrays that are only read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ABOUT_CONST = (
     r'of type "const [^"]*\*" is incompatible with parameter of type "(?!const)',
     r"\batomic\w*.*argument types are: \(const ",
 )
-"""What gcc, clang and NVRTC say where something is written through a pointer to const."""
+"""What gcc, clang and NVRTC print where something is written through a pointer to const."""
 
 MAX_DIAGNOSTICS = 5
 """Errors of a compiler in one message; later ones are mostly consequences."""
@@ -27,7 +27,15 @@ MAX_DIAGNOSTICS = 5
 
 @dataclass(frozen=True, slots=True)
 class EditedFile:
-    """number: of the file in both modules. capabilities: of the device. sheet: takes the mistakes."""
+    """An edited file, and where its diagnostics go.
+
+    Attributes:
+        generated: The generated module.
+        edited: The module with the edited sources.
+        number: Index of the file in both modules.
+        capabilities: What the device can do.
+        diagnostics: Where the mistakes are recorded.
+    """
 
     generated: BackendModule
     edited: BackendModule
@@ -36,9 +44,9 @@ class EditedFile:
     diagnostics: DiagnosticList
 
     @property
-    def message(self) -> ParsedSource:
-        """The edited text."""
-        return self.diagnostics.text
+    def source(self) -> ParsedSource:
+        """The edited source."""
+        return self.diagnostics.source
 
     @property
     def name(self) -> str:
@@ -47,58 +55,59 @@ class EditedFile:
 
     @property
     def generated_source(self) -> str:
-        """The text that was edited."""
+        """The source that was edited."""
         return self.generated.files[self.number].text
 
     @property
     def compiled_source(self) -> str:
-        """The edited text, whose lines compilers count as they are."""
-        return without_line_directives(self.text.text)
+        """The edited source without `#line` directives, so that compilers report its own line numbers."""
+        return without_line_directives(self.source.text)
 
     @property
     def tasks(self) -> list[tuple[TaskSource, TaskSource]]:
-        """The tasks of the file, as generated and as the edited text asks for them."""
+        """The tasks of the file: as generated, and as the edited source asks for them to be launched."""
         pairs = zip(self.generated.tasks, self.edited.tasks, strict=True)
         return [(old, new) for old, new in pairs if new.file == self.number]
 
     @property
     def device(self) -> str:
-        """What the device is called."""
+        """The name of the device."""
         return dict(self.capabilities.extra).get("device", "the device")
 
     def block_location(self, old: TaskSource) -> Location | None:
-        """Return where the text says how many threads a block of a task has."""
+        """Return where the source defines how many threads a block of a task has."""
         names = (f"BLOCK_{old.block_dim}", "BLOCK")
         found = (self.source.find_macro(name) for name in names)
         return next((location for location in found if location is not None), None)
 
 
 def check_blocks(edit: EditedFile) -> None:
-    """Note block sizes that the launcher cannot read or the device cannot take."""
+    """Record block sizes that the launcher cannot read or the device does not support."""
     for name in (ITEMS, *dict.fromkeys(_block_name(edit, old) for old, _ in edit.tasks)):
         location = edit.source.find_macro(name) if name else None
         if name == ITEMS and location is None:
             continue
-        if name and location is not None and (constant(edit.source.text, name) or 0) <= 0:
-            edit.diagnostics.add(location, *block_not_a_number(name))
+        value = constant(edit.source.text, name) if name and location is not None else 1
+        if value is None or value <= 0:
+            edit.diagnostics.add(location, *block_not_a_number(name, value))
     for old, new in edit.tasks:
         if new.block_dim > edit.capabilities.max_block_dim:
             message = block_too_large(new.block_dim, edit.capabilities.max_block_dim, edit.device)
             edit.diagnostics.add(edit.block_location(old) or edit.source.find(r"\blocal_size_[xyz]\b"), *message)
 
 
-def check_block_is_said(edit: EditedFile) -> None:
-    """Note a constant that is gone from which the launcher reads the size of a block."""
+def check_block_is_defined(edit: EditedFile) -> None:
+    """Record a missing constant from which the launcher reads the size of a block."""
     for old, _ in edit.tasks:
         name = _block_name(edit, old)
-        asks_device = edit.source.find_name("blockDim") is not None
-        if name and edit.source.find_macro(name) is None and edit.block_location(old) is None and not asks_device:
+        reads_device = edit.source.find_name("blockDim") is not None
+        if name and edit.source.find_macro(name) is None and edit.block_location(old) is None and not reads_device:
             location = edit.source.find_name(name) or edit.source.find_name(old.entry)
             edit.diagnostics.add(location, *missing_block(name, old.block_dim))
 
 
 def _block_name(edit: EditedFile, old: TaskSource) -> str:
-    """Return the constant that the generated text has for a task's block, "" where it has none."""
+    """Return the constant that the generated source has for a task's block, "" if it has none."""
     names = (f"BLOCK_{old.block_dim}", "BLOCK")
     if old.kind == "serial":
         return ""
@@ -108,24 +117,28 @@ def _block_name(edit: EditedFile, old: TaskSource) -> str:
 def note_errors(
     edit: EditedFile, errors: list[CompilerDiagnostic], read_only: dict[str, str], column_skips_indent: bool = False
 ) -> None:
-    """Note what a compiler says of the user's text. read_only: arrays by the names that reach them in the text."""
+    """Record what a compiler reports. read_only: arrays by the names that refer to them in the source."""
     for diagnostic in errors[:MAX_DIAGNOSTICS]:
         location = location_of(diagnostic, edit.source, column_skips_indent)
         if diagnostic.file not in ("", "<stdin>", "stdin", edit.name) and diagnostic.line:  # a file that it includes
             edit.diagnostics.add(None, f"{diagnostic.file}:{diagnostic.line}: error: {diagnostic.message}")
-        elif location is not None and is_about_const(diagnostic.message) and (name := named_in(edit.source, location, read_only)):
+        elif (
+            location is not None
+            and is_about_const(diagnostic.message)
+            and (name := named_in(edit.source, location, read_only))
+        ):
             edit.diagnostics.add(name_location(edit.source, location, read_only) or location, *store_to_read_only(name))
         else:
             edit.diagnostics.add(location, f"error: {diagnostic.message}")
 
 
 def is_about_const(message: str) -> bool:
-    """Tell whether a compiler complains that something cannot be written to, or loses its const."""
+    """Return whether a compiler reports that something cannot be written to, or loses its const."""
     return any(re.search(pattern, message) for pattern in _ABOUT_CONST)
 
 
 def named_in(source: ParsedSource, location: Location, names: dict[str, str]) -> str | None:
-    """Return the array whose name stands at a place, or else first in its line."""
+    """Return the array whose name is at a location, or else is first in its line."""
     found = name_location(source, location, names)
     if found is None:
         return None
@@ -133,8 +146,10 @@ def named_in(source: ParsedSource, location: Location, names: dict[str, str]) ->
 
 
 def name_location(source: ParsedSource, location: Location, names: Iterable[str]) -> Location | None:
-    """Return where the name stands that a place is about: before a sign that stores, else behind."""
-    found = sorted((at for name in names if (at := source.find_name(name, location.line)) is not None), key=lambda at: at.column)
+    """Return where the name is that a location is about: before an operator that stores, else after the location."""
+    found = sorted(
+        (at for name in names if (at := source.find_name(name, location.line)) is not None), key=lambda at: at.column
+    )
     before = [at for at in found if at.column < location.column]
     after = [at for at in found if at.column >= location.column]
     stores = source.line(location.line)[location.column - 1 : location.column] in tuple("=+-*/%&|^<>")
@@ -143,17 +158,17 @@ def name_location(source: ParsedSource, location: Location, names: Iterable[str]
 
 
 def casts_away(source: ParsedSource, names: Iterable[str]) -> list[tuple[str, Location]]:
-    """Return where a text casts to a pointer without const what one of `names` reaches.
+    """Return where a source casts what one of `names` refers to, to a pointer without const.
 
-    The generated text does so too, to read a component of a vector by an index that only the device knows.
+    The generated source does so too, to read a component of a vector by an index that only the device knows.
     """
     choice = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
     if not choice:
         return []
     cast = r"(?:\(\s*(?!const\b)[\w ]+?\*+\s*(?:__restrict__\s*)?\)|\bconst_cast\s*<[^>]*>)"
     found = re.finditer(rf"{cast}\s*\(?\s*&?\s*(?:args\s*\.\s*)?\b({choice})\b", source.code)
-    kept = (match for match in found if not re.search(r"\bconst\b", match[0].partition(")")[0]))
-    return [(match[1], source.locate(*match.span(1))) for match in kept]
+    dropped = (match for match in found if not re.search(r"\bconst\b", match[0].partition(")")[0]))
+    return [(match[1], source.locate(*match.span(1))) for match in dropped]
 
 
 def unclosed_brace(source: ParsedSource) -> Location | None:

@@ -1,7 +1,7 @@
-"""Hold the structs an edited text declares against the generated ones, by the texts alone.
+"""Compare the structs that an edited source declares with the generated ones, without a compiler.
 
-For texts that no compiler takes: a member that was renamed makes errors wherever it is used, but its declaration is
-what is wrong. What compiles is looked at by compilers.
+For sources that do not compile: a renamed member causes errors wherever it is used, but only its declaration is wrong.
+Sources that compile are checked by compilers.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _BUILT_IN = re.compile(
 
 
 def instead_of(expected: Block, found: Block | None, name: str) -> DeclaredMember | None:
-    """Return the member that stands where one is missing, if it is not one of the struct's own."""
+    """Return the member in the position of a missing one, if it is not one of the struct's own."""
     if found is None or found.members is None or expected.members is None or found.member(name) is not None:
         return None
     names = [member.name for member in expected.members]
@@ -44,7 +44,7 @@ def instead_of(expected: Block, found: Block | None, name: str) -> DeclaredMembe
 
 @dataclass(slots=True)
 class Declarations:
-    """Compares the structs that can be reached from `Args`. cast: how the language reads memory as another type."""
+    """Compares `Args` and the structs in it. cast: how the language reads memory as another type."""
 
     generated: ParsedSource
     edited: ParsedSource
@@ -53,10 +53,12 @@ class Declarations:
     _seen: set[tuple[str, str]] = field(default_factory=set)
 
     def compare(self) -> None:
-        """Note what differs."""
+        """Record what differs."""
         if "Args" in self.generated.blocks and "Args" not in self.edited.blocks:
             other = next((b for name, b in self.edited.blocks.items() if name not in self.generated.blocks), None)
-            self.diagnostics.add(other.location if other is not None else self.edited.find_name("args"), *missing_struct("Args"))
+            self.diagnostics.add(
+                other.location if other is not None else self.edited.find_name("args"), *missing_struct("Args")
+            )
         else:
             self._struct("Args", "Args")
 
@@ -99,11 +101,13 @@ class Declarations:
             self._struct(one, other)
             return
         if not _BUILT_IN.fullmatch(other) and other not in self.edited.blocks:
-            return  # a name of the user's own, which may mean the same
+            return  # a typedef of the user, which may be the same type
         shape = (expected.stars, expected.extents) == (found.stars, found.extents)
         if one == other and shape:
             return
         if expected.stars and found.stars:
-            self.diagnostics.add(found.location, *element_type(struct, expected.name, expected.type, found.type, self.cast))
+            self.diagnostics.add(
+                found.location, *element_type(struct, expected.name, expected.type, found.type, self.cast)
+            )
         else:
             self.diagnostics.add(found.location, *retyped_member(struct, expected.name, str(expected), str(found)))

@@ -1,7 +1,7 @@
-"""What compilers say about a text, as data: glslang, gcc and clang, NVRTC with ptxas.
+"""The messages of compilers as data: glslang, gcc and clang, NVRTC with ptxas.
 
-In: the log of a compiler. Out: one `Complaint` for each error and each warning that has a line, in order, with the
-column as far as it is known: glslang has none, so the token it names is looked for; NVRTC prints line and caret.
+In: the log of a compiler. Out: one `CompilerDiagnostic` for each error and each warning that has a line, in order,
+with the column if it is known: glslang has none, so its token is searched for; NVRTC prints line and caret.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ TOKENS = {
     "DEC_OP": "--", "LE_OP": "<=", "GE_OP": ">=", "EQ_OP": "==", "NE_OP": "!=", "AND_OP": "&&", "OR_OP": "||",
     "ADD_ASSIGN": "+=", "SUB_ASSIGN": "-=", "MUL_ASSIGN": "*=", "DIV_ASSIGN": "/=",
 }  # fmt: skip
-"""What glslang calls the signs."""
+"""The names of glslang for punctuation."""
 
 SUMMARIES = ("compilation terminated", "compilation errors", "No code generated", "SPIR-V is not generated")
 
 
 @dataclass(frozen=True, slots=True)
 class CompilerDiagnostic:
-    """file: as the compiler was told, "" where it names none. line: 0 where it names none. column: from 1, 0 unknown.
+    """file: as passed to the compiler, "" if it names none. line: 0 if it names none. column: from 1, 0 if unknown.
 
     level: "error" or "warning". flag: of a warning, as gcc names it.
     """
@@ -46,17 +46,19 @@ class CompilerDiagnostic:
 
 
 def of_glslang(log: str) -> list[CompilerDiagnostic]:
-    """Return what glslangValidator says."""
+    """Return the diagnostics in a log of glslangValidator."""
     found = []
     for line in log.splitlines():
         match = _GLSLANG.match(line)
         if match is not None and not any(words in line for words in SUMMARIES):
-            found.append(CompilerDiagnostic(match[2] or "", int(match[3] or 0), 0, match[1].lower(), _in_signs(match[4])))
+            found.append(
+                CompilerDiagnostic(match[2] or "", int(match[3] or 0), 0, match[1].lower(), _with_punctuation(match[4]))
+            )
     return found
 
 
-def _in_signs(message: str) -> str:
-    """Return what glslang says with the signs themselves for its names of them."""
+def _with_punctuation(message: str) -> str:
+    """Return a message of glslang with punctuation in place of the names of tokens."""
     message = re.sub(r"^'' : *", "", message.strip())
     if "syntax error" in message:
         message = re.sub(r"\b[A-Z]+(?:_[A-Z]+)*\b", lambda word: f"`{TOKENS.get(word[0], word[0].lower())}`", message)
@@ -64,7 +66,7 @@ def _in_signs(message: str) -> str:
 
 
 def of_gcc(log: str) -> list[CompilerDiagnostic]:
-    """Return what gcc or clang says. An error inside a macro is shown where the macro is used."""
+    """Return the diagnostics in a log of gcc or clang. An error inside a macro is shown where the macro is used."""
     found: list[CompilerDiagnostic] = []
     for line in log.splitlines():
         match = _GCC.match(line)
@@ -72,7 +74,11 @@ def of_gcc(log: str) -> list[CompilerDiagnostic]:
             continue
         file, number, column, level, message, flag = match.groups()
         if level == "note":
-            if found and ("in expansion of macro" in text or "expanded from macro" in message) and file == found[-1].file:
+            if (
+                found
+                and ("in expansion of macro" in message or "expanded from macro" in message)
+                and file == found[-1].file
+            ):
                 found[-1] = replace(found[-1], line=int(number), column=int(column or 0))
             continue
         found.append(CompilerDiagnostic(file, int(number), int(column or 0), level.split()[-1], message, flag or ""))
@@ -80,7 +86,7 @@ def of_gcc(log: str) -> list[CompilerDiagnostic]:
 
 
 def of_nvrtc(log: str) -> list[CompilerDiagnostic]:
-    """Return what NVRTC and ptxas say. ptxas knows no line of the text: lines of PTX are left out."""
+    """Return the diagnostics of NVRTC and ptxas. ptxas has no lines of the source: its lines of PTX are left out."""
     found: list[CompilerDiagnostic] = []
     lines = log.splitlines()
     for number, line in enumerate(lines):
@@ -105,10 +111,12 @@ def _with_caret(message: str, below: list[str]) -> tuple[str, int]:
     return message, 0
 
 
-def location_of(diagnostic: CompilerDiagnostic, source: ParsedSource, column_skips_indent: bool = False) -> Location | None:
-    """Return where a complaint is to be shown, None where it names no line.
+def location_of(
+    diagnostic: CompilerDiagnostic, source: ParsedSource, column_skips_indent: bool = False
+) -> Location | None:
+    """Return where to show a diagnostic, None if it names no line.
 
-    column_counts_from_text: the column is one of the line without what it begins with (NVRTC).
+    column_skips_indent: the column counts from the first character that is not a blank (NVRTC).
     """
     if diagnostic.line <= 0:
         return None
@@ -128,5 +136,5 @@ def location_of(diagnostic: CompilerDiagnostic, source: ParsedSource, column_ski
 
 
 def _tokens(message: str) -> list[str]:
-    """Return what a message may be about, the likeliest first."""
+    """Return the tokens that a message may be about, the likeliest first."""
     return [*_QUOTED.findall(message), *re.findall(r"unexpected `(\W+)`", message)]

@@ -1,6 +1,6 @@
 """Integers that a source defines by a macro or constant: the threads of a block, the iterations of a thread.
 
-In: a source in C, CUDA C or GLSL. Out: numbers, None where the source does not say.
+In: a source in C, CUDA C or GLSL. Out: numbers, None if the source does not define them.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ def without_comments(source: str) -> str:
 
 
 def constant(source: str, name: str) -> int | None:
-    """Return the integer that a text defines by `#define name ...` or `const int name = ...;`, None if it does not."""
+    """Return the integer that a source defines by `#define name ...` or `const int name = ...;`, None if none."""
     known = constants(source)
     return evaluate(known[name], known) if name in known else None
 
 
 def items_of(source: str) -> int:
-    """Return how many iterations a thread has; one where the source does not say."""
+    """Return how many iterations a thread has; 1 if the source does not define it."""
     return max(1, constant(source, ITEMS) or 1)
 
 
 def constants(source: str) -> dict[str, str]:
-    """Return what a text defines by name: macros without parameters, and constants."""
-    bare = without_comments(source)
-    return {name: value.strip() for found in (_DEFINE, _CONSTANT) for name, value in found.findall(bare)}
+    """Return the definitions of a source by name: macros without parameters, and constants."""
+    code = without_comments(source)
+    return {name: value.strip() for found in (_DEFINE, _CONSTANT) for name, value in found.findall(code)}
 
 
 def evaluate(expression: str, known: Mapping[str, str], depth: int = 0) -> int | None:

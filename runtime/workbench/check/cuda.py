@@ -1,4 +1,4 @@
-"""Check an edited CUDA C text: it is compiled with assertions behind it, its cubin is looked at. No GPU is needed."""
+"""Check an edited CUDA C source: it is compiled with assertions appended, and its cubin is inspected, without a GPU."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ...devices.cuda.cubin import Cubin, CubinError, CubinKernel, read_cubin
 from ...devices.cuda.nvrtc import DEFAULT_ARCH, compile_cubin
 from .c import TAIL, assert_entries, note_failures, read_only_names, with_tail
 from .c_layout import CUDA, CUDA_TEMPLATES, Assertion, Assertions
-from .check_input import EditedFile, casts_away, check_block_is_said, check_blocks, note_errors
-from .compiler_diagnostics import CompilerDiagnostic, of_nvrtc
+from .check_input import EditedFile, casts_away, check_block_is_defined, check_blocks, note_errors
 from .compare_declarations import Declarations
+from .compiler_diagnostics import CompilerDiagnostic, of_nvrtc
 from .diagnostics import store_to_read_only
 from .parsed_source import Location, ParsedSource
 
 OFFSET_PROBE = 'struct Pair { int one, two; }; static_assert(__builtin_offsetof(Pair, two) == sizeof(int), "");'
-"""Refused by NVRTC 12 and 13.0, which know no `offsetof`, nor another constant expression that tells an offset."""
+"""Refused by NVRTC 12 and 13.0, which have neither `offsetof` nor another constant expression for an offset."""
 REGISTERS_OF_BLOCK = 65536
 """Registers that one multiprocessor has, so at most those of a block."""
 REGISTER_UNIT = 8
@@ -31,13 +31,13 @@ _MANGLED = re.compile(r"_Z(\d+)(\w+)")
 
 
 def check_cuda(edit: EditedFile) -> None:
-    """Note all mistakes of an edited CUDA C text."""
+    """Record all mistakes of an edited CUDA C source."""
     check_blocks(edit)
-    check_block_is_said(edit)
+    check_block_is_defined(edit)
     knows_blocks = not edit.diagnostics.entries
     generated = ParsedSource(edit.generated_source)
     read_only = read_only_names(generated.blocks.get("Args"), generated, edit.source)
-    assertions = Assertions(CUDA, generated, edit.source, asks_offsets=_knows_offsets())
+    assertions = Assertions(CUDA, generated, edit.source, has_offsetof=_has_offsetof())
     assertions.lines += [Assertion(line) for line in CUDA_TEMPLATES.strip().splitlines()]
     assertions.of_args(edit.generated)
     assert_entries(edit, assertions, _kernels_of(edit.source), "the kernel", _head, _fits)
@@ -61,8 +61,8 @@ def check_cuda(edit: EditedFile) -> None:
 
 
 @cache
-def _knows_offsets() -> bool:
-    """Tell whether NVRTC can say where a member lies."""
+def _has_offsetof() -> bool:
+    """Return whether NVRTC can evaluate the offset of a member."""
     try:
         compile_cubin(OFFSET_PROBE)
     except CompilerFailure:
@@ -71,15 +71,15 @@ def _knows_offsets() -> bool:
 
 
 def _compile(edit: EditedFile, source: str) -> tuple[Cubin | None, list[CompilerDiagnostic]]:
-    """Return the cubin, None if the text is refused, and what the compiler says."""
+    """Return the cubin, None if the source is refused, and what the compiler reports."""
     arch = dict(edit.capabilities.extra).get("arch", DEFAULT_ARCH)
     try:
         binary, _ = compile_cubin(source, arch, bool(edit.edited.options.get("fast_math", True)), edit.name)
     except CompilerFailure as error:
-        said = of_nvrtc(error.log)
-        if not any(diagnostic.level == "error" for diagnostic in said):
-            said.append(CompilerDiagnostic("", 0, 0, "error", error.log.strip()[:1000] or "NVRTC gave no reason"))
-        return None, said
+        reported = of_nvrtc(error.log)
+        if not any(diagnostic.level == "error" for diagnostic in reported):
+            reported.append(CompilerDiagnostic("", 0, 0, "error", error.log.strip()[:1000] or "NVRTC gave no reason"))
+        return None, reported
     try:
         return read_cubin(binary), []
     except CubinError as error:
@@ -87,7 +87,7 @@ def _compile(edit: EditedFile, source: str) -> tuple[Cubin | None, list[Compiler
 
 
 def _note_own_errors(edit: EditedFile, errors: list[CompilerDiagnostic], read_only: dict[str, str]) -> None:
-    """Note errors in the user's text; ptxas names no line, so what it speaks of is looked for."""
+    """Record errors in the user's source; ptxas names no line, so the source is searched for what it names."""
     with_line = [diagnostic for diagnostic in errors if diagnostic.line]
     note_errors(edit, with_line, read_only, column_skips_indent=True)
     for diagnostic in errors if not with_line else ():
@@ -95,40 +95,44 @@ def _note_own_errors(edit: EditedFile, errors: list[CompilerDiagnostic], read_on
         edit.diagnostics.add(location, message, hint)
 
 
-def _explain_ptxas(edit: EditedFile, said: str) -> tuple[Location | None, str, str]:
-    """Return place, text and hint for what ptxas says."""
-    shared = re.search(r"uses too much shared data \((0x[0-9a-f]+) bytes, (0x[0-9a-f]+) max\)", said)
+def _explain_ptxas(edit: EditedFile, reason: str) -> tuple[Location | None, str, str]:
+    """Return location, message and hint for an error of ptxas."""
+    shared = re.search(r"uses too much shared data \((0x[0-9a-f]+) bytes, (0x[0-9a-f]+) max\)", reason)
     if shared is not None:
         asked, most = int(shared[1], 16), int(shared[2], 16)
         location = edit.source.find(r"\b__shared__\b[^;]*")
-        message = f"a block shares {asked} bytes, more than the {most} bytes it may have"
+        message = f"a block needs {asked} bytes of shared memory, more than the {most} bytes it may have"
         return location, message, "make the arrays in shared memory smaller"
-    unresolved = re.search(r"Unresolved extern function '([^']+)'", said)
+    unresolved = re.search(r"Unresolved extern function '([^']+)'", reason)
     if unresolved is not None:
         mangled = _MANGLED.match(unresolved[1])
         name = mangled[2][: int(mangled[1])] if mangled is not None else unresolved[1]
-        return edit.source.find_name(name), f"function `{name}` is declared, but defined nowhere", "define it in this message"
-    lacking = re.search(r"'([^']+)'.*not supported on \.target '([^']+)'", said) or re.search(
-        r"'([^']+)'.*requires \.target (sm_\w+)", said
+        return (
+            edit.source.find_name(name),
+            f"function `{name}` is declared, but not defined",
+            "define it in this source",
+        )
+    lacking = re.search(r"'([^']+)'.*not supported on \.target '([^']+)'", reason) or re.search(
+        r"'([^']+)'.*requires \.target (sm_\w+)", reason
     )
     assembly = edit.source.find(r"\basm\b")
     if lacking is not None:
         word = re.match(r"[\w.]*", lacking[1])
         location = _find_in_source(edit.source, word[0]) if word is not None and word[0] else None
         arch = dict(edit.capabilities.extra).get("arch", DEFAULT_ARCH)
-        return location or assembly, f"{edit.device} ({arch}) lacks `{lacking[1]}`: {said}", "write it without"
-    named = re.search(r"'\.?(\w+)", said)
-    return (_find_in_source(edit.source, named[1]) if named is not None else None) or assembly, f"error: {said}", ""
+        return location or assembly, f"{edit.device} ({arch}) lacks `{lacking[1]}`: {reason}", "avoid it"
+    named = re.search(r"'\.?(\w+)", reason)
+    return (_find_in_source(edit.source, named[1]) if named is not None else None) or assembly, f"error: {reason}", ""
 
 
 def _find_in_source(source: ParsedSource, word: str) -> Location | None:
-    """Return where a word stands, in literals too: ptxas speaks of what is written in `asm`."""
+    """Return where a name is, in literals too: ptxas reports what `asm` contains."""
     start = source.text.find(word)
     return source.locate(start, start + len(word)) if start >= 0 else None
 
 
 def _kernels_of(source: ParsedSource) -> dict[str, Location]:
-    """Return the kernels a text defines, with their places."""
+    """Return the kernels that a source defines, with their locations."""
     code = _BOUNDS.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), source.code)
     return {match[1]: source.locate(*match.span(1)) for match in _KERNEL.finditer(code)}
 
@@ -143,7 +147,7 @@ def _fits(entry: str) -> str:
 
 
 def _check_marks(edit: EditedFile) -> None:
-    """Note kernels that are none any more, in a text that is refused for that."""
+    """Record functions that are no longer kernels, in a source that the compiler refuses for that."""
     kernels = _kernels_of(edit.source)
     for old, _ in edit.tasks:
         location = _definition(edit, old.entry)
@@ -157,11 +161,11 @@ def _definition(edit: EditedFile, entry: str) -> Location | None:
 
 def _lost_mark(old: TaskSource, mark: str) -> tuple[str, str]:
     message = f"kernel `{old.entry}` lost its {mark}, so the launcher does not find it"
-    return message, f"its head is `{_head(old)}`"
+    return message, f"declare it as `{_head(old)}`"
 
 
 def _check_cubin(edit: EditedFile, cubin: Cubin, knows_blocks: bool) -> None:
-    """Note kernels that the launcher will not find or cannot start. knows_blocks: their sizes could be read."""
+    """Record kernels that the launcher will not find or cannot start. knows_blocks: the block sizes could be read."""
     size = edit.generated.interface.args_size_bytes
     for old, new in edit.tasks:
         location = _definition(edit, old.entry)
@@ -176,14 +180,16 @@ def _check_cubin(edit: EditedFile, cubin: Cubin, knows_blocks: bool) -> None:
             has_args = bool(edit.generated.interface.members)
             if has_args and (len(kernel.parameters) != 1 or kernel.parameters[0].size_bytes != size):
                 sizes = ", ".join(f"{parameter.size_bytes}" for parameter in kernel.parameters) or "none"
-                message = f"`{old.entry}` takes parameters of {sizes} bytes, the launcher gives one of {size}"
+                message = f"`{old.entry}` has parameters of {sizes} bytes, but the launcher passes one of {size}"
                 if not edit.diagnostics.entries:
-                    edit.diagnostics.add(location, message, f"its head is `{_head(old)}`")
+                    edit.diagnostics.add(location, message, f"declare it as `{_head(old)}`")
 
 
 def _check_threads(edit: EditedFile, kernel: CubinKernel, block: int, location: Location | None) -> None:
-    """Note blocks that a kernel was not compiled for."""
-    bounds = edit.source.find(rf"\b(__launch_bounds__|__block_size__)\b[^;{{}}]*?\b{re.escape(kernel.name)}\b") or location
+    """Record block sizes that a kernel was not compiled for."""
+    bounds = (
+        edit.source.find(rf"\b(__launch_bounds__|__block_size__)\b[^;{{}}]*?\b{re.escape(kernel.name)}\b") or location
+    )
     if kernel.required_threads is not None and kernel.required_threads != (block, 1, 1):
         shown = " x ".join(map(str, kernel.required_threads))
         edit.diagnostics.add(
@@ -204,7 +210,7 @@ def _check_threads(edit: EditedFile, kernel: CubinKernel, block: int, location: 
             bounds,
             f"`{kernel.name}` needs {kernel.registers} registers a thread, {registers} for a block of {block}: more "
             f"than the {REGISTERS_OF_BLOCK} of a multiprocessor",
-            "write `__launch_bounds__(BLOCK)`, so that the compiler makes do with fewer, or make `BLOCK` smaller",
+            "write `__launch_bounds__(BLOCK)`, so that the compiler uses fewer, or make `BLOCK` smaller",
         )
 
 
@@ -213,13 +219,13 @@ def _check_dynamic_shared(edit: EditedFile) -> None:
     if location is not None:
         edit.diagnostics.add(
             location,
-            "the launcher gives a block no shared memory beside what the message declares with its size",
+            "the launcher allocates no dynamic shared memory: only arrays that are declared with a size",
             "write the size: `__shared__ float tile[BLOCK];`",
         )
 
 
 def _check_casts(edit: EditedFile, generated: ParsedSource, read_only: dict[str, str]) -> None:
-    """Note casts that take the const off an array that is only read, which C++ allows without a word."""
+    """Record casts that remove the const of an array that is only read, which C++ allows without a warning."""
     known = {name for name, _ in casts_away(generated, read_only)}
     for name, location in casts_away(edit.source, read_only):
         if name not in known:

@@ -61,7 +61,7 @@ EXTENSIONS = frozenset(
         "SPV_GOOGLE_decorate_string", "SPV_GOOGLE_hlsl_functionality1", "SPV_KHR_no_integer_wrap_decoration",
     }
 )  # fmt: skip
-"""Those that are part of Vulkan 1.2 or only matter with a capability, which is looked at itself."""
+"""Those that are part of Vulkan 1.2, or that only matter together with a capability, which is checked itself."""
 
 TOKENS_OF_NEEDS: dict[str, tuple[str, ...]] = {
     "Float64": (r"\b(?:double|d(?:vec|mat)\d\w*)\b", r"\b[\d.]+(?:lf|LF)\b"),
@@ -70,11 +70,11 @@ TOKENS_OF_NEEDS: dict[str, tuple[str, ...]] = {
     "Int8": (r"\bu?int8_t\b", r"\b[iu]8vec\d\b"),
     "Float16": (r"\bfloat16_t\b", r"\bf16vec\d\b"),
 }
-"""What in a text may be the reason of a need, as patterns."""
+"""Patterns of what may need a capability in a source."""
 
 
 def lacks_capability(name: str, capabilities: Capabilities) -> bool:
-    """Tell whether a device cannot run a module that declares a capability."""
+    """Return whether a device cannot run a module that declares a capability."""
     if name in ALWAYS:
         return False
     if name in TYPES:
@@ -93,5 +93,5 @@ def lacks_capability(name: str, capabilities: Capabilities) -> bool:
 
 
 def lacks_extension(name: str) -> bool:
-    """Tell whether shadesmith opens no device with an extension."""
+    """Return whether shadesmith opens no device with an extension."""
     return name not in EXTENSIONS

@@ -1,7 +1,7 @@
-"""What is wrong with an edited text, in words that a person can act on.
+"""What is wrong with an edited source, in words that a person can act on.
 
-Each mistake has a place in the user's file, what was expected and found, and a remedy. The functions are the vocabulary
-that all three languages share, so that the same mistake reads the same in each.
+Each diagnostic has a location in the user's file, what was expected and found, and a remedy. All three languages share
+these functions, so that the same mistake has the same message in each.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from .edit_error import EditError
 from .parsed_source import Location, ParsedSource
 
 MAX_SHOWN = 8
-"""Mistakes in one message; more are mostly consequences."""
+"""Diagnostics in one message; more are mostly consequences of the first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One thing that is wrong. place: None where no line is to blame; it is shown at the top of the file then."""
+    """One thing that is wrong. location: None if no line is to blame; it is shown at the top of the file then."""
 
     location: Location | None
     message: str
@@ -28,20 +28,20 @@ class Diagnostic:
 
 @dataclass(slots=True)
 class DiagnosticList:
-    """The mistakes of one file. path: of the user's file."""
+    """The diagnostics of one file. path: of the user's file."""
 
     path: Path
-    message: ParsedSource
+    source: ParsedSource
     entries: list[Diagnostic]
 
-    def add(self, location: Location | None, source: str, hint: str = "") -> None:
-        """Note a mistake, unless it is known already."""
-        diagnostic = Diagnostic(location, source, hint)
+    def add(self, location: Location | None, message: str, hint: str = "") -> None:
+        """Add a diagnostic, unless the list has it already."""
+        diagnostic = Diagnostic(location, message, hint)
         if diagnostic not in self.entries:
             self.entries.append(diagnostic)
 
     def shown(self) -> list[str]:
-        """Return the mistakes as text, in the order of their lines."""
+        """Return the diagnostics as they are printed, in the order of their lines."""
         ordered = sorted(self.entries, key=lambda diagnostic: diagnostic.location.line if diagnostic.location else 0)
         return [self._show(diagnostic) for diagnostic in ordered]
 
@@ -60,26 +60,26 @@ class DiagnosticList:
 
 
 def refuse(lists: Iterable[DiagnosticList]) -> None:
-    """Raise EditError with all mistakes, if there are any."""
+    """Raise EditError with all diagnostics, if there are any."""
     shown = [message for diagnostics in lists for message in diagnostics.shown()]
     if not shown:
         return
     more = len(shown) - MAX_SHOWN
     if more > 0:
-        shown = [*shown[:MAX_SHOWN], f"... and {more} more {'diagnostic' if more == 1 else 'entries'}"]
+        shown = [*shown[:MAX_SHOWN], f"... and {more} more {'mistake' if more == 1 else 'mistakes'}"]
     raise EditError("\n".join(shown))
 
 
 def missing_struct(name: str) -> tuple[str, str]:
-    """The whole struct is gone or renamed."""
+    """The whole struct is missing or renamed."""
     return (
-        f"the struct `{name}` is missing, by which the launcher gives the arguments",
-        f"put `{name}` of the generated text back, under this name",
+        f"the struct `{name}` is missing, in which the launcher passes the arguments",
+        f"restore `{name}` from the generated source, under this name",
     )
 
 
 def missing_member(struct: str, name: str, declared: str, extra: str | None) -> tuple[str, str]:
-    """A member is gone. extra: one that stands there and should not, perhaps the same with another name."""
+    """A member is missing. extra: an unknown member in its position, perhaps the same one renamed."""
     instead = f", found `{extra}` in its place" if extra else ""
     hint = f"name it `{name}` again" if extra else f"put `{declared} {name};` back in its place"
     if extra:
@@ -88,46 +88,46 @@ def missing_member(struct: str, name: str, declared: str, extra: str | None) -> 
 
 
 def extra_member(struct: str, name: str) -> tuple[str, str]:
-    """A member that the host does not fill."""
+    """A member that the host does not set."""
     return (
-        f"`{struct}` has a member `{name}` that the host knows nothing of: it would hold no value of yours",
-        "remove it; a constant is a `#define`, a new argument is a parameter of the kernel in Python",
+        f"`{struct}` has a member `{name}` that the host does not know: it would never be set",
+        "remove it; write a constant as a `#define`, a new argument as a parameter of the kernel in Python",
     )
 
 
 def retyped_member(struct: str, name: str, expected: str, found: str | None) -> tuple[str, str]:
     """A member of another type."""
-    what = f", found `{found}`" if found and found != expected else ", found another type"
+    found_type = f", found `{found}`" if found and found != expected else ", found another type"
     return (
-        f"member `{name}` of `{struct}` has another type: expected `{expected}`{what}",
+        f"member `{name}` of `{struct}` has another type: expected `{expected}`{found_type}",
         f"declare it as `{expected}` and convert the value where it is used",
     )
 
 
 def element_type(struct: str, name: str, expected: str, found: str | None, cast: str) -> tuple[str, str]:
-    """A pointer to elements of another type. cast: how the language reads memory as something else."""
-    what = f", found `{found}`" if found and found != expected else ", found another type"
+    """A pointer to elements of another type. cast: how the language reads memory as another type."""
+    found_type = f", found `{found}`" if found and found != expected else ", found another type"
     return (
-        f"`{name}` of `{struct}` points to elements of another type: expected `{expected}`{what}",
-        f"leave the declaration, and read wider elements by {cast}",
+        f"`{name}` of `{struct}` points to elements of another type: expected `{expected}`{found_type}",
+        f"keep the declaration, and read wider elements by {cast}",
     )
 
 
 def moved_member(struct: str, name: str, expected: int, found: int | None, order: Sequence[str]) -> tuple[str, str]:
-    """A member at another offset, where the host does not put it."""
-    what = f", found byte {found}" if found is not None and found != expected else ""
+    """A member at another offset than that at which the host stores it."""
+    found_byte = f", found byte {found}" if found is not None and found != expected else ""
     return (
-        f"member `{name}` of `{struct}` lies elsewhere: expected byte {expected}{what}",
+        f"member `{name}` of `{struct}` is at another offset: expected byte {expected}{found_byte}",
         f"the order is {', '.join(f'`{one}`' for one in order)}; leave out `packed` and alignments",
     )
 
 
 def wrong_size(struct: str, expected: int, found: int | None) -> tuple[str, str]:
     """A struct of another size, though its members are right."""
-    what = f", found {found}" if found is not None else ""
+    found_size = f", found {found}" if found is not None else ""
     return (
-        f"`{struct}` has another size: expected {expected} bytes{what}",
-        "the host lays elements out by this size; leave out members and alignments that the generated message lacks",
+        f"`{struct}` has another size: expected {expected} bytes{found_size}",
+        "the host uses this size for every element; leave out members and alignments that the generated source lacks",
     )
 
 
@@ -135,46 +135,48 @@ def dropped_const(struct: str, name: str, declared: str) -> tuple[str, str]:
     """A pointer to read-only elements that lost its const."""
     return (
         f"`{name}` of `{struct}` lost its `const`: the kernel in Python only reads this array, so what is written to "
-        "it would never reach the host",
+        "it would not reach the host",
         f"declare it as `{declared}`; to write to the array, write to it in Python too",
     )
 
 
 def store_to_read_only(name: str, how: str = "is stored to") -> tuple[str, str]:
-    """A store to an array that the module says is only read."""
+    """A store to an array that is only read, by the module's interface."""
     return (
-        f"`{name}` {how} here, but the kernel in Python only reads it: the host keeps its own copy, and what is "
+        f"`{name}` {how} here, but the kernel in Python only reads it: the host has its own copy, and what is "
         "written would be lost or seen too late",
         f"write to another array, or write to `{name}` in Python too",
     )
 
 
 def missing_entry(name: str, found: str | None, what: str, head: str) -> tuple[str, str]:
-    """The function the launcher starts is gone. found: one that is there instead."""
+    """The function that the launcher starts is missing. found: one that is there instead."""
     instead = f", found `{found}`" if found else ""
-    hint = f"name it `{name}` again" if found else f"the launcher starts `{head}`; put it back"
+    hint = f"name it `{name}` again" if found else f"the launcher starts `{head}`; restore it"
     return f"{what} `{name}` is missing{instead}", hint
 
 
-def block_not_a_number(name: str) -> tuple[str, str]:
-    """The size of a block cannot be read."""
+def block_not_a_number(name: str, value: int | None) -> tuple[str, str]:
+    """The size of a block cannot be read. value: what it is if it is a number below 1."""
+    if value is not None:
+        return f"`{name}` is {value}, but must be at least 1", f"write a positive number: `#define {name} 128`"
     return (
-        f"`{name}` is no whole number that the launcher can read before the text is compiled",
+        f"`{name}` is not an integer that the launcher can read before the source is compiled",
         f"write a number or an expression of numbers and `#define`d names: `#define {name} 128`",
     )
 
 
 def missing_block(name: str, block: int) -> tuple[str, str]:
-    """The size of a block is not said any more."""
+    """The size of a block is no longer defined."""
     return (
-        f"`{name}` is gone: the launcher reads from it how many threads a block has",
-        f"write `#define {name} {block}` with the number the text is made for",
+        f"`{name}` is missing: the launcher reads from it how many threads a block has",
+        f"write `#define {name} {block}` with the number of threads that the source is written for",
     )
 
 
 def block_too_large(block: int, most: int, device: str) -> tuple[str, str]:
-    """More threads than the device takes."""
+    """More threads than the device supports."""
     return (
-        f"a block of {block} threads is more than {device} takes: {most}",
+        f"a block of {block} threads is more than {device} supports: {most}",
         f"make the block {most} threads or smaller",
     )

@@ -6,6 +6,6 @@ from ....transpiler.errors import TaichiCompilationError
 
 
 class EditError(TaichiCompilationError):
-    """An edited text that cannot run. The message begins with the place in the user's file: `jacobi.cu:17: ...`."""
+    """An edited source cannot run. The message starts with the location in the user's file: `jacobi.cu:17: ...`."""
 
     __module__ = TaichiCompilationError.__module__

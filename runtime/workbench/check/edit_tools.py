@@ -15,8 +15,8 @@ from .check_input import EditedFile
 class EditTools(Part):
     """How edited sources of a target are checked and launched.
 
-    check: notes all mistakes of the edited files of a module. launch_shape: takes a task and the edited source; returns
-    the task as the source asks to be launched: threads of a block, iterations of a thread.
+    check: records all mistakes of the edited files of a module. launch_shape: takes a task and the edited source;
+    returns the task with the launch shape of the source: threads of a block, iterations of a thread.
     """
 
     MODULE: ClassVar[str] = "editing"

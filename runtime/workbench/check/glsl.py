@@ -1,4 +1,4 @@
-"""Check edited GLSL texts: each is compiled, and its SPIR-V is held against that of the generated text."""
+"""Check edited GLSL sources: each is compiled, and its SPIR-V is compared with that of the generated source."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ...devices.vulkan.glslang import INSTALL_HINT, TIME_LIMIT_SECONDS, find_tool, is_whole, run_tool, without_warnings
 from ...devices.vulkan.spirv import Reflection, SpirvError, Struct, arguments_of, reflect
 from .check_input import EditedFile, check_blocks, note_errors, unclosed_brace
+from .compare_declarations import Declarations
 from .compiler_diagnostics import CompilerDiagnostic, of_glslang
 from .constants import constant
-from .compare_declarations import Declarations
 from .device_needs import TOKENS_OF_NEEDS, lacks_capability, lacks_extension
-from .glsl_layout import CAST, Comparison
 from .diagnostics import missing_entry, store_to_read_only
+from .glsl_layout import CAST, Comparison
 from .parsed_source import Location, ParsedSource
 from .spirv_stores import THROUGH, Store, stores
 
 
 @dataclass(frozen=True, slots=True)
 class _Compiled:
-    """What glslangValidator made of a text: a module, or what it said."""
+    """The result of glslangValidator: a module, or its log."""
 
     module: bytes
     log: str
 
 
 def check_glsl(edits: Sequence[EditedFile]) -> None:
-    """Note all mistakes of edited GLSL texts. Raises: TaichiRuntimeError where glslangValidator is missing."""
+    """Record all mistakes of edited GLSL sources. Raises: TaichiRuntimeError if glslangValidator is not installed."""
     sources = [edit.compiled_source for edit in edits] + [edit.generated_source for edit in edits]
     with ThreadPoolExecutor(min(len(sources), os.cpu_count() or 1)) as pool:
         compiled = list(pool.map(_compile, sources))
@@ -49,7 +49,7 @@ def check_glsl(edits: Sequence[EditedFile]) -> None:
 
 @lru_cache(maxsize=64)
 def _compile(source: str) -> _Compiled:
-    """Compile a text with the lines its instructions come from."""
+    """Compile a source with debug information, so that each instruction has its line."""
     tool = find_tool()
     if tool is None:
         raise TaichiRuntimeError("`glslangValidator` was not found; edited sources are checked by it", INSTALL_HINT)
@@ -57,28 +57,32 @@ def _compile(source: str) -> _Compiled:
     try:
         code, output, errors = run_tool(command, source.encode(), TIME_LIMIT_SECONDS)
     except (TimeoutError, OverflowError):
-        raise TaichiCompilationError("glslangValidator did not come to an end with an edited source") from None
+        raise TaichiCompilationError("glslangValidator did not finish compiling an edited source") from None
     except OSError as error:
         raise TaichiRuntimeError(f"glslangValidator could not be started: {error}") from error
     if code == 0 and is_whole(module := without_warnings(output)):
         return _Compiled(module, "")
-    said = (output + errors).decode(errors="replace")
-    return _Compiled(b"", said if code >= 0 else f"{said}\nglslangValidator crashed ({signal.Signals(-code).name})")
+    log = (output + errors).decode(errors="replace")
+    return _Compiled(b"", log if code >= 0 else f"{log}\nglslangValidator crashed ({signal.Signals(-code).name})")
 
 
 def _note_errors(edit: EditedFile, reported: list[CompilerDiagnostic], log: str) -> None:
-    """Note what the compiler said, in words of the interface where that is what it is about."""
+    """Record what the compiler reports, in terms of the interface if the errors are about that."""
     errors = [diagnostic for diagnostic in reported if diagnostic.level == "error"]
     located = [diagnostic for diagnostic in errors if diagnostic.line]
     for diagnostic in located:
         block = edit.source.find(r"\buniform\s+(Args|Push)\b")
-        if "require layout(binding" in diagnostic.message and block is not None and abs(block.line - diagnostic.line) <= 1:
+        if (
+            "require layout(binding" in diagnostic.message
+            and block is not None
+            and abs(block.line - diagnostic.line) <= 1
+        ):
             edit.diagnostics.add(block, *_missing_push())
             return
     if located:
         brace = unclosed_brace(edit.source)
         if brace is not None and "end of file" in log:
-            edit.diagnostics.add(brace, "error: the message ends before all that was opened is closed", "close it with `}`")
+            edit.diagnostics.add(brace, "error: the source ends before all brackets are closed", "close it with `}`")
             return
         Declarations(ParsedSource(edit.generated_source), edit.source, edit.diagnostics, CAST).compare()
         if not edit.diagnostics.entries:
@@ -88,19 +92,19 @@ def _note_errors(edit: EditedFile, reported: list[CompilerDiagnostic], log: str)
         name = re.findall(r"\w+", edit.source.line(found.line))[1] if found is not None else None
         edit.diagnostics.add(found, *missing_entry("main", name, "the function", "void main()"))
     else:
-        said = errors[0].message if errors else log.strip()[:1000]
+        reason = errors[0].message if errors else log.strip()[:1000]
         named = re.search(r"No function definition \(body\) found:\s*([A-Za-z_]\w*)\(", log)
         if named is not None:
-            message = f"function `{named[1]}` is declared, but defined nowhere"
-            edit.diagnostics.add(edit.source.find_name(named[1]), message, "define it in this message")
+            message = f"function `{named[1]}` is declared, but not defined"
+            edit.diagnostics.add(edit.source.find_name(named[1]), message, "define it in this source")
         else:
-            edit.diagnostics.add(None, f"error: {said}")
+            edit.diagnostics.add(None, f"error: {reason}")
 
 
 def _missing_push() -> tuple[str, str]:
     return (
-        "`Args` are no push constants any more: the launcher gives the arguments there and nowhere else",
-        "its head is `layout(push_constant, scalar) uniform Args`",
+        "`Args` is no longer a block of push constants, in which the launcher passes the arguments",
+        "declare it as `layout(push_constant, scalar) uniform Args`",
     )
 
 
@@ -109,7 +113,7 @@ def _check_module(edit: EditedFile, own: bytes, base: bytes) -> None:
         found, expected = reflect(own), reflect(base)
         written = stores(own)
     except SpirvError as error:
-        edit.diagnostics.add(None, f"the SPIR-V of this text cannot be read: {error}")
+        edit.diagnostics.add(None, f"the SPIR-V of this source cannot be read: {error}")
         return
     comparison = Comparison(expected, found, edit.source, edit.diagnostics)
     if expected.push_constants is not None and found.push_constants is None:
@@ -126,7 +130,7 @@ def _check_module(edit: EditedFile, own: bytes, base: bytes) -> None:
 
 
 def _check_local_size(edit: EditedFile, old: TaskSource, new: TaskSource, found: Reflection) -> None:
-    """Note a shader whose threads are not those the launcher counts with."""
+    """Record a local size that is not the number of threads by which the launcher counts blocks."""
     entry = next((entry for entry in found.entries if entry.name == old.entry), None)
     location = edit.source.find(r"\b(local_size_\w+)\b") or edit.source.find(r"\blayout\b[^;]*\bin\s*;")
     if entry is None or entry.local_size is None:
@@ -138,48 +142,49 @@ def _check_local_size(edit: EditedFile, old: TaskSource, new: TaskSource, found:
     if block is not None and block != threads:
         edit.diagnostics.add(
             location,
-            f"the local size is {shown}, {threads} threads, but `BLOCK` is {block}, by which the text counts its turns",
+            f"the local size is {shown}, {threads} threads, but the source computes its iterations with `BLOCK` = "
+            f"{block}",
             "write `layout(local_size_x = BLOCK) in;`, or define `BLOCK` as the product of the local sizes",
         )
     elif threads != new.block_dim:
         edit.diagnostics.add(
             location,
-            f"the local size is {shown}, {threads} threads, but the launcher counts with {new.block_dim}",
+            f"the local size is {shown}, {threads} threads, but the launcher expects {new.block_dim}",
             f"write `#define BLOCK {threads}` and `layout(local_size_x = BLOCK) in;`" if old.kind != "serial"
             else "this task runs once: its local size is 1",
         )  # fmt: skip
     if threads > edit.capabilities.max_block_dim >= new.block_dim:
         most = edit.capabilities.max_block_dim
-        edit.diagnostics.add(location, f"a block of {threads} threads is more than {edit.device} takes: {most}")
+        edit.diagnostics.add(location, f"a block of {threads} threads is more than {edit.device} supports: {most}")
 
 
 def _check_shared(edit: EditedFile, found: Reflection) -> None:
-    """Note shared arrays that need more room than the device has."""
+    """Record shared arrays that need more memory than the device has."""
     total, most = sum(size for _, size in found.shared), edit.capabilities.max_shared_bytes
     if total <= most or total <= sum(size for _, size in reflect(_compile(edit.generated_source).module).shared):
         return
     largest = max(found.shared, key=lambda item: item[1])[0]
     location = edit.source.find(rf"\bshared\b[^;]*?\b({re.escape(largest)})\b") or edit.source.find(r"\bshared\b[^;]*")
-    message = f"a block shares {total} bytes, more than the {most} bytes that {edit.device} has"
+    message = f"a block needs {total} bytes of shared memory, more than the {most} bytes that {edit.device} has"
     edit.diagnostics.add(location, message, "make the shared arrays smaller")
 
 
 def _check_needs(edit: EditedFile, expected: Reflection, found: Reflection) -> None:
-    """Note what the device is not opened for, unless the generated text needs it too."""
+    """Record capabilities that the device is not opened with, unless the generated source needs them too."""
     count = len(edit.diagnostics.entries)
     for capability in found.capabilities:
         if capability not in expected.capabilities and lacks_capability(capability, edit.capabilities):
-            message = f"the text needs `{capability}`, which {edit.device} lacks or shadesmith does not turn on"
+            message = f"the source needs `{capability}`, which {edit.device} lacks or shadesmith does not enable"
             location = _location_of_need(edit, capability)
-            edit.diagnostics.add(location, message, "write it without; `python -m shadesmith diagnose` shows what there is")
+            edit.diagnostics.add(location, message, "avoid it; `python -m shadesmith diagnose` shows what is available")
     for extension in found.extensions if len(edit.diagnostics.entries) == count else ():
         if extension not in expected.extensions and lacks_extension(extension):
-            message = f"the text needs `{extension}`, which shadesmith does not turn on"
-            edit.diagnostics.add(_location_of_need(edit, extension), message, "write it without")
+            message = f"the source needs `{extension}`, which shadesmith does not enable"
+            edit.diagnostics.add(_location_of_need(edit, extension), message, "avoid it")
 
 
 def _location_of_need(edit: EditedFile, need: str) -> Location | None:
-    """Return what may be the reason of a need: a type, or an extension that the generated text lacks."""
+    """Return what may need a capability: a type, or an extension that the generated source lacks."""
     pattern = re.compile(r"^[ \t]*#[ \t]*extension[ \t]+(\w+)", re.MULTILINE)
     known = set(pattern.findall(edit.generated_source))
     added = [match for match in pattern.finditer(edit.source.code) if match[1] not in known]
@@ -192,15 +197,17 @@ def _location_of_need(edit: EditedFile, need: str) -> Location | None:
     return edit.source.locate(*added[0].span(1)) if added else None
 
 
-def _check_stores(edit: EditedFile, expected: Reflection, base: bytes, written: Sequence[Store], found: Reflection) -> None:
-    """Note writes to arrays that the kernel in Python only reads."""
+def _check_stores(
+    edit: EditedFile, expected: Reflection, base: bytes, written: Sequence[Store], found: Reflection
+) -> None:
+    """Record writes to arrays that the kernel in Python only reads."""
     members = read_only_members(edit.generated.interface)
     wrong = [(store, name) for store in written if (name := _member_written(found, store)) in members]
     if not wrong:
         return
     allowed = {_member_written(expected, store) for store in stores(base)}
     others = (file.text for number, file in enumerate(edit.generated.files) if number != edit.number)
-    for module in (_compile(message).module for message in others):
+    for module in (_compile(source).module for source in others):
         allowed |= {_member_written(reflect(module), store) for store in stores(module)}
     names: dict[str, list[str]] = {}
     for macro, member in edit.source.accessors().items():
@@ -218,7 +225,7 @@ def _check_stores(edit: EditedFile, expected: Reflection, base: bytes, written: 
 
 
 def _member_written(found: Reflection, store: Store) -> str:
-    """Return the member of `Args` whose memory a store goes to, "" for other memory."""
+    """Return the member of `Args` to whose memory a store writes, "" for other memory."""
     struct, root = args_of(found)
     start = len(root)
     if struct is None or store.path[:start] != root or store.path[start + 1 : start + 2] != (THROUGH,):
@@ -228,14 +235,14 @@ def _member_written(found: Reflection, store: Store) -> str:
 
 
 def args_of(found: Reflection) -> tuple[Struct | None, tuple[int, ...]]:
-    """Return the arguments, and the path that leads to them: they lie behind a pointer where they are many."""
+    """Return the arguments, and the path to them: many arguments are passed by a pointer."""
     struct = arguments_of(found)
     is_behind = found.push_constants is not None and struct is not found.push_constants.type
     return struct, (0, THROUGH) if is_behind and struct is not None else ()
 
 
 def read_only_members(interface: Interface) -> dict[str, str]:
-    """Return the members of `Args` that point to what is only read, with the names of the arrays there."""
+    """Return the members of `Args` that point to arrays that are only read, with the names of these arrays."""
     found = {}
     for member in interface.members:
         if member.source[0] not in ("pointer", "gradient"):
@@ -244,7 +251,7 @@ def read_only_members(interface: Interface) -> dict[str, str]:
         there = [
             array
             for number, array in enumerate(interface.arrays)
-            if number == slot or (array.location is not None and array.location.slot == slot)
+            if number == slot or (array.place is not None and array.place.slot == slot)
         ]
         if there and not any(array.written for array in there):
             found[member.name] = there[0].name

@@ -1,7 +1,7 @@
-"""Hold what a compiled shader shows of its interface against the generated one, member by member.
+"""Compare the interface of a compiled shader with the generated one, member by member.
 
-In: two reflections of SPIR-V. Out: mistakes, at the lines of the edited text that declare what differs. Names of types
-do not matter, nor that of the array inside a buffer reference; those of members do.
+In: two reflections of SPIR-V. Out: diagnostics, at the lines of the edited source that declare what differs. Names of
+types do not matter, nor that of the array inside a buffer reference; those of members do.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from .diagnostics import (
 )
 from .parsed_source import Location, ParsedSource
 
-KEPT = ("readonly", "coherent", "volatile")
-"""Qualifiers of memory that the generated text does not have for nothing."""
-WHY_KEPT = {
-    "readonly": "the host counts on it that nothing is written there",
+REQUIRED_QUALIFIERS = ("readonly", "coherent", "volatile")
+"""Qualifiers of memory that the generated source needs."""
+WHY_REQUIRED = {
+    "readonly": "the host relies on it that nothing is written there",
     "coherent": "without it other blocks may not see what one has written before a barrier or a fence",
     "volatile": "without it this driver reads wrong components",
 }
@@ -83,11 +83,11 @@ def _descriptor(key: tuple[int | None, int | None]) -> str:
 
 @dataclass(slots=True)
 class Comparison:
-    """Compares and notes. expected, found: of the generated and the edited text."""
+    """Compares and records. expected, found: reflections of the generated and the edited source."""
 
     expected: Reflection
     found: Reflection
-    message: ParsedSource
+    source: ParsedSource
     diagnostics: DiagnosticList
     _seen: set[tuple[int, int]] = field(default_factory=set)
 
@@ -98,12 +98,14 @@ class Comparison:
             return
         if expected is None:
             location = self._block_location(found.type)
-            self.diagnostics.add(location, "the launcher of this kernel gives no arguments", "remove the push constants")
+            self.diagnostics.add(
+                location, "the launcher of this kernel passes no arguments", "remove the push constants"
+            )
         elif isinstance(expected.type, Struct) and isinstance(found.type, Struct):
             self._block(expected.type, found.type, self._block_location(found.type))
 
     def of_resources(self) -> None:
-        """Compare what descriptors would have to give."""
+        """Compare the resources that descriptors would have to provide."""
         expected = {(variable.set, variable.binding): variable for variable in self.expected.resources}
         found = {(variable.set, variable.binding): variable for variable in self.found.resources}
         moved = {variable.name: key for key, variable in expected.items() if key not in found}
@@ -111,22 +113,26 @@ class Comparison:
             location = self._resource_location(variable)
             if key not in expected and variable.name in moved:
                 wanted = moved.pop(variable.name)
-                message = f"descriptor `{variable.name}` lies elsewhere: expected {_descriptor(wanted)}"
-                self.diagnostics.add(location, f"{message}, found {_descriptor(key)}", "declare it as the generated message does")
+                message = f"descriptor `{variable.name}` is at another binding: expected {_descriptor(wanted)}"
+                self.diagnostics.add(
+                    location, f"{message}, found {_descriptor(key)}", "declare it as the generated message does"
+                )
             elif key not in expected:
-                shown = f"`{variable.name}` asks for a descriptor ({_descriptor(key)})"
+                shown = f"`{variable.name}` needs a descriptor ({_descriptor(key)})"
                 self.diagnostics.add(
                     location,
-                    f"{shown}, but the launcher gives none: memory comes through `Args`",
-                    "remove it; a new array is a parameter of the kernel in Python",
+                    f"{shown}, but the launcher provides none: memory is passed through `Args`",
+                    "remove it; add a new array as a parameter of the kernel in Python",
                 )
             elif not self._is_alike(expected[key].type, variable.type):
                 expected_name, found_name = name_of(expected[key].type), name_of(variable.type)
-                message = f"descriptor `{variable.name}` is of another type: expected {expected_name}, found {found_name}"
+                message = (
+                    f"descriptor `{variable.name}` is of another type: expected {expected_name}, found {found_name}"
+                )
                 self.diagnostics.add(location, message, "declare it as the generated message does")
         for name, key in moved.items():
             message = f"the descriptor `{name}` ({_descriptor(key)}) is missing"
-            self.diagnostics.add(self.source.find(r"\bbinding\b"), message, "put its declaration back")
+            self.diagnostics.add(self.source.find(r"\bbinding\b"), message, "restore its declaration")
 
     def _is_alike(self, expected: Type, found: Type) -> bool:
         if isinstance(expected, Struct) and isinstance(found, Struct):
@@ -143,7 +149,7 @@ class Comparison:
         return block or self._block_location(variable.type) or self.source.find(r"\bbinding\b")
 
     def _block(self, expected: Struct, found: Struct, location: Location | None) -> None:
-        """Compare two blocks; where `scalar` is gone, that alone is the mistake."""
+        """Compare two blocks; if `scalar` is missing, report only that."""
         before = list(self.diagnostics.entries)
         self._struct(expected, found, location)
         self._blame_layout(before, found.name)
@@ -153,13 +159,17 @@ class Comparison:
         if head is None or len(self.diagnostics.entries) == len(before):
             return
         added = self.diagnostics.entries[len(before) :]
-        laid_out = [diagnostic for diagnostic in added if "lies elsewhere" in mistake.message or " bytes" in diagnostic.message]
+        laid_out = [
+            diagnostic
+            for diagnostic in added
+            if "is at another" in diagnostic.message or " bytes" in diagnostic.message
+        ]
         line = self.source.line(head.line)[head.column - 1 : head.column - 1 + head.width]
         if laid_out and len(laid_out) == len(added) and not re.search(r"\bscalar\b", line):
             self.diagnostics.entries[:] = before
             self.diagnostics.add(
                 head,
-                f"`{block}` lost its layout `scalar`, so its members lie elsewhere than the host puts them",
+                f"`{block}` lost its layout `scalar`, so its members are at other offsets than the host stores them at",
                 f"write `layout(scalar, ...)` above `{block}` again",
             )
 
@@ -183,7 +193,9 @@ class Comparison:
         is_root = expected is getattr(self.expected.push_constants, "type", None) or expected.name == "Args"
         extra = [m for m in found.members if m.name not in names]
         if extra and (is_root or size_bytes(expected) != size_bytes(found)):
-            self.diagnostics.add(self.source.find_member(shown, extra[0].name) or own, *extra_member(shown, extra[0].name))
+            self.diagnostics.add(
+                self.source.find_member(shown, extra[0].name) or own, *extra_member(shown, extra[0].name)
+            )
             return
         for member in expected.members:
             here = members[member.name]
@@ -194,7 +206,7 @@ class Comparison:
                 return
 
     def _instead(self, expected: Struct, found: Struct, number: int) -> str | None:
-        """Return the member that stands where one is missing, if it is not one of the struct's own."""
+        """Return the member in the position of a missing one, if it is not one of the struct's own."""
         if len(found.members) != len(expected.members):
             return None
         name = found.members[number].name
@@ -203,8 +215,8 @@ class Comparison:
     def _declared(self, reflection: Reflection, member: Member) -> str:
         """Return the type of a member as it is declared."""
         if isinstance(member.type, Pointer):
-            behind = reflection.pointees.get(member.type.target)
-            return behind.name if isinstance(behind, Struct) else "buffer reference"
+            target = reflection.pointees.get(member.type.target)
+            return target.name if isinstance(target, Struct) else "buffer reference"
         return name_of(member.type)
 
     def _member(self, struct: str, expected: Member, found: Member, location: Location | None) -> None:
@@ -224,10 +236,12 @@ class Comparison:
         self._qualifiers(struct, expected, found, location)
 
     def _qualifiers(self, struct: str, expected: Member, found: Member, location: Location | None) -> None:
-        for qualifier in KEPT:
+        for qualifier in REQUIRED_QUALIFIERS:
             if qualifier in expected.qualifiers and qualifier not in found.qualifiers:
-                message = f"`{struct}` lost its `{qualifier}`: {WHY_KEPT[qualifier]}"
-                self.diagnostics.add(self._block_name(struct) or location, message, f"write `{qualifier} buffer {struct}` again")
+                message = f"`{struct}` lost its `{qualifier}`: {WHY_REQUIRED[qualifier]}"
+                self.diagnostics.add(
+                    self._block_name(struct) or location, message, f"write `{qualifier} buffer {struct}` again"
+                )
 
     def _block_name(self, name: str) -> Location | None:
         block = self.source.blocks.get(name)
@@ -256,11 +270,13 @@ class Comparison:
             self._elements(struct, member, first, second, at or location)
             self._qualifiers(found.name, expected.members[0], found.members[0], at or location)
         self._blame_layout(before, found.name)
-        if len(self.diagnostics.entries) > len(before) and expected.name != found.name:  # others may be wrong in this way
+        if (
+            len(self.diagnostics.entries) > len(before) and expected.name != found.name
+        ):  # others may be wrong in this way
             self._seen.discard((one.target, other.target))
 
     def _elements(self, struct: str, member: Member, one: Member, other: Member, location: Location | None) -> None:
-        """Compare the elements of two arrays without end."""
+        """Compare the elements of two runtime-sized arrays."""
         assert isinstance(one.type, Array) and isinstance(other.type, Array)
         expected, found = one.type.element, other.type.element
         count = len(self.diagnostics.entries)
@@ -272,10 +288,12 @@ class Comparison:
             self.diagnostics.add(location, *_other_matrix(member.name, one, other))
         if one.type.stride_bytes != other.type.stride_bytes and len(self.diagnostics.entries) == count:
             message = (
-                f"elements of `{member.name}` lie {other.type.stride_bytes} bytes apart, "
+                f"elements of `{member.name}` are {other.type.stride_bytes} bytes apart, "
                 f"expected {one.type.stride_bytes}"
             )
-            self.diagnostics.add(location, message, "the layout is `scalar`, and the struct has the members of the generated one")
+            self.diagnostics.add(
+                location, message, "the layout is `scalar`, and the struct has the members of the generated one"
+            )
 
     def _array(self, struct: str, member: Member, one: Array, other: Array, location: Location | None) -> None:
         """Compare two arrays of equal length inside a struct."""
@@ -288,12 +306,12 @@ class Comparison:
             self.diagnostics.add(location, *retyped_member(struct, member.name, name_of(one), name_of(other)))
             return
         if one.stride_bytes != other.stride_bytes:
-            message = f"elements of `{member.name}` lie {other.stride_bytes} bytes apart, expected {one.stride_bytes}"
+            message = f"elements of `{member.name}` are {other.stride_bytes} bytes apart, expected {one.stride_bytes}"
             self.diagnostics.add(location, message, "the layout is `scalar`")
 
 
 def _elements(block: Struct) -> Member | None:
-    """Return the array that is all of a buffer reference, None for one with members of its own."""
+    """Return the array that is the only member of a buffer reference, None if it has others."""
     if len(block.members) != 1:
         return None
     type = block.members[0].type
@@ -301,10 +319,10 @@ def _elements(block: Struct) -> Member | None:
 
 
 def _other_matrix(name: str, expected: Member, found: Member) -> tuple[str, str]:
-    """A matrix whose rows lie elsewhere."""
+    """A matrix that is stored in another order."""
     shown = ["`row_major`" if member.is_row_major else "`column_major`" for member in (expected, found)]
     return (
-        f"the matrix `{expected.name or name}` of `{name}` lies {shown[1]} in memory, expected {shown[0]}"
+        f"the matrix `{expected.name or name}` of `{name}` is stored {shown[1]}, expected {shown[0]}"
         if shown[0] != shown[1]
         else f"the matrix `{expected.name or name}` of `{name}` has rows {found.matrix_stride} bytes apart, "
         f"expected {expected.matrix_stride}",

@@ -1,7 +1,7 @@
-"""Find things in a text that a person has edited: structs, members, macros, functions. Nothing is compiled here.
+"""Find structs, members, macros and functions in an edited source, without compiling it.
 
-In: GLSL, CUDA C or C, whole or broken. Out: lines and columns, and what structs say of their members as far as that can
-be read. A check never depends on it alone: compilers decide whether a text is right, this says where it is wrong.
+In: GLSL, CUDA C or C, correct or broken. Out: lines and columns, and the members of structs as far as they can be read.
+No check depends on this alone: compilers decide whether a source is right, this module finds where it is wrong.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _NOISE = re.compile(r'//(?:\\\n|[^\n])*|/\*.*?(?:\*/|\Z)|"(?:\\.|[^"\\\n])*"|\'(
 _BLOCK = re.compile(r"\b(struct|union|uniform|buffer)\b((?:[^;{}()]|\([^()]*\))*)\{")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _DECLARATOR = re.compile(r"([A-Za-z_]\w*)\s*((?:\[[^\[\]]*\]\s*)*)\Z")
-_BEHIND = re.compile(r"\s*(?:__attribute__\s*\(\([^;{}]*\)\)\s*)*([A-Za-z_]\w*)\s*(?:__attribute__[^;{}]*)?;")
+_AFTER = re.compile(r"\s*(?:__attribute__\s*\(\([^;{}]*\)\)\s*)*([A-Za-z_]\w*)\s*(?:__attribute__[^;{}]*)?;")
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(?:line\b|\d)[^\n]*", re.MULTILINE)
 _QUALIFIERS = frozenset(
     {
@@ -35,7 +35,7 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredMember:
-    """One member as it is written. type: without qualifiers and stars. is_const: what it is, or points to, is const."""
+    """One member as declared. type: without qualifiers and stars. is_const: what it is, or points to, is const."""
 
     name: str
     type: str
@@ -51,9 +51,9 @@ class DeclaredMember:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A struct or a block of GLSL. members: None where it holds functions or other things that are no members.
+    """A struct or a block of GLSL. members: None if it contains functions or anything else than members.
 
-    kind: "struct", "union", "uniform" or "buffer". place: of its name.
+    kind: "struct", "union", "uniform" or "buffer". location: of its name.
     """
 
     name: str
@@ -68,9 +68,9 @@ class Block:
 
 @dataclass(slots=True)
 class ParsedSource:
-    """A text to look things up in. code: the same with blanks for comments and literals."""
+    """A source to look things up in. code: the same with blanks in place of comments and literals."""
 
-    message: str
+    text: str
     code: str = field(init=False)
     blocks: dict[str, Block] = field(init=False)
     _starts: list[int] = field(init=False)
@@ -83,20 +83,20 @@ class ParsedSource:
             self.blocks.setdefault(block.name, block)
 
     def line(self, number: int) -> str:
-        """Return line `number` (from 1), "" where there is none."""
+        """Return line `number` (from 1), "" if there is none."""
         lines = self.text.split("\n")
         return lines[number - 1] if 0 < number <= len(lines) else ""
 
     def locate(self, start: int, end: int | None = None) -> Location:
-        """Return the place of a stretch of the text."""
+        """Return the location of a range of characters."""
         number = bisect_right(self._starts, start)
         column = start - self._starts[number - 1] + 1
         return Location(number, column, max(1, (start + 1 if end is None else end) - start))
 
     def find(self, pattern: str, line: int = 0) -> Location | None:
-        """Return the first place outside comments that a regular expression matches; its first group if it has one.
+        """Return the first match of a regular expression outside comments; its first group if it has one.
 
-        line: look there alone.
+        line: search only there.
         """
         start = self._starts[line - 1] if 0 < line <= len(self._starts) else 0
         end = self._starts[line] if 0 < line < len(self._starts) else len(self.code)
@@ -104,7 +104,7 @@ class ParsedSource:
         return self.locate(*match.span(match.lastindex or 0)) if match else None
 
     def find_name(self, name: str, line: int = 0) -> Location | None:
-        """Return the first place of a name."""
+        """Return the first location of a name."""
         return self.find(rf"(?<!\w){re.escape(name)}(?!\w)", line)
 
     def find_macro(self, name: str) -> Location | None:
@@ -114,7 +114,7 @@ class ParsedSource:
         )
 
     def accessors(self) -> dict[str, str]:
-        """Return which member of `args` each macro on it reaches, by the macro's name."""
+        """Return which member of `args` each macro on it accesses, by the macro's name."""
         found = re.findall(
             r"^[ \t]*#[ \t]*define[ \t]+(\w+)\([^)\n]*\)[^\n]*?\bargs\s*(?:\.|->)\s*(\w+)", self.code, re.MULTILINE
         )
@@ -133,11 +133,11 @@ class ParsedSource:
         for match in _BLOCK.finditer(self.code):
             end = _closing(self.code, match.end())
             names = [name for name in _NAME.finditer(self.code, match.start(2), match.end(2)) if _is_name(name[0])]
-            behind = _BEHIND.match(self.code, end + 1)
+            after = _AFTER.match(self.code, end + 1)
             is_typedef = bool(re.search(r"\btypedef\s*\Z", self.code[: match.start()]))
-            name = behind if behind is not None and is_typedef else names[-1] if names else behind
+            name = after if after is not None and is_typedef else names[-1] if names else after
             if name is not None:
-                start, stop = name.span(1) if name is behind else name.span()
+                start, stop = name.span(1) if name is after else name.span()
                 members = self._members(match.end(), end)
                 found.append(Block(self.code[start:stop], match[1], self.locate(start, stop), members))
         return found
@@ -176,12 +176,12 @@ class ParsedSource:
 
 
 def without_line_directives(source: str) -> str:
-    """Return the text whose lines a compiler counts as they are: `#line` would have it speak of other ones."""
+    """Return the source without `#line`, so that a compiler reports its own line numbers."""
     return _DIRECTIVE.sub("", source)
 
 
 def _closing(code: str, start: int) -> int:
-    """Return where the brace is closed that was opened before `start`, the end of the text if it is not."""
+    """Return where the brace is closed that was opened before `start`, the end of the code if it is not."""
     depth = 1
     for match in re.compile(r"[{}]").finditer(code, start):
         depth += 1 if match[0] == "{" else -1

@@ -285,7 +285,7 @@ def _all_places(inspections: Sequence[Inspection]) -> set[Place]:
     for inspection in inspections:
         for file in inspection.module.files:
             found |= {(name, line) for _, name, line in file.lines if (name, line) != END_OF_BODY}
-        for places in inspection.places.values():
+        for places in inspection.locations.values():
             found |= {(name, line) for _, name, line in places}
         found |= {call for _, call in inspection.calls}
     return found
@@ -301,7 +301,7 @@ def _form_text(inspection: Inspection, form: str, title: str, python: PythonPane
 
 def _rows_of_form(inspection: Inspection, form: str, python: PythonPane) -> tuple[int, ...]:
     lines = inspection.ir(form).rstrip("\n").count("\n") + 1
-    places = {number: python.row((file, line)) for number, file, line in inspection.places[form]}
+    places = {number: python.row((file, line)) for number, file, line in inspection.locations[form]}
     return tuple(places.get(number, 0) for number in range(1, lines + 1))
 
 

@@ -14,7 +14,7 @@ HEAD = r"void jacobi_0\(const struct Args \*arguments\)"
 MISTAKES = (
     Seed("another type", "jacobi", (("float w;", "double w;"),), "double w", "`w` of `Args` has another type: expected `float`, found `double`"),
     Seed("another sign", "jacobi", (("int n; ", "unsigned n; "),), "unsigned n", "`n` of `Args` has another type: expected `int`, found `unsigned`"),
-    Seed("moved", "jacobi", (SWAPPED,), "float w", "`w` of `Args` lies elsewhere: expected byte 16, found byte 20"),
+    Seed("moved", "jacobi", (SWAPPED,), "float w", "`w` of `Args` is at another offset: expected byte 16, found byte 20"),
     Seed("missing", "jacobi", ((r"    int m;.*?\n", ""), (r"args\.m\b", "8"), (r"args\.m\b", "8")), "struct Args {", "`m` of `Args` is missing"),
     Seed("missing, used by nothing", "saxpy", ((r"    int x_n;.*?\n", ""), (r"args\.x_n", "8"), (r"args\.x_n", "8")), "struct Args {", "`x_n` of `Args` is missing"),
     Seed("renamed", "jacobi", (("int b_n1; ", "int stride; "), (r"args\.b_n1", "args.stride")), "int stride", "`b_n1` of `Args` is missing, found `stride` in its place"),
@@ -30,18 +30,18 @@ MISTAKES = (
     Seed("const cast away", "jacobi", (("float s = ", "float *p = (float *)&a(0, 0); p[0] = 1; float s = "),), "float *p", "`a` loses its `const` here"),
     Seed("entry renamed", "jacobi", (("void jacobi_0", "void jacobi_step"),), "jacobi_step", "the function `jacobi_0` is missing, found `jacobi_step`"),
     Seed("entry missing", "normalize", ((r"void normalize_0.*?\n}\n", ""),), "void normalize_1", "the function `normalize_0` is missing"),
-    Seed("entry hidden", "jacobi", (("void jacobi_0", "static void jacobi_0"),), "static void", "`jacobi_0` cannot be seen from outside"),
+    Seed("entry hidden", "jacobi", (("void jacobi_0", "static void jacobi_0"),), "static void", "`jacobi_0` is not exported"),
     Seed("more parameters", "jacobi", ((HEAD, "void jacobi_0(const struct Args *arguments, int turns)"),), "int turns", "`jacobi_0` has other parameters or another result"),
     Seed("arguments by value", "jacobi", ((HEAD, "void jacobi_0(struct Args given)"), (r"\*arguments", "given")), "given) {", "`jacobi_0` has other parameters or another result"),
     Seed("a result", "jacobi", (("void jacobi_0", "int jacobi_0"),), "int jacobi_0", "`jacobi_0` has other parameters or another result"),
-    Seed("struct moved", "particles", (("    vec3 pos;\n    vec3 vel;\n", "    vec3 vel;\n    vec3 pos;\n"),), "vec3 pos", "`pos` of `Particle` lies elsewhere: expected byte 0, found byte 12"),
+    Seed("struct moved", "particles", (("    vec3 pos;\n    vec3 vel;\n", "    vec3 vel;\n    vec3 pos;\n"),), "vec3 pos", "`pos` of `Particle` is at another offset: expected byte 0, found byte 12"),
     Seed("struct member retyped", "particles", (("bool alive", "int alive"),), "int alive", "`alive` of `Particle` has another type: expected `bool`, found `int`"),
     Seed("temporaries retyped", "normalize", (("float total;", "double total;"),), "double total", "`total` of `Temporaries` has another type"),
     Seed("vector grown", "particles", (("float x, y, z;", "float x, y, z, w;"),), "float x, y, z, w", "`vec3` has a member `w`"),
     Seed("cells of a tree", "blocks", ((r"Cell cells\[12\]", "Cell cells[16]"), (r"_Static_assert\(sizeof\(Block\)[^\n]*\n", "")), "cells[16]", r"`cells` of `Block` has another type: expected `Cell\[12\]`, found `Cell\[16\]`"),
     Seed("arguments renamed", "jacobi", ((r"struct Args \{", "struct Arguments {"),), "struct Arguments", "the struct `Args` is missing"),
-    Seed("function without body", "jacobi", (("static inline void task", "float smooth(int i);\n\nstatic inline void task"), ("float s = ", "float s = smooth(i) + ")), "float smooth(int i)", "`smooth` is declared, but defined nowhere"),
-    Seed("undeclared function", "jacobi", (("float s = ", "float s = smooth(i) + "),), "smooth(i)", "function `smooth` is declared nowhere"),
+    Seed("function without body", "jacobi", (("static inline void task", "float smooth(int i);\n\nstatic inline void task"), ("float s = ", "float s = smooth(i) + ")), "float smooth(int i)", "`smooth` is declared, but not defined"),
+    Seed("undeclared function", "jacobi", (("float s = ", "float s = smooth(i) + "),), "smooth(i)", "function `smooth` is not declared"),
 )  # fmt: skip
 
 
@@ -56,7 +56,7 @@ def test_each_mistake_is_refused_at_its_line(seed: Seed) -> None:
         ((("float s = ", "float s = q + "),), "q + a", r"error: 'q' undeclared"),
         (((r"(float s = [^;]*);", r"\1"),), "b(i, j) = ", "error: expected .*';'"),
         ((("if \\(0 < i", "if ((0 < i"),), "if ((0 < i", r"error: expected '\)'"),
-        (((r"\}\n\Z", ""),), "void jacobi_0", "error: the text ends before all that was opened is closed"),
+        (((r"\}\n\Z", ""),), "void jacobi_0", "error: the source ends before all brackets are closed"),
         (((r"\Z", "}\n"),), "}", "error: expected"),
         ((("float s = ", '\n#line 900 "else.c"\nfloat s = q + '),), "q + a", r"error: 'q' undeclared"),
         ((("float s = ", "\tfloat s = q + "),), "q + a", r"error: 'q' undeclared"),
@@ -83,7 +83,7 @@ def test_all_mistakes_are_told_in_the_order_of_their_lines() -> None:
     found = [line.split(": ", 1)[1] for line in said.split("\n") if line.startswith("edits/")]
     assert [text[:28] for text in found] == ["member `alive` of `Particle`", "member `dt` of `Args` has an"]
     fixed = changed(text, (("double dt; ", "float dt; "), ("int alive", "bool alive")))
-    assert "cannot be seen from outside" in complaint("c", {0: fixed}, "particles")
+    assert "is not exported" in complaint("c", {0: fixed}, "particles")
 
 
 def test_an_empty_text_lacks_the_arguments() -> None:

@@ -23,7 +23,7 @@ EMPTY_BODY = ((r"float s = a.*?\n", "float s = 0.0;\n"), (r"b\(i, j\) =.*?\n", "
 MISTAKES = (
     Seed("another type", "jacobi", (("float w;", "double w;"),), "double w", "`w` of `Args` has another type: expected `float`, found `double`"),
     Seed("another sign", "jacobi", (("int n; ", "uint n; "), (r"args\.n", "int(args.n)")), "uint n", "`n` of `Args` has another type: expected `int`, found `uint`"),
-    Seed("moved", "jacobi", (SWAPPED,), "float w", "`w` of `Args` lies elsewhere: expected byte 16, found byte 20"),
+    Seed("moved", "jacobi", (SWAPPED,), "float w", "`w` of `Args` is at another offset: expected byte 16, found byte 20"),
     Seed("missing", "jacobi", ((r"    int b_n1;.*?\n", ""), (r"args\.b_n1\b", "8")), "uniform Args", "`b_n1` of `Args` is missing"),
     Seed("renamed", "jacobi", (("int b_n1; ", "int stride; "), (r"args\.b_n1", "args.stride")), "int stride", "`b_n1` of `Args` is missing, found `stride` in its place"),
     Seed("renamed, still used", "jacobi", (("int b_n1; ", "int stride; "),), "int stride", "`b_n1` of `Args` is missing, found `stride` in its place"),
@@ -37,34 +37,34 @@ MISTAKES = (
     Seed("store in a function", "jacobi", ((r"// jacobi\.py:6 ", "void set(F32 p) {\n    p.v[1] = 2.0;\n}\n\n//"), ("float s = ", "set(args.a_data); float s = ")), "p.v[1]", "`a` is stored to here"),
     Seed("store of wider elements", "jacobi", (("layout\\(push", "layout(buffer_reference, scalar) buffer Wide { vec4 v[]; };\nlayout(push"), ("float s = ", "Wide(args.a_data).v[i] = vec4(0); float s = ")), "Wide(args.a_data)", "`a` is stored to here"),
     Seed("entry renamed", "jacobi", (("void main", "void start"),), "void start", "the function `main` is missing, found `start`"),
-    Seed("local size beside the block", "jacobi", (("local_size_x = BLOCK", "local_size_x = 64"),), "local_size_x = 64", "the local size is 64 x 1 x 1, 64 threads, but `BLOCK` is 128"),
-    Seed("local size doubled", "jacobi", (("local_size_x = BLOCK", "local_size_x = BLOCK, local_size_y = 2"),), "local_size_y = 2", "the local size is 128 x 2 x 1, 256 threads, but `BLOCK` is 128"),
-    Seed("local size not said", "jacobi", (("#define BLOCK 128\n", ""), (r"layout\(local_size_x = BLOCK\) in;", "layout(local_size_x_id = 0) in;"), ("BLOCK", "1")), "local_size_x_id", "1 threads, but the launcher counts with 128"),
-    Seed("serial task in many threads", "normalize", (("local_size_x = 1", "local_size_x = 32"),), "local_size_x = 32", "32 threads, but the launcher counts with 1"),
-    Seed("block too large", "jacobi", (("BLOCK 128", "BLOCK 4096"),), "BLOCK 4096", "a block of 4096 threads is more than the device takes: 1024"),
-    Seed("block unreadable", "jacobi", (("BLOCK 128", "BLOCK gl_WorkGroupSize.x"), ("local_size_x = BLOCK", "local_size_x = 128")), "BLOCK gl_W", "`BLOCK` is no whole number that the launcher can read"),
-    Seed("struct moved", "particles", (("    vec3 pos;\n    vec3 vel;\n", "    vec3 vel;\n    vec3 pos;\n"),), "vec3 pos", "`pos` of `Particle` lies elsewhere: expected byte 0, found byte 12", 1),
+    Seed("local size beside the block", "jacobi", (("local_size_x = BLOCK", "local_size_x = 64"),), "local_size_x = 64", "the local size is 64 x 1 x 1, 64 threads, but the source computes its iterations with `BLOCK` = 128"),
+    Seed("local size doubled", "jacobi", (("local_size_x = BLOCK", "local_size_x = BLOCK, local_size_y = 2"),), "local_size_y = 2", "the local size is 128 x 2 x 1, 256 threads, but the source computes its iterations with `BLOCK` = 128"),
+    Seed("local size not said", "jacobi", (("#define BLOCK 128\n", ""), (r"layout\(local_size_x = BLOCK\) in;", "layout(local_size_x_id = 0) in;"), ("BLOCK", "1")), "local_size_x_id", "1 threads, but the launcher expects 128"),
+    Seed("serial task in many threads", "normalize", (("local_size_x = 1", "local_size_x = 32"),), "local_size_x = 32", "32 threads, but the launcher expects 1"),
+    Seed("block too large", "jacobi", (("BLOCK 128", "BLOCK 4096"),), "BLOCK 4096", "a block of 4096 threads is more than the device supports: 1024"),
+    Seed("block unreadable", "jacobi", (("BLOCK 128", "BLOCK gl_WorkGroupSize.x"), ("local_size_x = BLOCK", "local_size_x = 128")), "BLOCK gl_W", "`BLOCK` is not an integer that the launcher can read"),
+    Seed("struct moved", "particles", (("    vec3 pos;\n    vec3 vel;\n", "    vec3 vel;\n    vec3 pos;\n"),), "vec3 pos", "`pos` of `Particle` is at another offset: expected byte 0, found byte 12", 1),
     Seed("struct member retyped", "particles", (("vec3 vel;", "vec4 vel;"), (r"p\.pos \+= p\.vel \* args\.dt", "p.pos += p.vel.xyz * args.dt")), "vec4 vel", "`vel` of `Particle` has another type: expected `vec3`, found `vec4`", 1),
     Seed("struct member extra", "particles", (("    vec3 pos;\n", "    vec3 pos;\n    float weight;\n"),), "float weight", "`Particle` has a member `weight`", 1),
     Seed("temporaries retyped", "normalize", (("float total;", "uint total;"), (r"args\.temporaries\.total = 0\.0", "args.temporaries.total = 0u")), "uint total", "`total` of `Temporaries` has another type"),
     Seed("cells of a tree", "blocks", ((r"Cell cells\[12\]", "Cell cells[16]"),), "cells[16]", r"`cells` of `Block` has another type: expected `Cell\[12\]`, found `Cell\[16\]`"),
     Seed("scalar dropped", "particles", (("scalar, buffer_reference_align = 4\\) buffer Particle", "buffer_reference_align = 4) buffer Particle"),), "buffer ParticleBuffer", "`ParticleBuffer` lost its layout `scalar`", 1),
     Seed("scalar of the arguments dropped", "particles", (("push_constant, scalar", "push_constant"),), "uniform Args", "`Args` lost its layout `scalar`", 1),
-    Seed("push constant dropped", "jacobi", (("push_constant, scalar", "scalar"),), "uniform Args", "`Args` are no push constants any more"),
-    Seed("push constant for a binding", "jacobi", (("push_constant, scalar", "set = 0, binding = 0, scalar"),), "uniform Args", "`Args` are no push constants any more"),
-    Seed("descriptor", "jacobi", (("layout\\(push", "layout(set = 0, binding = 3) buffer Extra { float x[]; } extra;\nlayout(push"),), "buffer Extra", r"`extra` asks for a descriptor \(set 0, binding 3\)"),
-    Seed("image", "jacobi", (("layout\\(push", "layout(binding = 1, rgba8) uniform image2D picture;\nlayout(push"), ("float s = ", "imageStore(picture, ivec2(i, j), vec4(1)); float s = ")), "image2D picture", r"`picture` asks for a descriptor \(set 0, binding 1\)"),
-    Seed("texture elsewhere", "texture_add", (("binding = 1, rgba8", "binding = 2, rgba8"),), "binding = 2", "`out_ten` lies elsewhere: expected set 0, binding 1, found set 0, binding 2"),
+    Seed("push constant dropped", "jacobi", (("push_constant, scalar", "scalar"),), "uniform Args", "`Args` is no longer a block of push constants"),
+    Seed("push constant for a binding", "jacobi", (("push_constant, scalar", "set = 0, binding = 0, scalar"),), "uniform Args", "`Args` is no longer a block of push constants"),
+    Seed("descriptor", "jacobi", (("layout\\(push", "layout(set = 0, binding = 3) buffer Extra { float x[]; } extra;\nlayout(push"),), "buffer Extra", r"`extra` needs a descriptor \(set 0, binding 3\)"),
+    Seed("image", "jacobi", (("layout\\(push", "layout(binding = 1, rgba8) uniform image2D picture;\nlayout(push"), ("float s = ", "imageStore(picture, ivec2(i, j), vec4(1)); float s = ")), "image2D picture", r"`picture` needs a descriptor \(set 0, binding 1\)"),
+    Seed("texture elsewhere", "texture_add", (("binding = 1, rgba8", "binding = 2, rgba8"),), "binding = 2", "`out_ten` is at another binding: expected set 0, binding 1, found set 0, binding 2"),
     Seed("texture removed", "texture_add", ((r"layout\(set = 0, binding = 0[^\n]*\n", ""), (r"imageLoad\(in_ten, i\)", "vec4(1)")), "binding = 1", r"the descriptor `in_ten` \(set 0, binding 0\) is missing"),
     Seed("texture of another format", "texture_add", (("binding = 0, rgba8", "binding = 0, rgba32f"),), "rgba32f", "`in_ten` is of another type: expected `image1D` of format `rgba8`, found `image1D` of format `rgba32f`"),
     Seed("texture of other axes", "texture_add", (("readonly image1D", "readonly image2D"), (r"imageLoad\(in_ten, i\)", "imageLoad(in_ten, ivec2(i, 0))")), "image2D", "expected `image1D` of format `rgba8`, found `image2D`"),
     Seed("texture sampled", "texture_add", ((r"binding = 0, rgba8\) uniform readonly image1D", "binding = 0) uniform sampler1D"), (r"imageLoad\(in_ten, i\)", "texelFetch(in_ten, i, 0)")), "sampler1D", "expected `image1D` of format `rgba8`, found `sampler1D`"),
     Seed("texture of integers", "texture_sample", ((r"rg16ui\) uniform writeonly uimage2D", "rg16i) uniform writeonly iimage2D"), (r"uvec4\(", "ivec4(")), "iimage2D", "expected `uimage2D` of format `rg16ui`, found `iimage2D` of format `rg16i`"),
     Seed("coherent dropped", "fence", (("coherent buffer I32", "buffer I32"),), "buffer I32", "`I32` lost its `coherent`"),
-    Seed("shared memory beyond the limit", "tiles", ((r"tile\[64\]", "tile[64000]"),), "tile[64000]", "a block shares 256000 bytes, more than the 32768 bytes"),
-    Seed("function without body", "jacobi", (("void main", "float smooth_(int i);\n\nvoid main"), ("task\\(int\\(index", "smooth_(1);\n        task(int(index")), "float smooth_(int i)", "function `smooth_` is declared, but defined nowhere"),
-    Seed("clustered subgroups", "jacobi", (("#version 460", "#version 460\n#extension GL_KHR_shader_subgroup_clustered : require"), ("float s = ", "float s = subgroupClusteredAdd(1.0, 4) + ")), "GL_KHR_shader_subgroup_clustered", "the text needs `GroupNonUniformClustered`"),
-    Seed("ray queries", "jacobi", (("#version 460", "#version 460\n#extension GL_EXT_ray_query : require"), ("float s = ", "rayQueryEXT q; float s = float(rayQueryGetIntersectionTypeEXT(q, true)) + ")), "GL_EXT_ray_query", "the text needs `RayQueryKHR`"),
+    Seed("shared memory beyond the limit", "tiles", ((r"tile\[64\]", "tile[64000]"),), "tile[64000]", "a block needs 256000 bytes of shared memory, more than the 32768 bytes"),
+    Seed("function without body", "jacobi", (("void main", "float smooth_(int i);\n\nvoid main"), ("task\\(int\\(index", "smooth_(1);\n        task(int(index")), "float smooth_(int i)", "function `smooth_` is declared, but not defined"),
+    Seed("clustered subgroups", "jacobi", (("#version 460", "#version 460\n#extension GL_KHR_shader_subgroup_clustered : require"), ("float s = ", "float s = subgroupClusteredAdd(1.0, 4) + ")), "GL_KHR_shader_subgroup_clustered", "the source needs `GroupNonUniformClustered`"),
+    Seed("ray queries", "jacobi", (("#version 460", "#version 460\n#extension GL_EXT_ray_query : require"), ("float s = ", "rayQueryEXT q; float s = float(rayQueryGetIntersectionTypeEXT(q, true)) + ")), "GL_EXT_ray_query", "the source needs `RayQueryKHR`"),
 )  # fmt: skip
 
 
@@ -83,7 +83,7 @@ def test_each_mistake_is_refused_at_its_line(seed: Seed) -> None:
             "error: syntax error, unexpected `identifier`, expecting `,` or `;`",
         ),
         ((("if \\(0 < i", "if ((0 < i"),), "if ((0 < i", r"error: syntax error, unexpected `{`"),
-        (((r"\}\n\Z", ""),), "void main", "error: the text ends before all that was opened is closed"),
+        (((r"\}\n\Z", ""),), "void main", "error: the source ends before all brackets are closed"),
         (((r"\Z", "}\n"),), "}", "error: syntax error, unexpected `}`"),
         ((("float s = ", "\n#line 900\nfloat s = q + "),), "q + a", "error: 'q' : undeclared"),
         ((("float s = ", "int s = "),), "int s = ", "error: '=' :  cannot convert from"),
@@ -157,7 +157,7 @@ def test_arguments_behind_a_pointer_are_looked_at_too(tmp_path: Path, monkeypatc
     assert said(((r"\Z", "// end"),)) == ""
     assert "`x3` is stored to here" in said(((r"(?<=\n    )x0\(i\) =", "x3(i) ="),))
     assert (
-        "`x7_data` of `Args` lies elsewhere"
+        "`x7_data` of `Args` is at another offset"
         in said(((r"(    F32 x6_data;[^\n]*\n)(    F32 x7_data;[^\n]*\n)", r"\2\1"),))
         or True
     )

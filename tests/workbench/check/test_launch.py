@@ -38,7 +38,7 @@ def mistake(target: str, text: str) -> tuple[str, str]:
     lines = text.split("\n")
     first = next(k for k, line in enumerate(lines) if line.strip().startswith("float a;"))
     lines[first], lines[first + 1] = lines[first + 1], lines[first]
-    return "\n".join(lines), rf":{first + 2}: member `a` of `Args` lies elsewhere"
+    return "\n".join(lines), rf":{first + 2}: member `a` of `Args` is at another offset"
 
 
 def test_a_moved_argument_is_refused_before_the_launch(target: str, tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_a_moved_argument_is_refused_before_the_launch(target: str, tmp_path: Pa
             program.blend(x, y, 2.0, 5)
     assert not y.any(), "nothing ran"
     again(edits="fallback")
-    with pytest.warns(ti.ShadesmithWarning, match="lies elsewhere"):
+    with pytest.warns(ti.ShadesmithWarning, match="is at another offset"):
         program.blend(x, y, 2.0, 5)
     assert np.array_equal(y, 2 * x + 5) and program.blend.last_launch.variant == "generated"
 
