@@ -1,8 +1,8 @@
 """The options of `ti.init`, their defaults and their environment variables.
 
 In: keyword arguments and the environment. Out: `Config`, which `ti.lang.impl.current_cfg()` shows by Taichi's names,
-and the `CompileOptions` made of it. A keyword wins over `SHADESMITH_<OPTION>`, which wins over `TI_<OPTION>`; numbers
-are written as numbers, switches as 0 and 1, an empty variable counts as none.
+and its `CompileOptions`. A keyword overrides `SHADESMITH_<OPTION>`, which overrides `TI_<OPTION>`. In the environment
+numbers are decimal, switches are 0 or 1, and an empty variable counts as unset.
 """
 
 from __future__ import annotations
@@ -27,36 +27,36 @@ EFFECTIVE: dict[str, str] = {
     "check_out_of_bound": "checks indices",
     "check_overflow": "traps integer overflow, division by zero, and numbers stored in a type that cannot hold them",
     "fast_math": "lets compilers reorder floating-point operations",
-    "short_circuit_operators": "`and` and `or` leave out what they need not evaluate",
+    "short_circuit_operators": "`and` and `or` skip operands that they need not evaluate",
     "unrolling_limit": "warns about longer `ti.static` loops",
-    "default_gpu_block_dim": "threads a block where the loop names none",
-    "max_block_dim": "upper limit of threads a block",
+    "default_gpu_block_dim": "threads per block if the loop sets no number",
+    "max_block_dim": "upper limit of threads per block",
     "cpu_max_num_threads": "threads of the C target; 0: all cores",
     "random_seed": "start of `ti.random`",
     "print_ir": "prints every pass that changed a kernel; a kernel's name: only that one",
     "log_level": "level of the logger `shadesmith`",
-    "report_bytes": "room on the device for what one launch prints",
-    "dump_dir": "folder in which emitted files are kept",
-    "profile_source": "binaries carry the lines of their source, for RenderDoc, Nsight Compute and Nsight Systems",
+    "report_bytes": "size of the device buffer for the output of one launch",
+    "dump_dir": "folder for copies of the emitted files",
+    "profile_source": "binaries have line information, for RenderDoc, Nsight Compute and Nsight Systems",
     "advanced_optimization": "False: leaves out common subexpressions, simplification and store forwarding",
     "cfg_optimization": "False: leaves out store forwarding",
     "print_full_traceback": "errors show shadesmith's own frames too",
-    "edits": "what becomes of emitted texts changed by hand: strict, fallback, off or watch",
-    "edits_dir": "folder of such texts; beside the Python file, if empty",
-    "why_comments": "emitted texts say where a pass dropped an atomic operation, a branch or a task",
+    "edits": "how hand-edited sources are used: strict, fallback, off or watch",
+    "edits_dir": "folder of edited sources; next to the Python file, if empty",
+    "why_comments": "comments in emitted sources show where a pass dropped an atomic operation, a branch or a task",
     "warn_stale_globals": "warns at a launch where a global differs from the constant compiled in",
-    "offline_cache": "keeps compiled kernels on disk, so that the next start compiles nothing",
-    "offline_cache_file_path": "folder in which they are kept; SHADESMITH_CACHE_DIR or the user's cache, if empty",
-    "offline_cache_cleaning_policy": "which of them go: never, version, lru or fifo",
-    "offline_cache_max_size_of_files": "bytes that may be kept before lru and fifo clean",
-    "offline_cache_cleaning_factor": "part of the entries that lru and fifo remove at once",
+    "offline_cache": "caches compiled kernels on disk, so that the next start compiles nothing",
+    "offline_cache_file_path": "folder of the cache; SHADESMITH_CACHE_DIR or the user's cache, if empty",
+    "offline_cache_cleaning_policy": "which entries are removed: never, version, lru or fifo",
+    "offline_cache_max_size_of_files": "size of the cache at which lru and fifo clean",
+    "offline_cache_cleaning_factor": "fraction of the entries that lru and fifo remove at once",
 }
-"""Options that change something, and what. All others are accepted for Taichi's programs and change nothing."""
+"""The effects of options. All other options are accepted for Taichi's programs and have no effect."""
 
 
 @dataclass(slots=True)
 class Config:
-    """Every option by Taichi's name, with Taichi's default; then what only shadesmith has."""
+    """All options of Taichi by Taichi's names and defaults; after `log_level`, also shadesmith's own."""
 
     ad_stack_size: int = 0
     advanced_optimization: bool = True
@@ -142,7 +142,7 @@ class Config:
     warn_stale_globals: bool = False
 
     def compile_options(self) -> CompileOptions:
-        """Return what the compiler must know of these options."""
+        """Return the options that the compiler uses."""
         disabled: tuple[str, ...] = ()
         if not self.advanced_optimization:
             disabled = ("common_subexpressions", "simplify", "forward_stores", "ranges")
@@ -168,25 +168,25 @@ class Config:
 OPTIONS: dict[str, Any] = {field.name: field.default for field in fields(Config)}
 ENVIRONMENT_PREFIXES = ("SHADESMITH_", "TI_")
 EDITS_FOLDER = "edits"
-"""Of texts changed by hand, beside the Python file of a kernel."""
+"""Folder of hand-edited sources, next to the Python file of a kernel."""
 UNNAMED_FILE = "interactive"
-"""Stands for the file of a kernel that was typed into a shell or a notebook."""
+"""File name of a kernel that was typed into a shell or a notebook."""
 CHOICES = {
     "edits": ("strict", "fallback", "off", "watch"),
     "offline_cache_cleaning_policy": ("never", "version", "lru", "fifo"),
 }
-"""What options of text may be, where they may not be any."""
+"""Accepted values of string options that do not accept any string."""
 RANGES: dict[str, tuple[float, float]] = {
     "offline_cache_cleaning_factor": (0.0, 1.0),
     "offline_cache_max_size_of_files": (0, 1 << 62),
 }
-"""What options of numbers may be, where they may not be any."""
+"""Accepted values of number options that do not accept any number."""
 DEFAULT_TYPES: dict[str, tuple[Scalar, ...]] = {
     "default_fp": (f32, f64, SCALARS["f16"]),
     "default_ip": (i32, i64),
     "default_up": (u32, SCALARS["u64"]),
 }
-"""Types that each default may be; in the environment the first two are also written 32 and 64."""
+"""Accepted types of each default; in the environment the first two are also called 32 and 64."""
 
 
 def read_config(
@@ -194,7 +194,7 @@ def read_config(
 ) -> tuple[Config, tuple[str, ...]]:
     """Return the configuration of `ti.init(**keywords)` and warnings about variables that a keyword overrides.
 
-    Keywords that are None count as not given; `arch` is the session's to choose.
+    Keywords that are None count as not given; the session chooses `arch`.
     Raises: KeyError naming all unknown keywords; ValueError, TypeError for values that an option cannot take.
     """
     environment = os.environ if environment is None else environment
@@ -273,8 +273,8 @@ def _in_range(name: str, value: Any) -> Any:
 def _chosen(name: str, text: str) -> str:
     if name in CHOICES and text not in CHOICES[name]:
         close = get_close_matches(text, CHOICES[name], 1) or [CHOICES[name][0]]
-        known = ", ".join(map(repr, CHOICES[name]))
-        raise ValueError(f"option `{name}` of ti.init is one of {known}, and {text!r} was given. Hint: {close[0]!r}")
+        choices = ", ".join(map(repr, CHOICES[name]))
+        raise ValueError(f"option `{name}` of ti.init is one of {choices}, and {text!r} was given. Hint: {close[0]!r}")
     return text
 
 
@@ -287,6 +287,6 @@ def _default_type(name: str, value: Any) -> Scalar:
     return value  # type: ignore[no-any-return]
 
 
-def plain_name(text: str) -> str:
-    """Return a text as part of a file's name."""
-    return re.sub(r"[^\w.]+", "_", text).strip("_.") or "x"
+def plain_name(name: str) -> str:
+    """Return a name as part of a file name."""
+    return re.sub(r"[^\w.]+", "_", name).strip("_.") or "x"

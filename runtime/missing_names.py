@@ -1,4 +1,4 @@
-"""Taichi's names that this version lacks: reading one gives a sentence, not Python's bare "has no attribute".
+"""Taichi's names that this version lacks: reading one gives a full message, not only Python's "has no attribute".
 
 In: the name of a module and of an attribute. Out: the AttributeError to raise from a module's `__getattr__`.
 """
@@ -8,12 +8,16 @@ from __future__ import annotations
 from ..transpiler.errors import NotYetError, as_seen_by_user
 
 Later = tuple[str, int | None] | tuple[str, int | None, str]
-"""What a name belongs to, its issue, and what to use instead if there is something."""
+"""The missing feature, its issue, and what to use instead, if there is something."""
 
 ASSUMPTIONS: Later = ("assumptions about indices", None, "write the index itself: an assumption changes no result")
 ADDRESSES: Later = ("addresses of cells", None)
 PROFILER: Later = ("times of kernels", None, "use `time.perf_counter()` around launches and `ti.sync()`")
-TAICHI_ARCHIVES: Later = ("archives in Taichi's own format", None, "docs/archive.md describes ours: JSON in a zip")
+TAICHI_ARCHIVES: Later = (
+    "archives in Taichi's own format",
+    None,
+    "docs/archive.md describes shadesmith's: JSON in a zip",
+)
 DERIVATIVES: Later = ("derivatives", None)
 MESHES: Later = ("meshes", None)
 LIBRARIES: Later = ("linear algebra and algorithms", None)
@@ -43,7 +47,7 @@ LATER: dict[str, dict[str, Later]] = {
         **dict.fromkeys(("quant",), QUANTISED),
     },
 }  # fmt: skip
-"""Names by module; a name leaves the table when its feature arrives."""
+"""Names by module; a name is removed when its feature is added."""
 
 
 def missing(module: str, name: str) -> Exception:

@@ -12,4 +12,4 @@ NAMES = {
     "tools": "tools",
     "ui": "gui.ui",
 }
-"""What each name of the root package is: a module below `runtime`, or `module:member`."""
+"""Names of the root package, each with a module in `runtime` or with `module:member`."""

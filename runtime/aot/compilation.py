@@ -101,8 +101,8 @@ def compile_for(
     with compiler.COMPILING:
         choice = sources.choose(sessions.current(), specialization, request.argument_kinds, compilation, arguments)
     digest = None
-    if choice.dispatch is None and choice.known is not None and choice.known.variant != GENERATED:
-        digest = choice.known.digest
+    if choice.dispatch is None and choice.selected is not None and choice.selected.variant != GENERATED:
+        digest = choice.selected.digest
     return choice.module, compilation.fields, digest
 
 

@@ -1,8 +1,9 @@
-"""`Hold`: who has one keeps device memory; with the last reference it goes back at once.
+"""`AllocationHandle` owns device memory, which is freed as soon as the last reference to the handle is gone.
 
-In: a session, a size and words for the owner. Out: an allocation that lives as long as its holds do. Arrays hold their
-memory, and so do launchers that know its address: a field that dies retires the kernels that captured it, and where one
-of them is running in another thread, its memory goes when the launch ends. `Stages` keeps some for later launches.
+In: a session, a size and a name for the owner. Out: an allocation that lives as long as its handle. Arrays have handles
+of their memory, and so have launchers that know its address: a field that dies invalidates the kernels that captured
+it, and if one of them is running in another thread, the memory is freed when the launch ends. `StagingPool` reuses
+memory for copies of arguments.
 """
 
 from __future__ import annotations
@@ -16,22 +17,23 @@ CLOSED = -1
 
 
 class Lender(Protocol):
-    """The session, as far as holds need it."""
+    """The part of the session that handles need."""
 
     def allocate(self, size_bytes: int, owner: str, lazily: bool = False) -> Allocation:
-        """Give zeroed memory. Raises: TaichiRuntimeError where there is not that much."""
+        """Return zeroed memory. Raises: TaichiRuntimeError if there is not that much."""
 
     def release(self, allocation: Allocation) -> None:
-        """Take memory back; called at any moment."""
+        """Free memory; may be called at any moment."""
 
     def register_handle(self, handle: AllocationHandle) -> None:
-        """Remember, without keeping it alive, who holds how much."""
+        """Remember a handle for reports, without keeping it alive."""
 
 
 class AllocationHandle:
-    """Keeps an allocation. owner: what it is for, as errors and reports say it: "field `x`".
+    """Keeps an allocation alive.
 
-    lazily: as `Device.allocate` takes it.
+    owner: its purpose, as errors and reports show it: "field `x`".
+    lazily: see `Device.allocate`.
     """
 
     __slots__ = ("__weakref__", "_lender", "allocation", "is_released", "owner", "size_bytes")
@@ -45,7 +47,7 @@ class AllocationHandle:
         lender.register_handle(self)
 
     def release(self) -> None:
-        """Give the memory back now, whoever else holds it."""
+        """Free the memory now, even if others refer to this handle."""
         if not self.is_released:
             self.is_released = True
             self._lender.release(self.allocation)
@@ -55,7 +57,7 @@ class AllocationHandle:
 
 
 class StagingPool:
-    """Memory that launches borrow for copies of arguments. What comes back waits here for the next launch."""
+    """Memory for copies of arguments: a launch acquires some and releases it for later launches."""
 
     __slots__ = ("_free", "_lender")
 
@@ -64,23 +66,23 @@ class StagingPool:
         self._free: list[AllocationHandle] = []
 
     def acquire(self, size_bytes: int) -> AllocationHandle:
-        """Return memory of at least this size: the smallest there is, or newly made in place of the largest."""
+        """Return memory of at least this size: the smallest free block that fits, or a new one for the largest."""
         free, self._free = sorted(self._free, key=lambda handle: handle.size_bytes), []
         fitting = next((k for k, handle in enumerate(free) if handle.size_bytes >= size_bytes), None)
         found = free.pop(-1 if fitting is None else fitting) if free else None
         self._free += free
         if fitting is None or found is None:
-            del found, free  # what is too small goes back before more is asked for
+            del found, free  # what is too small is freed before more is allocated
             found = AllocationHandle(self._lender, size_bytes, "copies of arguments")
         return found
 
     def release(self, handle: AllocationHandle) -> None:
-        """Take memory back, whose launch has ended or is ordered before all that will use it."""
+        """Return memory to the pool; its launch must have ended, or be ordered before all that will use the memory."""
         self._free.append(handle)
 
     def __len__(self) -> int:
         return len(self._free)
 
     def clear(self) -> None:
-        """Keep nothing for later."""
+        """Free all memory of the pool."""
         self._free.clear()

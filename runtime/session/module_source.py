@@ -1,7 +1,7 @@
 """Which module of a kernel runs: the generated one, or another that takes its place.
 
-In: what a `session.ModuleSource` decides. Out: `Choice`, the module and what is said of it; `GeneratedOnly`, the source
-of modules of a session that nobody edits in.
+In: the decision of a `session.ModuleSource`. Out: `Choice`, the module and its description; `GeneratedOnly`, the source
+of modules of a session without edits.
 """
 
 from __future__ import annotations
@@ -17,18 +17,21 @@ from ...transpiler.backend.module.interface import BackendModule
 
 GENERATED, EDIT, TUNED = "generated", "edit", "tuned"
 FASTEST = "fastest"
-"""What `Kernel.use` takes for the variant that is fastest when measured."""
+"""The argument of `Kernel.use` that selects the variant with the shortest measured time."""
 
 Launch = Callable[..., Any]
-"""Takes the arguments of a kernel, one a leaf, and launches it."""
+"""Takes the flattened arguments of a kernel and launches it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """Which source of a kernel runs. variant: "generated", "edit", or the name of a named one.
+    """Which source of a kernel runs.
 
-    digest: of the sources that run. paths: files it comes from, none for the generated source. reason: why it was
-    chosen. knobs: constants that a search found, in place of those in the source.
+    variant: "generated", "edit", or the name of a named variant.
+    digest: of the sources that run.
+    paths: files it comes from, none for the generated source.
+    reason: why it was chosen.
+    knobs: constants that a search found, in place of those in the source.
     """
 
     variant: str
@@ -43,35 +46,36 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What runs. known: what is said of it, None for the generated module, of which nobody has asked yet.
+    """The module that runs.
 
-    watched: files whose change makes the choice anew; none where nobody can change them. dispatch: where the arguments
-    of each launch decide, which variant that is.
+    selected: the variant that was selected; None for the generated module, whose digest is computed on demand.
+    watched: files whose change repeats the choice.
+    dispatch: returns the name of the variant for the arguments of a launch, if they decide.
     """
 
     module: BackendModule
-    known: Variant | None = None
+    selected: Variant | None = None
     watched: tuple[Path, ...] = ()
     dispatch: Callable[[Sequence[Any]], str] | None = None
 
     @property
     def variant(self) -> Variant:
-        """What is said of the module; its digest is computed when it is asked for."""
-        return variant_of(self.module) if self.known is None else self.known
+        """The variant that runs; the digest of the generated module is computed here."""
+        return variant_of(self.module) if self.selected is None else self.selected
 
 
 class Recompiled(Protocol):
-    """A kernel as those see it who have it compiled again. key: what the kernel calls a kind of arguments."""
+    """A kernel that can be recompiled. key: identifies one set of argument types in the kernel."""
 
     def recompile(self, key: Any, args: Sequence[Any]) -> Launch:
-        """Compile anew what is launched with such arguments; return what launches it."""
+        """Recompile what is launched with such arguments; return the new launcher."""
 
     def launch_of_variant(self, key: Any, args: Sequence[Any], variant: str) -> Launch:
-        """Return what launches one variant, compiled when it is first asked for."""
+        """Return the launcher of one variant, compiled on the first call."""
 
 
 def variant_of(module: BackendModule, name: str = GENERATED, paths: Sequence[Path] = (), reason: str = "") -> Variant:
-    """Return what is said of a module that runs."""
+    """Return the description of a module that runs."""
     return Variant(name, digest_of(module), tuple(paths), reason)
 
 
@@ -81,7 +85,7 @@ def digest_of(module: BackendModule) -> str:
 
 
 class GeneratedOnly:
-    """The source of modules where nothing else is installed (`session.ModuleSource`): all run as they are generated."""
+    """The default source of modules (`session.ModuleSource`): every kernel runs its generated module."""
 
     def choose(
         self,
@@ -100,7 +104,7 @@ class GeneratedOnly:
         return None
 
     def digest(self, config: object, specialization: object, generated: Callable[[], BackendModule]) -> str:
-        """Return "": nothing runs in place of the generated source."""
+        """Return "": the generated source is never replaced."""
         return ""
 
     def archived(self, config: object, specialization: object, module: BackendModule) -> tuple[BackendModule, str]:

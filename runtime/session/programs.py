@@ -1,7 +1,7 @@
-"""Programs of a session by their text: kernels that differ only in which memory they are given share compiled code.
+"""Programs of a session by their source: kernels that differ only in their memory share compiled code.
 
-In: modules. Out: programs, each with an argument block of its own. A thousand fields of one shape that pass through a
-`ti.template()` argument emit one text, and so a compiler runs once.
+In: modules. Out: programs, each with its own argument block. A thousand fields of one shape that pass through a
+`ti.template()` argument give one source, so the compiler runs once.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from ...transpiler.backend.module.interface import BackendModule
 
 RECENT = 32
-"""Programs that are kept though nothing launches them: a loop makes a field, runs kernels on it, and drops it."""
+"""Number of unused programs that stay loaded: a loop may make a field, run kernels on it, and drop it."""
 
 
 class Code:
-    """A compiled module. As long as one lives its text is not compiled again."""
+    """A compiled module; while it lives, its source is not compiled again."""
 
     __slots__ = ("__weakref__", "module", "program")
 
@@ -29,7 +29,7 @@ class Code:
 
 
 class Programs:
-    """The programs of one device. built: how often a compiler ran."""
+    """The programs of one device. built: number of builds."""
 
     def __init__(self, device: Device) -> None:
         self._device = device
@@ -38,7 +38,10 @@ class Programs:
         self.built = 0
 
     def find(self, module: BackendModule, keep: bool = True) -> Code:
-        """Return the code of a module: that of an equal one, or newly built. keep: see `Device.build`; it raises."""
+        """Return the code of a module: that of an equal one, or a new build.
+
+        keep: see `Device.build`. Raises: what `Device.build` raises.
+        """
         key = (module.kernel, *(file.text for file in module.files))
         found = self._codes.get(key)
         if found is None or not _are_equal(found.module, module):
@@ -54,12 +57,12 @@ class Programs:
         return len(self._codes)
 
     def close(self) -> None:
-        """Keep none any more."""
+        """Drop the programs that nothing launches."""
         self._recent.clear()
 
 
-def _are_equal(known: BackendModule, module: BackendModule) -> bool:
-    """Tell whether two modules of the same text agree in what a launcher knows; the interpreter's run no text."""
-    return known.program is None and (known.files, known.tasks, known.interface, known.options, known.target) == (
+def _are_equal(other: BackendModule, module: BackendModule) -> bool:
+    """Return whether two modules of the same source agree in all that a launcher uses; the interpreter's have none."""
+    return other.program is None and (other.files, other.tasks, other.interface, other.options, other.target) == (
         module.files, module.tasks, module.interface, module.options, module.target
     )  # fmt: skip

@@ -1,11 +1,10 @@
 """`ti.init`, `ti.reset`, `ti.sync`: one device, its options, and everything that lives on it.
 
 In: an architecture and options. Out: the current `Session`. Fields and ndarrays belong to the session that made them;
-when it ends their memory goes back, and using them raises.
+when it ends, their memory is freed and using them raises.
 
-A launcher does two things with every launch, written out for speed: `if session.pending: session.flush_pending()` before it
-writes what Python changed in mirrors; `session.epoch += 1` after it is how views of memory
-learn that they are stale.
+A launcher has two statements in every launch, inlined for speed: `if session.pending: session.flush_pending()` before
+it writes back what Python changed in mirrors, and `session.epoch += 1` after it marks views of memory as stale.
 """
 
 from __future__ import annotations
@@ -54,30 +53,30 @@ LEVELS = {
 """Taichi's names of levels, as `ti.init(log_level=...)` takes them."""
 
 FALLBACK_HINT = "leave out `enable_fallback=False` to run"
-"""Begin of the last line of what `ti.init` raises where no device opens."""
+"""Start of the last line of the message that `ti.init` raises if no device opens."""
 
 COMPATIBLE_VERSION = (1, 7, 4)
-"""The version of Taichi whose programs run here: what `require_version` is compared with."""
+"""The version of Taichi whose programs run here; `require_version` is compared with it."""
 
 
 class Owned(Protocol):
-    """What lives in a session: it is told when the session ends."""
+    """An object that lives in a session and is ended with it."""
 
     def end(self) -> None:
-        """Give memory back and refuse further use."""
+        """Free memory and refuse further use."""
 
 
 class Watched(Protocol):
-    """What may go wrong in a launch without the launch knowing."""
+    """An object that detects failures of earlier launches."""
 
     def check(self) -> None:
-        """Raise what went wrong in launches before."""
+        """Raise the failure of an earlier launch, if there is one."""
 
 
 class ModuleSource(Protocol):
     """Decides which module of a kernel runs: the generated one, or an edit of it.
 
-    Before `ti.init` kernels can be looked at, so that `digest` and `archived` take a configuration.
+    Kernels can be inspected before `ti.init`, so `digest` and `archived` take a configuration.
     """
 
     def choose(
@@ -89,36 +88,40 @@ class ModuleSource(Protocol):
         args: Sequence[Any],
         wanted: str | None = None,
     ) -> Choice:
-        """Return what a launch with these arguments runs. kinds: how a launcher reads each. wanted: a variant's name.
+        """Return what a launch with these arguments runs.
 
-        Raises: TaichiCompilationError for an edit that cannot run; TaichiRuntimeError for a variant that is not there.
+        kinds: how a launcher reads each argument. wanted: the name of a variant.
+        Raises: TaichiCompilationError for an edit that cannot run; TaichiRuntimeError for a missing variant.
         """
 
     def follow(
         self, launch: Launch, choice: Choice, kernel: ref[Recompiled], key: Any, config: Config
     ) -> Launch | None:
-        """Return what launches instead of `launch` since the choice may change; None where it may not."""
+        """Return a launcher that replaces `launch` because the choice may change; None if it cannot."""
 
     def digest(self, config: Config, specialization: Specialization, generated: Callable[[], BackendModule]) -> str:
-        """Return a digest of what runs in place of the generated module, "" where nothing does."""
+        """Return a digest of the module that replaces the generated one, "" if none does."""
 
     def archived(
         self, config: Config, specialization: Specialization, module: BackendModule
     ) -> tuple[BackendModule, str]:
-        """Return what an archive for another device than the session's has, and the digest of the edit in it, or ""."""
+        """Return the module for an archive of another device than the session's, and the digest of its edit or ""."""
 
 
 class Session:
     """A device and what runs on it.
 
-    epoch: number of launches so far, -1 once closed; waited: the epoch up to which host memory is right.
-    pending: actions that must happen before the next launch: writing back a mirror. lock: threads hold it while they do
-    so, and while they fill or change mirrors. stages: memory for arguments that launches copy to the device. holds: of
-    all memory in use, for reports.
-    store: where kernels are kept between processes, None where they are not. sources: decide which module of a kernel
-    runs.
+    epoch: number of launches so far, -1 once closed.
+    waited: the epoch up to which host memory is up to date.
+    pending: actions that must happen before the next launch: writing back a mirror.
+    lock: held by a thread while it runs these actions, and while it fills or changes mirrors.
+    staging: memory for arguments that launches copy to the device.
+    handles: of all memory in use, for reports.
+    store: caches kernels between processes; None if the cache is off.
+    sources: decides which module of a kernel runs.
     reports: the buffer for records of print and assert (`printing.ReportBuffer`), made by the first kernel with some.
-    compiled_functions: counted by kernels; launches: by those that take a seed.
+    compiled_functions: incremented by kernels.
+    launches: incremented by kernels that take a seed.
     """
 
     __slots__ = (
@@ -168,7 +171,7 @@ class Session:
     # --- launches
 
     def flush_pending(self) -> None:
-        """Do what is pending."""
+        """Run the pending actions."""
         with self.lock:
             while self.pending:
                 due = self.pending[:]
@@ -192,7 +195,7 @@ class Session:
             self.check()
 
     def sync(self) -> None:
-        """Do what is pending and wait for all launches. Raises: TaichiRuntimeError where one failed."""
+        """Run the pending actions and wait for all launches. Raises: TaichiRuntimeError if one failed."""
         self.flush_pending()
         epoch = self.epoch
         self.device.synchronize()
@@ -200,57 +203,57 @@ class Session:
         self.check()
 
     def check(self) -> None:
-        """Raise what went wrong in launches that have ended. Raises: TaichiRuntimeError for a pool that was full."""
+        """Raise the failures of launches that have ended. Raises: TaichiRuntimeError for a pool that was full."""
         for watched in list(self.watched):
             watched.check()
 
     def watch(self, watched: Watched) -> None:
-        """Ask `watched`, without keeping it alive, whenever launches have ended."""
+        """Check `watched` whenever launches have ended, without keeping it alive."""
         self.watched.add(watched)
 
     # --- memory
 
     def allocate(self, size_bytes: int, owner: str, lazily: bool = False) -> Allocation:
-        """Give zeroed memory; where it does not suffice, give up what is kept for later and try again.
+        """Return zeroed memory; if there is too little, free the staging pool and try again.
 
-        Free it by `release`. owner: what it is for. lazily: as `Device.allocate` takes it.
-        Raises: TaichiRuntimeError naming the bytes asked, used and available, and the largest owners.
+        The caller frees it by `release`. owner: its purpose, for messages. lazily: see `Device.allocate`.
+        Raises: TaichiRuntimeError naming the bytes requested, used and available, and the largest owners.
         """
         return self.obtain(lambda: self.device.allocate(size_bytes, lazily), owner)
 
     def obtain(self, make: Callable[[], T], owner: str) -> T:
-        """Return what `make` makes in the device's memory, likewise."""
+        """Return what `make` allocates in the device's memory; frees memory and raises as `allocate` does."""
         try:
             return make()
         except OutOfMemory:
             self.staging.clear()
             gc.collect()
-            self.device.synchronize()  # what launches still use goes back when they have ended
+            self.device.synchronize()  # memory that launches still use is freed when they have ended
         try:
             return make()
         except OutOfMemory as error:
             raise TaichiRuntimeError(error.text(owner, self.largest_owners()), error.REMEDY) from None
 
     def register_handle(self, handle: AllocationHandle) -> None:
-        """Remember, without keeping it alive, who holds how much."""
+        """Remember a handle for reports, without keeping it alive."""
         self.handles.add(handle)
 
     def largest_owners(self, count: int = 3) -> list[tuple[str, int]]:
-        """Return who holds most memory, with the bytes."""
-        held = [(handle.owner, handle.size_bytes) for handle in list(self.handles) if not handle.is_released]
-        return sorted(held, key=lambda owner: -owner[1])[:count]
+        """Return the owners of most memory, with the bytes."""
+        owners = [(handle.owner, handle.size_bytes) for handle in list(self.handles) if not handle.is_released]
+        return sorted(owners, key=lambda owner: -owner[1])[:count]
 
     def release(self, allocation: Allocation) -> None:
-        """Free an allocation, as soon as no launch uses it; at any moment, for finalizers come here."""
-        if not self.is_closed:  # the device has freed all then, and at exit its modules may be gone
+        """Free an allocation as soon as no launch uses it; finalizers may call this at any moment."""
+        if not self.is_closed:  # a closed device has freed all memory, and at exit its modules may be gone
             self.device.free(allocation)
 
     def register(self, owned: Owned) -> None:
-        """Remember, without keeping it alive, what must end with the session."""
+        """Remember an object that ends with the session, without keeping it alive."""
         self.arrays.add(owned)
 
     def close(self) -> None:
-        """End everything that lives here, then the device."""
+        """End all objects of the session, then the device."""
         if self.epoch == CLOSED:
             return
         try:
@@ -272,13 +275,13 @@ _sources_of_modules: ModuleSource = GeneratedOnly()
 
 
 def install_sources(sources: ModuleSource) -> None:
-    """Let the sessions that are started from now on choose modules by `sources`."""
+    """Let sessions that start from now on choose modules by `sources`."""
     global _sources_of_modules
     _sources_of_modules = sources
 
 
 def module_sources() -> ModuleSource:
-    """Return those of the current session; before `ti.init()` those that it would have."""
+    """Return the source of modules of the current session; before `ti.init()` the one that it would have."""
     return CURRENT.sources if CURRENT is not None else _sources_of_modules
 
 
@@ -297,12 +300,14 @@ def init(
     require_version: str | None = None,
     **kwargs: Any,
 ) -> Config | None:
-    """Start a session: open a device and forget all fields and ndarrays of the session before.
+    """Start a session: open a device and end the session before, with all its fields and ndarrays.
 
-    arch: an architecture, a list of which the first that opens is taken (`ti.gpu`), or a name; without it `ti.cpu`.
-    SHADESMITH_ARCH or TI_ARCH overrule it. enable_fallback: warn and take the CPU where the device is missing, else
-    raise. kwargs: the options of `config.Config`. With `_test_mode` the configuration is returned, nothing is opened.
-    Raises: KeyError for unknown options; TaichiRuntimeError where no device opens; ValueError, TypeError for values.
+    arch: an architecture, a list of which the first that opens is taken (`ti.gpu`), or a name; `ti.cpu` by default.
+      SHADESMITH_ARCH or TI_ARCH overrides it.
+    enable_fallback: warn and use the CPU if the device is missing, else raise.
+    kwargs: the options of `config.Config`.
+    _test_mode: return the configuration and open no device.
+    Raises: KeyError for unknown options; TaichiRuntimeError if no device opens; ValueError, TypeError for values.
     """
     try:
         return _start(arch, default_fp, default_ip, _test_mode, enable_fallback, require_version, kwargs)
@@ -326,24 +331,24 @@ def _start(
     global CURRENT
     if require_version is not None:
         check_version(require_version)
-    config, notes = read_config({"default_fp": default_fp, "default_ip": default_ip, **kwargs})
-    for note in notes:
-        warnings.warn(note, ShadesmithWarning, stacklevel=3)
+    config, messages = read_config({"default_fp": default_fp, "default_ip": default_ip, **kwargs})
+    for message in messages:
+        warnings.warn(message, ShadesmithWarning, stacklevel=3)
     if test_mode:
         return config
     wanted = _wanted(arch, os.environ)
     set_logging_level(config.log_level)
     reset()
-    device, config.arch, note = _open(wanted, config, enable_fallback)
+    device, config.arch, message = _open(wanted, config, enable_fallback)
     CURRENT = Session(device, config.arch, config)
-    if note:
-        warnings.warn(note, ShadesmithWarning, stacklevel=3)
+    if message:
+        warnings.warn(message, ShadesmithWarning, stacklevel=3)
     LOGGER.info("Starting on arch=%s", config.arch.name)
     return None
 
 
 def reset() -> None:
-    """End the current session, if there is one: its memory goes back and its objects cannot be used any more."""
+    """End the current session, if there is one: its memory is freed and its objects cannot be used any more."""
     global CURRENT
     if CURRENT is not None:
         ending, CURRENT = CURRENT, None
@@ -351,14 +356,14 @@ def reset() -> None:
 
 
 def sync() -> None:
-    """Wait for all launches. Raises: TaichiRuntimeError before `ti.init()`, and where a launch failed."""
+    """Wait for all launches. Raises: TaichiRuntimeError before `ti.init()`, and if a launch failed."""
     if CURRENT is None:
         raise TaichiRuntimeError("Please call init() first")
     CURRENT.sync()
 
 
 def current(purpose: str | None = None) -> Session:
-    """Return the current session. purpose: what is about to be made, for the error's text.
+    """Return the current session. purpose: what is about to be made, for the error message.
 
     Raises: TaichiRuntimeError before `ti.init()`.
     """
@@ -369,12 +374,12 @@ def current(purpose: str | None = None) -> Session:
 
 
 def is_initialized() -> bool:
-    """Tell whether there is a session."""
+    """Return whether there is a session."""
     return CURRENT is not None
 
 
 def current_config() -> Config:
-    """Return the options of the current session; before `ti.init()` those that it would have without arguments.
+    """Return the options of the current session; before `ti.init()` those of a session without arguments.
 
     Raises: ValueError before `ti.init()`, for an environment variable that an option cannot take.
     """
@@ -388,19 +393,19 @@ def default_types() -> tuple[Scalar, Scalar, Scalar]:
 
 
 def set_logging_level(level: str) -> None:
-    """Set what the logger `shadesmith` lets through. Raises: TaichiRuntimeError for an unknown name."""
+    """Set the level of the logger `shadesmith`. Raises: TaichiRuntimeError for an unknown name."""
     if level.lower() not in LEVELS:
         raise TaichiRuntimeError(f"Unknown logging level [{level}]. Levels = {', '.join(LEVELS)}")
     LOGGER.setLevel(LEVELS[level.lower()])
 
 
 def is_logging_effective(level: str) -> bool:
-    """Tell whether messages of a level are let through."""
+    """Return whether messages of a level are logged."""
     return LOGGER.isEnabledFor(LEVELS[level.lower()])
 
 
 def check_version(required: str) -> None:
-    """Check that programs for Taichi `required` run here. Raises: TaichiRuntimeError where they need a newer one."""
+    """Check that programs for Taichi `required` run here. Raises: TaichiRuntimeError if they need a newer version."""
     parts = required.split(".")
     if len(parts) < 2 or not all(part.isdigit() for part in parts[:2]):
         raise TaichiRuntimeError(
@@ -442,7 +447,7 @@ def _wanted(arch: Arch | Sequence[Arch] | str | None, environment: Mapping[str, 
 
 
 def _open(wanted: tuple[Arch, ...], config: Config, enable_fallback: bool) -> tuple[Device, Arch, str]:
-    """Return the first device that opens, its architecture, and a warning where it is not one of those wanted."""
+    """Return the first device that opens, its architecture, and a warning if it is not one of those wanted."""
     missing: list[str] = []
     for arch in wanted:
         device = _try(arch, config, len(wanted) == 1, missing)
@@ -459,8 +464,8 @@ def _open(wanted: tuple[Arch, ...], config: Config, enable_fallback: bool) -> tu
         if device is not None:
             return device, arches.cpu, f"Arch={shown} is not supported, falling back to CPU{reasons}"
     reasons = "".join(f"\n  {reason}" for reason in missing)
-    note = f"Arch={shown} is not supported, falling back to ti.python, which interprets kernels and is slow{reasons}"
-    return OPENERS[str(arches.python.target)](config, True), arches.python, note
+    message = f"Arch={shown} is not supported, falling back to ti.python, which interprets kernels and is slow{reasons}"
+    return OPENERS[str(arches.python.target)](config, True), arches.python, message
 
 
 def _names_host(wanted: tuple[Arch, ...]) -> bool:
@@ -468,12 +473,12 @@ def _names_host(wanted: tuple[Arch, ...]) -> bool:
 
 
 def _fallback(wanted: tuple[Arch, ...]) -> str:
-    """Say what runs kernels where none of the architectures does."""
+    """Return a phrase for what runs kernels if none of the architectures does."""
     return "in the interpreter ti.python, which is slow," if _names_host(wanted) else "on the CPU"
 
 
 def _try(arch: Arch, config: Config, only: bool, missing: list[str]) -> Device | None:
-    """Open an architecture's device, or say in `missing` why not. only: software drivers will do."""
+    """Open an architecture's device, or add the reason to `missing`. only: a software driver is acceptable."""
     if arch.target is None:
         if only:
             missing.append(f"{arch.name}: shadesmith has no such target; it has vulkan, cuda, cpu and python")
@@ -494,6 +499,6 @@ def _opener(target: str) -> Callable[[Config, bool], Device]:
 
 
 OPENERS = {target: _opener(target) for target in TARGETS}
-"""How to open the device of a target. The flag says whether a software driver will do."""
+"""Functions that open the device of each target. The flag: whether a software driver is acceptable."""
 
 atexit.register(reset)

@@ -8,7 +8,7 @@ from . import session as sessions
 
 
 class Program:
-    """Taichi's `Program`: the session that runs now."""
+    """Taichi's `Program`: the current session."""
 
     __slots__ = ()
 
@@ -22,13 +22,13 @@ class Program:
 
 
 class Runtime:
-    """Taichi's `PyTaichi`: what programs ask of the running session. prog: None before `ti.init()`."""
+    """Taichi's `PyTaichi`: the current session's properties. prog: None before `ti.init()`."""
 
     __slots__ = ()
 
     @property
     def prog(self) -> Program | None:
-        """The program that runs, None before `ti.init()`."""
+        """The current program, None before `ti.init()`."""
         return _PROGRAM if sessions.CURRENT is not None else None
 
     @property
@@ -47,7 +47,7 @@ class Runtime:
         return sessions.default_types()[2]
 
     def materialize(self) -> None:
-        """Return at once: fields have memory from the moment they are made."""
+        """Do nothing: fields have memory as soon as they are made."""
 
     def get_num_compiled_functions(self) -> int:
         """Return how many kernels the session has compiled."""

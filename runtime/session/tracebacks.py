@@ -1,4 +1,4 @@
-"""Public functions whose errors show the user's frames only, unless `print_full_traceback` asks for all."""
+"""Public functions whose errors show only the user's frames, unless the option `print_full_traceback` is set."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def user_error(error: Exception) -> Exception:
-    """Return `error`, to be raised at once and caught by nobody, so that it shows the user's frames only."""
+    """Return `error` so that it shows only the user's frames; the caller raises it at once and nobody catches it."""
     return error if sessions.current_config().print_full_traceback else as_seen_by_user(error)
 
 
 def hides_own_frames(function: F) -> F:
-    """Cut frames of ours off the errors of users that leave `function`."""
+    """Remove shadesmith's frames from user errors that leave `function`."""
     return hides_own_frames_of()(function)
 
 
 def hides_own_frames_of(*also: type[Exception]) -> Callable[[F], F]:
-    """Return a decorator that does so. also: further exceptions that the function raises for mistakes of users."""
+    """Return a decorator like `hides_own_frames`. also: further exceptions that the function raises for user errors."""
     return functools.partial(_hiding, also)
 
 

@@ -1,1 +1,1 @@
-"""Files on disk: entries of the cache, binaries of compilers, which compiler made them."""
+"""Files on disk: entries of the cache, binaries of compilers, and the identity of the compiler that made them."""

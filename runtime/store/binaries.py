@@ -1,7 +1,7 @@
-"""The binary stage: a text that was compiled before, by the same compiler with the same flags, is not compiled again.
+"""The binary stage: a source is compiled once by the same compiler with the same flags.
 
-In: what decides a binary (`Request`) and the function that makes it. Out: the binary, from the store where it is there.
-All compilers come here: glslang, NVRTC and the host's.
+In: what determines a binary (`Request`) and the function that compiles it. Out: the binary, from the store if possible.
+All compilers are called through this module: glslang, NVRTC and the host's.
 """
 
 from __future__ import annotations
@@ -15,14 +15,17 @@ from .store import Store
 from .strip_comments import other_dependency, strip_comments
 
 Binaries = Mapping[str, bytes]
-"""What a compiler made, by name."""
+"""The files that a compiler made, by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What decides a binary. tool: its name; identity: which one it is exactly; settings: flags and what acts as one.
+    """What determines a binary.
 
-    exact: comments and lines of the text are part of the binary, as in debug information.
+    tool: the compiler's name.
+    identity: identifies the compiler's version and files.
+    settings: flags, and other settings with an effect on the binary.
+    exact: comments and line numbers of the source are part of the binary, as in debug information.
     """
 
     tool: str
@@ -32,9 +35,9 @@ class Request:
     exact: bool = False
 
     def material(self) -> bytes:
-        """Return all of it as bytes; no two requests for different binaries have the same."""
-        text = f"{self.file.name}\n{self.file.text}" if self.exact else strip_comments(self.file.text)
-        pieces = [self.tool, self.identity, *self.settings, text]
+        """Return all of it as bytes; requests for different binaries have different bytes."""
+        source = f"{self.file.name}\n{self.file.text}" if self.exact else strip_comments(self.file.text)
+        pieces = [self.tool, self.identity, *self.settings, source]
         return b"\0".join(b"%d:%s" % (len(data), data) for data in (piece.encode() for piece in pieces))
 
 
@@ -45,31 +48,34 @@ def find_or_make(
     is_right: Callable[[Binaries], bool] = bool,
     anew: bool = False,
 ) -> Binaries:
-    """Return what the store has, or make it and keep it.
+    """Return the stored binaries, or make and store them.
 
-    store: None: nothing is kept. request: asked for only where there is a store. make: runs the compiler. is_right: a
-    last look at what was found, for drivers crash on what is damaged. anew: make it in any case.
+    store: None disables the cache.
+    request: called only if there is a store.
+    make: runs the compiler.
+    is_right: checks stored binaries once more, since drivers crash on damaged ones.
+    anew: compile even if there are stored binaries.
     Raises: what `make` raises.
     """
     if store is None:
-        return _made(make)
-    wanted = request()
-    reason = other_dependency(wanted.file.text)
+        return _compile(make)
+    key = request()
+    reason = other_dependency(key.file.text)
     if reason:
-        COUNTS.miss("binary", wanted.file.name, reason)
-        return _made(make)
-    material = wanted.material()
+        COUNTS.miss("binary", key.file.name, reason)
+        return _compile(make)
+    material = key.material()
     if not anew:
-        entry = store.get("binary", material, wanted.file.name)
+        entry = store.get("binary", material, key.file.name)
         if entry is not None and is_right(entry.parts):
             return entry.parts
         if entry is not None:
-            COUNTS.miss("binary", wanted.file.name, "found, but it is not what a compiler makes")
-    made = _made(make)
-    store.put("binary", material, {"tool": wanted.tool}, made, wanted.file.name)
-    return made
+            COUNTS.miss("binary", key.file.name, "found, but it is no valid output of a compiler")
+    binaries = _compile(make)
+    store.put("binary", material, {"tool": key.tool}, binaries, key.file.name)
+    return binaries
 
 
-def _made(make: Callable[[], Binaries]) -> Binaries:
+def _compile(make: Callable[[], Binaries]) -> Binaries:
     with COUNTS.compiler_time():
         return make()

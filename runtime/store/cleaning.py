@@ -1,8 +1,8 @@
-"""Removing entries: by Taichi's policies when the folder has become too big, and what processes that died left behind.
+"""Remove entries by Taichi's policies when the folder is too big, and temporary files of processes that died.
 
-Only files whose names are those of entries are touched. Who reads an entry while it is removed reads on; who looks for
-it later finds none. One process cleans at a time: the others go on without waiting, and the system gives the lock back
-with the process that held it.
+Only files whose names are those of entries are touched. A process that reads an entry while it is removed can finish
+reading; later look-ups miss. One process cleans at a time: the others continue without waiting, and the operating
+system releases the lock when its process ends.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if sys.platform != "win32":
 
 LOCK = ".lock"
 ORPHAN_SECONDS = 3600.0
-"""Age of a file that is not whole yet at which whoever wrote it must have died."""
+"""Age at which the writer of a temporary file must have died."""
 
 
 @dataclass(frozen=True, slots=True)
 class EntryFile:
-    """A file of an entry. used, written: seconds since the epoch."""
+    """The file of an entry. used, written: seconds since the epoch."""
 
     path: str
     key: str
@@ -39,7 +39,7 @@ class EntryFile:
 
 
 def entry_files(folder: str) -> list[EntryFile]:
-    """Return the entries of a folder, by name; none where there is no such folder."""
+    """Return the entries of a folder, sorted by path; none if there is no such folder."""
     found = []
     for item in _items(folder):
         match = NAME.fullmatch(item.name)
@@ -47,51 +47,54 @@ def entry_files(folder: str) -> list[EntryFile]:
             continue
         try:
             status = item.stat(follow_symlinks=False)
-        except OSError:  # gone in the meantime
+        except OSError:  # removed in the meantime
             continue
         found.append(EntryFile(item.path, match[1], match[2], status.st_size, status.st_atime, status.st_mtime))
     return sorted(found, key=lambda entry: entry.path)
 
 
 def orphans(folder: str, older_than_seconds: float = 0.0) -> list[str]:
-    """Return the files that are not whole yet: of processes that write now, or died while they did."""
+    """Return the temporary files: of processes that are writing now, or died while they wrote."""
     found = []
     oldest = time.time() - older_than_seconds
     for item in _items(folder):
         try:
             if item.name.startswith(TEMPORARY) and item.stat(follow_symlinks=False).st_mtime <= oldest:
                 found.append(item.path)
-        except OSError:  # whole in the meantime
+        except OSError:  # renamed in the meantime
             continue
     return found
 
 
 def sweep(folder: str, older_than_seconds: float = ORPHAN_SECONDS) -> int:
-    """Remove what processes that died while writing left behind; return how many files."""
+    """Remove temporary files of processes that died while writing; return the number of files."""
     count = 0
     for path in orphans(folder, older_than_seconds):
-        with suppress(OSError):  # another process sweeps too
+        with suppress(OSError):  # another process may sweep too
             os.unlink(path)
             count += 1
     return count
 
 
 def clean(folder: str, limits: Limits, version: Callable[[], str]) -> int:
-    """Clean by policy; return how many bytes are left. version: of our sources, whose texts stay under "version"."""
+    """Clean by policy; return the number of bytes left.
+
+    version: returns the version of shadesmith's sources; the policy "version" keeps only sources emitted by it.
+    """
     entries = entry_files(folder)
     size = sum(entry.size_bytes for entry in entries)
     due = _due(entries, size, limits, version)
     if not due:
         return size
-    with _alone(folder) as alone:
-        return size - sum(map(remove, due)) if alone else size
+    with _locked(folder) as is_locked:
+        return size - sum(map(remove, due)) if is_locked else size
 
 
 def remove(entry: EntryFile) -> int:
-    """Remove an entry; return the bytes that are free now."""
+    """Remove an entry; return the number of freed bytes."""
     try:
         if os.path.isdir(entry.path) and not os.path.islink(entry.path):
-            os.rmdir(entry.path)  # somebody else made it; with something in it, it stays
+            os.rmdir(entry.path)  # not made by the cache; a folder with files in it stays
         else:
             os.unlink(entry.path)
     except OSError:
@@ -100,7 +103,7 @@ def remove(entry: EntryFile) -> int:
 
 
 def _due(entries: list[EntryFile], size: int, limits: Limits, version: Callable[[], str]) -> list[EntryFile]:
-    """Return what has to go, in order."""
+    """Return the entries to remove, in order."""
     if limits.policy == "version":
         here = version()
         return [entry for entry in entries if is_of_another_version(entry, here)]
@@ -116,7 +119,7 @@ def _due(entries: list[EntryFile], size: int, limits: Limits, version: Callable[
 
 
 def is_of_another_version(entry: EntryFile, version: str) -> bool:
-    """Tell whether an entry is of other sources of shadesmith than these, or none that can be read."""
+    """Return whether an entry was made by other sources of shadesmith than these, or cannot be read."""
     try:
         summary = read_summary(entry.path)
     except (OSError, Damaged):
@@ -125,7 +128,7 @@ def is_of_another_version(entry: EntryFile, version: str) -> bool:
 
 
 def damage_of(entry: EntryFile) -> str:
-    """Say what is wrong with an entry: its file is read whole and compared with its name. "" where it is right."""
+    """Return what is wrong with an entry, "" if it is valid: read the whole file and compare it with its name."""
     try:
         data = read_file(entry.path)
         summary, material, _ = unpack(data, bytes.fromhex(entry.key))
@@ -134,7 +137,7 @@ def damage_of(entry: EntryFile) -> str:
     except OSError as error:
         return str(error.strerror or error)
     if (summary.stage, key_of(summary.stage, summary.version, material).hex()) != (entry.stage, entry.key):
-        return "key: it is not that of what the file holds"
+        return "key: it does not match the contents of the file"
     return ""
 
 
@@ -147,8 +150,8 @@ def _items(folder: str) -> Iterator[os.DirEntry[str]]:
 
 
 @contextmanager
-def _alone(folder: str) -> Iterator[bool]:
-    """Hold the folder's lock within, or give False at once where another process has it."""
+def _locked(folder: str) -> Iterator[bool]:
+    """Hold the folder's lock inside the `with` block; yield False at once if another process has it."""
     if sys.platform == "win32":
         yield True
         return

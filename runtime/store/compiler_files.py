@@ -1,7 +1,7 @@
-"""Which compiler this is, found out without running it: paths, sizes and times of its files.
+"""The identity of a compiler, found without running it: paths, sizes and times of its files.
 
-Out: texts that differ where a compiler may give another binary for the same input. What a driver like gcc calls (cc1,
-as, ld) it must say itself; that is asked once and kept in the store.
+Out: strings that differ if a compiler may give another binary for the same input. A driver like gcc is queried once for
+the programs that it calls (cc1, as, ld); the store remembers the answer.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from functools import cache, lru_cache
 from .store import Store
 
 CALLED = ("-print-prog-name=cc1", "-print-prog-name=as", "-print-prog-name=ld", "-print-libgcc-file-name")
-"""What gcc is asked for, and clang understands: the programs it calls and what it links into every object."""
+"""Queries that gcc and clang understand: the programs they call and what they link into every object."""
 
 C_VARIABLES = ("CPATH", "C_INCLUDE_PATH", "LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX", "CCC_OVERRIDE_OPTIONS")
-"""Of the environment: what changes which files gcc and clang use."""
+"""Environment variables that change which files gcc and clang use."""
 
 PROCESSOR_LINES = ("vendor_id", "cpu family", "model", "stepping", "cache size", "flags", "Features", "CPU")
-"""Begins of the lines of /proc/cpuinfo that tell what -march=native means."""
+"""Starts of the lines of /proc/cpuinfo that determine the meaning of -march=native."""
 
 
 def find_program(name: str) -> str | None:
-    """Return the path of a program, None where there is none: `shutil.which`, whose module takes 3 ms to load."""
+    """Return the path of a program, None if there is none: like `shutil.which`, whose module takes 3 ms to load."""
     folders = [""] if os.path.dirname(name) else os.get_exec_path()
     endings = ("", ".exe") if sys.platform == "win32" else ("",)
     paths = (os.path.join(folder, name + ending) for folder in folders for ending in endings)
@@ -34,19 +34,19 @@ def find_program(name: str) -> str | None:
 
 
 def file_identity(path: str) -> str:
-    """Return which file this is, links followed. Raises: OSError."""
+    """Return the identity of a file, links followed. Raises: OSError."""
     status = os.stat(path)
     return f"{_real_path(path)} {status.st_size} {status.st_mtime_ns}"
 
 
 @lru_cache(maxsize=64)
 def _real_path(path: str) -> str:
-    """Follow links once a process: it takes 20 us, and a link that is changed leads to another size and time."""
+    """Follow links once per process: it takes 20 us, and a changed link shows in another size and time."""
     return os.path.realpath(path)
 
 
 def c_compiler_identity(command: Sequence[str], store: Store | None = None) -> str:
-    """Return which C compiler a command is, and for which machine. store: remembers what it calls. Raises: OSError."""
+    """Return the identity of a C compiler and of its machine. store: remembers what it calls. Raises: OSError."""
     driver = file_identity(command[0])
     environment = "\0".join(f"{name}={os.environ.get(name, '')}" for name in C_VARIABLES)
     called = _called(tuple(command), driver, environment, store)
@@ -59,8 +59,8 @@ def _called(command: tuple[str, ...], driver: str, environment: str, store: Stor
     material = "\n".join((*command, driver, environment, os.environ.get("PATH", ""))).encode()
     entry = store.look("tools", material)[0] if store is not None else None
     if entry is None:
-        probe = importlib.import_module(".compiler_probe", __package__)  # brings what starts processes
-        answers = [probe.ask((*command, question)) for question in CALLED]
+        probe = importlib.import_module(".compiler_probe", __package__)  # imports subprocess
+        answers = [probe.query((*command, question)) for question in CALLED]
         found = [answer if os.path.isabs(answer) else find_program(answer) for answer in answers if answer]
         paths = [path for path in found if path]
         if store is not None:
@@ -92,7 +92,7 @@ def _confstr(name: str) -> str:
 
 
 def _processor() -> list[str]:
-    """Return what distinguishes processors, of the first: the file of a large machine takes long to read as a whole."""
+    """Return the features of the first processor: on a large machine it takes long to read the whole file."""
     try:
         with open("/proc/cpuinfo", "rb", buffering=0) as file:
             text = file.read(16 << 10).decode(errors="replace")

@@ -1,17 +1,19 @@
-"""Asking a C compiler what it calls: a process that is started once for each compiler, and then remembered."""
+"""Query a C compiler for the programs that it calls: one process for each compiler; the store remembers the answer."""
 
 from __future__ import annotations
 
 import subprocess
 from collections.abc import Sequence
 
-ASK_SECONDS = 10.0
+QUERY_SECONDS = 10.0
 
 
-def ask(command: Sequence[str]) -> str:
-    """Return the path or the program's name that a compiler prints; "" where it prints nothing."""
+def query(command: Sequence[str]) -> str:
+    """Return the path or the program's name that a compiler prints; "" if it prints nothing."""
     try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=ASK_SECONDS, check=True)
+        process = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=QUERY_SECONDS, check=True
+        )
     except (OSError, subprocess.SubprocessError):
         return ""
-    return done.stdout.decode(errors="replace").strip()
+    return process.stdout.decode(errors="replace").strip()

@@ -1,10 +1,10 @@
-"""The file of one cache entry: bytes that say themselves whether they are whole and whose they are.
+"""The file of one cache entry: it contains its own length, checksum and key.
 
     magic (8) | format u32 | key (32) | length of the payload u64 | sha256 of the payload (32) | payload
     payload: length of the summary u32 | summary, JSON | material | parts in the order of the summary
 
-Numbers are little-endian. The material is all that the key was made of, so that two things of one key are told apart.
-Nothing is unpickled or evaluated: a file is either exactly this, or `Damaged`.
+Numbers are little-endian. The material is the input of the key's hash, so that a hash collision is detected. Nothing is
+unpickled or evaluated: a file has exactly this form, or is `Damaged`.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ FORMAT = 1
 HEAD = struct.Struct("<8sI32sQ32s")
 SUMMARY_LENGTH = struct.Struct("<I")
 MAX_BYTES = 1 << 28
-"""Of a whole entry; a longer file is not read."""
+"""Size limit of an entry; a longer file is not read."""
 
 
 OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-"""A link is no entry, and a pipe in the place of one must not block."""
+"""A link is no entry, and opening a pipe must not block."""
 
 TEMPORARY = ".tmp-"
-"""What names of files begin with that are not whole yet."""
+"""Prefix of the names of temporary files."""
 NAME = re.compile(r"([0-9a-f]{64})\.([a-z]{1,16})")
-"""Of an entry's file: key and stage. Files of other names in the folder are not ours, and left alone."""
+"""Name of an entry's file: key and stage. Files of other names are never touched."""
 
 
 class Damaged(Exception):
-    """A file is no entry, or not the entry it should be; the text says why, in a few words."""
+    """A file is no entry, or not the entry it should be; the message gives the reason in a few words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What was put: `header` as JSON gives it back (tuples are lists), `parts` byte for byte."""
+    """The contents of an entry: `header` as read from JSON (tuples are lists), `parts` byte for byte."""
 
     header: dict[str, Any]
     parts: dict[str, bytes]
@@ -53,7 +53,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What an entry says of itself. version: of our own sources; what: whose it is, for people; sizes in bytes."""
+    """The header of an entry. version: of shadesmith's sources; what: its owner, for people; sizes in bytes."""
 
     stage: str
     version: str
@@ -64,7 +64,7 @@ class Summary:
 
 
 def key_of(stage: str, version: str, material: bytes) -> bytes:
-    """Return the 32 bytes by which an entry is found."""
+    """Return the 32 bytes of an entry's key."""
     digest = hashlib.sha256(f"shadesmith {FORMAT}\0{stage}\0{version}\0".encode())
     digest.update(material)
     return digest.digest()
@@ -78,9 +78,9 @@ def file_name(key: bytes, stage: str) -> str:
 def pack(
     key: bytes, summary: tuple[str, str, str], material: bytes, header: Mapping[str, Any], parts: Mapping[str, bytes]
 ) -> bytes:
-    """Return the bytes of an entry's file. summary: stage, version and whose it is. Raises: TypeError if no JSON."""
+    """Return the bytes of an entry's file. summary: stage, version and owner. Raises: TypeError if no JSON."""
     stage, version, what = summary
-    said = {
+    fields = {
         "stage": stage,
         "version": version,
         "what": what,
@@ -88,25 +88,25 @@ def pack(
         "parts": {name: len(part) for name, part in parts.items()},
         "header": dict(header),
     }
-    text = json.dumps(said, separators=(",", ":")).encode()
-    payload = b"".join((SUMMARY_LENGTH.pack(len(text)), text, material, *parts.values()))
+    encoded = json.dumps(fields, separators=(",", ":")).encode()
+    payload = b"".join((SUMMARY_LENGTH.pack(len(encoded)), encoded, material, *parts.values()))
     return HEAD.pack(MAGIC, FORMAT, key, len(payload), hashlib.sha256(payload).digest()) + payload
 
 
 def unpack(data: bytes, key: bytes | None = None) -> tuple[Summary, bytes, dict[str, bytes]]:
-    """Return what an entry's file holds: its summary, material and parts.
+    """Return the summary, material and parts in an entry's file.
 
-    key: by which it was found; None: whatever it is. Raises: Damaged.
+    key: the expected key; None accepts any. Raises: Damaged.
     """
     payload = _payload(data, key)
-    summary, begin = _summary(payload)
+    summary, start = _summary(payload)
     sizes = (summary.material_bytes, *summary.parts.values())
-    if begin + sum(sizes) != len(payload):
+    if start + sum(sizes) != len(payload):
         raise Damaged("sizes of parts")
     pieces = []
     for size in sizes:
-        pieces.append(bytes(payload[begin : begin + size]))
-        begin += size
+        pieces.append(bytes(payload[start : start + size]))
+        start += size
     return summary, pieces[0], dict(zip(summary.parts, pieces[1:]))
 
 
@@ -115,11 +115,11 @@ def _payload(data: bytes, key: bytes | None) -> memoryview:
         raise Damaged("length" if data else "length: the file is empty")
     magic, form, its_key, length, checksum = HEAD.unpack_from(data)
     if magic != MAGIC:
-        raise Damaged("no entry: it begins with other bytes")
+        raise Damaged("no entry: it starts with other bytes")
     if form != FORMAT:
         raise Damaged(f"format {form}, not {FORMAT}")
     if key is not None and its_key != key:
-        raise Damaged("key: the file is that of another entry")
+        raise Damaged("key: the file belongs to another entry")
     payload = memoryview(data)[HEAD.size :]
     if len(payload) != length:
         raise Damaged("length")
@@ -129,32 +129,32 @@ def _payload(data: bytes, key: bytes | None) -> memoryview:
 
 
 def _summary(payload: memoryview) -> tuple[Summary, int]:
-    """Return the summary and where the material begins. The checksum is right here, but anybody can make one."""
+    """Return the summary and where the material starts. The checksum was right, but anybody can compute one."""
     if len(payload) < SUMMARY_LENGTH.size:
         raise Damaged("length")
     (length,) = SUMMARY_LENGTH.unpack_from(payload)
-    begin = SUMMARY_LENGTH.size + length
+    start = SUMMARY_LENGTH.size + length
     try:
-        said = json.loads(bytes(payload[SUMMARY_LENGTH.size : begin]))
+        fields = json.loads(bytes(payload[SUMMARY_LENGTH.size : start]))
         summary = Summary(
-            said["stage"], said["version"], said["what"], said["material"], said["parts"], said["header"]
+            fields["stage"], fields["version"], fields["what"], fields["material"], fields["parts"], fields["header"]
         )  # fmt: skip
     except (ValueError, KeyError, TypeError, RecursionError):
         raise Damaged("summary") from None
-    texts = (summary.stage, summary.version, summary.what)
-    if not all(isinstance(text, str) for text in texts) or not isinstance(summary.header, dict):
+    names = (summary.stage, summary.version, summary.what)
+    if not all(isinstance(name, str) for name in names) or not isinstance(summary.header, dict):
         raise Damaged("summary")
     sizes = (summary.material_bytes, *summary.parts.values()) if isinstance(summary.parts, dict) else (-1,)
     if not all(type(size) is int and size >= 0 for size in sizes):
         raise Damaged("summary")
-    return summary, begin
+    return summary, start
 
 
 def read_file(path: str) -> bytes:
-    """Read an entry's file whole.
+    """Read the whole file of an entry.
 
-    Raises: OSError; Damaged for what is no file of a sensible size, and for one of another user: the folder may have
-    been made by somebody else since it was looked at, or be one that a group may write to.
+    Raises: OSError; Damaged if it is no regular file of a sensible size, or belongs to another user: somebody else may
+    have replaced the folder since it was checked, or a group may write to it.
     """
     descriptor = os.open(path, OPEN_FLAGS)
     try:
@@ -172,7 +172,7 @@ def read_file(path: str) -> bytes:
 
 
 def read_summary(path: str) -> Summary:
-    """Return what an entry says of itself, from the begin of its file; parts are not looked at.
+    """Return the summary from the start of an entry's file; parts are not read.
 
     Raises: OSError, Damaged.
     """

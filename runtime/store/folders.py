@@ -1,6 +1,6 @@
-"""Where entries lie, how many may, and whether that is a place that can be trusted: what is found there runs.
+"""The folder of the entries, its size limit, and whether it can be trusted: code that is found there is executed.
 
-No pathlib in what reads entries: it would cost a warm start 3 ms.
+The modules that read entries avoid pathlib, which would add 3 ms to a warm start.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from dataclasses import dataclass
 VARIABLE = "SHADESMITH_CACHE_DIR"
 ROOT = 0
 BY_TIME = ("lru", "fifo")
-"""Policies that remove what is oldest, by use or by birth."""
+"""Policies that remove the oldest entries, by last use or by creation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """When a folder is cleaned, and how: Taichi's options `offline_cache_*`.
 
-    policy: "never"; "version": texts of other versions of shadesmith go; "lru", "fifo": when there are more than
-    `max_bytes`, the part `factor` of the entries goes, those first that were used or written longest ago, and more if
-    that does not do.
+    policy: "never"; "version" removes sources emitted by other versions of shadesmith; "lru" and "fifo" remove the
+      fraction `factor` of the entries once they exceed `max_bytes`, least recently used or oldest first, and more if
+      that does not suffice.
     """
 
     policy: str = "lru"
@@ -31,7 +31,7 @@ class Limits:
 
 
 def folder_of(path: str = "") -> str:
-    """Return the folder of the cache: the one given, that of SHADESMITH_CACHE_DIR, or one in the user's own cache."""
+    """Return the folder of the cache: `path`, or that of SHADESMITH_CACHE_DIR, or one in the user's own cache."""
     named = path or os.environ.get(VARIABLE, "")
     if named:
         return os.path.abspath(os.path.expanduser(named))
@@ -39,7 +39,7 @@ def folder_of(path: str = "") -> str:
 
 
 def _user_cache() -> str:
-    if sys.platform == "linux":  # the rule of the XDG, at once: importing platformdirs takes 5 ms
+    if sys.platform == "linux":  # the XDG rule, written out: importing platformdirs takes 5 ms
         wanted = os.environ.get("XDG_CACHE_HOME", "").strip()
         return os.path.join(wanted if os.path.isabs(wanted) else os.path.expanduser("~/.cache"), "shadesmith")
     from platformdirs import user_cache_dir
@@ -48,7 +48,7 @@ def _user_cache() -> str:
 
 
 def check_folder(folder: str) -> None:
-    """Check that nobody but the user (and root) can have written to a folder, if there is one.
+    """Check that only the user and root can have written to a folder, if it exists.
 
     Raises: OSError whose `strerror` says what is wrong.
     """
@@ -58,7 +58,7 @@ def check_folder(folder: str) -> None:
         return
     if not stat.S_ISDIR(status.st_mode):
         raise OSError(0, "it is not a folder")
-    if sys.platform == "win32":  # folders of the user are, by their access lists
+    if sys.platform == "win32":  # access lists protect folders of the user
         return
     if status.st_uid not in (os.geteuid(), ROOT):
         raise OSError(0, "the folder belongs to another user")

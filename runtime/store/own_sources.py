@@ -1,7 +1,7 @@
-"""A digest of shadesmith's own sources: a text that another version made is not this version's.
+"""A digest of shadesmith's own sources, which identifies the version that emitted a kernel's source.
 
-Reading all of them takes 4 ms, asking the file system for their sizes and times 1 ms; so the digest is remembered in
-the store, under what the file system says.
+Reading all of them takes 4 ms, querying the file system for their sizes and times 1 ms; so the store remembers the
+digest, with these sizes and times as its key.
 """
 
 from __future__ import annotations
@@ -19,39 +19,39 @@ FOLDERS = ("transpiler", "templates", "runtime")
 SKIPPED = "__pycache__"
 
 
-class Shelf(Protocol):
-    """What remembers a digest: a `Store`."""
+class EntryStore(Protocol):
+    """The part of `Store` that remembers a digest."""
 
     def look(self, stage: str, material: bytes) -> tuple[Entry | None, str]:
-        """Return an entry, or why there is none."""
+        """Return an entry, or None and the reason."""
 
     def put(
         self, stage: str, material: bytes, header: Mapping[str, Any], parts: Mapping[str, bytes], what: str = ""
     ) -> None:
-        """Keep an entry."""
+        """Store an entry."""
 
 
-def source_digest(shelf: Shelf, package: str = PACKAGE) -> str:
-    """Return a digest of what all files of the package's sources hold, from `shelf` where it is remembered."""
+def source_digest(store: EntryStore, package: str = PACKAGE) -> str:
+    """Return a digest of the contents of all source files of the package, from `store` if it remembers it."""
     files = _files(package)
     times = "\n".join(f"{path}\0{size}\0{mtime}\0{ctime}" for path, size, mtime, ctime in files)
     material = f"{package}\n{hashlib.sha256(times.encode()).hexdigest()}".encode()
-    entry, _ = shelf.look("sources", material)
+    entry, _ = store.look("sources", material)
     if entry is not None and isinstance(entry.header.get("digest"), str):
         return str(entry.header["digest"])
     digest = _digest(package, [path for path, *_ in files])
-    shelf.put("sources", material, {"digest": digest}, {}, "shadesmith's own sources")
+    store.put("sources", material, {"digest": digest}, {}, "shadesmith's own sources")
     return digest
 
 
 @cache
 def digest_of_sources() -> str:
-    """Return the digest where there is no store that remembers it."""
+    """Return the digest without a store."""
     return _digest(PACKAGE, [path for path, *_ in _files(PACKAGE)])
 
 
 def _files(package: str) -> list[tuple[str, int, int, int]]:
-    """Return (path in the package, size, time of modification, of change) of each source; the last cannot be set."""
+    """Return (path in the package, size, mtime, ctime) of each source; programs cannot set the ctime."""
     found, folders = [], [os.path.join(package, name) for name in FOLDERS]
     while folders:
         with os.scandir(folders.pop()) as items:

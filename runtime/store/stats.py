@@ -1,6 +1,6 @@
-"""What the cache did in this process: hits, misses and why, compilers that ran, seconds spent on keys.
+"""Statistics of the cache in this process: hits, misses and their reasons, compiler runs, seconds spent on keys.
 
-Counters are of the whole process, since a cache is of more than one session. `ti.cache.stats()` shows them.
+The counters cover the whole process, since several sessions share a cache. `ti.cache.stats()` shows them.
 """
 
 from __future__ import annotations
@@ -14,15 +14,17 @@ from dataclasses import dataclass
 from time import perf_counter
 
 LOGGER = logging.getLogger("shadesmith")
-KEPT_EVENTS = 4096
-"""What `Stats.events` holds at most: the newest."""
+MAX_EVENTS = 4096
+"""Length limit of `Stats.events`, which has the newest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One look into the cache. stage: "text", "ir" or "binary"; what: whose, as a person says it.
+    """One look-up in the cache.
 
-    reason: of a miss, why; of a hit, where from.
+    stage: "text", "ir" or "binary".
+    what: the kernel or file, for people.
+    reason: why it missed, or where a hit came from.
     """
 
     stage: str
@@ -36,11 +38,14 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """What the cache did so far in this process.
+    """Statistics of the cache in this process so far.
 
-    hits, misses, stored: by stage. frontend_runs: kernels that were read from Python; compiler_runs: by tool, how often
-    one ran; compiler_seconds: how long at least one did. key_seconds: on finding out what a kernel is; disk_seconds: on
-    reading and writing entries.
+    hits, misses, stored: numbers by stage.
+    frontend_runs: kernels that the frontend built from Python.
+    compiler_runs: number of runs by tool.
+    compiler_seconds: time in which at least one compiler ran.
+    key_seconds: time spent on keys.
+    disk_seconds: time spent on reading and writing entries.
     """
 
     hits: dict[str, int]
@@ -83,14 +88,14 @@ class Counts:
         self._frontend_runs = 0
         self._key_seconds = self._disk_seconds = self._compiler_seconds = 0.0
         self._compiling, self._compiling_since = 0, 0.0
-        self._events: deque[Event] = deque(maxlen=KEPT_EVENTS)
+        self._events: deque[Event] = deque(maxlen=MAX_EVENTS)
 
     def hit(self, stage: str, what: str, where: str) -> None:
-        """Note that something was found. where: for example "disk"."""
+        """Count a hit. where: for example "disk"."""
         self._note(Event(stage, what, True, where), self._hits)
 
     def miss(self, stage: str, what: str, reason: str) -> None:
-        """Note that something has to be made, and why."""
+        """Count a miss with its reason."""
         self._note(Event(stage, what, False, reason), self._misses)
 
     def _note(self, event: Event, counter: Counter[str]) -> None:
@@ -100,23 +105,23 @@ class Counts:
         LOGGER.debug("cache: %s", event)
 
     def stored(self, stage: str) -> None:
-        """Note that an entry was written."""
+        """Count a stored entry."""
         with self._lock:
             self._stored[stage] += 1
 
     def frontend_ran(self) -> None:
-        """Note that a kernel was read from Python."""
+        """Count a run of the frontend."""
         with self._lock:
             self._frontend_runs += 1
 
     def compiler_ran(self, tool: str) -> None:
-        """Note that a compiler was used: a process, or NVRTC."""
+        """Count a run of a compiler: a process, or NVRTC."""
         with self._lock:
             self._compiler_runs[tool] += 1
 
     @contextmanager
     def compiler_time(self) -> Iterator[None]:
-        """Count the time within as spent by compilers; once where several run beside each other."""
+        """Count the time inside the `with` block as compiler time; overlapping blocks count once."""
         with self._lock:
             if self._compiling == 0:
                 self._compiling_since = perf_counter()
@@ -131,7 +136,7 @@ class Counts:
 
     @contextmanager
     def key_time(self) -> Iterator[None]:
-        """Count the time within as spent on keys."""
+        """Count the time inside the `with` block as spent on keys."""
         start = perf_counter()
         try:
             yield
@@ -161,9 +166,9 @@ class Counts:
 
 
 COUNTS = Counts()
-"""Of this process."""
+"""The counters of this process."""
 
 
 def stats() -> Stats:
-    """Return what the cache did so far in this process."""
+    """Return the statistics of the cache in this process so far."""
     return COUNTS.snapshot()

@@ -1,11 +1,11 @@
-"""Entries on disk: one folder, one file an entry, no index. Whatever is wrong with the disk is a miss, never an error.
+"""Entries on disk: one folder, one file per entry, no index. Any failure of the disk is a miss, never an error.
 
-In: a stage, the material that decides what is kept (see `entries.key_of`), and bytes. Out: the same bytes, in this or a
-later process. A file comes to be by a rename, so readers see whole entries or none, and a process that dies at any
-instant leaves at most a file of its own, which whoever writes next sweeps away.
+In: a stage, the material of the key (see `entries.key_of`), and bytes. Out: the same bytes, in this or a later process.
+Each file is created by a rename, so readers see whole entries or none. A process that dies leaves at most a temporary
+file, which a later writer removes.
 
-There is no fsync: a disk that loses power may tear an entry, which its checksum shows, and it is made again. Waiting
-for the disk took 2.2 ms an entry instead of 0.12 (ext4), and more on network file systems.
+There is no fsync: a disk that loses power may damage an entry; the checksum detects it and the entry is made again.
+Waiting for the disk took 2.2 ms an entry instead of 0.12 (ext4), and more on network file systems.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from .own_sources import source_digest
 from .stats import COUNTS
 
 OWN_STAGES = frozenset({"sources", "tools"})
-"""What the cache remembers for itself: digests of sources, and what compilers call."""
+"""Stages for the cache's own use: digests of sources, and the programs that compilers call."""
 WITHOUT_VERSION = frozenset({"binary", *OWN_STAGES})
-"""Stages that our own sources do not decide: what is made of a text, flags and a tool alone."""
+"""Stages that do not depend on shadesmith's sources: their entries depend on a source, flags and a tool only."""
 
 NEW_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 VERIFY_HINT = "Hint: `shadesmith cache verify` finds all such files"
 
 TOUCH_SECONDS = 600.0
-"""Use is noted on disk at most this often, for the policy `lru`; file systems are mounted so that they do not do it."""
+"""Interval of updates of the access time, for the policy `lru`; file systems are often mounted without them."""
 
 
 class Store:
-    """A folder of entries. limits: when it is cleaned, and how. Safe to use from several threads and processes."""
+    """A folder of entries, safe to use from several threads and processes. limits: when and how it is cleaned."""
 
     def __init__(self, folder: str | os.PathLike[str], limits: Limits | None = None) -> None:
         self.folder = os.fspath(folder)
@@ -52,15 +52,15 @@ class Store:
 
     @property
     def version(self) -> str:
-        """A digest of our own sources, without which a text is not that of another version."""
+        """A digest of shadesmith's sources; entries of other versions do not match."""
         if self._version is None:
             self._version = source_digest(self)
         return self._version
 
     def get(self, stage: str, material: bytes, what: str = "") -> Entry | None:
-        """Return what was put under this stage and material, or None; the reason stands in `ti.cache.stats()`.
+        """Return the entry of this stage and material, or None; `ti.cache.stats()` shows the reason.
 
-        what: whose it is, for the log. Never raises for what is on the disk.
+        what: the owner, for the log. Contents of the disk never raise an error.
         """
         start = time.perf_counter()
         entry, reason = self.look(stage, material)
@@ -72,7 +72,7 @@ class Store:
         return None
 
     def look(self, stage: str, material: bytes) -> tuple[Entry | None, str]:
-        """Return what `get` returns, and where there is nothing the reason; it is not counted."""
+        """Return an entry like `get`, and the reason if there is none; it is not counted."""
         key = key_of(stage, self._version_of(stage), material)
         path = os.path.join(self.folder, file_name(key, stage))
         try:
@@ -80,7 +80,7 @@ class Store:
             if its_material == material:
                 self._touch(path)
                 return Entry(summary.header, parts), ""
-            reason = "damaged: the entry of something else has the same key"
+            reason = "damaged: an entry of other material has the same key"
         except (FileNotFoundError, NotADirectoryError):
             return None, "no entry"
         except Damaged as error:
@@ -93,9 +93,9 @@ class Store:
     def put(
         self, stage: str, material: bytes, header: Mapping[str, Any], parts: Mapping[str, bytes], what: str = ""
     ) -> None:
-        """Keep `header` (JSON) and `parts` under this stage and material, wholly or not at all.
+        """Store `header` (JSON) and `parts` under this stage and material, atomically.
 
-        A disk that refuses is one warning a process. Raises: TypeError where `header` is no JSON.
+        A failing disk gives one warning per process. Raises: TypeError if `header` is no JSON.
         """
         start = time.perf_counter()
         version = self._version_of(stage)
@@ -107,7 +107,7 @@ class Store:
             self._write(file_name(key, stage), data)
         except OSError as error:
             hint = "Hint: name another folder by `ti.init(offline_cache_file_path=...)` or SHADESMITH_CACHE_DIR"
-            self._warn_once("write", f"kernels cannot be kept in {self.folder}: {error.strerror or error}. {hint}")
+            self._warn_once("write", f"kernels cannot be cached in {self.folder}: {error.strerror or error}. {hint}")
         else:
             if stage not in OWN_STAGES:
                 COUNTS.stored(stage)
@@ -117,26 +117,26 @@ class Store:
         return "" if stage in WITHOUT_VERSION else self.version
 
     def _touch(self, path: str) -> None:
-        """Note that an entry is in use; how old it is says its time of modification, which stays."""
+        """Update the access time of an entry; its modification time, which stays, is its age."""
         if self.limits.policy != "lru":
             return
         try:
             status = os.stat(path)
             if time.time() - status.st_atime > TOUCH_SECONDS:
                 os.utime(path, ns=(time.time_ns(), status.st_mtime_ns))
-        except OSError:  # a folder that we may only read, or gone in the meantime
+        except OSError:  # the folder is read-only, or the file was removed in the meantime
             return
 
     def _write(self, name: str, data: bytes) -> None:
         try:
             temporary = self._write_temporary(data)
-        except FileNotFoundError:  # the folder is not there yet, or not any more
+        except FileNotFoundError:  # the folder does not exist yet, or was removed
             os.makedirs(self.folder, mode=0o700, exist_ok=True)
             check_folder(self.folder)
             temporary = self._write_temporary(data)
         try:
             os.replace(temporary, os.path.join(self.folder, name))
-        except FileNotFoundError:  # `shadesmith cache clean` was here
+        except FileNotFoundError:  # `shadesmith cache clean` removed the temporary file
             return
         except BaseException:
             _unlink(temporary)
@@ -157,24 +157,24 @@ class Store:
         return temporary
 
     def _grow(self, size_bytes: int) -> None:
-        """Count what was written; look at the whole folder with the first entry, and when it has become too big."""
+        """Count written bytes; scan the folder on the first write, and clean it when it exceeds the limit."""
         with self._lock:
             first = self._size_bytes is None
             self._size_bytes = (self._size_bytes or 0) + size_bytes
             if not first and self._size_bytes <= self.limits.max_bytes:
                 return
-            cleaning = importlib.import_module(".cleaning", __package__)  # who only reads need not load it
+            cleaning = importlib.import_module(".cleaning", __package__)  # not needed for reading
             if first:
                 cleaning.sweep(self.folder)
             if first or self.limits.policy in BY_TIME:
                 self._size_bytes = cleaning.clean(self.folder, self.limits, lambda: self.version)
 
-    def _warn_once(self, kind: str, text: str) -> None:
+    def _warn_once(self, kind: str, message: str) -> None:
         with self._lock:
             if kind in self._warned:
                 return
             self._warned.add(kind)
-        warn_user(text)
+        warn_user(message)
 
 
 def _unlink(path: str) -> None:
@@ -191,10 +191,10 @@ _LOCK = threading.Lock()
 
 
 def store_of(config: Config) -> Store | None:
-    """Return the store that a session with these options uses, None where nothing is kept.
+    """Return the store that a session with these options uses, None if the cache is off.
 
-    That is so under `offline_cache=False`, and in a folder that somebody else could have written to, about which there
-    is one warning a process.
+    The cache is off under `offline_cache=False`, and if somebody else could have written to the folder, which gives one
+    warning per process.
     """
     if not config.offline_cache:
         return None
@@ -204,7 +204,7 @@ def store_of(config: Config) -> Store | None:
 
 
 def store_of_binaries(folder: str) -> Store | None:
-    """Return the store in a folder that holds binaries only; the oldest go when there is more than 1 GiB of them."""
+    """Return the store in a folder of binaries only; the oldest are removed when it exceeds 1 GiB."""
     return _store_in(os.path.abspath(folder), Limits(max_bytes=1 << 30))
 
 
@@ -221,6 +221,6 @@ def _open(folder: str, limits: Limits) -> Store | None:
         check_folder(folder)
     except OSError as error:
         hint = "Hint: name a folder of your own by `ti.init(offline_cache_file_path=...)`, or `offline_cache=False`"
-        warn_user(f"kernels are not kept between runs: {folder}: {error.strerror or error}. {hint}")
+        warn_user(f"kernels are not cached between runs: {folder}: {error.strerror or error}. {hint}")
         return None
     return Store(folder, limits)

@@ -1,10 +1,10 @@
-"""An emitted text without what no compiler looks at: texts that differ in comments and blank lines share a binary.
+"""An emitted source without what compilers ignore: sources that differ in comments and blank lines share a binary.
 
     // x = y + 1          ->      x = y + 1;
     x = y + 1;  // sum
 
-Only for looking up: compilers get the text as it is. A text in which a comment or a line's number might matter after
-all, or which this reader does not understand for sure, stays as it is.
+Used only for look-ups: compilers get the unchanged source. A source in which a comment or a line number might matter,
+or which this module cannot parse with certainty, stays as it is.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import re
 _TOKEN = re.compile(r""""(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|//[^\n]*|/\*.*?\*/""", re.DOTALL)
 _DOUBTFUL = re.compile(
     r"""__LINE__|__FILE__|__DATE__|__TIME__|__TIMESTAMP__|assert\.h|\#[ \t]*line\b|\?\?|\r|/\*(?!.*?\*/)
-    |[/*]\\\s*\n          # the begin or end of a comment, on two lines
+    |[/*]\\\s*\n          # the start or end of a comment, on two lines
     |//[^\n]*\\[ \t]*\n   # a comment that goes on in the next line
     """,
     re.VERBOSE | re.DOTALL,
@@ -33,7 +33,7 @@ _MOMENT = re.compile(r"__DATE__|__TIME__|__TIMESTAMP__")
 
 
 def strip_comments(text: str) -> str:
-    """Return a text without comments, blank lines and blanks at the ends of lines, or as it is where in doubt."""
+    """Return a source without comments, blank lines and trailing blanks; unchanged if in doubt."""
     if _DOUBTFUL.search(text):
         return text
     pieces, end = [], 0
@@ -56,20 +56,20 @@ def strip_comments(text: str) -> str:
 
 
 def _is_plain(before: str, token: str) -> bool:
-    """Tell whether a literal or comment is what it looks like: not R"(...)" or 1'000, and no `\\` ends a line by it."""
+    """Return whether a token is a plain literal or comment: not R"(...)" or 1'000, and not after a `\\`."""
     if token[0] == "/":
         return not before.rstrip(" \t").endswith("\\")
     return not before[-1:].isalnum() and before[-1:] != "_"
 
 
 def other_dependency(text: str) -> str:
-    """Say what else than the text decides what a compiler makes of it: a file, or the time; "" where nothing does.
+    """Return what else than the source determines the binary: a file, or the time; "" if nothing does.
 
-    Emitted texts include nothing but headers of the C library; a text changed by hand may include any file.
+    Emitted sources include only headers of the C library; a source changed by hand may include any file.
     """
     for match in _INCLUDE.finditer(text):
         name = match[1].partition("//")[0].partition("/*")[0].strip()
         if name not in _STANDARD:
-            return f"the text includes {name}"
+            return f"the source includes {name}"
     moment = _MOMENT.search(text)
-    return f"the text has {moment[0]}" if moment else ""
+    return f"the source has {moment[0]}" if moment else ""

@@ -135,10 +135,10 @@ def without_comments(text: str) -> str:
     "text, reason",
     [
         ("#include <math.h>\n#include <stdint.h>  // x\n", ""),
-        ('#include "mine.h"\n', 'the text includes "mine.h"'),
-        ("  #  include <mine.h>\n", "the text includes <mine.h>"),
-        ("#include MINE\n", "the text includes MINE"),
-        ("x = __TIME__;", "the text has __TIME__"),
+        ('#include "mine.h"\n', 'the source includes "mine.h"'),
+        ("  #  include <mine.h>\n", "the source includes <mine.h>"),
+        ("#include MINE\n", "the source includes MINE"),
+        ("x = __TIME__;", "the source has __TIME__"),
     ],
 )
 def test_what_depends_on_other_files_is_not_kept(disk, text, reason):
@@ -349,7 +349,7 @@ def test_spirv_that_is_not_whole_is_not_handed_on(disk):
     assert disk.get("binary", request.material()).parts == {"spirv": whole}
     disk.put("binary", request.material(), {}, {"spirv": whole[:-8]})
     assert Glslang().compile(file, "k", store=disk) == whole
-    assert stats().events[-1].reason == "found, but it is not what a compiler makes"
+    assert stats().events[-1].reason == "found, but it is no valid output of a compiler"
     assert disk.get("binary", request.material()).parts == {"spirv": whole}
 
 

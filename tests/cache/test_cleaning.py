@@ -135,11 +135,11 @@ def test_damage_is_found_file_by_file(tmp_path):
     assert [damage_of(entry) for entry in entry_files(tmp_path)] == [
         "",
         "length",
-        "key: the file is that of another entry",
+        "key: the file belongs to another entry",
     ]
     os.replace(good.path, Path(good.path).with_suffix(".text"))
     (moved,) = [entry for entry in entry_files(tmp_path) if entry.stage == "text"]
-    assert damage_of(moved) == "key: it is not that of what the file holds"
+    assert damage_of(moved) == "key: it does not match the contents of the file"
 
 
 @pytest.mark.parametrize(

@@ -123,7 +123,7 @@ def test_every_flipped_bit_is_a_miss(disk):
 def test_zeros_are_a_miss(disk):
     path = entry_path(disk)
     path.write_bytes(bytes(len(path.read_bytes())))
-    expect_a_miss(disk, "no entry: it begins with other bytes")
+    expect_a_miss(disk, "no entry: it starts with other bytes")
 
 
 def test_a_swapped_file_is_a_miss(disk):
@@ -174,7 +174,7 @@ def test_a_directory_in_its_place_is_a_miss(disk):
         assert disk.get("text", b"paint 1") is None
         disk.put("text", b"paint 1", {}, {})
         assert disk.get("text", b"paint 1") is None
-    assert len(warned) == 2 and "cannot be kept" in str(warned[1].message)
+    assert len(warned) == 2 and "cannot be cached" in str(warned[1].message)
     assert not list(Path(disk.folder).glob(f"{entries.TEMPORARY}*"))
 
 
@@ -203,7 +203,7 @@ def refuse(error: int):
 @pytest.mark.parametrize("call", ["urandom", "replace"])
 def test_a_disk_that_refuses_to_write_is_one_warning(disk, monkeypatch, call, error):
     monkeypatch.setattr(store.os, call, refuse(error))
-    with pytest.warns(ti.ShadesmithWarning, match=f"cannot be kept in .*{os.strerror(error)}") as warned:
+    with pytest.warns(ti.ShadesmithWarning, match=f"cannot be cached in .*{os.strerror(error)}") as warned:
         disk.put("text", b"new", {}, {})
         disk.put("text", b"newer", {}, {})
     monkeypatch.undo()

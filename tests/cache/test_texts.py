@@ -143,7 +143,7 @@ def test_a_text_moves_with_its_functions(
         text = PLACES.format(kind=kind, before="\n" * lines)
         program = written_programs.write(tmp_path / folder / "p.py", text)
         stored, made = compilations(program.run, 8)
-        assert (stored.read is None) == (folder != "one" or lines > 0 or (tmp_path / "seen").exists())
+        assert (stored.dependencies is None) == (folder != "one" or lines > 0 or (tmp_path / "seen").exists())
         compare_compilations(stored, made)
         (tmp_path / "seen").touch()
 
