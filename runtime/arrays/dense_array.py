@@ -132,7 +132,7 @@ class DenseArray(Exchange):
     def from_numpy(self, array: Array) -> None:
         """Set all elements from `array`, shape (*shape, *element shape), converting its number type.
 
-        Raises: TypeError where it is no NumPy array of numbers; ValueError where the shape differs.
+        Raises: TypeError if it is no NumPy array of numbers; ValueError if the shape differs.
         """
         self.memory.write_all(self._checked(array))
 
@@ -143,7 +143,7 @@ class DenseArray(Exchange):
 
     @hides_own_frames
     def copy_from(self, other: Any) -> None:
-        """Copy another array of the same kind and shape. Raises: TypeError, ValueError where it is not."""
+        """Copy another array of the same kind and shape. Raises: TypeError, ValueError if it is not."""
         if not isinstance(other, DenseArray) or other.KIND != self.KIND:
             raise TypeError(f"Cannot copy from a non-{self.KIND} object: {self!r} takes another {self.KIND}")
         if other.shape != self.shape or other.element_shape != self.element_shape:
@@ -336,7 +336,7 @@ class ScalarArray(DenseArray):
         self.write_at(self.position_to_store(index) if self._moved else index, value)
 
     def pack(self, value: Any) -> Array:
-        """Return a number as an array without axes. Raises: TypeError where it is none."""
+        """Return a number as an array without axes. Raises: TypeError if it is none."""
         if self.dtype.is_integral and isinstance(value, float | np.floating):
             value = int(value)
         return np.array(to_scalar(self.dtype, value, self), self.dtype.numpy)
@@ -392,7 +392,7 @@ class MatrixArray(DenseArray):
         return self._packed_element(value)
 
     def component_of(self, indices: Sequence[int]) -> tuple[int, ...]:
-        """Return the position of a component. Raises: TaichiIndexError where an element has none such."""
+        """Return the position of a component. Raises: TaichiIndexError if an element has none such."""
         shape = self.element.shape
         position = tuple(indices[: len(shape)])
         if not all(0 <= i < extent for i, extent in zip(position, shape, strict=False)) or len(position) != len(shape):
@@ -434,7 +434,7 @@ class Entries(np.ndarray[Any, Any]):
 def to_scalar(dtype: Scalar, value: Any, owner: object) -> int | float | bool:
     """Return `value` as a Python number that `dtype` holds: integers wrap as in C, floats stay for NumPy to round.
 
-    Raises: TypeError for anything but a number, and for a float where `dtype` is an integer.
+    Raises: TypeError for anything but a number, and for a float if `dtype` is an integer.
     """
     if isinstance(value, bool | np.bool_):
         return int(value)
@@ -452,7 +452,7 @@ def to_scalar(dtype: Scalar, value: Any, owner: object) -> int | float | bool:
 def to_shape(shape: Any, refused: Callable[[Any], Exception]) -> tuple[int, ...]:
     """Return a shape, given as an integer or a sequence, as a tuple of integers.
 
-    Raises: what `refused` makes of the value, where it is neither.
+    Raises: what `refused` makes of the value, if it is neither.
     """
     try:
         return tuple(as_index(extent) for extent in (shape if isinstance(shape, Sequence | np.ndarray) else (shape,)))
@@ -474,7 +474,7 @@ def make_all(makers: Sequence[Callable[[], Any]]) -> list[Any]:
 
 
 def check_gradient(dtype: Scalar) -> None:
-    """Check that a gradient of `dtype` makes sense. Raises: TaichiRuntimeError where it is no float."""
+    """Check that a gradient of `dtype` makes sense. Raises: TaichiRuntimeError if it is no float."""
     if not dtype.is_float:
         raise TaichiRuntimeError(f"{dtype} is not supported for field with `needs_grad=True` or `needs_dual=True`.")
 

@@ -46,7 +46,7 @@ class Exchange(ABC):
         return values.astype(dtype)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """Return kind and number of the device that holds the memory. Raises: BufferError where DLPack knows none."""
+        """Return kind and number of the device that holds the memory. Raises: BufferError if DLPack knows none."""
         device = self.memory.session.device
         if is_on_cuda(self.memory):
             return DLPACK_CUDA, device.index
@@ -87,7 +87,7 @@ class Exchange(ABC):
     # --- copies
 
     def to_torch(self, device: Any = None) -> Any:
-        """Return a copy as a torch tensor, on the CPU or on `device`. Raises: ImportError where torch is missing."""
+        """Return a copy as a torch tensor, on the CPU or on `device`. Raises: ImportError if torch is missing."""
         import torch  # type: ignore[import-not-found, unused-ignore]
 
         if device is not None and torch.device(device).type == "cuda" and is_on_cuda(self.memory):
@@ -98,7 +98,7 @@ class Exchange(ABC):
     def from_torch(self, tensor: Any) -> None:
         """Set all elements from a torch tensor of shape (*shape, *element shape), converting its number type.
 
-        Raises: TypeError where it is none; ValueError where the shape differs.
+        Raises: TypeError if it is none; ValueError if the shape differs.
         """
         if not is_tensor(tensor):
             raise TypeError(f"{self!r} takes a torch tensor, and a {type(tensor).__name__} was given")
@@ -112,7 +112,7 @@ class Exchange(ABC):
         self.from_numpy((source.float() if str(source.dtype) == "torch.bfloat16" else source).numpy())
 
     def to_paddle(self, place: Any = None) -> Any:
-        """Return a copy as a paddle tensor, on `place`. Raises: ImportError where paddle is missing."""
+        """Return a copy as a paddle tensor, on `place`. Raises: ImportError if paddle is missing."""
         import paddle  # type: ignore[import-not-found, unused-ignore]
 
         return paddle.to_tensor(self.memory.read_all(), place=place)
@@ -134,19 +134,19 @@ class Exchange(ABC):
 
 
 def root_of(memory: Any) -> Memory | None:
-    """Return the memory that owns the allocation of a part, a member or a place; None where parts lie apart."""
+    """Return the memory that owns the allocation of a part, a member or a place; None if parts lie apart."""
     while memory is not None and not isinstance(memory, Memory):
         memory = getattr(memory, "whole", None)
     return memory
 
 
 def is_in_host_memory(memory: Any) -> bool:
-    """Tell whether an array is memory of this process, in an order that strides can say."""
+    """Return whether an array is memory of this process, in an order that strides can say."""
     return root_of(memory) is not None and not memory.mirrored and memory.locate is None
 
 
 def is_on_cuda(memory: Any) -> bool:
-    """Tell whether an array is memory of a CUDA device, in an order that strides can say."""
+    """Return whether an array is memory of a CUDA device, in an order that strides can say."""
     return root_of(memory) is not None and memory.session.device.cuda_memory and memory.locate is None
 
 
@@ -157,7 +157,7 @@ def _offset_bytes(memory: Any, root: Memory) -> int:
 
 
 def share_with_host(memory: Any) -> Array:
-    """Return a NumPy array over memory of this process, after all launches so far. Raises: where it is gone."""
+    """Return a NumPy array over memory of this process, after all launches so far. Raises: if it is gone."""
     memory.refresh_lazily()
     root, view = root_of(memory), memory.view
     assert root is not None
@@ -170,7 +170,7 @@ def share_with_host(memory: Any) -> Array:
 
 
 def share_with_cupy(memory: Any) -> Any:
-    """Return a CuPy array over memory of a CUDA device. Raises: TaichiRuntimeError where it is gone."""
+    """Return a CuPy array over memory of a CUDA device. Raises: TaichiRuntimeError if it is gone."""
     memory.refresh_lazily()
     root = root_of(memory)
     assert root is not None

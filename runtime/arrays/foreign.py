@@ -38,7 +38,7 @@ class GpuArray:
     """Memory of a CUDA device.
 
     address: of the first element. strides: [bytes], from one element to the next along each axis. gpu: number of the
-    device, None where the object does not say. stream: handle of the stream with work on it that must come first, None
+    device, None if the object does not say. stream: handle of the stream with work on it that must come first, None
     where there is none. owner: what keeps the memory alive.
     """
 
@@ -80,7 +80,7 @@ def find_memory(value: Any, where: str) -> Array | GpuArray:
 
 
 def _by_protocol(value: Any, where: str) -> Array | GpuArray | None:
-    """Ask for one protocol after the other; None where the object has none."""
+    """Ask for one protocol after the other; None if the object has none."""
     interface = getattr(value, "__cuda_array_interface__", None)
     if interface is not None:
         return _of_interface(value, interface, where)
@@ -97,13 +97,13 @@ def _by_protocol(value: Any, where: str) -> Array | GpuArray | None:
 
 
 def is_tensor(value: Any) -> bool:
-    """Tell whether `value` is a torch tensor; torch is not imported for it."""
+    """Return whether `value` is a torch tensor; torch is not imported for it."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, getattr(torch, "Tensor", ()))
 
 
 def is_strided_tensor(value: Any) -> bool:
-    """Tell whether `value` is a torch tensor that has strides: no sparse one."""
+    """Return whether `value` is a torch tensor that has strides: no sparse one."""
     return is_tensor(value) and value.layout == sys.modules["torch"].strided
 
 

@@ -49,8 +49,8 @@ def describe_argument(
     """Return what an array argument is; foreign arrays have scalar elements and all their axes, or structs.
 
     where: names the argument in errors. element_axes: how many of the last axes are those of a vector or matrix.
-    struct: the type of elements that are structs, None where the array says it.
-    Raises: TaichiRuntimeTypeError where a kernel cannot take it.
+    struct: the type of elements that are structs, None if the array says it.
+    Raises: TaichiRuntimeTypeError if a kernel cannot take it.
     """
     if isinstance(value, DenseArray):
         return _describe_ours(value, where)
@@ -91,7 +91,7 @@ def _access(session: Session | None, value: Any, found: Array | GpuArray, stride
 
 
 def is_cupy(value: Any) -> bool:
-    """Tell whether `value` is CuPy's own array, whose current stream launches follow in any case."""
+    """Return whether `value` is CuPy's own array, whose current stream launches follow in any case."""
     return type(value).__module__.partition(".")[0] == "cupy" and hasattr(value, "data")
 
 
@@ -156,13 +156,13 @@ _KEYS: dict[type, Callable[[Any, int], Hashable]] = {np.ndarray: _key_of_numpy}
 
 
 def is_packed_on_its_way() -> bool:
-    """Tell whether the device does not reach memory of the host: arrays lose their gaps when they are copied."""
+    """Return whether the device does not reach memory of the host: arrays lose their gaps when they are copied."""
     session = sessions.CURRENT
     return session is not None and not session.device.host_memory
 
 
 def is_contiguous(array: Array | GpuArray) -> bool:
-    """Tell whether memory is row by row without gaps, each element at a multiple of its size."""
+    """Return whether memory is row by row without gaps, each element at a multiple of its size."""
     if isinstance(array, np.ndarray):
         return array.flags.num & PLAIN == PLAIN
     if 0 in array.shape:
@@ -175,7 +175,7 @@ def is_contiguous(array: Array | GpuArray) -> bool:
 
 
 def element_strides(array: Array | GpuArray, element_axes: int, session: Session | None) -> tuple[int, ...] | None:
-    """Return the distance from one element to the next along each axis [elements], None where kernels cannot use it.
+    """Return the distance from one element to the next along each axis [elements], None if kernels cannot use it.
 
     element_axes: how many of the last axes are those of an element, which must be dense. The other strides must be
     multiples of it, and where indices have 32 bits (Vulkan), all of them together must fit.
@@ -239,7 +239,7 @@ def gradient_of(value: Any, name: str, is_dense: bool) -> Any:
     """Return the gradient of an argument; a tensor that has none yet gets zeros, as in Taichi.
 
     name: of the argument, in errors. is_dense: the kernel takes no strides.
-    Raises: TaichiRuntimeTypeError where there is none.
+    Raises: TaichiRuntimeTypeError if there is none.
     """
     found = getattr(value, "grad", None)
     if found is None and is_tensor(value) and value.is_floating_point():

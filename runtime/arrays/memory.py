@@ -81,7 +81,7 @@ def ended_error() -> TaichiRuntimeError:
 
 
 def check_count(shape: tuple[int, ...]) -> None:
-    """Check that the elements of a shape can be indexed. Raises: TaichiRuntimeError where they are too many."""
+    """Check that the elements of a shape can be indexed. Raises: TaichiRuntimeError if they are too many."""
     if prod(shape) > MAX_ITEMS:
         raise TaichiRuntimeError(
             f"shape {shape} has {prod(shape)} elements, and at most {MAX_ITEMS} can be indexed",
@@ -159,7 +159,7 @@ class Memory:
     def refresh(self) -> None:
         """Make the view show what the launches so far have left; a partial one is filled by `load`.
 
-        Raises: TaichiRuntimeError where the session has ended.
+        Raises: TaichiRuntimeError if the session has ended.
         """
         session = self.session
         epoch = session.epoch

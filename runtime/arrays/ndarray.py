@@ -121,7 +121,7 @@ def ndarray(dtype: Any, shape: Any, needs_grad: bool = False) -> DenseArray:
 
     dtype: a number type, Python's `int` or `float`, or a vector, matrix or struct type. needs_grad: make `.grad` beside
     it.
-    Raises: TaichiRuntimeError before `ti.init()`, for a shape that is none, and where memory does not suffice.
+    Raises: TaichiRuntimeError before `ti.init()`, for a shape that is none, and if memory does not suffice.
     """
     session = current("ndarray")
     element = stored_type(dtype)

@@ -116,7 +116,7 @@ def stage_arguments(
 
 
 def _in_place(session: Session, memory: Array | GpuArray, request: _Request, stage: Stage) -> Staged | None:
-    """Return an argument whose memory the device reaches, None where it has to be copied."""
+    """Return an argument whose memory the device reaches, None if it has to be copied."""
     where, shape = request.where, tuple(memory.shape)
     limit = session.device.index_limit
     if limit is not None and prod(shape) > limit:
@@ -170,7 +170,7 @@ def extent_of(array: Array) -> tuple[int, int]:
 def _merged(copies: list[_Copy]) -> list[_Copy]:
     """Put arrays together that are the same, and those that share memory of which the kernel writes some.
 
-    Raises: TaichiRuntimeTypeError where such arrays have gaps: packed, they cannot overlap as they do.
+    Raises: TaichiRuntimeTypeError if such arrays have gaps: packed, they cannot overlap as they do.
     """
     found: list[_Copy] = []
     for copy in copies:
@@ -191,7 +191,7 @@ def _is_same(a: Array, b: Array) -> bool:
 
 
 def _conflict(copies: list[_Copy]) -> tuple[_Copy, _Copy] | None:
-    """Return two copies that must become one. Raises: TaichiRuntimeTypeError where they cannot."""
+    """Return two copies that must become one. Raises: TaichiRuntimeTypeError if they cannot."""
     for a, b in combinations(copies, 2):
         if a.begin < b.end and b.begin < a.end and (a.is_written or b.is_written) and _share(a, b):
             arrays = [array for array, _, _ in (*a.arrays, *b.arrays)]

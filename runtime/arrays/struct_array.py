@@ -74,7 +74,7 @@ class StructArray(DenseArray):
     def from_numpy(self, array_dict: Mapping[str, Any]) -> None:  # type: ignore[override]
         """Set every member from an array of its own, as `to_numpy` gives them, or all from a structured array.
 
-        Raises: KeyError where a member is missing; ValueError where a shape differs.
+        Raises: KeyError if a member is missing; ValueError if a shape differs.
         """
         if isinstance(self.memory, SplitMemory):
             given = {name: array_dict[name] for name in self.keys}

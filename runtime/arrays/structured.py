@@ -61,7 +61,7 @@ def _struct_type(dtype: np.dtype[Any]) -> StructType | tuple[str, str]:
 
 
 def _member_type(dtype: np.dtype[Any]) -> Any:
-    """Return a member's type, what is wrong with a struct in it and the remedy, or None where there is none such."""
+    """Return a member's type, what is wrong with a struct in it and the remedy, or None if there is none such."""
     if dtype.names is not None:
         return _struct_type(dtype)
     if dtype.subdtype is not None:

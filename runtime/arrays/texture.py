@@ -104,7 +104,7 @@ class Texture:
         """Copy the memory of an ndarray, byte by byte, as Taichi does: x goes fastest, whatever the array's axes are.
 
         Texel (x, y) is element y * width + x. `from_numpy` takes arrays by their indices instead.
-        Raises: TaichiRuntimeError where it is no array, or has not as many bytes as the texels.
+        Raises: TaichiRuntimeError if it is no array, or has not as many bytes as the texels.
         """
         self._copy_memory(ndarray, "ndarray")
 
@@ -118,7 +118,7 @@ class Texture:
         """Set the texels from an array of shape (width, height, ..., channels): texel (x, y) is `array[x, y]`.
 
         Its numbers are those stored: bytes for `rgba8`, not numbers from 0 to 1. The last axis may be left out for
-        formats of one channel. Raises: TaichiRuntimeError where the shape is another.
+        formats of one channel. Raises: TaichiRuntimeError if the shape is another.
         """
         values = array.to_numpy() if isinstance(array, DenseArray) else np.asarray(array)
         wanted = self._full_shape
@@ -146,7 +146,7 @@ class Texture:
         """Set the texels from a picture of Pillow's, as Taichi does.
 
         Texel (x, y) is the pixel in row y from the top and column x from the right; alpha is set to 0.
-        Raises: TaichiRuntimeError where the format is not `rgba8` or the size differs.
+        Raises: TaichiRuntimeError if the format is not `rgba8` or the size differs.
         """
         self._check_picture("from_image")
         if not hasattr(image, "convert"):

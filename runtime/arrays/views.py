@@ -29,7 +29,7 @@ class SliceAllocation:
 
     @property
     def address(self) -> int:
-        """Address of the first element. Raises: TaichiRuntimeError where the memory is gone."""
+        """Address of the first element. Raises: TaichiRuntimeError if the memory is gone."""
         return self.memory.allocation.address + self.begin_bytes
 
     @property
@@ -107,7 +107,7 @@ class SliceMemory(SuballocatedMemory):
 
 
 def has_slice(key: Any) -> bool:
-    """Tell whether an index means a part of an array: it has a slice or `...`."""
+    """Return whether an index means a part of an array: it has a slice or `...`."""
     items = key if type(key) is tuple else (key,)
     return any(isinstance(item, slice) or item is Ellipsis for item in items)
 

@@ -53,10 +53,10 @@ def host_arch() -> Arch:
 
 
 def with_cuda() -> bool:
-    """Tell whether a CUDA device opens here."""
+    """Return whether a CUDA device opens here."""
     return is_arch_supported(cuda)
 
 
 def with_vulkan() -> bool:
-    """Tell whether a Vulkan device opens here."""
+    """Return whether a Vulkan device opens here."""
     return is_arch_supported(vulkan)

@@ -50,7 +50,7 @@ class PathFinder:
         self._specs: dict[str, ModuleSpec | None] = {}
 
     def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        """Return how to load a module, or None where the path is not ours."""
+        """Return how to load a module, or None if the path is not ours."""
         root, _, rest = fullname.partition(".")
         return ModuleSpec(fullname, self) if root == PACKAGE and rest in PATHS else None  # type: ignore[arg-type]
 

@@ -51,22 +51,22 @@ def _scalar(dtype: object, question: str) -> Scalar:
 
 
 def is_integral(dtype: object) -> bool:
-    """Tell whether a number type is an integer (u1 counts). Raises: TypeError for anything else than a number type."""
+    """Return whether a number type is an integer (u1 counts). Raises: TypeError for anything else than a number type."""
     return _scalar(dtype, "is_integral").is_integral
 
 
 def is_real(dtype: object) -> bool:
-    """Tell whether a number type is a floating-point type. Raises: TypeError as `is_integral`."""
+    """Return whether a number type is a floating-point type. Raises: TypeError as `is_integral`."""
     return _scalar(dtype, "is_real").is_float
 
 
 def is_signed(dtype: object) -> bool:
-    """Tell whether a number type holds negative numbers. Raises: TypeError as `is_integral`."""
+    """Return whether a number type holds negative numbers. Raises: TypeError as `is_integral`."""
     return _scalar(dtype, "is_signed").is_signed
 
 
 def is_tensor(dtype: object) -> bool:
-    """Tell whether an element type is that of vectors or matrices. Raises: TypeError for what is no element type."""
+    """Return whether an element type is that of vectors or matrices. Raises: TypeError for what is no element type."""
     return isinstance(dtype, Tensor) or not _scalar(dtype, "is_tensor")
 
 

@@ -149,7 +149,7 @@ class Placed:
         self._share_memory()
 
     def part_was_placed(self: Any) -> None:
-        """Take the shape of the first part, once all have one. Raises: TaichiRuntimeError where components differ."""
+        """Take the shape of the first part, once all have one. Raises: TaichiRuntimeError if components differ."""
         parts = {step: self.part(step) for step in steps_of(self.element)}
         if not all(part.is_placed for part in parts.values()):
             return
@@ -232,7 +232,7 @@ class MatrixField(Placed, MatrixArray):
         """Return one component of all elements, a field of its own.
 
         indices: one number for vectors, row and column for matrices.
-        Raises: TaichiIndexError where there is no such component.
+        Raises: TaichiIndexError if there is no such component.
         """
         component: ScalarField = self.part(self.component_of(indices))
         return component
@@ -287,7 +287,7 @@ def field(
     to the fastest in memory, as "ji". offset: the first index along each axis, which may be negative. name: shown in
     errors. needs_grad, needs_dual: make `.grad` and `.dual` beside it. layout: `Layout.SOA` puts each component of
     vectors and each member of structs into memory of its own.
-    Raises: TaichiRuntimeError before `ti.init()`, for a shape with an extent below 1, and where memory
+    Raises: TaichiRuntimeError before `ti.init()`, for a shape with an extent below 1, and if memory
     does not suffice; TaichiSyntaxError for `offset` or `order` that do not fit the shape.
     """
     session = current("field")
@@ -381,7 +381,7 @@ def _checked_shape(shape: Any, offset: Any, order: str | None) -> tuple[int, ...
 
 
 def _checked_offset(shape: tuple[int, ...] | None, offset: Any) -> tuple[int, ...]:
-    """Return the first index along each axis, () where all are 0."""
+    """Return the first index along each axis, () if all are 0."""
     if offset is None or shape is None:
         return ()
     given = tuple(offset) if isinstance(offset, Sequence) else (offset,)
@@ -394,7 +394,7 @@ def _checked_offset(shape: tuple[int, ...] | None, offset: Any) -> tuple[int, ..
 
 
 def _checked_order(shape: tuple[int, ...] | None, order: str | None) -> list[int]:
-    """Return the axes from the slowest to the fastest, [] where that is their own order."""
+    """Return the axes from the slowest to the fastest, [] if that is their own order."""
     if order is None or shape is None:
         return []
     if len(order) != len(shape):

@@ -79,7 +79,7 @@ class FieldsBuilder:
     def finalize(self, raise_warning: bool = True) -> SNodeTree:
         """Give all fields memory, zeroed; the builder takes no more. raise_warning: of a builder without fields.
 
-        Raises: TaichiRuntimeError where it was called before, and where memory does not suffice.
+        Raises: TaichiRuntimeError if it was called before, and if memory does not suffice.
         """
         root = self._open()
         if self.empty and raise_warning:

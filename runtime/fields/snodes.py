@@ -154,7 +154,7 @@ class SNode:
     def dense(self, axes: Sequence[Axis], dimensions: int | Sequence[int]) -> SNode:
         """Add a node of `dimensions` cells along `axes`; one number stands for every axis.
 
-        Raises: TypeError where `axes` are none; ValueError for as many numbers as there are not axes;
+        Raises: TypeError if `axes` are none; ValueError for as many numbers as there are not axes;
         TaichiRuntimeError for an extent below 1, and where the tree has memory already.
         """
         return self._split("dense", axes, dimensions)
@@ -367,7 +367,7 @@ def deactivate_all_snodes() -> None:
 
 
 def field_of(node: SNode) -> Any:
-    """Return the field whose own node this is, None where it is none or the field is gone."""
+    """Return the field whose own node this is, None if it is none or the field is gone."""
     return node._field_here()
 
 
@@ -441,7 +441,7 @@ def _extents_of(dimensions: Any, chosen: list[Axis]) -> list[int]:
 
 
 def offset_of(given: Any, axes: int) -> tuple[int, ...]:
-    """Return the first index along each axis, () where all are 0."""
+    """Return the first index along each axis, () if all are 0."""
     if given is None:
         return ()
     try:

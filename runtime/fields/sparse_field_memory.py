@@ -15,7 +15,7 @@ from ...transpiler.ir.cells import Words, is_active, length_of, number_of, scale
 from ...transpiler.ir.snodes import (
     Node,
     axes_of,
-    begin_of,
+    start_offset,
     index_components_of,
     memory_of,
     pool_above,
@@ -66,7 +66,7 @@ class CellMemory(SuballocatedMemory):
         assert place.element is not None
         super().__init__(tree.parts[memory_of(place)], place.element, shape_of(place))
         self.tree, self.place, self.pool = tree, place, pool_above(place)
-        self._digits, self._begin = index_components_of(place), begin_of(place)
+        self._digits, self._begin = index_components_of(place), start_offset(place)
         self._dtype = self.element.numpy if isinstance(self.element, Struct) else element_of(self.element).numpy
         self._tensor = self.element.shape if isinstance(self.element, Tensor) else ()
         steps = [self._dtype.itemsize * prod(self._tensor[axis + 1 :]) for axis in range(len(self._tensor))]
@@ -85,7 +85,7 @@ class CellMemory(SuballocatedMemory):
         return (number_of(self.tree, self.pool, scaled(self.place, self.pool, index)), *own)
 
     def locate_to_store(self, index: Sequence[int]) -> tuple[int, ...]:
-        """Activate the cell of an element; return where it is. Raises: TaichiRuntimeError where there is no room."""
+        """Activate the cell of an element; return where it is. Raises: TaichiRuntimeError if there is no room."""
         cell = self._activate(index)
         own = position_of(self._digits, index)
         return 0 if self.pool is None else cell, *own

@@ -41,7 +41,7 @@ from ...transpiler.ir.snodes import (
 from ...transpiler.ir.sparse import (
     COUNTERS,
     FIRST_CELL,
-    IN_VAIN,
+    MAX_WASTED_CELLS,
     LIST_IS_FULL,
     SPARE,
     all_cells,
@@ -199,7 +199,7 @@ class SparseTree:
     # --- cells
 
     def activate(self, node: Node, index: Sequence[int]) -> int:
-        """Activate a cell from Python. Raises: TaichiRuntimeError where there is no room for it."""
+        """Activate a cell from Python. Raises: TaichiRuntimeError if there is no room for it."""
         cell = activate(self, node, index)
         if cell == SPARE:
             self.check()
@@ -356,7 +356,7 @@ def _parts(top: Node) -> list[Node]:
 
 
 def _check_count(node: Node) -> None:
-    """Check that cells can be numbered. Raises: TaichiRuntimeError where they are too many."""
+    """Check that cells can be numbered. Raises: TaichiRuntimeError if they are too many."""
     if node.kind != "place" and is_sparse(node) and (node.is_sparse or pool_above(node) is None):
         count = prod(shape_of(node))
         if count > MAX_ITEMS:
@@ -376,7 +376,7 @@ def _capacities(session: Session, top: Node) -> dict[Node, int]:
         most = all_cells(pool) if outer is None else min(all_cells(pool), found[outer] * entries_per_cell(pool))
         size = max(1, pool_cell_bytes(pool)) + 12 + 4 * sum(map(_words_beside, sparse_below(pool)))
         numbered = MAX_ITEMS // _items_per_cell(pool) - FIRST_CELL
-        wanted = 2 * most + min(IN_VAIN, IN_VAIN_BYTES // size)
+        wanted = 2 * most + min(MAX_WASTED_CELLS, IN_VAIN_BYTES // size)
         found[pool] = max(MIN_CELLS, min(wanted, left // (len(pools) - position) // size, numbered))
         left -= found[pool] * size
     return found

@@ -19,7 +19,7 @@ from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.ir.snodes import (
     IndexComponent,
     Node,
-    begin_of,
+    start_offset,
     cell_size_bytes,
     index_components_of,
     is_row_major,
@@ -103,7 +103,7 @@ class TreeMemory:
     def allocate(self) -> None:
         """Make the memory, zeroed, and give each field its part.
 
-        Raises: TaichiRuntimeError where the tree was destroyed, its session has ended, or memory does not suffice.
+        Raises: TaichiRuntimeError if the tree was destroyed, its session has ended, or memory does not suffice.
         """
         if self.is_destroyed:
             raise destroyed_error()
@@ -140,7 +140,7 @@ class TreeMemory:
         return self.sparse().sparse_memory(node, role)
 
     def sparse(self) -> SparseTree:
-        """Return the memory of a sparse tree. Raises: TaichiRuntimeError where no field lives that owns it."""
+        """Return the memory of a sparse tree. Raises: TaichiRuntimeError if no field lives that owns it."""
         self.allocate()
         tree = self._memory() if self._memory is not None else None
         if not isinstance(tree, SparseTree):
@@ -188,7 +188,7 @@ class PlacedMemory(SuballocatedMemory):
     """The memory of one field of a tree, seen as `Memory` is.
 
     view: strided, shape (*parts of an index, *element shape). located: gives the position in the view of an index
-    counted from 0; None where they are the same. A mirror is the whole tree's; it counts as
+    counted from 0; None if they are the same. A mirror is the whole tree's; it counts as
     partial here, so that each access asks `load`.
     """
 
@@ -198,7 +198,7 @@ class PlacedMemory(SuballocatedMemory):
         assert place.element is not None
         super().__init__(whole, place.element, shape_of(place))
         self.partial = whole.mirrored
-        self._begin = begin_of(place)
+        self._begin = start_offset(place)
         self._dtype = self.element.numpy if isinstance(self.element, Struct) else element_of(self.element).numpy
         digits = _digits_of_view(place)
         order = sorted(range(len(digits)), key=lambda k: digits[k].dimension)

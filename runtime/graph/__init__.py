@@ -1,4 +1,4 @@
-"""`ti.graph`: kernels put in order once, run as one: `GraphBuilder`, `Arg`, `ArgKind`, `Graph`."""
+"""`ti.graph`: kernels recorded in order once and run as one: `GraphBuilder`, `Arg`, `ArgKind`, `Graph`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Arguments of a graph: a name and a type now, a value with each run.
+"""Arguments of a graph: declared with a name and a type, given a value at each run.
 
-In: what a program writes, in the spelling of Taichi 1.7 (`ndim`, vector types) or that of 1.2 (`field_dim`,
-`element_shape`). Out: `Arg`; what stands for it while its kernels are compiled; a check of the values that it gets.
+In: the parameters of Taichi 1.7 (`ndim`, vector types) or of 1.2 (`field_dim`, `element_shape`). Out: `Arg`; a
+placeholder value to compile kernels with; a check of the values of a run.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ..session.tracebacks import hides_own_frames
 
 
 class ArgKind(Enum):
-    """What an argument is; numbers and names are those of Taichi."""
+    """The kind of an argument; numbers and names are those of Taichi."""
 
     SCALAR = 0
     MATRIX = 1
@@ -51,7 +51,7 @@ PARAMETERS: dict[ArgKind, tuple[str, ...]] = {
     ArgKind.TEXTURE: ("tag", "name", "dtype", "ndim", "fmt", "num_channels", "channel_format", "shape"),
     ArgKind.RWTEXTURE: ("tag", "name", "dtype", "ndim", "fmt", "num_channels", "channel_format", "shape"),
 }
-"""What each kind is made with, in order. The dtype of a texture is Taichi 1.4's, and says nothing beside its format."""
+"""Parameters of each kind, in order. The dtype of a texture is Taichi 1.4's, and redundant with its format."""
 
 DATA_KINDS = {
     ArgKind.SCALAR: "scalar",
@@ -60,19 +60,24 @@ DATA_KINDS = {
     ArgKind.TEXTURE: "texture",
     ArgKind.RWTEXTURE: "rw_texture",
 }
-"""What each kind is called in a module's manifest."""
+"""Names of the kinds in a module's manifest."""
 
 WITH_MEMORY = (ArgKind.NDARRAY, ArgKind.TEXTURE, ArgKind.RWTEXTURE)
-"""Kinds whose values are objects with a `signature`, which a graph knows by weak references."""
+"""Kinds whose values are objects with a `signature`, to which a graph has weak references."""
 
 
 class Arg:
     """An argument of a graph, given by name when it runs.
 
-    tag: an `ArgKind`. name: what `Graph.run` finds its value by. dtype: a number type; of MATRIX and of an NDARRAY of
-    vectors a vector or matrix type, or a number type and `element_shape`. ndim, or `field_dim`: axes of an NDARRAY or a
-    texture. fmt: of an RWTEXTURE, or `num_channels` and `channel_format`; `shape` tells its axes too.
-    Raises: TaichiRuntimeError naming what this kind is made with.
+    Args:
+        tag: an `ArgKind`.
+        name: its key in the dictionary given to `Graph.run`.
+        dtype: a number type; for a MATRIX and for an NDARRAY of vectors a vector or matrix type, or a number type and
+            `element_shape`.
+        ndim: number of axes of an NDARRAY or a texture; or `field_dim`, or, for a texture, `shape`.
+        fmt: format of an RWTEXTURE; or `num_channels` and `channel_format`.
+
+    Raises: TaichiRuntimeError naming the parameters of this kind.
     """
 
     __slots__ = ("field_dim", "fmt", "name", "tag", "type")
@@ -113,7 +118,7 @@ class Arg:
         return f"Arg(ArgKind.{self.tag.name}, {self.name!r}, {self.shown_type()})"
 
     def shown_type(self) -> str:
-        """Return what it takes as text."""
+        """Return the type of its values, as shown in messages."""
         if self.tag is ArgKind.NDARRAY:
             return f"ndarray({self._array_type()})"
         if self.fmt is not None:
@@ -122,12 +127,12 @@ class Arg:
         return describe_type(self.type)
 
     def is_like(self, other: Arg) -> bool:
-        """Tell whether another argument, of the same name, takes the same values."""
-        mine, theirs = [(arg.tag, arg.type, arg.field_dim, arg.fmt) for arg in (self, other)]
-        return mine == theirs
+        """Return whether another argument, of the same name, takes the same values."""
+        own, others = [(arg.tag, arg.type, arg.field_dim, arg.fmt) for arg in (self, other)]
+        return own == others
 
     def to_data(self) -> dict[str, Any]:
-        """Return the argument as a module's manifest has it."""
+        """Return the argument for a module's manifest."""
         data: dict[str, Any] = {"name": self.name, "kind": DATA_KINDS[self.tag]}
         if self.tag is ArgKind.NDARRAY:
             return {**data, "element": str(self.dtype()), "element_shape": list(self.element_shape), "ndim": self.ndim}
@@ -138,7 +143,7 @@ class Arg:
         return {**data, "type": str(self.dtype()), **shape}
 
     def example(self) -> Any:
-        """Return what stands for a value where kernels are compiled; only its type matters."""
+        """Return a placeholder value to compile kernels with; only its type matters."""
         if self.tag is ArgKind.NDARRAY:
             return make_placeholder(self.type, self.field_dim, self.name)
         if self.fmt is not None:
@@ -146,7 +151,7 @@ class Arg:
         return 0 if self.tag is ArgKind.SCALAR else Matrix(np.zeros(self.element_shape).tolist())
 
     def check(self, value: Any) -> None:
-        """Check a value that a run is given. Raises: TaichiRuntimeTypeError naming argument, type and value."""
+        """Check a value of a run. Raises: TaichiRuntimeTypeError naming argument, type and value."""
         if self.tag is ArgKind.NDARRAY:
             self._check_array(value)
         elif self.tag is ArgKind.MATRIX:
@@ -177,7 +182,7 @@ class Arg:
         is_other = self.tag is ArgKind.RWTEXTURE and value.spec.format is not self.fmt
         if is_other or value.num_dims != self.field_dim:
             raise TaichiRuntimeTypeError(f"{self._called} takes {wanted}, found {value!r}")
-        value.memory.sampled  # noqa: B018 - raises where its session has ended
+        value.memory.sampled  # noqa: B018 - raises if its session has ended
 
     def _array_type(self) -> str:
         return f"{describe_type(self.type)}, ndim={self.field_dim}"
@@ -199,7 +204,7 @@ class Arg:
 
 
 def _by_name(tag: ArgKind, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Return what was given by name. Raises: TaichiRuntimeError for names that this kind does not know."""
+    """Return the given values by name. Raises: TaichiRuntimeError for names that this kind does not have."""
     known = PARAMETERS[tag]
     allowed = f"you can only create a graph argument of kind {tag.name} with: {', '.join(known)}"
     if len(args) > len(known):
@@ -218,7 +223,7 @@ def _by_name(tag: ArgKind, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dic
 
 
 def _axes(given: dict[str, Any], called: str) -> int:
-    """Return the number of axes of an ndarray. Raises: TaichiRuntimeError where it is missing or told twice."""
+    """Return the number of axes of an ndarray. Raises: TaichiRuntimeError if it is missing or given twice."""
     if given.get("ndim") is not None and given.get("field_dim") is not None:
         raise TaichiRuntimeError(f"{called}: ndim and field_dim mean the same", "write ndim alone")
     axes = given.get("ndim") if given.get("field_dim") is None else given["field_dim"]
@@ -231,13 +236,13 @@ def _axes(given: dict[str, Any], called: str) -> int:
 
 
 def _read_format(given: dict[str, Any], tag: ArgKind, called: str) -> TexelFormat | None:
-    """Return the format of a texture, of a sampled one some format. Raises: TaichiRuntimeError where it is missing."""
+    """Return the format of a texture, for a sampled one any format. Raises: TaichiRuntimeError if it is missing."""
     if tag not in (ArgKind.TEXTURE, ArgKind.RWTEXTURE):
         return None
     fmt, channels, channel = given.get("fmt"), given.get("num_channels"), given.get("channel_format")
     if fmt is None and channels is None and channel is None:
         if tag is ArgKind.TEXTURE:
-            return FORMATS["rgba8"]  # kernels are compiled for others when a run brings one
+            return FORMATS["rgba8"]  # a run with a texture of another format compiles for that
         raise TaichiRuntimeError(f"{called} is an RWTEXTURE and needs fmt", "`fmt=ti.Format.rgba8`")
     try:
         return legacy_format(channels, channel) if fmt is None else format_row(fmt)
@@ -258,7 +263,10 @@ def _read_type(given: dict[str, Any], tag: ArgKind, called: str) -> Type:
         raise TaichiRuntimeError(f"{called} has dtype {describe_type(found)} and element_shape {tuple(shape)}")
     wanted: tuple[type, ...] = {ArgKind.SCALAR: (Scalar,), ArgKind.MATRIX: (Tensor,)}.get(tag, (Scalar, Tensor, Struct))
     if found is None or not isinstance(found, wanted):
-        words = {ArgKind.SCALAR: "a number type, as ti.f32", ArgKind.MATRIX: "a type as ti.types.vector(3, ti.f32)"}
+        needed = {
+            ArgKind.SCALAR: "a number type, as ti.f32",
+            ArgKind.MATRIX: "a type as ti.types.vector(3, ti.f32)",
+        }
         shown = repr(declared) if found is None else describe_type(found)
-        raise TaichiRuntimeError(f"{called} of kind {tag.name} needs {words.get(tag, 'a type')}, found {shown}")
+        raise TaichiRuntimeError(f"{called} of kind {tag.name} needs {needed.get(tag, 'a type')}, found {shown}")
     return found

@@ -1,4 +1,4 @@
-"""`GraphBuilder`: kernels are dispatched in order, and sequences of them appended any number of times."""
+"""`GraphBuilder`: dispatches kernels in order, and appends sequences of them any number of times."""
 
 from __future__ import annotations
 
@@ -20,37 +20,37 @@ class Sequential:
 
     @hides_own_frames
     def dispatch(self, kernel_fn: Any, *args: Any) -> None:
-        """Add a launch of a kernel. args: one a parameter, a `ti.graph.Arg`, or a value that never changes.
+        """Add a launch of a kernel. args: one per parameter: a `ti.graph.Arg`, or a value that never changes.
 
-        Raises: TaichiCompilationError where an argument does not fit, or has the name of another.
+        Raises: TaichiCompilationError if an argument does not fit, or another argument has its name.
         """
         dispatch = make_dispatch(kernel_fn, args)
-        for leaf in dispatch.leaves:
-            if isinstance(leaf, Arg) and not leaf.is_like(self._arguments.setdefault(leaf.name, leaf)):
-                first = self._arguments[leaf.name]
+        for argument in dispatch.arguments:
+            if isinstance(argument, Arg) and not argument.is_like(self._arguments.setdefault(argument.name, argument)):
+                first = self._arguments[argument.name]
                 raise TaichiCompilationError(
-                    f"An arg with name {leaf.name} already exists: {first!r}, and {leaf!r} is another"
+                    f"An arg with name {argument.name} already exists: {first!r}, and {argument!r} is another"
                 )
         self._nodes.append(dispatch)
 
     def add(self, node: Sequential) -> None:
-        """Add all that a sequence holds when the graph is compiled."""
+        """Add the launches that a sequence holds when the graph is compiled."""
         self._nodes.append(node)
 
     def holds(self, node: Sequential) -> bool:
-        """Tell whether a sequence is this one or a part of it."""
+        """Return whether a sequence is this one or a part of it."""
         return node is self or any(part.holds(node) for part in self._nodes if isinstance(part, Sequential))
 
     def flat(self) -> list[Dispatch]:
         """Return all launches in order."""
-        found: list[Dispatch] = []
+        launches: list[Dispatch] = []
         for node in self._nodes:
-            found += [node] if isinstance(node, Dispatch) else node.flat()
-        return found
+            launches += [node] if isinstance(node, Dispatch) else node.flat()
+        return launches
 
 
 class GraphBuilder:
-    """Puts launches in order; `compile` makes the graph."""
+    """Collects launches in order; `compile` makes the graph."""
 
     def __init__(self) -> None:
         self._arguments: dict[str, Arg] = {}
@@ -62,7 +62,7 @@ class GraphBuilder:
         self._root.dispatch(kernel_fn, *args)
 
     def create_sequential(self) -> Sequential:
-        """Return an empty sequence, which runs where it is appended, as often as it is."""
+        """Return an empty sequence, which runs once at each position where it is appended."""
         return Sequential(self._arguments)
 
     @hides_own_frames
@@ -73,7 +73,7 @@ class GraphBuilder:
                 f"a graph appends sequences, found {node!r}", "`s = builder.create_sequential()`, `s.dispatch(...)`"
             )
         if node._arguments is not self._arguments:
-            raise TaichiCompilationError("the sequence belongs to another builder", "make it by this one")
+            raise TaichiCompilationError("the sequence belongs to another builder", "create it with this builder")
         if node.holds(self._root):
             raise TaichiCompilationError("a sequence cannot hold itself")
         self._root.add(node)

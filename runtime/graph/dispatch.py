@@ -1,6 +1,6 @@
-"""One kernel in a graph with its arguments: names of the graph's, and values that stay as they are.
+"""One kernel in a graph with its arguments: arguments of the graph by name, and constant values.
 
-In: what `dispatch` was called with. Out: `Dispatch`, checked against the kernel's parameters as a call would be.
+In: the arguments of `dispatch`. Out: `Dispatch`, checked against the kernel's parameters as a call would be.
 """
 
 from __future__ import annotations
@@ -25,29 +25,33 @@ from .argument import Arg, ArgKind
 
 
 class Dispatch:
-    """A kernel and, for each leaf of its parameters, an `Arg` or the value itself.
+    """A kernel and, for each flattened parameter, an `Arg` or the value itself.
 
-    values(given): the arguments of a launch. given: the values of the graph's arguments by name. shape: equal for
-    dispatches of one kernel with the same leaves.
+    Attributes:
+        values: returns the arguments of a launch, given the values of the graph's arguments by name.
+        identity: equal for dispatches of one kernel with the same arguments.
     """
 
-    def __init__(self, kernel: Kernel, leaves: tuple[Any, ...]) -> None:
-        self.kernel, self.leaves = kernel, leaves
-        self.values: Callable[[Mapping[str, Any]], tuple[Any, ...]] = _picker(leaves)
-        self.shape = (kernel, *(("", leaf.name) if isinstance(leaf, Arg) else id(leaf) for leaf in leaves))
+    def __init__(self, kernel: Kernel, arguments: tuple[Any, ...]) -> None:
+        self.kernel, self.arguments = kernel, arguments
+        self.values: Callable[[Mapping[str, Any]], tuple[Any, ...]] = _selector(arguments)
+        self.identity = (
+            kernel,
+            *(("", argument.name) if isinstance(argument, Arg) else id(argument) for argument in arguments),
+        )
 
     def specialise(self, given: Mapping[str, Any], options: CompileOptions) -> tuple[Argument, ...]:
-        """Return what the kernel is compiled for. Raises: TaichiRuntimeTypeError where an argument does not fit."""
+        """Return what the kernel is compiled for. Raises: TaichiRuntimeTypeError if an argument does not fit."""
         return classify(self.kernel.definition, self.values(given), options)[0]
 
     def to_data(self) -> list[Any]:
-        """Return the arguments as a manifest has them: one a parameter that is no template, a name or a value."""
-        pairs = zip(self.kernel.definition.flat_parameters, self.leaves, strict=True)
-        return [_data(leaf) for parameter, leaf in pairs if not is_template(parameter.annotation)]
+        """Return the arguments for a manifest: a name or a value per parameter that is not a template."""
+        pairs = zip(self.kernel.definition.flat_parameters, self.arguments, strict=True)
+        return [_data(argument) for parameter, argument in pairs if not is_template(parameter.annotation)]
 
 
 def make_dispatch(function: Any, args: Sequence[Any]) -> Dispatch:
-    """Check a kernel and what it is given. Raises: TaichiCompilationError, in the words of a call where one would."""
+    """Check a kernel and its arguments. Raises: TaichiCompilationError with the message that a call would give."""
     function = as_bound_kernel(function)
     kernel = function.kernel if isinstance(function, BoundKernel) else function
     if not isinstance(kernel, Kernel):
@@ -55,14 +59,14 @@ def make_dispatch(function: Any, args: Sequence[Any]) -> Dispatch:
     owner = (function.instance,) if isinstance(function, BoundKernel) else ()
     dispatch = Dispatch(kernel, kernel.arguments.flattened((*owner, *args)))
     options = sessions.current_config().compile_options()
-    for parameter, leaf in zip(kernel.definition.flat_parameters, dispatch.leaves, strict=True):
-        if isinstance(leaf, Arg):
-            _check(leaf, parameter.name, parameter.annotation, kernel.definition.name, options)
-        elif isinstance(leaf, Texture) or (isinstance(leaf, DenseArray) and leaf.KIND == "ndarray"):
-            what, kind = ("a texture", "TEXTURE") if isinstance(leaf, Texture) else ("an ndarray", "NDARRAY")
+    for parameter, argument in zip(kernel.definition.flat_parameters, dispatch.arguments, strict=True):
+        if isinstance(argument, Arg):
+            _check(argument, parameter.name, parameter.annotation, kernel.definition.name, options)
+        elif isinstance(argument, Texture) or (isinstance(argument, DenseArray) and argument.KIND == "ndarray"):
+            what, kind = ("a texture", "TEXTURE") if isinstance(argument, Texture) else ("an ndarray", "NDARRAY")
             raise TaichiCompilationError(
                 f"`{parameter.name}` of kernel `{kernel.definition.name}` was given {what}, which a graph takes "
-                "with each run",
+                "at each run",
                 f"pass a `ti.graph.Arg` of kind {kind}",
             )
     try:
@@ -73,8 +77,8 @@ def make_dispatch(function: Any, args: Sequence[Any]) -> Dispatch:
 
 
 def examples(dispatch: Dispatch) -> dict[str, Any]:
-    """Return a value that stands for each argument where the kernel is compiled."""
-    return {leaf.name: leaf.example() for leaf in dispatch.leaves if isinstance(leaf, Arg)}
+    """Return a placeholder value for each argument, by name, to compile the kernel with."""
+    return {argument.name: argument.example() for argument in dispatch.arguments if isinstance(argument, Arg)}
 
 
 def _check(arg: Arg, parameter: str, annotation: Any, kernel: str, options: CompileOptions) -> None:
@@ -103,7 +107,7 @@ def _check(arg: Arg, parameter: str, annotation: Any, kernel: str, options: Comp
 
 
 def _check_array(arg: Arg, annotation: NdarrayAnnotation, where: str, options: CompileOptions) -> None:
-    """Check axes and elements, where both sides say them. Raises: TaichiCompilationError."""
+    """Check axes and elements if both sides specify them. Raises: TaichiCompilationError."""
     if annotation.ndim is not None and arg.ndim != annotation.ndim and not annotation.is_element_open:
         raise TaichiCompilationError(
             f"{where} needs ndim={annotation.ndim}, found ndim={arg.ndim}", f"`ndim={annotation.ndim}`"
@@ -125,17 +129,17 @@ def _kinds_for(annotation: Any) -> tuple[ArgKind, ...]:
     return (ArgKind.RWTEXTURE,) if isinstance(annotation, RWTextureType) else (ArgKind.SCALAR, ArgKind.MATRIX)
 
 
-def _picker(leaves: tuple[Any, ...]) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:
-    """Return what picks the values of leaves, in the fastest way there is: a run calls it for each launch."""
-    names = [leaf.name for leaf in leaves if isinstance(leaf, Arg)]
-    if len(names) == len(leaves) > 1:
+def _selector(arguments: tuple[Any, ...]) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:
+    """Return the function that selects the values of a launch; fast, since a run calls it for each launch."""
+    names = [argument.name for argument in arguments if isinstance(argument, Arg)]
+    if len(names) == len(arguments) > 1:
         return itemgetter(*names)
     if not names:
-        return lambda given: leaves
-    return lambda given: tuple([given[leaf.name] if isinstance(leaf, Arg) else leaf for leaf in leaves])
+        return lambda given: arguments
+    return lambda given: tuple([given[item.name] if isinstance(item, Arg) else item for item in arguments])
 
 
-def _data(leaf: Any) -> Any:
-    if isinstance(leaf, Arg):
-        return leaf.name
-    return leaf if isinstance(leaf, (bool, int, float)) else flatten(leaf)
+def _data(argument: Any) -> Any:
+    if isinstance(argument, Arg):
+        return argument.name
+    return argument if isinstance(argument, (bool, int, float)) else flatten(argument)

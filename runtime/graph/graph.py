@@ -1,4 +1,4 @@
-"""`Graph`: launches in a fixed order, run with values by name, shown as text, and kept in modules."""
+"""`Graph`: launches in a fixed order, run with values by name, printed as source, and stored in modules."""
 
 from __future__ import annotations
 
@@ -17,16 +17,19 @@ from .plan import Plan, signatures_of
 
 
 class Graph:
-    """Launches in order. dispatches: them; arguments: what a run takes, by name, in order of appearance.
+    """Launches in order. dispatches: the launches; arguments: of a run, by name, in order of appearance.
 
-    It may be run in any session: what it needs is compiled when it is first run there. It keeps no memory alive but
+    It may be run in any session: its kernels are compiled at the first run there. It keeps no memory alive except
     that of values that were given to `dispatch`.
     """
 
     def __init__(self, dispatches: Sequence[Dispatch]) -> None:
         self.dispatches = tuple(dispatches)
         self.arguments: dict[str, Arg] = {
-            leaf.name: leaf for dispatch in self.dispatches for leaf in dispatch.leaves if isinstance(leaf, Arg)
+            argument.name: argument
+            for dispatch in self.dispatches
+            for argument in dispatch.arguments
+            if isinstance(argument, Arg)
         }
         self._examples = {name: arg.example() for name, arg in self.arguments.items()}
         self._lock = threading.RLock()
@@ -37,7 +40,7 @@ class Graph:
     def run(self, args: Mapping[str, Any]) -> None:
         """Launch everything in order, as calls of the kernels one after the other would.
 
-        args: a value for each argument by name: numbers, matrices, ndarrays; values of other names are not looked at.
+        args: a value for each argument by name: numbers, matrices, ndarrays; values of other names are ignored.
         Raises: TaichiRuntimeError for a missing value; TaichiRuntimeTypeError for one that does not fit.
         """
         with self._lock:
@@ -64,20 +67,20 @@ class Graph:
 
     @hides_own_frames
     def source(self) -> str:
-        """Return the launches in order, and the emitted text of each kernel once."""
+        """Return the launches in order, and the emitted source of each kernel once."""
         names, plan = self._names(), self._plan
         assert plan is not None
         takes = ", ".join(f"{_shown(name)}: {arg.shown_type()}" for name, arg in self.arguments.items())
         head = f"{_counted(len(names), 'launch', 'es')} of {_counted(len(set(names)), 'kernel', 's')}"
         lines = [f"// graph({takes}): {head}"]
         for number, (name, dispatch) in enumerate(zip(names, self.dispatches, strict=True), 1):
-            lines.append(f"//   {number}. {name}({', '.join(map(_shown_leaf, dispatch.leaves))})")
-        texts = dict(zip(names, (step.instance.module.source() for step in plan.steps), strict=True))
-        return "\n".join([*lines, *(f"\n// ===== kernel {name}\n{text}" for name, text in texts.items())])
+            lines.append(f"//   {number}. {name}({', '.join(map(_shown_argument, dispatch.arguments))})")
+        sources = dict(zip(names, (step.instance.module.source() for step in plan.steps), strict=True))
+        return "\n".join([*lines, *(f"\n// ===== kernel {name}\n{source}" for name, source in sources.items())])
 
     @hides_own_frames
     def to_data(self) -> dict[str, Any]:
-        """Return arguments and launches as a module's manifest has them; its kernels are those of `kernels`."""
+        """Return arguments and launches for a module's manifest, whose kernels are those of `kernels`."""
         pairs = zip(self._names(), self.dispatches, strict=True)
         return {
             "arguments": [arg.to_data() for arg in self.arguments.values()],
@@ -86,14 +89,14 @@ class Graph:
 
     @hides_own_frames
     def kernels(self) -> dict[str, tuple[Kernel, tuple[Any, ...]]]:
-        """Return each specialisation once: a name of its own, the kernel, and arguments that stand for its types."""
-        found: dict[str, tuple[Kernel, tuple[Any, ...]]] = {}
+        """Return each specialisation once, by a unique name: the kernel, and placeholder arguments of its types."""
+        kernels: dict[str, tuple[Kernel, tuple[Any, ...]]] = {}
         for name, dispatch in zip(self._names(), self.dispatches, strict=True):
-            found.setdefault(name, (dispatch.kernel, dispatch.values(self._examples)))
-        return found
+            kernels.setdefault(name, (dispatch.kernel, dispatch.values(self._examples)))
+        return kernels
 
     def drop(self) -> None:
-        """Forget what was compiled, until the next run: memory that it knows is freed, or may be."""
+        """Forget what was compiled, until the next run: memory whose addresses it holds is freed, or may be."""
         self._plan = None
         self._plans = {}
 
@@ -101,7 +104,7 @@ class Graph:
         return f"<graph of {len(self.dispatches)} launches, arguments {', '.join(self.arguments) or 'none'}>"
 
     def _checked(self, plan: Plan, args: Mapping[str, Any], changed: Iterable[str]) -> Plan:
-        """Check values that changed, and return the plan for arrays such as these."""
+        """Check values that changed, and return the plan for arrays of their types."""
         self._check_names(args)
         for name in changed:
             self.arguments[name].check(args[name])
@@ -118,7 +121,7 @@ class Graph:
         return plan
 
     def _names(self) -> list[str]:
-        """Return a name for each launch: of its kernel, with a number where that is compiled in several ways."""
+        """Return a name for each launch: of its kernel, with a number if that has several specialisations."""
         plan = self.prepare()
         names: dict[int, str] = {}
         for step in plan.steps:
@@ -129,7 +132,7 @@ class Graph:
         return [names[id(step.instance)] for step in plan.steps]
 
     def _check_names(self, args: Any) -> None:
-        """Raise TaichiRuntimeError where there is a name without a value."""
+        """Raise TaichiRuntimeError for a name without a value."""
         if not isinstance(args, Mapping):
             raise TaichiRuntimeError(
                 f"a graph runs with a dict of values by name, found a {type(args).__name__}",
@@ -147,11 +150,11 @@ def _counted(count: int, noun: str, ending: str) -> str:
 
 
 def _shown(name: str) -> str:
-    """Return a name so that it stays on its line, whatever it is."""
+    """Return a name in a form that fits on one line, whatever it contains."""
     return name if name.isidentifier() else repr(name)
 
 
-def _shown_leaf(leaf: Any) -> str:
-    if isinstance(leaf, Arg):
-        return _shown(leaf.name)
-    return repr(leaf) if isinstance(leaf, (bool, int, float, str)) else f"<{type(leaf).__name__}>"
+def _shown_argument(argument: Any) -> str:
+    if isinstance(argument, Arg):
+        return _shown(argument.name)
+    return repr(argument) if isinstance(argument, (bool, int, float, str)) else f"<{type(argument).__name__}>"

@@ -14,7 +14,7 @@ Array = np.ndarray[Any, Any]
 
 
 def to_size(res: Any) -> tuple[int, int]:
-    """Return (width, height) of a number of pixels, or two. Raises: ValueError where they are none."""
+    """Return (width, height) of a number of pixels, or two. Raises: ValueError if they are none."""
     try:
         width, height = (res, res) if np.ndim(res) == 0 else res
         size = as_index(width), as_index(height)
@@ -78,7 +78,7 @@ def to_rgba(color: Any, count: int, user: str) -> Array:
 
 
 def to_palette_colors(palette: Any, indices: Any, count: int) -> Array:
-    """Return the colours of `palette` at `indices`, (count,). Raises: ValueError where they do not fit."""
+    """Return the colours of `palette` at `indices`, (count,). Raises: ValueError if they do not fit."""
     if indices is None:
         raise ValueError("palette must be used together with palette_indices")
     colors, chosen = to_array(palette, "circles"), to_array(indices, "circles")
@@ -95,7 +95,7 @@ def to_palette_colors(palette: Any, indices: Any, count: int) -> Array:
 
 
 def check_lengths(user: str, *places: Array) -> None:
-    """Check that there is as many of each. Raises: ValueError where not."""
+    """Check that there is as many of each. Raises: ValueError if not."""
     lengths = [len(part) for part in places]
     if len(set(lengths)) > 1:
         raise ValueError(f"GUI.{user} takes arrays of equal lengths; found {', '.join(map(str, lengths))}")

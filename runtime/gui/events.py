@@ -55,7 +55,7 @@ class EventFilter:
                 raise ValueError(f"an event is chosen by a type, a key or a pair `(ti.GUI.PRESS, key)`; found {wanted}")
 
     def match(self, e: Event) -> bool:
-        """Tell whether one of the filters describes `e`."""
+        """Return whether one of the filters describes `e`."""
         keys = {e.key, without_side(e.key)}
         return any(
             wanted[0] == e.type and wanted[1] in keys
@@ -66,7 +66,7 @@ class EventFilter:
 
 
 def is_held(key: str, pressed: Iterable[str]) -> bool:
-    """Tell whether `key` is among the pressed ones; `Control` stands for both of them."""
+    """Return whether `key` is among the pressed ones; `Control` stands for both of them."""
     return any(key in (one, without_side(one)) for one in pressed)
 
 

@@ -16,7 +16,7 @@ TO_GIF = "fps={rate},split[a][b];[a]palettegen[p];[b][p]paletteuse"
 
 
 def find() -> str:
-    """Return the path of ffmpeg. Raises: RuntimeError where it is not installed."""
+    """Return the path of ffmpeg. Raises: RuntimeError if it is not installed."""
     path = shutil.which("ffmpeg")
     if path is None:
         raise RuntimeError("videos are made by ffmpeg, which is not installed. Hint: `apt install ffmpeg`")
@@ -24,12 +24,12 @@ def find() -> str:
 
 
 def is_there() -> bool:
-    """Tell whether ffmpeg is installed."""
+    """Return whether ffmpeg is installed."""
     return shutil.which("ffmpeg") is not None
 
 
 def run(*arguments: str) -> None:
-    """Run ffmpeg; the last argument is the file it makes. Raises: RuntimeError where it is missing or fails."""
+    """Run ffmpeg; the last argument is the file it makes. Raises: RuntimeError if it is missing or fails."""
     command = [find(), "-nostdin", "-loglevel", "error", "-y", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     if done.returncode:
@@ -48,7 +48,7 @@ def encode(source: str, rate: int, size: tuple[int, int], crf: int, target: str,
 
 
 def encode_files(names: Sequence[str], rate: int, size: tuple[int, int], crf: int, target: str) -> None:
-    """Make a video of pictures of any names. Raises: RuntimeError; OSError where one cannot be read."""
+    """Make a video of pictures of any names. Raises: RuntimeError; OSError if one cannot be read."""
     with tempfile.TemporaryDirectory() as folder:
         suffix = Path(names[0]).suffix
         for number, name in enumerate(names):

@@ -139,7 +139,7 @@ class GUI:
     def show(self, file: str | os.PathLike[str] | None = None) -> None:
         """Show the canvas, or write it to `file`; then clear it to the background colour.
 
-        Raises: RuntimeError where the window was closed and the program goes on showing, or a file cannot be written.
+        Raises: RuntimeError if the window was closed and the program goes on showing, or a file cannot be written.
         """
         if file is not None:
             write_file(file, picture_to_bytes(self.img))
@@ -399,7 +399,7 @@ class GUI:
         return False
 
     def get_key_event(self) -> events.Event | None:
-        """Take one event; None where there is none."""
+        """Take one event; None if there is none."""
         return self._events.popleft() if self.has_key_event() else None
 
     def has_key_event(self) -> bool:

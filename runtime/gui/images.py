@@ -178,7 +178,7 @@ def _compress(rows: memoryview) -> bytes:
 def write_file(filename: str | os.PathLike[str], pixels: Array) -> None:
     """Write bytes (height, width, 1 to 4 channels), first row on top; the suffix says in which format.
 
-    Raises: RuntimeError for an unknown suffix, or where the file cannot be written; ImportError without Pillow.
+    Raises: RuntimeError for an unknown suffix, or if the file cannot be written; ImportError without Pillow.
     """
     path = Path(filename)
     try:
@@ -200,7 +200,7 @@ def write_file(filename: str | os.PathLike[str], pixels: Array) -> None:
 def read_file(filename: str | os.PathLike[str], channels: int = 0) -> Array:
     """Return a picture's bytes, (height, width, channels), first row on top; channels: 0 for those of the file.
 
-    Raises: RuntimeError where the file cannot be read as a picture; ImportError without Pillow.
+    Raises: RuntimeError if the file cannot be read as a picture; ImportError without Pillow.
     """
     image = pillow("pictures are read by it")
     if channels not in (0, *MODES):
@@ -225,7 +225,7 @@ def _mode_of(picture: Any) -> str:
 
 
 def pillow(purpose: str) -> Any:
-    """Return the module `PIL.Image`. Raises: ImportError, which says what to install and why, where it is missing."""
+    """Return the module `PIL.Image`. Raises: ImportError, which says what to install and why, if it is missing."""
     try:
         import PIL.Image
     except ImportError:

@@ -71,7 +71,7 @@ def _blocks(line: str, font_size: float) -> tuple[int, int, Array]:
 
 @lru_cache(maxsize=8)
 def _font(font_size: float) -> Any:
-    """Return Pillow's own font; None where Pillow, or FreeType in it, is missing."""
+    """Return Pillow's own font; None if Pillow, or FreeType in it, is missing."""
     try:
         import PIL.ImageFont
 

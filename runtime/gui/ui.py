@@ -116,7 +116,7 @@ class Window:
         return self._gui.get_image()
 
     def save_image(self, filename: str) -> None:
-        """Write the canvas to a file; its suffix says in which format. Raises: RuntimeError where that fails."""
+        """Write the canvas to a file; its suffix says in which format. Raises: RuntimeError if that fails."""
         write_file(filename, picture_to_bytes(self._gui.img))
 
     def destroy(self) -> None:

@@ -79,7 +79,7 @@ class Window:
     def show(self, pixels: np.ndarray[Any, Any], seconds: float) -> list[Event]:
         """Show bytes, (height, width, 3), first row on top, `seconds` after the last ones; return the events since.
 
-        Raises: RuntimeError where the window was closed some pictures ago.
+        Raises: RuntimeError if the window was closed some pictures ago.
         """
         if not self._open:
             self._shows_left -= 1
@@ -183,7 +183,7 @@ def _key_of(event: Any) -> str:
 
 
 def open_window(name: str, res: tuple[int, int], fullscreen: bool) -> Window:
-    """Return a window. Raises: NoWindowError where there is no display or no tkinter."""
+    """Return a window. Raises: NoWindowError if there is no display or no tkinter."""
     if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         raise NoWindowError("no display", expected=True)
     try:

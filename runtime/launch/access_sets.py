@@ -1,6 +1,6 @@
-"""What memory launches of a kernel read and write, so that launches without any in common may run side by side.
+"""Access sets: the memory that launches of a kernel read and write; launches with disjoint sets may run concurrently.
 
-In: the interface, and what holds the memory of the fields it captured. Out: a function of a launch's arguments.
+In: the interface, and the handles of the memory of the captured fields. Out: a function of a launch's arguments.
 """
 
 from __future__ import annotations
@@ -18,11 +18,18 @@ if TYPE_CHECKING:
 FindAccessSet = Callable[[Sequence[Any]], AccessSet]
 
 
-def make_access_set(interface: Interface, captured: Sequence[AllocationHandle], temporaries: AllocationHandle | None, is_sparse: bool) -> FindAccessSet:
-    """Return what gives the pieces of memory that a launch touches, whole allocations by the identity of their holds.
+def access_set_function(
+    interface: Interface,
+    captured: Sequence[AllocationHandle],
+    temporaries: AllocationHandle | None,
+    is_sparse: bool,
+) -> FindAccessSet:
+    """Return the function that gives a launch's access set: whole allocations, by the identity of their handles.
 
-    captured: one for each array that is no parameter, in order. is_sparse: cells are activated, or their lists made;
-    such kernels, and those that use gradients, are said to touch everything.
+    Args:
+        captured: a handle for each array that is not a parameter, in order.
+        is_sparse: whether cells are activated, or their lists made; the access set of such kernels, and of those that
+            use gradients, is all memory.
     """
     if is_sparse or any(member.source[0] == "gradient" for member in interface.members):
         return lambda args: None

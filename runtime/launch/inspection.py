@@ -1,4 +1,4 @@
-"""Every form of a kernel as text: for `kernel.inspect`, `ti.init(print_ir=...)` and the dump folder."""
+"""Every form of a kernel as a string: for `kernel.inspect`, `ti.init(print_ir=...)` and the dump folder."""
 
 from __future__ import annotations
 
@@ -21,41 +21,42 @@ if TYPE_CHECKING:
     from ...transpiler.ir.text import Form
 
 NAME_LENGTH = 64
-"""Of a kernel's name, in the name of its folder: file systems end at 255 bytes."""
+"""Characters of a kernel's name in the name of its folder; file systems allow 255 bytes."""
 
 DEFAULT_GPU = "sm_90"
-"""What PTX and SASS are made for where no GPU is open."""
+"""Architecture of PTX and SASS if no GPU is open."""
 
 
 @dataclass(frozen=True)
 class Inspection:
     """All forms of one specialization.
 
-    forms: down to the final IR, by name, in the order they arose. gpu: what PTX and SASS are for, as NVRTC names it.
+    forms: down to the final IR, by name, in the order of compilation. gpu: the architecture of PTX and SASS, as NVRTC
+    names it.
     """
 
     specialization: Specialization
     compilation: Compilation
     forms: dict[str, str]
-    places: dict[str, tuple[tuple[int, str, int], ...]]
-    """By form, (line, file, Python line) of the lines that some Python line asked for."""
+    locations: dict[str, tuple[tuple[int, str, int], ...]]
+    """By form, (line, file, Python line) of the lines that come from a Python line."""
     gpu: str = DEFAULT_GPU
     calls: tuple[tuple[tuple[str, int], tuple[str, int]], ...] = ()
-    """(file, line) of functions that were built into their callers, with (file, line) of the call."""
+    """(file, line) of inlined functions, with (file, line) of the call."""
 
     @property
     def module(self) -> BackendModule:
-        """The emitted text with its interface."""
+        """The emitted source with its interface."""
         return self.compilation.module
 
     @property
     def source(self) -> str:
-        """The emitted text."""
+        """The emitted source."""
         return self.module.source()
 
     @property
     def python(self) -> str:
-        """The kernel's Python text."""
+        """The kernel's Python source."""
         return "\n".join(self.specialization.definition.source.lines)
 
     @property
@@ -65,12 +66,12 @@ class Inspection:
 
     @property
     def spirv(self) -> str:
-        """What the GLSL became, with the Python line behind each instruction. Raises: KeyError on other targets."""
+        """The SPIR-V of the GLSL, with the Python line of each instruction. Raises: KeyError on other targets."""
         return self.ir("spirv")
 
     @property
     def ptx(self) -> str:
-        """What NVRTC made of the CUDA C, likewise; no GPU is needed. Raises: KeyError on other targets."""
+        """The PTX of the CUDA C, likewise; no GPU is needed. Raises: KeyError on other targets."""
         return self.ir("ptx")
 
     @property
@@ -81,8 +82,8 @@ class Inspection:
     @cached_property
     def map(self) -> dict[str, Any]:
         """Python line, IR values, emitted line, and lines of the forms below it; see `workbench/inspect/maps.py`."""
-        made: dict[str, Any] = tool("line_map")(self.module, self.places["final"], self.forms["final"], self.gpu)
-        return made
+        line_map: dict[str, Any] = tool("line_map")(self.module, self.locations["final"], self.forms["final"], self.gpu)
+        return line_map
 
     @cached_property
     def resources(self) -> Any:
@@ -90,21 +91,21 @@ class Inspection:
         return tool("resources")(self.module, self.gpu, sessions.CURRENT)
 
     def edited(self, variant: str = "edit") -> Inspection:
-        """Return the same kernel with the text of an edit, as it lies in its slot, in place of the generated one.
+        """Return the same kernel with the source of an edit, as stored in its slot, instead of the generated one.
 
-        Raises: TaichiRuntimeError where there is none.
+        Raises: TaichiRuntimeError if there is none.
         """
         edits_dir = sessions.current_config().edits_dir
         module = tool("edited_as_stored")(self.specialization, self.module, edits_dir, variant)
         return replace(self, compilation=replace(self.compilation, module=module))
 
     def names(self) -> list[str]:
-        """Return what `ir` takes, in order."""
-        below = tool("forms_below")(self.module.target)
-        return ["python", *self.forms, "source", *below]
+        """Return the names that `ir` takes, in order."""
+        lower = tool("forms_below")(self.module.target)
+        return ["python", *self.forms, "source", *lower]
 
     def ir(self, stage: str) -> str:
-        """Return one form. Raises: KeyError listing the forms there are; else as `spirv`, `ptx` and `sass`."""
+        """Return one form. Raises: KeyError with the names of all forms; else as `spirv`, `ptx` and `sass`."""
         if stage == "source":
             return self.source
         if stage == "python":
@@ -113,28 +114,28 @@ class Inspection:
             return self.forms[stage]
         if stage not in tool("forms_below")(self.module.target):
             raise KeyError(f"no form `{stage}`; there are {', '.join(self.names())}")
-        text: str = tool("listing")(self.module, stage, self.gpu)
-        return text
+        listing: str = tool("listing")(self.module, stage, self.gpu)
+        return listing
 
     def __str__(self) -> str:
         parts = [("python", self.python), *self.forms.items(), ("source", self.source)]
-        return "\n".join(f"==== {name}\n{text}" for name, text in parts)
+        return "\n".join(f"==== {name}\n{form}" for name, form in parts)
 
 
 def observe(specialization: Specialization) -> Inspection:
-    """Compile and keep every form on the way."""
+    """Compile and return every form on the way."""
     seen: dict[str, Form] = {}
     compilation = compile_source(specialization, seen.__setitem__)
     seen.setdefault("lowered", seen["frontend"])
     forms = {name: form.text for name, form in seen.items()}
     gpu = dict(specialization.capabilities.extra).get("arch", DEFAULT_GPU)
-    places = {name: form.places for name, form in seen.items()}
+    locations = {name: form.places for name, form in seen.items()}
     calls = sorted({call for form in seen.values() for call in form.calls})
-    return Inspection(specialization, compilation, forms, places, gpu, tuple(calls))
+    return Inspection(specialization, compilation, forms, locations, gpu, tuple(calls))
 
 
 def printing_observer(config: Any, kernel: str) -> Callable[[str, Form], None] | None:
-    """Return what prints each form if `print_ir` asks for this kernel, else None."""
+    """Return a function that prints each form if `print_ir` selects this kernel, else None."""
     if not config.print_ir or (isinstance(config.print_ir, str) and config.print_ir != kernel):
         return None
 
@@ -147,18 +148,17 @@ def printing_observer(config: Any, kernel: str) -> Callable[[str, Form], None] |
 def dump(folder: str, module: BackendModule, specialization: Specialization) -> str:
     """Write the emitted files below `folder`, in a folder named by kernel and content; returns that folder.
 
-    The key does not say which globals and closures were read, the text does. Where nothing can be written a warning
-    says so: the kernel runs all the same.
+    The content includes the source, since the key does not depend on the globals and closures that were read. If the
+    files cannot be written, a warning says so and the kernel runs all the same.
     """
     content = hashlib.sha256((specialization.key + module.source()).encode()).hexdigest()
-    place = os.path.join(os.path.expanduser(folder), f"{module.kernel[:NAME_LENGTH]}-{content[:12]}")
+    path = os.path.join(os.path.expanduser(folder), f"{module.kernel[:NAME_LENGTH]}-{content[:12]}")
     try:
-        os.makedirs(place, exist_ok=True)
+        os.makedirs(path, exist_ok=True)
         for file in module.files:
-            with open(os.path.join(place, file.name), "w", encoding="utf-8") as opened:
-                opened.write(file.text)
+            with open(os.path.join(path, file.name), "w", encoding="utf-8") as output:
+                output.write(file.text)
     except OSError as error:
         reason = error.strerror or error
-        text = f"The emitted files cannot be kept in {place}: {reason}. Hint: name another folder by `dump_dir`"
-        warn_user(text)
-    return place
+        warn_user(f"The emitted files cannot be written to {path}: {reason}. Hint: set another folder with `dump_dir`")
+    return path

@@ -30,9 +30,9 @@ from ..fields.tree_memory import depend_on_tree
 from ..session.allocation_handle import AllocationHandle
 from ..session.programs import Code
 from ..session.session import Session
-from .access_sets import FindAccessSet, make_access_set
+from .access_sets import FindAccessSet, access_set_function
 from .arguments.captured import Constants, captured_constants
-from .arguments.identities import objects_in, weakly
+from .arguments.identities import objects_in, weak_reference
 from .arguments.packing import fits_struct, flatten, flatten_struct, result_value, return_types
 from .launcher import LaunchHooks, Packed, make_launcher, make_packer
 from .printing import Reports
@@ -46,21 +46,22 @@ MIN_BUFFER_BYTES = 16
 
 
 class Dependent(Protocol):
-    """What keeps launchers of instances: it is told when one of them retires."""
+    """An object that stores launchers of instances; `drop` is called when one of these is invalidated."""
 
     def drop(self) -> None:
-        """Keep none of them any more; called at any moment."""
+        """Forget all launchers; may be called at any time."""
 
 
 Packer = tuple[Callable[..., Packed], FindAccessSet]
-"""Functions of the kernel's arguments: what a launch would submit, and what memory it touches."""
+"""Functions of the kernel's arguments: what a launch would submit, and its access set."""
 
 
 @dataclass(frozen=True, slots=True)
 class Launcher:
-    """launch: takes the kernel's arguments and launches it.
+    """A launchable specialization.
 
-    make_packer: gives what packs them without launching; None where a launch does more than to submit.
+    launch: takes the kernel's arguments and launches it. make_packer: returns a function that packs them without
+    launching; None if a launch does more than submit.
     """
 
     launch: Callable[..., Any]
@@ -68,35 +69,35 @@ class Launcher:
 
 
 class ObservedLaunches(Protocol):
-    """The launches of one launcher, as an observer sees them."""
+    """The launches of one launcher, for an observer."""
 
     @property
     def program(self) -> Any:
-        """What the launcher submits to."""
+        """The program that the launcher submits to."""
 
     def wrapped(self, launch: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the launcher that is called."""
+        """Return the function that replaces `launch`."""
 
 
 class LaunchObserver(Protocol):
-    """Sees the launches of all kernels whose launchers are made while it is in `LAUNCH_OBSERVERS`."""
+    """Observes the launches of all kernels whose launchers are made while it is in `LAUNCH_OBSERVERS`."""
 
     def observe(
         self, instance: Instance, program: Any, compilation: Compilation, argument_kinds: Sequence[str]
     ) -> ObservedLaunches | None:
-        """Return what sees launches and passes them on to `program`, None for those that are not to be seen."""
+        """Return the observation of an instance's launches, which passes them to `program`; None to ignore them."""
 
 
 LAUNCH_OBSERVERS: list[LaunchObserver] = []
-"""Those that are asked when a launcher is made."""
+"""Observers that are called when a launcher is made."""
 
 
 class Instance:
-    """A specialization ready to run. module: its text; times: [s] a stage.
+    """A specialization ready to run. module: the compiled code; times: [s] per stage.
 
     It keeps no field and no template argument alive, but expires with the first of them that dies: `retire` is called,
-    and so is what the kernel put into `when_retired`. What does hold their memory is the launcher, which is not kept
-    here but by the kernel: so no memory goes while a launch is under way that uses it.
+    and with it the kernel's `when_retired`. The launcher, which only the kernel stores, does hold their memory; so none
+    is freed while a launch that uses it is running.
     """
 
     def __init__(
@@ -107,7 +108,7 @@ class Instance:
         is_cacheable: bool = True,
         code: Code | None = None,
     ) -> None:
-        """is_cacheable: what is compiled goes to the cache. code: the compiled module, where it is there already."""
+        """is_cacheable: the program may be stored in the cache. code: the module, if it is compiled already."""
         self.session = session
         self.definition = specialization.definition
         self.code = session.programs.find(compilation.module, is_cacheable) if code is None else code
@@ -124,27 +125,27 @@ class Instance:
         self._temporaries = self._buffer(self.module.interface.temporaries_size_bytes)
         self._reports = self._find_reports()
         trees = {field.tree for field in compilation.fields if isinstance(field, AuxiliaryArray)}
-        ends = session.device.lazy_memory  # elsewhere launches have not ended when they were started
+        ends = session.device.lazy_memory  # on other devices a launch is still running when it returns
         self._trees = [ref(tree) for tree in trees] if ends else []
         self._return_types = return_types(specialization.definition.returns)
 
     def _watch(self, fields: Sequence[Any]) -> list[Callable[[], Any]]:
-        """Expire with any field or template argument; forget the latter, but for how it is shown."""
+        """Expire with any field or template argument; only the `repr` of the latter is stored."""
         expire = partial(_retire, ref(self))
         owners = [field.tree if isinstance(field, AuxiliaryArray) else field for field in fields if field is not None]
-        watched = [weakly(owner, expire) for owner in owners]
+        watched = [weak_reference(owner, expire) for owner in owners]
         for field in fields:
             depend_on_tree(field, self)
         arguments = list(self.arguments)
         for position, argument in enumerate(arguments):
             if isinstance(argument, TemplateArgument):
-                watched += [weakly(item, expire) for item in objects_in(argument.value)]
+                watched += [weak_reference(item, expire) for item in objects_in(argument.value)]
                 arguments[position] = TemplateArgument(_Shown(argument.value))
         self.arguments = tuple(arguments)
         return watched
 
     def retire(self) -> None:
-        """Run no more: memory that it knows is freed, or may be."""
+        """Never run again: memory whose address it holds is freed, or may be."""
         if not self.is_retired:
             self.is_retired = True
             for dependent in list(self.dependents):
@@ -154,14 +155,14 @@ class Instance:
 
     @property
     def source(self) -> str:
-        """The emitted text that runs."""
+        """The source that runs."""
         return self.module.source()
 
     def __repr__(self) -> str:
         return f"<{self.module.kernel}{tuple(map(str, self.arguments))} on {self.module.target}>"
 
     def accepts(self, position: int, value: Any) -> bool:
-        """Tell whether a by-value argument can be converted to the parameter's type."""
+        """Return whether a by-value argument can be converted to the parameter's type."""
         argument = self.arguments[position]
         if isinstance(argument, StructArgument):
             return fits_struct(argument.type, value)
@@ -173,27 +174,28 @@ class Instance:
         return isinstance(value, Real if argument.type.is_float else (Integral, np.bool_))
 
     def writes(self, position: int) -> bool:
-        """Tell whether the kernel writes the array that is argument number `position`."""
+        """Return whether the kernel writes the array that is argument number `position`."""
         return any(array.parameter == position and array.written for array in self.module.interface.arrays)
 
     def explain(self, args: Sequence[Any], positions: Sequence[int]) -> None:
-        """Raise an error that names the parameter whose argument cannot be packed, if one at these positions is such.
+        """Raise an error that names the parameter if an argument at one of these positions cannot be packed.
 
         Raises: TaichiRuntimeTypeError.
         """
         for position in positions:
-            leaf = self.definition.flat_parameters[position]
-            where = f"`{leaf.name}` of kernel `{self.definition.name}`"
+            parameter = self.definition.flat_parameters[position]
+            where = f"`{parameter.name}` of kernel `{self.definition.name}`"
             if not self.accepts(position, args[position]):
-                error = TaichiRuntimeTypeError.get(position, leaf.annotation, type(args[position]))
-                raise TaichiRuntimeTypeError(f"{error}: {where}. Hint: convert the value before the call") from None
+                error = TaichiRuntimeTypeError.get(position, parameter.annotation, type(args[position]))
+                raise TaichiRuntimeTypeError(f"{error}: {where}", "convert the value before the call") from None
             if self.writes(position):
                 check_argument(args[position], f"Argument {position} ({where})")
 
     def _buffer(self, size_bytes: int) -> Any:
         if not size_bytes:
             return None
-        return AllocationHandle(self.session, max(MIN_BUFFER_BYTES, size_bytes), f"temporaries of kernel `{self.module.kernel}`")
+        owner = f"temporaries of kernel `{self.module.kernel}`"
+        return AllocationHandle(self.session, max(MIN_BUFFER_BYTES, size_bytes), owner)
 
     def _find_reports(self) -> Reports | None:
         interface = self.module.interface
@@ -212,9 +214,9 @@ class Instance:
         return constants
 
     def make_launch(self, compilation: Compilation, argument_kinds: Sequence[str], keeps: bool) -> Launcher:
-        """Return what takes the kernel's arguments and launches it. keeps: it keeps the fields themselves alive.
+        """Return a launcher. keeps: it keeps the fields themselves alive.
 
-        The observers of this moment see the launches; where there is none, a launch pays nothing for it.
+        The current observers see its launches; without observers a launch has no overhead.
         """
         program: Any = self.program
         observed: list[ObservedLaunches] = []
@@ -235,7 +237,8 @@ class Instance:
 
     def _hooks(self, compilation: Compilation, argument_kinds: Sequence[str], keeps: bool, program: Any) -> LaunchHooks:
         fields = [field for field in compilation.fields if field is not None]
-        has_end = bool(self.module.interface.results or "other" in argument_kinds or self._reports is not None or self._trees)
+        has_results = bool(self.module.interface.results)
+        has_end = has_results or "other" in argument_kinds or self._reports is not None or bool(self._trees)
         own: Any = None
         if has_end or (self._temporaries is not None and program.lock is None):
             own = self.session.lock if self._reports is not None else threading.RLock()
@@ -260,13 +263,13 @@ class Instance:
 
     def _make_packer(self, argument_kinds: Sequence[str], constants: Any, hooks: LaunchHooks) -> Packer:
         is_sparse = any(source[0] == "capacity" for source in constants)
-        find_access_set = make_access_set(self.module.interface, hooks.held[1:], self._temporaries, is_sparse)
+        find_access_set = access_set_function(self.module.interface, hooks.held[1:], self._temporaries, is_sparse)
         return self._wrapped(make_packer(self.module, argument_kinds, constants, hooks)), find_access_set
 
     def _wrapped(self, launch: Callable[..., Any]) -> Callable[..., Any]:
         types = [a.type if isinstance(a, ScalarArgument) else None for a in self.arguments]
         if any(isinstance(t, Scalar) and t.is_integral for t in types):
-            names = [leaf.name for leaf in self.definition.flat_parameters]
+            names = [parameter.name for parameter in self.definition.flat_parameters]
             return _wrapping(launch, types, names, self.accepts)
         return launch
 
@@ -276,7 +279,7 @@ class Instance:
         return flatten_struct(argument.type, value)
 
     def _stage(self, arguments: Sequence[tuple[Any, int]], stream: int | None = None) -> Stage:
-        """Make arrays ready that the launcher does not reach by itself; the stage says what `_after` has to do."""
+        """Prepare arrays that the launcher cannot use directly; the result has the actions for `_after`."""
         interface = self.module.interface
         requests = [(value, interface.arrays[slot], interface.takes_strides(slot)) for value, slot in arguments]
         return stage_arguments(self.session, requests, stream)
@@ -301,7 +304,7 @@ class Instance:
 
 
 class _Shown:
-    """Stands for a template argument where an instance is shown."""
+    """Replaces a template argument in the `repr` of an instance, and does not keep it alive."""
 
     __slots__ = ("_text",)
 
@@ -328,7 +331,7 @@ def _size_of(value: Any) -> int:
 def _wrapping(
     raw: Callable[..., Any], types: Sequence[Any], names: Sequence[str], accepts: Callable[[int, Any], bool]
 ) -> Callable[..., Any]:
-    """Return `raw` that takes integers out of range as Taichi does: modulo 2^bits, with a warning."""
+    """Return `raw` that also takes integers out of range, as Taichi does: modulo 2^bits, with a warning."""
 
     def launch(*args: Any) -> Any:
         try:
@@ -339,8 +342,8 @@ def _wrapping(
                 if isinstance(kind, Scalar) and kind.is_integral and accepts(position, args[position]):
                     values[position] = kind(args[position])
                     if values[position] != args[position]:
-                        fate = f"does not fit {kind} and wraps to {values[position]}"
-                        warn_user(f"argument {position} (`{names[position]}`): {args[position]} {fate}")
+                        consequence = f"does not fit {kind} and wraps to {values[position]}"
+                        warn_user(f"argument {position} (`{names[position]}`): {args[position]} {consequence}")
             return raw(*values)
 
     return launch

@@ -1,4 +1,4 @@
-"""What `@ti.kernel` returns: finds or compiles the specialization for a call's arguments, launches it, shows it."""
+"""What `@ti.kernel` returns: it finds or compiles the specialization for a call's arguments and launches it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Kernel(KernelTools):
         self._keys = Keys(self.definition)
         self._key = self._keys.fast
         self._last: Choice | None = None
-        """What the last launch ran; not the launcher, which holds memory."""
+        """What the last launch ran; not its launcher, which holds memory."""
         self.wanted: str | None = None
         """The variant that `use` named."""
 
@@ -80,7 +80,7 @@ class Kernel(KernelTools):
                 self._enter(sessions.current())
             try:
                 launch, self._last = self._launchers[self._key(args)]
-            except AttributeError:  # arrays of other libraries, which will come again
+            except AttributeError:  # arrays of other libraries; later calls probably have them too
                 self._key = self._keys.of
                 launch, self._last = self._find(args)
             except (KeyError, TypeError):
@@ -112,11 +112,11 @@ class Kernel(KernelTools):
         return self.launcher(self.arguments.flattened(args, kwargs))[0].module
 
     def use(self, variant: str | None) -> None:
-        """Run a source of the slot from the next launch on: "generated", "edit", or a variant's name; None: as rules
-        say. A launch for whose arguments there is no such variant raises TaichiRuntimeError.
+        """Select the source that runs from the next launch on.
 
-        "fastest": the first launch of each kind of arguments compares and times all sources on copies, and the fastest
-        of those that compute the same runs from then on.
+        variant: "generated", "edit", or a variant's name; None: the rules in the sources decide. A launch raises
+        TaichiRuntimeError if there is no such variant for its arguments. "fastest": the first launch of each kind of
+        arguments compares and times all sources on copies; the fastest of those with equal results runs from then on.
         """
         self.wanted = variant
         self.forget_launchers()
@@ -126,14 +126,14 @@ class Kernel(KernelTools):
         """Which source the last launch ran: `.variant` ("generated", "edit" or a name), `.digest`, `.paths`."""
         return None if self._last is None else self._last.variant
 
-    def launcher(self, leaves: Sequence[Any]) -> tuple[Instance, Launcher]:
-        """Return what is compiled for such arguments in the current session, and what launches it."""
+    def launcher(self, flat_arguments: Sequence[Any]) -> tuple[Instance, Launcher]:
+        """Return the instance and the launcher for such arguments in the current session."""
         self._enter(sessions.current())
-        self._find(leaves)
-        return self._instances[self._slow_key(leaves)]
+        self._find(flat_arguments)
+        return self._instances[self._slow_key(flat_arguments)]
 
     def instances(self) -> list[Instance]:
-        """Return what has been compiled in the current session, in order."""
+        """Return the instances compiled in the current session, in order."""
         return list(dict.fromkeys(instance for instance, _ in self._instances.values()))
 
     def captured(self) -> dict[str, Any]:
@@ -141,27 +141,27 @@ class Kernel(KernelTools):
         return {name: value for instance in self.instances() for name, value in instance.captured.items()}
 
     def forget_launchers(self) -> None:
-        """Compile anew with the next launch."""
+        """Recompile at the next launch."""
         for instance, _ in list(self._instances.values()):
             instance.retire()
         self._instances.clear()
         self._launchers.clear()
 
-    # --- what is compiled
+    # --- compilation
 
-    def emitted(self, leaves: Sequence[Any]) -> tuple[Session, Request, Compilation]:
-        """Return what is generated for arguments in the current session, which is the kernel's from now on."""
+    def emitted(self, flat_arguments: Sequence[Any]) -> tuple[Session, Request, Compilation]:
+        """Return what is generated for arguments in the current session; the kernel belongs to it from now on."""
         self._enter(sessions.current())
-        return self._emit(leaves)
+        return self._emit(flat_arguments)
 
     def recompile(self, key: Any, args: Sequence[Any]) -> Launch:
-        """Compile anew what is launched with arguments of this key, since a source that was edited has changed."""
+        """Recompile the launch for arguments of this key, since an edited source has changed."""
         with COMPILING:
             launch, self._last = self._compile(key, args)
         return launch
 
     def launch_of_variant(self, key: Any, args: Sequence[Any], variant: str) -> Launch:
-        """Return what launches one variant, for arguments of this key; compiled when first asked for."""
+        """Return the launch of one variant for arguments of this key; it is compiled at the first request."""
         found = self._launchers.get((key, variant))
         if found is None:
             with COMPILING:
@@ -194,7 +194,7 @@ class Kernel(KernelTools):
 
     def _compile(self, key: Any, args: Sequence[Any]) -> tuple[Launch, Choice]:
         instance, found = self._build(key, args, keeps=False)
-        if instance.is_retired:  # by the end of the build: it uses fields that only it made
+        if instance.is_retired:  # by the end of the build: it uses fields that nothing else references
             _, found = self._build(key, args, keeps=True)
         return found
 
@@ -233,13 +233,13 @@ class Kernel(KernelTools):
         return instance, found
 
     def forget(self, key: Any, instance: Instance) -> None:
-        """Compile anew with the next launch with arguments of this key, if `instance` is what is launched with them."""
+        """Recompile at the next launch with arguments of this key, if `instance` is what runs for them."""
         found = self._instances.get(key)
         if found is not None and found[0] is instance:
             del self._instances[key], self._launchers[key]
 
     def _explain(self, args: Sequence[Any]) -> None:
-        """Raise an error that names the parameter whose argument cannot be packed, if that is what went wrong."""
+        """Raise an error that names the parameter if an argument cannot be packed."""
         found = self._instances.get(self._slow_key(args))
         if found is not None:
             classify(self.definition, args, found[0].session.options)
@@ -247,21 +247,21 @@ class Kernel(KernelTools):
 
 
 def _forget(kernel: weakref.ref[Kernel], key: Any, instance: Instance) -> None:
-    """Let a kernel compile anew: memory that the instance knows is freed, or may be."""
+    """Let a kernel recompile: memory whose address the instance holds is freed, or may be."""
     found = kernel()
     if found is not None:
         found.forget(key, instance)
 
 
 CallObserver = Callable[[Kernel, tuple[Any, ...], dict[str, Any]], None]
-"""Is called with a kernel and the arguments of a call before anything else happens; what it raises ends the call."""
+"""Called with a kernel and the arguments of a call before anything else; an exception from it ends the call."""
 
 CALL_OBSERVERS: list[CallObserver] = []
-"""Those that see the calls of all kernels. A call without observers pays one look at an empty list."""
+"""Observers of the calls of all kernels. Without observers a call only checks that this list is empty."""
 
 
 def as_bound_kernel(value: Any) -> Any:
-    """Return a kernel below `classmethod` with its class: Python 3.13 and later make a plain method of it."""
+    """Return a kernel below `classmethod` bound to its class, of which Python 3.13 and later make a plain method."""
     if isinstance(value, MethodType) and isinstance(value.__func__, Kernel):
         return BoundKernel(value.__func__, value.__self__)
     return value
@@ -300,11 +300,11 @@ def _check_owner(name: str, owner: Any) -> None:
 
 
 def _warn_of_wrapper(function: Any) -> None:
-    """Warn where another decorator stands between: the kernel is made of the text inside, the wrapper never runs."""
+    """Warn of a decorator below `@ti.kernel`: the kernel is compiled from the source, so the wrapper never runs."""
     where = define(function).location()
-    text = f"`{function.__name__}` was wrapped by another decorator, which does nothing in a kernel"
+    message = f"`{function.__name__}` was wrapped by another decorator, which does nothing in a kernel"
     hint = "put `@ti.kernel` directly above `def`, and the other decorator above it"
-    warn_user(where.explained(text, hint))
+    warn_user(where.explained(message, hint))
 
 
 @overload
@@ -315,7 +315,7 @@ def kernel(function: None = None, *, offline_cache: bool = True) -> Callable[[F]
 def kernel(function: Any = None, *, offline_cache: bool = True) -> Any:
     """Make a Python function a kernel: typed arguments, compiled on first call, parallel outermost loops.
 
-    offline_cache: whether what is compiled may be kept for the next process; see docs/cache.md.
+    offline_cache: whether the compiled kernel may be cached on disk; see docs/cache.md.
     Raises: TaichiSyntaxError if it is not a plain function.
     """
     if function is None:
@@ -325,7 +325,7 @@ def kernel(function: Any = None, *, offline_cache: bool = True) -> Any:
         hint = f"`@ti.kernel` below `@{type(function).__name__}`" if below else "`@ti.kernel` above a `def`"
         raise TaichiSyntaxError(f"ti.kernel decorates functions, found {function!r}", f"write {hint}")
     if function.__name__ == "<lambda>":
-        define(function).parsed  # noqa: B018 - raises: a lambda is refused where it stands
+        define(function).parsed  # noqa: B018 - raises the error with the location of the lambda
     if hasattr(function, "__wrapped__"):
         _warn_of_wrapper(function)
     names = function.__qualname__.split(".")

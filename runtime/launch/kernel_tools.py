@@ -1,7 +1,7 @@
-"""The methods of a kernel that look at it, or work on its source, instead of launching it.
+"""The methods of a kernel that inspect it, or work on its source, instead of launching it.
 
-In: a kernel and the arguments of a call. Out: its forms and keys; and what the tools of the workbench return, which are
-asked by name (`tool_registry.py`) and loaded when they are first asked.
+In: a kernel and the arguments of a call. Out: its forms and keys; and the results of the tools of the workbench, which
+are found by name (`tool_registry.py`) and loaded at their first use.
 """
 
 from __future__ import annotations
@@ -44,29 +44,29 @@ METHODS_OF_ARGUMENTS = frozenset(
         "variants",
     }
 )
-"""Methods of a kernel that take a call's arguments: of a method's kernel, the object first."""
+"""Methods of a kernel that take a call's arguments; for a kernel that is a method, the object comes first."""
 
 
 class KernelTools:
-    """What a kernel can be asked. arguments: how it is called. is_cacheable: whether what is compiled may be cached."""
+    """The inspection methods of a kernel. is_cacheable: whether what is compiled may be cached."""
 
     definition: KernelDefinition
     arguments: CallArguments
     is_cacheable: bool
 
     def specialize(self, args: Sequence[Any], arch: Arch | str | None = None) -> Request:
-        """Return what a call asks for, of the session's target or another; annotations fill up what is missing."""
+        """Return the request of a call, for the session's target or another; annotations replace missing arguments."""
         session = sessions.CURRENT
         options = sessions.current_config().compile_options()
         capabilities = capabilities_for(arch, None if session is None else session.device)
         return compiler.specialize(self.definition, self.arguments.complete(args), options, capabilities)
 
-    def emitted(self, leaves: Sequence[Any]) -> tuple[Session, Request, Compilation]:
-        """Return what is generated for arguments in the current session, which is the kernel's from now on."""
+    def emitted(self, flat_arguments: Sequence[Any]) -> tuple[Session, Request, Compilation]:
+        """Return what is generated for arguments in the current session; the kernel belongs to it from now on."""
         raise NotImplementedError
 
     def forget_launchers(self) -> None:
-        """Compile anew with the next launch."""
+        """Recompile at the next launch."""
         raise NotImplementedError
 
     # --- forms and keys
@@ -76,13 +76,13 @@ class KernelTools:
         """Return the emitted source for these arguments; nothing is launched and no device is needed.
 
         arch: another target than the session's, for example `ti.cuda` or "cuda:sm_80" on a machine without a GPU. A
-        trailing ndarray argument may be left out where its annotation gives dtype and ndim.
+        trailing ndarray argument may be left out if its annotation gives dtype and ndim.
         """
         return self.inspect(*args, arch=arch).source
 
     @hides_own_frames
     def ir(self, stage: str, *args: Any, arch: Arch | str | None = None) -> str:
-        """Return one form as text: "frontend", "lowered", "tasks", "final" or "pass:NN:name".
+        """Return one form as a string: "frontend", "lowered", "tasks", "final" or "pass:NN:name".
 
         Raises: KeyError listing the forms there are.
         """
@@ -90,15 +90,15 @@ class KernelTools:
 
     @hides_own_frames
     def inspect(self, *args: Any, arch: Arch | str | None = None) -> Inspection:
-        """Return every form of this kernel as text, from Python to the emitted source; nothing is launched."""
+        """Return every form of this kernel, from Python to the emitted source; nothing is launched."""
         return observe(self.specialize(args, arch).specialization)
 
     @hides_own_frames
     def key(self, *args: Any, arch: Arch | str | None = None) -> str:
-        """Return a digest of all that decides what a launch runs; equal in every process on this machine.
+        """Return a digest of everything that determines what a launch runs; equal in every process on this machine.
 
-        It covers the kernel's source and those of the functions it calls, the arguments' types, template values,
-        captured globals, the shapes and places of fields, options, capabilities, the compiler, the device and its
+        It covers the source of the kernel and of the functions it calls, the arguments' types, template values,
+        captured globals, the shapes and layouts of fields, options, capabilities, the compiler, the device and its
         driver; and the edited source that runs instead, if there is one. The frontend does not run for it.
         """
         request, config = self.specialize(args, arch), sessions.current_config()
@@ -108,7 +108,7 @@ class KernelTools:
 
     @hides_own_frames
     def signature(self, *args: Any) -> str:
-        """Return what this call is specialised on, as text: `(x, i32)`; fields by name, other arguments by type."""
+        """Return what this call is specialised on, such as `(x, i32)`; fields by name, other arguments by type."""
         return signature_of(self.definition, self.specialize(args).specialization.arguments)
 
     def _generated(self, request: Request) -> BackendModule:
@@ -121,8 +121,8 @@ class KernelTools:
     def edit(self, *args: Any, arch: Arch | str | None = None, variant: str = "") -> Path:
         """Write the emitted source for these arguments into its slot; return the file to edit, or the slot's folder.
 
-        The next launch runs what is there; a copy that nobody touched is no edit, and one that was edited is left as it
-        is. variant: a name for a further source of the slot. Several tasks have several files on Vulkan. See
+        The next launch runs the edited source; an unchanged copy is no edit, and an edited file is never overwritten.
+        variant: name of a further source in the slot. On Vulkan several tasks have several files. See
         docs/hand-tuning.md. Raises: OSError.
         """
         request = self.specialize(args, arch)
@@ -137,9 +137,9 @@ class KernelTools:
 
         It is a `workbench.variants.Variants`.
         """
-        leaves = self.arguments.flattened(args, kwargs)
-        session, request, compilation = self.emitted(leaves)
-        return tool("gather")(session, request.specialization, compilation, request.argument_kinds, leaves)
+        flat_arguments = self.arguments.flattened(args, kwargs)
+        session, request, compilation = self.emitted(flat_arguments)
+        return tool("gather")(session, request.specialization, compilation, request.argument_kinds, flat_arguments)
 
     @hides_own_frames
     def compare(
@@ -150,19 +150,19 @@ class KernelTools:
         relative: float | None = None,
         absolute: float | None = None,
     ) -> Any:
-        """Run the generated source and an edit of it on copies of the arguments, and say what differs.
+        """Run the generated source and an edit of it on copies of the arguments, and return what differs.
 
         variant: name of the edit; None: the one that a launch runs. rounds: runs of each. relative, absolute:
-        tolerances of floating-point numbers instead of those by type. Returns a `workbench.compare.Comparison`.
-        Raises: the edit's own error where it cannot run.
+        tolerances of floating-point numbers instead of those of their type. Returns a `workbench.compare.Comparison`.
+        Raises: the edit's own error if it cannot run.
         """
-        return self._ask("compare", args, variant, rounds, relative, absolute)
+        return self._run_tool("compare", args, variant, rounds, relative, absolute)
 
     @hides_own_frames
     def report(self, *args: Any) -> Any:
-        """Compile anew for these arguments, past all caches, and say how long each stage takes: `.times` [s], `.wall`.
+        """Recompile for these arguments without caches, and return how long each stage takes: `.times` [s], `.wall`.
 
-        Nothing is launched, and what was compiled before stays in use. Returns a
+        Nothing is launched, and the kernels compiled before stay in use. Returns a
         `workbench.compile_times.CompileReport`.
         """
         session = sessions.current()
@@ -174,35 +174,36 @@ class KernelTools:
     def bench(
         self, *args: Any, variants: Sequence[str] | None = None, seconds: float = 2.0, margin: float = 0.01
     ) -> Any:
-        """Time the generated source and its edits in turns on copies of these arguments.
+        """Time the generated source and its edits alternately on copies of these arguments.
 
         Returns a table with medians, a `workbench.bench.Timing`, and with the ratio to the first as an interval; "no
-        difference" where it cannot tell. variants: which, the base first. seconds: for the rounds. margin: smaller
+        difference" if it is undecided. variants: which, the base first. seconds: for the rounds. margin: smaller
         differences count as none.
         """
-        return self._ask("bench", args, variants, seconds, margin)
+        return self._run_tool("bench", args, variants, seconds, margin)
 
     @hides_own_frames
     def tune(self, *args: Any, variant: str | None = None, **options: Any) -> Any:
-        """Try the values of the source's knobs, keep the fastest for these shapes and this device.
+        """Try the values of the source's tuning parameters, store the fastest for these shapes and this device.
 
-        Knobs are comments in a source, `// @tune BLOCK = 64 | 128`, and `@ti.tune(block_dim=[64, 128])`. Each setting
-        is compared with the generated source before it is timed; later launches use the winner. variant: whose source;
-        None: of the one that runs. options: seconds, limit, restart, progress. Returns a `workbench.trials.Tuning`.
+        They are declared by comments in a source, `// @tune BLOCK = 64 | 128`, and by `@ti.tune(block_dim=[64, 128])`.
+        The results of each setting are compared with those of the generated source before it is timed; later launches
+        use the fastest. variant: whose source; None: of the one that runs. options: seconds, limit, restart, progress.
+        Returns a `workbench.trials.Tuning`.
         """
-        tuning = self._ask("tune", args, variant, tunable_of(self.definition.function), **options)
+        tuning = self._run_tool("tune", args, variant, tunable_of(self.definition.function), **options)
         self.forget_launchers()
         return tuning
 
     @hides_own_frames
     def export_repro(self, *args: Any, folder: str | Path, variant: str | None = None) -> Path:
-        """Write this call into a folder that runs without shadesmith: the source, inputs, what is expected, `run.py`.
+        """Write this call into a folder that runs without shadesmith: the source, inputs, expected outputs, `run.py`.
 
         variant: whose source; None: the one that a launch runs. See `workbench.repro`. Raises: TaichiRuntimeError.
         """
-        path: Path = self._ask("export_repro", args, folder, variant)
+        path: Path = self._run_tool("export_repro", args, folder, variant)
         return path
 
-    def _ask(self, name: str, args: Sequence[Any], *options: Any, **named: Any) -> Any:
-        """Return what a tool says of the variants of this kernel for a call's arguments."""
+    def _run_tool(self, name: str, args: Sequence[Any], *options: Any, **named: Any) -> Any:
+        """Return the result of a tool for the variants of this kernel for a call's arguments."""
         return tool(name)(self.variants(*args), *options, **named)

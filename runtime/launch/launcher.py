@@ -1,8 +1,8 @@
 """One function per compiled specialization: pack the arguments, compute the extents, submit.
 
-The only file where speed outranks form: the function is written as Python text for exactly the arguments of the
-specialization and compiled once, so a launch is straight-line code (benchmarks/launch.py measures it). The text holds
-numbers and names made here, never text of a user's or of an archive.
+The only file where speed outranks form: the function is generated as Python source for exactly the arguments of the
+specialization and compiled once, so a launch is straight-line code (benchmarks/launch.py measures it). The source holds
+numbers and names made here, never strings of a user or of an archive.
 """
 
 from __future__ import annotations
@@ -25,42 +25,49 @@ if TYPE_CHECKING:
     from ...transpiler.backend.module.interface import BackendModule, Expression, Member, TaskSource
 
 MAX_SHIFT = 64
-"""What is shifted by more is no extent, and would take as much memory as an archive says."""
+"""Upper bound of shifts: a larger one cannot give an extent, and an archive could make it allocate any memory."""
 
 Packed = tuple[Sequence[int], bytes, tuple[Any, ...]]
-"""What a launcher submits: the count of each task, the packed arguments, and memory for `use_textures`."""
+"""What a launcher submits: iteration counts of the tasks, the packed arguments, and memory for `use_textures`."""
 
 
 def pack_format(members: Sequence[Member], size_bytes: int) -> str:
-    """Return the `struct` format of an argument block, padding written out."""
-    text, position = "<", 0
+    """Return the `struct` format of an argument block with explicit padding."""
+    form, position = "<", 0
     for member in members:
-        text += "x" * (member.offset_bytes - position) + PACK_CODES[member.type]
+        form += "x" * (member.offset_bytes - position) + PACK_CODES[member.type]
         position = member.offset_bytes + member.size_bytes
-    return text + "x" * (size_bytes - position)
+    return form + "x" * (size_bytes - position)
 
 
 class Pending(Protocol):
-    """What a launcher asks of a session: what must happen before a launch, and the count of launches."""
+    """What a launcher needs from a session: the actions that must precede a launch, and the launch counter."""
 
     epoch: int
     pending: list[Callable[[], None]]
 
     def flush_pending(self) -> None:
-        """Do what is pending."""
+        """Run the pending actions."""
 
 
 @dataclass(frozen=True, slots=True)
 class LaunchHooks:
-    """What the code of a launcher calls.
+    """What the source of a launcher calls.
 
-    session: its `pending` writes go first, and its `epoch` counts launches. held: whose memory lives as long as the
-    launcher. host_address, checked_address, tensor_address, cupy_address, gradient_of: find the memory of an array as
-    its library has it. stage: makes all arrays of kind "other" ready at once, given (argument, slot) pairs and a stream
-    if there is one; returns a `staging.Stage`. flatten, flatten_struct: return the components of a tensor, and of a
-    struct by its position. seed: gives the number of a launch that draws random numbers.
-    stream: gives the stream to launch on, None for launches on none. after: called last, with the stage if there is
-    one; gives the result. own: a lock that threads hold from before the stage until after `after`.
+    Attributes:
+        session: its `pending` writes run first, and its `epoch` counts launches.
+        held: objects whose memory lives as long as the launcher.
+        host_address, checked_address, tensor_address, cupy_address, gradient_of: return the address of an array, each
+            for one library.
+        stage: prepares all arrays of kind "other" at once, from (argument, array index) pairs and a stream if there is
+            one; returns a `staging.StagedArguments`.
+        flatten: returns the components of a tensor.
+        flatten_struct: returns the components of a struct, given its parameter's position.
+        seed: returns the number of a launch that draws random numbers.
+        iteration_limit: iterations of serial loops after which the driver stops a thread, None if it has no limit.
+        stream: returns the stream to launch on; None for launches without one.
+        after: called last, with the staged arguments if there are some; returns the result.
+        own: a lock held from before `stage` until after `after`.
     """
 
     session: Pending
@@ -81,7 +88,7 @@ class LaunchHooks:
 
     @property
     def are_plain(self) -> bool:
-        """Whether a launch only packs and submits: nothing is done after it, and no thread has to wait."""
+        """Whether a launch only packs and submits: nothing follows it, and no thread has to wait."""
         return self.after is None and self.own is None
 
 
@@ -94,12 +101,17 @@ def make_launcher(
 ) -> Callable[..., Any]:
     """Return a function of the kernel's arguments that launches it.
 
-    kinds: one an argument: "scalar", "tensor", "struct", "texture" (has .memory and .shape), "ndarray" (has
-    .allocation, .shape and .strides), "numpy", "torch", "cupy" (memory used in place, found as the library has it),
-    "other" (all of them are staged at once), "template". constants: values of members known now, by their source.
+    Args:
+        module: the compiled kernel.
+        program: what is submitted to.
+        argument_kinds: one per argument: "scalar", "tensor", "struct", "texture" (has .memory and .shape), "ndarray"
+            (has .allocation, .shape and .strides), "numpy", "torch", "cupy" (memory used in place, its address given by
+            the library), "other" (all of them are staged at once), "template".
+        constants: values of members that are known already, by their source.
+        hooks: what the source calls.
     """
     brings_arguments = program.lock is None and hooks.own is None
-    writer = _Writer(module, argument_kinds, constants, brings_arguments, program.lock is not None)
+    generator = _LauncherSource(module, argument_kinds, constants, brings_arguments, program.lock is not None)
     form = struct.Struct(pack_format(module.interface.members, module.interface.args_size_bytes))
     namespace = {
         **{name: getattr(hooks, name) for name in LaunchHooks.__slots__},
@@ -109,33 +121,33 @@ def make_launcher(
         "use_textures": getattr(program, "use_textures", None),
         "pack": form.pack,
         "pack_into": form.pack_into,
-        "too_many": _refuse,
-        "too_long": _warn_of_turns,
+        "refuse_count": _refuse_count,
+        "warn_of_iterations": _warn_of_iterations,
     }
-    text = writer.text(hooks)
-    if writer.packs_once:
+    source = generator.source(hooks)
+    if generator.packs_once:
         form.pack_into(program.arguments, 0, *(constants[m.source] for m in module.interface.members))
-    exec(compile(text, f"<launcher of {module.kernel}>", "exec"), namespace)
-    launch: Callable[..., Any] = namespace.pop("launch")  # else it would keep itself, and all it knows, in a cycle
+    exec(compile(source, f"<launcher of {module.kernel}>", "exec"), namespace)
+    launch: Callable[..., Any] = namespace.pop("launch")  # else it would be in a reference cycle with its namespace
     return launch
 
 
 def make_packer(
     module: BackendModule, argument_kinds: Sequence[str], constants: dict[tuple[Any, ...], int], hooks: LaunchHooks
 ) -> Callable[..., Packed]:
-    """Return a function of the kernel's arguments that gives what its launcher would submit, and submits nothing."""
-    kept = _Kept(module.interface.args_size_bytes)
-    keep = make_launcher(module, kept, argument_kinds, constants, hooks)
+    """Return a function of the kernel's arguments that returns what its launcher would submit."""
+    program = _CapturingProgram(module.interface.args_size_bytes)
+    launch = make_launcher(module, program, argument_kinds, constants, hooks)
 
     def pack(*args: Any) -> Packed:
-        keep(*args)
-        return kept.counts, kept.packed, kept.textures
+        launch(*args)
+        return program.counts, program.packed, program.textures
 
     return pack
 
 
-class _Kept:
-    """A program that runs nothing and keeps what it was given."""
+class _CapturingProgram:
+    """A program that runs nothing and stores the launch that was submitted."""
 
     lock = None
 
@@ -146,16 +158,16 @@ class _Kept:
         self.textures: tuple[Any, ...] = ()
 
     def use_textures(self, textures: tuple[Any, ...]) -> None:
-        """Keep the memory of textures."""
+        """Store the memory of textures."""
         self.textures = textures
 
     def submit(self, counts: Sequence[int], packed: bytes | None = None) -> None:
-        """Keep counts and arguments."""
+        """Store counts and arguments."""
         self.counts, self.packed = counts, bytes(self.arguments) if packed is None else packed
 
 
-class _Writer:
-    """Writes the text of one launcher."""
+class _LauncherSource:
+    """Generates the Python source of one launcher."""
 
     def __init__(
         self,
@@ -170,16 +182,16 @@ class _Writer:
         self.argument_kinds = argument_kinds
         self.constants = constants
         self.members = module.interface.members
-        self.parameter_of_slot = {slot: a.parameter for slot, a in enumerate(module.interface.arrays)}
+        self.parameter_of_array = {index: a.parameter for index, a in enumerate(module.interface.arrays)}
         self.takes_strides = module.interface.takes_strides
         self.gradients = {member.source[1] for member in self.members if member.source[0] == "gradient"}
-        self.given: dict[int, str] = {}
-        """What the launcher calls the object of a slot: the argument, or its gradient."""
+        self.objects: dict[int, str] = {}
+        """Variable that holds the argument, or its gradient, by array index."""
         self.staged: dict[int, int] = {}
-        """Slots of arrays that are staged, with their numbers among these."""
+        """Position among the staged arrays, by array index."""
         self.packs_once = all(member.source in constants for member in self.members)
 
-    def text(self, hooks: LaunchHooks) -> str:
+    def source(self, hooks: LaunchHooks) -> str:
         """Return the definition of `launch`."""
         lines = ["if session.pending: session.flush_pending()"]
         has_stream = hooks.stream is not None
@@ -193,24 +205,25 @@ class _Writer:
         if hooks.after is not None:
             work.append(f"return after({'staged' if self.staged else ''})")
         lines += _held("own", work) if hooks.own is not None else work
-        head = f"def launch({', '.join(f'p{k}' for k in range(len(self.kinds)))}):"
+        head = f"def launch({', '.join(f'p{k}' for k in range(len(self.argument_kinds)))}):"
         return "\n".join([head, *(f"    {line}" for line in lines)]) + "\n"
 
     def _checks(self, counts: Sequence[tuple[str, bool]]) -> list[str]:
-        """Compute the counts that are not known to be in range, and check them."""
+        """Return lines that compute and check the counts that are not known to be in range."""
         lines = []
         for index, (expression, bounded) in enumerate(counts):
             if not bounded:
                 lines.append(f"c{index} = {expression}")
-                lines.append(f"if c{index} > {MAX_ITERATIONS}: too_many({self.module.tasks[index].name!r}, c{index})")
+                name = self.module.tasks[index].name
+                lines.append(f"if c{index} > {MAX_ITERATIONS}: refuse_count({name!r}, c{index})")
         for task in self.module.tasks:
             if task.serial_turns is not None:
-                lines.append(f"turns = {self._expression(task.serial_turns)}")
-                lines.append(f"if turns > iteration_limit: too_long({task.name!r}, turns, iteration_limit)")
+                lines.append(f"count = {self._expression(task.serial_turns)}")
+                lines.append(f"if count > iteration_limit: warn_of_iterations({task.name!r}, count, iteration_limit)")
         return lines
 
     def _start(self, stream: str) -> list[str]:
-        """Pack, check and submit. Until then no other thread may pack into the same buffer."""
+        """Return lines that pack, check and submit; until then no other thread may pack into the same buffer."""
         counts = [self._count(task) for task in self.module.tasks]
         names = [expression if bounded else f"c{index}" for index, (expression, bounded) in enumerate(counts)]
         numbers = f"({', '.join(names)}{',' if len(names) == 1 else ''})"
@@ -228,7 +241,7 @@ class _Writer:
         return [*lines, "session.epoch += 1"]
 
     def _textures(self) -> list[str]:
-        """Say which textures a launch is for, to a program that finds them otherwise than by its arguments."""
+        """Return the line that passes the textures to a program that does not find them by its arguments."""
         textures = self.module.interface.textures
         if not textures or self.module.target != "vulkan":
             return []
@@ -244,29 +257,29 @@ class _Writer:
         return lines
 
     def _arrays(self, has_stream: bool) -> list[str]:
-        """Find the addresses of arrays of other libraries: `a` and the number of the slot."""
+        """Return lines that find the addresses of arrays of other libraries: `a` and the index of the array."""
         lines = []
-        for slot, array in enumerate(self.module.interface.arrays):
+        for index, array in enumerate(self.module.interface.arrays):
             if array.parameter is None:
                 continue
-            kind, strided = self.argument_kinds[array.parameter], self.takes_strides(slot)
-            given = self.given[slot] = f"p{array.parameter}"
-            if slot in self.gradients:
-                given = self.given[slot] = f"g{slot}"
+            kind, strided = self.argument_kinds[array.parameter], self.takes_strides(index)
+            given = self.objects[index] = f"p{array.parameter}"
+            if index in self.gradients:
+                given = self.objects[index] = f"g{index}"
                 name = array.name.removesuffix("_grad")
-                lines.append(f"g{slot} = gradient_of(p{array.parameter}, {name!r}, {not strided})")
+                lines.append(f"g{index} = gradient_of(p{array.parameter}, {name!r}, {not strided})")
             if kind == "other":
-                self.staged[slot] = len(self.staged)
+                self.staged[index] = len(self.staged)
             elif kind == "numpy":
                 function = "checked_address" if strided else "host_address"
-                lines.append(f"a{slot} = {function}({given}, {array.written})")
+                lines.append(f"a{index} = {function}({given}, {array.written})")
             elif kind == "torch":
-                lines.append(f"a{slot} = {f'tensor_address({given})' if array.written else f'{given}.data_ptr()'}")
+                lines.append(f"a{index} = {f'tensor_address({given})' if array.written else f'{given}.data_ptr()'}")
             elif kind == "cupy":
                 function = f"cupy_address({given})" if strided and array.written else f"{given}.data.ptr"
-                lines.append(f"a{slot} = {function}")
+                lines.append(f"a{index} = {function}")
         if self.staged:
-            pairs = ", ".join(f"({self.given[slot]}, {slot})" for slot in self.staged)
+            pairs = ", ".join(f"({self.objects[index]}, {index})" for index in self.staged)
             lines.append(f"staged = stage([{pairs}]{', s' if has_stream else ''})")
             lines.append("arguments = staged.arguments")
         return lines
@@ -276,52 +289,53 @@ class _Writer:
             return str(self.constants[member.source])
         match member.source:
             case ("argument", position, component):
-                return f"t{position}[{component}]" if self.argument_kinds[position] in ("tensor", "struct") else f"p{position}"
-            case ("pointer" | "gradient", slot):
-                address = "lowest" if self.module.interface.takes_begin(slot) else "address"
-                if slot in self.staged:
-                    return f"arguments[{self.staged[slot]}].{address}"
-                parameter = self.parameter_of_slot[slot]
-                is_ours = parameter is not None and self.argument_kinds[parameter] == "ndarray"
-                return f"{self.given[slot]}.allocation.{address}" if is_ours else f"a{slot}"
-            case ("shape", slot, axis):
-                return f"{self._shown(slot)}.shape[{axis}]"
-            case ("stride", slot, axis):
-                return self._stride(slot, axis)
-            case ("begin", slot):
-                return f"{self._shown(slot)}.begin"
-            case ("texture", slot):
-                texture = self.module.interface.textures[slot]
+                has_components = self.argument_kinds[position] in ("tensor", "struct")
+                return f"t{position}[{component}]" if has_components else f"p{position}"
+            case ("pointer" | "gradient", index):
+                address = "lowest" if self.module.interface.takes_begin(index) else "address"
+                if index in self.staged:
+                    return f"arguments[{self.staged[index]}].{address}"
+                parameter = self.parameter_of_array[index]
+                is_ndarray = parameter is not None and self.argument_kinds[parameter] == "ndarray"
+                return f"{self.objects[index]}.allocation.{address}" if is_ndarray else f"a{index}"
+            case ("shape", index, axis):
+                return f"{self._shaped(index)}.shape[{axis}]"
+            case ("stride", index, axis):
+                return self._stride(index, axis)
+            case ("begin", index):
+                return f"{self._shaped(index)}.begin"
+            case ("texture", index):
+                texture = self.module.interface.textures[index]
                 return f"p{texture.parameter}.memory.{'storage' if texture.storage else 'sampled'}"
-            case ("texels", slot):
-                return f"p{self.module.interface.textures[slot].parameter}.memory.texels"
-            case ("texture_channels", slot):
-                return f"p{self.module.interface.textures[slot].parameter}.spec.format.channels"
-            case ("texture_shape", slot, axis):
-                return f"p{self.module.interface.textures[slot].parameter}.shape[{axis}]"
+            case ("texels", index):
+                return f"p{self.module.interface.textures[index].parameter}.memory.texels"
+            case ("texture_channels", index):
+                return f"p{self.module.interface.textures[index].parameter}.spec.format.channels"
+            case ("texture_shape", index, axis):
+                return f"p{self.module.interface.textures[index].parameter}.shape[{axis}]"
             case ("seed",):
                 return "seed()"
-        raise ValueError(f"member {member.name} has no source at launch")
+        raise ValueError(f"the launcher cannot compute member {member.name}")
 
-    def _shown(self, slot: int) -> str:
-        """Return what has the shape of an array."""
-        return f"arguments[{self.staged[slot]}]" if slot in self.staged else self.given[slot]
+    def _shaped(self, index: int) -> str:
+        """Return the variable that has the shape of an array."""
+        return f"arguments[{self.staged[index]}]" if index in self.staged else self.objects[index]
 
-    def _stride(self, slot: int, axis: int) -> str:
-        """Return the distance of elements along an axis [elements], from what each library counts in."""
-        parameter, array = self.parameter_of_slot[slot], self.module.interface.arrays[slot]
+    def _stride(self, index: int, axis: int) -> str:
+        """Return the distance of elements along an axis [elements], from each library's own unit."""
+        parameter, array = self.parameter_of_array[index], self.module.interface.arrays[index]
         kind = "template" if parameter is None else self.argument_kinds[parameter]
         scalars = prod(array.element_shape)
         if kind == "torch":
-            return f"{self.given[slot]}.stride({axis})" + (f" // {scalars}" if scalars > 1 else "")
-        text = f"{self._shown(slot)}.strides[{axis}]"
+            return f"{self.objects[index]}.stride({axis})" + (f" // {scalars}" if scalars > 1 else "")
+        stride = f"{self._shaped(index)}.strides[{axis}]"
         if kind not in ("numpy", "cupy"):
-            return text
+            return stride
         scalar = SCALARS.get(array.element)  # None for a struct, whose NumPy array knows its size
-        return f"{text} // {f'{self._shown(slot)}.itemsize' if scalar is None else scalars * scalar.size_bytes}"
+        return f"{stride} // {f'{self._shaped(index)}.itemsize' if scalar is None else scalars * scalar.size_bytes}"
 
     def _count(self, task: TaskSource) -> tuple[str, bool]:
-        """Return the number of iterations as Python text, and whether it is known to be in range."""
+        """Return the number of iterations as a Python expression, and whether it is known to be in range."""
         if task.kind == "serial":
             return "1", True
         if task.extents is None:
@@ -335,10 +349,10 @@ class _Writer:
         return " * ".join(extents), False
 
     def _extent(self, extent: Expression) -> str:
-        text = self._expression(extent)
-        if text.lstrip("-").isdigit() or (extent[0] == "member" and self.members[extent[1]].source[0] == "shape"):
-            return text
-        return f"max(0, {text})"
+        source = self._expression(extent)
+        if source.lstrip("-").isdigit() or (extent[0] == "member" and self.members[extent[1]].source[0] == "shape"):
+            return source
+        return f"max(0, {source})"
 
     def _expression(self, expression: Expression) -> str:
         match expression:
@@ -355,20 +369,20 @@ class _Writer:
 
 
 def _held(lock: str, lines: Sequence[str]) -> list[str]:
-    """Return the lines with a lock held."""
+    """Return the lines inside a `with` statement that holds a lock."""
     return [f"with {lock}:", *(f"    {line}" for line in lines)]
 
 
-def _warn_of_turns(task: str, turns: int, limit: int) -> None:
+def _warn_of_iterations(task: str, count: int, limit: int) -> None:
     warnings.warn(
-        f"a thread of task `{task}` runs {turns:,} iterations of serial loops; this driver (lavapipe) silently ends "
-        f"them after {limit:,}. Hint: use ti.cpu or a GPU, or make the outer loop parallel",
+        f"a thread of task `{task}` runs {count:,} iterations of serial loops; this driver (lavapipe) silently "
+        f"stops them after {limit:,}. Hint: use ti.cpu or a GPU, or make the outer loop parallel",
         ShadesmithWarning,
         stacklevel=3,
     )
 
 
-def _refuse(task: str, count: int) -> None:
+def _refuse_count(task: str, count: int) -> None:
     raise OverflowError(
         f"the loop of task `{task}` has {count} iterations; a parallel loop takes at most {MAX_ITERATIONS}. "
         "Hint: split it into an outer range of launches or a serial inner loop"

@@ -1,8 +1,9 @@
-"""Shows what kernels print, and raises where their checks failed: reads the records that a launch left in a buffer.
+"""Output of prints and errors of failed checks in kernels, from the records that a launch writes to a buffer.
 
-In: a session, and the sites of a kernel (`Interface.reports`). Out: text on standard output, TaichiAssertionError. What
-a record looks like stands in `templates/*/lib/reports.*`. A kernel with sites waits for the end of each of its launches
-and shows its records then, in the order of its loops whatever the order in which threads ran; others pay nothing.
+In: a session, and the record sites of a kernel (`Interface.reports`). Out: standard output, TaichiAssertionError.
+`templates/*/lib/reports.*` define the layout of records. A kernel with record sites waits for the end of each of its
+launches and then shows its records in the order of its loops, whatever the order in which threads ran; other kernels
+have no overhead.
 """
 
 from __future__ import annotations
@@ -30,19 +31,19 @@ if TYPE_CHECKING:
 WORD_BYTES = 4
 HEADER_WORDS = 9
 RECORD_WORDS = 3
-"""What stands before the words of a record: site, thread, number of words."""
+"""Words before the values of a record: site, thread, number of words."""
 FAILURE_BYTES = 64 << 10
-"""Room for failed checks besides the room for prints: what is printed may not displace them."""
+"""Size of the region for failed checks, which is separate so that prints cannot displace them."""
 EMPTY_SITE = 0xFFFFFFFF
 CODES = {"i32": "i", "u32": "I", "f32": "f", "i64": "q", "u64": "Q", "f64": "d"}
-"""How `struct` reads each type of word."""
+"""`struct` codes by the type of a value."""
 
 Record = tuple[int, int, tuple[Any, ...]]
-"""Site, linear index of the turn of the loop, numbers."""
+"""Site, linear index of the loop iteration, numbers."""
 
 
 class ReportBuffer:
-    """The memory of a session for records. address: what kernels get; allocation: what stands there."""
+    """The memory of a session for records. address: passed to kernels; allocation: the memory at this address."""
 
     def __init__(self, session: Session) -> None:
         self._device = session.device
@@ -58,8 +59,12 @@ class ReportBuffer:
     def _clear(self) -> None:
         self._device.write(self.allocation, memoryview(self._header.tobytes()))
 
-    def take(self) -> tuple[bytes, bytes, int, int] | None:
-        """Wait for all launches; return both rooms, how many prints are lost, how many checks failed; None if empty."""
+    def drain(self) -> tuple[bytes, bytes, int, int] | None:
+        """Wait for all launches and clear the buffer.
+
+        Returns the regions of prints and of failed checks, how many prints are lost, and how many checks failed; None
+        if nothing was recorded.
+        """
         header = self._read(0, HEADER_WORDS)
         if header == self._header.tobytes():
             return None
@@ -69,15 +74,18 @@ class ReportBuffer:
         self._clear()
         return prints, failures, words[2], words[6]
 
-    def _read(self, begin: int, end: int) -> bytes:
-        data = bytearray(max(0, end - begin) * WORD_BYTES)
+    def _read(self, start: int, end: int) -> bytes:
+        data = bytearray(max(0, end - start) * WORD_BYTES)
         if data:
-            self._device.read(self.allocation, memoryview(data), begin * WORD_BYTES)
+            self._device.read(self.allocation, memoryview(data), start * WORD_BYTES)
         return bytes(data)
 
 
 class Reports:
-    """The sites of one kernel. address: of the buffer its launches write to. arguments: block of the last launch."""
+    """The record sites of one kernel.
+
+    address: of the buffer its launches write to. arguments: argument block of the last launch.
+    """
 
     def __init__(self, session: Session, module: BackendModule, arguments: Any) -> None:
         if session.reports is None:
@@ -88,18 +96,18 @@ class Reports:
         self._arguments = arguments
         self._sites = sites = module.interface.reports
         self._formats = [struct.Struct("<" + "".join(_codes(site))) for site in sites]
-        self._writers: dict[int, Callable[[Sequence[Any]], str]] = {}
+        self._formatters: dict[int, Callable[[Sequence[Any]], str]] = {}
         self._is_malformed = False
 
     def show(self) -> None:
         """Wait for the launch; print what it printed. Raises: TaichiAssertionError for the first failed check."""
-        found = self._buffer.take()
+        found = self._buffer.drain()
         if found is None:
             return
         prints, failures, lost, count = found
-        text = "".join([self._writer(site)(numbers) for site, _, numbers in self._ordered(prints)])
-        if text:
-            sys.stdout.write(text)
+        output = "".join([self._formatter(site)(numbers) for site, _, numbers in self._ordered(prints)])
+        if output:
+            sys.stdout.write(output)
         if lost:
             warnings.warn(
                 f"kernel `{self._module.kernel}`: the buffer for prints is full, {lost} prints of this launch are "
@@ -111,8 +119,8 @@ class Reports:
         if self._is_malformed:
             self._is_malformed = False
             warnings.warn(
-                f"kernel `{self._module.kernel}`: what it left in the buffer for prints and checks cannot all be read: "
-                "something wrote over it, or the driver ran the kernel wrongly",
+                f"kernel `{self._module.kernel}`: some records of prints and checks cannot be read: "
+                "they were overwritten, or the driver ran the kernel incorrectly",
                 ShadesmithWarning,
                 stacklevel=5,
             )
@@ -123,33 +131,34 @@ class Reports:
             site, thread, numbers = record
             calls = self._calls_around(record, failures)
             task = self._module.tasks[(calls[-1] if calls else self._sites[site])["task"]]
-            turn = None if task.loop is None else Turn(task.loop.line, thread, self._indices(task, task.loop, thread))
-            raise failure(self._module.kernel, self._sites[site], numbers, turn, count, calls)
+            loop = task.loop
+            iteration = None if loop is None else Turn(loop.line, thread, self._indices(task, loop, thread))
+            raise failure(self._module.kernel, self._sites[site], numbers, iteration, count, calls)
 
     def read(self, data: bytes) -> tuple[str, int]:
-        """Return what is printed in a copy of the buffer, and how many checks failed; nothing is shown or cleared."""
+        """Return the printed text in a copy of the buffer, and how many checks failed; nothing is shown or cleared."""
         words = np.frombuffer(data, np.uint32, HEADER_WORDS).tolist()
         prints = data[HEADER_WORDS * WORD_BYTES : min(words[0], words[1]) * WORD_BYTES]
-        return "".join([self._writer(site)(numbers) for site, _, numbers in self._ordered(prints)]), words[6]
+        return "".join([self._formatter(site)(numbers) for site, _, numbers in self._ordered(prints)]), words[6]
 
     def _is_call(self, record: Record) -> bool:
         return bool(self._sites[record[0]]["kind"] == "call")
 
-    def _calls_around(self, failed: Record, room: bytes) -> list[dict[str, Any]]:
-        """Return the sites of the calls that led to a check: those behind its record, of the same turn."""
-        same_turn = [record for record in self._records(room) if record[1] == failed[1]]
-        behind = same_turn[same_turn.index(failed) + 1 :]
-        return [self._sites[record[0]] for record in itertools.takewhile(self._is_call, behind)]
+    def _calls_around(self, failed: Record, region: bytes) -> list[dict[str, Any]]:
+        """Return the sites of the calls that led to a check: they follow its record and are of the same iteration."""
+        same_iteration = [record for record in self._records(region) if record[1] == failed[1]]
+        following = same_iteration[same_iteration.index(failed) + 1 :]
+        return [self._sites[record[0]] for record in itertools.takewhile(self._is_call, following)]
 
     def _indices(self, task: TaskSource, loop: LoopIndices, thread: int) -> dict[str, int] | None:
-        """Return the indices of a turn of a loop, None where the host cannot know them."""
+        """Return the indices of a loop iteration, None if the host cannot compute them."""
         if task.extents is None or None in loop.begins:
             return None
         if loop.order:
             parts = [IndexComponent(axis, extent, weight, 0) for axis, extent, weight in loop.order]
-            places = index_at(parts, thread, len(loop.names))
+            positions = index_at(parts, thread, len(loop.names))
             begins = [self._value(begin) for begin in loop.begins]
-            return {name: begin + at for name, begin, at in zip(loop.names, begins, places, strict=True)}
+            return {name: begin + at for name, begin, at in zip(loop.names, begins, positions, strict=True)}
         indices: dict[str, int] = {}
         for axis in reversed(range(len(loop.names))):
             extent = self._value(task.extents[axis]) if axis > 0 else thread + 1
@@ -158,7 +167,7 @@ class Reports:
         return dict(reversed(indices.items()))
 
     def _value(self, expression: Any) -> int:
-        """Return an expression of arguments, as they were in the last launch."""
+        """Return the value of an expression of arguments in the last launch."""
         kind, *operands = expression
         if kind == "const":
             return int(operands[0])
@@ -167,30 +176,30 @@ class Reports:
             return int(struct.unpack_from(f"<{PACK_CODES[member.type]}", self._arguments, member.offset_bytes)[0])
         return int(OPS[kind].meaning(*[np.int64(self._value(operand)) for operand in operands]))
 
-    def _writer(self, site: int) -> Callable[[Sequence[Any]], str]:
-        if site not in self._writers:
-            self._writers[site] = text_writer(self._sites[site])
-        return self._writers[site]
+    def _formatter(self, site: int) -> Callable[[Sequence[Any]], str]:
+        if site not in self._formatters:
+            self._formatters[site] = text_writer(self._sites[site])
+        return self._formatters[site]
 
-    def _ordered(self, room: bytes) -> list[Record]:
-        """Return the records by task and turn of the loop; those of one turn stay in the order they were written in."""
+    def _ordered(self, region: bytes) -> list[Record]:
+        """Return the records by task and loop iteration; those of one iteration keep the order of writing."""
         tasks = [site["task"] for site in self._sites]
-        records = sorted(self._records(room), key=itemgetter(1))
+        records = sorted(self._records(region), key=itemgetter(1))
         return sorted(records, key=lambda record: tasks[record[0]]) if len(set(tasks)) > 1 else records
 
-    def _records(self, room: bytes) -> Iterator[Record]:
-        """Yield the records of a room up to its end, or to one that no site of this kernel writes."""
+    def _records(self, region: bytes) -> Iterator[Record]:
+        """Yield the records of a region up to its end, or to one that no site of this kernel writes."""
         position, head = 0, struct.Struct("<III")
-        while position + head.size <= len(room):
-            site, thread, size = head.unpack_from(room, position)
+        while position + head.size <= len(region):
+            site, thread, size = head.unpack_from(region, position)
             start = position + head.size
             position = start + size * WORD_BYTES
-            if site == EMPTY_SITE or position > len(room):
+            if site == EMPTY_SITE or position > len(region):
                 return
             if site >= len(self._formats) or size * WORD_BYTES != self._formats[site].size:
                 self._is_malformed = True
                 return
-            yield site, thread, self._formats[site].unpack_from(room, start)
+            yield site, thread, self._formats[site].unpack_from(region, start)
 
 
 def _codes(site: dict[str, Any]) -> Iterator[str]:

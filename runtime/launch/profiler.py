@@ -1,6 +1,6 @@
-"""`ti.profiler`: what stands in memory. Times of kernels come with a later issue.
+"""`ti.profiler`: a report of the memory in use. Times of kernels come with a later issue.
 
-In: the current session. Out: text on standard output.
+In: the current session. Out: a table on standard output.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ __all__ = ["print_memory_profiler_info"]
 
 
 def print_memory_profiler_info() -> None:
-    """Print who owns how much memory of the device: fields, ndarrays and trees, the largest first.
+    """Print how much memory of the device each field, ndarray and tree owns, the largest first.
 
-    Names are those given as `name=`, else those of the variables of the caller and its module.
+    Names are those given as `name=`, else the variables of the caller and its module.
     Raises: TaichiRuntimeError before `ti.init()`.
     """
     caller = sys._getframe(1)

@@ -1,6 +1,6 @@
-"""`@ti.real_func`: a function that kernels call, rather than inline; it may recurse and return anywhere.
+"""`@ti.real_func`: a function that kernels call instead of inlining it; it may recurse and return anywhere.
 
-In: a Python function with types. Out: a `Func` marked as real, its annotations checked where it is decorated.
+In: a Python function with types. Out: a `Func` marked as real; its annotations are checked at the decoration.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from ..session.tracebacks import hides_own_frames
 
 @hides_own_frames
 def real_func(function: Any) -> Func:
-    """Mark a function to be called by kernels: one function of the emitted text, with typed parameters and results.
+    """Mark a function to be called by kernels: one function of the emitted source, with typed parameters and results.
 
     Raises: TaichiSyntaxError if it is not a plain function, or a parameter has no type.
     """
     if not inspect.isfunction(function):
-        text = f"ti.real_func decorates functions, found {function!r}"
-        raise TaichiSyntaxError(text, "write `@ti.real_func` above a `def`")
+        message = f"ti.real_func decorates functions, found {function!r}"
+        raise TaichiSyntaxError(message, "write `@ti.real_func` above a `def`")
     check_function(definition_of(function, _takes_self(function)))
     return Func(function, is_real=True)
 
 
 def _takes_self(function: Any) -> bool:
-    """Tell whether the first parameter is `self` or `cls`: a method's, not annotated as a static method's is."""
+    """Return whether the first parameter is `self` or `cls`: of a method, and unannotated, unlike a static method's."""
     names = function.__qualname__.split(".")
     if len(names) < 2 or names[-2] == "<locals>":
         return False

@@ -1,6 +1,6 @@
-"""`ti.init(warn_stale_globals=True)`: kernels hold globals as constants; a launch tells of those that changed since.
+"""`ti.init(warn_stale_globals=True)`: kernels hold globals as constants; a launch warns of those that changed since.
 
-In: a launcher and the globals that its kernel holds. Out: a launcher that looks at them first.
+In: a launcher and the globals that its kernel holds. Out: a launcher that checks them first.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from ...transpiler.ir.captured_constant import CapturedConstant
 
 
 def watch(launch: Callable[..., Any], kernel: str, captured: Mapping[str, CapturedConstant]) -> Callable[..., Any]:
-    """Return `launch` with a warning, once a value, for each global whose value is no longer the one compiled in."""
+    """Return `launch` with a warning, once per value, for each global that differs from the value compiled in."""
     known = {path: repr(found.value) for path, found in captured.items()}
 
     def watched(*args: Any) -> Any:
         for path, found in captured.items():
             now = _now(found)
             if now != known[path]:
-                text = f"`{path}` was {found.value!r} when kernel `{kernel}` was compiled and is {now} now"
+                message = f"`{path}` was {found.value!r} when kernel `{kernel}` was compiled and is {now} now"
                 hint = "pass it as an argument, or keep it in a field; a kernel holds globals as constants"
-                warn_user(found.location.explained(text, hint))
+                warn_user(found.location.explained(message, hint))
                 known[path] = now
         return launch(*args)
 
@@ -30,7 +30,7 @@ def watch(launch: Callable[..., Any], kernel: str, captured: Mapping[str, Captur
 
 
 def _now(found: CapturedConstant) -> str:
-    """Return a global's value as text; one that is gone counts as unchanged."""
+    """Return the `repr` of a global's value; a deleted one counts as unchanged."""
     try:
         return repr(found.read())
     except (KeyError, AttributeError):

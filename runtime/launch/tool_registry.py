@@ -1,7 +1,7 @@
-"""Tools that look at kernels without launching them for the user: registered from above, asked for by name.
+"""Registry of the tools that inspect kernels: the workbench registers them, kernels find them by name.
 
-In: functions by name (`register`), each loaded when it is first called. Out: `tool(name)`. Kernels and inspections ask
-here, so that they need not know the workbench, which knows them.
+In: functions by name (`register`), each loaded when it is first called. Out: `tool(name)`. So kernels and inspections
+do not import the workbench, which imports them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def register(tools: Mapping[str, Tool]) -> None:
 
 
 def tool(name: str) -> Tool:
-    """Return a tool. Raises: InternalError where nobody registered it."""
+    """Return a tool. Raises: InternalError if it is not registered."""
     found = _TOOLS.get(name)
     if found is None:
         raise InternalError(f"no tool `{name}` is registered; there are {', '.join(_TOOLS) or 'none'}")

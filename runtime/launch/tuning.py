@@ -1,12 +1,12 @@
-"""`ti.tune`: says in Python which values of a kernel's constants are worth a try.
+"""`ti.tune`: declares tuning parameters of a kernel in Python: constants and the values to try.
 
     @ti.tune(block_dim=[64, 128, 256])
     @ti.kernel
     def step(): ...
 
-    step.tune()        # compares and times each; the fastest is kept, and later launches use it
+    step.tune()        # compares and times each; later launches use the fastest
 
-In: names and values. Out: a `Tunable` on the kernel's function, which `kernel.tune` reads. Comments in a text do the
+In: names and values. Out: a `Tunable` on the kernel's function, which `kernel.tune` reads. Comments in a source do the
 same: `// @tune BLOCK = 64 | 128 | 256`.
 """
 
@@ -25,19 +25,19 @@ HINT = "@ti.tune(block_dim=[64, 128, 256])"
 
 @dataclass(frozen=True, slots=True)
 class Tunable:
-    """What Python offers to tune. knobs: (name, values as texts); where: a condition that values must fulfil."""
+    """Tuning parameters declared in Python. parameters: (name, values as strings); where: a condition on the values."""
 
-    knobs: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    parameters: tuple[tuple[str, tuple[str, ...]], ...] = ()
     where: str = ""
 
     @property
     def given(self) -> dict[str, tuple[str, ...]]:
         """The values by name."""
-        return dict(self.knobs)
+        return dict(self.parameters)
 
 
 def tunable_of(function: Any) -> Tunable:
-    """Return what a kernel's function offers to tune."""
+    """Return the tuning parameters of a kernel's function."""
     found: Tunable = getattr(function, ATTRIBUTE, _NOTHING)
     return found
 
@@ -45,21 +45,24 @@ def tunable_of(function: Any) -> Tunable:
 _NOTHING = Tunable()
 
 
-def tune(*, where: str = "", **knobs: Iterable[Any]) -> Callable[[F], F]:
-    """Offer values of constants in a kernel's emitted text to `kernel.tune`; a decorator, above `@ti.kernel` or below.
+def tune(*, where: str = "", **parameters: Iterable[Any]) -> Callable[[F], F]:
+    """Declare tuning parameters of a kernel for `kernel.tune`; a decorator, above `@ti.kernel` or below.
 
-    knobs: `block_dim` for the threads a block, or the name of any `#define` in the text. where: a condition over these
-    names, "block_dim * TILE <= 1024". Nothing is tuned before `kernel.tune(*args)` is called.
-    Raises: TaichiSyntaxError where a name has no list of values.
+    Args:
+        where: a condition over the names of the parameters, "block_dim * TILE <= 1024".
+        parameters: values of `block_dim`, the threads per block, or of any `#define` in the emitted source.
+
+    Nothing is tuned before `kernel.tune(*args)` is called.
+    Raises: TaichiSyntaxError if a name has no list of values.
     """
-    tunable = Tunable(tuple((name, _values(name, values)) for name, values in knobs.items()), where)
-    if not knobs:
-        raise TaichiSyntaxError("`ti.tune` names nothing to tune", HINT)
+    tunable = Tunable(tuple((name, _values(name, values)) for name, values in parameters.items()), where)
+    if not parameters:
+        raise TaichiSyntaxError("`ti.tune` has no tuning parameters", HINT)
 
     def offer(target: F) -> F:
         if not callable(target):
             raise TaichiSyntaxError(f"`ti.tune` decorates a kernel, found {type(target).__name__}", HINT)
-        definition = getattr(target, "definition", None)  # of a kernel; else it is the function that becomes one
+        definition = getattr(target, "definition", None)  # of a kernel; else `target` is a function that becomes one
         setattr(target if definition is None else definition.function, ATTRIBUTE, tunable)
         return target
 
@@ -69,10 +72,10 @@ def tune(*, where: str = "", **knobs: Iterable[Any]) -> Callable[[F], F]:
 def _values(name: str, values: Any) -> tuple[str, ...]:
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise TaichiSyntaxError(f"`ti.tune({name}=...)` takes a list of values, found {values!r}", HINT)
-    found = tuple(dict.fromkeys(str(int(value) if isinstance(value, bool) else value) for value in values))
-    if not found:
+    result = tuple(dict.fromkeys(str(int(value) if isinstance(value, bool) else value) for value in values))
+    if not result:
         raise TaichiSyntaxError(f"`ti.tune({name}=...)` has an empty list of values", HINT)
-    for value in found:
+    for value in result:
         if not value.strip() or any(mark in value for mark in ("\n", "\\", "//", "/*")):
             raise TaichiSyntaxError(f"`ti.tune({name}=...)` cannot write {value!r} behind a `#define`", HINT)
-    return found
+    return result

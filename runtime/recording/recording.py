@@ -62,7 +62,7 @@ def start_recording(filename: str | os.PathLike[str]) -> None:
         filename: YAML file to write, by convention `*.yml`; texts and contents of arrays go to a folder of the same
             name without its suffix. An older recording there is replaced.
 
-    Raises: TaichiRuntimeError where a recording is under way; OSError.
+    Raises: TaichiRuntimeError if a recording is under way; OSError.
     """
     global _RECORDER
     with _LOCK:
@@ -76,7 +76,7 @@ def start_recording(filename: str | os.PathLike[str]) -> None:
 
 
 def stop_recording() -> None:
-    """Write what was recorded since `start_recording`. Raises: TaichiRuntimeError where nothing is; OSError."""
+    """Write what was recorded since `start_recording`. Raises: TaichiRuntimeError if nothing is; OSError."""
     global _RECORDER
     with _LOCK:
         if _RECORDER is None:

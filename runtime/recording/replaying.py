@@ -75,7 +75,7 @@ class Replayed:
 
 
 def arch_of(recorded: str) -> str | None:
-    """Return the architecture to replay launches on that were recorded on a target; None where none can run them."""
+    """Return the architecture to replay launches on that were recorded on a target; None if none can run them."""
     return next((tools.arch for tools in source_tools() if tools.name == recorded), None)
 
 
@@ -124,7 +124,7 @@ class RecordingFile:
         return self._modules[name]
 
     def contents(self, digest: str, size_bytes: int) -> Array:
-        """Return what an array held. Raises: where the file is another by now."""
+        """Return what an array held. Raises: if the file is another by now."""
         if digest == ZEROS:
             return np.zeros(size_bytes, np.uint8)
         if not DIGEST.fullmatch(digest):

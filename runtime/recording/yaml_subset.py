@@ -65,7 +65,7 @@ def _entry(head: str, value: Any, depth: int) -> Iterator[str]:
 
 
 def _stands_alone(value: Any) -> bool:
-    """Tell whether a value stands on one line: numbers, texts, and collections of these that are short."""
+    """Return whether a value stands on one line: numbers, texts, and collections of these that are short."""
     if not isinstance(value, (dict, list)):
         return True
     if not value or (isinstance(value, dict) and not all(map(_is_key, value))):

@@ -34,7 +34,7 @@ def imwrite(img: Any, filename: str | os.PathLike[str]) -> None:
     img: field, ndarray, NumPy array or tensor, shape (width, height) or (width, height, 1, 3 or 4); floats are clipped
     to 0 and 1, unsigned integers go over their whole range.
 
-    Raises: ValueError for what is no picture; RuntimeError for an unknown suffix, or where the file cannot be written;
+    Raises: ValueError for what is no picture; RuntimeError for an unknown suffix, or if the file cannot be written;
     ImportError for formats but PNG where Pillow is missing.
     """
     write_file(filename, cook_image_to_bytes(img))
@@ -45,7 +45,7 @@ def imread(filename: str | os.PathLike[str], channels: int = 0) -> Array:
 
     channels: 1 (grey), 2 (grey and alpha), 3 or 4 convert; 0: those of the file.
 
-    Raises: RuntimeError where the file cannot be read as a picture; ValueError for other channels; ImportError where
+    Raises: RuntimeError if the file cannot be read as a picture; ValueError for other channels; ImportError where
     Pillow is missing.
     """
     return np.ascontiguousarray(lying(read_file(filename, channels)))
@@ -75,7 +75,7 @@ def imresize(img: Any, w: int, h: int | None = None) -> Array:
 def imshow(img: Any, title: str = "imshow") -> None:
     """Show a picture in a window until it is closed or Escape is pressed; in a notebook, below the cell.
 
-    Raises: RuntimeError where there is no display; ValueError for what is no picture.
+    Raises: RuntimeError if there is no display; ValueError for what is no picture.
     """
     pixels = cook_image_to_bytes(img, "ti.tools.imshow")
     if _show_in_notebook(pixels):

@@ -133,7 +133,7 @@ class PLYWriter:
         self.add_face_channel("piece", "int", piece)
 
     def sanity_check(self) -> None:
-        """Check that there is all that a file needs. Raises: ValueError where the places or the faces are missing."""
+        """Check that there is all that a file needs. Raises: ValueError if the places or the faces are missing."""
         if not {"x", "y", "z"} <= set(self.vertex_channels):
             raise ValueError("The vertex pos channel is missing. Hint: call `add_vertex_pos(x, y, z)`")
         if len(self.face_indices) != self.num_faces:

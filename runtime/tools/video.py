@@ -92,7 +92,7 @@ class VideoManager:
     def make_video(self, mp4: bool = True, gif: bool = True) -> None:
         """Make `.mp4` and `.gif` videos of the frames written so far.
 
-        Raises: RuntimeError where there is no frame, ffmpeg is missing, or it fails.
+        Raises: RuntimeError if there is no frame, ffmpeg is missing, or it fails.
         """
         if not self.frame_counter:
             raise RuntimeError(f"no frame was written to {self.frame_directory}. Hint: call `write_frame(img)` first")
@@ -104,7 +104,7 @@ class VideoManager:
 
 
 def get_ffmpeg_path() -> str:
-    """Return the path of ffmpeg. Raises: RuntimeError where it is not installed."""
+    """Return the path of ffmpeg. Raises: RuntimeError if it is not installed."""
     path: str = _ffmpeg().find()
     return path
 
@@ -129,12 +129,12 @@ def make_video(
 
 
 def mp4_to_gif(input_fn: str, output_fn: str, framerate: int) -> None:
-    """Make a GIF of a video. Raises: RuntimeError where ffmpeg is missing or fails."""
+    """Make a GIF of a video. Raises: RuntimeError if ffmpeg is missing or fails."""
     _ffmpeg().to_gif(input_fn, output_fn, framerate)
 
 
 def accelerate_video(input_fn: str, output_fn: str, speed: float) -> None:
-    """Make a video `speed` times as fast. Raises: RuntimeError where ffmpeg is missing or fails."""
+    """Make a video `speed` times as fast. Raises: RuntimeError if ffmpeg is missing or fails."""
     _ffmpeg().filter_video(input_fn, output_fn, f"setpts={1 / speed:.4f}*PTS")
 
 
@@ -145,7 +145,7 @@ def crop_video(input_fn: str, output_fn: str, x_begin: float, x_end: float, y_be
 
 
 def scale_video(input_fn: str, output_fn: str, ratiow: float, ratioh: float) -> None:
-    """Make a video `ratiow` times as wide and `ratioh` times as high. Raises: RuntimeError where ffmpeg fails."""
+    """Make a video `ratiow` times as wide and `ratioh` times as high. Raises: RuntimeError if ffmpeg fails."""
     _ffmpeg().filter_video(input_fn, output_fn, f"scale=iw*{ratiow:.4f}:ih*{ratioh:.4f}")
 
 

@@ -17,17 +17,17 @@ def _has(package: str, variable: str) -> bool:
 
 
 def has_pytorch() -> bool:
-    """Tell whether PyTorch is installed and not switched off by `TI_ENABLE_TORCH=0`."""
+    """Return whether PyTorch is installed and not switched off by `TI_ENABLE_TORCH=0`."""
     return _has("torch", "TI_ENABLE_TORCH")
 
 
 def has_paddle() -> bool:
-    """Tell whether Paddle is installed and not switched off by `TI_ENABLE_PADDLE=0`."""
+    """Return whether Paddle is installed and not switched off by `TI_ENABLE_PADDLE=0`."""
     return _has("paddle", "TI_ENABLE_PADDLE")
 
 
 def cook_dtype(dtype: Any) -> Scalar:
-    """Return the number type that `dtype` names. Raises: ValueError where it names none."""
+    """Return the number type that `dtype` names. Raises: ValueError if it names none."""
     return scalar_of(dtype)
 
 
@@ -37,14 +37,14 @@ def to_numpy_type(dt: Any) -> Any:
 
 
 def to_pytorch_type(dt: Any) -> Any:
-    """Return PyTorch's dtype of equal layout. Raises: RuntimeError where PyTorch has none."""
+    """Return PyTorch's dtype of equal layout. Raises: RuntimeError if PyTorch has none."""
     import torch
 
     return _foreign_type(torch, dt, "PyTorch")
 
 
 def to_paddle_type(dt: Any) -> Any:
-    """Return Paddle's dtype of equal layout. Raises: RuntimeError where Paddle has none."""
+    """Return Paddle's dtype of equal layout. Raises: RuntimeError if Paddle has none."""
     import paddle
 
     return _foreign_type(paddle, dt, "Paddle")
@@ -58,7 +58,7 @@ def _foreign_type(module: Any, dt: Any, library: str) -> Any:
 
 
 def to_taichi_type(dt: Any) -> Scalar:
-    """Return the number type for a dtype of NumPy, PyTorch or Paddle. Raises: ValueError where there is none."""
+    """Return the number type for a dtype of NumPy, PyTorch or Paddle. Raises: ValueError if there is none."""
     if isinstance(dt, Scalar):
         return dt
     try:

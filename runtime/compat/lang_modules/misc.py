@@ -41,7 +41,7 @@ def get_host_arch_list() -> list[Arch]:
 
 
 def is_arch_supported(arch: Arch, use_gles: bool = False) -> bool:
-    """Tell whether a device for `arch` opens here; it is opened and closed, which takes a moment."""
+    """Return whether a device for `arch` opens here; it is opened and closed, which takes a moment."""
     if arch.target is None:
         return False
     try:

@@ -1,4 +1,4 @@
-"""The arguments of a call in the order of a kernel's parameters, and taken apart into leaves.
+"""The arguments of a call in the order of a kernel's parameters, with packs replaced by their members.
 
 In: a kernel's definition. Out: `CallArguments`, with an error for every call that does not fit the parameters.
 """
@@ -19,7 +19,7 @@ NO_NAMES: Mapping[str, Any] = {}
 
 
 class CallArguments:
-    """How a kernel is called. unpack: takes packs apart, None where there are none."""
+    """How a kernel is called. unpack: replaces packs by their members, None if the kernel takes none."""
 
     def __init__(self, definition: KernelDefinition, is_method: bool) -> None:
         self._definition, self._is_method = definition, is_method
@@ -32,9 +32,9 @@ class CallArguments:
         self._check_count(args)
         for name in kwargs:
             if name not in names:
-                text = f"Unexpected argument `{name}` of kernel `{definition.name}`"
+                message = f"Unexpected argument `{name}` of kernel `{definition.name}`"
                 close = get_close_matches(name, names, 1)
-                raise self._misuse(f"{text}, did you mean `{close[0]}`?" if close else text)
+                raise self._misuse(f"{message}, did you mean `{close[0]}`?" if close else message)
             if name in names[: len(args)]:
                 raise self._misuse(f"Multiple values for argument `{name}` of kernel `{definition.name}`")
         values = list(args)
@@ -48,7 +48,7 @@ class CallArguments:
         return tuple(values)
 
     def complete(self, args: Sequence[Any]) -> tuple[Any, ...]:
-        """Return a value for each leaf: the annotation of each parameter whose type alone matters and that is missing.
+        """Return a value for each flattened parameter; an annotation replaces a missing value if only its type matters.
 
         Raises: TaichiSyntaxError for a template argument that is missing, and for too many arguments.
         """
@@ -60,12 +60,12 @@ class CallArguments:
             values.append(parameter.annotation)
         return self.flatten_packs(values)
 
-    def leaves(self, args: Sequence[Any], kwargs: Mapping[str, Any] = NO_NAMES) -> tuple[Any, ...]:
-        """Return a value for each leaf of a call. Raises: TaichiSyntaxError."""
+    def flattened(self, args: Sequence[Any], kwargs: Mapping[str, Any] = NO_NAMES) -> tuple[Any, ...]:
+        """Return a value for each flattened parameter of a call. Raises: TaichiSyntaxError."""
         return self.flatten_packs(self.bind(args, kwargs))
 
     def flatten_packs(self, values: Sequence[Any]) -> tuple[Any, ...]:
-        """Return values for parameters with the members of packs in the packs' places."""
+        """Return the values of parameters with each pack replaced by its members."""
         return tuple(values) if self.unpack is None else self.unpack(values)
 
     def _check_count(self, args: Sequence[Any]) -> None:
@@ -73,7 +73,6 @@ class CallArguments:
         if len(args) > count:
             raise self._misuse(f"Too many arguments: kernel `{self._definition.name}` takes {count}, found {len(args)}")
 
-    def _misuse(self, text: str) -> TaichiSyntaxError:
+    def _misuse(self, message: str) -> TaichiSyntaxError:
         names = ", ".join(parameter.name for parameter in self._definition.parameters[self._is_method :])
-        hint = f"call it as `{self._definition.name}({names})`"
-        return TaichiSyntaxError(f"{text.rstrip('?')}{'?' if text.endswith('?') else '.'} Hint: {hint}")
+        return TaichiSyntaxError(message, f"call it as `{self._definition.name}({names})`")

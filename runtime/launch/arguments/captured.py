@@ -1,6 +1,6 @@
-"""What a host knows of a kernel's captured fields once they have memory: addresses, strides, capacities.
+"""Constants that captured fields give a kernel once they have memory: addresses, strides, capacities.
 
-In: a kernel's interface and its fields by slot. Out: numbers by the source of the member of `Args` that they fill.
+In: a kernel's interface and its fields by array index. Out: numbers by the source of the member of `Args` they fill.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ Constants = dict[tuple[Any, ...], int]
 
 
 class TreePart:
-    """What a kernel of a loaded module captured: an address in memory that the module owns, and numbers.
+    """A captured part of a loaded module's memory: an address, and the other constants of its array.
 
-    memory: that owns it. allocation: itself, which has an address. numbers: other constants of the slot, by what stands
-    in a member's source: ("stride", axis).
+    memory: the memory that the module owns. numbers: constants by the member's source without the array's index:
+    ("stride", axis).
     """
 
     def __init__(self, memory: Any, offset_bytes: int, numbers: Constants) -> None:
@@ -27,37 +27,37 @@ class TreePart:
 
     @property
     def allocation(self) -> TreePart:
-        """What has an address."""
+        """The part itself, which has an address."""
         return self
 
     @property
     def address(self) -> int:
-        """Where it begins on the device. Raises: TaichiRuntimeError where the memory is gone."""
+        """Start address on the device. Raises: TaichiRuntimeError if the memory was freed."""
         address: int = self.memory.allocation.address
         return address + self._offset_bytes
 
 
 def captured_constants(interface: Interface, fields: Sequence[Any], kernel: str) -> Constants:
-    """Return what the captured fields of a kernel give. fields: by slot, None for parameters.
+    """Return the constants that the captured fields of a kernel give. fields: by array index, None for parameters.
 
-    Raises: TaichiRuntimeError where the memory of a field is gone.
+    Raises: TaichiRuntimeError if the memory of a field was freed.
     """
     constants: Constants = {}
-    for slot, field in enumerate(fields):
+    for index, field in enumerate(fields):
         if field is not None:
             try:
-                constants["pointer", slot] = field.allocation.address
+                constants["pointer", index] = field.allocation.address
             except TaichiRuntimeError as error:
-                name = interface.arrays[slot].name
+                name = interface.arrays[index].name
                 raise TaichiRuntimeError(f"`{name}` of kernel `{kernel}`: {error.message}", error.hint) from None
             if isinstance(field, TreePart):
-                constants.update(((kind, slot, *more), number) for (kind, *more), number in field.numbers.items())
+                constants.update(((kind, index, *more), number) for (kind, *more), number in field.numbers.items())
                 continue
-            if interface.takes_strides(slot):
-                constants.update((("stride", slot, axis), step) for axis, step in enumerate(field.strides))
-            if interface.takes_begin(slot):
-                constants["pointer", slot], constants["begin", slot] = field.allocation.lowest, field.begin
+            if interface.takes_strides(index):
+                constants.update((("stride", index, axis), step) for axis, step in enumerate(field.strides))
+            if interface.takes_begin(index):
+                constants["pointer", index], constants["begin", index] = field.allocation.lowest, field.begin
         if isinstance(field, AuxiliaryArray):
-            constants["capacity", slot] = field.capacity
-            constants.update({("shape", slot, axis): extent for axis, extent in enumerate(field.shape)})
+            constants["capacity", index] = field.capacity
+            constants.update({("shape", index, axis): extent for axis, extent in enumerate(field.shape)})
     return constants

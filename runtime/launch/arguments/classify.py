@@ -26,9 +26,9 @@ from .textures import describe_texture
 def classify(
     definition: KernelDefinition, values: Sequence[Any], options: CompileOptions
 ) -> tuple[tuple[Argument, ...], tuple[str, ...]]:
-    """Return, for each argument, what the compiler needs to know and how the launcher reads it.
+    """Return, for each argument, its description for the compiler and how the launcher reads it.
 
-    Raises: TaichiRuntimeTypeError naming the parameter, what it takes and what was given.
+    Raises: TaichiRuntimeTypeError naming the parameter, the expected and the given type.
     """
     pairs = [
         _classify_one(definition, position, parameter, value, options)
@@ -50,7 +50,7 @@ def _classify_one(
     if isinstance(annotation, TextureType | RWTextureType):
         return describe_texture(value, annotation, parameter.name, definition.name), "texture"
     type = as_type(annotation, options)
-    assert type is not None, "`check_parameters` refuses other annotations where a kernel is decorated"
+    assert type is not None, "`check_parameters` refuses other annotations when a kernel is decorated"
     if isinstance(type, Struct):
         return StructArgument(type), "struct"
     return ScalarArgument(type), "tensor" if isinstance(type, Tensor) else "scalar"
@@ -87,8 +87,8 @@ def _array(
             )
         element, ndim = with_element(wanted, element), ndim - len(wanted.shape)
     if wanted is not None and element != wanted:
-        text = f"{where} needs dtype={describe_type(wanted)}, found dtype={describe_type(element)}"
-        raise TaichiRuntimeTypeError(text, f"pass {_array_like(wanted, found.access)}")
+        message = f"{where} needs dtype={describe_type(wanted)}, found dtype={describe_type(element)}"
+        raise TaichiRuntimeTypeError(message, f"pass {_array_like(wanted, found.access)}")
     if annotation.ndim is not None and annotation.ndim != ndim:
         raise TaichiRuntimeTypeError(
             f"{where} needs ndim={annotation.ndim}, found ndim={ndim} (shape {found.shape})",
@@ -102,9 +102,9 @@ def _array(
 def _element_of_argument(
     annotation: NdarrayAnnotation, scalar: Type | None, found: ArgumentDescription, where: str
 ) -> Type:
-    """Return the vector or matrix type that an argument's last axes make, where the annotation says how many there are.
+    """Return the vector or matrix type that an argument's last axes form; the annotation gives how many these are.
 
-    scalar: its number type, None: any. Raises: TaichiRuntimeTypeError where the argument has other elements.
+    scalar: its number type, None: any. Raises: TaichiRuntimeTypeError if the argument has other elements.
     """
     axes = annotation.element_axes
     given = found.element
@@ -121,7 +121,7 @@ def _element_of_argument(
 
 
 def _array_like(element: Type, access: str) -> str:
-    """Return how a program makes an array of `element`. access: of the array it has."""
+    """Return the code that makes an array of `element`. access: of the array that was given."""
     if isinstance(element, Struct):
         return "an array of that struct: `S.ndarray(shape)`"
     if access == "ndarray":
@@ -145,5 +145,5 @@ def array_of_annotation(annotation: NdarrayAnnotation, options: CompileOptions) 
     """
     element = _wanted_element(annotation, options)
     if element is None or annotation.ndim is None or annotation.is_element_open:
-        raise TaichiRuntimeTypeError("An ndarray annotation leaves dtype or ndim open", "pass an array in its place")
+        raise TaichiRuntimeTypeError("An ndarray annotation leaves dtype or ndim open", "pass an array instead")
     return ArrayArgument(element, annotation.ndim, clamped=annotation.boundary == "clamp")

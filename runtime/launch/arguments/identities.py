@@ -1,4 +1,4 @@
-"""Which Python objects a kernel was compiled for: names for them that keep nothing alive and never mean another object.
+"""Identities of the Python objects a kernel was compiled for; they keep nothing alive and never name another object.
 
 In: template arguments. Out: keys, equal for the same object (or, for numbers, strings and containers, equal contents).
 """
@@ -13,20 +13,20 @@ from weakref import ref
 from ....transpiler.lang.describe import is_described
 
 
-class _Name:
-    """Stands for one object in keys. Its address is no other object's as long as a key has it."""
+class _Identity:
+    """Represents one object in keys; unlike an `id`, it is never reused while a key holds it."""
 
     __slots__ = ()
 
 
 class Identities:
-    """Names the objects of one kernel's keys."""
+    """Gives the objects of one kernel's keys their identities."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[Callable[[], Any], _Name]] = {}
+        self._known: dict[int, tuple[Callable[[], Any], _Identity]] = {}
 
     def key_of(self, value: Any) -> Hashable:
-        """Return the key of a template argument: of fields their signature, of containers their contents."""
+        """Return the key of a template argument: the signature of a field, the contents of a container."""
         if is_described(value):
             return value.signature  # type: ignore[no-any-return]
         if isinstance(value, (int, float, bool, str)) or value is None:
@@ -35,36 +35,36 @@ class Identities:
             return type(value), *map(self.key_of, value)
         if type(value) is dict:
             return dict, *((name, self.key_of(item)) for name, item in value.items())
-        return type(value), self._name_of(value)
+        return type(value), self._identity_of(value)
 
-    def _name_of(self, value: Any) -> _Name:
+    def _identity_of(self, value: Any) -> _Identity:
         found = self._known.get(id(value))
         if found is not None:
             return found[1]
-        name = _Name()
-        known: Callable[[], Any] = weakly(value, partial(_forget, self._known, id(value)))
-        self._known[id(value)] = known, name
-        return name
+        identity = _Identity()
+        reference: Callable[[], Any] = weak_reference(value, partial(_forget, self._known, id(value)))
+        self._known[id(value)] = reference, identity
+        return identity
 
     def clear(self) -> None:
         """Forget all objects."""
         self._known.clear()
 
 
-def _forget(known: dict[int, tuple[Callable[[], Any], _Name]], identity: int, gone: object) -> None:
-    known.pop(identity, None)
+def _forget(known: dict[int, tuple[Callable[[], Any], _Identity]], address: int, reference: object) -> None:
+    known.pop(address, None)
 
 
-def weakly(value: Any, when_gone: Callable[[Any], None]) -> Callable[[], Any]:
-    """Return a weak reference, or one that keeps objects which know no weak ones (of classes with `__slots__`)."""
+def weak_reference(value: Any, callback: Callable[[Any], None]) -> Callable[[], Any]:
+    """Return a weak reference, or a strong one to objects without weak references (of classes with `__slots__`)."""
     try:
-        return ref(value, when_gone)
+        return ref(value, callback)
     except TypeError:
         return lambda: value
 
 
 def objects_in(value: Any) -> Iterator[Any]:
-    """Yield what a key names by identity: the value, or what lies in a list, tuple or dict."""
+    """Yield the objects that a key holds by identity: the value, or the items of a list, tuple or dict."""
     if isinstance(value, list | tuple):
         for item in value:
             yield from objects_in(item)

@@ -1,7 +1,7 @@
-"""What tells apart the calls of a kernel that are compiled apart: a key made of its arrays and template arguments.
+"""Keys of calls: calls of a kernel with equal keys share one specialization.
 
-In: a kernel's definition. Out: `Keys`, with a fast way for arguments that know their signature (fields and ndarrays),
-and one for all others. It is the first of a kernel's keys; what the others are made of: "Keys" in docs/cache.md.
+In: a kernel's definition. Out: `Keys`, with a fast function for arguments that have a signature (fields and ndarrays),
+and one for all others. It is the first of a kernel's keys; "Keys" in docs/cache.md describes the others.
 """
 
 from __future__ import annotations
@@ -21,19 +21,21 @@ Key = Callable[[Sequence[Any]], Hashable]
 
 
 class Keys:
-    """Keys of one kernel's calls, made by functions that are written once as Python text, of numbers only.
+    """Keys of one kernel's calls, made by functions that are generated once as Python source, from numbers only.
 
-    fast(args): of fields and ndarrays; raises AttributeError for other arrays. of(args): of all; raises
-    TaichiRuntimeTypeError for an array that no kernel can take. identities: of the objects that keys name.
+    Attributes:
+        fast: takes the arguments of a call; raises AttributeError for arrays other than fields and ndarrays.
+        of: takes any arguments; raises TaichiRuntimeTypeError for an array that no kernel can take.
+        identities: of the objects that are part of keys.
     """
 
     def __init__(self, definition: KernelDefinition) -> None:
         self.identities = Identities()
         keyed = [
-            (position, leaf.annotation)
-            for position, leaf in enumerate(definition.flat_parameters)
-            if isinstance(leaf.annotation, NdarrayAnnotation | TextureType | RWTextureType)
-            or is_template(leaf.annotation)
+            (position, parameter.annotation)
+            for position, parameter in enumerate(definition.flat_parameters)
+            if isinstance(parameter.annotation, NdarrayAnnotation | TextureType | RWTextureType)
+            or is_template(parameter.annotation)
         ]
         names = {
             "array": key_of_argument,
@@ -43,7 +45,7 @@ class Keys:
         }
         self.fast: Key = _tuple_of(
             [
-                _graded(f"args[{position}].{_signature_of(annotation)}", position, annotation)
+                _with_gradient(f"args[{position}].{_signature_of(annotation)}", position, annotation)
                 for position, annotation in keyed
             ],
             {},
@@ -52,9 +54,10 @@ class Keys:
 
 
 def _tuple_of(items: Sequence[str], names: dict[str, Any]) -> Key:
-    """Return the function of `args` that gives a tuple of the items, Python expressions in which `names` stand."""
-    made: Key = eval(f"lambda args: ({', '.join(items)}{',' if items else ''})", names)  # noqa: S307 - text made of numbers
-    return made
+    """Return the function of `args` that returns a tuple of the items, Python expressions over `args` and `names`."""
+    source = f"lambda args: ({', '.join(items)}{',' if items else ''})"
+    key: Key = eval(source, names)  # noqa: S307 - the source is made of numbers
+    return key
 
 
 def _item(position: int, annotation: Any) -> str:
@@ -62,23 +65,23 @@ def _item(position: int, annotation: Any) -> str:
         return f"texture(args[{position}]).{_signature_of(annotation)}"
     if not isinstance(annotation, NdarrayAnnotation):
         return f"template(args[{position}])"
-    way = "open_array" if annotation.is_element_open else "array"
-    return _graded(f"{way}(args[{position}], {annotation.element_axes})", position, annotation)
+    function = "open_array" if annotation.is_element_open else "array"
+    return _with_gradient(f"{function}(args[{position}], {annotation.element_axes})", position, annotation)
 
 
 def _signature_of(annotation: Any) -> str:
-    """Return the attribute of an argument that tells what is compiled apart."""
+    """Return the attribute of an argument that distinguishes specializations."""
     return "sampled_signature" if isinstance(annotation, TextureType) else "signature"
 
 
-def _graded(item: str, position: int, annotation: Any) -> str:
-    """Return an item that tells also whether there is a gradient, where the annotation asks for one."""
-    asks = isinstance(annotation, NdarrayAnnotation) and annotation.needs_grad
-    return f"({item}, getattr(args[{position}], 'grad', None) is None)" if asks else item
+def _with_gradient(item: str, position: int, annotation: Any) -> str:
+    """Return an item that also has whether there is a gradient, if the annotation needs one."""
+    needs_grad = isinstance(annotation, NdarrayAnnotation) and annotation.needs_grad
+    return f"({item}, getattr(args[{position}], 'grad', None) is None)" if needs_grad else item
 
 
 def _key_with_elements(value: Any, element_axes: int) -> Hashable:
-    """Return the key of an array with the shape of its elements, where that follows from the argument."""
+    """Return the key of an array with the shape of its elements if that depends on the argument."""
     key = key_of_argument(value, element_axes)
     if is_described(value):
         return key

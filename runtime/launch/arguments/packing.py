@@ -1,4 +1,4 @@
-"""By-value arguments as numbers for the argument block, and results of a kernel as Python values.
+"""Conversion of by-value arguments to numbers for the argument block, and of a kernel's results to Python values.
 
 In: vectors, matrices and structs of Python scope; the bytes of a result. Out: lists of numbers, in the order of the
 components that `Interface.members` counts; numbers, `ti.Vector`, `ti.Matrix` and `ti.Struct`.
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 def flatten(value: Any) -> list[Any]:
     """Return the numbers of a vector or matrix argument, row by row."""
-    kind: Any = type(value)  # which is asked: an object of a program may answer to any name
+    kind: Any = type(value)  # not the object: a user's object may have an attribute of any name
     to_list = getattr(kind, "to_list", None) or getattr(kind, "tolist", None)
     items = to_list(value) if to_list is not None else value
     return [number for item in items for number in (flatten(item) if isinstance(item, (list, tuple)) else (item,))]
 
 
 def flatten_struct(type: Struct, value: Any) -> list[Any]:
-    """Return the numbers of a struct argument, member by member. Raises: TypeError where it has other members."""
+    """Return the numbers of a struct argument, member by member. Raises: TypeError if it has other members."""
     if not fits_struct(type, value):
-        raise TypeError(f"{value!r} is no `{type}`")
+        raise TypeError(f"{value!r} is not a `{type}`")
     return list(_numbers(type, value))
 
 
@@ -47,7 +47,7 @@ def _numbers(type: Type, value: Any) -> Iterator[Any]:
 
 
 def fits_struct(type: Type, value: Any) -> bool:
-    """Tell whether a value has the members of `type`, with numbers where it has numbers."""
+    """Return whether a value has the members of `type`, with numbers for the members that are numbers."""
     if isinstance(type, Struct):
         if not isinstance(value, (Value, dict)):
             return False
@@ -65,7 +65,7 @@ def fits_struct(type: Type, value: Any) -> bool:
 
 
 def return_types(annotation: Any) -> list[Any]:
-    """Return what a kernel's return annotation says of each result."""
+    """Return the declared type of each result in a kernel's return annotation."""
     if annotation is None:
         return []
     if get_origin(annotation) is tuple:
@@ -74,7 +74,7 @@ def return_types(annotation: Any) -> list[Any]:
 
 
 def result_value(field: ResultField, data: bytearray, declared: Any) -> Any:
-    """Return what a kernel returned at one place of its result buffer. declared: its type as the author wrote it."""
+    """Return one result of a kernel from its result buffer. declared: its type as the author wrote it."""
     if isinstance(declared, StructType):
         types = declared.members
         return make_struct({name: result_value(part, data, types[name]) for name, part in field.members}, declared)

@@ -1,7 +1,7 @@
-"""From a call's arguments to what a launch passes: the members of packs in the packs' places.
+"""Flattening of argument packs: a launch passes the members of a pack instead of the pack.
 
-In: a kernel's definition. Out: a function of the arguments, written once as Python text made of names of members, so
-that a launch reads each member in the shortest way; None where no parameter is a pack.
+In: a kernel's definition. Out: a function of the arguments, generated once as Python source from names of members, so
+that a launch reads each member in the fastest way; None if no parameter is a pack.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Unpack = Callable[[Sequence[Any]], tuple[Any, ...]]
 
 
 def unpacker(definition: KernelDefinition) -> Unpack | None:
-    """Return what turns a kernel's arguments into its leaves, None where they are the same."""
+    """Return the function that flattens a kernel's arguments, None if it takes no packs."""
     if not any(parameter.path for parameter in definition.flat_parameters):
         return None
     items = (
@@ -33,23 +33,23 @@ def unpacker(definition: KernelDefinition) -> Unpack | None:
             return fast(args)
         except AttributeError:
             return tuple(
-                leaf
+                member
                 for position, (parameter, value) in enumerate(zip(definition.parameters, args, strict=True))
-                for leaf in _leaves(definition, position, parameter, value)
+                for member in _members(definition, position, parameter, value)
             )
 
     return unpack
 
 
-def _leaves(definition: KernelDefinition, position: int, parameter: ParameterDefinition, value: Any) -> list[Any]:
-    """Return the leaves of one argument; the annotation itself may stand for a value whose type alone matters.
+def _members(definition: KernelDefinition, position: int, parameter: ParameterDefinition, value: Any) -> list[Any]:
+    """Return the flattened members of one argument; the annotation itself may replace a value if only the type matters.
 
-    Raises: TaichiRuntimeTypeError where a member is missing.
+    Raises: TaichiRuntimeTypeError if a member is missing.
     """
-    found = []
+    members = []
     for path, annotation in flattened_members(parameter.annotation):
         if value is parameter.annotation:
-            found.append(annotation)
+            members.append(annotation)
             continue
         member = value
         for name in path:
@@ -61,8 +61,8 @@ def _leaves(definition: KernelDefinition, position: int, parameter: ParameterDef
                     f"give it the members {', '.join(members_of(parameter.annotation) or ())}",
                 )
             member = getattr(member, name)
-        found.append(member)
-    return found
+        members.append(member)
+    return members
 
 
 def _shown(annotation: Any) -> str:

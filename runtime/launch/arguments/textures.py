@@ -1,4 +1,4 @@
-"""Textures as kernel arguments: what a kernel is specialised on, and errors for arguments that do not fit."""
+"""Textures as kernel arguments: their description for specialization, and errors for arguments that do not fit."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from ...arrays.texture import Texture
 
 
 def as_texture(value: Any) -> Texture:
-    """Return an argument that is a texture. Raises: TaichiRuntimeTypeError where it is none."""
+    """Return an argument that is a texture. Raises: TaichiRuntimeTypeError if it is none."""
     if isinstance(value, Texture):
         return value
-    raise TaichiRuntimeTypeError(f"{value!r} is no texture")  # `classify` says it better
+    raise TaichiRuntimeTypeError(f"{value!r} is not a texture")  # `classify` gives a better message
 
 
 def describe_texture(value: Any, annotation: TextureAnnotation, name: str, kernel: str) -> TextureArgument:
-    """Return what a texture argument is to the compiler. name: of the parameter, in `kernel`.
+    """Return the description of a texture argument for the compiler. name: of the parameter, in `kernel`.
 
-    Raises: TaichiRuntimeTypeError for what is no texture, or one with other axes or another format than annotated.
+    Raises: TaichiRuntimeTypeError if it is not a texture, or has other axes or another format than annotated.
     """
     if value is annotation:
         return texture_argument(annotation)

@@ -51,7 +51,7 @@ CASES: list[Case] = [
     refused("environment/tabs_and_blanks", NAME, '"größe" is not defined', "before it is used", TABS_AND_BLANKS, "tabs and blanks mixed"),
     warned("environment/another_decorator", "`k` was wrapped by another decorator", "directly above `def`", WRAPPED, 3, "decorated by another decorator"),
     refused("environment/lambda", SYNTAX, "A `lambda` cannot be a kernel", "write a `def`", "k = ti.kernel(«lambda: 3)", "kernel on a lambda"),
-    warned_call("environment/folder_not_writable", "cannot be kept in /dev/null/kernels", "another folder by `dump_dir`", DUMPED + K + "result = «k()", 3, "cache directory not writable (warning)"),
+    warned_call("environment/folder_not_writable", "cannot be written to /dev/null/kernels", "another folder with `dump_dir`", DUMPED + K + "result = «k()", 3, "cache directory not writable (warning)"),
     refused_call("environment/glslang_missing", RUNTIME, "`glslangValidator` was not found", "apt-get install glslang-tools", WITHOUT_TOOLS + "    ti.init(arch=ti.vulkan, enable_fallback=False, log_level=ti.ERROR)\n    @ti.kernel\n    def k() -> ti.i32:\n        return 3\n    «k()", "glslangValidator missing"),
     warned_call("environment/layer_missing", "VK_LAYER_not_there is not installed, so nothing is validated", "apt-get install vulkan-validationlayers", WITHOUT_LAYER + "    «ti.init(arch=ti.vulkan, enable_fallback=False, log_level=ti.ERROR)", None, "layer asked but missing"),
     refused_call("environment/init_after_fields", RUNTIME, "made before the last `ti.init()`", "again after `ti.init()`", RESTARTED, "changed ti.init options after fields"),
