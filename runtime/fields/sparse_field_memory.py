@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ...transpiler.ir.cells import Words, is_active, length_of, number_of, scaled
+from ...transpiler.ir.cells import WordAccess, is_active, length_of, number_of, scaled
 from ...transpiler.ir.snodes import (
     Node,
     axes_of,
@@ -30,7 +30,7 @@ from ..arrays.memory import STALE, Array, Memory, bytes_of
 from ..arrays.suballocation import SuballocatedMemory
 
 
-class Tree(Words, Protocol):
+class Tree(WordAccess, Protocol):
     """What it asks of its `SparseTree`. parts: the memory of cells, by the node whose they are."""
 
     parts: dict[Node, Memory]

@@ -1,4 +1,4 @@
-"""Makes statements, appends them to the current block, and gives each its type from the op table.
+"""Creates statements, appends them to the current block, and gives each its type from the op table.
 
 Casts of operands are inserted here, so a kernel is well typed by construction and needs no type-check pass.
 """
@@ -37,7 +37,7 @@ S = TypeVar("S", bound=Statement)
 
 
 class Builder:
-    """Appends to `block`; statements get `location`."""
+    """Creates statements in `block`, with `location` as their source location."""
 
     def __init__(self, block: Block, default_fp: Scalar = f32) -> None:
         self.block = block
@@ -54,14 +54,14 @@ class Builder:
             self.block = outer
 
     def add(self, statement: S) -> S:
-        """Append any statement, with the current location if it has none."""
+        """Append a statement; it gets the current location if it has none."""
         if statement.location is NOWHERE:
             statement.location = self.location
         self.block.statements.append(statement)
         return statement
 
     def const(self, value: int | float | bool, type: Scalar = i32) -> Const:
-        """A number, converted to `type` as NumPy would."""
+        """Return a number, converted to `type` as NumPy would."""
         if type.is_float:
             value = float(type.numpy.type(value))
         elif type.kind == "bool":
@@ -71,7 +71,7 @@ class Builder:
         return self.add(Const(value, type=type))
 
     def cast(self, value: Statement, type: Scalar, is_implicit: bool = False) -> Statement:
-        """`value` with its elements converted to `type`; itself if they are. is_implicit: not as the user wrote."""
+        """Return `value` with its elements converted to `type`, if they differ. is_implicit: the user wrote no cast."""
         assert value.type is not None
         if element_of(value.type) == type:
             return value
@@ -80,7 +80,7 @@ class Builder:
         return self.add(Cast(value, is_implicit=is_implicit, type=with_element(value.type, type)))
 
     def bit_cast(self, value: Statement, type: Scalar) -> Statement:
-        """The bits of `value` as `type`, of equal width.
+        """Return the bits of `value` as `type`, of equal width.
 
         Raises: TaichiTypeError if the widths differ.
         """
@@ -92,9 +92,9 @@ class Builder:
         return self.add(Cast(value, True, type=with_element(value.type, type)))
 
     def op(self, name: str, *operands: Statement) -> Statement:
-        """Apply a row of the op table: casts operands by its rule, checks shapes, derives the type.
+        """Apply an operation of the op table: cast operands by its rule, check shapes, derive the type.
 
-        Raises: TaichiTypeError naming the operation, the types found and what it takes.
+        Raises: TaichiTypeError naming the operation, the types found and the types it takes.
         """
         entry = OPS[name]
         types = [operand.type for operand in operands]
@@ -128,39 +128,39 @@ class Builder:
         return self.location.error(TaichiTypeError, message, f"use the members: `a.{member}`")
 
     def tensor(self, elements: Sequence[Statement], shape: tuple[int, ...], element: Scalar) -> Statement:
-        """A vector or matrix of scalars, cast to `element`, row by row."""
+        """Return a vector or matrix of scalars, given row by row, cast to `element`."""
         return self.add(MatrixInit([self.cast(e, element) for e in elements], type=Tensor(shape, element)))
 
     def element(self, value: Statement, indices: Sequence[Statement]) -> Statement:
-        """One element of a tensor value; of a tensor just made, the element itself."""
+        """Return one element of a tensor value; of a `MatrixInit` the operand itself."""
         assert isinstance(value.type, Tensor)
         if isinstance(value, MatrixInit) and all(isinstance(i, Const) for i in indices):
             return value.elements[flat_index(value.type.shape, [int(i.value) for i in indices])]  # type: ignore[attr-defined]
         return self.add(MatrixElement(value, list(indices), type=value.type.element))
 
     def element_ptr(self, origin: Statement, indices: Sequence[Statement]) -> Statement:
-        """A pointer to one element of the tensor at `origin`."""
+        """Return a pointer to one element of the tensor at `origin`."""
         assert isinstance(origin.type, Tensor)
         return self.add(MatrixPtr(origin, list(indices), type=origin.type.element))
 
     def struct(self, values: Sequence[Statement], type: Struct) -> Statement:
-        """A struct of `values`, which have the types of its members."""
+        """Return a struct of `values`, which have the types of its members."""
         return self.add(StructInit(list(values), type=type))
 
     def member(self, value: Statement, name: str) -> Statement:
-        """A member of a struct value; of a struct just made, what it was made of."""
+        """Return a member of a struct value; of a `StructInit` the operand itself."""
         assert isinstance(value.type, Struct)
         if isinstance(value, StructInit):
             return value.values[value.type.names.index(name)]
         return self.add(StructElement(value, name, type=value.type.member(name)))
 
     def member_ptr(self, origin: Statement, name: str) -> Statement:
-        """A pointer to a member of the struct at `origin`."""
+        """Return a pointer to a member of the struct at `origin`."""
         assert isinstance(origin.type, Struct)
         return self.add(StructPtr(origin, name, type=origin.type.member(name)))
 
     def zero(self, type: Type) -> Statement:
-        """The value of `type` that is 0 in every part."""
+        """Return the value of `type` whose parts are all 0."""
         if isinstance(type, Struct):
             return self.struct([self.zero(member) for _, member in type.members], type)
         if isinstance(type, Tensor):
@@ -169,13 +169,13 @@ class Builder:
         return self.const(0, type)
 
     def load(self, pointer: Statement) -> Statement:
-        """The value at any pointer."""
+        """Return the value at a pointer of any kind."""
         if isinstance(base_pointer(pointer), (GlobalPtr, GlobalTemporary)):
             return self.add(GlobalLoad(pointer, type=pointer.type))
         return self.add(LocalLoad(pointer, type=pointer.type))
 
     def store(self, pointer: Statement, value: Statement) -> Statement:
-        """Store at any pointer; the value is cast to what the pointer holds, a scalar fills a tensor."""
+        """Store at a pointer of any kind; the value is cast to the pointer's type, a scalar fills a tensor."""
         assert pointer.type is not None
         value = self.fit(value, pointer.type)
         if isinstance(base_pointer(pointer), (GlobalPtr, GlobalTemporary)):
@@ -183,12 +183,12 @@ class Builder:
         return self.add(LocalStore(pointer, value))
 
     def atomic(self, op: str, pointer: Statement, value: Statement) -> Statement:
-        """Combine `value` into the place, as one step; gives the old value."""
+        """Atomically combine the target of `pointer` with `value`; return the old value."""
         assert pointer.type is not None
         return self.add(AtomicOp(op, pointer, self.fit(value, pointer.type), type=pointer.type))
 
     def fit(self, value: Statement, type: Type) -> Statement:
-        """`value` cast to `type`; a scalar is repeated where `type` is a tensor, a struct is cast member by member.
+        """Return `value` cast to `type`; a scalar fills a tensor, a struct is cast member by member.
 
         Raises: TaichiTypeError if shapes differ, or the names of members.
         """
@@ -205,7 +205,7 @@ class Builder:
         raise self.location.error(TaichiTypeError, message, hint)
 
     def _fit_struct(self, value: Statement, type: Type) -> Statement:
-        """`value` as the struct `type`: members go by their names, whatever their order."""
+        """Return `value` as the struct `type`, whose members are matched by name."""
         old = value.type
         if old == type:
             return value
@@ -222,7 +222,7 @@ class Builder:
 
 
 def _cast_number(value: int | float | bool, type: Scalar) -> int | float | bool:
-    """Convert as C does: toward zero, out of range wraps; NaN and infinities give 0."""
+    """Convert as C does: truncate toward zero and wrap; NaN and infinities become 0."""
     if type.is_integral and isinstance(value, float):
         if type.kind == "bool":
             return value != 0
@@ -231,7 +231,7 @@ def _cast_number(value: int | float | bool, type: Scalar) -> int | float | bool:
 
 
 def elementwise_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """Return the shape that scalars and tensors of one shape give together.
+    """Return the common shape of operands that are scalars or tensors of one shape.
 
     Raises: ShapeError if two tensors differ in shape.
     """
@@ -242,7 +242,7 @@ def elementwise_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 
 
 def flat_index(shape: tuple[int, ...], indices: Sequence[int]) -> int:
-    """Return the position of an element in row-by-row order."""
+    """Return the row-major position of an element."""
     position = 0
     for extent, index in zip(shape, indices, strict=True):
         position = position * extent + index

@@ -1,8 +1,8 @@
-"""What the statements on cells of sparse nodes mean, in Python: for the interpreter, and for access from Python scope.
+"""Reference semantics of the statements on cells of sparse nodes, for the interpreter and for access from Python scope.
 
-The same as the functions of `templates/*/lib/sparse.*` and those that `backend/layout/sparse_functions.py` writes, one
-thread at a time. In: a node, the index of a cell counted from 0, and the words of the auxiliary arrays. Out: numbers of
-cells of pools; the words, changed.
+The functions do the same as those of `templates/*/lib/sparse.*` and `backend/layout/sparse_functions.py`, one thread at
+a time. Input: a node, the index of a cell from 0, and the auxiliary arrays, which they change. Output: numbers of cells
+of pools.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from .snodes import IndexComponent, Node, axes_of, cell_components, chunks_of, p
 from .sparse import FIRST_CELL, LIST_IS_FULL, POOL_IS_FULL, SPARE, entries_per_cell, lists_per_cell, mask_words
 
 
-class Words(Protocol):
-    """The auxiliary arrays of a tree, by node and role (`ir/sparse.py`)."""
+class WordAccess(Protocol):
+    """Access to the 32-bit words of the auxiliary arrays of a tree, by node and role (`ir/sparse.py`)."""
 
-    def get(self, node: Node, role: str, place: int = 0) -> int:
-        """Return a word."""
+    def get(self, node: Node, role: str, position: int = 0) -> int:
+        """Return the word at a position."""
 
-    def set(self, node: Node, role: str, value: int, place: int = 0) -> None:
-        """Change a word."""
+    def set(self, node: Node, role: str, value: int, position: int = 0) -> None:
+        """Change the word at a position."""
 
     def capacity(self, pool: Node) -> int:
-        """Return how many cells a pool has."""
+        """Return the number of cells of a pool."""
 
 
 def scaled(node: Node, above: Node, index: Sequence[Any]) -> list[Any]:
-    """Return the index of the cell of `above` in which a cell of `node` lies; of arrays of indices, arrays."""
+    """Return the index of the cell of `above` that contains a cell of `node`. Indices may be arrays of indices."""
     shape, axes = shape_of(node), axes_of(node)
     indices = []
     for axis, extent in zip(axes_of(above), shape_of(above), strict=True):
@@ -37,18 +37,21 @@ def scaled(node: Node, above: Node, index: Sequence[Any]) -> list[Any]:
     return indices
 
 
-def cell_above(words: Words, node: Node, counted: Node, index: Sequence[int]) -> int:
-    """Return the cell of the pool that something of `node` is in, 0 without a pool. index: as `counted` counts it."""
+def cell_above(words: WordAccess, node: Node, indexed: Node, index: Sequence[int]) -> int:
+    """Return the number of the pool cell that contains a cell of `node`, 0 if it is in no pool.
+
+    index: of the cell, in the axes of `indexed`.
+    """
     pool = pool_above(node)
-    return 0 if pool is None else number_of(words, pool, scaled(counted, pool, index))
+    return 0 if pool is None else number_of(words, pool, scaled(indexed, pool, index))
 
 
-def number_of(words: Words, node: Node, index: Sequence[int]) -> int:
-    """Return which cell of its pool a cell of a node has, less than `FIRST_CELL` where it is not active."""
+def number_of(words: WordAccess, node: Node, index: Sequence[int]) -> int:
+    """Return the number of a cell of a node in its pool; less than `FIRST_CELL` if the cell is not active."""
     return words.get(node, "numbers", _entry(node, index, cell_above(words, node, node, index)))
 
 
-def is_active(words: Words, node: Node, index: Sequence[int]) -> bool:
+def is_active(words: WordAccess, node: Node, index: Sequence[int]) -> bool:
     """Return whether a cell of a pointer or bitmasked node is active."""
     if node.kind == "pointer":
         return number_of(words, node, index) >= FIRST_CELL
@@ -56,8 +59,11 @@ def is_active(words: Words, node: Node, index: Sequence[int]) -> bool:
     return (words.get(node, "mask", word) & bit) != 0
 
 
-def activate(words: Words, node: Node, index: Sequence[int]) -> int:
-    """Make a cell active, with all above it that it is in; return the cell of the pool that it is, or is in."""
+def activate(words: WordAccess, node: Node, index: Sequence[int]) -> int:
+    """Activate a cell and all cells that contain it.
+
+    Returns: the number of the pool cell that it is, or that contains it.
+    """
     cell = 0
     outer = sparse_above(node)[:-1]
     if outer:
@@ -75,8 +81,8 @@ def activate(words: Words, node: Node, index: Sequence[int]) -> int:
     return activate_entry(words, node, _entry(node, index, cell))
 
 
-def activate_entry(words: Words, node: Node, entry: int) -> int:
-    """Take a cell of the pool for a position of the numbers, where none is yet; return which it has."""
+def activate_entry(words: WordAccess, node: Node, entry: int) -> int:
+    """Allocate a pool cell for an entry of `numbers` that has none; return the number in the entry."""
     number = words.get(node, "numbers", entry)
     if number < FIRST_CELL:
         number = _take(words, node)
@@ -85,8 +91,11 @@ def activate_entry(words: Words, node: Node, entry: int) -> int:
     return number
 
 
-def append(words: Words, node: Node, index: Sequence[int]) -> int:
-    """Make a list longer; return the place of the item, -1 where it is full. index: of the cell of the node above."""
+def append(words: WordAccess, node: Node, index: Sequence[int]) -> int:
+    """Append an item to a list; return its position, or -1 if the list is full.
+
+    index: of the cell of the node above.
+    """
     cell = 0
     outer = sparse_above(node)[:-1]
     if outer:
@@ -94,7 +103,7 @@ def append(words: Words, node: Node, index: Sequence[int]) -> int:
         cell = activate(words, outer[-1], scaled(node.parent, outer[-1], index))
         if cell == SPARE:
             return -1
-    list_number = row_of(node, index, cell)
+    list_number = list_number_of(node, index, cell)
     length = words.get(node, "lengths", list_number)
     if length >= node.extents[0]:
         words.set(node, "full", words.get(node, "full") | LIST_IS_FULL)
@@ -103,16 +112,16 @@ def append(words: Words, node: Node, index: Sequence[int]) -> int:
     return length
 
 
-def length_of(words: Words, node: Node, index: Sequence[int]) -> int:
-    """Return how many items a list has. index: of the cell of the node above."""
+def length_of(words: WordAccess, node: Node, index: Sequence[int]) -> int:
+    """Return the number of items of a list. index: of the cell of the node above."""
     cell = 0 if node.parent is None else cell_above(words, node, node.parent, index)
-    return words.get(node, "lengths", row_of(node, index, cell))
+    return words.get(node, "lengths", list_number_of(node, index, cell))
 
 
-def deactivate(words: Words, node: Node, index: Sequence[int]) -> bool:
-    """Make a cell, or a list, inactive; what it held is emptied by others. Return whether it was active."""
-    counted = node.parent if node.kind == "dynamic" else node
-    cell = 0 if counted is None else cell_above(words, node, counted, index)
+def deactivate(words: WordAccess, node: Node, index: Sequence[int]) -> bool:
+    """Deactivate a cell, or all cells of a list; return whether it was active. The caller clears its contents."""
+    indexed = node.parent if node.kind == "dynamic" else node
+    cell = 0 if indexed is None else cell_above(words, node, indexed, index)
     if node.kind == "bitmasked":
         word, bit = _bit(node, index, cell)
         old = words.get(node, "mask", word)
@@ -120,14 +129,14 @@ def deactivate(words: Words, node: Node, index: Sequence[int]) -> bool:
         return bool(old & bit)
     if node.kind == "pointer":
         return deactivate_entry(words, node, _entry(node, index, cell))
-    list_number = row_of(node, index, cell)
+    list_number = list_number_of(node, index, cell)
     words.set(node, "lengths", 0, list_number)
     chunks = range(list_number * chunks_of(node), (list_number + 1) * chunks_of(node))
     return sum(deactivate_entry(words, node, entry) for entry in chunks) > 0
 
 
-def deactivate_entry(words: Words, node: Node, entry: int) -> bool:
-    """Remove the cell at a position of the numbers; return whether there was one."""
+def deactivate_entry(words: WordAccess, node: Node, entry: int) -> bool:
+    """Free the pool cell of an entry of `numbers`; return whether it had one."""
     number = words.get(node, "numbers", entry)
     if number < FIRST_CELL:
         return False
@@ -138,7 +147,7 @@ def deactivate_entry(words: Words, node: Node, entry: int) -> bool:
     return True
 
 
-def row_of(node: Node, index: Sequence[int], cell: int) -> int:
+def list_number_of(node: Node, index: Sequence[int], cell: int) -> int:
     """Return the number of a list. index: of the cell of the node above."""
     if node.parent is None:
         return 0
@@ -148,7 +157,7 @@ def row_of(node: Node, index: Sequence[int], cell: int) -> int:
     return _linear(cell_components(node)[:-1], full, cell, lists_per_cell(node))
 
 
-def _take(words: Words, pool: Node) -> int:
+def _take(words: WordAccess, pool: Node) -> int:
     taken = words.get(pool, "taken")
     if taken >= words.capacity(pool):
         words.set(pool, "full", words.get(pool, "full") | POOL_IS_FULL)
@@ -162,13 +171,16 @@ def _entry(node: Node, index: Sequence[int], cell: int) -> int:
 
 
 def _bit(node: Node, index: Sequence[int], cell: int) -> tuple[int, int]:
-    """Return the word of a cell in the mask, and its bit in it."""
+    """Return the position of a cell's word in the mask, and the cell's bit."""
     own = _linear(cell_components(node), index, 0, 0)
     return cell * mask_words(node) + own // 32, 1 << own % 32
 
 
 def _linear(components: Sequence[IndexComponent], index: Sequence[int], cell: int, per_cell: int) -> int:
-    """Return a number among those that `components` give. per_cell: how many there are in one cell of the pool above."""
+    """Return the linear number of an index that consists of `components`.
+
+    per_cell: how many such numbers one cell of the pool above has.
+    """
     number = cell * per_cell
     weight = 1
     for component in reversed(components):

@@ -1,8 +1,9 @@
-"""The op table: one row an operation, with all that is the same for every language; other tables are keyed by its name.
+"""The op table: one entry per operation, with all that is the same for every language; other tables use its names as
+keys.
 
-A rule takes the scalar types of the operands and the default float type, and gives the types the operands are cast to
+A rule takes the scalar types of the operands and the default float type, and returns the types the operands are cast to
 and the type of the result. Elementwise operations take tensors of one shape, or scalars together with tensors; the
-others (`shape_rule`) say which shape they give. Meanings work on NumPy scalars of the operands' types, with wrapping
+shape of other results is given by `shape_rule`. Meanings work on NumPy scalars of the operands' types, with wrapping
 integers.
 """
 
@@ -22,7 +23,7 @@ ShapeRule = Callable[[Sequence[tuple[int, ...]]], tuple[int, ...]]
 
 
 class ShapeError(Exception):
-    """Operand shapes that an operation does not take; the text says what it takes. hint: the remedy."""
+    """Operand shapes that an operation does not take; the message names what it takes. hint: the remedy."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)
@@ -30,20 +31,28 @@ class ShapeError(Exception):
 
 
 class RuleError(Exception):
-    """Operand types that an operation does not take; the text says what it takes."""
+    """Operand types that an operation does not take; the message names what it takes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Op:
     """One operation. No operation has an effect: equal operands give equal results.
 
-    symbol: Python's operator, for messages and IR text; a function of this entry (`ti.pow`) is the operator.
-    shape_rule: None for elementwise operations.
-    on_u1: the entry that it equals where its result is u1: no target computes with numbers of one bit.
-    atomic: its name as an atomic operation. negated: the comparison that is true where this one is false, but for NaN.
-    host: its Python source, a format of the operands, if a host computes it in extents; x / 0 is 0, as on devices.
-    is_in_math_h: C's math.h and GLSL have it as a function of floats, by this name.
-    takes_many: its function takes any number of operands, from one on. takes_dtype: a type may follow the operands.
+    Attributes:
+        name: in the IR and in other tables.
+        arity: number of operands.
+        rule: types of the operands and of the result.
+        meaning: its function on NumPy scalars.
+        symbol: Python's operator, for messages and IR text; a function with this entry (`ti.pow`) is the operator.
+        commutative: whether the operands can be exchanged.
+        shape_rule: shape of the result, None for elementwise operations.
+        on_u1: the operation that replaces it if its result is u1: no target computes with numbers of one bit.
+        atomic: its name as an atomic operation.
+        negated: the comparison with the opposite result, except for NaN.
+        host: its Python source, a format of the operands, if a host computes it in extents; x / 0 is 0, as on devices.
+        is_in_math_h: C's math.h and GLSL have it as a function of floats, by this name.
+        takes_many: its function takes one or more operands.
+        takes_dtype: a type may follow the operands.
     """
 
     name: str
@@ -230,12 +239,12 @@ def _power_overflows(a: Any, b: Any) -> Any:
 
 
 def _sum_overflows(a: Any) -> Any:
-    """Return whether a sum of integers, one after the other, leaves their type on the way."""
+    """Return whether a partial sum of integers, in order, leaves their type."""
     return np.bool_(any(_overflows(total, a.dtype.type) for total in accumulate(map(int, a.flat))))
 
 
 def _dot_overflows(a: Any, b: Any) -> Any:
-    """Return whether a product, or the sum of products up to one of them, leaves the type."""
+    """Return whether a product, or a partial sum of the products, leaves the type."""
     products = [int(x) * int(y) for x, y in zip(a, b, strict=True)]
     return np.bool_(any(_overflows(n, a.dtype.type) for n in (*products, *accumulate(products))))
 
@@ -256,7 +265,7 @@ def _cross_overflows(a: Any, b: Any) -> Any:
 
 
 def _rounded(rounding: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return the meaning of a rounding to whole numbers, which integers are."""
+    """Return the meaning of a rounding to whole numbers; it does not change integers."""
     return lambda a: rounding(a) if isinstance(a, np.floating) else a
 
 
@@ -324,7 +333,7 @@ def _square_itself(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 
 
 def _without_shape(rule: ShapeRule) -> ShapeRule:
-    """Return a rule that takes what `rule` takes and gives one value."""
+    """Return a rule that takes the operands of `rule` and returns one value."""
 
     def single(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
         rule(shapes)
@@ -336,7 +345,7 @@ def _without_shape(rule: ShapeRule) -> ShapeRule:
 def _inverse(a: Any) -> Any:
     try:
         return np.linalg.inv(a)
-    except np.linalg.LinAlgError:  # singular: what elimination gives on the other targets, without its signs
+    except np.linalg.LinAlgError:  # singular: the result of elimination on the other targets, without its signs
         return np.full_like(a, np.inf)
 
 
@@ -430,22 +439,22 @@ OPS: dict[str, Op] = {
         Op("sum", 1, _arithmetic, lambda a: a.sum(dtype=a.dtype), shape_rule=_any_to_scalar),
     )
 }  # fmt: skip
-"""All operations but `cast` and `bit_cast`, whose result type is given and not derived (`statements.Cast`).
+"""All operations except `cast` and `bit_cast`, whose result type is an argument (`statements.Cast`).
 
-`plain_div` and `plain_mod` are the `/` and `%` of the languages: of integers that are not negative, by positive ones.
+`plain_div` and `plain_mod` are `/` and `%` of the emitted languages, for non-negative integers and positive divisors.
 """
 
 U1_OPS: dict[str, str] = {op.name: op.on_u1 for op in OPS.values() if op.on_u1}
-"""Operations whose result is u1, as the row they equal on one bit."""
+"""Operations whose result is u1, and the operation that replaces each on one bit."""
 
 ATOMIC_OPS: dict[str, str] = {op.atomic: op.name for op in OPS.values() if op.atomic}
-"""Atomic operations, and the row of `OPS` that says what each computes."""
+"""Atomic operations, and the operation of `OPS` that each computes."""
 
 NEGATED: dict[str, str] = {op.name: op.negated for op in OPS.values() if op.negated}
-"""Comparisons, and those that are true where they are false: of floats only for `eq` and `ne`, since NaN is neither."""
+"""Comparisons and their negations; for floats only `eq` and `ne`, since a NaN is neither less nor greater."""
 
 HOST_OPS: dict[str, int] = {op.name: op.arity for op in OPS.values() if op.host}
-"""Operations that the extent of a loop may hold, with the number of their operands."""
+"""Operations that the extent of a loop may contain, with the number of their operands."""
 
 MATH_H: tuple[str, ...] = tuple(op.name for op in OPS.values() if op.is_in_math_h)
 """Functions of floats that C's math.h and GLSL have by these names."""

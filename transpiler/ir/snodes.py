@@ -1,17 +1,17 @@
 """SNode trees as data: nodes, and where the cells of each are in memory.
 
-In: nodes as a user stacked them. Out: sizes, offsets, and the `Digit`s an index is taken apart into. All who need an
-address (the printers, the interpreter, Python scope) get it from here.
+Input: nodes as a user stacked them. Output: sizes, offsets, and the `IndexComponent`s of an index. Every user of an
+address (the printers, the interpreter, Python scope) gets it from here.
 
-A dense node is an array of cells, row major in its axes, the lowest axis slowest. A cell with several children is a
+A dense node is an array of cells, row-major in its axes, the lowest axis slowest. A cell with several children is a
 struct of them in order of creation, aligned as in C:
 
     root.dense(i, 4).place(x, y)             x[i] at i * sizeof(cell) + offsetof(cell, x)
     root.dense(i, 4).dense(i, 8).place(x)    x[i] at i / 8 * 8 * sizeof(x) + i % 8 * sizeof(x), which is i * sizeof(x)
 
-The cells of a pointer node and the chunks of a dynamic one are in a *pool*, memory of its own, in which a number says
-where; so such a tree is in *parts*: what is above all pools, and each pool. Auxiliary arrays say which cells are
-active; they are not part of the cells, never among them (`ir/sparse.py`).
+The cells of a pointer node and the chunks of a dynamic node are in a *pool*, a separate memory that is addressed by
+cell numbers. So such a tree has several *parts*: the nodes above all pools, and each pool. Auxiliary arrays record
+which cells are active; they are stored outside the cells (`ir/sparse.py`).
 
 Source: measured on Taichi 1.7.4, arch cpu (tests/data/trees.json).
 """
@@ -28,10 +28,17 @@ from .types import Type, aligned, alignment_bytes
 
 @dataclass(eq=False, slots=True)
 class Node:
-    """A node of a tree. kind: "dense", "pointer", "bitmasked", "dynamic", or "place" for the elements of a field.
+    """A node of a tree.
 
-    parent: None for the top of a tree. axes: those it splits, in ascending order, with an extent each. element: of a
-    place. name: that the user gave a field. chunk: of a dynamic node, how many of its cells have memory together.
+    Attributes:
+        kind: "dense", "pointer", "bitmasked", "dynamic", or "place" for the elements of a field.
+        parent: None for the top of a tree.
+        axes: the axes that it splits, in ascending order.
+        extents: one for each axis.
+        element: type of a place.
+        name: the name that the user gave a field.
+        children: in order of creation.
+        chunk: of a dynamic node, the number of its cells that are allocated together.
     """
 
     kind: str
@@ -50,15 +57,18 @@ class Node:
 
     @property
     def is_sparse(self) -> bool:
-        """Whether its cells are active or not."""
+        """Whether its cells can be inactive."""
         return self.kind in ("pointer", "bitmasked", "dynamic")
 
 
 @dataclass(eq=False, slots=True)
 class Tree:
-    """A tree as one kernel sees it. names: what its Python calls nodes and fields, where it shows them.
+    """A tree as one kernel sees it.
 
-    elements: the types of all places, structs under the names they have in the kernel.
+    Attributes:
+        top: the top node.
+        names: Python names of nodes and fields, if the kernel's source shows them.
+        elements: the types of all places, with the names that structs have in the kernel.
     """
 
     top: Node
@@ -67,7 +77,7 @@ class Tree:
 
 
 class IndexComponent(NamedTuple):
-    """One part of an index: index[dimension] // weight % extent, which moves memory by stride_bytes."""
+    """One component of an index: index[dimension] // weight % extent, with `stride_bytes` between values."""
 
     dimension: int
     extent: int
@@ -94,7 +104,7 @@ def top_of(node: Node) -> Node:
 
 
 def memory_of(node: Node) -> Node:
-    """Return whose memory `node` is in: the nearest node above it with a pool, else the top of the tree."""
+    """Return the node whose memory contains `node`: the nearest node above it with a pool, else the top of the tree."""
     while node.parent is not None:
         node = node.parent
         if node.has_pool:
@@ -103,12 +113,15 @@ def memory_of(node: Node) -> Node:
 
 
 def pool_above(node: Node) -> Node | None:
-    """Return the nearest node above with a pool, None where there is none."""
+    """Return the nearest node above with a pool, None if there is none."""
     return owner if (owner := memory_of(node)).has_pool and owner is not node else None
 
 
 def path_in_part(node: Node) -> list[Node]:
-    """Return the nodes from the one whose cells a part of the tree consists of to `node`; a top with a pool is one."""
+    """Return the nodes from the top of the part of the tree that contains `node` to `node`.
+
+    The top of a part is the node whose cells are its pool, or the top of the tree. A top with a pool is its own part.
+    """
     path = [node]
     while path[-1].parent is not None:
         path.append(path[-1].parent)
@@ -128,8 +141,9 @@ def is_sparse(node: Node) -> bool:
 
 
 def part_extents(node: Node, part: Node) -> tuple[int, ...]:
-    """Return the extents of a node within a part of the tree: of the pointer node whose cell it is none, of a dynamic
-    one those of its chunk.
+    """Return the extents of a node within a part of the tree.
+
+    A pool cell of a pointer node has no axes, that of a dynamic node has the extent of its chunk.
     """
     if node is not part or not node.has_pool:
         return node.extents
@@ -162,24 +176,24 @@ def shape_of(node: Node) -> tuple[int, ...]:
 
 
 def node_alignment(node: Node) -> int:
-    """Return what the address of a node is a multiple of [bytes]."""
+    """Return the alignment of a node's address [bytes]."""
     if node.element is not None:
         return alignment_bytes(node.element)
     return max((node_alignment(child) for child in node.children if not child.has_pool), default=1)
 
 
 def node_size_bytes(node: Node) -> int:
-    """Return the memory of a place, or of all cells of a node; in the cell that holds it, one with a pool has none."""
+    """Return the memory of a place, or of all cells of a node; a node with a pool takes none of the cell above."""
     return node.element.size_bytes if node.element is not None else prod(node.extents) * cell_size_bytes(node)
 
 
 def cell_size_bytes(node: Node) -> int:
-    """Return the distance of two cells."""
+    """Return the distance between two cells."""
     return member_offsets(node.children)[1]
 
 
 def member_offsets(members: Sequence[Node]) -> tuple[list[int], int]:
-    """Return where the nodes of one cell begin, and the size of the cell [bytes]."""
+    """Return the offsets of the nodes of one cell, and the size of the cell [bytes]."""
     offsets: list[int] = []
     end = 0
     for member in members:
@@ -190,7 +204,7 @@ def member_offsets(members: Sequence[Node]) -> tuple[list[int], int]:
 
 
 def offset_in_cell(node: Node) -> int:
-    """Return where a node begins in the cell that holds it [bytes]; 0 for the top."""
+    """Return the offset of a node in the cell that contains it [bytes]; 0 for the top."""
     if node.parent is None:
         return 0
     return member_offsets(node.parent.children)[0][node.parent.children.index(node)]
@@ -199,15 +213,15 @@ def offset_in_cell(node: Node) -> int:
 # --- addresses ------------------------------------------------------------------------------------------------------
 
 
-def begin_of(node: Node) -> int:
-    """Return where the first cell or element of `node` begins in the memory of its tree, or in a cell of a pool."""
+def start_offset(node: Node) -> int:
+    """Return the offset of the first cell or element of `node` in the memory of its tree, or in a cell of a pool."""
     return sum(offset_in_cell(above) for above in path_in_part(node)[1:])
 
 
 def index_components_of(node: Node) -> tuple[IndexComponent, ...]:
-    """Return the parts an index of `node` is taken apart into, the slowest in memory first; in a pool, within a cell.
+    """Return the components of an index of `node`, the slowest in memory first; in a pool, within a cell.
 
-    Parts of one extent are left out, and neighbours of one dimension that move memory evenly are one.
+    Components with extent 1 are omitted, and adjacent components of one dimension with a common stride are merged.
     """
     axes = axes_of(node)
     components: list[IndexComponent] = []
@@ -223,11 +237,11 @@ def index_components_of(node: Node) -> tuple[IndexComponent, ...]:
             weights[dimension] *= extent
             if extent > 1:
                 components.append(component)
-    return joined(components[::-1])
+    return merge_components(components[::-1])
 
 
-def joined(components: Sequence[IndexComponent]) -> tuple[IndexComponent, ...]:
-    """Return the parts with neighbours made one where they are parts of one index and move memory evenly."""
+def merge_components(components: Sequence[IndexComponent]) -> tuple[IndexComponent, ...]:
+    """Return the components, merging neighbours of one index that have a common stride."""
     merged: list[IndexComponent] = []
     for component in components:
         outer = merged[-1] if merged else None
@@ -245,12 +259,12 @@ def joined(components: Sequence[IndexComponent]) -> tuple[IndexComponent, ...]:
 
 
 def position_of(components: Sequence[IndexComponent], index: Sequence[int]) -> tuple[int, ...]:
-    """Return the parts of an index, counted from 0 along each dimension."""
+    """Return the values of the components of an index, which counts from 0 along each dimension."""
     return tuple(index[d.dimension] // d.weight % d.extent for d in components)
 
 
 def memory_order(node: Node) -> tuple[IndexComponent, ...]:
-    """Return the parts of an index in the order in which a loop over all cells takes them; () for row by row."""
+    """Return the index components in the order in which a loop over all cells iterates; () for row-major."""
     if pool_above(node) is not None:
         return ()
     components: list[IndexComponent] = []
@@ -263,7 +277,7 @@ def memory_order(node: Node) -> tuple[IndexComponent, ...]:
 
 
 def index_at(order: Sequence[IndexComponent], iteration: int, dimensions: int) -> list[int]:
-    """Return the index, counted from 0 along each dimension, that such a loop takes in an iteration."""
+    """Return the index, from 0 along each dimension, of an iteration of a loop with such an order."""
     index = [0] * dimensions
     for component in reversed(order):
         iteration, part = divmod(iteration, component.extent)
@@ -272,7 +286,7 @@ def index_at(order: Sequence[IndexComponent], iteration: int, dimensions: int) -
 
 
 def cell_components(node: Node) -> tuple[IndexComponent, ...]:
-    """Return the parts an index of `node` is taken apart into to number its cells within a cell of the pool above it.
+    """Return the components of an index of `node` that number its cells within a cell of the pool above it.
 
     Strides count cells. A dynamic node counts its chunks.
     """
@@ -295,17 +309,17 @@ def cell_components(node: Node) -> tuple[IndexComponent, ...]:
 
 
 def chunks_of(node: Node) -> int:
-    """Return how many chunks a list of a dynamic node has at most."""
+    """Return the maximum number of chunks of a list of a dynamic node."""
     return -(-node.extents[0] // node.chunk)
 
 
 def pool_cell_bytes(node: Node) -> int:
-    """Return the size of what one number of a pool represents: a cell of a pointer node, a chunk of a dynamic one."""
+    """Return the size of one cell of a pool: a cell of a pointer node, or a chunk of a dynamic node."""
     return cell_size_bytes(node) * (node.chunk if node.kind == "dynamic" else 1)
 
 
 def is_row_major(node: Node) -> bool:
-    """Return whether a place is alone in its tree, with its elements row by row and without gaps."""
+    """Return whether a place is alone in its tree, with its elements in row-major order and without gaps."""
     path = path_to(node)
     if is_sparse(node) or any(len(above.children) > 1 for above in path):
         return False
@@ -314,7 +328,7 @@ def is_row_major(node: Node) -> bool:
 
 
 def nodes_of(node: Node) -> list[Node]:
-    """Return `node` and those below it."""
+    """Return `node` and all nodes below it."""
     return [node, *(inner for child in node.children for inner in nodes_of(child))]
 
 

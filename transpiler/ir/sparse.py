@@ -1,17 +1,17 @@
-"""Sparse nodes: the statements that ask for and change which cells are active, and the arrays that say so.
+"""Sparse nodes: the statements that query and change which cells are active, and the auxiliary arrays that record it.
 
-A sparse tree has auxiliary arrays besides its cells, which are no fields of Python; a kernel has them as `Array`s with
-a role. For each node (p: number of the cell of the pool above that it is in, 0 where there is none):
+The auxiliary arrays of a sparse tree are stored separately from its cells and are no fields of Python; a kernel has
+them as `Array`s with a role. For each node (p: number of the pool cell that contains the node's cells, 0 if none):
 
-    pointer    numbers[p * cells + cell]: which cell of its pool, 0 where it is not active, 1 where a thread is about to
-               activate it; cells 0 and 1 of a pool are zeros that nobody writes, so that reading needs no check
-    bitmasked  mask[p * words + cell / 32]: a bit a cell, rows of whole words
+    pointer    numbers[p * cells + cell]: number of its pool cell; 0: not active; 1: a thread is activating it. Cells 0
+               and 1 of a pool are always zero and are never written, so that reading needs no check
+    bitmasked  mask[p * words + cell / 32]: one bit per cell, rows of whole words
     dynamic    lengths[p * lists + list], and numbers[(p * lists + list) * chunks + item / chunk]
-    a pool     counters `taken`, `freed`, `highest`, `listed`, `full` and, behind them, `cells`: a stack of the numbers
-               to take, and from its capacity on those that were freed (templates/*/lib/sparse.*); `list`, the cells
-               that a loop runs over; `words`, the memory of the pool's cells as words
+    a pool     counters `taken`, `freed`, `highest`, `listed`, `full`, followed by `cells`: a stack of the numbers that
+               can be allocated, and from its capacity on those that were freed (templates/*/lib/sparse.*); `list`: the
+               cells that a loop runs over; `words`: the memory of the pool's cells as words
 
-Cell 2 of a pool takes what is stored when the pool is full: an activation that fails gives it, and nothing leads to it.
+Cell 2 of a pool takes the stores when the pool is full: a failed activation returns it, and no entry refers to it.
 """
 
 from __future__ import annotations
@@ -40,24 +40,28 @@ if TYPE_CHECKING:
     from .tasks import Kernel
 
 ACTIVATING, SPARE, FIRST_CELL = 1, 2, 3
-"""Numbers of cells of a pool: see above, and templates/*/lib/sparse.*."""
+"""Reserved numbers of pool cells, and the first that is allocated: see above, and templates/*/lib/sparse.*."""
 COUNTERS = ("taken", "freed", "highest", "listed", "full")
-"""What a pool starts with, a word each."""
+"""Counters at the start of a pool, one word each."""
 PIECE = 32
-"""Items of a list that one entry of the list of a loop represents: a warp of them."""
-IN_VAIN = 1024
-"""Cells of a pool that threads may take in vain in one loop: where one is suspended while it activates a cell, others
-take over, and give back what they do not need, which can be had again only behind the loop."""
+"""Items of a dynamic list that one entry of a loop's list represents: one warp."""
+MAX_WASTED_CELLS = 1024
+"""Pool cells that threads may allocate and not use in one loop: if a thread is suspended while it activates a cell,
+others take over. They free the cells that they do not need, which can be allocated again only after the loop."""
 POOL_IS_FULL, LIST_IS_FULL = 1, 2
 """Bits of `full`."""
 
 
 @dataclass(eq=False, slots=True)
 class Activate(Statement):
-    """Make a cell of `node`, and those above it that it is in, active; its value is the cell of the pool it is in.
+    """Activates a cell of `node` and the cells that contain it; the value is the number of its pool cell.
 
-    indices: of the cell, as `node` counts them: as many as its shape has. type: u32, None where no pool is above it
-    or its own. A dynamic node becomes as long as it has to be.
+    A list of a dynamic node grows up to the item.
+
+    Attributes:
+        node: the sparse node.
+        indices: of the cell, one for each dimension of the node.
+        type: u32, None if neither the node nor one above it has a pool.
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("indices",)
@@ -68,10 +72,11 @@ class Activate(Statement):
 
 @dataclass(eq=False, slots=True)
 class Deactivate(Statement):
-    """Make a cell of `node` inactive; of a dynamic node the whole list, whose indices are those of the node above.
+    """Deactivates a cell of `node`; of a dynamic node a whole list, whose indices are those of the node above.
 
-    type: u1 for a bitmasked node, whether this thread did; its cell is then emptied in place. The cells of a pool are
-    collected behind the loop.
+    type: u1 for a bitmasked node: whether this thread deactivated the cell, which is then cleared in place. The freed
+    cells
+    of a pool are cleared after the loop.
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("indices",)
@@ -82,7 +87,7 @@ class Deactivate(Statement):
 
 @dataclass(eq=False, slots=True)
 class DeactivateEntry(Statement):
-    """Make inactive what `entry`, a position in the numbers of `node`, says; made by `collect_cells`."""
+    """Frees the pool cell in `entry`, a position in the numbers of `node`; made by `collect_cells`."""
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("entry",)
     EFFECT: ClassVar[Effect] = Effect.READ | Effect.WRITE
@@ -102,9 +107,9 @@ class IsActive(Statement):
 
 @dataclass(eq=False, slots=True)
 class CellNumber(Statement):
-    """The cell of the pool of `node` that an index leads to (u32), which is known to be active.
+    """The number of the pool cell of `node` at an index (u32); the cell is known to be active.
 
-    It is the same wherever the index is seen, so that it has no effect: the cell is not deactivated in between.
+    It has no effect: it is the same wherever the index is in scope, since the cell is not deactivated in between.
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("indices",)
@@ -114,9 +119,9 @@ class CellNumber(Statement):
 
 @dataclass(eq=False, slots=True)
 class Append(Statement):
-    """Make a list one item longer; its value is the item's place in the list (i32), -1 where the list is full.
+    """Appends an item to a list; the value is its position in the list (i32), -1 if the list is full.
 
-    indices: of the list, as the node above counts them. What the item holds is stored by statements behind.
+    indices: of the list, as for the node above. Later statements store the contents of the item.
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("indices",)
@@ -127,7 +132,7 @@ class Append(Statement):
 
 @dataclass(eq=False, slots=True)
 class Length(Statement):
-    """How many items a list has (i32); indices as for Append."""
+    """The number of items of a list (i32). indices: as for Append."""
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("indices",)
     EFFECT: ClassVar[Effect] = Effect.READ
@@ -137,7 +142,7 @@ class Length(Statement):
 
 @dataclass(eq=False, slots=True)
 class PoolCount(Statement):
-    """A counter of a pool (i32) that nothing changes while the task that reads it runs: each task reads it anew."""
+    """A counter of a pool (i32) that does not change while the task that reads it runs: each task reads it again."""
 
     node: Node
     counter: str
@@ -145,10 +150,9 @@ class PoolCount(Statement):
 
 @dataclass(eq=False, slots=True)
 class CellIndex(Statement):
-    """The index along `axis` of the cell that a iteration of `loop` is for; `value` is how it follows from the
-    iteration.
+    """The index along `axis` of the cell of the current iteration of `loop`; `value` computes it.
 
-    No other iteration of the loop has a cell with the same indices, and the cell is active.
+    The cell is active, and no other iteration of the loop has a cell with the same indices.
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("value",)
@@ -158,18 +162,18 @@ class CellIndex(Statement):
 
 
 CELL_STATEMENTS = (Activate, Deactivate, IsActive, CellNumber, Append, Length)
-"""Those with the indices of a cell, or of a list."""
+"""Statements with the indices of a cell, or of a list."""
 TOPOLOGY_WRITERS = (Activate, Deactivate, DeactivateEntry, Append)
-"""Those after which other cells may be active than before."""
+"""Statements that may change which cells are active."""
 
 
 def number_type(node: Node) -> Scalar | None:
-    """Return the type of what `Activate` gives: None where a cell of `node` is in no pool."""
+    """Return the type of the value of `Activate`: None if cells of `node` are in no pool."""
     return u32 if node.has_pool or pool_above(node) is not None else None
 
 
-def counted(statement: Statement) -> Node | None:
-    """Return the node whose cells the indices of one of `CELL_STATEMENTS` count; None for the one above a tree."""
+def indexed_node(statement: Statement) -> Node | None:
+    """Return the node whose cells the indices of one of `CELL_STATEMENTS` select; None for the root above a tree."""
     assert isinstance(statement, CELL_STATEMENTS)
     of_list = isinstance(statement, (Append, Length)) or (
         isinstance(statement, Deactivate) and statement.node.kind == "dynamic"
@@ -177,47 +181,47 @@ def counted(statement: Statement) -> Node | None:
     return statement.node.parent if of_list else statement.node
 
 
-def indices_of(statement: Statement) -> int:
-    """Return how many indices a statement of `CELL_STATEMENTS` has."""
-    node = counted(statement)
+def index_count(statement: Statement) -> int:
+    """Return the number of indices of one of `CELL_STATEMENTS`."""
+    node = indexed_node(statement)
     return 0 if node is None else len(shape_of(node))
 
 
 def entries_per_cell(node: Node) -> int:
-    """Return how many cells of `node` (chunks, of a dynamic one) are in one cell of the pool above, or in all."""
+    """Return how many cells of `node` (chunks, if dynamic) are in one cell of the pool above, or in total."""
     return prod(component.extent for component in cell_components(node))
 
 
 def lists_per_cell(node: Node) -> int:
-    """Return how many lists of a dynamic node are in one cell of the pool above, or in all."""
+    """Return how many lists of a dynamic node are in one cell of the pool above, or in total."""
     return prod(component.extent for component in cell_components(node)[:-1])
 
 
 def mask_words(node: Node) -> int:
-    """Return how many words of mask a bitmasked node has in one cell of the pool above, or in all."""
+    """Return the number of mask words of a bitmasked node in one cell of the pool above, or in total."""
     return -(-entries_per_cell(node) // 32)
 
 
 def all_cells(node: Node) -> int:
-    """Return how many cells of a pool there are if all are active."""
+    """Return the number of cells of a pool if all are active."""
     if node.kind == "dynamic":
         lists = prod(shape_of(node.parent)) if node.parent is not None else 1
         return lists * -(-node.extents[0] // node.chunk)
     return prod(shape_of(node))
 
 
-def most_cells(pool: Node) -> int:
-    """Return how many cells a pool has at most, nobody's included: a loop may free each and take it again."""
-    return 2 * all_cells(pool) + IN_VAIN + FIRST_CELL
+def max_cells(pool: Node) -> int:
+    """Return the maximum capacity of a pool, reserved numbers included: a loop may free and allocate every cell."""
+    return 2 * all_cells(pool) + MAX_WASTED_CELLS + FIRST_CELL
 
 
 def pieces_of(node: Node) -> int:
-    """Return how many pieces of `PIECE` items a list of a dynamic node has at most."""
+    """Return the maximum number of pieces of `PIECE` items in a list of a dynamic node."""
     return -(-node.extents[0] // PIECE)
 
 
 def word_of(node: Node) -> Scalar:
-    """Return the type of the words by which a cell of a pool is emptied: the widest of which it has a whole number."""
+    """Return the type of the words by which a pool cell is cleared: the widest whose size divides that of the cell."""
     size = pool_cell_bytes(node)
     return u32 if size % 4 == 0 else u16 if size % 2 == 0 else u8
 
@@ -226,7 +230,7 @@ UNNAMED = {"pointer": "block", "bitmasked": "bits", "dynamic": "list", "dense": 
 
 
 def node_name(kernel: Kernel, node: Node) -> str:
-    """Return what the kernel calls a node: as its Python does, else after the first field in it that has a name."""
+    """Return the kernel's name of a node: the Python name, else a name made of that of the first named field in it."""
     names = kernel.trees[top_of(node)].names
     if node in names:
         return names[node]
@@ -234,37 +238,37 @@ def node_name(kernel: Kernel, node: Node) -> str:
     return f"{fields[0]}_{UNNAMED[node.kind]}" if fields else UNNAMED[node.kind]
 
 
-WORDS: dict[type[Statement], str] = {
+STATEMENT_NAMES: dict[type[Statement], str] = {
     Activate: "activate", Deactivate: "deactivate", DeactivateEntry: "deactivate_entry", IsActive: "is_active",
     CellNumber: "cell", Append: "append", Length: "length",
 }  # fmt: skip
-"""How the text form of the IR calls these statements."""
+"""Names of the statements in the text form of the IR."""
 
 
-def sparse_text(kernel: Kernel, statement: Statement, refs: Callable[[list[Statement]], str]) -> str | None:
+def format_sparse(kernel: Kernel, statement: Statement, refs: Callable[[list[Statement]], str]) -> str | None:
     """Return the text form of a statement of this module, None for others. refs: the text of operands."""
     if isinstance(statement, CellIndex):
         return f"cell index {refs([statement.value])}"
     if isinstance(statement, PoolCount):
         return f"count {node_name(kernel, statement.node)} {statement.counter}"
     if isinstance(statement, (*CELL_STATEMENTS, DeactivateEntry)):
-        return f"{WORDS[type(statement)]} {node_name(kernel, statement.node)} ({refs(operands(statement))})"
+        return f"{STATEMENT_NAMES[type(statement)]} {node_name(kernel, statement.node)} ({refs(operands(statement))})"
     return None
 
 
-Need = tuple[str, Node]
-"""Something a kernel needs of a node: an array ("numbers", "mask", "lengths"), its "pool" and the "capacity" of that, a
-look-up ("place" among its numbers or bits, "number", "is_active", "length", "entry") or a change ("activate",
+NodeUse = tuple[str, Node]
+"""A use of a node by a kernel, and the node: an array ("numbers", "mask", "lengths"), its "pool" and the "capacity" of
+that, a query ("place" among its numbers or bits, "number", "is_active", "length", "entry") or a change ("activate",
 "deactivate", "append")."""
 CELL_MEMBERS = ("numbers", "mask", "lengths", "pool", "capacity")
-"""Needs that are memory."""
+"""Uses that are memory."""
 
 
-def needed_by(what: str, node: Node) -> list[Need]:
-    """Return what something needs of the same node and of those above."""
+def required_uses(what: str, node: Node) -> list[NodeUse]:
+    """Return the uses that a use requires, of the same node and of those above."""
     pool, outer = pool_above(node), sparse_above(node)[:-1]
     if what in ("activate", "append") and outer:
-        above: list[Need] = [("activate", outer[-1])]
+        above: list[NodeUse] = [("activate", outer[-1])]
     else:
         above = [("number", pool)] if pool is not None and what not in (*CELL_MEMBERS, "entry") else []
     memory = ["mask"] if node.kind == "bitmasked" else ["numbers", "pool", "capacity"]
@@ -276,32 +280,32 @@ def needed_by(what: str, node: Node) -> list[Need]:
         "entry": memory,
         **dict.fromkeys(("activate", "deactivate"), [*memory, *(["lengths"] if node.kind == "dynamic" else [])]),
     }
-    found = [*above, *((member, node) for member in own.get(what, ()))]
+    required = [*above, *((member, node) for member in own.get(what, ()))]
     counts_cells = what in ("number", "activate", "deactivate") or (what == "is_active" and node.kind == "bitmasked")
     if pool is not None and counts_cells and not (what == "deactivate" and node.kind == "dynamic"):
-        found.insert(0, ("place", node))
-    return found
+        required.insert(0, ("place", node))
+    return required
 
 
-def needs_of(kernel: Kernel) -> dict[Need, None]:
-    """Return all that a kernel needs of sparse nodes, each behind what it needs itself."""
-    uses: dict[Need, None] = {}
+def node_uses(kernel: Kernel) -> dict[NodeUse, None]:
+    """Return all uses of sparse nodes by a kernel, each after those that it requires."""
+    uses: dict[NodeUse, None] = {}
 
     def add(what: str, node: Node) -> None:
         if (what, node) not in uses:
-            for need in needed_by(what, node):
-                add(*need)
+            for use in required_uses(what, node):
+                add(*use)
             uses[what, node] = None
 
     for root in kernel.roots():
         for statement in walk(root):
-            for need in _asked(statement):
-                add(*need)
+            for use in _direct_uses(statement):
+                add(*use)
     return uses
 
 
-def _asked(statement: Statement) -> list[Need]:
-    """Return what a statement itself needs."""
+def _direct_uses(statement: Statement) -> list[NodeUse]:
+    """Return the uses of sparse nodes by one statement, without those that they require."""
     match statement:
         case GlobalPtr(array=Array(role="mask" | "lengths" | "numbers" as role, node=Node() as node)):
             return [(role, node)]
@@ -314,17 +318,17 @@ def _asked(statement: Statement) -> list[Need]:
         case DeactivateEntry(node=node):
             return [("entry", node)]
         case Activate() | Deactivate() | IsActive() | CellNumber() | Append() | Length():
-            return [("number" if isinstance(statement, CellNumber) else WORDS[type(statement)], statement.node)]
+            return [("number" if isinstance(statement, CellNumber) else STATEMENT_NAMES[type(statement)], statement.node)]
     return []
 
 
 def needed_indices(leaf: Node) -> list[int]:
-    """Return which dimensions of an index matter where the cell of the pool is known that an element is in."""
+    """Return the dimensions of an index that select an element within a known cell of the pool."""
     return sorted({component.dimension for component in index_components_of(leaf)})
 
 
-def reached_by(pointer: GlobalPtr) -> list[Statement]:
-    """Return what the text of a pointer needs: the indices, or the cell of a pool and those that matter within it."""
+def address_operands(pointer: GlobalPtr) -> list[Statement]:
+    """Return the operands of an element's address: the indices, or the pool cell and the indices within it."""
     if pointer.cell is None or pointer.array.place is None:
         return pointer.indices
     return [pointer.cell, *(pointer.indices[dimension] for dimension in needed_indices(pointer.array.place))]
@@ -355,7 +359,7 @@ def pool_words(pool: Node) -> int:
 
 
 def place_array(kernel: Kernel, place: Node) -> Array:
-    """Return the array of a field by its place: the kernel's, which gets it if it does not use the field otherwise."""
+    """Return the kernel's array of a field by its place node; it is added if the kernel does not use the field."""
     for array in kernel.arrays:
         if array.place is place:
             return array
@@ -372,7 +376,7 @@ def place_array(kernel: Kernel, place: Node) -> Array:
 
 def add_arrays(kernel: Kernel) -> None:
     """Add to a kernel the arrays that its statements on cells need, so that it has memory for them."""
-    for what, node in needs_of(kernel):
+    for what, node in node_uses(kernel):
         if what in ("numbers", "mask", "lengths"):
             sparse_array(kernel, node, what)
         elif what in ("pool", "capacity"):
@@ -390,7 +394,7 @@ def _unique(kernel: Kernel, name: str) -> str:
 
 
 def sparse_array(kernel: Kernel, node: Node, role: str) -> Array:
-    """Return the array of `node` with a role: the kernel's, which gets it if it has none yet."""
+    """Return the kernel's array of `node` with a role; it is added if the kernel has none yet."""
     for array in kernel.arrays:
         if array.node is node and array.role == role:
             return array
@@ -398,7 +402,7 @@ def sparse_array(kernel: Kernel, node: Node, role: str) -> Array:
     ndim, element = {"words": (2, word_of(node)), "list": (1, i32)}.get(role, (0 if role in COUNTERS else 1, u32))
     array = Array(_unique(kernel, f"{name}_{role}"), element, ndim, len(kernel.arrays), role=role, node=node)
     if role == "words":
-        array.shape = (most_cells(node), pool_cell_bytes(node) // element.size_bytes)
+        array.shape = (max_cells(node), pool_cell_bytes(node) // element.size_bytes)
     elif role in COUNTERS:
         array.shape = ()
     kernel.arrays.append(array)

@@ -23,21 +23,31 @@ from .types import Scalar, Type
 
 @dataclass(eq=False, slots=True)
 class Array:
-    """A dense array a kernel uses: an ndarray parameter or a captured field.
+    """A dense array that a kernel uses: an ndarray parameter or a captured field.
 
-    element: scalar, tensor (stored row by row) or struct. shape: constant extents of a field, None for an ndarray,
-    whose extents come with each launch. parameter: position in the kernel's signature, None for a field. slot: position
-    among the kernel's arrays. may_alias: whether another array of the kernel may share its memory (ndarrays may, fields
-    not). is_shared: memory of one block of threads, which is in no signature; slots of shared arrays count by
-    themselves. place: where a field is in a tree that has more than it, or another order; None: row by row in memory
-    of its own. offset: the first index along each axis, () where all are 0. strided: the distance of elements along
-    each axis comes with the launch too, as for a transposed array. clamped: an index outside means the nearest inside.
-    is_gradient: it is the gradient of the argument at `parameter`.
-    parts: of a field whose parts are stored separately in memory, an array for each component or member, which may have
-    parts too; the whole then has no memory and no slot, and `split_arrays` leaves only loops over it. path: of such a
-    part, what errors call it: `s.pos`. role, node: of an auxiliary array of a sparse node (`ir/sparse.py`), no field.
+    An array with the binding -1 represents the cells of an SNode over which a loop runs; it is in no signature.
 
-    One with the slot -1 represents the cells of a node of a tree, over which a loop runs; it is in no signature.
+    Attributes:
+        name: identifier in the emitted source.
+        element: scalar, tensor (stored row by row) or struct.
+        ndim: number of axes.
+        binding: index among the kernel's arrays; shared arrays are counted separately.
+        shape: constant extents of a field; None for an ndarray, whose extents come with each launch.
+        parameter: position in the kernel's signature, None for a field.
+        may_alias: whether another array of the kernel may share its memory (ndarrays may, fields do not).
+        is_shared: it is memory of one block of threads, which is in no signature.
+        place: the place node of a field that shares a tree with others or has another memory order; None: row-major
+            in its own memory.
+        offset: the first index along each axis, () if all are 0.
+        strided: the distance of elements along each axis comes with the launch too, as for a transposed array.
+        clamped: an index out of bounds means the nearest index in bounds.
+        is_gradient: it is the gradient of the argument at `parameter`.
+        parts: of a split field (SoA): an array for each component or member, which may itself have parts. The whole
+            then
+            has no memory and no binding, and `split_arrays` leaves only loops over it.
+        path: of a part of a split field: its name in errors, such as `s.pos`.
+        role: of an auxiliary array of a sparse node (`ir/sparse.py`), which is no field.
+        node: the sparse node of an auxiliary array.
     """
 
     name: str
@@ -61,10 +71,14 @@ class Array:
 
 @dataclass(eq=False, slots=True)
 class Parameter:
-    """A scalar or tensor passed by value, or a member of a struct that is (`name` has the path to it: `ray.origin`).
+    """A scalar or tensor passed by value, or a member of a struct passed by value.
 
-    position: in the kernel's signature. component: number of its first scalar among those of the whole argument.
-    by_reference: of a real function only, whose parameters are whole: it is a variable of the caller (`Reference`).
+    Attributes:
+        name: identifier, or the path to the member: `ray.origin`.
+        type: of the value.
+        position: in the kernel's signature.
+        component: number of its first scalar among those of the whole argument.
+        by_reference: only of a real function: the parameter is a variable of the caller (`Reference`).
     """
 
     name: str
@@ -87,14 +101,14 @@ class Temporary:
 
 @dataclass(eq=False, slots=True)
 class Const(Statement):
-    """A number; value is a Python int, float or bool that `type` (a scalar) holds exactly as NumPy would convert it."""
+    """A number. `value` is a Python int, float or bool that `type` (a scalar) represents exactly."""
 
     value: int | float | bool
 
 
 @dataclass(eq=False, slots=True)
 class Operation(Statement):
-    """A row of `ops.OPS` applied (Taichi: UnaryOp, BinaryOp, TernaryOp). Evaluates all operands."""
+    """An operation of `ops.OPS` (Taichi: UnaryOp, BinaryOp, TernaryOp). All operands are evaluated."""
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("operands",)
     op: str
@@ -103,9 +117,9 @@ class Operation(Statement):
 
 @dataclass(eq=False, slots=True)
 class Cast(Statement):
-    """`value` converted to `type`, element by element; with `bits` the same bits in a type of equal width.
+    """`value` converted to `type`, element by element; with `bits`, its bits reinterpreted in a type of equal width.
 
-    is_implicit: added to fit what it is stored in; only `overflow` reads this.
+    is_implicit: the frontend added it to store the value; only `overflow` reads this.
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("value",)
@@ -116,7 +130,7 @@ class Cast(Statement):
 
 @dataclass(eq=False, slots=True)
 class MatrixInit(Statement):
-    """A tensor from its elements, row by row."""
+    """A tensor of its elements, row by row."""
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("elements",)
     elements: list[Statement]
@@ -133,7 +147,7 @@ class MatrixElement(Statement):
 
 @dataclass(eq=False, slots=True)
 class StructInit(Statement):
-    """A struct from its members, in the order of the type."""
+    """A struct of its members, in the order of the type."""
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("values",)
     values: list[Statement]
@@ -171,7 +185,7 @@ class Rand(Statement):
 
 @dataclass(eq=False, slots=True)
 class LoopIndex(Statement):
-    """The current index of `loop` along `axis`. The loop is not an operand: the index lives in its body."""
+    """The current index of `loop` along `axis`. The loop is not an operand: the index is defined in its body."""
 
     loop: RangeFor | StructFor
     axis: int = 0
@@ -197,9 +211,9 @@ class ArrayShape(Statement):
 
 @dataclass(eq=False, slots=True)
 class Alloca(Statement):
-    """A mutable local variable, zero at first.
+    """A mutable local variable, initially zero.
 
-    per_thread: each thread of the block has its own, and code between barriers stores to it before any reads it.
+    per_thread: each thread of the block has its own, and statements between barriers store to it before any reads it.
     """
 
     EFFECT: ClassVar[Effect] = Effect.NONE
@@ -210,7 +224,7 @@ class Alloca(Statement):
 class GlobalPtr(Statement):
     """An element of an array (Taichi: GlobalPtr and ExternalPtr); as many indices as the array has axes.
 
-    cell: of an array that is in a pool, which cell of it the indices lead to, where that is known.
+    cell: for an array in a pool, the number of the pool's cell that contains the element, if it is known.
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("indices", "cell")
@@ -221,14 +235,14 @@ class GlobalPtr(Statement):
 
 @dataclass(eq=False, slots=True)
 class GlobalTemporary(Statement):
-    """The place of a value that crosses tasks."""
+    """The address of a value that crosses tasks."""
 
     temporary: Temporary
 
 
 @dataclass(eq=False, slots=True)
 class MatrixPtr(Statement):
-    """An element of the tensor at `origin`, a pointer."""
+    """A pointer to an element of the tensor at `origin`."""
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("origin", "indices")
     origin: Statement
@@ -237,7 +251,7 @@ class MatrixPtr(Statement):
 
 @dataclass(eq=False, slots=True)
 class StructPtr(Statement):
-    """A member of the struct at `origin`, a pointer."""
+    """A pointer to a member of the struct at `origin`."""
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("origin",)
     origin: Statement
@@ -246,7 +260,7 @@ class StructPtr(Statement):
 
 @dataclass(eq=False, slots=True)
 class LocalLoad(Statement):
-    """The value of a local variable; pointer: Alloca, or a pointer into one."""
+    """The value of a local variable. pointer: an Alloca, or a pointer into one."""
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("pointer",)
     EFFECT: ClassVar[Effect] = Effect.READ
@@ -255,7 +269,7 @@ class LocalLoad(Statement):
 
 @dataclass(eq=False, slots=True)
 class LocalStore(Statement):
-    """Store to a local variable; pointer: Alloca, or a pointer into one."""
+    """A store to a local variable. pointer: an Alloca, or a pointer into one."""
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("pointer", "value")
     EFFECT: ClassVar[Effect] = Effect.WRITE
@@ -274,7 +288,7 @@ class GlobalLoad(Statement):
 
 @dataclass(eq=False, slots=True)
 class GlobalStore(Statement):
-    """Store at a GlobalPtr, a GlobalTemporary, or a pointer into one."""
+    """A store at a GlobalPtr, a GlobalTemporary, or a pointer into one."""
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("pointer", "value")
     EFFECT: ClassVar[Effect] = Effect.WRITE
@@ -284,9 +298,9 @@ class GlobalStore(Statement):
 
 @dataclass(eq=False, slots=True)
 class AtomicOp(Statement):
-    """Read, combine by `ops.ATOMIC_OPS[op]`, write, as one step; the value is the old one. On tensors: per element.
+    """Reads, combines by `ops.ATOMIC_OPS[op]` and writes in one step; the value is the old one. Tensors: per element.
 
-    pointer: as for GlobalStore, or a local one, which `demote_atomics` makes plain. note: why it is still atomic.
+    pointer: as for GlobalStore, or a local one, for which `demote_atomics` replaces the operation by a plain one.
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("pointer", "value")
@@ -309,7 +323,7 @@ class OmittedStatement(Statement):
 
 @dataclass(eq=False, slots=True)
 class If(Statement):
-    """Statements under a condition. is_python: it is an `if` of the user's, no check or guard of a pass."""
+    """Statements under a condition. is_python: it is an `if` of the user, not a check or guard that a pass added."""
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("condition",)
     BLOCKS: ClassVar[tuple[str, ...]] = ("then", "otherwise")
@@ -322,8 +336,10 @@ class If(Statement):
 
 @dataclass(eq=False, slots=True)
 class While(Statement):
-    """Run `body` as long as the result of `condition`, evaluated anew each iteration, holds. is_known: Python shows
-    that it does or does not."""
+    """Runs `body` as long as the result of `condition`, which is evaluated before each iteration, is true.
+
+    is_known: a reader of the Python source sees whether the condition holds.
+    """
 
     BLOCKS: ClassVar[tuple[str, ...]] = ("condition", "body")
     EFFECT: ClassVar[Effect] = Effect.CONTROL
@@ -334,15 +350,22 @@ class While(Statement):
 
 @dataclass(eq=False, slots=True)
 class RangeFor(Statement):
-    """Run `body` for all index tuples: axis k from starts[k] to ends[k] (exclusive) by steps[k], the last axis fastest.
+    """Runs `body` for all index tuples, the last axis fastest: axis k from starts[k] to ends[k] (exclusive) by
+    steps[k].
 
-    starts, ends, steps: i32 (or i64) values evaluated once before the loop. A step is a constant other than 0.
-    names: what Python calls the indices. At the top level of a kernel it runs in parallel unless `serialize`.
-    block_dim: threads a block, None for the default. parallelize: threads of the host, None for all. over: the array
-    whose shape gives the extents, if one does: then each index tuple is one cell of it. order: the parts of the indices
-    in the order in which a task takes them, () for row by row; the bounds are constant then. cells: the sparse array
-    whose active cells the iterations are for, where indices follow from lists (`CellIndex`). purpose: of a loop that is
-    not the user's, what it does.
+    At the top level of a kernel it runs in parallel unless `serialize`.
+
+    Attributes:
+        starts, ends, steps: i32 (or i64) values evaluated once before the loop. A step is a constant other than 0.
+        names: Python names of the indices.
+        body: the statements of one iteration.
+        serialize: whether it runs serially at the top level, too.
+        block_dim: threads per block, None for the default.
+        over: the array whose shape gives the extents, if any: each index tuple is then one of its elements.
+        parallelize: number of host threads, None for all.
+        order: index components in the order of iteration of a task, () for row-major; requires constant bounds.
+        cells: the sparse array over whose active cells it iterates; its indices are computed from lists (`CellIndex`).
+        purpose: of a loop that the compiler added: what it does.
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("starts", "ends", "steps")
@@ -364,7 +387,7 @@ class RangeFor(Statement):
 
 @dataclass(eq=False, slots=True)
 class StructFor(Statement):
-    """Run `body` for all cells of `array`; the pass `struct_for` makes it a RangeFor over the array's shape."""
+    """Runs `body` for all elements of `array`; the pass `struct_for` turns it into a RangeFor over its shape."""
 
     BLOCKS: ClassVar[tuple[str, ...]] = ("body",)
     EFFECT: ClassVar[Effect] = Effect.CONTROL
@@ -378,33 +401,33 @@ class StructFor(Statement):
 
 @dataclass(eq=False, slots=True)
 class Break(Statement):
-    """Leave the innermost loop (of one axis)."""
+    """Leaves the innermost loop (of one axis)."""
 
     EFFECT: ClassVar[Effect] = Effect.CONTROL
 
 
 @dataclass(eq=False, slots=True)
 class Continue(Statement):
-    """Continue with the next iteration of the innermost loop; directly in a parallel loop: this iteration ends."""
+    """Continues with the next iteration of the innermost loop; directly in a parallel loop it ends the iteration."""
 
     EFFECT: ClassVar[Effect] = Effect.CONTROL
 
 
 @dataclass(eq=False, slots=True)
 class Return(Statement):
-    """Give the results, one value each. After `lower` a kernel has it only as its last statement."""
+    """Returns the results, one value each. After `lower` a kernel has it only as its last statement."""
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("values",)
     EFFECT: ClassVar[Effect] = Effect.WRITE | Effect.CONTROL
     values: list[Statement]
 
 
-# --- text and checks ------------------------------------------------------------------------------------------------
+# --- output and checks ------------------------------------------------------------------------------------------------
 
 
 @dataclass(eq=False, slots=True)
 class Print(Statement):
-    """Print `parts` in order; a part is a text, or an index into `values` with an optional format specification."""
+    """Prints `parts` in order: strings, and (index into `values`, format specification) pairs."""
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("values",)
     EFFECT: ClassVar[Effect] = Effect.WRITE
@@ -414,9 +437,13 @@ class Print(Statement):
 
 @dataclass(eq=False, slots=True)
 class Assert(Statement):
-    """Stop with a message if `condition` is false. kind: "assert", "overflow" or "iterations".
+    """Stops with a message if `condition` is false.
 
-    message: with {0}, {1} for `values`.
+    Attributes:
+        condition: a value of type u1.
+        message: a template with {0}, {1} for `values`.
+        values: the numbers in the message.
+        kind: "assert", "overflow" or "iterations".
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("condition", "values")
@@ -429,10 +456,14 @@ class Assert(Statement):
 
 @dataclass(eq=False, slots=True)
 class IndexCheck(Statement):
-    """Stop unless every index is within its extent; made by the passes `check_wide_indices` and `bounds`.
+    """Stops unless every index is within its extent; made by the passes `check_wide_indices` and `bounds`.
 
-    indices: integers of any width. extents: i32. message: with {0}, {1}, ... for indices and then extents. array: what
-    Python calls what is indexed. begins: the least index along each axis, () for 0.
+    Attributes:
+        indices: integers of any width.
+        extents: i32 values.
+        message: a template with {0}, {1}, ... for the indices and then the extents.
+        array: Python name of the indexed object.
+        lower_bounds: the least index along each axis, () if all are 0.
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("indices", "extents")
@@ -445,7 +476,7 @@ class IndexCheck(Statement):
 
     @property
     def values(self) -> list[Statement]:
-        """What its record holds."""
+        """The values in its record."""
         return [*self.indices, *self.extents]
 
 
@@ -453,11 +484,11 @@ Record = Print | Assert | IndexCheck
 RECORDS = (Print, Assert, IndexCheck)
 """Statements that write a record for the host."""
 CHECKS = (Assert, IndexCheck)
-"""Those of them that end the iteration of the loop, and the kernel with its task."""
+"""Records that end the iteration of the loop; the kernel ends after their task."""
 
 
 def is_const(statement: Statement, value: Any = None) -> bool:
-    """Return whether `statement` is a constant, of that value if one is given."""
+    """Return whether `statement` is a constant, with that value if one is given."""
     return isinstance(statement, Const) and (value is None or statement.value == value)
 
 
@@ -469,7 +500,7 @@ def base_pointer(pointer: Statement) -> Statement:
 
 
 def origin_of(pointer: Statement) -> Statement | None:
-    """Return the pointer that `pointer` points inside of, None where it is one itself."""
+    """Return the pointer whose target contains that of `pointer`, None if `pointer` is itself a base pointer."""
     return pointer.origin if isinstance(pointer, (MatrixPtr, StructPtr)) else None
 
 

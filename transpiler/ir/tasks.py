@@ -1,4 +1,4 @@
-"""Kernels and tasks: what the passes turn a function into. A task is one launch."""
+"""Kernels and tasks, into which the passes turn a function. A task is one launch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .types import Struct, Type
 
 
 class TaskKind(Enum):
-    """How the threads of a task are made. The value is the name in texts and templates."""
+    """How the threads of a task are started. The value is the name in the IR text and in templates."""
 
     SERIAL = "serial"
     RANGE_FOR = "range_for"
@@ -24,12 +24,18 @@ class TaskKind(Enum):
 
 @dataclass(eq=False, slots=True)
 class Task:
-    """One launch: statements run once, or a parallel loop.
+    """One launch: statements that run once, or a parallel loop.
 
-    prologue: statements that give the loop's starts, ends and steps; it runs before the loop and has no effects.
-    loop: the parallel loop, None for a serial task; its `LoopIndex` values are used in `body`, the loop's body.
-    block_dim: threads a block. synchronizes: its threads share memory, synchronize or use their number in the block.
-    is_split: its body is cut at barriers into `ThreadFor`.
+    Attributes:
+        name: of the task.
+        kind: serial or range_for.
+        body: the statements, or those of one iteration.
+        prologue: statements that compute the loop's starts, ends and steps; it runs before the loop and has no effects.
+        loop: the parallel loop, None for a serial task; `body` uses its `LoopIndex` values.
+        block_dim: threads per block.
+        location: in the user's source.
+        synchronizes: its threads share memory, synchronize or use their index in the block.
+        is_split: its body is split at barriers into `ThreadFor`s.
     """
 
     name: str
@@ -45,11 +51,22 @@ class Task:
 
 @dataclass(eq=False, slots=True)
 class Kernel:
-    """A function on its way through the compiler: in `body` until `offload`, then in `tasks` (and `body` is empty).
+    """A kernel during compilation: its statements are in `body` until `offload` and in `tasks` afterwards.
 
-    arrays: by slot. returns: types of the results in order, with `Return.values` alike. temporaries: made by `offload`.
-    functions: the real functions it calls, in the order they are first called. notes: comments on the whole.
-    textures: by slot. shared: arrays of blocks of threads, by slot. trees: those that its arrays are in, by their tops.
+    Attributes:
+        name: of the Python function.
+        parameters: passed by value, in order.
+        arrays: by binding.
+        returns: types of the results, in the order of `Return.values`.
+        body: the statements before `offload`; empty afterwards.
+        tasks: the launches, in order.
+        temporaries: values that cross tasks; made by `offload`.
+        functions: the real functions that it calls, in the order of their first calls.
+        shared: arrays of blocks of threads, by binding.
+        trees: SNode trees of its arrays, by their top nodes.
+        textures: by binding.
+        location: of the kernel in the user's file.
+        remarks: comments on the whole kernel.
     """
 
     name: str
@@ -72,7 +89,7 @@ class Kernel:
         return [*own, *(function.body for function in self.functions)]
 
     def structs(self) -> list[Struct]:
-        """Return the struct types of the kernel, each behind those of its members."""
+        """Return the struct types of the kernel, each after those of its members."""
         types: list[Type | None] = [array.element for array in self.arrays]
         types += [type for tree in self.trees.values() for type in tree.elements.values()]
         types += [*self.returns, *(temporary.type for temporary in self.temporaries)]
@@ -83,7 +100,7 @@ class Kernel:
 
 
 def with_members(structs: Iterable[Struct]) -> list[Struct]:
-    """Return `structs` and those inside them, each once, members before what holds them."""
+    """Return `structs` and those inside them, each once, members before the structs that contain them."""
     ordered: dict[Struct, None] = {}
 
     def visit(struct: Struct) -> None:

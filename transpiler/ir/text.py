@@ -13,7 +13,7 @@ from ..errors import NOWHERE, SourceLocation
 from .functions import Call, CallResult, Function, Reference
 from .nodes import Block, Statement
 from .ops import OPS
-from .sparse import Append, sparse_text
+from .sparse import Append, format_sparse
 from .statements import (
     Alloca,
     ArgLoad,
@@ -50,7 +50,7 @@ from .statements import (
     While,
 )
 from .tasks import Kernel, Task
-from .textures import describe_texture, texture_text
+from .textures import describe_texture, format_texture
 from .threads import Barrier, Collective, Exchange, ThreadFor, ThreadIndex
 
 VERSION_LINE = "shadesmith ir 1"
@@ -153,7 +153,7 @@ class _Printer:
 
     def other(self, statement: Statement, refs: Callable[[list[Statement]], str]) -> str | None:
         """The text of a statement on sparse nodes or textures."""
-        return sparse_text(self.kernel, statement, refs) or texture_text(statement, refs)
+        return format_sparse(self.kernel, statement, refs) or format_texture(statement, refs)
 
     def form(self) -> Form:
         for function in self.kernel.functions:

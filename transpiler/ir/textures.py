@@ -226,7 +226,7 @@ STATEMENT_NAMES: dict[type[Statement], str] = {
 """How the forms of the IR call them."""
 
 
-def texture_text(statement: Statement, refs: Callable[[list[Statement]], str]) -> str | None:
+def format_texture(statement: Statement, refs: Callable[[list[Statement]], str]) -> str | None:
     """Return the text form of a statement of this module, None for others. refs: the text of operands."""
     if isinstance(statement, TEXTURE_STATEMENTS):
         return f"{STATEMENT_NAMES[type(statement)]} {statement.texture.name} ({refs(operands(statement))})"

@@ -105,7 +105,7 @@ Model = Callable[[Mapping[int, tuple[Any, ...]], int, int], Any]
 
 
 @dataclass(frozen=True, slots=True)
-class CollectiveRow:
+class CollectiveEntry:
     """What a collective takes and gives.
 
     arguments: "value" (a number), "predicate" (u1), "lane", "offset" (i32) or "bits" (i32). result: a type, or None for
@@ -181,47 +181,47 @@ FOLDS = {
 """Ways to combine the values of all lanes: name of the collective's end -> row of the op table."""
 
 
-def _rows() -> dict[str, CollectiveRow]:
+def _rows() -> dict[str, CollectiveEntry]:
     value, vote = ("value",), ("predicate",)
     rows = {
-        "block_all": CollectiveRow("block", vote, u1, lambda g, lane, size: all(_firsts(g))),
-        "block_any": CollectiveRow("block", vote, u1, lambda g, lane, size: any(_firsts(g))),
-        "block_count": CollectiveRow("block", vote, i32, lambda g, lane, size: sum(map(bool, _firsts(g)))),
-        "elect": CollectiveRow("subgroup", (), u1, lambda g, lane, size: lane == min(g), "basic"),
-        "all": CollectiveRow("subgroup", vote, u1, lambda g, lane, size: all(_firsts(g)), "vote"),
-        "any": CollectiveRow("subgroup", vote, u1, lambda g, lane, size: any(_firsts(g)), "vote"),
-        "all_equal": CollectiveRow("subgroup", value, u1, lambda g, lane, size: _all_equal(g), "vote"),
-        "unique": CollectiveRow("subgroup", vote, u1, lambda g, lane, size: _all_equal(g), "vote"),
-        "ballot": CollectiveRow(
+        "block_all": CollectiveEntry("block", vote, u1, lambda g, lane, size: all(_firsts(g))),
+        "block_any": CollectiveEntry("block", vote, u1, lambda g, lane, size: any(_firsts(g))),
+        "block_count": CollectiveEntry("block", vote, i32, lambda g, lane, size: sum(map(bool, _firsts(g)))),
+        "elect": CollectiveEntry("subgroup", (), u1, lambda g, lane, size: lane == min(g), "basic"),
+        "all": CollectiveEntry("subgroup", vote, u1, lambda g, lane, size: all(_firsts(g)), "vote"),
+        "any": CollectiveEntry("subgroup", vote, u1, lambda g, lane, size: any(_firsts(g)), "vote"),
+        "all_equal": CollectiveEntry("subgroup", value, u1, lambda g, lane, size: _all_equal(g), "vote"),
+        "unique": CollectiveEntry("subgroup", vote, u1, lambda g, lane, size: _all_equal(g), "vote"),
+        "ballot": CollectiveEntry(
             "subgroup", vote, u32, lambda g, lane, size: _bits(k for k, v in g.items() if v[0]), "ballot"
         ),
-        "active_mask": CollectiveRow("subgroup", (), u32, lambda g, lane, size: _bits(g), "ballot"),
-        "match_any": CollectiveRow("subgroup", value, u32, lambda g, lane, size: _equal_lanes(g, lane), "shuffle"),
-        "match_all": CollectiveRow(
+        "active_mask": CollectiveEntry("subgroup", (), u32, lambda g, lane, size: _bits(g), "ballot"),
+        "match_any": CollectiveEntry("subgroup", value, u32, lambda g, lane, size: _equal_lanes(g, lane), "shuffle"),
+        "match_all": CollectiveEntry(
             "subgroup", value, u32, lambda g, lane, size: _bits(g) if _all_equal(g) else 0, "ballot"
         ),
-        "broadcast_first": CollectiveRow("subgroup", value, None, lambda g, lane, size: g[min(g)][0], "ballot"),
-        "shuffle": CollectiveRow(
+        "broadcast_first": CollectiveEntry("subgroup", value, None, lambda g, lane, size: g[min(g)][0], "ballot"),
+        "shuffle": CollectiveEntry(
             "subgroup", ("value", "lane"), None,
             lambda g, lane, size: _from_lane(g, int(g[lane][1]) % size, lane, size), "shuffle",
         ),
-        "shuffle_xor": CollectiveRow(
+        "shuffle_xor": CollectiveEntry(
             "subgroup", ("value", "bits"), None,
             lambda g, lane, size: _from_lane(g, lane ^ int(g[lane][1]), lane, size), "shuffle",
         ),
-        "shuffle_up": CollectiveRow(
+        "shuffle_up": CollectiveEntry(
             "subgroup", ("value", "offset"), None,
             lambda g, lane, size: _from_lane(g, lane - int(g[lane][1]), lane, size), "shuffle_relative",
         ),
-        "shuffle_down": CollectiveRow(
+        "shuffle_down": CollectiveEntry(
             "subgroup", ("value", "offset"), None,
             lambda g, lane, size: _from_lane(g, lane + int(g[lane][1]), lane, size), "shuffle_relative",
         ),
     }  # fmt: skip
     for name, op in FOLDS.items():
-        rows[f"reduce_{name}"] = CollectiveRow("subgroup", value, None, _reduced(op), "arithmetic")
-        rows[f"inclusive_{name}"] = CollectiveRow("subgroup", value, None, _inclusive(op), "arithmetic")
-        rows[f"exclusive_{name}"] = CollectiveRow("subgroup", value, None, _exclusive(op), "arithmetic")
+        rows[f"reduce_{name}"] = CollectiveEntry("subgroup", value, None, _reduced(op), "arithmetic")
+        rows[f"inclusive_{name}"] = CollectiveEntry("subgroup", value, None, _inclusive(op), "arithmetic")
+        rows[f"exclusive_{name}"] = CollectiveEntry("subgroup", value, None, _exclusive(op), "arithmetic")
     return rows
 
 
@@ -233,7 +233,7 @@ def _inclusive(op: str) -> Model:
     return lambda given, lane, size: _fold(op, [values[0] for k, values in given.items() if k <= lane])
 
 
-COLLECTIVES: dict[str, CollectiveRow] = _rows()
+COLLECTIVES: dict[str, CollectiveEntry] = _rows()
 """By name. The names of reductions and scans end in the name of a row of `FOLDS`."""
 
 

@@ -11,7 +11,7 @@ from ..errors import InternalError
 from .functions import Call, CallResult, Function, Reference
 from .nodes import Block, Effect, Statement, operands
 from .ops import ATOMIC_OPS, OPS
-from .sparse import Activate, Append, CellNumber, Deactivate, IsActive, Length, indices_of
+from .sparse import Activate, Append, CellNumber, Deactivate, IsActive, Length, index_count
 from .statements import (
     Alloca,
     ArgLoad,
@@ -285,7 +285,7 @@ class _Checker:
 
     def cell(self, statement: Activate | Deactivate | IsActive | CellNumber | Append | Length) -> None:
         """Check the indices of a cell."""
-        _need(len(statement.indices) == indices_of(statement), "another number of indices", statement)
+        _need(len(statement.indices) == index_count(statement), "another number of indices", statement)
         self.indices(statement, statement.indices)
 
     def texel(self, statement: TextureStatement) -> None:

@@ -27,7 +27,7 @@ from ...ir.tasks import Kernel
 
 
 class Cells:
-    """The arrays beside the cells of a kernel's trees; see `ir.cells.Words`."""
+    """The arrays beside the cells of a kernel's trees; see `ir.cells.WordAccess`."""
 
     def __init__(self, kernel: Kernel, arrays: Sequence[np.ndarray[Any, Any]]) -> None:
         self.arrays = {(a.node, a.role): arrays[a.binding] for a in kernel.arrays if a.node is not None}

@@ -5,12 +5,12 @@ In: a kernel and what it uses. Out: `ArgsMember`s sorted by size, and with offse
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
 
 from ...ir.snodes import Node, memory_of
-from ...ir.sparse import CELL_MEMBERS, COUNTERS, Need, sparse_array
+from ...ir.sparse import CELL_MEMBERS, COUNTERS, NodeUse, sparse_array
 from ...ir.statements import (
     Array,
     Parameter,
@@ -21,18 +21,14 @@ from ...ir.types import (
     SCALARS,
     Scalar,
     Struct,
-    Tensor,
-    Type,
-    alignment_bytes,
     element_of,
-    scalars_of,
     u32,
 )
 from ..languages.common.naming import Names
 from ..languages.common.syntax import storage_name, type_name
 from ..languages.common.target import Target
 from ..module.interface import Member
-from .declarations import Reference, array_type, has_matrix, precise
+from .declarations import BufferReferences, array_type
 from .sparse_functions import SparseSource
 from .structs import Structs
 from .tree_structs import TreeSource, elements_of
@@ -43,11 +39,11 @@ POINTER_BYTES = 8
 WIDENED = {"u1": "u32", "i8": "i32", "u8": "u32", "i16": "i32", "u16": "u32", "f16": "f32"}
 """How small scalars travel in `Args`: push constants of 8 and 16 bits need features that many devices lack."""
 AUXILIARY_NOTES = {
-    "list": "the active cells, by number row by row",
-    "pieces": "the items of lists, in pieces",
-    "words": "the cells as words",
+    "list": "row-major numbers of the active cells",
+    "pieces": "the items of the lists, in pieces",
+    "words": "the cells as 32-bit words",
 }
-"""What comments say of arrays beside the cells of sparse nodes."""
+"""Comments at the auxiliary arrays of sparse nodes."""
 
 
 @dataclass(slots=True)
@@ -71,26 +67,27 @@ class ArgsMembers:
         self,
         kernel: Kernel,
         target: Target,
-        use: Usage,
+        usage: Usage,
         structs: Structs,
         trees: dict[Node, TreeSource],
         cells: SparseSource | None,
     ) -> None:
-        self.kernel, self.target, self.use, self.structs, self.trees = kernel, target, use, structs, trees
+        self.kernel, self.target, self.usage, self.structs, self.trees = kernel, target, usage, structs, trees
         self.language = target.language
         self.cells = cells
         self.names = Names(no_members(kernel, target, structs))
         self.items: list[ArgsMember] = []
         self.parameters = parameters_of(kernel)
-        self.fixed: set[str] = set()  # members that texts reach by these words: other members make way
-        self.references: dict[str, Reference] = {}
+        self.fixed: set[str] = set()  # names that the source uses literally: other members get different ones
+        self.references = BufferReferences(target)
 
     def gather(self, result: bool) -> list[ArgsMember]:
-        has_report = bool(self.use.sites and self.use.has_records)
+        """Return all members, the largest scalars first. result: whether the kernel returns something."""
+        has_report = bool(self.usage.sites and self.usage.has_records)
         parts = {"temporaries": bool(self.kernel.temporaries), "result": result, "report": has_report}
-        self.fixed = {self.names.declare(word) for word, is_there in parts.items() if is_there}
-        for array in sorted(self.use.arrays, key=lambda a: a.slot):
-            source = ("gradient" if array.is_gradient else "pointer", array.slot)
+        self.fixed = {self.names.declare(name) for name, is_present in parts.items() if is_present}
+        for array in sorted(self.usage.arrays, key=lambda a: a.binding):
+            source = ("gradient" if array.is_gradient else "pointer", array.binding)
             if self.is_of_cells(array):
                 continue
             if array.role in AUXILIARY_NOTES:
@@ -100,10 +97,10 @@ class ArgsMembers:
             elif array.place is None:
                 self._pointer(f"{array.name}_data", array, self._array_pointer(array), array_type(array), source)
             elif (part := memory_of(array.place)) not in (item.key for item in self.items):
-                text = self.trees[part]
-                self._pointer(text.pointer, part, self._tree_pointer(text), self._note(text), source)
+                tree = self.trees[part]
+                self._pointer(tree.pointer, part, self._tree_pointer(tree), self._note(tree), source)
         if self.language.has_pointers:
-            for texture in sorted(self.use.textures, key=lambda t: t.slot):
+            for texture in sorted(self.usage.textures, key=lambda t: t.binding):
                 self._texture(texture)
         for need, member, note in self.cells.members() if self.cells is not None else ():
             self._cells(need, member, note)
@@ -114,70 +111,72 @@ class ArgsMembers:
         if has_report:
             declared = f"{type_name(self.language, u32)} *" if self.language.has_pointers else "Report"
             self._pointer("report", "report", declared, "records of print and of checks", ("report",))
-        for parameter in sorted(self.use.parameters, key=lambda p: p.position):
+        for parameter in sorted(self.usage.parameters, key=lambda p: p.position):
             self._parameter(parameter)
-        shapes = self.use.shapes.items()
-        for (owner, axis), name in sorted(shapes, key=lambda s: (isinstance(s[0][0], Texture), s[0][0].slot, s[0][1])):
+        shapes = self.usage.shapes.items()
+        for (owner, axis), name in sorted(
+            shapes, key=lambda s: (isinstance(s[0][0], Texture), s[0][0].binding, s[0][1])
+        ):
             name = name or f"{owner.name}_n{axis if owner.ndim > 1 else ''}"
             note = f"{owner.name}.shape[{axis}]"
             kind = "texture_shape" if isinstance(owner, Texture) else "shape"
-            self._add(name, (owner, axis), "i32", "int", note, [(kind, owner.slot, axis)], 4)
-        for array in sorted((a for a in self.use.arrays if a.strided), key=lambda a: a.slot):
+            self._add(name, (owner, axis), "i32", "int", note, [(kind, owner.binding, axis)], 4)
+        for array in sorted((a for a in self.usage.arrays if a.strided), key=lambda a: a.binding):
             for axis in range(array.ndim):
                 self._stride(array, axis)
             if array.ndim and not self.language.has_pointers:
-                note = f"{array.name}: its first element, from the one at the lowest address"
-                self._add(f"{array.name}_begin", ("begin", array), "i32", "int", note, [("begin", array.slot)], 4)
-        if self.use.random:
+                note = f"{array.name}: its first element, counted from the one at the lowest address"
+                self._add(f"{array.name}_begin", ("begin", array), "i32", "int", note, [("begin", array.binding)], 4)
+        if self.usage.random:
             declared = type_name(self.language, u32)
-            self._add("seed", "seed", "u32", declared, "of the random numbers of this launch", [("seed",)], 4)
+            self._add("seed", "seed", "u32", declared, "seed of the random numbers of this launch", [("seed",)], 4)
         return sorted(self.items, key=lambda item: -item.scalar_bytes)
 
     def _texture(self, texture: Texture) -> None:
-        """Add what stands for a texture: CUDA fetches texels by another object than it samples by."""
+        """Add the handles of a texture: CUDA fetches texels through another object than it samples through."""
         declared = self.language.texture_handles[texture.is_storage]
-        by_texels = self.language.samples_by_object and (TextureFetch, texture) in self.use.texels
-        if not by_texels or (TextureSample, texture) in self.use.texels:
-            self._pointer(texture.name, texture, declared, describe_texture(texture), ("texture", texture.slot))
+        by_texels = self.language.samples_by_object and (TextureFetch, texture) in self.usage.texels
+        if not by_texels or (TextureSample, texture) in self.usage.texels:
+            self._pointer(texture.name, texture, declared, describe_texture(texture), ("texture", texture.binding))
         if by_texels:
             note = f"{describe_texture(texture)}, by texels"
             key: object = ("texels", texture)
-            self._pointer(f"{texture.name}_texels", key, declared, note, ("texels", texture.slot))
+            self._pointer(f"{texture.name}_texels", key, declared, note, ("texels", texture.binding))
         if self.language.samples_by_object and not texture.is_storage:
-            source = ("texture_channels", texture.slot)
+            source = ("texture_channels", texture.binding)
             note = f"channels of {texture.name}: CUDA gives 0 for a missing alpha"
             self._add(f"{texture.name}_channels", ("channels", texture), "i32", "int", note, [source], 4)
 
     def is_of_cells(self, array: Array) -> bool:
-        """Tell whether an array is reached through a member of a sparse node."""
+        """Return whether an array is reached through a member of a sparse node."""
         return self.cells is not None and array.role in (*CELL_MEMBERS, *COUNTERS, "cells")
 
-    def _cells(self, need: Need, name: str, note: str) -> None:
-        """Add a member of a sparse node."""
+    def _cells(self, need: NodeUse, name: str, note: str) -> None:
+        """Add the member for what a sparse node needs."""
         assert self.cells is not None
         what, node = need
         declared = self.cells.declared(need)
         if what == "capacity":
             cells = sparse_array(self.kernel, node, "cells")
-            self._add(name, need, "i32", declared, note, [("capacity", cells.slot)], 4)
+            self._add(name, need, "i32", declared, note, [("capacity", cells.binding)], 4)
             return
         array = sparse_array(self.kernel, node, "taken" if what == "pool" else what)
-        self._pointer(name, need, declared or self.reference(u32, "uint"), note, ("pointer", array.slot))
+        self._pointer(name, need, declared or self.references.of(u32, "uint"), note, ("pointer", array.binding))
 
     def _add(
         self, name: str, key: object, type: str, declared: str, note: str, sources: list[tuple[object, ...]], size: int
     ) -> None:
         if name in self.parameters and not isinstance(key, Parameter):
-            name += "_"  # a macro that reaches memory by it would put an index there
+            name += "_"  # an accessor macro with a parameter of this name would replace it by an index
         name = name if key in self.fixed else self.names.declare(name)
         self.items.append(ArgsMember(name, key, type, declared, note, sources, size))
 
     def _stride(self, array: Array, axis: int) -> None:
-        """Add the distance of elements along an axis: 64 bits wide, so that all of an index is, but in GLSL."""
+        """Add the distance of elements along an axis; 64 bits wide outside GLSL, so that index arithmetic is too."""
         name = f"{array.name}_stride{axis if array.ndim > 1 else ''}"
         type, declared, size = ("i64", "long long", 8) if self.language.has_pointers else ("i32", "int", 4)
         note = f"{array.name}.strides[{axis}], in elements"
-        self._add(name, ("stride", array, axis), type, declared, note, [("stride", array.slot, axis)], size)
+        self._add(name, ("stride", array, axis), type, declared, note, [("stride", array.binding, axis)], size)
 
     def _pointer(self, name: str, key: object, declared: str, note: str, source: tuple[object, ...]) -> None:
         self._add(name, key, "u64", declared, note, [source], POINTER_BYTES)
@@ -202,49 +201,25 @@ class ArgsMembers:
     def _array_pointer(self, array: Array) -> str:
         element = self.structs.type_text(array.element, True)
         if self.language.has_pointers:
-            constant = "" if array in self.use.written else "const "
+            constant = "" if array in self.usage.written else "const "
             return f"{constant}{element} *"
-        return self.reference(array.element, element)
+        return self.references.of(array.element, element)
 
-    def _tree_pointer(self, text: TreeSource) -> str:
-        tree, single = text.tree, text.single
+    def _tree_pointer(self, tree: TreeSource) -> str:
         if self.language.has_pointers:
             is_written = any(
-                array.place is not None and memory_of(array.place) is text.part for array in self.use.written
+                array.place is not None and memory_of(array.place) is tree.part for array in self.usage.written
             )
-            return f"{'' if is_written else 'const '}{text.element} *"
-        if single is not None:
-            return self.reference(tree.elements[single], text.element)
-        return self.struct_reference(text.element, elements_of(text))
+            return f"{'' if is_written else 'const '}{tree.element} *"
+        if tree.single is not None:
+            return self.references.of(tree.tree.elements[tree.single], tree.element)
+        return self.references.of_structs(tree.element, elements_of(tree))
 
-    def _note(self, text: TreeSource) -> str:
-        """Return what the comment beside a tree's pointer says: the arrays that lie there."""
-        own = [a for a in self.use.arrays if a.place is not None and memory_of(a.place) is text.part]
-        kinds = groupby(sorted(own, key=lambda a: a.slot), array_type)
+    def _note(self, tree: TreeSource) -> str:
+        """Return the comment at the pointer of a tree: the arrays in it."""
+        own = [a for a in self.usage.arrays if a.place is not None and memory_of(a.place) is tree.part]
+        kinds = groupby(sorted(own, key=lambda a: a.binding), array_type)
         return ", ".join(f"{', '.join(a.name for a in alike)}: {kind}" for kind, alike in kinds)
-
-    def struct_reference(self, element: str, types: Sequence[Type]) -> str:
-        """Return the name of the GLSL buffer reference type that holds structs of `types`."""
-        name = f"{element}Buffer"
-        is_float = any(scalar.is_float for type in types for scalar in scalars_of(type))
-        declared = f"{self.language.precise}{element}" if self.target.exact and is_float else element
-        align = max(alignment_bytes(type) for type in types)
-        self.references[name] = Reference(name, declared, align, any(has_matrix(type) for type in types))
-        return name
-
-    def reference(self, type: Type, element: str) -> str:
-        """Return the name of the GLSL buffer reference type that holds `type`."""
-        if isinstance(type, Struct):
-            return self.struct_reference(element, [type])
-        scalar = element_of(type)
-        name = f"{BLOCK_NAMES[scalar.kind]}{scalar.bits}"
-        align = scalar.size_bytes
-        if isinstance(type, Tensor):
-            name += "x" + "x".join(map(str, type.shape))
-            size = type.size_bytes
-            align = size if len(type.shape) == 1 and size in (4, 8, 16) else scalar.size_bytes
-        self.references[name] = Reference(name, precise(self.target, type, element), align, has_matrix(type))
-        return name
 
 
 def _scalar(name: str) -> Scalar:
@@ -252,6 +227,7 @@ def _scalar(name: str) -> Scalar:
 
 
 def owner_prefix(item: ArgsMember) -> str:
+    """Return the start of a member's comment: the array or argument that it belongs to."""
     if isinstance(item.key, Array) and item.key.role in AUXILIARY_NOTES:
         return f"{item.name.removesuffix('_' + item.key.role)}: "
     if isinstance(item.key, (Array, Parameter)):
@@ -260,7 +236,10 @@ def owner_prefix(item: ArgsMember) -> str:
 
 
 def assign_offsets(items: Iterable[ArgsMember]) -> tuple[tuple[Member, ...], dict[object, int], int]:
-    """Give every member its place; they are sorted by size, so there is no padding but at the end."""
+    """Return the members of the interface, the number of the first one of each key, and the size of all.
+
+    The members are sorted by size, so there is padding only at the end.
+    """
     members: list[Member] = []
     numbers: dict[object, int] = {}
     offset = 0

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...ir.statements import (
     Array,
 )
 from ...ir.types import (
+    Struct,
     Tensor,
     Type,
+    alignment_bytes,
+    element_of,
     parts_of,
     scalars_of,
 )
 from ..languages.common.target import Target
 
 BLOCK_NAMES = {"int": "I", "uint": "U", "float": "F", "bool": "B"}
+"""First letters of the names of buffer reference types, by kind of scalar."""
 
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """One member of a generated struct as text. note: what the comment beside it says."""
+    """One member of a generated struct. note: the comment in its line."""
 
     type: str
     name: str
@@ -40,7 +45,7 @@ class Reference:
 
 
 def precise(target: Target, type: Type, declared: str) -> str:
-    """Return the declaration of memory; with `exact`, GLSL rounds each operation whose result goes there by itself."""
+    """Return the declaration of memory; with `exact`, GLSL then rounds every operation whose result it stores."""
     is_float = any(scalar.is_float for scalar in scalars_of(type))
     return f"{target.language.precise}{declared}" if target.exact and is_float else declared
 
@@ -50,16 +55,47 @@ def array_type(array: Array) -> str:
     if array.shape is None:
         flags = f"{', strided' if array.strided else ''}{', clamped' if array.clamped else ''}"
         return f"ndarray[{array.element}, {array.ndim}{flags}]"
-    since = f" from ({', '.join(map(str, array.offset))})" if array.offset else ""
-    return f"field[{array.element}, {'x'.join(map(str, array.shape)) or '0-D'}{since}]"
+    origin = f" from ({', '.join(map(str, array.offset))})" if array.offset else ""
+    return f"field[{array.element}, {'x'.join(map(str, array.shape)) or '0-D'}{origin}]"
 
 
 def has_matrix(type: Type) -> bool:
-    """Tell whether a part of `type` is a matrix of GLSL's own, which lies in memory row by row if it is told to."""
+    """Return whether a part of `type` is a native matrix of GLSL, which needs `row_major` to be stored row by row."""
     parts = (part for part in parts_of(type) if isinstance(part, Tensor))
     return any(len(part.shape) == 2 and max(part.shape) <= 4 for part in parts)
 
 
 def has_vector(type: Type) -> bool:
-    """Tell whether a part of `type` is a vector or matrix."""
+    """Return whether a part of `type` is a vector or matrix."""
     return any(isinstance(part, Tensor) for part in parts_of(type))
+
+
+class BufferReferences:
+    """Gathers the GLSL buffer reference types of a kernel by name."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self.references: dict[str, Reference] = {}
+
+    def of_structs(self, element: str, types: Sequence[Type]) -> str:
+        """Return the name of the GLSL buffer reference type that holds structs of `types`."""
+        name = f"{element}Buffer"
+        is_float = any(scalar.is_float for type in types for scalar in scalars_of(type))
+        declared = f"{self.target.language.precise}{element}" if self.target.exact and is_float else element
+        align = max(alignment_bytes(type) for type in types)
+        self.references[name] = Reference(name, declared, align, any(has_matrix(type) for type in types))
+        return name
+
+    def of(self, type: Type, element: str) -> str:
+        """Return the name of the GLSL buffer reference type that holds `type`."""
+        if isinstance(type, Struct):
+            return self.of_structs(element, [type])
+        scalar = element_of(type)
+        name = f"{BLOCK_NAMES[scalar.kind]}{scalar.bits}"
+        align = scalar.size_bytes
+        if isinstance(type, Tensor):
+            name += "x" + "x".join(map(str, type.shape))
+            size = type.size_bytes
+            align = size if len(type.shape) == 1 and size in (4, 8, 16) else scalar.size_bytes
+        self.references[name] = Reference(name, precise(self.target, type, element), align, has_matrix(type))
+        return name

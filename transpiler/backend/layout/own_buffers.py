@@ -23,28 +23,30 @@ from .structs import Structs
 from .used_names import no_members
 
 TemporaryBuffer = tuple[dict[Temporary, str], list[Declaration], dict[Temporary, int], int]
-"""Texts, members and offsets of temporaries, and the size of them all."""
+"""Expressions, members and offsets of temporaries, and the size of the buffer."""
 
 
 def temporary_buffer(kernel: Kernel, target: Target, structs: Structs) -> TemporaryBuffer:
+    """Lay out the temporaries."""
     names = Names(no_members(kernel, target, structs))
-    texts: dict[Temporary, str] = {}
+    expressions: dict[Temporary, str] = {}
     offsets: dict[Temporary, int] = {}
     members: list[Declaration] = []
     offset = 0
     for temporary in kernel.temporaries:
         name = names.declare(temporary.name)
-        texts[temporary] = f"args.temporaries{target.language.arrow}{name}"
+        expressions[temporary] = f"args.temporaries{target.language.arrow}{name}"
         declared = precise(target, temporary.type, structs.type_text(temporary.type, True))
         members.append(Declaration(declared, name, str(temporary.type)))
         offsets[temporary] = aligned(offset, alignment_bytes(temporary.type))
         offset = offsets[temporary] + temporary.type.size_bytes
-    return texts, members, offsets, aligned(offset, 8)
+    return expressions, members, offsets, aligned(offset, 8)
 
 
 def result_buffer(
     types: list[Type], target: Target, structs: Structs
 ) -> tuple[tuple[ResultField, ...], list[Declaration], int]:
+    """Lay out the results: fields of the interface, members of the struct, and the size of the buffer."""
     fields: list[ResultField] = []
     members: list[Declaration] = []
     offset = 0

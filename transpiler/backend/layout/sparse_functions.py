@@ -1,4 +1,4 @@
-"""Sparse nodes as text: macros that say where a cell lies and whether it is active, functions that change that.
+"""The source of sparse nodes: macros for the position and activity of a cell, functions that change activity.
 
     #define block_number(i, j) args.block_numbers[(i) * 8 + (j)]
     #define block_is_active(i, j) (block_number(i, j) >= FIRST_CELL)
@@ -7,8 +7,8 @@
         return activate_cell(args.block_numbers, (i) * 8 + (j), args.block_pool, args.block_capacity);
     }
 
-In: what the statements of a kernel ask of nodes. Out: members of `Args`, and the lines of each file, with those that
-they need before them. The functions they call stand in `templates/*/lib/sparse.*`.
+In: what the statements of a kernel need of nodes. Out: members of `Args`, and the lines of each file, dependencies
+first. The functions that they call are in `templates/*/lib/sparse.*`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from ...ir.snodes import Node, axes_of, cell_components, chunks_of, path_in_part, pool_above, shape_of, sparse_above
-from ...ir.sparse import CELL_MEMBERS, Need, mask_words, needed_by, node_name
+from ...ir.sparse import CELL_MEMBERS, NodeUse, mask_words, node_name, required_uses
 from ...ir.tasks import Kernel
 from ..languages.common.language import Language
 from ..languages.common.naming import Names
@@ -29,42 +29,44 @@ from .tree_structs import CELL, Atom, grouped, linear, linear_sum
 INDENT = "    "
 LETTERS = "ijklmnopqrst"
 LONGEST = 110
-"""Columns of a call beyond which the position it is for is a line of its own."""
+"""Columns of a call beyond which its position argument gets a line and a name."""
 
 WRITTEN = {
     **dict.fromkeys(("activate", "deactivate", "entry"), ("numbers", "lengths", "mask", "pool")),
     "append": ("lengths", "pool"),
 }
-"""Members through which something changes what is active."""
+"""Members that a function which changes activity writes."""
 FUNCTIONS = ("activate", "deactivate", "append")
 REFERENCES = {"numbers": "CellNumbers", "mask": "Mask", "lengths": "Lengths", "pool": "Pool"}
 """Types of GLSL that the library declares."""
 NOTES = {
-    "numbers": "{node}: which {cell} of its pool each{part} leads to, from 3 on, or 0",
-    "mask": "{node}: a bit for each cell, whether it is active",
-    "lengths": "{node}: how many items each list has",
+    "numbers": "{node}: number of the pool's {cell} for each{part}, from 3 on, or 0",
+    "mask": "{node}: a bit per cell, set if the cell is active",
+    "lengths": "{node}: number of items of each list",
     "pool": "{node}: counters and free {cell}s of its pool",
-    "capacity": "{node}: how many {cell}s its pool has",
+    "capacity": "{node}: number of {cell}s of its pool",
 }
 
 
 @dataclass(slots=True)
 class SparseSource:
-    """The sparse nodes of one kernel in one language. texts: of members of `Args`, by need.
+    """The sparse nodes of one kernel in one language.
 
-    names: what the text calls nodes. writes: members through which the kernel changes what is active.
+    names: of nodes in the source.
+    expressions: of members of `Args`, by need.
+    writes: members through which the kernel changes activity.
     """
 
     kernel: Kernel
     target: Target
-    needs: dict[Need, None]
+    needs: dict[NodeUse, None]
     names: dict[Node, str] = field(default_factory=dict)
-    texts: dict[Need, str] = field(default_factory=dict)
-    writes: set[Need] = field(default_factory=set)
+    expressions: dict[NodeUse, str] = field(default_factory=dict)
+    writes: set[NodeUse] = field(default_factory=set)
     wraps: bool = False
-    """Whether what is passed on has to be copied: GLSL does not pass on members of a readonly block."""
+    """Whether arguments have to be copied: GLSL does not pass members of a readonly block."""
     helpers: dict[str, None] = field(default_factory=dict)
-    """What the lines that are being written call of the libraries."""
+    """Library functions that the current lines call."""
 
     @property
     def language(self) -> Language:
@@ -74,34 +76,36 @@ class SparseSource:
     # --- names and members
 
     def name(self, node: Node) -> str:
-        """Return what the text calls a node."""
+        """Return the name of a node in the source."""
         return self.names[node]
 
     def choose_names(self, taken: frozenset[str]) -> None:
-        """Choose the names of all nodes. taken: words that no macro may be."""
+        """Choose the names of all nodes. taken: names that no macro may have."""
         names = Names(taken)
         for what, node in self.needs:
             if node not in self.names:
                 whats = [other for other, of in self.needs if of is node and other not in CELL_MEMBERS]
-                self.names[node] = names.declare(node_name(self.kernel, node), partial(_words, whats))
+                self.names[node] = names.declare(node_name(self.kernel, node), partial(_identifiers, whats))
             self.writes |= {(member, node) for member in WRITTEN.get(what, ())}
 
-    def words(self) -> list[str]:
+    def identifiers(self) -> list[str]:
         """Return the names of all macros and functions."""
-        return [self.word(what, node) for what, node in self.needs if what not in CELL_MEMBERS]
+        return [self.identifier(what, node) for what, node in self.needs if what not in CELL_MEMBERS]
 
-    def word(self, what: str, node: Node) -> str:
+    def identifier(self, what: str, node: Node) -> str:
         """Return the name of a member, macro or function of a node."""
-        return _word(what, self.names[node])
+        return _identifier(what, self.names[node])
 
-    def members(self) -> list[tuple[Need, str, str]]:
-        """Return the members of `Args`: need, name, and what the comment says."""
+    def members(self) -> list[tuple[NodeUse, str, str]]:
+        """Return the members of `Args`: need, name, comment."""
         return [
-            (need, self.word(*need), _note(need, self.name(need[1]))) for need in self.needs if need[0] in CELL_MEMBERS
+            (need, self.identifier(*need), _note(need, self.name(need[1])))
+            for need in self.needs
+            if need[0] in CELL_MEMBERS
         ]
 
-    def declared(self, need: Need) -> str:
-        """Return the type of a member, "" for a GLSL buffer of plain words."""
+    def declared(self, need: NodeUse) -> str:
+        """Return the type of a member, "" for a GLSL buffer of plain 32-bit words."""
         what = need[0]
         if what == "capacity":
             return "int"
@@ -118,10 +122,10 @@ class SparseSource:
 
     # --- lines
 
-    def lines(self, needs: Iterable[Need]) -> tuple[list[str], list[str], list[str]]:
-        """Return the macros, and the functions, that `needs` ask for, and the helpers that these call."""
+    def lines(self, needs: Iterable[NodeUse]) -> tuple[list[str], list[str], list[str]]:
+        """Return the macros and functions for `needs`, and the helpers that these call."""
         self.helpers = {}
-        wanted: dict[Need, None] = {}
+        wanted: dict[NodeUse, None] = {}
         for need in needs:
             self._want(need, wanted)
         ordered = [need for need in self.needs if need in wanted]
@@ -130,35 +134,34 @@ class SparseSource:
         return macros, functions, list(self.helpers)
 
     def _helper(self, name: str) -> str:
-        """Return the name of a helper, and note that it is called."""
+        """Return the name of a helper, and record that it is called."""
         self.helpers[name] = None
         return name
 
-    def _want(self, need: Need, wanted: dict[Need, None]) -> None:
+    def _want(self, need: NodeUse, wanted: dict[NodeUse, None]) -> None:
         if need not in wanted:
-            for inner in needed_by(*need):
+            for inner in required_uses(*need):
                 self._want(inner, wanted)
             wanted[need] = None
 
-    def _macro(self, need: Need) -> str:
+    def _macro(self, need: NodeUse) -> str:
         what, node = need
         letters = list(LETTERS[: len(axes_of(node))])
-        head = f"#define {self.word(what, node)}"
+        head = f"#define {self.identifier(what, node)}"
         indices = ", ".join(letters)
         if what == "place":
             return f"{head}({', '.join([CELL, *_inside(node, letters)])}) ({self._linear(node, letters, CELL)})"
         if what == "number":
-            place = self.element("numbers", node, self._entry(node, letters))
+            number = self.element("numbers", node, self._entry(node, letters))
             if ("numbers", node) in self.writes:
-                place = self.language.volatile_load.format(
-                    place
-                )  # others write it: the cache of a multiprocessor may be stale
-            return f"{head}({indices}) {place}"
+                # Other threads write it, and the cache of a multiprocessor may be stale.
+                number = self.language.volatile_load.format(number)
+            return f"{head}({indices}) {number}"
         if what == "is_active" and node.kind == "bitmasked":
-            given = f"{self.passed('mask', node)}, {self._entry(node, letters)}"
-            return f"{head}({indices}) {self._helper('bit_is_set')}({given})"
+            arguments = f"{self.passed('mask', node)}, {self._entry(node, letters)}"
+            return f"{head}({indices}) {self._helper('bit_is_set')}({arguments})"
         if what == "is_active":
-            return f"{head}({indices}) ({self.word('number', node)}({indices}) >= {self._helper('FIRST_CELL')})"
+            return f"{head}({indices}) ({self.identifier('number', node)}({indices}) >= {self._helper('FIRST_CELL')})"
         if what == "length":
             of_list = letters[: len(self._list_axes(node))]
             length = self.element("lengths", node, self._row(node, of_list))
@@ -168,31 +171,31 @@ class SparseSource:
 
     def of_pool(self, node: Node, what: str) -> str:
         """Return a counter of a pool, or its cells."""
-        return f"{self.texts['pool', node]}{self.language.arrow}{what}"
+        return f"{self.expressions['pool', node]}{self.language.arrow}{what}"
 
     def element(self, what: str, node: Node, index: str) -> str:
-        """Return an element of an array of words."""
-        return f"{self.texts[what, node]}{'' if self.language.has_pointers else '.v'}[{index}]"
+        """Return an element of an array of 32-bit words."""
+        return f"{self.expressions[what, node]}{'' if self.language.has_pointers else '.v'}[{index}]"
 
     def passed(self, what: str, node: Node) -> str:
         """Return a member of `Args` as an argument of a function."""
-        text = self.texts[what, node]
+        member = self.expressions[what, node]
         if self.language.has_pointers or what == "capacity":
-            return text
+            return member
         plain = what != "pool" and (what, node) not in self.writes
-        return f"{self._helper(REFERENCES[what])}({text})" if self.wraps or plain else text
+        return f"{self._helper(REFERENCES[what])}({member})" if self.wraps or plain else member
 
-    # --- where an entry is
+    # --- positions of entries
 
     def _entry(self, node: Node, letters: Sequence[str], cell: str | None = None) -> str:
-        """Return the position of a cell among the numbers, or bits, of its node. cell: of the pool that it lies in."""
+        """Return the position of a cell among the numbers, or bits, of its node. cell: the pool's around it."""
         cell = self._cell_above(node, node, letters) if cell is None else cell
         if ("place", node) in self.needs:
-            return f"{self.word('place', node)}({', '.join([cell, *_inside(node, letters)])})"
+            return f"{self.identifier('place', node)}({', '.join([cell, *_inside(node, letters)])})"
         return self._linear(node, letters, cell)
 
     def _linear(self, node: Node, letters: Sequence[str], cell: str) -> str:
-        """Return the same, spelled out."""
+        """Return the same as an expression."""
         path = path_in_part(node)
         if node.kind == "dynamic":
             row, is_sum = linear_sum(path[:-1], node, letters, self.target, cell)
@@ -203,14 +206,14 @@ class SparseSource:
         return linear(path, node, letters, self.target, cell)
 
     def _chunk(self, node: Node, letters: Sequence[str]) -> str:
-        """Return which chunk of its list an item lies in."""
+        """Return which chunk of its list contains an item."""
         if chunks_of(node) == 1:
             return "0"
         item = as_unsigned(self.language, self._item(node, letters))
         return f"{item} / {node.chunk}" if node.chunk > 1 else item
 
     def _item(self, node: Node, letters: Sequence[str]) -> str:
-        """Return the place of an item in its list."""
+        """Return the position of an item in its list."""
         (axis,) = node.axes
         letter = letters[axes_of(node).index(axis)]
         return f"{grouped(letter)} % {node.extents[0]}" if axis in self._list_axes(node) else letter
@@ -232,25 +235,29 @@ class SparseSource:
         return [] if node.parent is None else axes_of(node.parent)
 
     def _cell_above(self, node: Node, counted: Node, letters: Sequence[str]) -> str:
-        """Return the cell of the pool that something of `node` lies in, or "". letters: indices of `counted`."""
+        """Return the pool's cell that contains a cell of `node`, or "". letters: indices of `counted`."""
         pool = pool_above(node)
-        return "" if pool is None else f"{self.word('number', pool)}({', '.join(self.scaled(counted, pool, letters))})"
+        return (
+            ""
+            if pool is None
+            else f"{self.identifier('number', pool)}({', '.join(self.scaled(counted, pool, letters))})"
+        )
 
     def scaled(self, node: Node, above: Node, letters: Sequence[str], unsigned: bool = True) -> list[str]:
-        """Return the indices of the cell of `above` that a cell of `node` lies in. unsigned: what is divided is."""
-        found = []
+        """Return the indices of the cell of `above` around a cell of `node`. unsigned: make dividends unsigned."""
+        indices = []
         for axis, extent in zip(axes_of(above), shape_of(above), strict=True):
             dimension = axes_of(node).index(axis)
             ratio = shape_of(node)[dimension] // extent
             letter = letters[dimension]
             divided = as_unsigned(self.language, letter) if unsigned else letter
-            found.append(letter if ratio == 1 else f"{divided} / {ratio}")
-        return found
+            indices.append(letter if ratio == 1 else f"{divided} / {ratio}")
+        return indices
 
     # --- functions
 
     def _function(self, what: str, node: Node) -> str:
-        """Return a function that changes what is active."""
+        """Return a function that changes activity."""
         of_list = what == "append" or (what == "deactivate" and node.kind == "dynamic")
         counted = node.parent if of_list else node
         letters: list[str] = [Atom(x) for x in LETTERS[: len(axes_of(counted))]] if counted is not None else []
@@ -258,60 +265,60 @@ class SparseSource:
         result, lines = write(node, letters)
         language = self.target.language
         parameters = ", ".join([*language.args_parameters, *(f"int {letter}" for letter in letters)])
-        head = f"{language.helper_qualifier}{result} {self.word(what, node)}({parameters}) {{"
+        head = f"{language.helper_qualifier}{result} {self.identifier(what, node)}({parameters}) {{"
         return "\n".join([head, *(INDENT + line for line in lines), "}"])
 
     def _above(self, node: Node, counted: Node, letters: list[str], full: str) -> tuple[list[str], str]:
-        """Return the lines that activate what a cell lies in, and the name of the pool's cell.
+        """Return the lines that activate the cells around a cell, and the name of the pool's cell.
 
-        full: what to return where there is none left.
+        full: the result if the pool has no cell left.
         """
         outer = sparse_above(node)[:-1]
         if not outer:
             return [], ""
         indices = self.scaled(counted, outer[-1], letters, unsigned=False)
-        call = f"{self.word('activate', outer[-1])}({', '.join([*self.language.args, *indices])})"
+        call = f"{self.identifier('activate', outer[-1])}({', '.join([*self.language.args, *indices])})"
         pool = pool_above(node)
         if pool is None:
             return [f"{call};"], ""
         name = self.name(pool)
         return [
-            f"{self._word} {name} = {call};",
+            f"{self._u32} {name} = {call};",
             f"if ({name} == {self._helper('SPARE')}) {{",
             f"{INDENT}return {full};",
             "}",
         ], name
 
     @property
-    def _word(self) -> str:
+    def _u32(self) -> str:
         return self._helper(self.language.types["u32"])
 
-    def _place(self, text: str) -> str:
-        """Return a position as an argument, which is unsigned."""
-        return self.language.unsigned_argument.format(text)
+    def _position(self, expression: str) -> str:
+        """Return a position as an unsigned argument."""
+        return self.language.unsigned_argument.format(expression)
 
     def _activate(self, node: Node, letters: list[str]) -> tuple[str, list[str]]:
         lines, cell = self._above(node, node, letters, "SPARE")
-        entry = self._place(self._entry(node, letters, cell))
+        entry = self._position(self._entry(node, letters, cell))
         if node.kind == "bitmasked":
             lines.append(f"{self._helper('set_bit')}({self.passed('mask', node)}, {entry});")
-            return (self._word, [*lines, f"return {cell};"]) if cell else ("void", lines)
+            return (self._u32, [*lines, f"return {cell};"]) if cell else ("void", lines)
         if node.kind == "dynamic":
-            row = self._place(linear(path_in_part(node)[:-1], node, letters, self.target, cell))
+            row = self._position(linear(path_in_part(node)[:-1], node, letters, self.target, cell))
             lines.append(
                 f"{self._helper('lengthen')}({self.passed('lengths', node)}, {row}, {self._item(node, letters)});"
             )
-        return self._word, [*lines, *self._call("activate_cell", node, entry, "return ")]
+        return self._u32, [*lines, *self._call("activate_cell", node, entry, "return ")]
 
     def _deactivate(self, node: Node, letters: list[str]) -> tuple[str, list[str]]:
         if node.kind == "bitmasked":
-            entry = self._place(self._entry(node, letters))
+            entry = self._position(self._entry(node, letters))
             return "bool", [f"return {self._helper('clear_bit')}({self.passed('mask', node)}, {entry});"]
         if node.kind == "pointer":
-            return "void", self._call("deactivate_cell", node, self._place(self._entry(node, letters)))
+            return "void", self._call("deactivate_cell", node, self._position(self._entry(node, letters)))
         row, chunks = self._row(node, letters), chunks_of(node)
-        lines = [f"{self._word} list = {self._place(row)};", f"{self.element('lengths', node, 'list')} = 0u;"]
-        entry = _sum(_product("list", chunks), self._place("chunk"))
+        lines = [f"{self._u32} list = {self._position(row)};", f"{self.element('lengths', node, 'list')} = 0u;"]
+        entry = _sum(_product("list", chunks), self._position("chunk"))
         if chunks == 1:
             return "void", [*lines, f"{self.deactivate_cell(node, 'list')};"]
         lines.append(f"for (int chunk = 0; chunk < {chunks}; chunk++) {{")
@@ -324,58 +331,58 @@ class SparseSource:
         line = f"{function}({numbers}, {entry}, {pool}, {capacity});"
         if len(line) <= LONGEST:
             return [line]
-        place = next(word for word in ("place", "entry", "position") if word not in self.names.values())
-        return [f"{self._word} {place} = {entry};", f"{function}({numbers}, {place}, {pool}, {capacity});"]
+        name = next(name for name in ("place", "entry", "position") if name not in self.names.values())
+        return [f"{self._u32} {name} = {entry};", f"{function}({numbers}, {name}, {pool}, {capacity});"]
 
     def deactivate_cell(self, node: Node, entry: str) -> str:
-        """Return the call that takes the cell away that stands at a position of the numbers of a node."""
+        """Return the call that deactivates the cell at a position of the numbers of a node."""
         pool, capacity = self.passed("pool", node), self.passed("capacity", node)
         return f"{self._helper('deactivate_cell')}({self.passed('numbers', node)}, {entry}, {pool}, {capacity})"
 
     def _append(self, node: Node, letters: list[str]) -> tuple[str, list[str]]:
         lines, cell = self._above(node, node.parent or node, letters, "-1")
-        row = self._place(self._row(node, letters, cell))
+        row = self._position(self._row(node, letters, cell))
         lengths, pool = self.passed("lengths", node), self.passed("pool", node)
         return "int", [*lines, f"return {self._helper('append_item')}({lengths}, {row}, {node.extents[0]}, {pool});"]
 
 
-def _word(what: str, name: str) -> str:
-    """Return what a member, macro or function is called after a node of that name: GLSL has no `__`."""
+def _identifier(what: str, name: str) -> str:
+    """Return the name of a member, macro or function of a node of that name: GLSL allows no `__`."""
     stem = name.rstrip("_") or "v"
     return f"{what}_{stem.lstrip('_')}" if what in FUNCTIONS else f"{stem}_{what}"
 
 
-def _words(whats: Iterable[str], name: str) -> list[str]:
-    return [_word(what, name) for what in whats]
+def _identifiers(whats: Iterable[str], name: str) -> list[str]:
+    return [_identifier(what, name) for what in whats]
 
 
-def _note(need: Need, name: str) -> str:
-    """Return what the comment at a member says. name: of the node."""
+def _note(need: NodeUse, name: str) -> str:
+    """Return the comment at a member. name: of the node."""
     what, node = need
     cell, part = ("chunk", " part of a list") if node.kind == "dynamic" else ("cell", "")
     return NOTES[what].format(node=name, cell=cell, part=part)
 
 
 def _inside(node: Node, letters: Sequence[str]) -> list[str]:
-    """Return the indices that matter where the cell of the pool above is known."""
-    needed = {digit.dimension for digit in cell_components(node) if digit.extent > 1}
+    """Return the indices that are needed if the cell of the pool above is known."""
+    needed = {component.dimension for component in cell_components(node) if component.extent > 1}
     return [letters[dimension] for dimension in sorted(needed)]
 
 
 def as_unsigned(language: Language, index: str) -> str:
-    """Return an index made unsigned, so that a division of it is quick."""
+    """Return an index as unsigned, so that its division is fast."""
     return language.as_unsigned(index, PRIMARY if isinstance(index, Atom) else 0)
 
 
-def _product(text: str, factor: int, is_sum: bool = False) -> str:
-    return text if factor == 1 or text == "0" else f"{_operand(text, is_sum)} * {factor}"
+def _product(number: str, factor: int, is_sum: bool = False) -> str:
+    return number if factor == 1 or number == "0" else f"{_operand(number, is_sum)} * {factor}"
 
 
-def _operand(text: str, is_sum: bool) -> str:
-    """Return a number of something as a factor. Arguments of macros may be any expression."""
-    if text in LETTERS:
-        return grouped(text)
-    return f"({text})" if is_sum or text == CELL else text
+def _operand(number: str, is_sum: bool) -> str:
+    """Return a number as a factor. Arguments of macros may be any expression."""
+    if number in LETTERS:
+        return grouped(number)
+    return f"({number})" if is_sum or number == CELL else number
 
 
 def _sum(first: str, second: str) -> str:

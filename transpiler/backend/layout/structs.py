@@ -1,9 +1,9 @@
-"""Structs on each target: what they and their members are called, how they are declared, made and zeroed.
+"""Structs on each target: their names and the names of their members, declarations and literals.
 
-In: the struct types of a kernel, and which of them lie in memory. Out: texts. A struct has the members of the Python
-type in the same order; memory is laid out as `ir.types` says, with two differences that GLSL needs: u1 is a byte in
-structs that lie in memory, since GLSL has no bool there, and the end of a struct that something follows is filled up by
-members of its own, since scalar block layout, unlike C, would put the next member into the gap.
+In: the struct types of a kernel, and which of them are stored in memory. Out: their source. A struct has the members of
+the Python type in the same order and the layout of `ir.types`, with two differences that GLSL needs: u1 is a byte in
+stored structs, since GLSL has no bool in memory, and a struct that another member follows has explicit padding at its
+end, since scalar block layout, unlike C, would put the next member into the gap.
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ INDENT = "    "
 class Structs:
     """The structs of one kernel in one language.
 
-    stored: those that lie in memory. followed: those of them that stand in a struct or block, where another member may
-    follow. names: of all structs. members: names of members by struct.
+    stored: those stored in memory.
+    followed: those of them inside a struct or block, where another member may follow.
+    names: of all structs.
+    members: names of members by struct.
     """
 
     language: Language
@@ -36,25 +38,25 @@ class Structs:
     members: dict[Struct, dict[str, str]] = field(default_factory=dict)
 
     def type_text(self, type: Type, in_memory: bool) -> str:
-        """Return the name of any type; in memory, GLSL writes u1 as a byte."""
+        """Return the name of any type; in memory, u1 is a byte in GLSL."""
         if isinstance(type, Struct):
             return self.names[type]
         return (storage_name if in_memory else type_name)(self.language, type)
 
     def helpers(self, type: Type, in_memory: bool) -> list[str]:
-        """Return the keys of what declares the types of all parts of `type`."""
+        """Return the keys of the helpers that declare the types of all parts of `type`."""
         if isinstance(type, Struct):
             in_memory = type in self.stored
             return [key for _, member in type.members for key in self.helpers(member, in_memory)]
         return list((storage_helpers if in_memory else type_helpers)(self.language, type))
 
     def as_bytes(self, struct: Struct, member: Type) -> bool:
-        """Tell whether a member of `struct` is written as bytes although its type is u1."""
-        is_truth = not isinstance(member, Struct) and element_of(member) == u1
-        return is_truth and not self.language.bool_in_memory and struct in self.stored
+        """Return whether a member of `struct` is stored as bytes although its type is u1."""
+        is_bool = not isinstance(member, Struct) and element_of(member) == u1
+        return is_bool and not self.language.bool_in_memory and struct in self.stored
 
     def declaration(self, struct: Struct) -> str:
-        """Return the text that declares a struct whose members are declared already."""
+        """Return the declaration of a struct, whose members' types are declared already."""
         name, in_memory = self.names[struct], struct in self.stored
         lines = [
             f"{self.type_text(type, in_memory)} {self.members[struct][member]};" for member, type in struct.members
@@ -67,13 +69,13 @@ class Structs:
 
     def _check(self, struct: Struct) -> str:
         """Return the line by which a compiler checks that it lays a struct out as the host does."""
-        word = self.language.size_check
-        if not word or struct not in self.stored or not struct.members:
+        keyword = self.language.size_check
+        if not keyword or struct not in self.stored or not struct.members:
             return ""
-        return f'\n{word}(sizeof({self.names[struct]}) == {struct.size_bytes}, "the host packs it so");'
+        return f'\n{keyword}(sizeof({self.names[struct]}) == {struct.size_bytes}, "size on the host");'
 
     def padding(self, struct: Struct) -> list[tuple[str, Scalar]]:
-        """Return the names and types of what fills up the end of a struct in GLSL."""
+        """Return the names and types of the padding at the end of a struct in GLSL."""
         if not self.language.pads_structs or struct not in self.followed or not struct.members:
             return []
         offsets, size = struct_layout(struct)
@@ -85,7 +87,7 @@ class Structs:
         return [(stem if count == 1 else f"{stem}_{k}", filler) for k in range(count)]
 
     def init(self, struct: Struct, values: Sequence[str]) -> tuple[str, str]:
-        """Return the name of a struct, and the values that a literal of it has, by those of its members."""
+        """Return the name of a struct and the values of a literal of it. values: of its members."""
         name = self.names[struct]
         fillers = [literal(self.language, filler, 0).text for _, filler in self.padding(struct)]
         text = ", ".join([*values, *fillers] or ["0"])
@@ -100,14 +102,18 @@ def make_structs(
     taken: frozenset[str],
     members: frozenset[str],
 ) -> Structs:
-    """Return how the structs of a kernel are written, under names of their own.
+    """Return the structs of a kernel with unique names.
 
-    stored: types of what lies in memory. blocks: those that stand in a block of several. used: all structs, members
-    before what holds them. taken: names that no type may have. members: names that no member may have.
+    Args:
+        stored: types stored in memory.
+        blocks: those of them in a block with several members.
+        used: all structs, inner ones first.
+        taken: names that no type may have.
+        members: names that no member may have.
     """
-    found = frozenset(with_members(type for type in stored if isinstance(type, Struct)))
-    inner = [type for struct in found for _, type in struct.members]
-    structs = Structs(language, found, frozenset(type for type in (*blocks, *inner) if isinstance(type, Struct)))
+    in_memory = frozenset(with_members(type for type in stored if isinstance(type, Struct)))
+    inner = [type for struct in in_memory for _, type in struct.members]
+    structs = Structs(language, in_memory, frozenset(type for type in (*blocks, *inner) if isinstance(type, Struct)))
     names = Names(taken)
     structs.names = {struct: names.declare(struct.name) for struct in used}
     for struct in structs.names:

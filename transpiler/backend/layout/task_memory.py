@@ -1,4 +1,4 @@
-"""Which arrays a task reads and writes, by slot: what launches must order, and what compilers would have to compare."""
+"""Which arrays a task reads and writes, by slot: launches are ordered by them, compilers compare addresses."""
 
 from __future__ import annotations
 
@@ -27,8 +27,10 @@ def memory_of(task: Task) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def pointers_of(task: Task) -> tuple[set[object], set[object]]:
-    """Return what stands for the pointers through which a task reads and writes: fields of one tree share theirs."""
-    arrays = {s.array.slot: s.array for s in reachable(task.body) if isinstance(s, GlobalPtr) and not s.array.is_shared}
+    """Return keys of the pointers through which a task reads and writes: fields of one tree share a pointer."""
+    arrays = {
+        s.array.binding: s.array for s in reachable(task.body) if isinstance(s, GlobalPtr) and not s.array.is_shared
+    }
     reads, writes = memory_of(task)
     return {_pointer(arrays, slot) for slot in reads}, {_pointer(arrays, slot) for slot in writes}
 
@@ -41,6 +43,6 @@ def _pointer(arrays: dict[int, Array], slot: int) -> object:
 def _slot(pointer: Any) -> int:
     base = base_pointer(pointer)
     if isinstance(base, GlobalPtr):
-        return base.array.slot if not base.array.is_shared else -1
+        return base.array.binding if not base.array.is_shared else -1
     assert isinstance(base, GlobalTemporary)
     return -1

@@ -1,7 +1,7 @@
-"""SNode trees as text: structs for cells of several members, and the way from a tree's pointer to an element.
+"""The source of SNode trees: structs for cells with several members, and the path from a tree's pointer to an element.
 
-In: the trees of a kernel. Out: `TreeSource`s: what each pointer points to, the structs to declare, and the text of each
-field's place. A chain of nodes with one child each is one array with one index:
+In: the trees of a kernel. Out: `TreeSource`s: the type behind each pointer, the structs to declare, and the expression
+of each field's elements. A chain of nodes with one child each is one array with one index:
 
     root.dense(i, n).place(mass, velocity)          struct Particle { float mass; vec2 velocity; };
                                                     args.particles[i].mass
@@ -20,9 +20,9 @@ from ...ir.snodes import (
     Tree,
     axes_of,
     cell_size_bytes,
-    joined,
     member_offsets,
     memory_of,
+    merge_components,
     node_size_bytes,
     part_extents,
     path_in_part,
@@ -37,20 +37,22 @@ from ..languages.common.target import Target
 from .structs import INDENT, Structs
 
 CELL = "cell"
-"""What a macro calls the cell of a pool that it is given."""
+"""The parameter of a macro for the cell of a pool."""
 UNKNOWN_MEMBER = "other"
-"""What a member is called whose field the kernel's Python does not show."""
+"""The name of a member whose field has no name in the kernel's Python."""
 UNKNOWN_CELLS, UNKNOWN_BLOCKS = "cells", "blocks"
-"""What an array of cells is called whose nodes the kernel's Python does not show: without and with arrays inside."""
+"""The name of an array of cells whose nodes have no name in the kernel's Python: without and with inner arrays."""
 
 
 @dataclass(slots=True)
 class TreeSource:
-    """A part of a tree in one language: what lies outside all pools, or a pool.
+    """A part of a tree in one language: the memory outside all pools, or a pool.
 
-    pointer: the member of `Args`, before it has its final name. element: what it points to, by name. structs: their
-    declarations, members before what holds them. names: of these structs. members: names of fields and nodes within the
-    cells that hold them.
+    pointer: preliminary name of the member of `Args`.
+    element: name of the type that it points to.
+    structs: declarations, inner structs first.
+    names: of these structs.
+    members: names of fields and nodes in the cells that contain them.
     """
 
     tree: Tree
@@ -63,35 +65,38 @@ class TreeSource:
 
     @property
     def single(self) -> Node | None:
-        """The place whose elements the pointer points to, None where it points to structs."""
+        """The place whose elements the pointer points to, None if it points to structs."""
         return _single(_chain(self.part))
 
 
 def write_tree(
     tree: Tree, part: Node, target: Target, structs: Structs, types: Names, members: frozenset[str]
 ) -> TreeSource:
-    """Return how a part of a tree is written. part: its top, or the node whose pool it is.
+    """Return the source of a part of a tree.
 
-    types: the names of types, to which its structs are added. members: names that no member may have.
+    Args:
+        part: the top of the tree, or the node with the pool.
+        types: names of types, to which those of the structs are added.
+        members: names that no member may have.
     """
-    text = TreeSource(tree, part, "", "")
+    source = TreeSource(tree, part, "", "")
     chain = _chain(part)
     single = _single(chain)
-    text.pointer = f"{_name(tree, single)}_data" if single is not None else _array_name(tree, chain)
-    text.element = _write_cells(text, chain, target, structs, types, members)
-    return text
+    source.pointer = f"{_name(tree, single)}_data" if single is not None else _array_name(tree, chain)
+    source.element = _write_cells(source, chain, target, structs, types, members)
+    return source
 
 
 def _chain(node: Node) -> list[Node]:
-    """Return `node` and the nodes below it that make one array of cells with it."""
-    found = [node]
-    while len(inner := filled(found[-1])) == 1 and inner[0].kind != "place":
-        found.append(inner[0])
-    return found
+    """Return `node` and the nodes below it that form one array of cells with it."""
+    chain = [node]
+    while len(inner := filled(chain[-1])) == 1 and inner[0].kind != "place":
+        chain.append(inner[0])
+    return chain
 
 
 def filled(node: Node) -> list[Node]:
-    """Return the children of `node` that hold something in its cells."""
+    """Return the children of `node` that occupy memory in its cells."""
     return [child for child in node.children if not child.has_pool and _holds_something(child)]
 
 
@@ -100,7 +105,7 @@ def _holds_something(node: Node) -> bool:
 
 
 def _single(chain: list[Node]) -> Node | None:
-    """Return the place that the cells of an array consist of, None where they are structs."""
+    """Return the place that the cells of an array consist of, None if they are structs."""
     inner = filled(chain[-1])
     return inner[0] if len(inner) == 1 else None
 
@@ -110,14 +115,14 @@ def _name(tree: Tree, place: Node) -> str:
 
 
 def _array_name(tree: Tree, chain: list[Node]) -> str:
-    """Return what an array of cells is called: as Python calls the innermost of its nodes that has a name."""
+    """Return the name of an array of cells: that of its innermost node with a name in Python."""
     names = [tree.names[node] for node in reversed(chain) if node in tree.names]
     has_blocks = any(child.kind != "place" for child in filled(chain[-1]))
     return names[0] if names else UNKNOWN_BLOCKS if has_blocks else UNKNOWN_CELLS
 
 
 def struct_name(array: str) -> str:
-    """Return what a cell of an array is called: `particles` hold a `Particle`, a `grid` a `GridCell`."""
+    """Return the type name of an array's cells: `Particle` for `particles`, `GridCell` for `grid`."""
     name = _camel(array)
     if name.endswith("ies") and len(name) > 4:
         return f"{name[:-3]}y"
@@ -132,10 +137,10 @@ def _camel(array: str) -> str:
 
 
 def _write_cells(
-    text: TreeSource, chain: list[Node], target: Target, structs: Structs, types: Names, taken: frozenset[str]
+    source: TreeSource, chain: list[Node], target: Target, structs: Structs, types: Names, taken: frozenset[str]
 ) -> str:
     """Declare the struct of an array's cells, if they are structs; return the name of their type."""
-    tree, single = text.tree, _single(chain)
+    tree, single = source.tree, _single(chain)
     if single is not None:
         return structs.type_text(tree.elements[single], True)
     names = Names(taken)
@@ -143,20 +148,20 @@ def _write_cells(
     lines = []
     for child in inner:
         if child.kind == "place":
-            text.members[child] = names.declare(_name(tree, child))
-            lines.append(f"{structs.type_text(tree.elements[child], True)} {text.members[child]};")
+            source.members[child] = names.declare(_name(tree, child))
+            lines.append(f"{structs.type_text(tree.elements[child], True)} {source.members[child]};")
             continue
         below = _chain(child)
         alone = _single(below)
-        text.members[child] = names.declare(_name(tree, alone) if alone is not None else _array_name(tree, below))
-        element = _write_cells(text, below, target, structs, types, taken)
-        lines.append(f"{element} {text.members[child]}[{cells_in(below)}];")
+        source.members[child] = names.declare(_name(tree, alone) if alone is not None else _array_name(tree, below))
+        element = _write_cells(source, below, target, structs, types, taken)
+        lines.append(f"{element} {source.members[child]}[{cells_in(below)}];")
     lines += _padding(chain[-1], names, target)
     array = _array_name(tree, chain)
-    is_one = cells_in(chain) == 1 and _camel(array) != array  # in C++ no member may be called as its type is
+    is_one = cells_in(chain) == 1 and _camel(array) != array  # in C++ no member may have the name of its type
     name = types.declare(_camel(array) if is_one else struct_name(array))
-    text.names.append(name)
-    text.structs.append(_declaration(name, lines, cell_size_bytes(chain[-1]), target))
+    source.names.append(name)
+    source.structs.append(_declaration(name, lines, cell_size_bytes(chain[-1]), target))
     return name
 
 
@@ -165,11 +170,11 @@ def _declaration(name: str, lines: list[str], size_bytes: int, target: Target) -
     declared, check = target.language.struct_declaration.format(name=name, body=body), target.language.size_check
     if not check:
         return declared
-    return f'{declared}\n{check}(sizeof({name}) == {size_bytes}, "the host lays cells out so");'
+    return f'{declared}\n{check}(sizeof({name}) == {size_bytes}, "cell size on the host");'
 
 
 def _padding(node: Node, names: Names, target: Target) -> list[str]:
-    """Return the member that fills up the end of a cell in GLSL, whose scalar block layout, unlike C, leaves it out."""
+    """Return the padding member at the end of a cell in GLSL, where scalar block layout has none, unlike C."""
     if not target.language.pads_structs:
         return []
     offsets, size = member_offsets(node.children)
@@ -187,35 +192,38 @@ def cells_in(chain: list[Node]) -> int:
     return prod(extent for node in chain for extent in node.extents)
 
 
-def elements_of(text: TreeSource) -> list[Type]:
-    """Return the types of what lies in a part of a tree."""
-    return [type for place, type in text.tree.elements.items() if memory_of(place) is text.part]
+def elements_of(source: TreeSource) -> list[Type]:
+    """Return the types of the fields in a part of a tree."""
+    return [type for place, type in source.tree.elements.items() if memory_of(place) is source.part]
 
 
-# --- places ---------------------------------------------------------------------------------------------------------
+# --- addresses ------------------------------------------------------------------------------------------------------
 
 
 def place_source(
-    text: TreeSource, place: Node, pointer: str, indices: Sequence[str], target: Target, cell: str = ""
+    source: TreeSource, place: Node, pointer: str, indices: Sequence[str], target: Target, cell: str = ""
 ) -> str:
-    """Return the text of an element.
+    """Return the expression of an element.
 
-    pointer: the tree's. indices: texts of the user's indices, less the offset. cell: of the pool that it lies in.
+    Args:
+        pointer: that of the tree.
+        indices: the user's indices, counted from 0.
+        cell: of the pool that contains the element.
     """
-    found = pointer if target.language.has_pointers else f"{pointer}.v"
+    element = pointer if target.language.has_pointers else f"{pointer}.v"
     for depth, (chain, member) in enumerate(_steps_to(place)):
         if depth == 0 and member is not None and not cell and cells_in(chain) == 1 and target.language.has_pointers:
-            found += f"->{text.members[member]}"  # a pointer to one struct
+            element += f"->{source.members[member]}"  # a pointer to one struct
             continue
-        found += f"[{linear(chain, place, indices, target, cell)}]"
+        element += f"[{linear(chain, place, indices, target, cell)}]"
         cell = ""
         if member is not None:
-            found += f".{text.members[member]}"
-    return found
+            element += f".{source.members[member]}"
+    return element
 
 
 def place_number(place: Node, indices: Sequence[str], target: Target, unit_bytes: int, cell: str = "") -> str:
-    """Return where an element begins in the memory of its tree, counted in units of `unit_bytes`, as a sum."""
+    """Return the offset of an element in the memory of its tree, in units of `unit_bytes`, as a sum."""
     terms: list[str] = []
     constant = 0
     for chain, member in _steps_to(place):
@@ -233,20 +241,20 @@ def place_number(place: Node, indices: Sequence[str], target: Target, unit_bytes
 
 
 def _steps_to(place: Node) -> list[tuple[list[Node], Node | None]]:
-    """Return the arrays on the way to a place, each with the member of its cells that leads on, None where it ends."""
+    """Return the arrays on the path to a place, each with the member of its cells that follows, None at the end."""
     path = path_in_part(place)
-    found: list[tuple[list[Node], Node | None]] = []
+    steps: list[tuple[list[Node], Node | None]] = []
     while path[0] is not place:
         chain = _chain(path[0])
         path = path[len(chain) :]
-        found.append((chain, None if _single(chain) is path[0] else path[0]))
+        steps.append((chain, None if _single(chain) is path[0] else path[0]))
         if path[0].kind == "place":
             break
-    return found
+    return steps
 
 
 class Atom(str):
-    """An index that is one name and needs no parentheses; the parameter of a macro stands for any expression."""
+    """An index that is one name and needs no parentheses; a macro's parameter may be replaced by any expression."""
 
     __slots__ = ()
 
@@ -257,7 +265,7 @@ def grouped(index: str) -> str:
 
 
 def linear(chain: list[Node], place: Node, indices: Sequence[str], target: Target, cell: str = "") -> str:
-    """Return the number of a cell among those of a chain of nodes. cell: of the pool that they lie in."""
+    """Return the number of a cell among those of a chain of nodes. cell: of the pool that contains them."""
     return linear_sum(chain, place, indices, target, cell)[0]
 
 
@@ -267,20 +275,20 @@ def linear_sum(
     """Return the number of a cell as `linear` does, and whether it is a sum."""
     groups = _groups(chain, place)
     alone = not cell and sum(map(len, groups)) == 1
-    text, is_sum = cell, False
+    number, is_sum = cell, False
     for group in groups:
-        own, own_is_sum = _row_major(group, indices, shape_of(place), alone, target)
-        if not text:
-            text, is_sum = own, own_is_sum
+        inner, inner_is_sum = _row_major(group, indices, shape_of(place), alone, target)
+        if not number:
+            number, is_sum = inner, inner_is_sum
             continue
-        cells = prod(digit.extent for digit in group)
-        text = f"{f'({text})' if is_sum or text == CELL else text} * {cells} + {own}"
+        cells = prod(component.extent for component in group)
+        number = f"{f'({number})' if is_sum or number == CELL else number} * {cells} + {inner}"
         is_sum = True
-    return (text, is_sum) if text else (_only_index(chain, place, indices), False)
+    return (number, is_sum) if number else (_only_index(chain, place, indices), False)
 
 
 def _only_index(chain: list[Node], place: Node, indices: Sequence[str]) -> str:
-    """Return the number of the one cell of a chain: an index whose axis has one cell, which uses it, or 0."""
+    """Return the number of the only cell of a chain: an index along an axis with one cell, so that it is used, or 0."""
     axes, shape = axes_of(place), shape_of(place)
     single = (axes.index(axis) for node in chain for axis in node.axes if shape[axes.index(axis)] == 1)
     return next((indices[dimension] for dimension in single), "0")
@@ -289,30 +297,30 @@ def _only_index(chain: list[Node], place: Node, indices: Sequence[str]) -> str:
 def _row_major(
     group: list[IndexComponent], indices: Sequence[str], shape: tuple[int, ...], alone: bool, target: Target
 ) -> tuple[str, bool]:
-    """Return the number of a cell within one node, and whether the text is a sum. alone: nothing is done with it."""
-    text, is_sum = "", False
-    for digit in group:
-        part = _part(digit, indices[digit.dimension], shape[digit.dimension], alone, target)
-        if not text:
-            text = part
+    """Return the number of a cell within one node, and whether it is a sum. alone: it is no operand of anything."""
+    number, is_sum = "", False
+    for component in group:
+        part = _part(component, indices[component.dimension], shape[component.dimension], alone, target)
+        if not number:
+            number = part
             continue
-        text = f"{f'({text})' if is_sum else text} * {digit.extent} + {part}"
+        number = f"{f'({number})' if is_sum else number} * {component.extent} + {part}"
         is_sum = True
-    return text, is_sum
+    return number, is_sum
 
 
-def _part(digit: IndexComponent, index: str, extent: int, alone: bool, target: Target) -> str:
-    """Return one part of an index. Unsigned where it is divided: no compiler knows that it is not negative."""
-    if digit.weight == 1 and digit.extent == extent:
+def _part(component: IndexComponent, index: str, extent: int, alone: bool, target: Target) -> str:
+    """Return a component of an index. Dividends are unsigned: no compiler knows that they are not negative."""
+    if component.weight == 1 and component.extent == extent:
         return index if alone or index.isdigit() else grouped(index)
-    text = target.language.as_unsigned(index, PRIMARY if isinstance(index, Atom) else 0)
-    if digit.weight > 1:
-        text += f" / {digit.weight}"
-    return text if digit.weight * digit.extent == extent else f"{text} % {digit.extent}"
+    part = target.language.as_unsigned(index, PRIMARY if isinstance(index, Atom) else 0)
+    if component.weight > 1:
+        part += f" / {component.weight}"
+    return part if component.weight * component.extent == extent else f"{part} % {component.extent}"
 
 
 def _groups(chain: list[Node], place: Node) -> list[list[IndexComponent]]:
-    """Return the parts of an index that number the cells of a chain, node by node, slowest first."""
+    """Return the index components that number the cells of a chain, node by node, slowest first."""
     axes = axes_of(place)
     weights = dict.fromkeys(axes, 1)
     of_node: dict[Node, list[IndexComponent]] = {}
@@ -323,8 +331,8 @@ def _groups(chain: list[Node], place: Node) -> list[list[IndexComponent]]:
         extents = node.extents if node is place else part_extents(node, path[0])
         for axis, extent in reversed(list(zip(node.axes, extents, strict=False))):
             if node in inside and extent > 1:
-                digit = IndexComponent(axes.index(axis), extent, weights[axis], stride)
-                of_node.setdefault(node, []).insert(0, digit)
+                component = IndexComponent(axes.index(axis), extent, weights[axis], stride)
+                of_node.setdefault(node, []).insert(0, component)
                 stride *= extent
             weights[axis] *= extent
     groups = [of_node[node] for node in chain if node in of_node]
@@ -332,13 +340,13 @@ def _groups(chain: list[Node], place: Node) -> list[list[IndexComponent]]:
 
 
 def _joined_groups(groups: list[list[IndexComponent]]) -> list[list[IndexComponent]]:
-    """Join the last part of a node with the first of the next where they are parts of one index."""
-    found: list[list[IndexComponent]] = []
+    """Join the last component of a node with the first of the next if both are of one index."""
+    merged: list[list[IndexComponent]] = []
     for group in groups:
-        if found:
-            joint = joined([found[-1][-1], group[0]])
+        if merged:
+            joint = merge_components([merged[-1][-1], group[0]])
             if len(joint) == 1:
-                found[-1][-1], group = joint[0], group[1:]
+                merged[-1][-1], group = joint[0], group[1:]
         if group:
-            found.append(group)
-    return found
+            merged.append(group)
+    return merged

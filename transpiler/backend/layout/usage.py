@@ -1,6 +1,6 @@
-"""What the tasks of a kernel do with arrays and arguments: what `Args` has to bring, and what is read or written.
+"""What the tasks of a kernel use: arrays and arguments, which `Args` must have, and whether arrays are read or written.
 
-In: a kernel in final form. Out: a `Use`.
+In: a kernel in final form. Out: a `Usage`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from ...ir.types import Type
 
 @dataclass(slots=True)
 class Usage:
-    """What the tasks do with arrays and arguments."""
+    """What the tasks of a kernel usage."""
 
     arrays: dict[Array, None] = field(default_factory=dict)
     shared: dict[Array, None] = field(default_factory=dict)
@@ -48,18 +48,18 @@ class Usage:
     parameters: dict[Parameter, None] = field(default_factory=dict)
     textures: dict[Texture, None] = field(default_factory=dict)
     texels: set[tuple[type[Statement], Texture]] = field(default_factory=set)
-    """What is done with textures: a class of `TEXTURE_STATEMENTS`, and with which."""
+    """Accesses of textures: a class of `TEXTURE_STATEMENTS`, and the texture."""
     random: bool = False
     has_records: bool = True
     sites: dict[Record | Call, int] = field(default_factory=dict)
     task_of: dict[Statement, int] = field(default_factory=dict)
     task_sites: int = 0
-    """How many of the sites are in tasks; those of functions come behind them."""
+    """How many of the sites are in tasks; those of functions follow."""
     types: dict[Type, None] = field(default_factory=dict)
 
 
 def _statements(kernel: Kernel) -> Iterator[tuple[int, Statement]]:
-    """Give every statement with the number of its task; those of functions last, with the first that calls them."""
+    """Yield every statement with the number of its task; functions come last, with the first task that calls them."""
     tasks: dict[Function, int] = {}
     for number, task in enumerate(kernel.tasks):
         for function in called(task.prologue, task.body):
@@ -73,66 +73,66 @@ def _statements(kernel: Kernel) -> Iterator[tuple[int, Statement]]:
 
 
 def collect(kernel: Kernel) -> Usage:
-    """Return what the tasks of a kernel use."""
-    use = Usage()
+    """Return what the tasks of a kernel usage."""
+    usage = Usage()
     names: dict[tuple[Array | Texture, int], set[str | None]] = {}
-    own = set(kernel.parameters)
+    kernel_parameters = set(kernel.parameters)
     failing = {f for f in kernel.functions if any(isinstance(s, CHECKS) for s in reachable(f.body))}
     inside = {statement for function in kernel.functions for statement in walk(function.body)}
     for task, statement in _statements(kernel):
         if statement.type is not None:
-            use.types[statement.type] = None
+            usage.types[statement.type] = None
         match statement:
             case GlobalPtr(array=array):
-                (use.shared if array.is_shared else use.arrays)[array] = None
+                (usage.shared if array.is_shared else usage.arrays)[array] = None
             case Barrier(scope="grid"):
-                use.fences = True
+                usage.fences = True
             case GlobalLoad(pointer=pointer):
-                _mark(use.read, pointer)
+                _mark(usage.read, pointer)
             case GlobalStore(pointer=pointer):
-                _mark(use.written, pointer)
+                _mark(usage.written, pointer)
             case AtomicOp(pointer=pointer):
-                _mark(use.read, pointer)
-                _mark(use.written, pointer)
+                _mark(usage.read, pointer)
+                _mark(usage.written, pointer)
             case MatrixPtr():
-                use.components |= isinstance(base_pointer(statement), GlobalPtr)
+                usage.components |= isinstance(base_pointer(statement), GlobalPtr)
             case ArrayShape(array=array, axis=axis, name=name):
                 names.setdefault((array, axis), set()).add(name)
-            case ArgLoad(parameter=parameter) if parameter in own:
-                use.parameters[parameter] = None
+            case ArgLoad(parameter=parameter) if parameter in kernel_parameters:
+                usage.parameters[parameter] = None
             case TextureSample() | TextureFetch() | ImageLoad() | ImageStore():
-                use.textures[statement.texture] = None
-                use.texels.add((type(statement), statement.texture))
+                usage.textures[statement.texture] = None
+                usage.texels.add((type(statement), statement.texture))
             case Rand():
-                use.random = True
+                usage.random = True
             case Call(function=function) if function in failing:
-                use.sites[statement] = len(use.sites)
-                use.task_of[statement] = task
+                usage.sites[statement] = len(usage.sites)
+                usage.task_of[statement] = task
             case Print() | Assert() | IndexCheck():
-                use.sites[statement] = len(use.sites)
-                use.task_of[statement] = task
-    use.task_sites = sum(site not in inside for site in use.sites)
-    for key, found in names.items():
-        found.discard(None)
-        use.shapes[key] = next(iter(found)) if len(found) == 1 else None
-    for array in use.arrays:
+                usage.sites[statement] = len(usage.sites)
+                usage.task_of[statement] = task
+    usage.task_sites = sum(site not in inside for site in usage.sites)
+    for key, candidates in names.items():
+        candidates.discard(None)
+        usage.shapes[key] = next(iter(candidates)) if len(candidates) == 1 else None
+    for array in usage.arrays:
         if array.shape is None and (array.clamped or not array.strided):
             for axis in range(0 if array.clamped else 1, array.ndim):
-                use.shapes.setdefault((array, axis), None)
-    return use
+                usage.shapes.setdefault((array, axis), None)
+    return usage
 
 
-def use_all(kernel: Kernel, use: Usage) -> None:
-    """Add all arrays with all extents, all parameters and a seed: what the interpreter takes is the whole kernel."""
-    use.arrays.update(dict.fromkeys(kernel.arrays))
-    use.parameters.update(dict.fromkeys(kernel.parameters))
-    use.random = True
-    use.has_records = False  # the interpreter prints and raises by itself
-    use.textures.update(dict.fromkeys(kernel.textures))
+def use_all(kernel: Kernel, usage: Usage) -> None:
+    """Add all arrays with all extents, all parameters and a seed: the interpreter takes the whole kernel."""
+    usage.arrays.update(dict.fromkeys(kernel.arrays))
+    usage.parameters.update(dict.fromkeys(kernel.parameters))
+    usage.random = True
+    usage.has_records = False  # the interpreter prints and raises without records
+    usage.textures.update(dict.fromkeys(kernel.textures))
     for array in kernel.arrays:
         if array.shape is None:
             for axis in range(array.ndim):
-                use.shapes.setdefault((array, axis), None)
+                usage.shapes.setdefault((array, axis), None)
 
 
 def _mark(marks: set[Array], pointer: Statement) -> None:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Statement, blocks, operands
 from ...ir.snodes import shape_of
-from ...ir.sparse import CELL_STATEMENTS, CellIndex, counted, node_name
+from ...ir.sparse import CELL_STATEMENTS, CellIndex, indexed_node, node_name
 from ...ir.statements import (
     Array,
     ArrayShape,
@@ -184,7 +184,7 @@ def access_of(kernel: Kernel, statement: Statement) -> Access | None:
         assert isinstance(owner.type, Tensor)
         return Access(statement.indices, None, owner.type.shape, _name_of(owner))
     if isinstance(statement, CELL_STATEMENTS):
-        node = counted(statement)
+        node = indexed_node(statement)
         shape = () if node is None else shape_of(node)
         cells = "node" if node is statement.node else "lists"
         return Access(statement.indices, None, shape, node_name(kernel, statement.node), cells)
