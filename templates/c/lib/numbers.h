@@ -1,11 +1,11 @@
-// Arithmetic that C lacks or leaves undefined. Chunks are separated by blank lines, each defines one name; a file carries those it uses.
+// Arithmetic that C lacks or leaves undefined. Chunks are separated by blank lines, each defines one name; a source includes those it uses.
 
 #include <math.h>
 
 #include "dialect.h"
 
 // types: i32, i64
-// Quotient rounded toward zero; 0 where the divisor is 0.
+// Quotient rounded toward zero; 0 if the divisor is 0.
 static inline int div_i32(int a, int b) {
     return b == 0 ? 0 : b == -1 ? -a : a / b;  // x / 0 and the lowest number / -1 trap on x86
 }

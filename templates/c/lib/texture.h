@@ -1,12 +1,12 @@
-// Textures in the host's memory. Chunks are separated by blank lines, each defines one name; a file carries those it uses.
+// Textures in the host's memory. Chunks are separated by blank lines, each defines one name; a source includes those it uses.
 
 #include <math.h>
 #include <stdint.h>
 
-// A texture of one level. Texels lie with x fastest; the texel (x, y, z) is number (z * height + y) * width + x.
+// A texture of one level. Texels are stored with x fastest; the texel (x, y, z) is number (z * height + y) * width + x.
 typedef struct Texture {
     void *data;
-    int32_t extents[3];  // width, height, depth; 1 where there is no such axis
+    int32_t extents[3];  // width, height, depth; 1 for an axis that the texture lacks
     int32_t channels;    // 1 to 4
     int32_t channel;     // 0 unorm8, 1 unorm16, 2 srgb8, 3 u8, 4 u16, 5 u32, 6 i8, 7 i16, 8 i32, 9 f16, 10 f32
     int32_t swapped;     // 1: blue comes first
@@ -14,7 +14,7 @@ typedef struct Texture {
     int32_t address[3];  // along each axis: 0 repeat, 1 mirrored repeat, 2 clamp to edge, 3 clamp to border, which is 0
 } Texture;
 
-// Where a texel lies; 0 outside the texture.
+// The address of a texel; 0 outside the texture.
 static inline void *texel_at(const Texture *texture, int x, int y, int z, int texel_bytes) {
     const int32_t *n = texture->extents;
     if (x < 0 || y < 0 || z < 0 || x >= n[0] || y >= n[1] || z >= n[2]) {
@@ -48,7 +48,7 @@ static inline float float_channel(int channel, const void *texel, int k) {
     }
 }
 
-// A channel of a format whose components are integers; those without sign fill 32 bits alike.
+// A channel of a format whose components are integers; unsigned ones are returned as the same 32 bits.
 static inline int integer_channel(int channel, const void *texel, int k) {
     switch (channel) {
         case 3: return ((const uint8_t *)texel)[k];
@@ -68,20 +68,20 @@ static inline void fetch_floats(const Texture *texture, int x, int y, int z, flo
     }
 }
 
-// The same of a format of integers.
-static inline void fetch_integers(const Texture *texture, int x, int y, int z, int *texel) {
+// The same for a format of integers.
+static inline void fetch_ints(const Texture *texture, int x, int y, int z, int *texel) {
     const void *source = texel_at(texture, x, y, z, texture->channels * channel_bytes(texture));
     for (int k = 0; k < 4; k++) {
         texel[k] = !source ? 0 : k < texture->channels ? integer_channel(texture->channel, source, k) : k == 3;
     }
 }
 
-// The same of a format of integers without sign.
-static inline void fetch_naturals(const Texture *texture, int x, int y, int z, uint32_t *texel) {
-    fetch_integers(texture, x, y, z, (int *)texel);
+// The same for a format of unsigned integers.
+static inline void fetch_uints(const Texture *texture, int x, int y, int z, uint32_t *texel) {
+    fetch_ints(texture, x, y, z, (int *)texel);
 }
 
-// The texel along an axis of n texels that index i stands for; -1 for the border.
+// The texel that index i addresses along an axis of n texels; -1 for the border.
 static inline int addressed(int i, int n, int mode) {
     if (mode == 0) {
         int rest = i % n;
@@ -98,21 +98,21 @@ static inline int addressed(int i, int n, int mode) {
     return i < 0 || i >= n ? -1 : i;
 }
 
-// The texel index of a coordinate, which is held where an int holds it.
+// The texel index of a coordinate, clamped to a range that int can represent.
 static inline int texel_index(float x) {
     return x >= 1e9f ? 1000000000 : x > -1e9f ? (int)floorf(x) : -1000000000;
 }
 
-// The texel that is nearest to a place, 0 to 1 along each axis.
+// The texel nearest to a position, 0 to 1 along each axis.
 static inline void nearest_texel(const Texture *texture, float x, float y, float z, int *at) {
-    const float place[3] = {x, y, z};
+    const float position[3] = {x, y, z};
     for (int axis = 0; axis < 3; axis++) {
         int n = texture->extents[axis];
-        at[axis] = addressed(texel_index(place[axis] * n), n, texture->address[axis]);
+        at[axis] = addressed(texel_index(position[axis] * n), n, texture->address[axis]);
     }
 }
 
-// The texture at a place, 0 to 1 along each axis, half where there is none: the nearest texel, or a mean of those around.
+// The texture at a position, 0 to 1 along each axis, 0.5 along an axis that it lacks: the nearest texel, or interpolated.
 static inline void sample_floats(const Texture *texture, float x, float y, float z, float *texel) {
     int at[3];
     nearest_texel(texture, x, y, z, at);
@@ -120,12 +120,12 @@ static inline void sample_floats(const Texture *texture, float x, float y, float
         fetch_floats(texture, at[0], at[1], at[2], texel);
         return;
     }
-    const float place[3] = {x, y, z};
+    const float position[3] = {x, y, z};
     int low[3];
     float part[3];
     for (int axis = 0; axis < 3; axis++) {
         int n = texture->extents[axis];
-        float along = place[axis] * n - 0.5f;
+        float along = position[axis] * n - 0.5f;
         low[axis] = texel_index(along);
         part[axis] = along - floorf(along);
     }
@@ -149,14 +149,14 @@ static inline void sample_floats(const Texture *texture, float x, float y, float
     }
 }
 
-// The same of a format of integers, which are never interpolated.
-static inline void sample_integers(const Texture *texture, float x, float y, float z, int *texel) {
+// The same for a format of integers, which are never interpolated.
+static inline void sample_ints(const Texture *texture, float x, float y, float z, int *texel) {
     int at[3];
     nearest_texel(texture, x, y, z, at);
-    fetch_integers(texture, at[0], at[1], at[2], texel);
+    fetch_ints(texture, at[0], at[1], at[2], texel);
 }
 
-// The same of a format of integers without sign.
-static inline void sample_naturals(const Texture *texture, float x, float y, float z, uint32_t *texel) {
-    sample_integers(texture, x, y, z, (int *)texel);
+// The same for a format of unsigned integers.
+static inline void sample_uints(const Texture *texture, float x, float y, float z, uint32_t *texel) {
+    sample_ints(texture, x, y, z, (int *)texel);
 }

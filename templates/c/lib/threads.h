@@ -1,8 +1,8 @@
-// Votes of the threads of a block. vote: one of each thread. Chunks are separated by blank lines, each defines one name.
+// Votes of the threads of a block. vote: one element for each thread. Chunks are separated by blank lines, each defines one name.
 
 #include <stdbool.h>
 
-// How many threads vote.
+// How many threads vote true.
 static inline int block_count(int threads, const bool *vote) {
     int count = 0;
     for (int thread = 0; thread < threads; thread++) {

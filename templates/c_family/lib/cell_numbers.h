@@ -1,7 +1,7 @@
-// Cells of sparse nodes. The cells of a pointer node lie in a pool; numbers say where: numbers[place] is the cell of the
-// pool that an index leads to. Cells below FIRST_CELL are nobody's: 0 stands for what is not active, ACTIVATING for what a
-// thread is about to activate, and both hold zeros, so that reading needs no question; SPARE takes what is stored when the
-// pool is full. Chunks are separated by blank lines, each defines one name.
+// Cells of sparse nodes. The cells of a pointer node are stored in a pool: numbers[entry] is the number in the pool of the
+// cell that an index refers to. Numbers below FIRST_CELL are reserved: 0 is an inactive cell, ACTIVATING one that a thread
+// is about to activate; both hold zeros, so that a read needs no test. SPARE takes what is stored when the pool is full.
+// Chunks are separated by blank lines, each defines one name.
 
 #define ACTIVATING 1u
 
@@ -9,5 +9,5 @@
 
 #define FIRST_CELL 3u
 
-// Turns after which a thread no longer waits for the one that is activating, which may have been suspended.
-#define PATIENCE 1000
+// Iterations after which a thread stops waiting for the one that activates the cell, which may have been suspended.
+#define MAX_WAIT 1000

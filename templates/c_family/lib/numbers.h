@@ -1,27 +1,27 @@
 // Arithmetic that C and CUDA C lack or leave undefined, if both write it alike. Chunks are separated by blank lines,
-// each defines one name; a file carries those it uses. Included by the languages' own `numbers`, after `dialect`.
+// each defines one name; a source includes those it uses. Included by the languages' own `numbers`, after `dialect`.
 
 // types: i32, i64
-// Remainder with the sign of the dividend; 0 where the divisor is 0.
+// Remainder with the sign of the dividend; 0 if the divisor is 0.
 FUNCTION int rem_i32(int a, int b) {
     return b == 0 || b == -1 ? 0 : a % b;
 }
 
 // types: i32, i64
-// Python's //: quotient rounded toward minus infinity; 0 where the divisor is 0.
+// Python's //: quotient rounded toward minus infinity; 0 if the divisor is 0.
 FUNCTION int floor_div_i32(int a, int b) {
     int quotient = div_i32(a, b);
     return rem_i32(a, b) != 0 && (a ^ b) < 0 ? quotient - 1 : quotient;
 }
 
 // types: i32, i64
-// Python's %: remainder with the sign of the divisor; 0 where the divisor is 0.
+// Python's %: remainder with the sign of the divisor; 0 if the divisor is 0.
 FUNCTION int mod_i32(int a, int b) {
     int remainder = rem_i32(a, b);
     return remainder != 0 && (remainder ^ b) < 0 ? remainder + b : remainder;
 }
 
-// The nearest index of an axis of n elements.
+// The valid index nearest to `index` on an axis of n elements.
 FUNCTION int clamp_index(int index, int n) {
     return index < 0 ? 0 : index < n ? index : n - 1;
 }
@@ -49,13 +49,13 @@ FUNCTION int sign_i32(int x) {
 }
 
 // types: u32, u64
-// Quotient; 0 where the divisor is 0.
+// Quotient; 0 if the divisor is 0.
 FUNCTION uint32_t div_u32(uint32_t a, uint32_t b) {
     return b == 0 ? 0 : a / b;
 }
 
 // types: u32, u64
-// Remainder; 0 where the divisor is 0.
+// Remainder; 0 if the divisor is 0.
 FUNCTION uint32_t rem_u32(uint32_t a, uint32_t b) {
     return b == 0 ? 0 : a % b;
 }
@@ -110,14 +110,14 @@ FUNCTION bool is_inf_f64(double x) {
     return (DOUBLE_BITS(x) & 0x7fffffffffffffffull) == 0x7ff0000000000000ull;
 }
 
-// a * b - c * d to the last digits, also where the products nearly cancel. Source: Kahan; Jeannerod et al., "Further
+// a * b - c * d to the last digits, also if the products nearly cancel. Source: Kahan; Jeannerod et al., "Further
 // Analysis of Kahan's Algorithm for the Accurate Computation of 2x2 Determinants" (2013).
 FUNCTION float cross_f32(float a, float b, float c, float d) {
     float other = c * d;
     return fmaf(a, b, -other) + fmaf(-c, d, other);
 }
 
-// a * b - c * d to the last digits, also where the products nearly cancel. Source: Kahan; Jeannerod et al., "Further
+// a * b - c * d to the last digits, also if the products nearly cancel. Source: Kahan; Jeannerod et al., "Further
 // Analysis of Kahan's Algorithm for the Accurate Computation of 2x2 Determinants" (2013).
 FUNCTION double cross_f64(double a, double b, double c, double d) {
     double other = c * d;

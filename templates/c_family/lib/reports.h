@@ -1,7 +1,8 @@
-// Records of print and of failed checks, read by the host. words[0..2]: where the next record of a print goes, the end
-// of their room, how many found none; words[3..5]: the same of failed checks, which have room of their own;
-// words[6..8]: how many checks failed, the first turn of the loop and the first site with one. A record: site, thread,
-// number of words, words. What is left of a room behind a record that did not fit begins with EMPTY_SITE.
+// Records of print and of failed checks, read by the host. Prints have one section of the buffer, failed checks another.
+// words[0..2], the header of the prints: index of the next record, end of the section, number of records that did not fit.
+// words[3..5], the header of the failed checks: the same. words[6..8]: the number of failed checks, the first iteration
+// and the first site with one. A record: site, thread, number of words, words. If a record does not fit, EMPTY_SITE marks
+// the unused rest of the section.
 // Use: `uint record = report_print(report, site, thread, 2u); record = report_f32(report, record, x); ...`; 64 bit
 // numbers take 2 words, the low one first. Chunks are separated by blank lines, each defines one name.
 // Included by the languages' own `reports`, after `report_start`.
@@ -10,14 +11,14 @@ FUNCTION uint32_t report_print(uint32_t *report, uint32_t site, uint32_t thread,
     return report_start(report, 0u, site, thread, size);
 }
 
-// Begin the record of a failed check, unless a turn before this one has one: the first is the one that is shown.
+// Start the record of a failed check, unless an earlier iteration has one: only the first is shown.
 FUNCTION uint32_t report_failure(uint32_t *report, uint32_t site, uint32_t thread, uint32_t size) {
     ATOMIC_ADD(&report[6], 1u);
     ATOMIC_MIN(&report[8], site);
     return thread < ATOMIC_MIN(&report[7], thread) ? report_start(report, 3u, site, thread, size) : 0u;
 }
 
-// Add, behind the record of a check that failed in a function, the place of the call.
+// Add a record of the call site after that of a check that failed in the called function.
 FUNCTION void report_call(uint32_t *report, uint32_t site, uint32_t thread) {
     ATOMIC_MIN(&report[8], site);
     if (LOAD_VOLATILE(report[7]) == thread) {
@@ -25,12 +26,12 @@ FUNCTION void report_call(uint32_t *report, uint32_t site, uint32_t thread) {
     }
 }
 
-// Tell whether a check failed in a task before the one whose first site this is.
+// Return whether a check failed in a task before the one whose first site is `site`.
 FUNCTION bool report_stopped(const uint32_t *report, uint32_t site) {
     return LOAD_CONST_VOLATILE(report[8]) < site;
 }
 
-// Write one word; gives where the next one goes.
+// Write one word; returns the index of the next.
 FUNCTION uint32_t report_u32(uint32_t *report, uint32_t cursor, uint32_t value) {
     if (cursor == 0u) {
         return 0u;
@@ -59,7 +60,7 @@ FUNCTION uint32_t report_i64(uint32_t *report, uint32_t cursor, int64_t value) {
     return report_u64(report, cursor, (uint64_t)value);
 }
 
-// Tell whether an index lies outside its extent; if so, record all indices and extents.
+// Return whether an index is out of range; if so, record all indices and extents.
 FUNCTION bool outside_1(uint32_t *report, uint32_t site, uint32_t thread, int i, int n) {
     if (i >= 0 && i < n) {
         return false;

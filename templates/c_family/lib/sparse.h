@@ -1,8 +1,8 @@
-// Cells of pools, and bits and lists of cells, taken and given back by many threads. Chunks are separated by blank lines,
-// each defines one name. Included by the languages' own `sparse`, after `Pool`.
+// Concurrent allocation of cells in pools, and bit masks and lists of cells. Chunks are separated by blank lines, each
+// defines one name. Included by the languages' own `sparse`, after `Pool`.
 
-// Give an empty cell that nobody uses, SPARE where there is none.
-FUNCTION uint32_t take_cell(Pool *pool, int capacity) {
+// Return a free, cleared cell, or SPARE if there is none.
+FUNCTION uint32_t allocate_cell(Pool *pool, int capacity) {
     uint32_t taken = ATOMIC_ADD(&pool->taken, 1u);
     if (taken >= (uint32_t)capacity) {
         ATOMIC_SUB(&pool->taken, 1u);
@@ -13,20 +13,20 @@ FUNCTION uint32_t take_cell(Pool *pool, int capacity) {
     return cell != 0u ? cell : FIRST_CELL + taken;
 }
 
-// Note a cell that is nobody's any more, but not empty yet.
+// Record a cell that is no longer in use and not yet cleared.
 FUNCTION void free_cell(Pool *pool, int capacity, uint32_t cell) {
     uint32_t freed = ATOMIC_ADD(&pool->freed, 1u);
     pool->cells[(uint32_t)capacity + freed] = cell;
 }
 
-// Give the cell at a place, activated if it is not: by one thread, however many ask at a time.
-FUNCTION uint32_t activate_cell(uint32_t *numbers, uint32_t place, Pool *pool, int capacity) {
-    uint32_t cell = LOAD(numbers[place]);
-    for (int turn = 0; cell < FIRST_CELL; turn++) {
-        cell = COMPARE_AND_SWAP(&numbers[place], 0u, ACTIVATING);
-        if (cell == 0u || (cell == ACTIVATING && turn > PATIENCE)) {
-            uint32_t taken = take_cell(pool, capacity);
-            cell = COMPARE_AND_SWAP(&numbers[place], ACTIVATING, taken == SPARE ? 0u : taken);
+// Return the cell of an entry. If it is inactive, exactly one of the calling threads activates it.
+FUNCTION uint32_t activate_cell(uint32_t *numbers, uint32_t entry, Pool *pool, int capacity) {
+    uint32_t cell = LOAD(numbers[entry]);
+    for (int iteration = 0; cell < FIRST_CELL; iteration++) {
+        cell = COMPARE_AND_SWAP(&numbers[entry], 0u, ACTIVATING);
+        if (cell == 0u || (cell == ACTIVATING && iteration > MAX_WAIT)) {
+            uint32_t taken = allocate_cell(pool, capacity);
+            cell = COMPARE_AND_SWAP(&numbers[entry], ACTIVATING, taken == SPARE ? 0u : taken);
             if (cell == ACTIVATING) {
                 return taken;
             }
@@ -38,10 +38,10 @@ FUNCTION uint32_t activate_cell(uint32_t *numbers, uint32_t place, Pool *pool, i
     return cell;
 }
 
-// Take the cell at a place away; it is emptied and given back once the loop has ended.
-FUNCTION void deactivate_cell(uint32_t *numbers, uint32_t place, Pool *pool, int capacity) {
-    uint32_t cell = LOAD(numbers[place]);
-    if (cell >= FIRST_CELL && COMPARE_AND_SWAP(&numbers[place], cell, 0u) == cell) {
+// Deactivate the cell of an entry; it is cleared and returned to the pool after the loop.
+FUNCTION void deactivate_cell(uint32_t *numbers, uint32_t entry, Pool *pool, int capacity) {
+    uint32_t cell = LOAD(numbers[entry]);
+    if (cell >= FIRST_CELL && COMPARE_AND_SWAP(&numbers[entry], cell, 0u) == cell) {
         free_cell(pool, capacity, cell);
     }
 }
@@ -50,35 +50,35 @@ FUNCTION bool bit_is_set(const uint32_t *mask, uint32_t bit) {
     return (LOAD(mask[bit / 32u]) >> bit % 32u & 1u) != 0u;
 }
 
-// Set a bit; most are set already, which costs no atomic operation.
+// Set a bit. Most bits are set already, which costs no atomic operation.
 FUNCTION void set_bit(uint32_t *mask, uint32_t bit) {
     if (!bit_is_set(mask, bit)) {
         ATOMIC_OR(&mask[bit / 32u], 1u << bit % 32u);
     }
 }
 
-// Clear a bit; tells whether this thread did, and no other before.
+// Clear a bit; returns whether this thread cleared it.
 FUNCTION bool clear_bit(uint32_t *mask, uint32_t bit) {
     uint32_t one = 1u << bit % 32u;
     return bit_is_set(mask, bit) && (ATOMIC_AND(&mask[bit / 32u], ~one) & one) != 0u;
 }
 
-// Make a list one item longer; gives the item's place, -1 where the list has its greatest length.
-FUNCTION int append_item(uint32_t *lengths, uint32_t place, int greatest, Pool *pool) {
-    uint32_t length = ATOMIC_ADD(&lengths[place], 1u);
-    if (length >= (uint32_t)greatest) {
-        ATOMIC_SUB(&lengths[place], 1u);
+// Append an item to a list; returns its index, or -1 if the list is full.
+FUNCTION int append_item(uint32_t *lengths, uint32_t list, int capacity, Pool *pool) {
+    uint32_t length = ATOMIC_ADD(&lengths[list], 1u);
+    if (length >= (uint32_t)capacity) {
+        ATOMIC_SUB(&lengths[list], 1u);
         ATOMIC_OR(&pool->full, 2u);
         return -1;
     }
     return (int)length;
 }
 
-// Make a list so long that it has an item.
-FUNCTION void lengthen(uint32_t *lengths, uint32_t place, int item) {
-    uint32_t length = LOAD(lengths[place]);
+// Extend a list so that it contains an item.
+FUNCTION void lengthen(uint32_t *lengths, uint32_t list, int item) {
+    uint32_t length = LOAD(lengths[list]);
     while (length <= (uint32_t)item) {
-        uint32_t found = COMPARE_AND_SWAP(&lengths[place], length, (uint32_t)item + 1u);
+        uint32_t found = COMPARE_AND_SWAP(&lengths[list], length, (uint32_t)item + 1u);
         length = found == length ? (uint32_t)item + 1u : found;
     }
 }

@@ -1,4 +1,4 @@
-// The names in capitals that the files of templates/c_family/lib use, in CUDA C. They are expanded in what is emitted.
+// The names in capitals that the files of templates/c_family/lib use, in CUDA C. The emitter expands them.
 
 #include "types.cuh"
 

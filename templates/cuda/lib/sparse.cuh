@@ -4,14 +4,14 @@
 
 #include "../../c_family/lib/cell_numbers.h"
 
-// What is known of the cells of a pool.
+// The state of a pool of cells.
 struct Pool {
-    uint32_t taken;     // how many are in use or freed
-    uint32_t freed;     // how many are deactivated and still to be emptied
-    uint32_t highest;   // how many were ever taken at a time
+    uint32_t taken;     // cells in use or freed
+    uint32_t freed;     // cells that are deactivated and not yet cleared
+    uint32_t highest;   // most cells ever taken at a time
     uint32_t listed;    // entries of the list that a loop runs over
-    uint32_t full;      // bit 0: a cell was asked for in vain, bit 1: an item of a list
-    uint32_t cells[1];  // numbers to take, from `taken` on (0: a new one); those freed, from the capacity on
+    uint32_t full;      // bit 0: no cell was left for a request, bit 1: no item of a list
+    uint32_t cells[1];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
 };
 
 #include "../../c_family/lib/sparse.h"

@@ -1,7 +1,7 @@
 // Functions of float for fast_math=False: IEEE 754's division and square root, the others within 2 units in the last
-// place, for all arguments: Vulkan asks less of drivers (sin within 2^-11, division 2.5 units, nothing beyond pi).
-// `precise` keeps the error terms from being optimised away. Integers do what drivers may do in other ways: subnormal
-// numbers, infinities, NaN. Coefficients: benchmarks/coefficients.py. Source: Dekker, "A floating-point technique for
+// place, for all arguments: Vulkan requires less of drivers (sin within 2^-11, division 2.5 units, nothing beyond pi).
+// `precise` keeps the error terms from being optimised away. Integer arithmetic handles what drivers may treat differently:
+// subnormal numbers, infinities, NaN. Coefficients: benchmarks/coefficients.py. Source: Dekker, "A floating-point technique for
 // extending the available precision" (1971).
 
 // The significand of a positive, finite x, from 2^23 on: x = significand * 2^e.
@@ -15,7 +15,7 @@ uint split_f32(uint bits, out int e) {
     return (bits & 0x007fffffu) | 0x00800000u;
 }
 
-// m * 2^e to the nearest float, halves to even, for m from 2^25 to 2^31; the last bit of m may stand for all behind it.
+// m * 2^e to the nearest float, halves to even, for m from 2^25 to 2^31; the last bit of m may represent all lower bits.
 float round_f32(uint sign, uint m, int e) {
     int top = findMSB(m);
     int exponent = top + e + 127;
@@ -30,7 +30,7 @@ float round_f32(uint sign, uint m, int e) {
     return uintBitsToFloat(sign | (kept + (uint(max(exponent, 1) - 1) << 23)));
 }
 
-// Operations that only choose, by bits: a device may take subnormal numbers as 0, even in abs and min.
+// Operations that only select, done on bits: a device may treat subnormal numbers as 0, even in abs and min.
 
 float exact_abs_f32(float x) {
     return uintBitsToFloat(floatBitsToUint(x) & 0x7fffffffu);
@@ -49,13 +49,13 @@ bool is_less_f32(float a, float b) {
     return (a_bits < 0 ? a_bits ^ 0x7fffffff : a_bits) < (b_bits < 0 ? b_bits ^ 0x7fffffff : b_bits);
 }
 
-// The lesser; the other one where one is NaN.
+// The lesser of two numbers; if one is NaN, the other.
 float exact_min_f32(float a, float b) {
     bool is_first = is_nan_f32(b) || (!is_nan_f32(a) && is_less_f32(a, b));
     return uintBitsToFloat(is_first ? floatBitsToUint(a) : floatBitsToUint(b));
 }
 
-// The greater; the other one where one is NaN.
+// The greater of two numbers; if one is NaN, the other.
 float exact_max_f32(float a, float b) {
     bool is_first = is_nan_f32(b) || (!is_nan_f32(a) && is_less_f32(b, a));
     return uintBitsToFloat(is_first ? floatBitsToUint(a) : floatBitsToUint(b));
@@ -130,7 +130,7 @@ float fmod_f32(float a, float b) {
 // The square root, correctly rounded: that of the driver, corrected by its remainder.
 float sqrt_f32(float x) {
     uint bits = floatBitsToUint(x);
-    // Not `bits == 0u`: lavapipe 26 makes that x == 0.0, and takes subnormal numbers as 0 there.
+    // Not `bits == 0u`: lavapipe 26 makes that x == 0.0, and treats subnormal numbers as 0 there.
     if (bits - 1u >= 0x7f7fffffu) {
         return bits > 0x7f800000u && bits != 0x80000000u ? uintBitsToFloat(0x7fc00000u) : x;
     }
@@ -179,7 +179,7 @@ float power_of_two_f32(int n) {
     return uintBitsToFloat(uint(n + 127) << 23);
 }
 
-// exp(x + low), where low is small beside x.
+// exp(x + low), where low is small compared with x.
 float exp_of_sum_f32(float x, float low) {
     if ((floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u) {
         return x;
@@ -247,7 +247,7 @@ float log_f32(float x) {
     return log_in_two_parts_f32(x).x;
 }
 
-// As C's pow, where GLSL's is undefined for negative x and for 0 to the power of 0.
+// C's pow; GLSL's is undefined for negative x and for 0 to the power of 0.
 float accurate_pow_f32(float x, float y) {
     uint a_bits = floatBitsToUint(x) & 0x7fffffffu;
     uint b_bits = floatBitsToUint(y) & 0x7fffffffu;

@@ -1,4 +1,4 @@
-// Functions of double for fast_math=False where those of math_f64.glsl do not reach: angles above 2^50, remainders.
+// Functions of double for fast_math=False beyond the range of math_f64.glsl: angles above 2^50, remainders.
 
 // x minus the nearest multiple of pi/2, as a sum (high, low), and that multiple modulo 4; for |x| >= 2^25.
 dvec2 reduce_large(double x, out int quadrant) {

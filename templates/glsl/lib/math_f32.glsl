@@ -28,7 +28,7 @@ float acos_f32(float x) {
 }
 
 float atan2_f32(float y, float x) {
-    float scale = max(abs(x), abs(y)) > 1.0e37 ? 0.0625 : 1.0;  // Vulkan asks nothing of divisors above 2^126
+    float scale = max(abs(x), abs(y)) > 1.0e37 ? 0.0625 : 1.0;  // Vulkan requires no accuracy for divisors above 2^126
     float a = abs(x) * scale;
     float b = abs(y) * scale;
     float low = min(a, b);

@@ -1,5 +1,5 @@
 // The functions of double that GLSL lacks, within 2 units in the last place. Chunks are separated by blank lines,
-// each defines one name; a file carries those it uses. `precise` keeps the error terms from being optimised away.
+// each defines one name; a source includes those it uses. `precise` keeps the error terms from being optimised away.
 // Source: Dekker, "A floating-point technique for extending the available precision" (1971); Taylor and Lambert series.
 
 // a + b exactly, as a sum (high, low).

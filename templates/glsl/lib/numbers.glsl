@@ -1,28 +1,28 @@
-// Arithmetic that GLSL lacks or leaves undefined. Chunks are separated by blank lines, each defines one name; a file carries those it uses.
+// Arithmetic that GLSL lacks or leaves undefined. Chunks are separated by blank lines, each defines one name; a source includes those it uses.
 
-// Quotient rounded toward zero; 0 where the divisor is 0.
+// Quotient rounded toward zero; 0 if the divisor is 0.
 int div_i32(int a, int b) {
     return b == 0 ? 0 : b == -1 ? -a : a / b;  // x / 0 is undefined, and so is the lowest number / -1
 }
 
-// Remainder with the sign of the dividend; 0 where the divisor is 0.
+// Remainder with the sign of the dividend; 0 if the divisor is 0.
 int rem_i32(int a, int b) {
     return b == 0 || b == -1 ? 0 : a - b * (a / b);  // % is undefined for negative numbers
 }
 
-// Python's //: quotient rounded toward minus infinity; 0 where the divisor is 0.
+// Python's //: quotient rounded toward minus infinity; 0 if the divisor is 0.
 int floor_div_i32(int a, int b) {
     int quotient = div_i32(a, b);
     return rem_i32(a, b) != 0 && (a ^ b) < 0 ? quotient - 1 : quotient;
 }
 
-// Python's %: remainder with the sign of the divisor; 0 where the divisor is 0.
+// Python's %: remainder with the sign of the divisor; 0 if the divisor is 0.
 int mod_i32(int a, int b) {
     int remainder = rem_i32(a, b);
     return remainder != 0 && (remainder ^ b) < 0 ? remainder + b : remainder;
 }
 
-// The nearest index of an axis of n elements.
+// The valid index nearest to `index` on an axis of n elements.
 int clamp_index(int index, int n) {
     return index < 0 ? 0 : index < n ? index : n - 1;
 }
@@ -43,12 +43,12 @@ int pow_i32(int base, int exponent) {
     return result;
 }
 
-// Quotient; 0 where the divisor is 0.
+// Quotient; 0 if the divisor is 0.
 uint div_u32(uint a, uint b) {
     return b == 0u ? 0u : a / b;
 }
 
-// Remainder; 0 where the divisor is 0.
+// Remainder; 0 if the divisor is 0.
 uint rem_u32(uint a, uint b) {
     return b == 0u ? 0u : a % b;
 }
@@ -66,23 +66,23 @@ uint pow_u32(uint base, uint exponent) {
     return result;
 }
 
-// Quotient rounded toward zero; 0 where the divisor is 0.
+// Quotient rounded toward zero; 0 if the divisor is 0.
 int64_t div_i64(int64_t a, int64_t b) {
     return b == 0l ? 0l : b == -1l ? -a : a / b;  // x / 0 is undefined, and so is the lowest number / -1
 }
 
-// Remainder with the sign of the dividend; 0 where the divisor is 0.
+// Remainder with the sign of the dividend; 0 if the divisor is 0.
 int64_t rem_i64(int64_t a, int64_t b) {
     return b == 0l || b == -1l ? 0l : a - b * (a / b);  // % is undefined for negative numbers
 }
 
-// Python's //: quotient rounded toward minus infinity; 0 where the divisor is 0.
+// Python's //: quotient rounded toward minus infinity; 0 if the divisor is 0.
 int64_t floor_div_i64(int64_t a, int64_t b) {
     int64_t quotient = div_i64(a, b);
     return rem_i64(a, b) != 0l && (a ^ b) < 0l ? quotient - 1l : quotient;
 }
 
-// Python's %: remainder with the sign of the divisor; 0 where the divisor is 0.
+// Python's %: remainder with the sign of the divisor; 0 if the divisor is 0.
 int64_t mod_i64(int64_t a, int64_t b) {
     int64_t remainder = rem_i64(a, b);
     return remainder != 0l && (remainder ^ b) < 0l ? remainder + b : remainder;
@@ -104,12 +104,12 @@ int64_t pow_i64(int64_t base, int64_t exponent) {
     return result;
 }
 
-// Quotient; 0 where the divisor is 0.
+// Quotient; 0 if the divisor is 0.
 uint64_t div_u64(uint64_t a, uint64_t b) {
     return b == 0ul ? 0ul : a / b;
 }
 
-// Remainder; 0 where the divisor is 0.
+// Remainder; 0 if the divisor is 0.
 uint64_t rem_u64(uint64_t a, uint64_t b) {
     return b == 0ul ? 0ul : a % b;
 }
@@ -192,7 +192,7 @@ float pow_f32(float x, float y) {
     return is_odd ? -magnitude : is_whole ? magnitude : uintBitsToFloat(0x7fc00000u);
 }
 
-// a * b - c * d to the last digits, also where the products nearly cancel. Source: Kahan; Jeannerod et al., "Further
+// a * b - c * d to the last digits, also if the products nearly cancel. Source: Kahan; Jeannerod et al., "Further
 // Analysis of Kahan's Algorithm for the Accurate Computation of 2x2 Determinants" (2013).
 // Vulkan lets a driver round twice in fma(); then it is the plain difference.
 float cross_f32(float a, float b, float c, float d) {
@@ -201,7 +201,7 @@ float cross_f32(float a, float b, float c, float d) {
     return result;
 }
 
-// a * b - c * d to the last digits, also where the products nearly cancel. Source: Kahan; Jeannerod et al., "Further
+// a * b - c * d to the last digits, also if the products nearly cancel. Source: Kahan; Jeannerod et al., "Further
 // Analysis of Kahan's Algorithm for the Accurate Computation of 2x2 Determinants" (2013).
 // Vulkan lets a driver round twice in fma(); then it is the plain difference.
 double cross_f64(double a, double b, double c, double d) {

@@ -1,8 +1,8 @@
-// Angles of any size: what remains of them modulo a quarter turn, for sine, cosine and tangent of float and double.
+// Range reduction of angles of any size modulo a quarter turn, for sine, cosine and tangent of float and double.
 // Source: Payne and Hanek, "Radian reduction for trigonometric functions" (1983): of the product of an integer and 2/pi
-// they compute only the bits from 2^1 to the last that counts.
+// only the bits from 2^1 to the last significant one are computed.
 
-// 128 bits of 2/pi, of those behind 32 zeros: bit k has the weight 2^(31 - k). No array: lavapipe is slow at those.
+// 128 bits of 2/pi, after 32 leading zeros: bit k has the weight 2^(31 - k). No array: lavapipe is slow at those.
 uvec4 bits_of_two_over_pi(int row) {
     return
         row == 0 ? uvec4(0x00000000u, 0xa2f9836eu, 0x4e441529u, 0xfc2757d1u) :
@@ -17,7 +17,7 @@ uvec4 bits_of_two_over_pi(int row) {
         uvec4(0x1f8d5d08u, 0x56033046u, 0xfc7b6babu, 0xf0cfbc20u);
 }
 
-// The low 32 bits of a * b + addend + carry; the others are the new carry.
+// The low 32 bits of a * b + addend + carry; the high bits are the new carry.
 uint multiply_add(uint a, uint b, uint addend, inout uint carry) {
     uint high;
     uint low;
@@ -29,8 +29,8 @@ uint multiply_add(uint a, uint b, uint addend, inout uint carry) {
     return sum;
 }
 
-// m * 2^e * 2/pi modulo 4, for m = m.y * 2^32 + m.x and -30 <= e <= 971: 2 bits before the point and 126 behind it, all
-// but the last right. Without a loop: lavapipe counts its turns among those of loops around it, and ends all at 65,535.
+// m * 2^e * 2/pi modulo 4, for m = m.y * 2^32 + m.x and -30 <= e <= 971: 2 bits before the point and 126 after it, all
+// but the last correct. Without a loop: lavapipe adds its iterations to those of the loops around it, and ends all at 65,535.
 uvec4 quarter_turns(uvec2 m, int e) {
     int start = e + 30;  // bits before this one are multiples of 4
     uvec4 a = bits_of_two_over_pi(start >> 7);

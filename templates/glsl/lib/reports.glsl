@@ -1,7 +1,8 @@
-// Records of print and of failed checks, read by the host. words[0..2]: where the next record of a print goes, the end
-// of their room, how many found none; words[3..5]: the same of failed checks, which have room of their own;
-// words[6..8]: how many checks failed, the first turn of the loop and the first site with one. A record: site, thread,
-// number of words, words. What is left of a room behind a record that did not fit begins with EMPTY_SITE.
+// Records of print and of failed checks, read by the host. Prints have one section of the buffer, failed checks another.
+// words[0..2], the header of the prints: index of the next record, end of the section, number of records that did not fit.
+// words[3..5], the header of the failed checks: the same. words[6..8]: the number of failed checks, the first iteration
+// and the first site with one. A record: site, thread, number of words, words. If a record does not fit, EMPTY_SITE marks
+// the unused rest of the section.
 // Use: `uint record = report_print(report, site, thread, 2u); record = report_f32(report, record, x); ...`; 64 bit
 // numbers take 2 words, the low one first. Chunks are separated by blank lines, each defines one name.
 
@@ -9,14 +10,15 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Rep
     uint words[];
 };
 
-// Stands where the site of a record would: no records follow.
+// In place of the site of a record: no records follow.
 #define EMPTY_SITE 0xffffffffu
 
-// Begin a record of `size` words in the room at words[room]; gives where its first word goes, or 0 if it is full.
-uint report_start(Report report, uint room, uint site, uint thread, uint size) {
-    uint end = report.words[room + 1u];
-    if (report.words[room] < end) {
-        uint start = atomicAdd(report.words[room], 3u + size);
+// Start a record of `size` words in the section with its header at words[section]; returns the index of its first word,
+// or 0 if the section is full.
+uint report_start(Report report, uint section, uint site, uint thread, uint size) {
+    uint end = report.words[section + 1u];
+    if (report.words[section] < end) {
+        uint start = atomicAdd(report.words[section], 3u + size);
         if (start + 3u + size <= end) {
             report.words[start] = site;
             report.words[start + 1u] = thread;
@@ -27,7 +29,7 @@ uint report_start(Report report, uint room, uint site, uint thread, uint size) {
             report.words[start] = EMPTY_SITE;
         }
     }
-    atomicAdd(report.words[room + 2u], 1u);
+    atomicAdd(report.words[section + 2u], 1u);
     return 0u;
 }
 
@@ -35,14 +37,14 @@ uint report_print(Report report, uint site, uint thread, uint size) {
     return report_start(report, 0u, site, thread, size);
 }
 
-// Begin the record of a failed check, unless a turn before this one has one: the first is the one that is shown.
+// Start the record of a failed check, unless an earlier iteration has one: only the first is shown.
 uint report_failure(Report report, uint site, uint thread, uint size) {
     atomicAdd(report.words[6], 1u);
     atomicMin(report.words[8], site);
     return thread < atomicMin(report.words[7], thread) ? report_start(report, 3u, site, thread, size) : 0u;
 }
 
-// Add, behind the record of a check that failed in a function, the place of the call.
+// Add a record of the call site after that of a check that failed in the called function.
 void report_call(Report report, uint site, uint thread) {
     atomicMin(report.words[8], site);
     if (report.words[7] == thread) {
@@ -50,12 +52,12 @@ void report_call(Report report, uint site, uint thread) {
     }
 }
 
-// Tell whether a check failed in a task before the one whose first site this is.
+// Return whether a check failed in a task before the one whose first site is `site`.
 bool report_stopped(Report report, uint site) {
     return report.words[8] < site;
 }
 
-// Write one word; gives where the next one goes.
+// Write one word; returns the index of the next.
 uint report_u32(Report report, uint cursor, uint value) {
     if (cursor == 0u) {
         return 0u;
@@ -86,7 +88,7 @@ uint report_i64(Report report, uint cursor, int64_t value) {
     return report_u64(report, cursor, uint64_t(value));
 }
 
-// Tell whether an index lies outside its extent; if so, record all indices and extents.
+// Return whether an index is out of range; if so, record all indices and extents.
 bool outside_1(Report report, uint site, uint thread, int i, int n) {
     if (i >= 0 && i < n) {
         return false;

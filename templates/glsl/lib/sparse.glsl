@@ -1,7 +1,7 @@
-// Cells of sparse nodes. The cells of a pointer node lie in a pool; numbers say where: numbers.v[place] is the cell of the
-// pool that an index leads to. Cells below FIRST_CELL are nobody's: 0 stands for what is not active, ACTIVATING for what a
-// thread is about to activate, and both hold zeros, so that reading needs no question; SPARE takes what is stored when the
-// pool is full. Chunks are separated by blank lines, each defines one name.
+// Cells of sparse nodes. The cells of a pointer node are stored in a pool: numbers.v[entry] is the number in the pool of the
+// cell that an index refers to. Numbers below FIRST_CELL are reserved: 0 is an inactive cell, ACTIVATING one that a thread
+// is about to activate; both hold zeros, so that a read needs no test. SPARE takes what is stored when the pool is full.
+// Chunks are separated by blank lines, each defines one name.
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer CellNumbers {
     uint v[];
@@ -21,21 +21,21 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Len
 
 #define FIRST_CELL 3u
 
-// Turns after which a thread no longer waits for the one that is activating, which may have been suspended.
-#define PATIENCE 1000
+// Iterations after which a thread stops waiting for the one that activates the cell, which may have been suspended.
+#define MAX_WAIT 1000
 
-// What is known of the cells of a pool.
+// The state of a pool of cells.
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
-    uint taken;    // how many are in use or freed
-    uint freed;    // how many are deactivated and still to be emptied
-    uint highest;  // how many were ever taken at a time
+    uint taken;    // cells in use or freed
+    uint freed;    // cells that are deactivated and not yet cleared
+    uint highest;  // most cells ever taken at a time
     uint listed;   // entries of the list that a loop runs over
-    uint full;     // bit 0: a cell was asked for in vain, bit 1: an item of a list
-    uint cells[];  // numbers to take, from `taken` on (0: a new one); those freed, from the capacity on
+    uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
+    uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
 };
 
-// Give an empty cell that nobody uses, SPARE where there is none.
-uint take_cell(Pool pool, int capacity) {
+// Return a free, cleared cell, or SPARE if there is none.
+uint allocate_cell(Pool pool, int capacity) {
     uint taken = atomicAdd(pool.taken, 1u);
     if (taken >= uint(capacity)) {
         atomicAdd(pool.taken, -1u);
@@ -46,20 +46,20 @@ uint take_cell(Pool pool, int capacity) {
     return cell != 0u ? cell : FIRST_CELL + taken;
 }
 
-// Note a cell that is nobody's any more, but not empty yet.
+// Record a cell that is no longer in use and not yet cleared.
 void free_cell(Pool pool, int capacity, uint cell) {
     uint freed = atomicAdd(pool.freed, 1u);
     pool.cells[uint(capacity) + freed] = cell;
 }
 
-// Give the cell at a place, activated if it is not: by one thread, however many ask at a time.
-uint activate_cell(CellNumbers numbers, uint place, Pool pool, int capacity) {
-    uint cell = numbers.v[place];
-    for (int turn = 0; cell < FIRST_CELL; turn++) {
-        cell = atomicCompSwap(numbers.v[place], 0u, ACTIVATING);
-        if (cell == 0u || (cell == ACTIVATING && turn > PATIENCE)) {
-            uint taken = take_cell(pool, capacity);
-            cell = atomicCompSwap(numbers.v[place], ACTIVATING, taken == SPARE ? 0u : taken);
+// Return the cell of an entry. If it is inactive, exactly one of the calling threads activates it.
+uint activate_cell(CellNumbers numbers, uint entry, Pool pool, int capacity) {
+    uint cell = numbers.v[entry];
+    for (int iteration = 0; cell < FIRST_CELL; iteration++) {
+        cell = atomicCompSwap(numbers.v[entry], 0u, ACTIVATING);
+        if (cell == 0u || (cell == ACTIVATING && iteration > MAX_WAIT)) {
+            uint taken = allocate_cell(pool, capacity);
+            cell = atomicCompSwap(numbers.v[entry], ACTIVATING, taken == SPARE ? 0u : taken);
             if (cell == ACTIVATING) {
                 return taken;
             }
@@ -71,10 +71,10 @@ uint activate_cell(CellNumbers numbers, uint place, Pool pool, int capacity) {
     return cell;
 }
 
-// Take the cell at a place away; it is emptied and given back once the loop has ended.
-void deactivate_cell(CellNumbers numbers, uint place, Pool pool, int capacity) {
-    uint cell = numbers.v[place];
-    if (cell >= FIRST_CELL && atomicCompSwap(numbers.v[place], cell, 0u) == cell) {
+// Deactivate the cell of an entry; it is cleared and returned to the pool after the loop.
+void deactivate_cell(CellNumbers numbers, uint entry, Pool pool, int capacity) {
+    uint cell = numbers.v[entry];
+    if (cell >= FIRST_CELL && atomicCompSwap(numbers.v[entry], cell, 0u) == cell) {
         free_cell(pool, capacity, cell);
     }
 }
@@ -83,35 +83,35 @@ bool bit_is_set(Mask mask, uint bit) {
     return (mask.v[bit / 32u] >> bit % 32u & 1u) != 0u;
 }
 
-// Set a bit; most are set already, which costs no atomic operation.
+// Set a bit. Most bits are set already, which costs no atomic operation.
 void set_bit(Mask mask, uint bit) {
     if (!bit_is_set(mask, bit)) {
         atomicOr(mask.v[bit / 32u], 1u << bit % 32u);
     }
 }
 
-// Clear a bit; tells whether this thread did, and no other before.
+// Clear a bit; returns whether this thread cleared it.
 bool clear_bit(Mask mask, uint bit) {
     uint one = 1u << bit % 32u;
     return bit_is_set(mask, bit) && (atomicAnd(mask.v[bit / 32u], ~one) & one) != 0u;
 }
 
-// Make a list one item longer; gives the item's place, -1 where the list has its greatest length.
-int append_item(Lengths lengths, uint place, int greatest, Pool pool) {
-    uint length = atomicAdd(lengths.v[place], 1u);
-    if (length >= uint(greatest)) {
-        atomicAdd(lengths.v[place], -1u);
+// Append an item to a list; returns its index, or -1 if the list is full.
+int append_item(Lengths lengths, uint list, int capacity, Pool pool) {
+    uint length = atomicAdd(lengths.v[list], 1u);
+    if (length >= uint(capacity)) {
+        atomicAdd(lengths.v[list], -1u);
         atomicOr(pool.full, 2u);
         return -1;
     }
     return int(length);
 }
 
-// Make a list so long that it has an item.
-void lengthen(Lengths lengths, uint place, int item) {
-    uint length = lengths.v[place];
+// Extend a list so that it contains an item.
+void lengthen(Lengths lengths, uint list, int item) {
+    uint length = lengths.v[list];
     while (length <= uint(item)) {
-        uint found = atomicCompSwap(lengths.v[place], length, uint(item) + 1u);
+        uint found = atomicCompSwap(lengths.v[list], length, uint(item) + 1u);
         length = found == length ? uint(item) + 1u : found;
     }
 }

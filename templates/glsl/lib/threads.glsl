@@ -1,11 +1,11 @@
-// What the threads of a block or subgroup ask one another and GLSL has no function for. Chunks are separated by blank
-// lines, each defines one name.
+// Collective operations of a block or subgroup that GLSL lacks. Chunks are separated by blank lines, each defines one
+// name.
 
 shared int block_votes;
 
-// Wait for the block; gives how many of its threads vote.
+// A barrier of the block; returns how many of its threads vote true.
 int block_count(bool vote) {
-    barrier();  // all threads have read what the last vote gave
+    barrier();  // all threads have read the result of the previous vote
     if (gl_LocalInvocationID.x == 0u) {
         block_votes = 0;
     }
@@ -25,7 +25,7 @@ bool block_any(bool vote) {
     return block_count(vote) > 0;
 }
 
-// A bit for each lane that has this lane's value.
+// One bit for each lane whose value equals that of this lane.
 uint match_any(int value) {
     uint bits = 0u;
     uint lanes = subgroupBallot(true).x;

@@ -4,17 +4,17 @@
 #include <math.h>
 #include <stdbool.h>
 
-// The nearest index of an axis of n elements.
+// The valid index nearest to `index` on an axis of n elements.
 static inline int clamp_index(int index, int n) {
     return index < 0 ? 0 : index < n ? index : n - 1;
 }
 
-static inline float atomic_max_f32(float *place, float value) {
+static inline float atomic_max_f32(float *address, float value) {
     float old, new;
-    __atomic_load(place, &old, __ATOMIC_RELAXED);
+    __atomic_load(address, &old, __ATOMIC_RELAXED);
     do {
         new = fmaxf(old, value);
-    } while (!__atomic_compare_exchange(place, &old, &new, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    } while (!__atomic_compare_exchange(address, &old, &new, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
     return old;
 }
 

@@ -8,7 +8,7 @@
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
 
-// The nearest index of an axis of n elements.
+// The valid index nearest to `index` on an axis of n elements.
 int clamp_index(int index, int n) {
     return index < 0 ? 0 : index < n ? index : n - 1;
 }
@@ -39,9 +39,9 @@ layout(push_constant, scalar) uniform Args {
     int out_n1;       // out.shape[1]
     int out_stride0;  // out.strides[0], in elements
     int out_stride1;  // out.strides[1], in elements
-    int out_begin;    // out: its first element, from the one at the lowest address
+    int out_begin;    // out: its first element, counted from the one at the lowest address
     int peak_stride;  // peak.strides[0], in elements
-    int peak_begin;   // peak: its first element, from the one at the lowest address
+    int peak_begin;   // peak: its first element, counted from the one at the lowest address
 } args;
 
 #define image_(i, j) args.image_data.v[clamp_index(i, args.image_n0) * args.image_n1 + clamp_index(j, args.image_n1)]

@@ -4,13 +4,13 @@
 
 #define BLOCK 128
 
-// The nearest index of an axis of n elements.
+// The valid index nearest to `index` on an axis of n elements.
 __device__ inline int clamp_index(int index, int n) {
     return index < 0 ? 0 : index < n ? index : n - 1;
 }
 
-__device__ inline float atomic_max_f32(float *place, float value) {
-    unsigned int *bits = (unsigned int *)place;
+__device__ inline float atomic_max_f32(float *address, float value) {
+    unsigned int *bits = (unsigned int *)address;
     unsigned int old = *bits, assumed;
     do {
         assumed = old;

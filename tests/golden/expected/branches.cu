@@ -3,23 +3,23 @@
 
 #define BLOCK 128
 
-// Quotient rounded toward zero; 0 where the divisor is 0.
+// Quotient rounded toward zero; 0 if the divisor is 0.
 __device__ inline int div_i32(int a, int b) {
     return b == 0 ? 0 : b == -1 ? -a : a / b;  // x / 0 is undefined, and so is the lowest number / -1
 }
 
-// Remainder with the sign of the dividend; 0 where the divisor is 0.
+// Remainder with the sign of the dividend; 0 if the divisor is 0.
 __device__ inline int rem_i32(int a, int b) {
     return b == 0 || b == -1 ? 0 : a % b;
 }
 
-// Python's //: quotient rounded toward minus infinity; 0 where the divisor is 0.
+// Python's //: quotient rounded toward minus infinity; 0 if the divisor is 0.
 __device__ inline int floor_div_i32(int a, int b) {
     int quotient = div_i32(a, b);
     return rem_i32(a, b) != 0 && (a ^ b) < 0 ? quotient - 1 : quotient;
 }
 
-// Python's %: remainder with the sign of the divisor; 0 where the divisor is 0.
+// Python's %: remainder with the sign of the divisor; 0 if the divisor is 0.
 __device__ inline int mod_i32(int a, int b) {
     int remainder = rem_i32(a, b);
     return remainder != 0 && (remainder ^ b) < 0 ? remainder + b : remainder;

@@ -8,27 +8,27 @@
 #define SPARE 2u
 #define FIRST_CELL 3u
 
-// Turns after which a thread no longer waits for the one that is activating, which may have been suspended.
-#define PATIENCE 1000
+// Iterations after which a thread stops waiting for the one that activates the cell, which may have been suspended.
+#define MAX_WAIT 1000
 
-// What is known of the cells of a pool.
+// The state of a pool of cells.
 typedef struct Pool {
-    uint32_t taken;    // how many are in use or freed
-    uint32_t freed;    // how many are deactivated and still to be emptied
-    uint32_t highest;  // how many were ever taken at a time
+    uint32_t taken;    // cells in use or freed
+    uint32_t freed;    // cells that are deactivated and not yet cleared
+    uint32_t highest;  // most cells ever taken at a time
     uint32_t listed;   // entries of the list that a loop runs over
-    uint32_t full;     // bit 0: a cell was asked for in vain, bit 1: an item of a list
-    uint32_t cells[];  // numbers to take, from `taken` on (0: a new one); those freed, from the capacity on
+    uint32_t full;     // bit 0: no cell was left for a request, bit 1: no item of a list
+    uint32_t cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
 } Pool;
 
-// Replace `old` by `value`; gives what was there.
+// Replace `old` by `value`; returns the previous value.
 static inline uint32_t compare_and_swap(uint32_t *word, uint32_t old, uint32_t value) {
     __atomic_compare_exchange_n(word, &old, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     return old;
 }
 
-// Give an empty cell that nobody uses, SPARE where there is none.
-static inline uint32_t take_cell(Pool *pool, int capacity) {
+// Return a free, cleared cell, or SPARE if there is none.
+static inline uint32_t allocate_cell(Pool *pool, int capacity) {
     uint32_t taken = __atomic_fetch_add(&pool->taken, 1u, __ATOMIC_RELAXED);
     if (taken >= (uint32_t)capacity) {
         __atomic_fetch_sub(&pool->taken, 1u, __ATOMIC_RELAXED);
@@ -39,20 +39,20 @@ static inline uint32_t take_cell(Pool *pool, int capacity) {
     return cell != 0u ? cell : FIRST_CELL + taken;
 }
 
-// Note a cell that is nobody's any more, but not empty yet.
+// Record a cell that is no longer in use and not yet cleared.
 static inline void free_cell(Pool *pool, int capacity, uint32_t cell) {
     uint32_t freed = __atomic_fetch_add(&pool->freed, 1u, __ATOMIC_RELAXED);
     pool->cells[(uint32_t)capacity + freed] = cell;
 }
 
-// Give the cell at a place, activated if it is not: by one thread, however many ask at a time.
-static inline uint32_t activate_cell(uint32_t *numbers, uint32_t place, Pool *pool, int capacity) {
-    uint32_t cell = __atomic_load_n(&numbers[place], __ATOMIC_RELAXED);
-    for (int turn = 0; cell < FIRST_CELL; turn++) {
-        cell = compare_and_swap(&numbers[place], 0u, ACTIVATING);
-        if (cell == 0u || (cell == ACTIVATING && turn > PATIENCE)) {
-            uint32_t taken = take_cell(pool, capacity);
-            cell = compare_and_swap(&numbers[place], ACTIVATING, taken == SPARE ? 0u : taken);
+// Return the cell of an entry. If it is inactive, exactly one of the calling threads activates it.
+static inline uint32_t activate_cell(uint32_t *numbers, uint32_t entry, Pool *pool, int capacity) {
+    uint32_t cell = __atomic_load_n(&numbers[entry], __ATOMIC_RELAXED);
+    for (int iteration = 0; cell < FIRST_CELL; iteration++) {
+        cell = compare_and_swap(&numbers[entry], 0u, ACTIVATING);
+        if (cell == 0u || (cell == ACTIVATING && iteration > MAX_WAIT)) {
+            uint32_t taken = allocate_cell(pool, capacity);
+            cell = compare_and_swap(&numbers[entry], ACTIVATING, taken == SPARE ? 0u : taken);
             if (cell == ACTIVATING) {
                 return taken;
             }
@@ -64,43 +64,43 @@ static inline uint32_t activate_cell(uint32_t *numbers, uint32_t place, Pool *po
     return cell;
 }
 
-// Make a list one item longer; gives the item's place, -1 where the list has its greatest length.
-static inline int append_item(uint32_t *lengths, uint32_t place, int greatest, Pool *pool) {
-    uint32_t length = __atomic_fetch_add(&lengths[place], 1u, __ATOMIC_RELAXED);
-    if (length >= (uint32_t)greatest) {
-        __atomic_fetch_sub(&lengths[place], 1u, __ATOMIC_RELAXED);
+// Append an item to a list; returns its index, or -1 if the list is full.
+static inline int append_item(uint32_t *lengths, uint32_t list, int capacity, Pool *pool) {
+    uint32_t length = __atomic_fetch_add(&lengths[list], 1u, __ATOMIC_RELAXED);
+    if (length >= (uint32_t)capacity) {
+        __atomic_fetch_sub(&lengths[list], 1u, __ATOMIC_RELAXED);
         __atomic_fetch_or(&pool->full, 2u, __ATOMIC_RELAXED);
         return -1;
     }
     return (int)length;
 }
 
-// Make a list so long that it has an item.
-static inline void lengthen(uint32_t *lengths, uint32_t place, int item) {
-    uint32_t length = __atomic_load_n(&lengths[place], __ATOMIC_RELAXED);
+// Extend a list so that it contains an item.
+static inline void lengthen(uint32_t *lengths, uint32_t list, int item) {
+    uint32_t length = __atomic_load_n(&lengths[list], __ATOMIC_RELAXED);
     while (length <= (uint32_t)item) {
-        uint32_t found = compare_and_swap(&lengths[place], length, (uint32_t)item + 1u);
+        uint32_t found = compare_and_swap(&lengths[list], length, (uint32_t)item + 1u);
         length = found == length ? (uint32_t)item + 1u : found;
     }
 }
 
-static inline int atomic_add_i32(int *place, int value) {
-    return __atomic_fetch_add(place, value, __ATOMIC_RELAXED);
+static inline int atomic_add_i32(int *address, int value) {
+    return __atomic_fetch_add(address, value, __ATOMIC_RELAXED);
 }
 
-static inline uint32_t atomic_add_u32(uint32_t *place, uint32_t value) {
-    return __atomic_fetch_add(place, value, __ATOMIC_RELAXED);
+static inline uint32_t atomic_add_u32(uint32_t *address, uint32_t value) {
+    return __atomic_fetch_add(address, value, __ATOMIC_RELAXED);
 }
 
 struct Args {
     const float *x_data;      // x: ndarray[f32, 1]
     int *near_data;           // near: field[i32, 100x64]
     int *hits_data;           // hits: field[i32, 100]
-    int *pairs_list;          // pairs: the items of lists, in pieces
-    uint32_t *pairs_lengths;  // pairs: how many items each list has
+    int *pairs_list;          // pairs: the items of the lists, in pieces
+    uint32_t *pairs_lengths;  // pairs: number of items of each list
     Pool *pairs_pool;         // pairs: counters and free chunks of its pool
-    uint32_t *pairs_numbers;  // pairs: which chunk of its pool each part of a list leads to, from 3 on, or 0
-    int pairs_capacity;       // pairs: how many chunks its pool has
+    uint32_t *pairs_numbers;  // pairs: number of the pool's chunk for each part of a list, from 3 on, or 0
+    int pairs_capacity;       // pairs: number of chunks of its pool
 };
 
 #define pairs_length(i) (int)args.pairs_lengths[i]

@@ -20,21 +20,21 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Len
 #define SPARE 2u
 #define FIRST_CELL 3u
 
-// Turns after which a thread no longer waits for the one that is activating, which may have been suspended.
-#define PATIENCE 1000
+// Iterations after which a thread stops waiting for the one that activates the cell, which may have been suspended.
+#define MAX_WAIT 1000
 
-// What is known of the cells of a pool.
+// The state of a pool of cells.
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
-    uint taken;    // how many are in use or freed
-    uint freed;    // how many are deactivated and still to be emptied
-    uint highest;  // how many were ever taken at a time
+    uint taken;    // cells in use or freed
+    uint freed;    // cells that are deactivated and not yet cleared
+    uint highest;  // most cells ever taken at a time
     uint listed;   // entries of the list that a loop runs over
-    uint full;     // bit 0: a cell was asked for in vain, bit 1: an item of a list
-    uint cells[];  // numbers to take, from `taken` on (0: a new one); those freed, from the capacity on
+    uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
+    uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
 };
 
-// Give an empty cell that nobody uses, SPARE where there is none.
-uint take_cell(Pool pool, int capacity) {
+// Return a free, cleared cell, or SPARE if there is none.
+uint allocate_cell(Pool pool, int capacity) {
     uint taken = atomicAdd(pool.taken, 1u);
     if (taken >= uint(capacity)) {
         atomicAdd(pool.taken, -1u);
@@ -45,20 +45,20 @@ uint take_cell(Pool pool, int capacity) {
     return cell != 0u ? cell : FIRST_CELL + taken;
 }
 
-// Note a cell that is nobody's any more, but not empty yet.
+// Record a cell that is no longer in use and not yet cleared.
 void free_cell(Pool pool, int capacity, uint cell) {
     uint freed = atomicAdd(pool.freed, 1u);
     pool.cells[uint(capacity) + freed] = cell;
 }
 
-// Give the cell at a place, activated if it is not: by one thread, however many ask at a time.
-uint activate_cell(CellNumbers numbers, uint place, Pool pool, int capacity) {
-    uint cell = numbers.v[place];
-    for (int turn = 0; cell < FIRST_CELL; turn++) {
-        cell = atomicCompSwap(numbers.v[place], 0u, ACTIVATING);
-        if (cell == 0u || (cell == ACTIVATING && turn > PATIENCE)) {
-            uint taken = take_cell(pool, capacity);
-            cell = atomicCompSwap(numbers.v[place], ACTIVATING, taken == SPARE ? 0u : taken);
+// Return the cell of an entry. If it is inactive, exactly one of the calling threads activates it.
+uint activate_cell(CellNumbers numbers, uint entry, Pool pool, int capacity) {
+    uint cell = numbers.v[entry];
+    for (int iteration = 0; cell < FIRST_CELL; iteration++) {
+        cell = atomicCompSwap(numbers.v[entry], 0u, ACTIVATING);
+        if (cell == 0u || (cell == ACTIVATING && iteration > MAX_WAIT)) {
+            uint taken = allocate_cell(pool, capacity);
+            cell = atomicCompSwap(numbers.v[entry], ACTIVATING, taken == SPARE ? 0u : taken);
             if (cell == ACTIVATING) {
                 return taken;
             }
@@ -70,22 +70,22 @@ uint activate_cell(CellNumbers numbers, uint place, Pool pool, int capacity) {
     return cell;
 }
 
-// Make a list one item longer; gives the item's place, -1 where the list has its greatest length.
-int append_item(Lengths lengths, uint place, int greatest, Pool pool) {
-    uint length = atomicAdd(lengths.v[place], 1u);
-    if (length >= uint(greatest)) {
-        atomicAdd(lengths.v[place], -1u);
+// Append an item to a list; returns its index, or -1 if the list is full.
+int append_item(Lengths lengths, uint list, int capacity, Pool pool) {
+    uint length = atomicAdd(lengths.v[list], 1u);
+    if (length >= uint(capacity)) {
+        atomicAdd(lengths.v[list], -1u);
         atomicOr(pool.full, 2u);
         return -1;
     }
     return int(length);
 }
 
-// Make a list so long that it has an item.
-void lengthen(Lengths lengths, uint place, int item) {
-    uint length = lengths.v[place];
+// Extend a list so that it contains an item.
+void lengthen(Lengths lengths, uint list, int item) {
+    uint length = lengths.v[list];
     while (length <= uint(item)) {
-        uint found = atomicCompSwap(lengths.v[place], length, uint(item) + 1u);
+        uint found = atomicCompSwap(lengths.v[list], length, uint(item) + 1u);
         length = found == length ? uint(item) + 1u : found;
     }
 }
@@ -96,11 +96,11 @@ layout(push_constant, scalar) uniform Args {
     F32 x_data;                 // x: ndarray[f32, 1]
     I32 near_data;              // near: field[i32, 100x64]
     I32 hits_data;              // hits: field[i32, 100]
-    I32 pairs_list;             // pairs: the items of lists, in pieces
-    Lengths pairs_lengths;      // pairs: how many items each list has
+    I32 pairs_list;             // pairs: the items of the lists, in pieces
+    Lengths pairs_lengths;      // pairs: number of items of each list
     Pool pairs_pool;            // pairs: counters and free chunks of its pool
-    CellNumbers pairs_numbers;  // pairs: which chunk of its pool each part of a list leads to, from 3 on, or 0
-    int pairs_capacity;         // pairs: how many chunks its pool has
+    CellNumbers pairs_numbers;  // pairs: number of the pool's chunk for each part of a list, from 3 on, or 0
+    int pairs_capacity;         // pairs: number of chunks of its pool
 } args;
 
 #define x(i) args.x_data.v[i]
@@ -152,14 +152,14 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Len
     uint v[];
 };
 
-// What is known of the cells of a pool.
+// The state of a pool of cells.
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
-    uint taken;    // how many are in use or freed
-    uint freed;    // how many are deactivated and still to be emptied
-    uint highest;  // how many were ever taken at a time
+    uint taken;    // cells in use or freed
+    uint freed;    // cells that are deactivated and not yet cleared
+    uint highest;  // most cells ever taken at a time
     uint listed;   // entries of the list that a loop runs over
-    uint full;     // bit 0: a cell was asked for in vain, bit 1: an item of a list
-    uint cells[];  // numbers to take, from `taken` on (0: a new one); those freed, from the capacity on
+    uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
+    uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
 };
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
@@ -168,11 +168,11 @@ layout(push_constant, scalar) uniform Args {
     F32 x_data;                 // x: ndarray[f32, 1]
     I32 near_data;              // near: field[i32, 100x64]
     I32 hits_data;              // hits: field[i32, 100]
-    I32 pairs_list;             // pairs: the items of lists, in pieces
-    Lengths pairs_lengths;      // pairs: how many items each list has
+    I32 pairs_list;             // pairs: the items of the lists, in pieces
+    Lengths pairs_lengths;      // pairs: number of items of each list
     Pool pairs_pool;            // pairs: counters and free chunks of its pool
-    CellNumbers pairs_numbers;  // pairs: which chunk of its pool each part of a list leads to, from 3 on, or 0
-    int pairs_capacity;         // pairs: how many chunks its pool has
+    CellNumbers pairs_numbers;  // pairs: number of the pool's chunk for each part of a list, from 3 on, or 0
+    int pairs_capacity;         // pairs: number of chunks of its pool
 } args;
 
 #define pairs_listed() args.pairs_pool.listed
@@ -203,14 +203,14 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Len
     uint v[];
 };
 
-// What is known of the cells of a pool.
+// The state of a pool of cells.
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
-    uint taken;    // how many are in use or freed
-    uint freed;    // how many are deactivated and still to be emptied
-    uint highest;  // how many were ever taken at a time
+    uint taken;    // cells in use or freed
+    uint freed;    // cells that are deactivated and not yet cleared
+    uint highest;  // most cells ever taken at a time
     uint listed;   // entries of the list that a loop runs over
-    uint full;     // bit 0: a cell was asked for in vain, bit 1: an item of a list
-    uint cells[];  // numbers to take, from `taken` on (0: a new one); those freed, from the capacity on
+    uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
+    uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
 };
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
@@ -219,11 +219,11 @@ layout(push_constant, scalar) uniform Args {
     F32 x_data;                 // x: ndarray[f32, 1]
     I32 near_data;              // near: field[i32, 100x64]
     I32 hits_data;              // hits: field[i32, 100]
-    I32 pairs_list;             // pairs: the items of lists, in pieces
-    Lengths pairs_lengths;      // pairs: how many items each list has
+    I32 pairs_list;             // pairs: the items of the lists, in pieces
+    Lengths pairs_lengths;      // pairs: number of items of each list
     Pool pairs_pool;            // pairs: counters and free chunks of its pool
-    CellNumbers pairs_numbers;  // pairs: which chunk of its pool each part of a list leads to, from 3 on, or 0
-    int pairs_capacity;         // pairs: how many chunks its pool has
+    CellNumbers pairs_numbers;  // pairs: number of the pool's chunk for each part of a list, from 3 on, or 0
+    int pairs_capacity;         // pairs: number of chunks of its pool
 } args;
 
 #define pairs_length(i) int(args.pairs_lengths.v[i])
@@ -263,14 +263,14 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Len
     uint v[];
 };
 
-// What is known of the cells of a pool.
+// The state of a pool of cells.
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
-    uint taken;    // how many are in use or freed
-    uint freed;    // how many are deactivated and still to be emptied
-    uint highest;  // how many were ever taken at a time
+    uint taken;    // cells in use or freed
+    uint freed;    // cells that are deactivated and not yet cleared
+    uint highest;  // most cells ever taken at a time
     uint listed;   // entries of the list that a loop runs over
-    uint full;     // bit 0: a cell was asked for in vain, bit 1: an item of a list
-    uint cells[];  // numbers to take, from `taken` on (0: a new one); those freed, from the capacity on
+    uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
+    uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
 };
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
@@ -279,11 +279,11 @@ layout(push_constant, scalar) uniform Args {
     F32 x_data;                 // x: ndarray[f32, 1]
     I32 near_data;              // near: field[i32, 100x64]
     I32 hits_data;              // hits: field[i32, 100]
-    I32 pairs_list;             // pairs: the items of lists, in pieces
-    Lengths pairs_lengths;      // pairs: how many items each list has
+    I32 pairs_list;             // pairs: the items of the lists, in pieces
+    Lengths pairs_lengths;      // pairs: number of items of each list
     Pool pairs_pool;            // pairs: counters and free chunks of its pool
-    CellNumbers pairs_numbers;  // pairs: which chunk of its pool each part of a list leads to, from 3 on, or 0
-    int pairs_capacity;         // pairs: how many chunks its pool has
+    CellNumbers pairs_numbers;  // pairs: number of the pool's chunk for each part of a list, from 3 on, or 0
+    int pairs_capacity;         // pairs: number of chunks of its pool
 } args;
 
 #define pairs_length(i) int(args.pairs_lengths.v[i])

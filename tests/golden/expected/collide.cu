@@ -9,21 +9,21 @@ typedef unsigned int uint32_t;
 #define SPARE 2u
 #define FIRST_CELL 3u
 
-// Turns after which a thread no longer waits for the one that is activating, which may have been suspended.
-#define PATIENCE 1000
+// Iterations after which a thread stops waiting for the one that activates the cell, which may have been suspended.
+#define MAX_WAIT 1000
 
-// What is known of the cells of a pool.
+// The state of a pool of cells.
 struct Pool {
-    uint32_t taken;     // how many are in use or freed
-    uint32_t freed;     // how many are deactivated and still to be emptied
-    uint32_t highest;   // how many were ever taken at a time
+    uint32_t taken;     // cells in use or freed
+    uint32_t freed;     // cells that are deactivated and not yet cleared
+    uint32_t highest;   // most cells ever taken at a time
     uint32_t listed;    // entries of the list that a loop runs over
-    uint32_t full;      // bit 0: a cell was asked for in vain, bit 1: an item of a list
-    uint32_t cells[1];  // numbers to take, from `taken` on (0: a new one); those freed, from the capacity on
+    uint32_t full;      // bit 0: no cell was left for a request, bit 1: no item of a list
+    uint32_t cells[1];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
 };
 
-// Give an empty cell that nobody uses, SPARE where there is none.
-__device__ inline uint32_t take_cell(Pool *pool, int capacity) {
+// Return a free, cleared cell, or SPARE if there is none.
+__device__ inline uint32_t allocate_cell(Pool *pool, int capacity) {
     uint32_t taken = atomicAdd(&pool->taken, 1u);
     if (taken >= (uint32_t)capacity) {
         atomicSub(&pool->taken, 1u);
@@ -34,20 +34,20 @@ __device__ inline uint32_t take_cell(Pool *pool, int capacity) {
     return cell != 0u ? cell : FIRST_CELL + taken;
 }
 
-// Note a cell that is nobody's any more, but not empty yet.
+// Record a cell that is no longer in use and not yet cleared.
 __device__ inline void free_cell(Pool *pool, int capacity, uint32_t cell) {
     uint32_t freed = atomicAdd(&pool->freed, 1u);
     pool->cells[(uint32_t)capacity + freed] = cell;
 }
 
-// Give the cell at a place, activated if it is not: by one thread, however many ask at a time.
-__device__ inline uint32_t activate_cell(uint32_t *numbers, uint32_t place, Pool *pool, int capacity) {
-    uint32_t cell = numbers[place];
-    for (int turn = 0; cell < FIRST_CELL; turn++) {
-        cell = atomicCAS(&numbers[place], 0u, ACTIVATING);
-        if (cell == 0u || (cell == ACTIVATING && turn > PATIENCE)) {
-            uint32_t taken = take_cell(pool, capacity);
-            cell = atomicCAS(&numbers[place], ACTIVATING, taken == SPARE ? 0u : taken);
+// Return the cell of an entry. If it is inactive, exactly one of the calling threads activates it.
+__device__ inline uint32_t activate_cell(uint32_t *numbers, uint32_t entry, Pool *pool, int capacity) {
+    uint32_t cell = numbers[entry];
+    for (int iteration = 0; cell < FIRST_CELL; iteration++) {
+        cell = atomicCAS(&numbers[entry], 0u, ACTIVATING);
+        if (cell == 0u || (cell == ACTIVATING && iteration > MAX_WAIT)) {
+            uint32_t taken = allocate_cell(pool, capacity);
+            cell = atomicCAS(&numbers[entry], ACTIVATING, taken == SPARE ? 0u : taken);
             if (cell == ACTIVATING) {
                 return taken;
             }
@@ -59,22 +59,22 @@ __device__ inline uint32_t activate_cell(uint32_t *numbers, uint32_t place, Pool
     return cell;
 }
 
-// Make a list one item longer; gives the item's place, -1 where the list has its greatest length.
-__device__ inline int append_item(uint32_t *lengths, uint32_t place, int greatest, Pool *pool) {
-    uint32_t length = atomicAdd(&lengths[place], 1u);
-    if (length >= (uint32_t)greatest) {
-        atomicSub(&lengths[place], 1u);
+// Append an item to a list; returns its index, or -1 if the list is full.
+__device__ inline int append_item(uint32_t *lengths, uint32_t list, int capacity, Pool *pool) {
+    uint32_t length = atomicAdd(&lengths[list], 1u);
+    if (length >= (uint32_t)capacity) {
+        atomicSub(&lengths[list], 1u);
         atomicOr(&pool->full, 2u);
         return -1;
     }
     return (int)length;
 }
 
-// Make a list so long that it has an item.
-__device__ inline void lengthen(uint32_t *lengths, uint32_t place, int item) {
-    uint32_t length = lengths[place];
+// Extend a list so that it contains an item.
+__device__ inline void lengthen(uint32_t *lengths, uint32_t list, int item) {
+    uint32_t length = lengths[list];
     while (length <= (uint32_t)item) {
-        uint32_t found = atomicCAS(&lengths[place], length, (uint32_t)item + 1u);
+        uint32_t found = atomicCAS(&lengths[list], length, (uint32_t)item + 1u);
         length = found == length ? (uint32_t)item + 1u : found;
     }
 }
@@ -83,11 +83,11 @@ struct Args {
     const float *x_data;      // x: ndarray[f32, 1]
     int *near_data;           // near: field[i32, 100x64]
     int *hits_data;           // hits: field[i32, 100]
-    int *pairs_list;          // pairs: the items of lists, in pieces
-    uint32_t *pairs_lengths;  // pairs: how many items each list has
+    int *pairs_list;          // pairs: the items of the lists, in pieces
+    uint32_t *pairs_lengths;  // pairs: number of items of each list
     Pool *pairs_pool;         // pairs: counters and free chunks of its pool
-    uint32_t *pairs_numbers;  // pairs: which chunk of its pool each part of a list leads to, from 3 on, or 0
-    int pairs_capacity;       // pairs: how many chunks its pool has
+    uint32_t *pairs_numbers;  // pairs: number of the pool's chunk for each part of a list, from 3 on, or 0
+    int pairs_capacity;       // pairs: number of chunks of its pool
 };
 
 #define pairs_length(i) int(args.pairs_lengths[i])

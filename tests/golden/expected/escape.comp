@@ -38,7 +38,7 @@ void task(int i, int j) {
 }
 
 void main() {
-    // an axis of the grid takes 65,535 groups; more of them stand in further rows
+    // an axis of the grid has at most 65,535 groups; the others are in further rows
     uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
     if (index < uint(args.pixels_n0) * uint(args.pixels_n1)) {
         task(int(index / args.pixels_n1), int(index % args.pixels_n1));

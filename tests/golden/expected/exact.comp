@@ -7,8 +7,8 @@
 
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
-spirv_execution_mode(capabilities = [4464], 4459, 32);  // DenormPreserve: subnormal numbers are kept
-spirv_execution_mode(capabilities = [4466], 4461, 32);  // SignedZeroInfNanPreserve: -0.0, infinity and NaN are kept
+spirv_execution_mode(capabilities = [4464], 4459, 32);  // DenormPreserve: subnormal numbers are preserved
+spirv_execution_mode(capabilities = [4466], 4461, 32);  // SignedZeroInfNanPreserve: -0.0, infinity and NaN are preserved
 
 // The significand of a positive, finite x, from 2^23 on: x = significand * 2^e.
 uint split_f32(uint bits, out int e) {
@@ -21,7 +21,7 @@ uint split_f32(uint bits, out int e) {
     return (bits & 0x007fffffu) | 0x00800000u;
 }
 
-// m * 2^e to the nearest float, halves to even, for m from 2^25 to 2^31; the last bit of m may stand for all behind it.
+// m * 2^e to the nearest float, halves to even, for m from 2^25 to 2^31; the last bit of m may represent all lower bits.
 float round_f32(uint sign, uint m, int e) {
     int top = findMSB(m);
     int exponent = top + e + 127;

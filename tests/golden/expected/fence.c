@@ -3,8 +3,8 @@
 
 #define BLOCK 64
 
-static inline int atomic_add_i32(int *place, int value) {
-    return __atomic_fetch_add(place, value, __ATOMIC_RELAXED);
+static inline int atomic_add_i32(int *address, int value) {
+    return __atomic_fetch_add(address, value, __ATOMIC_RELAXED);
 }
 
 struct Args {

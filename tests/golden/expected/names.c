@@ -7,17 +7,17 @@ typedef struct {
     float x, y, z;
 } vec3;
 
-static inline float atomic_add_f32(float *place, float value) {
+static inline float atomic_add_f32(float *address, float value) {
     float old, new;
-    __atomic_load(place, &old, __ATOMIC_RELAXED);
+    __atomic_load(address, &old, __ATOMIC_RELAXED);
     do {
         new = old + value;
-    } while (!__atomic_compare_exchange(place, &old, &new, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    } while (!__atomic_compare_exchange(address, &old, &new, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
     return old;
 }
 
-static inline int atomic_add_i32(int *place, int value) {
-    return __atomic_fetch_add(place, value, __ATOMIC_RELAXED);
+static inline int atomic_add_i32(int *address, int value) {
+    return __atomic_fetch_add(address, value, __ATOMIC_RELAXED);
 }
 
 static inline vec3 vec3_div_vs(vec3 a, float b) {

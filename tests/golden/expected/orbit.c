@@ -11,12 +11,12 @@ static inline vec3 vec3_add(vec3 a, vec3 b) {
     return (vec3){a.x + b.x, a.y + b.y, a.z + b.z};
 }
 
-static inline float atomic_max_f32(float *place, float value) {
+static inline float atomic_max_f32(float *address, float value) {
     float old, new;
-    __atomic_load(place, &old, __ATOMIC_RELAXED);
+    __atomic_load(address, &old, __ATOMIC_RELAXED);
     do {
         new = fmaxf(old, value);
-    } while (!__atomic_compare_exchange(place, &old, &new, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    } while (!__atomic_compare_exchange(address, &old, &new, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
     return old;
 }
 
@@ -37,14 +37,14 @@ typedef struct {
     vec3 vel;
     float mass;
 } Body;
-_Static_assert(sizeof(Body) == 28, "the host packs it so");
+_Static_assert(sizeof(Body) == 28, "size on the host");
 
 typedef struct {
     vec3 pos[512];
     vec3 vel[512];
     float mass[512];
 } Bodies;
-_Static_assert(sizeof(Bodies) == 14336, "the host lays cells out so");
+_Static_assert(sizeof(Bodies) == 14336, "cell size on the host");
 
 struct Temporaries {
     Body heaviest;  // Body

@@ -23,8 +23,8 @@ __device__ inline vec3 &operator-=(vec3 &a, vec3 b) {
     return a = a - b;
 }
 
-__device__ inline float atomic_max_f32(float *place, float value) {
-    unsigned int *bits = (unsigned int *)place;
+__device__ inline float atomic_max_f32(float *address, float value) {
+    unsigned int *bits = (unsigned int *)address;
     unsigned int old = *bits, assumed;
     do {
         assumed = old;
@@ -47,14 +47,14 @@ struct Body {
     vec3 vel;
     float mass;
 };
-static_assert(sizeof(Body) == 28, "the host packs it so");
+static_assert(sizeof(Body) == 28, "size on the host");
 
 struct Bodies {
     vec3 pos[512];
     vec3 vel[512];
     float mass[512];
 };
-static_assert(sizeof(Bodies) == 14336, "the host lays cells out so");
+static_assert(sizeof(Bodies) == 14336, "cell size on the host");
 
 struct Temporaries {
     Body heaviest;  // Body

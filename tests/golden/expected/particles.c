@@ -11,12 +11,12 @@ static inline vec3 vec3_add(vec3 a, vec3 b) {
     return (vec3){a.x + b.x, a.y + b.y, a.z + b.z};
 }
 
-static inline float atomic_max_f32(float *place, float value) {
+static inline float atomic_max_f32(float *address, float value) {
     float old, new;
-    __atomic_load(place, &old, __ATOMIC_RELAXED);
+    __atomic_load(address, &old, __ATOMIC_RELAXED);
     do {
         new = fmaxf(old, value);
-    } while (!__atomic_compare_exchange(place, &old, &new, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    } while (!__atomic_compare_exchange(address, &old, &new, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
     return old;
 }
 
@@ -33,13 +33,13 @@ typedef struct {
     vec3 vel;
     bool alive;
 } Particle;
-_Static_assert(sizeof(Particle) == 28, "the host packs it so");
+_Static_assert(sizeof(Particle) == 28, "size on the host");
 
 typedef struct {
     vec3 normal;
     float offset;
 } Plane;
-_Static_assert(sizeof(Plane) == 16, "the host packs it so");
+_Static_assert(sizeof(Plane) == 16, "size on the host");
 
 struct Temporaries {
     Plane highest;  // Plane

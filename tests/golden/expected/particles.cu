@@ -17,8 +17,8 @@ __device__ inline vec3 &operator+=(vec3 &a, vec3 b) {
     return a = a + b;
 }
 
-__device__ inline float atomic_max_f32(float *place, float value) {
-    unsigned int *bits = (unsigned int *)place;
+__device__ inline float atomic_max_f32(float *address, float value) {
+    unsigned int *bits = (unsigned int *)address;
     unsigned int old = *bits, assumed;
     do {
         assumed = old;
@@ -41,13 +41,13 @@ struct Particle {
     vec3 vel;
     bool alive;
 };
-static_assert(sizeof(Particle) == 28, "the host packs it so");
+static_assert(sizeof(Particle) == 28, "size on the host");
 
 struct Plane {
     vec3 normal;
     float offset;
 };
-static_assert(sizeof(Plane) == 16, "the host packs it so");
+static_assert(sizeof(Plane) == 16, "size on the host");
 
 struct Temporaries {
     Plane highest;  // Plane

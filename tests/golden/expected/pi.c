@@ -38,7 +38,7 @@ struct Args {
     int *hits_data;  // hits: ndarray[i32, 1]
     int tries;       // tries: i32
     int hits_n;      // hits.shape[0]
-    uint32_t seed;   // of the random numbers of this launch
+    uint32_t seed;   // seed of the random numbers of this launch
 };
 
 #define hits(i) args.hits_data[i]

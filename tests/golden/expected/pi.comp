@@ -42,7 +42,7 @@ layout(push_constant, scalar) uniform Args {
     I32 hits_data;  // hits: ndarray[i32, 1]
     int tries;      // tries: i32
     int hits_n;     // hits.shape[0]
-    uint seed;      // of the random numbers of this launch
+    uint seed;      // seed of the random numbers of this launch
 } args;
 
 #define hits(i) args.hits_data.v[i]
@@ -65,7 +65,7 @@ void task(int i, uint index) {
 }
 
 void main() {
-    // an axis of the grid takes 65,535 groups; more of them stand in further rows
+    // an axis of the grid has at most 65,535 groups; the others are in further rows
     uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
     if (index < uint(args.hits_n)) {
         task(int(index), index);

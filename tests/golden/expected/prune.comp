@@ -11,14 +11,14 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Cel
     uint v[];
 };
 
-// What is known of the cells of a pool.
+// The state of a pool of cells.
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
-    uint taken;    // how many are in use or freed
-    uint freed;    // how many are deactivated and still to be emptied
-    uint highest;  // how many were ever taken at a time
+    uint taken;    // cells in use or freed
+    uint freed;    // cells that are deactivated and not yet cleared
+    uint highest;  // most cells ever taken at a time
     uint listed;   // entries of the list that a loop runs over
-    uint full;     // bit 0: a cell was asked for in vain, bit 1: an item of a list
-    uint cells[];  // numbers to take, from `taken` on (0: a new one); those freed, from the capacity on
+    uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
+    uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
 };
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
@@ -26,11 +26,11 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) buffer I32 { int v[
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer U32 { uint v[]; };
 layout(push_constant, scalar) uniform Args {
     F32 x_data;                 // x: field[f32, 1024]
-    I32 block_list;             // block: the active cells, by number row by row
-    U32 block_words;            // block: the cells as words
+    I32 block_list;             // block: row-major numbers of the active cells
+    U32 block_words;            // block: the cells as 32-bit words
     Pool block_pool;            // block: counters and free cells of its pool
-    CellNumbers block_numbers;  // block: which cell of its pool each leads to, from 3 on, or 0
-    int block_capacity;         // block: how many cells its pool has
+    CellNumbers block_numbers;  // block: number of the pool's cell for each, from 3 on, or 0
+    int block_capacity;         // block: number of cells of its pool
 } args;
 
 #define block_listed() args.block_pool.listed
@@ -59,14 +59,14 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Cel
 
 #define FIRST_CELL 3u
 
-// What is known of the cells of a pool.
+// The state of a pool of cells.
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
-    uint taken;    // how many are in use or freed
-    uint freed;    // how many are deactivated and still to be emptied
-    uint highest;  // how many were ever taken at a time
+    uint taken;    // cells in use or freed
+    uint freed;    // cells that are deactivated and not yet cleared
+    uint highest;  // most cells ever taken at a time
     uint listed;   // entries of the list that a loop runs over
-    uint full;     // bit 0: a cell was asked for in vain, bit 1: an item of a list
-    uint cells[];  // numbers to take, from `taken` on (0: a new one); those freed, from the capacity on
+    uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
+    uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
 };
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
@@ -74,11 +74,11 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) buffer I32 { int v[
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer U32 { uint v[]; };
 layout(push_constant, scalar) uniform Args {
     F32 x_data;                 // x: field[f32, 1024]
-    I32 block_list;             // block: the active cells, by number row by row
-    U32 block_words;            // block: the cells as words
+    I32 block_list;             // block: row-major numbers of the active cells
+    U32 block_words;            // block: the cells as 32-bit words
     Pool block_pool;            // block: counters and free cells of its pool
-    CellNumbers block_numbers;  // block: which cell of its pool each leads to, from 3 on, or 0
-    int block_capacity;         // block: how many cells its pool has
+    CellNumbers block_numbers;  // block: number of the pool's cell for each, from 3 on, or 0
+    int block_capacity;         // block: number of cells of its pool
 } args;
 
 #define block_number(i) args.block_numbers.v[i]
@@ -116,26 +116,26 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Cel
 
 #define FIRST_CELL 3u
 
-// What is known of the cells of a pool.
+// The state of a pool of cells.
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
-    uint taken;    // how many are in use or freed
-    uint freed;    // how many are deactivated and still to be emptied
-    uint highest;  // how many were ever taken at a time
+    uint taken;    // cells in use or freed
+    uint freed;    // cells that are deactivated and not yet cleared
+    uint highest;  // most cells ever taken at a time
     uint listed;   // entries of the list that a loop runs over
-    uint full;     // bit 0: a cell was asked for in vain, bit 1: an item of a list
-    uint cells[];  // numbers to take, from `taken` on (0: a new one); those freed, from the capacity on
+    uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
+    uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
 };
 
-// Note a cell that is nobody's any more, but not empty yet.
+// Record a cell that is no longer in use and not yet cleared.
 void free_cell(Pool pool, int capacity, uint cell) {
     uint freed = atomicAdd(pool.freed, 1u);
     pool.cells[uint(capacity) + freed] = cell;
 }
 
-// Take the cell at a place away; it is emptied and given back once the loop has ended.
-void deactivate_cell(CellNumbers numbers, uint place, Pool pool, int capacity) {
-    uint cell = numbers.v[place];
-    if (cell >= FIRST_CELL && atomicCompSwap(numbers.v[place], cell, 0u) == cell) {
+// Deactivate the cell of an entry; it is cleared and returned to the pool after the loop.
+void deactivate_cell(CellNumbers numbers, uint entry, Pool pool, int capacity) {
+    uint cell = numbers.v[entry];
+    if (cell >= FIRST_CELL && atomicCompSwap(numbers.v[entry], cell, 0u) == cell) {
         free_cell(pool, capacity, cell);
     }
 }
@@ -145,11 +145,11 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) buffer I32 { int v[
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer U32 { uint v[]; };
 layout(push_constant, scalar) uniform Args {
     F32 x_data;                 // x: field[f32, 1024]
-    I32 block_list;             // block: the active cells, by number row by row
-    U32 block_words;            // block: the cells as words
+    I32 block_list;             // block: row-major numbers of the active cells
+    U32 block_words;            // block: the cells as 32-bit words
     Pool block_pool;            // block: counters and free cells of its pool
-    CellNumbers block_numbers;  // block: which cell of its pool each leads to, from 3 on, or 0
-    int block_capacity;         // block: how many cells its pool has
+    CellNumbers block_numbers;  // block: number of the pool's cell for each, from 3 on, or 0
+    int block_capacity;         // block: number of cells of its pool
 } args;
 
 #define block_number(i) args.block_numbers.v[i]
@@ -192,14 +192,14 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Cel
     uint v[];
 };
 
-// What is known of the cells of a pool.
+// The state of a pool of cells.
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
-    uint taken;    // how many are in use or freed
-    uint freed;    // how many are deactivated and still to be emptied
-    uint highest;  // how many were ever taken at a time
+    uint taken;    // cells in use or freed
+    uint freed;    // cells that are deactivated and not yet cleared
+    uint highest;  // most cells ever taken at a time
     uint listed;   // entries of the list that a loop runs over
-    uint full;     // bit 0: a cell was asked for in vain, bit 1: an item of a list
-    uint cells[];  // numbers to take, from `taken` on (0: a new one); those freed, from the capacity on
+    uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
+    uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
 };
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
@@ -207,11 +207,11 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) buffer I32 { int v[
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer U32 { uint v[]; };
 layout(push_constant, scalar) uniform Args {
     F32 x_data;                 // x: field[f32, 1024]
-    I32 block_list;             // block: the active cells, by number row by row
-    U32 block_words;            // block: the cells as words
+    I32 block_list;             // block: row-major numbers of the active cells
+    U32 block_words;            // block: the cells as 32-bit words
     Pool block_pool;            // block: counters and free cells of its pool
-    CellNumbers block_numbers;  // block: which cell of its pool each leads to, from 3 on, or 0
-    int block_capacity;         // block: how many cells its pool has
+    CellNumbers block_numbers;  // block: number of the pool's cell for each, from 3 on, or 0
+    int block_capacity;         // block: number of cells of its pool
 } args;
 
 #define block_words(i, j) args.block_words.v[(i) * 16 + (j)]
@@ -244,14 +244,14 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Cel
     uint v[];
 };
 
-// What is known of the cells of a pool.
+// The state of a pool of cells.
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
-    uint taken;    // how many are in use or freed
-    uint freed;    // how many are deactivated and still to be emptied
-    uint highest;  // how many were ever taken at a time
+    uint taken;    // cells in use or freed
+    uint freed;    // cells that are deactivated and not yet cleared
+    uint highest;  // most cells ever taken at a time
     uint listed;   // entries of the list that a loop runs over
-    uint full;     // bit 0: a cell was asked for in vain, bit 1: an item of a list
-    uint cells[];  // numbers to take, from `taken` on (0: a new one); those freed, from the capacity on
+    uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
+    uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
 };
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
@@ -259,11 +259,11 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) buffer I32 { int v[
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer U32 { uint v[]; };
 layout(push_constant, scalar) uniform Args {
     F32 x_data;                 // x: field[f32, 1024]
-    I32 block_list;             // block: the active cells, by number row by row
-    U32 block_words;            // block: the cells as words
+    I32 block_list;             // block: row-major numbers of the active cells
+    U32 block_words;            // block: the cells as 32-bit words
     Pool block_pool;            // block: counters and free cells of its pool
-    CellNumbers block_numbers;  // block: which cell of its pool each leads to, from 3 on, or 0
-    int block_capacity;         // block: how many cells its pool has
+    CellNumbers block_numbers;  // block: number of the pool's cell for each, from 3 on, or 0
+    int block_capacity;         // block: number of cells of its pool
 } args;
 
 #define block_cells(i) args.block_pool.cells[i]
@@ -292,14 +292,14 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Cel
     uint v[];
 };
 
-// What is known of the cells of a pool.
+// The state of a pool of cells.
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
-    uint taken;    // how many are in use or freed
-    uint freed;    // how many are deactivated and still to be emptied
-    uint highest;  // how many were ever taken at a time
+    uint taken;    // cells in use or freed
+    uint freed;    // cells that are deactivated and not yet cleared
+    uint highest;  // most cells ever taken at a time
     uint listed;   // entries of the list that a loop runs over
-    uint full;     // bit 0: a cell was asked for in vain, bit 1: an item of a list
-    uint cells[];  // numbers to take, from `taken` on (0: a new one); those freed, from the capacity on
+    uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
+    uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
 };
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
@@ -307,11 +307,11 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) buffer I32 { int v[
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer U32 { uint v[]; };
 layout(push_constant, scalar) uniform Args {
     F32 x_data;                 // x: field[f32, 1024]
-    I32 block_list;             // block: the active cells, by number row by row
-    U32 block_words;            // block: the cells as words
+    I32 block_list;             // block: row-major numbers of the active cells
+    U32 block_words;            // block: the cells as 32-bit words
     Pool block_pool;            // block: counters and free cells of its pool
-    CellNumbers block_numbers;  // block: which cell of its pool each leads to, from 3 on, or 0
-    int block_capacity;         // block: how many cells its pool has
+    CellNumbers block_numbers;  // block: number of the pool's cell for each, from 3 on, or 0
+    int block_capacity;         // block: number of cells of its pool
 } args;
 
 #define block_taken() args.block_pool.taken

@@ -7,37 +7,37 @@ typedef unsigned int uint32_t;
 
 #define FIRST_CELL 3u
 
-// What is known of the cells of a pool.
+// The state of a pool of cells.
 struct Pool {
-    uint32_t taken;     // how many are in use or freed
-    uint32_t freed;     // how many are deactivated and still to be emptied
-    uint32_t highest;   // how many were ever taken at a time
+    uint32_t taken;     // cells in use or freed
+    uint32_t freed;     // cells that are deactivated and not yet cleared
+    uint32_t highest;   // most cells ever taken at a time
     uint32_t listed;    // entries of the list that a loop runs over
-    uint32_t full;      // bit 0: a cell was asked for in vain, bit 1: an item of a list
-    uint32_t cells[1];  // numbers to take, from `taken` on (0: a new one); those freed, from the capacity on
+    uint32_t full;      // bit 0: no cell was left for a request, bit 1: no item of a list
+    uint32_t cells[1];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
 };
 
-// Note a cell that is nobody's any more, but not empty yet.
+// Record a cell that is no longer in use and not yet cleared.
 __device__ inline void free_cell(Pool *pool, int capacity, uint32_t cell) {
     uint32_t freed = atomicAdd(&pool->freed, 1u);
     pool->cells[(uint32_t)capacity + freed] = cell;
 }
 
-// Take the cell at a place away; it is emptied and given back once the loop has ended.
-__device__ inline void deactivate_cell(uint32_t *numbers, uint32_t place, Pool *pool, int capacity) {
-    uint32_t cell = numbers[place];
-    if (cell >= FIRST_CELL && atomicCAS(&numbers[place], cell, 0u) == cell) {
+// Deactivate the cell of an entry; it is cleared and returned to the pool after the loop.
+__device__ inline void deactivate_cell(uint32_t *numbers, uint32_t entry, Pool *pool, int capacity) {
+    uint32_t cell = numbers[entry];
+    if (cell >= FIRST_CELL && atomicCAS(&numbers[entry], cell, 0u) == cell) {
         free_cell(pool, capacity, cell);
     }
 }
 
 struct Args {
     const float *x_data;      // x: field[f32, 1024]
-    int *block_list;          // block: the active cells, by number row by row
-    uint32_t *block_words;    // block: the cells as words
+    int *block_list;          // block: row-major numbers of the active cells
+    uint32_t *block_words;    // block: the cells as 32-bit words
     Pool *block_pool;         // block: counters and free cells of its pool
-    uint32_t *block_numbers;  // block: which cell of its pool each leads to, from 3 on, or 0
-    int block_capacity;       // block: how many cells its pool has
+    uint32_t *block_numbers;  // block: number of the pool's cell for each, from 3 on, or 0
+    int block_capacity;       // block: number of cells of its pool
 };
 
 #define block_number(i) __ldcg(&args.block_numbers[i])

@@ -37,7 +37,7 @@ void task(int i) {
 }
 
 void main() {
-    // an axis of the grid takes 65,535 groups; more of them stand in further rows
+    // an axis of the grid has at most 65,535 groups; the others are in further rows
     uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
     if (index < uint(max((args.end - args.begin + 1) / 2, 0))) {
         task(args.begin + int(index) * 2);

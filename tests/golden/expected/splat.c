@@ -7,27 +7,27 @@
 #define SPARE 2u
 #define FIRST_CELL 3u
 
-// Turns after which a thread no longer waits for the one that is activating, which may have been suspended.
-#define PATIENCE 1000
+// Iterations after which a thread stops waiting for the one that activates the cell, which may have been suspended.
+#define MAX_WAIT 1000
 
-// What is known of the cells of a pool.
+// The state of a pool of cells.
 typedef struct Pool {
-    uint32_t taken;    // how many are in use or freed
-    uint32_t freed;    // how many are deactivated and still to be emptied
-    uint32_t highest;  // how many were ever taken at a time
+    uint32_t taken;    // cells in use or freed
+    uint32_t freed;    // cells that are deactivated and not yet cleared
+    uint32_t highest;  // most cells ever taken at a time
     uint32_t listed;   // entries of the list that a loop runs over
-    uint32_t full;     // bit 0: a cell was asked for in vain, bit 1: an item of a list
-    uint32_t cells[];  // numbers to take, from `taken` on (0: a new one); those freed, from the capacity on
+    uint32_t full;     // bit 0: no cell was left for a request, bit 1: no item of a list
+    uint32_t cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
 } Pool;
 
-// Replace `old` by `value`; gives what was there.
+// Replace `old` by `value`; returns the previous value.
 static inline uint32_t compare_and_swap(uint32_t *word, uint32_t old, uint32_t value) {
     __atomic_compare_exchange_n(word, &old, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     return old;
 }
 
-// Give an empty cell that nobody uses, SPARE where there is none.
-static inline uint32_t take_cell(Pool *pool, int capacity) {
+// Return a free, cleared cell, or SPARE if there is none.
+static inline uint32_t allocate_cell(Pool *pool, int capacity) {
     uint32_t taken = __atomic_fetch_add(&pool->taken, 1u, __ATOMIC_RELAXED);
     if (taken >= (uint32_t)capacity) {
         __atomic_fetch_sub(&pool->taken, 1u, __ATOMIC_RELAXED);
@@ -38,20 +38,20 @@ static inline uint32_t take_cell(Pool *pool, int capacity) {
     return cell != 0u ? cell : FIRST_CELL + taken;
 }
 
-// Note a cell that is nobody's any more, but not empty yet.
+// Record a cell that is no longer in use and not yet cleared.
 static inline void free_cell(Pool *pool, int capacity, uint32_t cell) {
     uint32_t freed = __atomic_fetch_add(&pool->freed, 1u, __ATOMIC_RELAXED);
     pool->cells[(uint32_t)capacity + freed] = cell;
 }
 
-// Give the cell at a place, activated if it is not: by one thread, however many ask at a time.
-static inline uint32_t activate_cell(uint32_t *numbers, uint32_t place, Pool *pool, int capacity) {
-    uint32_t cell = __atomic_load_n(&numbers[place], __ATOMIC_RELAXED);
-    for (int turn = 0; cell < FIRST_CELL; turn++) {
-        cell = compare_and_swap(&numbers[place], 0u, ACTIVATING);
-        if (cell == 0u || (cell == ACTIVATING && turn > PATIENCE)) {
-            uint32_t taken = take_cell(pool, capacity);
-            cell = compare_and_swap(&numbers[place], ACTIVATING, taken == SPARE ? 0u : taken);
+// Return the cell of an entry. If it is inactive, exactly one of the calling threads activates it.
+static inline uint32_t activate_cell(uint32_t *numbers, uint32_t entry, Pool *pool, int capacity) {
+    uint32_t cell = __atomic_load_n(&numbers[entry], __ATOMIC_RELAXED);
+    for (int iteration = 0; cell < FIRST_CELL; iteration++) {
+        cell = compare_and_swap(&numbers[entry], 0u, ACTIVATING);
+        if (cell == 0u || (cell == ACTIVATING && iteration > MAX_WAIT)) {
+            uint32_t taken = allocate_cell(pool, capacity);
+            cell = compare_and_swap(&numbers[entry], ACTIVATING, taken == SPARE ? 0u : taken);
             if (cell == ACTIVATING) {
                 return taken;
             }
@@ -67,32 +67,32 @@ typedef struct {
     float x, y;
 } vec2;
 
-static inline float atomic_add_f32(float *place, float value) {
+static inline float atomic_add_f32(float *address, float value) {
     float old, new;
-    __atomic_load(place, &old, __ATOMIC_RELAXED);
+    __atomic_load(address, &old, __ATOMIC_RELAXED);
     do {
         new = old + value;
-    } while (!__atomic_compare_exchange(place, &old, &new, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    } while (!__atomic_compare_exchange(address, &old, &new, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
     return old;
 }
 
-static inline uint32_t atomic_add_u32(uint32_t *place, uint32_t value) {
-    return __atomic_fetch_add(place, value, __ATOMIC_RELAXED);
+static inline uint32_t atomic_add_u32(uint32_t *address, uint32_t value) {
+    return __atomic_fetch_add(address, value, __ATOMIC_RELAXED);
 }
 
 typedef struct {
     float mass;
     vec2 momentum;
 } BlockCell;
-_Static_assert(sizeof(BlockCell) == 12, "the host lays cells out so");
+_Static_assert(sizeof(BlockCell) == 12, "cell size on the host");
 
 struct Args {
     const float *x_data;      // x: ndarray[f32, 2]
     BlockCell *block;         // mass: field[f32, 64x32], momentum: field[f32[2], 64x32]
-    int *block_list;          // block: the active cells, by number row by row
-    uint32_t *block_numbers;  // block: which cell of its pool each leads to, from 3 on, or 0
+    int *block_list;          // block: row-major numbers of the active cells
+    uint32_t *block_numbers;  // block: number of the pool's cell for each, from 3 on, or 0
     Pool *block_pool;         // block: counters and free cells of its pool
-    int block_capacity;       // block: how many cells its pool has
+    int block_capacity;       // block: number of cells of its pool
     float gravity;            // gravity: f32
     int x_n0;                 // x.shape[0]
     int x_n1;                 // x.shape[1]

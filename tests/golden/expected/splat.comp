@@ -17,21 +17,21 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Cel
 #define SPARE 2u
 #define FIRST_CELL 3u
 
-// Turns after which a thread no longer waits for the one that is activating, which may have been suspended.
-#define PATIENCE 1000
+// Iterations after which a thread stops waiting for the one that activates the cell, which may have been suspended.
+#define MAX_WAIT 1000
 
-// What is known of the cells of a pool.
+// The state of a pool of cells.
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
-    uint taken;    // how many are in use or freed
-    uint freed;    // how many are deactivated and still to be emptied
-    uint highest;  // how many were ever taken at a time
+    uint taken;    // cells in use or freed
+    uint freed;    // cells that are deactivated and not yet cleared
+    uint highest;  // most cells ever taken at a time
     uint listed;   // entries of the list that a loop runs over
-    uint full;     // bit 0: a cell was asked for in vain, bit 1: an item of a list
-    uint cells[];  // numbers to take, from `taken` on (0: a new one); those freed, from the capacity on
+    uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
+    uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
 };
 
-// Give an empty cell that nobody uses, SPARE where there is none.
-uint take_cell(Pool pool, int capacity) {
+// Return a free, cleared cell, or SPARE if there is none.
+uint allocate_cell(Pool pool, int capacity) {
     uint taken = atomicAdd(pool.taken, 1u);
     if (taken >= uint(capacity)) {
         atomicAdd(pool.taken, -1u);
@@ -42,20 +42,20 @@ uint take_cell(Pool pool, int capacity) {
     return cell != 0u ? cell : FIRST_CELL + taken;
 }
 
-// Note a cell that is nobody's any more, but not empty yet.
+// Record a cell that is no longer in use and not yet cleared.
 void free_cell(Pool pool, int capacity, uint cell) {
     uint freed = atomicAdd(pool.freed, 1u);
     pool.cells[uint(capacity) + freed] = cell;
 }
 
-// Give the cell at a place, activated if it is not: by one thread, however many ask at a time.
-uint activate_cell(CellNumbers numbers, uint place, Pool pool, int capacity) {
-    uint cell = numbers.v[place];
-    for (int turn = 0; cell < FIRST_CELL; turn++) {
-        cell = atomicCompSwap(numbers.v[place], 0u, ACTIVATING);
-        if (cell == 0u || (cell == ACTIVATING && turn > PATIENCE)) {
-            uint taken = take_cell(pool, capacity);
-            cell = atomicCompSwap(numbers.v[place], ACTIVATING, taken == SPARE ? 0u : taken);
+// Return the cell of an entry. If it is inactive, exactly one of the calling threads activates it.
+uint activate_cell(CellNumbers numbers, uint entry, Pool pool, int capacity) {
+    uint cell = numbers.v[entry];
+    for (int iteration = 0; cell < FIRST_CELL; iteration++) {
+        cell = atomicCompSwap(numbers.v[entry], 0u, ACTIVATING);
+        if (cell == 0u || (cell == ACTIVATING && iteration > MAX_WAIT)) {
+            uint taken = allocate_cell(pool, capacity);
+            cell = atomicCompSwap(numbers.v[entry], ACTIVATING, taken == SPARE ? 0u : taken);
             if (cell == ACTIVATING) {
                 return taken;
             }
@@ -78,10 +78,10 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) buffer I32 { int v[
 layout(push_constant, scalar) uniform Args {
     F32 x_data;                 // x: ndarray[f32, 2]
     BlockCellBuffer block;      // mass: field[f32, 64x32], momentum: field[f32[2], 64x32]
-    I32 block_list;             // block: the active cells, by number row by row
-    CellNumbers block_numbers;  // block: which cell of its pool each leads to, from 3 on, or 0
+    I32 block_list;             // block: row-major numbers of the active cells
+    CellNumbers block_numbers;  // block: number of the pool's cell for each, from 3 on, or 0
     Pool block_pool;            // block: counters and free cells of its pool
-    int block_capacity;         // block: how many cells its pool has
+    int block_capacity;         // block: number of cells of its pool
     float gravity;              // gravity: f32
     int x_n0;                   // x.shape[0]
     int x_n1;                   // x.shape[1]
@@ -123,14 +123,14 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Cel
     uint v[];
 };
 
-// What is known of the cells of a pool.
+// The state of a pool of cells.
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
-    uint taken;    // how many are in use or freed
-    uint freed;    // how many are deactivated and still to be emptied
-    uint highest;  // how many were ever taken at a time
+    uint taken;    // cells in use or freed
+    uint freed;    // cells that are deactivated and not yet cleared
+    uint highest;  // most cells ever taken at a time
     uint listed;   // entries of the list that a loop runs over
-    uint full;     // bit 0: a cell was asked for in vain, bit 1: an item of a list
-    uint cells[];  // numbers to take, from `taken` on (0: a new one); those freed, from the capacity on
+    uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
+    uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
 };
 
 struct BlockCell {
@@ -144,10 +144,10 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) buffer I32 { int v[
 layout(push_constant, scalar) uniform Args {
     F32 x_data;                 // x: ndarray[f32, 2]
     BlockCellBuffer block;      // mass: field[f32, 64x32], momentum: field[f32[2], 64x32]
-    I32 block_list;             // block: the active cells, by number row by row
-    CellNumbers block_numbers;  // block: which cell of its pool each leads to, from 3 on, or 0
+    I32 block_list;             // block: row-major numbers of the active cells
+    CellNumbers block_numbers;  // block: number of the pool's cell for each, from 3 on, or 0
     Pool block_pool;            // block: counters and free cells of its pool
-    int block_capacity;         // block: how many cells its pool has
+    int block_capacity;         // block: number of cells of its pool
     float gravity;              // gravity: f32
     int x_n0;                   // x.shape[0]
     int x_n1;                   // x.shape[1]
@@ -179,14 +179,14 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Cel
 
 #define FIRST_CELL 3u
 
-// What is known of the cells of a pool.
+// The state of a pool of cells.
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
-    uint taken;    // how many are in use or freed
-    uint freed;    // how many are deactivated and still to be emptied
-    uint highest;  // how many were ever taken at a time
+    uint taken;    // cells in use or freed
+    uint freed;    // cells that are deactivated and not yet cleared
+    uint highest;  // most cells ever taken at a time
     uint listed;   // entries of the list that a loop runs over
-    uint full;     // bit 0: a cell was asked for in vain, bit 1: an item of a list
-    uint cells[];  // numbers to take, from `taken` on (0: a new one); those freed, from the capacity on
+    uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
+    uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
 };
 
 struct BlockCell {
@@ -200,10 +200,10 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) buffer I32 { int v[
 layout(push_constant, scalar) uniform Args {
     F32 x_data;                 // x: ndarray[f32, 2]
     BlockCellBuffer block;      // mass: field[f32, 64x32], momentum: field[f32[2], 64x32]
-    I32 block_list;             // block: the active cells, by number row by row
-    CellNumbers block_numbers;  // block: which cell of its pool each leads to, from 3 on, or 0
+    I32 block_list;             // block: row-major numbers of the active cells
+    CellNumbers block_numbers;  // block: number of the pool's cell for each, from 3 on, or 0
     Pool block_pool;            // block: counters and free cells of its pool
-    int block_capacity;         // block: how many cells its pool has
+    int block_capacity;         // block: number of cells of its pool
     float gravity;              // gravity: f32
     int x_n0;                   // x.shape[0]
     int x_n1;                   // x.shape[1]
@@ -242,14 +242,14 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Cel
     uint v[];
 };
 
-// What is known of the cells of a pool.
+// The state of a pool of cells.
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
-    uint taken;    // how many are in use or freed
-    uint freed;    // how many are deactivated and still to be emptied
-    uint highest;  // how many were ever taken at a time
+    uint taken;    // cells in use or freed
+    uint freed;    // cells that are deactivated and not yet cleared
+    uint highest;  // most cells ever taken at a time
     uint listed;   // entries of the list that a loop runs over
-    uint full;     // bit 0: a cell was asked for in vain, bit 1: an item of a list
-    uint cells[];  // numbers to take, from `taken` on (0: a new one); those freed, from the capacity on
+    uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
+    uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
 };
 
 struct BlockCell {
@@ -263,10 +263,10 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) buffer I32 { int v[
 layout(push_constant, scalar) uniform Args {
     F32 x_data;                 // x: ndarray[f32, 2]
     BlockCellBuffer block;      // mass: field[f32, 64x32], momentum: field[f32[2], 64x32]
-    I32 block_list;             // block: the active cells, by number row by row
-    CellNumbers block_numbers;  // block: which cell of its pool each leads to, from 3 on, or 0
+    I32 block_list;             // block: row-major numbers of the active cells
+    CellNumbers block_numbers;  // block: number of the pool's cell for each, from 3 on, or 0
     Pool block_pool;            // block: counters and free cells of its pool
-    int block_capacity;         // block: how many cells its pool has
+    int block_capacity;         // block: number of cells of its pool
     float gravity;              // gravity: f32
     int x_n0;                   // x.shape[0]
     int x_n1;                   // x.shape[1]

@@ -9,21 +9,21 @@ typedef unsigned int uint32_t;
 #define SPARE 2u
 #define FIRST_CELL 3u
 
-// Turns after which a thread no longer waits for the one that is activating, which may have been suspended.
-#define PATIENCE 1000
+// Iterations after which a thread stops waiting for the one that activates the cell, which may have been suspended.
+#define MAX_WAIT 1000
 
-// What is known of the cells of a pool.
+// The state of a pool of cells.
 struct Pool {
-    uint32_t taken;     // how many are in use or freed
-    uint32_t freed;     // how many are deactivated and still to be emptied
-    uint32_t highest;   // how many were ever taken at a time
+    uint32_t taken;     // cells in use or freed
+    uint32_t freed;     // cells that are deactivated and not yet cleared
+    uint32_t highest;   // most cells ever taken at a time
     uint32_t listed;    // entries of the list that a loop runs over
-    uint32_t full;      // bit 0: a cell was asked for in vain, bit 1: an item of a list
-    uint32_t cells[1];  // numbers to take, from `taken` on (0: a new one); those freed, from the capacity on
+    uint32_t full;      // bit 0: no cell was left for a request, bit 1: no item of a list
+    uint32_t cells[1];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
 };
 
-// Give an empty cell that nobody uses, SPARE where there is none.
-__device__ inline uint32_t take_cell(Pool *pool, int capacity) {
+// Return a free, cleared cell, or SPARE if there is none.
+__device__ inline uint32_t allocate_cell(Pool *pool, int capacity) {
     uint32_t taken = atomicAdd(&pool->taken, 1u);
     if (taken >= (uint32_t)capacity) {
         atomicSub(&pool->taken, 1u);
@@ -34,20 +34,20 @@ __device__ inline uint32_t take_cell(Pool *pool, int capacity) {
     return cell != 0u ? cell : FIRST_CELL + taken;
 }
 
-// Note a cell that is nobody's any more, but not empty yet.
+// Record a cell that is no longer in use and not yet cleared.
 __device__ inline void free_cell(Pool *pool, int capacity, uint32_t cell) {
     uint32_t freed = atomicAdd(&pool->freed, 1u);
     pool->cells[(uint32_t)capacity + freed] = cell;
 }
 
-// Give the cell at a place, activated if it is not: by one thread, however many ask at a time.
-__device__ inline uint32_t activate_cell(uint32_t *numbers, uint32_t place, Pool *pool, int capacity) {
-    uint32_t cell = numbers[place];
-    for (int turn = 0; cell < FIRST_CELL; turn++) {
-        cell = atomicCAS(&numbers[place], 0u, ACTIVATING);
-        if (cell == 0u || (cell == ACTIVATING && turn > PATIENCE)) {
-            uint32_t taken = take_cell(pool, capacity);
-            cell = atomicCAS(&numbers[place], ACTIVATING, taken == SPARE ? 0u : taken);
+// Return the cell of an entry. If it is inactive, exactly one of the calling threads activates it.
+__device__ inline uint32_t activate_cell(uint32_t *numbers, uint32_t entry, Pool *pool, int capacity) {
+    uint32_t cell = numbers[entry];
+    for (int iteration = 0; cell < FIRST_CELL; iteration++) {
+        cell = atomicCAS(&numbers[entry], 0u, ACTIVATING);
+        if (cell == 0u || (cell == ACTIVATING && iteration > MAX_WAIT)) {
+            uint32_t taken = allocate_cell(pool, capacity);
+            cell = atomicCAS(&numbers[entry], ACTIVATING, taken == SPARE ? 0u : taken);
             if (cell == ACTIVATING) {
                 return taken;
             }
@@ -67,15 +67,15 @@ struct BlockCell {
     float mass;
     vec2 momentum;
 };
-static_assert(sizeof(BlockCell) == 12, "the host lays cells out so");
+static_assert(sizeof(BlockCell) == 12, "cell size on the host");
 
 struct Args {
     const float *x_data;      // x: ndarray[f32, 2]
     BlockCell *block;         // mass: field[f32, 64x32], momentum: field[f32[2], 64x32]
-    int *block_list;          // block: the active cells, by number row by row
-    uint32_t *block_numbers;  // block: which cell of its pool each leads to, from 3 on, or 0
+    int *block_list;          // block: row-major numbers of the active cells
+    uint32_t *block_numbers;  // block: number of the pool's cell for each, from 3 on, or 0
     Pool *block_pool;         // block: counters and free cells of its pool
-    int block_capacity;       // block: how many cells its pool has
+    int block_capacity;       // block: number of cells of its pool
     float gravity;            // gravity: f32
     int x_n0;                 // x.shape[0]
     int x_n1;                 // x.shape[1]

@@ -38,6 +38,6 @@ void main() {
     for (uint first = gl_WorkGroupID.x * BLOCK; first < count; first += gl_NumWorkGroups.x * BLOCK) {
         uint index = first + gl_LocalInvocationID.x;
         task(int(index), index < count);
-        barrier();  // the next turn writes the shared arrays anew
+        barrier();  // the next iteration overwrites the shared arrays
     }
 }

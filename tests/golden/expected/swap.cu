@@ -32,6 +32,6 @@ extern "C" __global__ void __launch_bounds__(BLOCK) swap_0(const Args args) {
     for (unsigned first = blockIdx.x * BLOCK; first < count; first += gridDim.x * BLOCK) {
         unsigned index = first + threadIdx.x;
         task(args, int(index), index < count);
-        __syncthreads();  // the next turn writes the shared arrays anew
+        __syncthreads();  // the next iteration overwrites the shared arrays
     }
 }

@@ -3,10 +3,10 @@
 #include <math.h>
 #include <stdint.h>
 
-// A texture of one level. Texels lie with x fastest; the texel (x, y, z) is number (z * height + y) * width + x.
+// A texture of one level. Texels are stored with x fastest; the texel (x, y, z) is number (z * height + y) * width + x.
 typedef struct Texture {
     void *data;
-    int32_t extents[3];  // width, height, depth; 1 where there is no such axis
+    int32_t extents[3];  // width, height, depth; 1 for an axis that the texture lacks
     int32_t channels;    // 1 to 4
     int32_t channel;     // 0 unorm8, 1 unorm16, 2 srgb8, 3 u8, 4 u16, 5 u32, 6 i8, 7 i16, 8 i32, 9 f16, 10 f32
     int32_t swapped;     // 1: blue comes first
@@ -14,7 +14,7 @@ typedef struct Texture {
     int32_t address[3];  // along each axis: 0 repeat, 1 mirrored repeat, 2 clamp to edge, 3 clamp to border, which is 0
 } Texture;
 
-// Where a texel lies; 0 outside the texture.
+// The address of a texel; 0 outside the texture.
 static inline void *texel_at(const Texture *texture, int x, int y, int z, int texel_bytes) {
     const int32_t *n = texture->extents;
     if (x < 0 || y < 0 || z < 0 || x >= n[0] || y >= n[1] || z >= n[2]) {
@@ -31,7 +31,7 @@ static inline vec4 vec4_add_vs(vec4 a, float b) {
     return (vec4){a.x + b, a.y + b, a.z + b, a.w + b};
 }
 
-// A texel of format rgba8; 0 outside.
+// A texel of format rgba8; 0 outside the texture.
 static inline vec4 load_rgba8_1d(const Texture *image, int at) {
     const uint8_t *texel = texel_at(image, at, 0, 0, 4);
     if (!texel) {
@@ -40,7 +40,7 @@ static inline vec4 load_rgba8_1d(const Texture *image, int at) {
     return (vec4){texel[0] / 255.0f, texel[1] / 255.0f, texel[2] / 255.0f, texel[3] / 255.0f};
 }
 
-// Store a texel in format rgba8; outside nothing happens.
+// Store a texel in format rgba8; outside the texture this does nothing.
 static inline void store_rgba8_1d(const Texture *image, int at, vec4 value) {
     uint8_t *texel = texel_at(image, at, 0, 0, 4);
     if (!texel) {

@@ -13,13 +13,13 @@ __device__ inline vec4 operator+(vec4 a, float b) {
     return vec4{a.x + b, a.y + b, a.z + b, a.w + b};
 }
 
-// A texel of format rgba8; 0 outside.
+// A texel of format rgba8; 0 outside the texture.
 __device__ inline vec4 load_rgba8_1d(cudaSurfaceObject_t image, int at) {
     uchar4 texel = surf1Dread<uchar4>(image, at * 4, cudaBoundaryModeZero);
     return vec4{texel.x / 255.0f, texel.y / 255.0f, texel.z / 255.0f, texel.w / 255.0f};
 }
 
-// Store a texel in format rgba8; outside nothing happens.
+// Store a texel in format rgba8; outside the texture this does nothing.
 __device__ inline void store_rgba8_1d(cudaSurfaceObject_t image, int at, vec4 value) {
     uchar4 texel;
     texel.x = (uint8_t)rintf(__saturatef(value.x) * 255.0f);

@@ -3,10 +3,10 @@
 #include <math.h>
 #include <stdint.h>
 
-// A texture of one level. Texels lie with x fastest; the texel (x, y, z) is number (z * height + y) * width + x.
+// A texture of one level. Texels are stored with x fastest; the texel (x, y, z) is number (z * height + y) * width + x.
 typedef struct Texture {
     void *data;
-    int32_t extents[3];  // width, height, depth; 1 where there is no such axis
+    int32_t extents[3];  // width, height, depth; 1 for an axis that the texture lacks
     int32_t channels;    // 1 to 4
     int32_t channel;     // 0 unorm8, 1 unorm16, 2 srgb8, 3 u8, 4 u16, 5 u32, 6 i8, 7 i16, 8 i32, 9 f16, 10 f32
     int32_t swapped;     // 1: blue comes first
@@ -14,7 +14,7 @@ typedef struct Texture {
     int32_t address[3];  // along each axis: 0 repeat, 1 mirrored repeat, 2 clamp to edge, 3 clamp to border, which is 0
 } Texture;
 
-// Where a texel lies; 0 outside the texture.
+// The address of a texel; 0 outside the texture.
 static inline void *texel_at(const Texture *texture, int x, int y, int z, int texel_bytes) {
     const int32_t *n = texture->extents;
     if (x < 0 || y < 0 || z < 0 || x >= n[0] || y >= n[1] || z >= n[2]) {
@@ -57,7 +57,7 @@ static inline void fetch_floats(const Texture *texture, int x, int y, int z, flo
     }
 }
 
-// The texel along an axis of n texels that index i stands for; -1 for the border.
+// The texel that index i addresses along an axis of n texels; -1 for the border.
 static inline int addressed(int i, int n, int mode) {
     if (mode == 0) {
         int rest = i % n;
@@ -74,21 +74,21 @@ static inline int addressed(int i, int n, int mode) {
     return i < 0 || i >= n ? -1 : i;
 }
 
-// The texel index of a coordinate, which is held where an int holds it.
+// The texel index of a coordinate, clamped to a range that int can represent.
 static inline int texel_index(float x) {
     return x >= 1e9f ? 1000000000 : x > -1e9f ? (int)floorf(x) : -1000000000;
 }
 
-// The texel that is nearest to a place, 0 to 1 along each axis.
+// The texel nearest to a position, 0 to 1 along each axis.
 static inline void nearest_texel(const Texture *texture, float x, float y, float z, int *at) {
-    const float place[3] = {x, y, z};
+    const float position[3] = {x, y, z};
     for (int axis = 0; axis < 3; axis++) {
         int n = texture->extents[axis];
-        at[axis] = addressed(texel_index(place[axis] * n), n, texture->address[axis]);
+        at[axis] = addressed(texel_index(position[axis] * n), n, texture->address[axis]);
     }
 }
 
-// The texture at a place, 0 to 1 along each axis, half where there is none: the nearest texel, or a mean of those around.
+// The texture at a position, 0 to 1 along each axis, 0.5 along an axis that it lacks: the nearest texel, or interpolated.
 static inline void sample_floats(const Texture *texture, float x, float y, float z, float *texel) {
     int at[3];
     nearest_texel(texture, x, y, z, at);
@@ -96,12 +96,12 @@ static inline void sample_floats(const Texture *texture, float x, float y, float
         fetch_floats(texture, at[0], at[1], at[2], texel);
         return;
     }
-    const float place[3] = {x, y, z};
+    const float position[3] = {x, y, z};
     int low[3];
     float part[3];
     for (int axis = 0; axis < 3; axis++) {
         int n = texture->extents[axis];
-        float along = place[axis] * n - 0.5f;
+        float along = position[axis] * n - 0.5f;
         low[axis] = texel_index(along);
         part[axis] = along - floorf(along);
     }
@@ -161,21 +161,21 @@ static inline vec4 vec4_mul_vs(vec4 a, float b) {
     return (vec4){a.x * b, a.y * b, a.z * b, a.w * b};
 }
 
-// A texel; 0 outside.
+// A texel; 0 outside the texture.
 static inline vec4 fetch_2d(const Texture *texture, ivec2 at) {
     float texel[4];
     fetch_floats(texture, at.x, at.y, 0, texel);
     return (vec4){texel[0], texel[1], texel[2], texel[3]};
 }
 
-// The texture at a place, 0 to 1 along each axis, by its own filter and address modes.
+// The texture at a position, 0 to 1 along each axis, with its filter and address modes.
 static inline vec4 sample_2d(const Texture *texture, vec2 at) {
     float texel[4];
     sample_floats(texture, at.x, at.y, 0.5f, texel);
     return (vec4){texel[0], texel[1], texel[2], texel[3]};
 }
 
-// Store a texel in format rg16u; outside nothing happens.
+// Store a texel in format rg16u; outside the texture this does nothing.
 static inline void store_rg16u_2d(const Texture *image, ivec2 at, uvec4 value) {
     uint16_t *texel = texel_at(image, at.x, at.y, 0, 4);
     if (!texel) {

@@ -43,19 +43,19 @@ __device__ inline vec4 operator*(vec4 a, float b) {
     return vec4{a.x * b, a.y * b, a.z * b, a.w * b};
 }
 
-// A texel; 0 outside.
+// A texel; 0 outside the texture.
 __device__ inline vec4 fetch_2d(cudaTextureObject_t texture, int channels, ivec2 at) {
     float4 texel = tex2D<float4>(texture, at.x + 0.5f, at.y + 0.5f);
     return vec4{texel.x, texel.y, texel.z, channels < 4 ? 1.0f : texel.w};
 }
 
-// The texture at a place, 0 to 1 along each axis, by its own filter and address modes.
+// The texture at a position, 0 to 1 along each axis, with its filter and address modes.
 __device__ inline vec4 sample_2d(cudaTextureObject_t texture, int channels, vec2 at) {
     float4 texel = tex2D<float4>(texture, at.x, at.y);
     return vec4{texel.x, texel.y, texel.z, channels < 4 ? 1.0f : texel.w};
 }
 
-// Store a texel in format rg16u; outside nothing happens.
+// Store a texel in format rg16u; outside the texture this does nothing.
 __device__ inline void store_rg16u_2d(cudaSurfaceObject_t image, ivec2 at, uvec4 value) {
     ushort2 texel;
     texel.x = (uint16_t)min(value.x, 65535u);

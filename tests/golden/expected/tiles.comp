@@ -61,7 +61,7 @@ void task(int i, bool has_turn) {
 
 void main() {
     uint count = uint(args.a_n);
-    // an axis of the grid takes 65,535 groups; more of them stand in further rows
+    // an axis of the grid has at most 65,535 groups; the others are in further rows
     uint first = (gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x) * BLOCK;
     if (first < count) {
         uint index = first + gl_LocalInvocationID.x;

@@ -8,7 +8,7 @@ static inline int max_i32(int a, int b) {
     return a > b ? a : b;
 }
 
-// How many threads vote.
+// How many threads vote true.
 static inline int block_count(int threads, const bool *vote) {
     int count = 0;
     for (int thread = 0; thread < threads; thread++) {

@@ -12,9 +12,9 @@ layout(local_size_x = BLOCK) in;
 
 shared int block_votes;
 
-// Wait for the block; gives how many of its threads vote.
+// A barrier of the block; returns how many of its threads vote true.
 int block_count(bool vote) {
-    barrier();  // all threads have read what the last vote gave
+    barrier();  // all threads have read the result of the previous vote
     if (gl_LocalInvocationID.x == 0u) {
         block_votes = 0;
     }
@@ -26,7 +26,7 @@ int block_count(bool vote) {
     return block_votes;
 }
 
-// The value of the lane `offset` above this one, or the own one where there is no such lane.
+// The value of the lane `offset` above this one, or that of this lane if there is no such lane.
 int shuffle_down(int value, int offset) {
     int other = subgroupShuffleDown(value, uint(offset));
     return gl_SubgroupInvocationID + uint(offset) < gl_SubgroupSize ? other : value;

@@ -15,7 +15,7 @@ bool bit_is_set(Mask mask, uint bit) {
     return (mask.v[bit / 32u] >> bit % 32u & 1u) != 0u;
 }
 
-// Clear a bit; tells whether this thread did, and no other before.
+// Clear a bit; returns whether this thread cleared it.
 bool clear_bit(Mask mask, uint bit) {
     uint one = 1u << bit % 32u;
     return bit_is_set(mask, bit) && (atomicAnd(mask.v[bit / 32u], ~one) & one) != 0u;
@@ -29,7 +29,7 @@ struct GridCell {
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer GridCellBuffer { GridCell v[]; };
 layout(push_constant, scalar) uniform Args {
     GridCellBuffer grid;  // alive: field[i32, 64x48], age: field[f32, 64x48]
-    Mask grid_mask;       // grid: a bit for each cell, whether it is active
+    Mask grid_mask;       // grid: a bit per cell, set if the cell is active
     float dt;             // dt: f32
 } args;
 

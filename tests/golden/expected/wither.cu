@@ -9,7 +9,7 @@ __device__ inline bool bit_is_set(const uint32_t *mask, uint32_t bit) {
     return (mask[bit / 32u] >> bit % 32u & 1u) != 0u;
 }
 
-// Clear a bit; tells whether this thread did, and no other before.
+// Clear a bit; returns whether this thread cleared it.
 __device__ inline bool clear_bit(uint32_t *mask, uint32_t bit) {
     uint32_t one = 1u << bit % 32u;
     return bit_is_set(mask, bit) && (atomicAnd(&mask[bit / 32u], ~one) & one) != 0u;
@@ -19,11 +19,11 @@ struct GridCell {
     int alive;
     float age;
 };
-static_assert(sizeof(GridCell) == 8, "the host lays cells out so");
+static_assert(sizeof(GridCell) == 8, "cell size on the host");
 
 struct Args {
     GridCell *grid;       // alive: field[i32, 64x48], age: field[f32, 64x48]
-    uint32_t *grid_mask;  // grid: a bit for each cell, whether it is active
+    uint32_t *grid_mask;  // grid: a bit per cell, set if the cell is active
     float dt;             // dt: f32
 };
 

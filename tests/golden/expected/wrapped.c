@@ -2,23 +2,23 @@
 // from wrapped.py:7, interface 87b5a3cf
 #include <stdint.h>
 
-// Quotient rounded toward zero; 0 where the divisor is 0.
+// Quotient rounded toward zero; 0 if the divisor is 0.
 static inline int div_i32(int a, int b) {
     return b == 0 ? 0 : b == -1 ? -a : a / b;  // x / 0 and the lowest number / -1 trap on x86
 }
 
-// Remainder with the sign of the dividend; 0 where the divisor is 0.
+// Remainder with the sign of the dividend; 0 if the divisor is 0.
 static inline int rem_i32(int a, int b) {
     return b == 0 || b == -1 ? 0 : a % b;
 }
 
-// Python's //: quotient rounded toward minus infinity; 0 where the divisor is 0.
+// Python's //: quotient rounded toward minus infinity; 0 if the divisor is 0.
 static inline int floor_div_i32(int a, int b) {
     int quotient = div_i32(a, b);
     return rem_i32(a, b) != 0 && (a ^ b) < 0 ? quotient - 1 : quotient;
 }
 
-// Python's %: remainder with the sign of the divisor; 0 where the divisor is 0.
+// Python's %: remainder with the sign of the divisor; 0 if the divisor is 0.
 static inline int mod_i32(int a, int b) {
     int remainder = rem_i32(a, b);
     return remainder != 0 && (remainder ^ b) < 0 ? remainder + b : remainder;
@@ -28,8 +28,8 @@ typedef struct {
     int x, y;
 } ivec2;
 
-static inline int atomic_add_i32(int *place, int value) {
-    return __atomic_fetch_add(place, value, __ATOMIC_RELAXED);
+static inline int atomic_add_i32(int *address, int value) {
+    return __atomic_fetch_add(address, value, __ATOMIC_RELAXED);
 }
 
 static inline ivec2 ivec2_floor_div_vs(ivec2 a, int b) {

@@ -1,4 +1,5 @@
 """The languages: one `Language` object each, in a folder of its own, and what they share.
 
-`language` says what a language may differ in, `registry` lists all; `spelling` is the door for printers.
+`common/language` defines what may differ between languages, `registry` lists all languages, and `common/syntax` is the
+facade that printers use.
 """

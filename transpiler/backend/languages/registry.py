@@ -1,4 +1,4 @@
-"""All languages. A language is registered by its line here, and by nothing else."""
+"""All languages. A language is registered by its line here and nowhere else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Atomic operations of C: GNU's built-in functions, behind helpers that take an address."""
+"""Atomic operations of C: helpers that take an address and call GNU's built-in functions."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from ..common.literals import scalar_name
 from ..common.syntax_forms import Syntax
 
 FETCH = frozenset({"add", "sub", "and", "or", "xor"})
-"""What `__atomic_fetch_*` does on integers."""
+"""Operations of `__atomic_fetch_*` on integers."""
 
 
 def atomic_syntax(op: str, type: Scalar, native: bool) -> Syntax:
-    """Return how an atomic operation is written: {0} place, {1} value."""
+    """Return the syntax of an atomic operation: {0} target, {1} value."""
     return by_address(op, type)
 
 
 def helper(language: Language, op: str, type: Scalar) -> str:
     """Return the helper for `op` on `type`."""
     name = scalar_name(language, type)
-    head = f"{language.helper_qualifier}{name} atomic_{op}_{type}({name} *place, {name} value) {{\n"
+    head = f"{language.helper_qualifier}{name} atomic_{op}_{type}({name} *address, {name} value) {{\n"
     if op in FETCH and type.kind in ("int", "uint"):
-        return f"{head}    return __atomic_fetch_{op}(place, value, __ATOMIC_RELAXED);\n}}"
+        return f"{head}    return __atomic_fetch_{op}(address, value, __ATOMIC_RELAXED);\n}}"
     return (
         f"{head}    {name} old, new;\n"
-        "    __atomic_load(place, &old, __ATOMIC_RELAXED);\n"
+        "    __atomic_load(address, &old, __ATOMIC_RELAXED);\n"
         "    do {\n"
         f"        new = {combined(language, op, type, 'old')};\n"
-        "    } while (!__atomic_compare_exchange(place, &old, &new, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));\n"
+        "    } while (!__atomic_compare_exchange(address, &old, &new, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));\n"
         "    return old;\n}"
     )

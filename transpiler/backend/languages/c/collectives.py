@@ -1,4 +1,4 @@
-"""How threads of C ask one another: loops over the variables of a block's threads, between the loops that they are."""
+"""Collectives of C: loops over the variables of the threads of a block, between the loops that run the threads."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ THREAD_NUMBERS = {
 
 
 def collective_syntax(language: Language, op: str, type: Scalar | None, lanes: str) -> Syntax:
-    """Refuse: a question of C is an `Exchange` between two loops, never a value."""
+    """Raise: a collective of C is an `Exchange` between two loops, never a value."""
     raise InternalError(f"C has no expression for the collective {op}")
 
 
 def barrier(language: Language, barrier: Barrier, orders_buffers: bool, lanes: str) -> list[Syntax]:
-    """Return the calls that a barrier is: between two loops over threads there is nothing to wait for."""
+    """Return the calls of a barrier: between two loops over the threads nothing has to wait."""
     return [Syntax("__atomic_thread_fence(__ATOMIC_SEQ_CST)")] if barrier.scope == "grid" else []
 
 
@@ -37,7 +37,7 @@ def helper(language: Language, op: str, type: Scalar | None, options: frozenset[
 
 
 PARTS: dict[str, tuple[str, str, str]] = {
-    "elect": ("bool found = false;", "result[lane] = !found; found = true;", ""),
+    "elect": ("bool is_found = false;", "result[lane] = !is_found; is_found = true;", ""),
     "all": ("bool answer = true;", "answer = answer && value[lane];", "result[lane] = answer;"),
     "any": ("bool answer = false;", "answer = answer || value[lane];", "result[lane] = answer;"),
     "all_equal": (
@@ -55,7 +55,7 @@ PARTS: dict[str, tuple[str, str, str]] = {
     ),
     "broadcast_first": ("int leader = -1;", "leader = leader < 0 ? lane : leader;", "result[lane] = value[leader];"),
 }
-"""By collective: what stands before the lanes of a subgroup, is done for each, and for each once all were seen."""
+"""Collective -> statements before the loop over the lanes, in it, and in a second loop."""
 
 SOURCES = {
     "shuffle": ("index", "first + ({0} & 31)"),
@@ -63,17 +63,17 @@ SOURCES = {
     "shuffle_up": ("offset", "lane - {0}"),
     "shuffle_down": ("offset", "lane + {0}"),
 }
-"""By shuffle: what its second operand is called, and the lane it reads."""
+"""Shuffle -> name of its second operand, and the lane that it reads."""
 
 
 def _function(language: Language, op: str, type: Scalar | None, uniform: bool, masked: bool) -> str:
-    row = COLLECTIVES[op]
+    collective = COLLECTIVES[op]
     value = scalar_name(language, type) if type is not None else "bool"
-    result = scalar_name(language, row.result) if isinstance(row.result, Scalar) else value
+    result = scalar_name(language, collective.result) if isinstance(collective.result, Scalar) else value
     parameters = ["int threads"]
     if masked:
         parameters.append("const bool *takes_part")
-    if row.arguments:
+    if collective.arguments:
         parameters.append(f"const {value} *value")
     if op in SOURCES:
         parameters.append(f"int {SOURCES[op][0]}" if uniform else f"const int *{SOURCES[op][0]}")
@@ -101,26 +101,26 @@ def _lane_loop(body: list[str], masked: bool) -> list[str]:
 def _parts(
     language: Language, op: str, type: Scalar | None, uniform: bool, masked: bool
 ) -> tuple[list[str], list[str], list[str]]:
-    """Return the lines before the lanes of a subgroup, for each of them, and for each once all were seen."""
+    """Return the lines before the loop over the lanes of a subgroup, in it, and in a second loop."""
     if op in SOURCES:
         name, source = SOURCES[op]
         source = source.format(name if uniform else f"{name}[lane]")
-        there = "source >= first && source < end" + (" && takes_part[source]" if masked else "")
-        return [], [f"int source = {source};", f"result[lane] = {there} ? value[source] : value[lane];"], []
+        is_valid = "source >= first && source < end" + (" && takes_part[source]" if masked else "")
+        return [], [f"int source = {source};", f"result[lane] = {is_valid} ? value[source] : value[lane];"], []
     if op == "match_any":
         part = "takes_part[other] && " if masked else ""
         inner = f"    if ({part}value[other] == value[lane]) bits |= 1u << (other - first);"
         loop = ["uint32_t bits = 0;", "for (int other = first; other < end; other++) {", inner, "}"]
         return [], [*loop, "result[lane] = bits;"], []
-    found = PARTS.get("all_equal" if op == "unique" else op)
-    if found is not None:
-        before, each, after = ([f"{line};" for line in part.rstrip(";").split("; ") if line] for part in found)
+    parts = PARTS.get("all_equal" if op == "unique" else op)
+    if parts is not None:
+        before, each, after = ([f"{line};" for line in part.rstrip(";").split("; ") if line] for part in parts)
         return before, each, after
     scan, _, fold = op.partition("_")
     assert type is not None
     combined = language.operation(FOLDS[fold], type).format("all", "value[lane]")
     before = [f"{scalar_name(language, type)} all = {literal(language, type, identity(FOLDS[fold], type)).text};"]
-    step, give = f"all = {combined};", "result[lane] = all;"
+    step, store = f"all = {combined};", "result[lane] = all;"
     if scan == "reduce":
-        return before, [step], [give]
-    return before, [step, give] if scan == "inclusive" else [give, step], []
+        return before, [step], [store]
+    return before, [step, store] if scan == "inclusive" else [store, step], []

@@ -1,10 +1,10 @@
-"""Words that no name of a user may be in C: keywords, types and macros; functions that a local variable may hide."""
+"""Reserved names of C: keywords, types and macros; functions that a local variable may hide."""
 
 from __future__ import annotations
 
-from ..common.reserved import TENSORS, words
+from ..common.reserved import TENSORS, names
 
-_C = words("""
+_C = names("""
 auto break case char const continue default do double else enum extern float for goto if inline int long register
 restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool true false
 main size_t ptrdiff_t int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t intptr_t uintptr_t NULL
@@ -36,13 +36,13 @@ _C += [
     f"{kind}{width}_{end}" for kind in ("INT", "UINT") for width in (*_WIDTHS, "MAX", "PTR") for end in ("MAX", "MIN")
 ]
 
-_MATHS = words("""
+_MATHS = names("""
 acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh drem erf erfc exp exp2 expm1 fabs fdim finite floor
 fma fmax fmin fmod frexp gamma hypot ilogb isinf isnan j0 j1 jn ldexp lgamma llrint llround log log10 log1p log2 logb
 lrint lround modf nan nearbyint nextafter nexttoward pow remainder remquo rint round scalb scalbln scalbn significand
 sin sinh sqrt tan tanh tgamma trunc y0 y1 yn
 """)
-_C_FUNCTIONS = words("""
+_C_FUNCTIONS = names("""
 signbit isfinite isnormal isgreater isgreaterequal isless islessequal islessgreater isunordered fpclassify signgam abs
 labs div ldiv lgamma_r lgammaf_r lgammal_r double_t float_t wchar_t intmax_t uintmax_t offsetof malloc free calloc
 realloc memcpy memset memmove memcmp exit abort atexit printf puts rand srand
@@ -51,8 +51,7 @@ _C_FUNCTIONS += [f"{name}{suffix}" for name in _MATHS for suffix in ("", "f", "l
 _C_FUNCTIONS += [f"{kind}{width.lower()}_t" for kind in ("int", "uint") for width in _WIDTHS if "_" in width]
 _C_FUNCTIONS += [f"{kind}{width}_C" for kind in ("INT", "UINT") for width in ("8", "16", "32", "64", "MAX")]
 
-WORDS = frozenset(_C)
-RESERVED = WORDS | TENSORS
+RESERVED = frozenset(_C) | TENSORS
 """Keywords and types."""
 FUNCTIONS = frozenset(_C_FUNCTIONS)
-"""Functions that a local variable may hide where nothing calls them."""
+"""Functions that a local variable may hide if its function does not call them."""

@@ -1,1 +1,1 @@
-"""What C and its descendants share: the table of operations on scalars, selection between tensors."""
+"""Shared by C and its descendants: the table of operations on scalars, selection between tensors."""

@@ -1,8 +1,8 @@
-"""How scalars are written in C11: type names, operations by type, casts. CUDA starts from this table (`tables_cuda`).
+"""Scalars in C11: type names, syntax of operations by type, casts. CUDA extends this table (`cuda/tables`).
 
-In: the name of an operation and the scalar type of its operands. Out: `Syntax` objects whose helper names stand in
-`templates/c/lib`. 8 and 16 bit integers are computed as i32 and cast back, f16 as f32: both give the exact results.
-In texts, `$f` is the suffix of the math functions (sinf), `$t` our name of the type, `$T` the language's.
+In: the name of an operation and the scalar type of its operands. Out: `Syntax` objects whose helpers are in
+`templates/c/lib`. 8 and 16 bit integers are computed as i32 and cast back, f16 as f32: both have exact results.
+In templates, `$f` is the suffix of the math functions (sinf), `$t` the IR name of the type, `$T` the language's.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ..common.syntax_forms import (
     infix,
     prefix,
     same,
-    written,
+    template,
 )
 
 TYPES: dict[str, str] = {
@@ -43,7 +43,7 @@ HEADERS: dict[str, frozenset[str]] = {
     "stdbool.h": frozenset({"bool", "true", "false"}),
     "stdint.h": frozenset(name for name in TYPES.values() if name.endswith("_t")),
 }
-"""What each header declares of the words that texts use."""
+"""Header -> names that it declares and emitted sources use."""
 
 COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 
@@ -52,15 +52,15 @@ ANY: dict[str, Syntax] = {
     "sub": infix("-"),
     "mul": infix("*"),
     "neg": prefix("-"),
-    "select": written("{0} ? {1} : {2}", TERNARY, OR, OR, TERNARY),
+    "select": template("{0} ? {1} : {2}", TERNARY, OR, OR, TERNARY),
     **{op: infix(symbol) for op, symbol in COMPARISONS.items()},
 }
-"""Written alike for all numbers."""
+"""The same syntax for all numbers."""
 
 FLOATS: dict[str, Syntax] = {
     "div": infix("/"),
     "raw_div": infix("/"),
-    "floordiv": written("floor$f({0} / {1})", PRIMARY, MULTIPLY, UNARY),
+    "floordiv": template("floor$f({0} / {1})", PRIMARY, MULTIPLY, UNARY),
     "mod": call("mod_$t", 2),
     "raw_mod": call("fmod$f", 2),
     "pow": call("pow$f", 2),
@@ -95,9 +95,9 @@ INTEGERS: dict[str, Syntax] = {
     "bit_or": infix("|"),
     "bit_xor": infix("^"),
     "bit_not": prefix("~"),
-    "shl": written("{0} << ({1} & $m)", SHIFT, MULTIPLY, MULTIPLY),
-    "sar": written("{0} >> ({1} & $m)", SHIFT, MULTIPLY, MULTIPLY),
-    "shr": written("($T)(($U){0} >> ({1} & $m))", UNARY, UNARY, MULTIPLY),
+    "shl": template("{0} << ({1} & $m)", SHIFT, MULTIPLY, MULTIPLY),
+    "sar": template("{0} >> ({1} & $m)", SHIFT, MULTIPLY, MULTIPLY),
+    "shr": template("($T)(($U){0} >> ({1} & $m))", UNARY, UNARY, MULTIPLY),
     "popcnt": call("__builtin_popcount"),
     "clz": call("clz_$t"),
     **{f"{op}_overflows": call(f"{op}_overflows_$t", 2) for op in ("add", "sub", "mul", "shl", "pow")},
@@ -108,23 +108,23 @@ UNSIGNED: dict[str, Syntax] = {
     "floordiv": call("div_$t", 2),
     "mod": call("rem_$t", 2),
     "abs": same(),
-    "sign": written("($T)({0} != 0)", UNARY, SHIFT),
+    "sign": template("($T)({0} != 0)", UNARY, SHIFT),
     "shr": INTEGERS["sar"],
 }
 
 BOOLEANS: dict[str, Syntax] = {
-    "lt": written("!{0} && {1}", AND, PRIMARY, SHIFT),
-    "le": written("!{0} || {1}", OR, PRIMARY, SHIFT),
-    "gt": written("{0} && !{1}", AND, SHIFT, PRIMARY),
-    "ge": written("{0} || !{1}", OR, SHIFT, PRIMARY),
+    "lt": template("!{0} && {1}", AND, PRIMARY, SHIFT),
+    "le": template("!{0} || {1}", OR, PRIMARY, SHIFT),
+    "gt": template("{0} && !{1}", AND, SHIFT, PRIMARY),
+    "ge": template("{0} || !{1}", OR, SHIFT, PRIMARY),
     "min": infix("&&"), "bit_and": infix("&&"), "logical_and": infix("&&"),
     "max": infix("||"), "bit_or": infix("||"), "logical_or": infix("||"),
     "bit_xor": infix("!="), "bit_not": prefix("!"), "logical_not": prefix("!"),
     **{name: same() for name in ("abs", "sign", "floor", "ceil", "round", "popcnt")},
-    "clz": written("8 - {0}", ADD, MULTIPLY),
-    **{name: written("{0}", PRIMARY, PRIMARY, PRIMARY) for name in ("shl", "sar", "shr")},
+    "clz": template("8 - {0}", ADD, MULTIPLY),
+    **{name: template("{0}", PRIMARY, PRIMARY, PRIMARY) for name in ("shl", "sar", "shr")},
 }  # fmt: skip
-"""u1: a shift by the only count a 1-bit mask leaves, 0, changes nothing; it counts as 8 bits wide for `clz`."""
+"""u1: a shift by 0, the only count that a 1-bit mask leaves, changes nothing; for `clz` it is 8 bits wide."""
 
 EXACT_IN_I32 = frozenset(
     {
@@ -132,11 +132,11 @@ EXACT_IN_I32 = frozenset(
         "plain_mod",
     }
 )  # fmt: skip
-"""On 8 and 16 bit integers these give a value in range already, so no cast back is printed."""
+"""On 8 and 16 bit integers these have results in range, so no cast back is printed."""
 
 
-def row(op: str, type: Scalar) -> Syntax:
-    """Return the table's row for `op` on operands of `type`, with the placeholders of the type filled in."""
+def entry(op: str, type: Scalar) -> Syntax:
+    """Return the table's entry for `op` on operands of `type`, with the placeholders of the type replaced."""
     table = {"float": FLOATS, "bool": BOOLEANS}.get(type.kind, INTEGERS)
     if type.kind == "uint" and op in UNSIGNED:
         table = UNSIGNED
@@ -144,7 +144,7 @@ def row(op: str, type: Scalar) -> Syntax:
 
 
 def fill(syntax: Syntax, type: Scalar, names: dict[str, str]) -> Syntax:
-    """Replace `$f $t $T $U $m` by what they are for `type`."""
+    """Replace `$f $t $T $U $m` by their values for `type`."""
     text = syntax.text
     if "$" not in text:
         return syntax
@@ -154,9 +154,9 @@ def fill(syntax: Syntax, type: Scalar, names: dict[str, str]) -> Syntax:
 
 
 def operation(op: str, type: Scalar) -> Syntax:
-    """Return how C writes `op` on scalars of `type` (of the values, for `select`)."""
+    """Return the syntax of `op` on scalars of `type` (of the values, for `select`)."""
     if type.name == "f16":
-        inner = row(op, f32)
+        inner = entry(op, f32)
         return inner if op in COMPARISONS or op in ("select", "isnan", "isinf") else c_cast(inner, TYPES["f16"])
     if type.kind in ("int", "uint") and type.bits < 32:
         return _narrow(op, type)
@@ -164,34 +164,34 @@ def operation(op: str, type: Scalar) -> Syntax:
         return call("__builtin_popcountll")
     if op == "clz" and type.kind == "int":
         return call(f"clz_u{type.bits}")
-    return row(op, type)
+    return entry(op, type)
 
 
 def _narrow(op: str, type: Scalar) -> Syntax:
-    """8 and 16 bit integers: C computes as int; wrap only what can leave the range."""
+    """8 and 16 bit integers: C computes as int; only results that can leave the range are wrapped."""
     if op.endswith("_overflows"):
-        return row(op, type)
+        return entry(op, type)
     if op in ("shl", "sar", "shr"):
-        return row(op, type) if op != "shl" else c_cast(row(op, type), TYPES[type.name])
+        return entry(op, type) if op != "shl" else c_cast(entry(op, type), TYPES[type.name])
     if op == "popcnt":
-        return written(f"__builtin_popcount(({TYPES['u' + type.name[1:]]}){{0}})", PRIMARY, UNARY)
+        return template(f"__builtin_popcount(({TYPES['u' + type.name[1:]]}){{0}})", PRIMARY, UNARY)
     if op == "clz":
-        return written(f"clz_u32(({TYPES['u' + type.name[1:]]}){{0}}) - {32 - type.bits}", ADD, UNARY)
+        return template(f"clz_u32(({TYPES['u' + type.name[1:]]}){{0}}) - {32 - type.bits}", ADD, UNARY)
     if type.kind == "uint" and op in ("abs", "sign"):
         return fill(UNSIGNED[op], type, TYPES)
-    inner = row(op, i32)
+    inner = entry(op, i32)
     return inner if op in EXACT_IN_I32 or inner.text == "{0}" else c_cast(inner, TYPES[type.name])
 
 
 def cast(old: Scalar, new: Scalar) -> Syntax:
-    """Return how a value is converted: toward zero to integers, `!= 0` to u1; out of range as the machine does."""
+    """Return the syntax of a conversion: toward zero to integers, `!= 0` to u1; out of range as the machine does."""
     if new.kind == "bool":
-        return written("{0} != 0", EQUAL, SHIFT)
-    return written(f"({TYPES[new.name]}){{0}}", UNARY, UNARY)
+        return template("{0} != 0", EQUAL, SHIFT)
+    return template(f"({TYPES[new.name]}){{0}}", UNARY, UNARY)
 
 
 def bit_cast(old: Scalar, new: Scalar) -> Syntax:
-    """Return how the bits of a value become another type of equal width."""
+    """Return the syntax of a bit cast to a type of equal width."""
     if old.is_float == new.is_float:
         return cast(old, new)
     return call(f"{old.name}_bits_to_{new.name}")

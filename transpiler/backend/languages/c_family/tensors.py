@@ -1,4 +1,4 @@
-"""What C and its descendants write themselves of operations on tensors: the choice between two of them."""
+"""The one operation on tensors that C and its descendants have: selection between two of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..common.syntax_forms import Syntax
 
 
 def selection(operation: Callable[[str, Scalar], Syntax]) -> Callable[[str, Sequence[Type], Type], Syntax | None]:
-    """Return what writes `c ? v : w` of structs as of scalars, by the language's operations on these."""
+    """Return a `tensor_operation` for `c ? v : w` on structs, which has the syntax of the operation on scalars."""
 
     def write(op: str, types: Sequence[Type], result: Type) -> Syntax | None:
         if op == "select" and isinstance(types[0], Scalar) and types[1] == types[2]:

@@ -1,1 +1,1 @@
-"""What languages share: the description of one, syntax of operations, tensors, helper libraries."""
+"""Shared by all languages: the description of a language, syntax of operations, tensors, helper libraries."""

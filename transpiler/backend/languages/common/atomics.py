@@ -1,9 +1,9 @@
-"""Atomic operations: what the languages' own functions share with the loops of compare-and-swap that helpers are.
+"""Atomic operations: functions of the languages, or helpers with a compare-and-swap loop.
 
-Helpers are generated from keys like "atomic min f32". C and CUDA take the address of the place. GLSL has no addresses:
-its loops take the memory as words and the place's number among elements of its size,
-`atomic_min_f32(AtomicU32(data), index, value)`, where `data` is any buffer reference. All give the old value; the order
-of memory is relaxed.
+Helpers are generated from keys like "atomic min f32". C and CUDA pass the address of the target. GLSL has no addresses:
+its helpers take the memory as an array of words and the index of the target among elements of its size,
+`atomic_min_f32(AtomicU32(data), index, value)`, where `data` is any buffer reference. All return the old value; the
+memory order is relaxed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .language import Language
 from .syntax_forms import ASSIGN, PRIMARY, Generated, Syntax
 
 FUNCTIONS = {"add": "Add", "min": "Min", "max": "Max", "and": "And", "or": "Or", "xor": "Xor"}
-"""How names of built-in functions end: atomicAdd."""
+"""Suffixes of the built-in functions: atomicAdd."""
 
 
 def is_native(atomics: frozenset[tuple[str, str]], op: str, type: Scalar) -> bool:
@@ -32,9 +32,9 @@ def key_of(op: str, type: Scalar) -> str:
 
 
 def atomic_syntax(language: Language, op: str, type: Scalar, native: bool) -> Syntax:
-    """Return how an atomic operation is written: {0} place, {1} value, and for GLSL's loops {2} data, {3} index.
+    """Return the syntax of an atomic operation: {0} target, {1} value, and for GLSL's helpers {2} data, {3} index.
 
-    Raises: UnsupportedError where the language has no compare-and-swap of that width.
+    Raises: UnsupportedError if the language has no compare-and-swap of that width.
     """
     if type.kind == "bool" and op in ("add", "sub", "mul"):
         raise UnsupportedError(f"u1 has no atomic {op}: use i32.")
@@ -42,7 +42,7 @@ def atomic_syntax(language: Language, op: str, type: Scalar, native: bool) -> Sy
 
 
 def by_address(op: str, type: Scalar) -> Syntax:
-    """Return the call of a helper that takes the address of the place."""
+    """Return the call of a helper that takes the address of the target."""
     return Syntax(f"atomic_{op}_{type}(&{{0}}, {{1}})", PRIMARY, (PRIMARY, ASSIGN), (key_of(op, type),))
 
 
@@ -56,5 +56,5 @@ def generate(language: Language, key: str) -> Generated:
 
 
 def combined(language: Language, op: str, type: Scalar, old: str) -> str:
-    """Return the new value, from the text of the old one (a primary expression) and `value`."""
+    """Return the source of the new value. old: the source of the old one (a primary expression)."""
     return language.operation(ATOMIC_OPS[op], type).format(old, "value")

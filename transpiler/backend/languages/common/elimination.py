@@ -1,10 +1,10 @@
 """Determinant and inverse of square matrices of 3 rows and more: bodies of generated functions.
 
 Plain cofactors, which GLSL's own `determinant` and `inverse` use, lose digits with the square of the condition number
-and beyond; these lose them with the condition number itself. 3x3: cofactors whose 2x2 determinants are exact to the
-last digits, without a branch. Larger: elimination with the largest element of a column as the pivot. Rows are
-exchanged element by element under a condition, not through a computed row number: a compiler that unrolls the loops
-keeps small matrices in registers then.
+and beyond; these functions lose them with the condition number itself. 3x3: cofactors whose 2x2 determinants are exact
+to the last digits, without a branch. Larger: elimination with the largest element of a column as the pivot. Rows are
+exchanged element by element under a condition, not through a computed row number, so that a compiler that unrolls the
+loops keeps small matrices in registers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def determinant(language: Language, matrix: Tensor, absolute: str) -> str:
 
 
 def inverse(language: Language, matrix: Tensor, absolute: str, maximum: str) -> str:
-    """Return the body of a function of `a`; a singular matrix gives infinities and nan.
+    """Return the body of a function of `a`, which returns infinities and nan for a singular matrix.
 
     maximum: the template of the greater of {0} and {1}.
     """
@@ -58,7 +58,7 @@ def _inverse_3(language: Language, matrix: Tensor, larger: str) -> str:
     )
     row = " + ".join(f"{_element(language, matrix, 0, k)} * {_element(language, matrix, k, 0, 'r')}" for k in range(3))
     return f"""\
-    {scalar} largest = {zero};  // brought to 1, so that no product leaves the range of numbers
+    {scalar} largest = {zero};  // scaled to 1, so that no product overflows
     for (int i = 0; i < 3; i++) {{
         for (int j = 0; j < 3; j++) {{
             largest = {larger};
@@ -93,7 +93,7 @@ def _determinant_n(language: Language, matrix: Tensor, absolute: str) -> str:
     for (int k = 0; k < {n}; k++) {{
         for (int i = k + 1; i < {n}; i++) {{
             if ({absolute.format(a("i", "k"))} > {absolute.format(a("k", "k"))}) {{
-                for (int j = k; j < {n}; j++) {{  // exchange rows; one changes its sign, so that the determinant stays
+                for (int j = k; j < {n}; j++) {{  // exchange rows; one is negated, so that the determinant is unchanged
                     {scalar} other = {a("i", "j")};
                     {a("i", "j")} = {a("k", "j")};
                     {a("k", "j")} = -other;

@@ -1,8 +1,8 @@
-"""Helper functions and types that emitted files carry: found in `templates/*/lib`, chosen by use, put in a fixed order.
+"""Helper functions and types of emitted sources: read from `templates/*/lib`, selected by use, in a fixed order.
 
-A library file of C or CUDA C compiles alone; these two share most of theirs (`library_source.py`). Chunks are separated
-by blank lines; each begins with its own comment and defines one name. A helper is one chunk; it depends on the chunks
-whose names are in its source. Besides, `tensors` generates helpers for types and operations that no file can list.
+A library file of C or CUDA C compiles on its own; these two languages share most of theirs (`library_source.py`).
+Chunks are separated by blank lines; each starts with its own comment and defines one name. A helper is one chunk; it
+depends on the chunks whose names are in its source. In addition, `tensors` generates helpers for types and operations.
 In: keys, which are the names of chunks or generated keys ("add(f32[3], f32) -> f32[3]"). Out: one source, dependencies
 before their users.
 """
@@ -47,12 +47,12 @@ DEFINED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Helper:
-    """One chunk. uses: names of chunks it needs. words: all its identifiers."""
+    """One chunk. uses: names of the chunks that it needs. identifiers: all of its identifiers."""
 
     name: str
     text: str
     uses: tuple[str, ...]
-    words: frozenset[str]
+    identifiers: frozenset[str]
 
 
 @cache
@@ -74,9 +74,9 @@ def library(language: Language) -> dict[str, Helper]:
     chunks.update((_defined_name(chunk), chunk) for chunk in _chunks(language.own_library))
     for name in language.built_in:
         chunks.pop(name, None)
-    words = {name: identifiers_of(text) for name, text in chunks.items()}
+    identifiers = {name: identifiers_of(text) for name, text in chunks.items()}
     return {
-        name: Helper(name, text, tuple(w for w in chunks if w in words[name] and w != name), words[name])
+        name: Helper(name, text, tuple(c for c in chunks if c in identifiers[name] and c != name), identifiers[name])
         for name, text in chunks.items()
     }
 
@@ -88,7 +88,7 @@ def constants(language: Language) -> frozenset[str]:
 
 
 def _chunks(text: str) -> list[str]:
-    """Split at blank lines; what is only comment or preprocessor set-up (`#ifndef`, `#include`) is no chunk."""
+    """Split at blank lines, without parts that are only comments or preprocessor set-up (`#ifndef`, `#include`)."""
     chunks = [chunk.strip("\n") for chunk in re.split(r"\n\s*\n", text)]
     chunks = [chunk for chunk in chunks if _code(chunk).strip() and not re.match(r"#(?!define)", _code(chunk).lstrip())]
     return [instance for chunk in chunks for instance in instances(chunk)]
@@ -117,13 +117,13 @@ def called(language: Language, chunk: str) -> tuple[str, ...]:
 
 
 def known(language: Language, names: Iterable[str]) -> tuple[str, ...]:
-    """Return those of `names` that helpers of the libraries have, each once."""
+    """Return those of `names` that are helpers of the libraries, each once."""
     chunks = library(language)
     return tuple(dict.fromkeys(name for name in names if name in chunks))
 
 
 def order(language: Language, keys: Iterable[str]) -> list[Helper]:
-    """Return the chunks that `keys` need, dependencies included, by library order; other keys are left out."""
+    """Return the chunks that `keys` need, dependencies included, in library order; other keys are ignored."""
     chunks = library(language)
     needed: set[str] = set()
     waiting = [key for key in keys if key in chunks]

@@ -1,9 +1,9 @@
-"""What printers must know of a language: one frozen object a language, asked by properties that say why.
+"""`Language`: the properties of an emitted language that printers depend on, one frozen object for each language.
 
-In: the tables and functions of a language's own folder. Out: `Language`; `registry.LANGUAGES` has them all. Nothing
-here, and nothing outside a language's folder, compares the name of a language: what differs by value is a field, what
-differs in shape is a function among the fields, and a caller asks for the property that makes the difference
-(`has_pointers`, `converts_by_constructor`).
+In: the tables and functions of a language's own folder. Out: `Language`; `registry.LANGUAGES` has all of them. No code
+outside the folder of a language compares names of languages: what differs by value is a field, what differs in
+structure is a function among the fields, and a caller tests the property that matters (`has_pointers`,
+`converts_by_constructor`).
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from .syntax_forms import PRIMARY, UNARY, Generated, Syntax
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Literals:
-    """How numbers are written.
+    """The syntax of numeric literals.
 
     float_suffixes, integer_suffixes: by type, for 32 bits and more; f16 has one too.
     infinities, nans: by type of float.
-    half: how an f16 is made of the decimal {0}; None where its suffix does that.
-    converts_small: an integer of 8 or 16 bits is written by the constructor of its type, since none has a literal.
+    half: converts the decimal {0} to f16; None if a suffix does that.
+    converts_small: an integer of 8 or 16 bits takes the constructor of its type, since it has no literal.
     """
 
     float_suffixes: Mapping[str, str]
@@ -36,9 +36,9 @@ class Literals:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Warp:
-    """What lanes of a warp call to ask one another; all but `active` take the mask of those that take part first.
+    """Names of the warp collectives; all but `active` take the mask of participating lanes first.
 
-    active: the expression for the lanes that are here by chance. uniform: whether all give the same truth.
+    active: the expression for the currently active lanes. uniform: whether the predicate is the same in all lanes.
     """
 
     shuffle: str
@@ -56,75 +56,77 @@ class Warp:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Language:
-    """One language. Objects are compared by identity, so that caches by language are quick.
+    """One language. Objects are compared by identity, so that caches keyed by language are fast.
 
     Files
-    name: as people call it, for messages.
+    name: for messages.
     target: the target whose devices run it; `BackendModule.target`.
     suffix: of source files.
     templates: folder of the skeletons below `templates/`, and their suffix.
     libraries: folder of the helper libraries below `templates/`, and their suffix.
-    own_library: chunks in place of those of the libraries, or besides.
-    built_in: names that chunks of the libraries define and that this language has without them.
-    file_per_task: one entry a file, since an entry point is a file there.
-    includes: headers that every source has.
-    headers: what other headers declare of the names that sources use; a source has those that it needs.
+    own_library: chunks that replace or extend those of the libraries.
+    built_in: names that chunks of the libraries define and that are built into this language.
+    file_per_task: each file has one entry point.
+    includes: headers that every source includes.
+    headers: other headers, by the names that they declare; a source includes those that it needs.
 
     Names
-    reserved: what nothing may be called.
-    functions: what a local variable may be called where nothing calls it.
-    reserved_members, reserved_types: what no member, no type may be called besides.
+    reserved: names that no declaration may have.
+    functions: names that a local variable may have if its function does not call them.
+    reserved_members, reserved_types: further names that no member, no type may have.
 
     Scalars
-    types: names by ours.
-    declared_types: those of ours whose name a helper library declares.
-    operation, cast, bit_cast: how operations on scalars and conversions are written (`syntax`).
-    coarse: whether an operation is less exact than fast_math=False asks for; `operation` then takes `EXACT + op`.
+    types: names of scalar types, by IR type.
+    declared_types: IR types whose name a helper library declares.
+    operation, cast, bit_cast: return the syntax of operations on scalars and of conversions.
+    coarse: whether an operation is less exact than fast_math=False requires; `operation` then takes `EXACT + op`.
     converts_by_constructor: `int(x)`, else `(int)x`.
-    converts_to_parameter: a number given to a function turns into the type of its parameter by itself.
-    unsigned: the type of an unsigned number of 32 bits, as a conversion names it.
-    unsigned_argument: how an int is given to a helper that takes an unsigned number.
-    computes_small_as_int: arithmetic on integers of 8 and 16 bits, and on f16, gives wider numbers.
+    converts_to_parameter: an argument is converted implicitly to the type of its parameter.
+    unsigned: the unsigned type of 32 bits in a conversion.
+    unsigned_argument: {} is an int that is passed to a helper as unsigned.
+    computes_small_as_int: arithmetic on integers of 8 and 16 bits, and on f16, has wider results.
 
     Vectors, matrices and structs
-    has_vectors: vectors of 2 to 4 and float matrices up to 4x4 are types of the language, with operators; all other
-        tensors, and without it all, are structs that are generated.
-    has_operators: functions on tensors are operators, and overloaded: `a + b`, `dot(a, b)`; else `vec3_add(a, b)`.
-    tensor_operation, tensor_cast: what the language writes itself, None where a function is generated.
-    struct_declaration: {body}, {name}.
-    struct_literal: {type}, {values}; the braces nest without types where `has_braces`, else constructors do.
-    zero_values: the values of a literal whose parts are all 0; None where each part has to be written.
-    braces_refuse_narrowing: C++ takes no int for a member of 8 or 16 bits.
-    size_check: the word that asserts the size of a struct when it is compiled; "" where there is none.
+    has_vectors: vectors of 2 to 4 and float matrices up to 4x4 are built-in types with operators. All other tensors are
+        generated structs.
+    has_operators: functions on tensors are overloaded operators and functions: `a + b`, `dot(a, b)`; else
+        `vec3_add(a, b)`.
+    tensor_operation, tensor_cast: return the syntax of a built-in operation, None if a function is generated.
+    struct_declaration: a template with {body} and {name}.
+    struct_literal: a template with {type} and {values}; with `has_braces` braces nest without types, else constructors
+        nest.
+    zero_values: the values of a literal whose members are all 0; None if each member must be listed.
+    braces_refuse_narrowing: C++ accepts no int for a member of 8 or 16 bits.
+    size_check: the keyword that asserts the size of a struct at compile time; "" without one.
     struct_tag: before the names of `Args`, `Temporaries` and `Result`.
-    pads_structs: scalar block layout leaves out the padding at the end of a struct, so a member fills it up.
-    bool_in_memory: else u1 is a byte there.
+    pads_structs: scalar block layout omits the padding at the end of a struct, so a member is added for it.
+    bool_in_memory: memory can hold bool; else u1 is stored as a byte.
 
     Memory
     has_pointers: arrays are typed pointers, else buffer references.
-    arrow: from a pointer to a struct to its member.
-    volatile_load: how {0} is read where other threads write it and a cache may be stale.
-    forwards_by_copy: members of `Args` in a readonly block cannot be passed on, their copy can.
-    precise: memory of floats can be declared so that each operation is rounded by itself.
-    texture_handles: type of a member of `Args` for a texture that is sampled, and for one that is stored to.
-    texture_helpers: what declares these.
-    samples_by_object: texels of a sampled texture are read through another object than it is sampled by, and how many
-        channels there are is told.
+    arrow: accesses a member through a pointer to a struct.
+    volatile_load: a load of {} that other threads write, past a cache that may be stale.
+    forwards_by_copy: members of `Args` in a readonly block must be copied before they are passed to a function.
+    precise: qualifier of float variables for which each operation is rounded separately.
+    texture_handles: type of a member of `Args` for a sampled texture, and for a storage texture.
+    texture_helpers: helpers that declare these types.
+    samples_by_object: a texture is sampled through one object and its texels are fetched through another; the number of
+        channels is an argument.
 
     Functions
-    helper_qualifier: before functions that files carry. function_qualifier: before the user's.
-    args_parameter: the declaration of `Args` as a parameter; "" where arguments are global.
-    reference: {type}, {name}: a parameter that is changed for the caller; a pointer where `reference_is_pointer`.
-    no_parameters: between the parentheses of a function without.
-    warns_of_unused: compilers warn of parameters that nothing reads.
+    helper_qualifier: before helper functions. function_qualifier: before functions of the user.
+    args_parameter: the declaration of `Args` as a parameter; "" if arguments are global.
+    reference: a template with {type} and {name} for a parameter passed by reference; `reference_is_pointer`: a pointer.
+    no_parameters: the parameter list of a function without parameters.
+    warns_of_unused: compilers warn about unused parameters.
 
     Threads
-    nested_loops: a parallel loop is printed as loops, counted in int; else as one thread an iteration, unsigned.
-    shared_qualifier, shared_start: before and behind the declaration of an array that a block shares.
+    nested_loops: a parallel loop is emitted as loops that count in int; else as one thread per iteration, unsigned.
+    shared_qualifier, shared_start: before and after the declaration of an array shared by a block.
     thread_numbers: by kind of `ThreadIndex`; {0} is the number of the thread in the loop.
-    warp: what questions of a subgroup call where they name the lanes that take part; None where they do not.
-    barrier: the calls that a barrier is; in: the barrier, whether threads hand one another values in buffers, lanes.
-    collective: how a question is written; in: operation, type of the value, lanes.
+    warp: functions of subgroup collectives that take the participating lanes; None if collectives take no lanes.
+    barrier: returns the calls of a barrier; in: the barrier, whether it orders buffers, lanes.
+    collective: returns the syntax of a collective; in: operation, type of the value, lanes.
     collective_helper, atomic, atomic_helper, texel_helper: see `collectives`, `atomics`, `texture_functions`.
     """
 
@@ -201,13 +203,13 @@ class Language:
     texel_helper: Callable[[Language, str, str, int], tuple[str, list[str], list[str]]]
 
     extensions: Mapping[str, str] = field(default_factory=dict)
-    """By name that a source has in it, what has to be enabled for it."""
+    """Identifier in a source -> the extension that it requires."""
     type_extensions: Mapping[str, str] = field(default_factory=dict)
-    """By type of ours."""
+    """IR type -> the extension that it requires."""
 
     @property
     def names_lanes(self) -> bool:
-        """Whether a question of a subgroup names the lanes that take part."""
+        """Whether a subgroup collective takes the participating lanes."""
         return self.warp is not None
 
     @property
@@ -217,7 +219,7 @@ class Language:
 
     @property
     def args(self) -> list[str]:
-        """What a call passes on so that the function reaches arguments: nothing where they are global."""
+        """The arguments that give a function access to `Args`: none if it is global."""
         return ["args"] if self.args_parameter else []
 
     @property
@@ -226,16 +228,16 @@ class Language:
         return [self.args_parameter] if self.args_parameter else []
 
     def as_unsigned(self, text: str, precedence: int = 0) -> str:
-        """Return a number of 32 bits made unsigned. precedence: of `text`."""
+        """Return a number of 32 bits converted to unsigned. precedence: of `text`."""
         return self.converted(self.unsigned, text, precedence)[0]
 
     def literal(self, name: str, values: str) -> tuple[str, str]:
-        """Return a struct made of values, and how it is written where a declaration gives its type already."""
+        """Return a struct literal, and its form for the initializer of a declaration, which has the type already."""
         text = self.struct_literal.format(type=name, values=values)
         return text, f"{{{values}}}" if self.has_braces else text
 
     def converted(self, name: str, text: str, precedence: int = 0) -> tuple[str, int]:
-        """Return a number converted to the type `name`, and how tight that binds. precedence: of `text`."""
+        """Return a number converted to the type `name`, and the precedence of that. precedence: of `text`."""
         if self.converts_by_constructor:
             return f"{name}({text})", PRIMARY
         return (f"({name}){text}" if precedence >= UNARY else f"({name})({text})"), UNARY

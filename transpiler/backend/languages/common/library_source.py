@@ -1,4 +1,4 @@
-"""The source of a library file, with the part that the languages of the C family share, and an instance for each type.
+"""The source of a library file: shared C-family sources included, macros expanded, chunks instantiated for each type.
 
 In: a file of `templates/*/lib`. Out: its source, in which
 
@@ -60,7 +60,7 @@ def _macros(source: str) -> Macros:
 
 
 def expand(source: str, macros: Macros) -> str:
-    """Expand macros as C does, and in comments and strings too. The body of a macro uses no other macro."""
+    """Expand macros as C does, but in comments and strings too. The body of a macro uses no other macro."""
     if not macros:
         return source
     name = re.compile(r"\b(" + "|".join(macros) + r")\b")

@@ -1,4 +1,4 @@
-"""How numbers are written: shortest text that gives the same number back, with the suffix of the language.
+"""Numeric literals: the shortest decimal that denotes the same number, with the suffix of the language.
 
 In: a number and its type, and a language's `Literals`. Out: a `Syntax` without operands.
 """
@@ -16,7 +16,7 @@ from .language import Language
 from .syntax_forms import PRIMARY, UNARY, Syntax
 
 EXPONENT = re.compile(r"e(?:\+0*|(-)0*)")
-"""What Python writes as e+09 and e-05 is e9 and e-5 to a reader."""
+"""Python prints e+09 and e-05, which are emitted as e9 and e-5."""
 
 
 @lru_cache(maxsize=4096)
@@ -29,7 +29,7 @@ def _literal(language: Language, type: Scalar, value: int | float | bool, negati
 
 
 def literal(language: Language, type: Scalar, value: int | float | bool) -> Syntax:
-    """Return how `value` of `type` is written; the text is final (no operands). Negative numbers are unary minus."""
+    """Return the literal of `value`, which has no operands. A negative number is a unary minus."""
     return _literal(language, type, value, value == 0 and copysign(1.0, value) < 0)
 
 
@@ -41,7 +41,7 @@ def _float(language: Language, type: Scalar, value: float) -> Syntax:
         return infinity if value > 0 else Syntax(f"-{infinity.text}", UNARY, (), infinity.helpers)
     text = str(type.numpy.type(value)) if type.bits != 64 else repr(value)
     if type.bits == 32 and np.float32(float(text)) != np.float32(value):
-        text = repr(value)  # the compiler may read decimals as double first: rounding twice must not change the number
+        text = repr(value)  # a compiler may parse decimals as double first: double rounding must not change the number
     text = EXPONENT.sub(lambda m: f"e{m[1] or ''}", text) + language.literals.float_suffixes[type.name]
     half = language.literals.half
     if type.name == "f16" and half is not None:

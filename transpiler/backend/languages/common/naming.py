@@ -1,6 +1,6 @@
-"""Gives every value of the text a name that is legal, readable and unique where it is seen.
+"""Gives every value in the source a name that is legal, readable and unique in its scope.
 
-User names stay as they are. A reserved one gets an underscore; one that is taken gets `_1`, `_2`.
+User names stay as they are. A reserved name gets an underscore; a name that is taken gets `_1`, `_2`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ MAX_LENGTH = 64
 
 
 def legal(name: str) -> str:
-    """Return `name` as an identifier of letters, digits and single underscores, at most 64 long.
+    """Return `name` as an identifier of letters, digits and single underscores, of at most 64 characters.
 
-    Letters outside ASCII lose their accents or become their code point; GLSL takes neither those nor `__` or `gl_`,
-    and no macro `GL_`. Dots of a path to a member become underscores.
+    Letters outside ASCII lose their accents or become their code point; GLSL accepts neither those nor `__` or `gl_`,
+    nor a macro `GL_`. Dots of a path to a member become underscores.
     """
     name = name.replace(".", "_")
     if not name.isascii():
@@ -32,13 +32,13 @@ def legal(name: str) -> str:
     return name[:MAX_LENGTH].rstrip("_") or "v" if len(name) > MAX_LENGTH else name
 
 
-def bound_name(word: str, index: str) -> str:
-    """Return what the end or the extent of a loop is called after its index: `end_i`; no `__` for `_i`."""
-    return f"{word}_v{index}" if index.startswith("_") else f"{word}_{index}"
+def bound_name(prefix: str, index: str) -> str:
+    """Return the name of the end or extent of a loop, derived from its index: `end_i`; no `__` for `_i`."""
+    return f"{prefix}_v{index}" if index.startswith("_") else f"{prefix}_{index}"
 
 
 def entry_stem(kernel: Kernel) -> str:
-    """Return what a kernel's files and entries are called; `task` names the functions of its tasks."""
+    """Return the stem of the names of a kernel's files and entries; `task` is the stem of its functions."""
     name = legal(kernel.name)
     return f"v_{name}" if name == "task" else name
 
@@ -51,13 +51,13 @@ def _ascii(character: str) -> str:
         return plain
     words = unicodedata.name(character, "").split()
     if len(words) >= 4 and words[1] in ("SMALL", "CAPITAL") and words[2] == "LETTER" and words[3].isascii():
-        word = "LAMBDA" if words[3] == "LAMDA" else words[3]  # Unicode's spelling of it
+        word = "LAMBDA" if words[3] == "LAMDA" else words[3]  # as Unicode spells it
         return word.lower() if words[1] == "SMALL" else word.capitalize()
     return f"u{ord(character):x}"
 
 
 class Names:
-    """The names of one text. `taken` by the language and the file; scopes follow the blocks of the function printed.
+    """The names of one source. taken: by the language and the file. Scopes follow the blocks of the printed function.
 
     given: all names that were ever declared.
     """
@@ -69,32 +69,32 @@ class Names:
         self.temporaries: dict[str, int] = {}
         self.scopes: list[list[str]] = [[]]
 
-    def declare(self, name: str, made_of: Callable[[str], Sequence[str]] | None = None) -> str:
-        """Return a free name like `name`, and take it until the current scope ends.
+    def declare(self, name: str, derived: Callable[[str], Sequence[str]] | None = None) -> str:
+        """Return a free name like `name`, and reserve it until the current scope ends.
 
-        made_of: gives the words that the text makes of a name; these must be free too, and are taken.
+        derived: returns further names derived from a name; these must be free too, and are reserved.
         """
         name = legal(name)
         if name in self.reserved:
             name = f"{name}_" if not name.endswith("_") else f"{name}1"
         candidate, number = name, 0
-        words = self._words(candidate, made_of)
-        while not all(map(self.is_free, words)):
+        names = self._all_names(candidate, derived)
+        while not all(map(self.is_free, names)):
             number += 1
             candidate = f"{name.rstrip('_')}_{number}"
-            words = self._words(candidate, made_of)
-        for word in words:
-            self.used[word] = 1
-            self.given.add(word)
-            self.scopes[-1].append(word)
+            names = self._all_names(candidate, derived)
+        for declared in names:
+            self.used[declared] = 1
+            self.given.add(declared)
+            self.scopes[-1].append(declared)
         return candidate
 
     @staticmethod
-    def _words(name: str, made_of: Callable[[str], Sequence[str]] | None) -> list[str]:
-        return [name, *(made_of(name) if made_of is not None else ())]
+    def _all_names(name: str, derived: Callable[[str], Sequence[str]] | None) -> list[str]:
+        return [name, *(derived(name) if derived is not None else ())]
 
     def is_free(self, name: str) -> bool:
-        """Return whether `declare` would give `name` itself."""
+        """Return whether `declare` would return `name` itself."""
         return name not in self.used and name not in self.reserved
 
     def temporary(self, stem: str = "t") -> str:

@@ -1,7 +1,7 @@
-"""Tests of what `sum`, `dot`, `cross`, `@` and `outer_product` of integers compute: bodies of generated functions.
+"""Overflow tests for `sum`, `dot`, `cross`, `@` and `outer_product` of integers: bodies of generated functions.
 
-Each follows its operation step by step and returns true at the first product or sum that leaves the type; no step
-comes after one that does, since C and CUDA leave undefined what signed numbers give then.
+Each follows its operation step by step and returns true at the first product or sum that overflows; it does not
+continue after that, since signed overflow is undefined in C and CUDA.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Loop = tuple[str, int]
 
 
 class Steps:
-    """Writes steps on numbers of one type. multiply: as the language writes it; keys: helpers of what is read."""
+    """Generates steps on numbers of one type. multiply: the language's syntax; keys: helpers of element accesses."""
 
     def __init__(self, language: Language, scalar: Scalar, multiply: Syntax) -> None:
         self.language = language
@@ -47,10 +47,10 @@ class Steps:
         return self._body(_nested(outer, [self._start(), *inner]))
 
     def outer(self, a: Tensor, b: Tensor) -> str:
-        """Return the body for the products of all pairs."""
+        """Return the body for the outer product."""
         left, right = self._element(a, "a", ["i"]), self._element(b, "b", ["j"])
-        found = _leave_if(f"mul_overflows_{self.scalar}({left}, {right})")
-        return self._body(_nested([("i", a.size), ("j", b.size)], found))
+        test = _return_if(f"mul_overflows_{self.scalar}({left}, {right})")
+        return self._body(_nested([("i", a.size), ("j", b.size)], test))
 
     def cross(self, a: Tensor, b: Tensor) -> str:
         """Return the body for the cross product, all in one condition."""
@@ -71,10 +71,10 @@ class Steps:
 
     def _multiply(self, left: str, right: str) -> list[str]:
         product = f"{name_of(self.language, self.scalar)} product = {self.multiply.text.format(left, right)};"
-        return [*_leave_if(f"mul_overflows_{self.scalar}({left}, {right})"), product]
+        return [*_return_if(f"mul_overflows_{self.scalar}({left}, {right})"), product]
 
     def _add(self, term: str) -> list[str]:
-        return [*_leave_if(f"add_overflows_{self.scalar}(sum, {term})"), f"sum += {term};"]
+        return [*_return_if(f"add_overflows_{self.scalar}(sum, {term})"), f"sum += {term};"]
 
     def _element(self, tensor: Tensor, name: str, indices: Sequence[str]) -> str:
         syntax = element_syntax(self.language, tensor, indices, False)
@@ -85,7 +85,7 @@ class Steps:
         return "\n".join(f"    {line}" for line in (*lines, "return false;"))
 
 
-def _leave_if(condition: str) -> list[str]:
+def _return_if(condition: str) -> list[str]:
     return [f"if ({condition}) {{", "    return true;", "}"]
 
 
@@ -104,4 +104,4 @@ BODIES: dict[str, Callable[..., str]] = {
     "matmul_overflows": Steps.matmul,
     "outer_product_overflows": Steps.outer,
 }
-"""What writes the test of each operation, of the tensors `a` and `b`."""
+"""Operation -> method that generates its test of the tensors `a` and `b`."""

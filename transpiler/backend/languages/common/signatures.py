@@ -1,8 +1,8 @@
-"""What a call of a real function must know of it: its name in the text, what it takes besides its parameters, results.
+"""The emitted signature of a real function: its name in the source, implicit parameters, results.
 
-In: a kernel in final form and the names that are taken. Out: a `Signature` a function. A function that touches arrays,
-extents or reports takes `args` (C, CUDA); one that reports takes the turn's `index`; one that draws random numbers the
-turn's `rng`; one that may fail a check takes `failed`, which its callers test after the call.
+In: a kernel in final form and the names that are taken. Out: a `Signature` for each function. A function that accesses
+arrays, extents or reports takes `args` (C, CUDA); one that reports takes the `index` of the iteration; one that draws
+random numbers takes the `rng` of the iteration; one in which a check may fail takes `failed`, which its callers test.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from .naming import Names, legal
 from .target import Target
 
 NEEDS_ARGS = (GlobalPtr, ArrayShape, *RECORDS, *CELL_STATEMENTS, DeactivateEntry, PoolCount, *TEXTURE_STATEMENTS)
-"""Statements whose text names a member of `args`."""
+"""Statements whose source refers to a member of `args`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """One function. result_type: the struct of several results, else "". members: its members, by result."""
+    """One function. result_type: the struct of several results, else "". members: the members of that struct."""
 
     name: str
     takes_args: bool
@@ -36,7 +36,7 @@ class Signature:
 
 
 def signatures(kernel: Kernel, target: Target, taken: frozenset[str]) -> dict[Function, Signature]:
-    """Return the signature of each function; their names do not meet those of `taken`."""
+    """Return the signature of each function; their names differ from those of `taken`."""
     names = Names(taken)
     return {function: _signature(function, target, names) for function in kernel.functions}
 

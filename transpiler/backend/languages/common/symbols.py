@@ -1,4 +1,4 @@
-"""Which names a source means something by: what printers hand on of what they have printed.
+"""The names that a source refers to: what printers report about the source that they have printed.
 
 (int)floorf(x) + clz_u32(n)    ->    called: floorf, clz_u32; named: these, and int
 """
@@ -13,26 +13,26 @@ from .syntax_forms import Syntax
 
 @dataclass(slots=True)
 class Symbols:
-    """Names of a language or of helpers, as they are printed. called: functions. named: also types and constants."""
+    """Names of a language or of helpers, as they are printed. called: functions. named: types and constants too."""
 
     called: set[str] = field(default_factory=set)
     named: set[str] = field(default_factory=set)
 
     def use(self, syntax: Syntax) -> None:
-        """Note the names in a spelling."""
+        """Record the names in a syntax."""
         self.called.update(syntax.called)
         self.named.update(syntax.named)
 
     def call(self, *names: str) -> None:
-        """Note functions that are called."""
+        """Record functions that are called."""
         self.called.update(names)
         self.named.update(names)
 
     def name_types(self, language: Language, scalars: list[str]) -> None:
-        """Note the names that a language has for types of ours."""
+        """Record the language's names of scalar types."""
         self.named.update(language.types[scalar] for scalar in scalars)
 
     def add(self, other: Symbols) -> None:
-        """Note what another source names."""
+        """Record the names of another source."""
         self.called |= other.called
         self.named |= other.named

@@ -1,9 +1,9 @@
-"""How types, numbers, operations, casts, atomics and tensor accesses are written, and what helpers they need.
+"""The syntax of types, numbers, operations, casts, atomics and tensor accesses, and the helpers that they need.
 
-In: statements of the IR, or their types. Out: `Syntax` (a template and its precedences), names, and the text of the
-helper functions a file uses. `registry` has the languages.
+In: statements of the IR, or their types. Out: `Syntax` (a template and its precedences), names, and the source of the
+helper functions that a file uses. `registry` has the languages.
 
-All texts of `Syntax` are `str.format` templates, also those without operands: print `syntax.format(...)`.
+The template of every `Syntax` is for `str.format`, even without operands: print `syntax.format(...)`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ __all__ = [
 
 
 def type_name(language: Language, type: Type) -> str:
-    """Return the name of a type in registers; `type_helpers` gives the keys of what declares it."""
+    """Return the name of a type in registers; `type_helpers` returns the keys of its declarations."""
     return tensors.name_of(language, type)
 
 
@@ -51,7 +51,7 @@ def type_helpers(language: Language, type: Type) -> tuple[str, ...]:
 
 
 def stored_type(language: Language, type: Type) -> Type:
-    """Return the type whose layout `type` has in memory: GLSL has no bool there, so u1 is a byte of 0 or 1."""
+    """Return the type that stores `type` in memory: GLSL has no bool there, so u1 is a byte of 0 or 1."""
     is_truth = not language.bool_in_memory and not isinstance(type, Struct) and element_of(type) == u1
     return with_element(type, u8) if is_truth else type
 
@@ -67,26 +67,26 @@ def storage_helpers(language: Language, type: Type) -> tuple[str, ...]:
 
 
 def load_syntax(language: Language, type: Type) -> Syntax:
-    """Return how a place in memory {0} is read as a value of `type`."""
+    """Return the syntax of a load: the lvalue {0} in memory read as a value of `type`."""
     stored = stored_type(language, type)
     return same() if stored == type else _cast(language, stored, type, False)
 
 
 def store_syntax(language: Language, type: Type) -> Syntax:
-    """Return what is assigned to a place in memory to store the value {0} of `type`."""
+    """Return the syntax of what is assigned to memory to store the value {0} of `type`."""
     stored = stored_type(language, type)
     return Syntax("{0}", 1, (1,)) if stored == type else _cast(language, type, stored, False)
 
 
 def constant_syntax(language: Language, const: Const) -> Syntax:
-    """Return how a number is written; it has no operands (-1 is a unary minus)."""
+    """Return the syntax of a number, which has no operands (-1 is a unary minus)."""
     return literals.literal(language, _scalar(const.type), const.value)
 
 
 def operation_syntax(language: Language, operation: Operation, exact: bool = False) -> Syntax:
-    """Return how an operation is written, by its name, the types of its operands and, for shifts, a constant count.
+    """Return the syntax of an operation, by its name, the types of its operands and, for shifts, a constant count.
 
-    exact: within 4 units in the last place for all arguments, where the language's own operation may be coarser.
+    exact: within 4 units in the last place for all arguments, even if the operation of the language is coarser.
     """
     types = tuple(o.type for o in operation.operands if o.type is not None)
     assert operation.type is not None
@@ -111,7 +111,7 @@ def _operation(language: Language, op: str, types: tuple[Type, ...], result: Typ
 
 
 def _plain_name(op: str, element: Scalar) -> str:
-    """Return the one name of operations that are the same on `element`, so that they share a helper."""
+    """Return the common name of operations that are the same on `element`, so that they share a helper."""
     if element.is_float:
         return op.replace("raw_div", "div")
     return SAME_ON_BOOLEANS.get(op, op) if element == u1 else op
@@ -124,7 +124,7 @@ SAME_ON_BOOLEANS = {
 
 
 def cast_syntax(language: Language, cast: Cast) -> Syntax:
-    """Return how a conversion, or with `bits` a change of type under the same bits, is written."""
+    """Return the syntax of a conversion, or with `bits` of a bit cast."""
     assert cast.value.type is not None and cast.type is not None
     return _cast(language, cast.value.type, cast.type, cast.bits)
 
@@ -139,44 +139,47 @@ def _cast(language: Language, old: Type, new: Type, bits: bool) -> Syntax:
 
 
 def element_syntax(
-    language: Language, tensor: Tensor, indices: Sequence[int | str | None], place: bool = True
+    language: Language, tensor: Tensor, indices: Sequence[int | str | None], is_lvalue: bool = True
 ) -> Syntax:
-    """Return how an element of the tensor {0} is written or read.
+    """Return the syntax of an element of the tensor {0}.
 
-    indices: a number, the text of an index, or None for an index that comes as operand {1} (axis 0) or {2} (axis 1).
-    place: {0} is a place (a variable, a parameter, an element of an array); False for other values, which C can not
-    index: they go through a function where the index is computed.
+    Args:
+        indices: for each axis a number, the source of an index, or None for operand {1} (axis 0) or {2} (axis 1).
+        is_lvalue: {0} is a variable, a parameter or an element of an array. C cannot index other values: a computed
+            index then takes a function.
     """
-    return tensors.element_syntax(language, tensor, tuple(indices), place)
+    return tensors.element_syntax(language, tensor, tuple(indices), is_lvalue)
 
 
 @lru_cache(maxsize=1024)
 def init_syntax(language: Language, tensor: Tensor) -> Syntax:
-    """Return how a tensor is made from its elements {0}, {1}, ... row by row."""
+    """Return the syntax of a tensor made of its elements {0}, {1}, ... row by row."""
     return tensors.init_syntax(language, tensor)
 
 
 def splat_syntax(language: Language, tensor: Tensor) -> Syntax:
-    """Return how a tensor is made whose elements are all {0}."""
+    """Return the syntax of a tensor whose elements are all {0}."""
     if len(tensor.shape) == 1 and tensors.is_native(language, tensor):
         return call(tensors.tensor_name(tensor))
     return tensor_functions.call_syntax(language, "splat", (tensor.element,), tensor)
 
 
 def atomic_syntax(language: Language, op: str, type: Scalar, native: bool) -> Syntax:
-    """Return how an atomic operation is written; it gives the old value.
+    """Return the syntax of an atomic operation; its result is the old value.
 
-    {0} is the place, {1} the value. GLSL's loops of compare-and-swap also take {2}, the buffer reference (or 64 bit
-    address) of the array, and {3}, the place's number (uint) among elements of `type` in it. native: what
-    `atomics.is_native` says of the capabilities; the other targets know themselves.
+    {0} is the target, {1} the value. GLSL's compare-and-swap loops also take {2}, the buffer reference (or 64 bit
+    address) of the array, and {3}, the index (uint) of the target among elements of `type` in it.
 
-    Raises: UnsupportedError where the language lacks compare-and-swap of that width.
+    Args:
+        native: the result of `atomics.is_native` for the capabilities of the device; only GLSL uses it.
+
+    Raises: UnsupportedError if the language lacks compare-and-swap of that width.
     """
     return atomics.atomic_syntax(language, op, type, native)
 
 
 def helpers_source(language: Language, keys: Iterable[str]) -> str:
-    """Return the declarations and functions that `keys` need, dependencies first, or an empty text."""
+    """Return the declarations and functions that `keys` need, dependencies first, or an empty string."""
     library_keys, structs, functions = _closure(language, tuple(dict.fromkeys(keys)))
     texts = [helper.text for helper in helpers.order(language, library_keys)]
     texts += [tensors.struct_source(language, tensor) for tensor in structs]
@@ -185,12 +188,12 @@ def helpers_source(language: Language, keys: Iterable[str]) -> str:
 
 
 def _gap(text: str, below: str) -> str:
-    """Return what stands between two declarations: nothing between macros of a line each."""
+    """Return the blank line between two declarations; none between macros of one line each."""
     return "" if all(t.startswith("#define") and "\n" not in t for t in (text, below)) else "\n"
 
 
 def helper_names(language: Language, keys: Iterable[str]) -> list[str]:
-    """Return all names that `helpers_source` would define, so that a user's names can keep away from them."""
+    """Return all names that `helpers_source` would define, so that names of the user can avoid them."""
     library_keys, structs, functions = _closure(language, tuple(dict.fromkeys(keys)))
     names = [helper.name for helper in helpers.order(language, library_keys)]
     names += [tensors.tensor_name(tensor) for tensor in structs]
@@ -200,10 +203,10 @@ def helper_names(language: Language, keys: Iterable[str]) -> list[str]:
 def helper_identifiers(language: Language, keys: Iterable[str]) -> set[str]:
     """Return all identifiers in the helpers that `keys` need."""
     library_keys, structs, functions = _closure(language, tuple(dict.fromkeys(keys)))
-    words = set().union(*(helper.words for helper in helpers.order(language, library_keys)))
+    identifiers = set().union(*(helper.identifiers for helper in helpers.order(language, library_keys)))
     chunks = [tensors.struct_source(language, tensor) for tensor in structs]
     chunks += [_generate(language, key).text for key in functions]
-    return words.union(*map(helpers.identifiers_of, chunks))
+    return identifiers.union(*map(helpers.identifiers_of, chunks))
 
 
 def _is_generated(key: str) -> bool:
@@ -220,7 +223,7 @@ def _generate(language: Language, key: str) -> Generated:
 
 @lru_cache(maxsize=256)
 def _closure(language: Language, keys: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[Tensor, ...], tuple[str, ...]]:
-    """Return library keys, structs, and generated functions in an order in which each stands behind what it uses."""
+    """Return library keys, structs, and generated functions, dependencies first."""
     libraries: dict[str, None] = {}
     structs: dict[Tensor, None] = {}
     functions: dict[str, None] = {}
@@ -246,14 +249,14 @@ def _closure(language: Language, keys: tuple[str, ...]) -> tuple[tuple[str, ...]
 
 
 def extensions(language: Language, types: Iterable[Type], keys: Iterable[str]) -> list[str]:
-    """Return what has to be enabled for values or arrays of `types` and for the helpers of `keys`; sorted."""
-    known = language.type_extensions
-    found = {known[part.name] for type in types for part in scalars_of(type) if part.name in known}
+    """Return the extensions needed for values or arrays of `types` and for the helpers of `keys`, sorted."""
+    by_type = language.type_extensions
+    needed = {by_type[part.name] for type in types for part in scalars_of(type) if part.name in by_type}
     keys = tuple(dict.fromkeys(keys))
-    found |= {key.removeprefix("extension ") for key in keys if key.startswith("extension ")}
-    words = helper_identifiers(language, keys)
-    found |= {extension for word, extension in language.extensions.items() if word in words}
-    return sorted(found)
+    needed |= {key.removeprefix("extension ") for key in keys if key.startswith("extension ")}
+    identifiers = helper_identifiers(language, keys)
+    needed |= {extension for name, extension in language.extensions.items() if name in identifiers}
+    return sorted(needed)
 
 
 def _with_called(language: Language, syntax: Syntax) -> Syntax:

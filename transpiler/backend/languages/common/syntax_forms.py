@@ -1,8 +1,8 @@
-"""The value every spelling is made of, and the shapes spellings come in: infix, prefix, call, cast.
+"""`Syntax`, the concrete syntax of one operation, and its common forms: infix, prefix, call, cast.
 
-Out: `Syntax` objects, templates for `str.format` that say where an operand needs parentheses and which helpers the
-text calls. Precedence levels are those of C, higher binds tighter; operands ask for more than the language needs where
-gcc's -Wparentheses, or a reader, would stumble (`a + b << c`, `a && b || c`).
+A `Syntax` has a template for `str.format`, the precedence that each operand must have, and the helpers that it calls.
+Precedence levels are those of C; higher binds tighter. More parentheses are required than the language needs if gcc's
+-Wparentheses would warn or a reader could be misled (`a + b << c`, `a && b || c`).
 """
 
 from __future__ import annotations
@@ -15,16 +15,19 @@ PRIMARY, UNARY, MULTIPLY, ADD, SHIFT, COMPARE, EQUAL = 16, 15, 14, 13, 12, 11, 1
 BIT_AND, BIT_XOR, BIT_OR, AND, OR, TERNARY, ASSIGN = 9, 8, 7, 6, 5, 4, 1
 
 EXACT = "exact "
-"""Before the name of an operation: how it is written for fast_math=False, where that differs."""
+"""Prefix of the name of an operation: its variant for fast_math=False, if that differs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Syntax:
-    """How an operation is written. text: a `str.format` template, {0} being the first operand.
+    """The syntax of an operation.
 
-    precedence: of the whole text. operand_precedence: what each operand must have to stand without parentheses.
-    helpers: keys for `helpers_source`. chain: a left operand written by the same template needs no parentheses
-    (`a | b | c`), although its precedence is lower than asked for. bare: a literal without the name of its type.
+    text: a `str.format` template; {0} is the first operand.
+    precedence: of the whole expression.
+    operand_precedence: the precedence that each operand must have at least to need no parentheses.
+    helpers: keys for `helpers_source`.
+    chain: a left operand with the same template needs no parentheses (`a | b | c`), although its precedence is too low.
+    bare: the template of a literal without the name of its type.
     """
 
     text: str
@@ -41,11 +44,11 @@ class Syntax:
 
     @property
     def called(self) -> tuple[str, ...]:
-        """Those that an argument list follows."""
+        """The names in the template that an argument list follows."""
         return _names_in(self.text)[1]
 
     def format(self, *operands: str) -> str:
-        """Return the text with operands, which already have the parentheses they need."""
+        """Return the source with operands, which already have the parentheses that they need."""
         return self.text.format(*operands)
 
 
@@ -59,14 +62,14 @@ class Generated:
 
 
 NAME = re.compile(r"(?<![\w.])([A-Za-z_]\w*)(\s*\()?")
-"""A name in a template, and the parenthesis behind it; no suffix of a number."""
+"""A name in a template, and the parenthesis after it; not the suffix of a number."""
 
 
 @lru_cache(maxsize=4096)
 def _names_in(template: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names in the template of a table, and those of functions. Nothing that is printed comes here."""
-    found = NAME.findall(template)
-    return tuple(name for name, _ in found), tuple(name for name, called in found if called)
+    """Return the names in a template of a table, and those that are called. Printed source is never passed to this."""
+    matches = NAME.findall(template)
+    return tuple(name for name, _ in matches), tuple(name for name, called in matches if called)
 
 
 INFIX: dict[str, tuple[int, int, int, bool]] = {
@@ -89,7 +92,7 @@ INFIX: dict[str, tuple[int, int, int, bool]] = {
     "&&": (AND, AND, BIT_OR, False),
     "||": (OR, BIT_OR, BIT_OR, True),
 }
-"""Symbol -> precedence, what the left and the right operand need, whether it chains to the left."""
+"""Symbol -> precedence, required precedence of the left and the right operand, whether it chains to the left."""
 
 
 def infix(symbol: str) -> Syntax:
@@ -114,8 +117,8 @@ def same() -> Syntax:
     return Syntax("{0}", PRIMARY, (PRIMARY,))
 
 
-def written(text: str, precedence: int, *operand_precedence: int) -> Syntax:
-    """Any other text."""
+def template(text: str, precedence: int, *operand_precedence: int) -> Syntax:
+    """Any other template."""
     return Syntax(text, precedence, operand_precedence)
 
 
@@ -137,7 +140,10 @@ def constructor(inner: Syntax, type_name: str) -> Syntax:
 
 
 def with_operands(inner: Syntax, form: str, precedence: int, needed: int) -> Syntax:
-    """Return `inner` with every operand {k} wrapped as `form` says ("int({0})"), which needs and gives these levels."""
+    """Return `inner` with every operand {k} wrapped by `form` ("int({0})").
+
+    precedence: of the wrapped operand. needed: required of the operand inside it.
+    """
     count = len(inner.operand_precedence)
     wrapped = [form.format(f"{{{k}}}") for k in range(count)]
     texts = [w if precedence >= p else f"({w})" for w, p in zip(wrapped, inner.operand_precedence, strict=True)]

@@ -1,4 +1,4 @@
-"""How one kernel is printed: in which language, how exactly, and around which names."""
+"""How one kernel is printed: the language, the accuracy, and the names to avoid."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from .language import Language
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A language and what one kernel asks of it.
+    """A language and the settings of one kernel.
 
-    exact: helpers of ours compute what the language's own operations compute coarsely (fast_math=False).
-    needed: names by which the source means something, so that none of the user's may hide them.
+    exact: generated helpers replace the language's operations that are too coarse (fast_math=False).
+    needed: names that the source refers to, so that no name of the user may hide them.
     """
 
     language: Language

@@ -1,8 +1,9 @@
 """Generates the functions on tensors that a language lacks, each from its key.
 
-A key says it all: "add(f32[3], f32) -> f32[3]". C calls them by names (`vec3_add_vs`, v: vector, s: scalar), CUDA by
-overloaded operators and GLSL's names (`a + s`, `dot(a, b)`), GLSL as C, where its own operations do not reach.
-In: key. Out: name and text of one function, and the keys it needs.
+A key is a signature: "add(f32[3], f32) -> f32[3]". In C the functions have unique names (`vec3_add_vs`, v: vector,
+s: scalar), in CUDA they are overloaded operators and functions with GLSL's names (`a + s`, `dot(a, b)`), in GLSL they
+have C's names and exist only if GLSL has no such operation.
+In: key. Out: name and source of one function, and the keys it needs.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ OPERATORS: dict[str, str] = {
     "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=", "logical_and": "&", "logical_or": "|",
     "neg": "-", "bit_not": "~", "logical_not": "!", "matmul": "*", "plain_div": "/", "plain_mod": "%",
 }  # fmt: skip
-"""What CUDA overloads; `raw_div` of integers is a function, since `/` would hide the test for 0."""
+"""Operators that CUDA overloads; `raw_div` of integers is a function, since `/` would hide the test for 0."""
 
 NAMES: dict[str, str] = {
     "floordiv": "floor_div", "raw_div": "div", "raw_mod": "rem", "round": "rint", "isnan": "is_nan", "isinf": "is_inf",
@@ -41,7 +42,7 @@ NAMES: dict[str, str] = {
     "outer_product_overflows": "outerProduct_overflows", "logical_and": "and",
     "logical_or": "or", "logical_not": "not", "bit_and": "and", "bit_or": "or", "bit_xor": "xor", "bit_not": "not",
 }  # fmt: skip
-"""Names of functions where they are not the operation's."""
+"""Names of functions that differ from the name of the operation."""
 
 PARAMETERS = "abc"
 
@@ -59,7 +60,7 @@ def parse_key(key: str) -> tuple[str, tuple[Type, ...], Type]:
 
 
 def operator_symbol(op: str, types: Sequence[Type]) -> str | None:
-    """Return the operator CUDA overloads for `op` on `types`, if it does.
+    """Return the operator that CUDA overloads for `op` on `types`, or None.
 
     As in GLSL, `*` between a matrix and a matrix is the product of linear algebra, which also takes a vector.
     """
@@ -95,7 +96,7 @@ def function_name(language: Language, op: str, types: Sequence[Type], result: Ty
 
 @lru_cache(maxsize=4096)
 def call_syntax(language: Language, op: str, types: tuple[Type, ...], result: Type) -> Syntax:
-    """Return how a generated function is called."""
+    """Return the syntax of a call of a generated function."""
     key = (key_of(op, types, result),)
     symbol = operator_symbol(op, types) if language.has_operators else None
     if symbol is not None:
@@ -106,7 +107,7 @@ def call_syntax(language: Language, op: str, types: tuple[Type, ...], result: Ty
 
 
 def scalar_syntax(language: Language, op: str, type: Scalar, new: Scalar) -> Syntax:
-    """Return how one element is computed."""
+    """Return the syntax of the operation on one element."""
     if op == "cast":
         return language.cast(type, new)
     if op == "bit_cast":
@@ -120,8 +121,8 @@ def generate(language: Language, key: str) -> Generated:
     if key.startswith("assign "):
         return _assignment(language, key.removeprefix("assign "))
     op, types, result = parse_key(key)
-    make = SHAPED.get(op, _elementwise)
-    body, uses = make(language, op, types, result)
+    generate_body = SHAPED.get(op, _elementwise)
+    body, uses = generate_body(language, op, types, result)
     symbol = operator_symbol(op, types) if language.has_operators else None
     name = f"operator{symbol}" if symbol else function_name(language, op, types, result)
     parameters = ", ".join(f"{name_of(language, t)} {_parameter(op, k)}" for k, t in enumerate(types))
@@ -152,7 +153,7 @@ Body = tuple[str, tuple[str, ...]]
 
 
 def _each(language: Language, result: Tensor, write: Callable[[tuple[int | str, ...]], str]) -> str:
-    """Return a body that computes every element by `write(indices)`: in one line for short vectors, else by loops."""
+    """Return a body that computes every element with `write(indices)`: in one line for short vectors, else in loops."""
     if is_short_vector(result):
         return f"    return {init_source(language, result, [write((i,)) for i in range(result.size)])};"
     indices = ("i", "j")[: len(result.shape)]
@@ -165,7 +166,7 @@ def _each(language: Language, result: Tensor, write: Callable[[tuple[int | str, 
 
 
 def _format(syntax: Syntax, operands: Sequence[str]) -> str:
-    """Fill in operands that are primary expressions."""
+    """Return the source with operands that are primary expressions."""
     return syntax.text.format(*operands)
 
 
@@ -212,7 +213,7 @@ def _accumulate(
 
 
 def _narrowed(language: Language, scalar: Scalar) -> str:
-    """The form of a sum: C computes small numbers as int or float."""
+    """Return the template of a sum: C computes small numbers as int or float."""
     small = language.computes_small_as_int and (scalar.name == "f16" or (scalar.is_integral and scalar.bits < 32))
     return f"({name_of(language, scalar)})({{0}})" if small else "{0}"
 

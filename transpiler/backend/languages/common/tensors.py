@@ -1,7 +1,7 @@
-"""Vectors and matrices on each language: names, structs where there is no native type, elements, construction.
+"""Vectors and matrices in each language: names, structs if there is no native type, elements, construction.
 
-GLSL has vectors of 2 to 4 elements of every scalar type and float matrices up to 4x4; its matrices are made of columns,
-so our (n rows, m columns) is `mat{m}x{n}` and element (i, j) is `M[j][i]`. All else is a generated struct of the same
+GLSL has vectors of 2 to 4 elements of every scalar type and float matrices up to 4x4. Its matrices are column-major: n
+rows of m columns are `mat{m}x{n}`, and element (i, j) is `M[j][i]`. All other tensors are generated structs of the same
 name, stored row by row without padding: members x, y, z, w for vectors up to 4, `m[r][c]` for matrices, `e[n]` for
 longer vectors.
 """
@@ -23,7 +23,7 @@ COMPONENTS = "xyzw"
 
 @lru_cache(maxsize=1024)
 def tensor_name(tensor: Tensor) -> str:
-    """Return GLSL's name of a type, continued to all sizes: vec3, ivec2, dmat3, mat3x2 (2 rows, 3 columns), vec9."""
+    """Return GLSL's name of a type, extended to all sizes: vec3, ivec2, dmat3, mat3x2 (2 rows, 3 columns), vec9."""
     prefix = PREFIXES.get(tensor.element.name, tensor.element.name)
     if len(tensor.shape) == 1:
         return f"{prefix}vec{tensor.shape[0]}"
@@ -39,13 +39,13 @@ def is_native(language: Language, tensor: Tensor) -> bool:
 
 
 def name_of(language: Language, type: Type) -> str:
-    """Return the name of a scalar or tensor in registers; structs are `structs.Structs`' business."""
+    """Return the name of a scalar or tensor in registers; `structs.Structs` names structs."""
     assert not isinstance(type, Struct)
     return tensor_name(type) if isinstance(type, Tensor) else scalar_name(language, type)
 
 
 def parse_type(text: str) -> Scalar | Tensor:
-    """Return the type that `str` gave `text`: "f32" or "f32[3x3]"."""
+    """Return the type whose `str` is `text`: "f32" or "f32[3x3]"."""
     if "[" not in text:
         return SCALARS[text]
     element, shape = text[:-1].split("[")
@@ -53,7 +53,7 @@ def parse_type(text: str) -> Scalar | Tensor:
 
 
 def is_short_vector(tensor: Tensor) -> bool:
-    """Return whether the elements are called x, y, z, w."""
+    """Return whether the elements are the members x, y, z, w."""
     return len(tensor.shape) == 1 and tensor.size <= 4
 
 
@@ -84,7 +84,7 @@ def struct_source(language: Language, tensor: Tensor) -> str:
 
 
 def element_source(language: Language, tensor: Tensor, value: str, indices: Sequence[int | str]) -> str:
-    """Return the text of one element of `value`, a primary expression; an index is a number or a text."""
+    """Return the source of one element of `value`, a primary expression; an index is a number or a source."""
     if len(tensor.shape) == 2:
         row, column = indices
         return f"{value}[{column}][{row}]" if is_native(language, tensor) else f"{value}.m[{row}][{column}]"
@@ -101,7 +101,7 @@ def element_source(language: Language, tensor: Tensor, value: str, indices: Sequ
 
 
 def pointed_element(language: Language, tensor: Tensor, pointer: str, indices: Sequence[int | str]) -> str:
-    """Return the source of one element of the tensor that a pointer leads to; it is a struct there."""
+    """Return the source of one element of the tensor, a struct, that a pointer refers to."""
     if len(tensor.shape) == 2:
         return f"{pointer}->m[{indices[0]}][{indices[1]}]"
     (index,) = indices
@@ -112,14 +112,14 @@ def pointed_element(language: Language, tensor: Tensor, pointer: str, indices: S
     return f"(({scalar_name(language, tensor.element)} *){pointer})[{index}]"
 
 
-def element_syntax(language: Language, tensor: Tensor, indices: Sequence[int | str | None], place: bool) -> Syntax:
-    """Return how an element is read or, with `place`, written; None stands for an index given as operand {1}, {2}."""
-    texts = [f"{{{axis + 1}}}" if index is None else _escaped(index) for axis, index in enumerate(indices)]
-    needs = (PRIMARY,) + (ASSIGN,) * len(texts)
-    if not language.has_vectors and is_short_vector(tensor) and not isinstance(indices[0], int) and not place:
+def element_syntax(language: Language, tensor: Tensor, indices: Sequence[int | str | None], is_lvalue: bool) -> Syntax:
+    """Return the syntax of an element, an lvalue with `is_lvalue`; an index None is operand {1} or {2}."""
+    operands = [f"{{{axis + 1}}}" if index is None else _escaped(index) for axis, index in enumerate(indices)]
+    needs = (PRIMARY,) + (ASSIGN,) * len(operands)
+    if not language.has_vectors and is_short_vector(tensor) and not isinstance(indices[0], int) and not is_lvalue:
         key = f"at({tensor}, i32) -> {tensor.element}"
-        return Syntax(f"{at_name(language, tensor)}({{0}}, {texts[0]})", PRIMARY, (ASSIGN, ASSIGN), (key,))
-    return Syntax(element_source(language, tensor, "{0}", texts), PRIMARY, needs)
+        return Syntax(f"{at_name(language, tensor)}({{0}}, {operands[0]})", PRIMARY, (ASSIGN, ASSIGN), (key,))
+    return Syntax(element_source(language, tensor, "{0}", operands), PRIMARY, needs)
 
 
 def _escaped(index: int | str) -> int | str:
@@ -139,15 +139,15 @@ def positions(tensor: Tensor) -> list[tuple[int, ...]]:
 
 
 def init_source(language: Language, tensor: Tensor, elements: Sequence[str]) -> str:
-    """Return the expression that makes a tensor of `elements`, row by row; a primary expression."""
+    """Return the primary expression for a tensor made of `elements`, row by row."""
     return _literal(language, tensor, elements)[0]
 
 
 def _literal(language: Language, tensor: Tensor, elements: Sequence[str]) -> tuple[str, str]:
-    """Return the same, and how it is written where a declaration gives its type already."""
+    """Return that, and its form for the initializer of a declaration, which has the type already."""
     name = tensor_name(tensor)
     if is_native(language, tensor):
-        if len(tensor.shape) == 2:  # GLSL wants columns
+        if len(tensor.shape) == 2:  # GLSL takes columns
             rows, columns = tensor.shape
             elements = [elements[i * columns + j] for j in range(columns) for i in range(rows)]
         return language.literal(name, ", ".join(elements))
@@ -169,7 +169,7 @@ def _values(language: Language, tensor: Tensor, elements: Sequence[str]) -> str:
 
 
 def is_small(type: Scalar) -> bool:
-    """Return whether numbers of a type are integers of 8 or 16 bits."""
+    """Return whether a type is an integer of 8 or 16 bits."""
     return type.is_integral and 1 < type.bits < 32
 
 
@@ -188,7 +188,7 @@ def _constructors(language: Language, tensor: Tensor, elements: Sequence[str]) -
 
 
 def init_syntax(language: Language, tensor: Tensor) -> Syntax:
-    """Return how a tensor is made from its elements {0}, {1}, ..., row by row."""
+    """Return the syntax of a tensor made of its elements {0}, {1}, ..., row by row."""
     fields = [f"\0{k}\1" for k in range(prod(tensor.shape))]
     text, bare = (
         text.replace("{", "{{").replace("}", "}}").replace("\0", "{").replace("\1", "}")
@@ -199,7 +199,7 @@ def init_syntax(language: Language, tensor: Tensor) -> Syntax:
 
 
 def type_keys(language: Language, type: Type) -> tuple[str, ...]:
-    """Return the keys of what declares `type`: a struct, or CUDA's name of a scalar."""
+    """Return the keys of the declarations of `type`: a struct, or CUDA's name of a scalar."""
     if isinstance(type, Tensor) and not is_native(language, type):
         return (struct_key(type),)
     is_declared = isinstance(type, Scalar) and type.name in language.declared_types

@@ -1,8 +1,8 @@
-"""Generates the functions by which C and CUDA read and write texels; GLSL has its own.
+"""Generates the functions with which C and CUDA read and write texels; GLSL has built-in ones.
 
 Keys: "texel load rgba8 2", "texel store rgba8 2" (a format and the number of axes), "texel sample f32 2", "texel fetch
-f32 2" (what a component is). CUDA reads raw texels through surfaces, so the text converts them as a format says; C does
-so in memory that `templates/c/lib/texture.h` describes.
+f32 2" (the type of a component). CUDA reads raw texels through surfaces, so the function converts them according to the
+format; C does so in memory that `templates/c/lib/texture.h` describes.
 """
 
 from __future__ import annotations
@@ -46,43 +46,45 @@ def generate(language: Language, key: str) -> Generated:
 
 def _comment(what: str, kind: str, ndim: int) -> str:
     if what == "load":
-        return f"// A texel of format {kind}; 0 outside."
+        return f"// A texel of format {kind}; 0 outside the texture."
     if what == "store":
-        return f"// Store a texel in format {kind}; outside nothing happens."
+        return f"// Store a texel in format {kind}; outside the texture this does nothing."
     if what == "fetch":
-        return "// A texel; 0 outside."
-    return "// The texture at a place, 0 to 1 along each axis, by its own filter and address modes."
+        return "// A texel; 0 outside the texture."
+    return "// The texture at a position, 0 to 1 along each axis, with its filter and address modes."
 
 
 def _types(language: Language, what: str, kind: str, ndim: int) -> tuple[str, ...]:
     element = SCALARS[kind] if kind in SCALARS else FORMATS[kind].element
-    place = place_type(f32 if what == "sample" else i32, ndim)
-    types: list[Type] = [Tensor((4,), element), place, element]
+    position = position_type(f32 if what == "sample" else i32, ndim)
+    types: list[Type] = [Tensor((4,), element), position, element]
     return tuple(dict.fromkeys(key for type in types for key in type_keys(language, type)))
 
 
-def place_type(element: Scalar, ndim: int) -> Type:
-    """Return the type of a place in a texture."""
+def position_type(element: Scalar, ndim: int) -> Type:
+    """Return the type of a position in a texture."""
     return element if ndim == 1 else Tensor((ndim,), element)
 
 
 def axes_of(name: str, ndim: int) -> list[str]:
-    """Return the texts of the parts of a place."""
+    """Return the source of the coordinates of a position."""
     return [name] if ndim == 1 else [f"{name}.{letter}" for letter in "xyz"[:ndim]]
 
 
 def texel_of(language: Language, element: Scalar, channels: Sequence[str]) -> str:
-    """Return a texel of what was read: 0 for what is missing, 1 for alpha."""
+    """Return a texel made of the channels that a format has: 0 for missing ones, 1 for missing alpha."""
     missing = {"f32": ("0.0f", "1.0f"), "u32": ("0u", "1u"), "i32": ("0", "1")}[element.name]
     texts = [*channels, *[missing[0]] * 3][:3] + [channels[3] if len(channels) == 4 else missing[1]]
     return init_source(language, Tensor((4,), element), texts)
 
 
-def most_of(channel: Scalar) -> str:
-    """Return the number that 1.0 is stored as."""
+def greatest_of(channel: Scalar) -> str:
+    """Return the number that represents 1.0 in a channel."""
     return f"{(1 << channel.bits) - 1}.0f"
 
 
-def channels_of(row: TexelFormat, read: Callable[[TexelFormat, str], str], texts: Iterable[str]) -> list[str]:
-    """Return the components of a texel that channels in memory stand for."""
-    return [f"{text} / {most_of(row.channel)}" if row.kind == "unorm" else read(row, text) for text in texts]
+def channels_of(format: TexelFormat, read: Callable[[TexelFormat, str], str], texts: Iterable[str]) -> list[str]:
+    """Return the components of a texel, converted from its channels in memory."""
+    return [
+        f"{text} / {greatest_of(format.channel)}" if format.kind == "unorm" else read(format, text) for text in texts
+    ]

@@ -1,4 +1,4 @@
-"""Atomic operations of CUDA: its functions where it has them, loops of compare-and-swap elsewhere."""
+"""Atomic operations of CUDA: built-in functions, or loops of compare-and-swap."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ..common.syntax_forms import ASSIGN, PRIMARY, Syntax
 
 
 def atomic_syntax(op: str, type: Scalar, native: bool) -> Syntax:
-    """Return how an atomic operation is written: {0} place, {1} value.
+    """Return the syntax of an atomic operation: {0} target, {1} value.
 
-    Raises: UnsupportedError for 8 bits, of which there is no compare-and-swap.
+    Raises: UnsupportedError for 8 bits, which have no compare-and-swap.
     """
     direct = _direct(op, type)
     if direct is None and type.bits < 16:
@@ -22,7 +22,7 @@ def atomic_syntax(op: str, type: Scalar, native: bool) -> Syntax:
 
 
 def _direct(op: str, type: Scalar) -> Syntax | None:
-    """atomicAdd and its like take int, unsigned int, unsigned long long and some take long long, float and double."""
+    """atomicAdd and its relatives take int, unsigned int, unsigned long long, and some long long, float and double."""
     all_take = {"i32", "u32", "u64"}
     more = {"add": {"f32", "f64"}, "sub": {"f32", "f64"}, "min": {"i64"}, "max": {"i64"}}
     if op == "mul" or type.name not in all_take | more.get(op, set()):
@@ -43,8 +43,8 @@ def helper(language: Language, op: str, type: Scalar) -> str:
     write = language.bit_cast(type, unsigned).format("next") if type != unsigned else "next"
     result = read.replace("assumed", "old")
     return (
-        f"{language.helper_qualifier}{name} atomic_{op}_{type}({name} *place, {name} value) {{\n"
-        f"    {word} *bits = ({word} *)place;\n"
+        f"{language.helper_qualifier}{name} atomic_{op}_{type}({name} *address, {name} value) {{\n"
+        f"    {word} *bits = ({word} *)address;\n"
         f"    {word} old = *bits, assumed;\n"
         "    do {\n"
         "        assumed = old;\n"

@@ -1,4 +1,4 @@
-"""How threads of CUDA ask one another, wait for one another, and know their numbers."""
+"""Collectives, barriers and thread indices of CUDA."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WARP = Warp(
 
 @cache
 def _operations(warp: Warp) -> dict[str, tuple[str, int]]:
-    """Return text and precedence of collectives; those that are not here are helpers, which take the lanes first."""
+    """Return template and precedence of collectives; the others are helpers, which take the lanes first."""
     return {
         "block_all": ("__syncthreads_and({0}) != 0", EQUAL),
         "block_any": ("__syncthreads_or({0}) != 0", EQUAL),
@@ -59,12 +59,12 @@ def _warp(language: Language) -> Warp:
 
 
 def collective_syntax(language: Language, op: str, type: Scalar | None, lanes: str) -> Syntax:
-    """Return how a collective is written. lanes: the mask of those that take part."""
+    """Return the syntax of a collective. lanes: the mask of participating lanes."""
     return from_table(language, _operations(_warp(language)), op, type, lanes)
 
 
 def barrier(language: Language, barrier: Barrier, orders_buffers: bool, lanes: str) -> list[Syntax]:
-    """Return the calls that a barrier is."""
+    """Return the calls of a barrier."""
     if barrier.memory_only:
         return [Syntax("__threadfence()" if barrier.scope == "grid" else "__threadfence_block()")]
     if barrier.scope == "block":
@@ -127,7 +127,7 @@ def _butterfly(language: Language, name: str, type: Scalar, fold: str) -> str:
 
 
 def _steps(language: Language, name: str, type: Scalar, fold: str, scan: str, start: str) -> str:
-    """The same for scans: each step takes in twice as many lanes."""
+    """The same for scans: each step combines twice as many lanes."""
     combined = language.operation(FOLDS[fold], type).format("other", "value")
     before = (
         f"        value = {_warp(language).shuffle_up}(lanes, value, 1);\n"

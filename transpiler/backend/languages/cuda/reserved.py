@@ -1,11 +1,11 @@
-"""Words that no name of a user may be in CUDA C: those of C and C++, and what CUDA's headers declare."""
+"""Reserved names of CUDA C: those of C and C++, and the names that CUDA's headers declare."""
 
 from __future__ import annotations
 
 from ..c import reserved as c
-from ..common.reserved import words
+from ..common.reserved import names
 
-_CUDA = words("""
+_CUDA = names("""
 class namespace template typename public private protected virtual operator new delete this friend explicit export
 mutable using try catch throw and or not xor bitand bitor compl and_eq or_eq not_eq xor_eq nullptr alignas alignof
 constexpr consteval constinit decltype noexcept static_assert static_cast dynamic_cast const_cast reinterpret_cast
@@ -19,16 +19,16 @@ _CUDA += [
     for kind in ("Surface", "Texture")
     for shape in ("1D", "1DLayered", "2D", "2DLayered", "3D", "Cubemap", "CubemapLayered")
 ]
-_CUDA_SCALARS = words("char uchar short ushort int uint long ulong longlong ulonglong float double")
+_CUDA_SCALARS = names("char uchar short ushort int uint long ulong longlong ulonglong float double")
 _CUDA_VECTORS = [f"{name}{size}" for name in _CUDA_SCALARS for size in range(1, 5)]
-_CUDA_VECTORS += [f"{name}4_{size}a" for name in words("long ulong longlong ulonglong double") for size in (16, 32)]
+_CUDA_VECTORS += [f"{name}4_{size}a" for name in names("long ulong longlong ulonglong double") for size in (16, 32)]
 _CUDA += _CUDA_VECTORS
 
-_CUDA_MATHS = words("""
+_CUDA_MATHS = names("""
 cospi cyl_bessel_i0 cyl_bessel_i1 erfcinv erfcx erfinv exp10 fdivide norm norm3d norm4d normcdf normcdfinv rcbrt rhypot
 rnorm rnorm3d rnorm4d rsqrt sincos sincospi sinpi
 """)
-_CUDA_FUNCTIONS = words("""
+_CUDA_FUNCTIONS = names("""
 saturate min max clock clock64 clock_t dot cross length normalize transpose outerProduct matrixCompMult all any ballot
 syncthreads_and syncthreads_count syncthreads_or llabs llmax llmin ullmax ullmin umax umin dadd dsub dmul double2int
 double2ll double2uint double2ull float2double int2double ll2double uint2double ull2double va_arg va_copy va_end va_list
@@ -60,9 +60,9 @@ cudaMemcpy3DBatchOp cudaMemcpy3DParms cudaMemcpyAttributes cudaMipmappedArray_co
 cudaRoundPosInf cudaRoundZero cudaStreamCaptureStatus cudaUserObjectFlags
 """)
 _CUDA_FUNCTIONS += [
-    f"CUDA_{kind}_{size}" for kind in "CR" for size in words("4I 4U 8I 8U 16BF 16F 16I 16U 32F 32I 32U 64F 64I 64U")
+    f"CUDA_{kind}_{size}" for kind in "CR" for size in names("4I 4U 8I 8U 16BF 16F 16I 16U 32F 32I 32U 64F 64I 64U")
 ]
-_CUDA_FUNCTIONS += words(
+_CUDA_FUNCTIONS += names(
     "CUDA_R_4F_E2M1 CUDA_R_6F_E2M3 CUDA_R_6F_E3M2 CUDA_R_8F_E4M3 CUDA_R_8F_E5M2 CUDA_R_8F_UE4M3 CUDA_R_8F_UE8M0"
 )
 _CUDA_FUNCTIONS += [f"{name}{suffix}" for name in _CUDA_MATHS for suffix in ("", "f")]
@@ -74,11 +74,11 @@ _CUDA_FUNCTIONS += [
 ]
 _CUDA_FUNCTIONS += [
     f"atomic{name}{scope}"
-    for name in words("Add Sub Min Max And Or Xor Exch CAS Inc Dec")
+    for name in names("Add Sub Min Max And Or Xor Exch CAS Inc Dec")
     for scope in ("", "_block", "_system")
 ]
 
 RESERVED = c.RESERVED.union(_CUDA)
 """Keywords and types."""
 FUNCTIONS = c.FUNCTIONS.union(_CUDA_FUNCTIONS)
-"""Functions that a local variable may hide where nothing calls them."""
+"""Functions that a local variable may hide if its function does not call them."""

@@ -1,15 +1,15 @@
-"""How scalars are written in CUDA C for NVRTC, which gets no headers: the table of C with CUDA's own functions.
+"""Scalars in CUDA C for NVRTC, which gets no headers: the table of C with CUDA's functions.
 
-In: the name of an operation and the scalar type of its operands. Out: `Syntax` objects whose helper names stand in
-`templates/cuda/lib`. f16 is our struct `half` there, which turns into
-float by itself (cuda_fp16.h costs 100 ms a compile).
+In: the name of an operation and the scalar type of its operands. Out: `Syntax` objects whose helpers are in
+`templates/cuda/lib`. f16 is the struct `half` of that library, which converts
+to float implicitly (cuda_fp16.h costs 100 ms a compile).
 """
 
 from __future__ import annotations
 
 from ....ir.types import Scalar, f32, i32
 from ..c_family import tables as tables_c
-from ..common.syntax_forms import ADD, PRIMARY, UNARY, Syntax, c_cast, call, constructor, written
+from ..common.syntax_forms import ADD, PRIMARY, UNARY, Syntax, c_cast, call, constructor, template
 
 TYPES: dict[str, str] = {**tables_c.TYPES, "f16": "half"}
 
@@ -19,7 +19,7 @@ INTEGERS: dict[str, Syntax] = {
     "popcnt": call("__popc"),
     "clz": call("__clz"),
 }
-"""Rows that differ from C for i32 and u32 (min, max and abs for 64 bits too)."""
+"""Entries that differ from C for i32 and u32 (min, max and abs for 64 bits too)."""
 
 LONG: dict[str, Syntax] = {"abs": call("llabs"), "popcnt": call("__popcll"), "clz": call("__clzll")}
 
@@ -31,18 +31,18 @@ BIT_CASTS: dict[tuple[str, str], Syntax] = {
     ("i32", "f32"): call("__int_as_float"),
     ("u32", "f32"): call("__uint_as_float"),
     ("f64", "i64"): call("__double_as_longlong"),
-    ("f64", "u64"): written("(uint64_t)__double_as_longlong({0})", UNARY, 1),
+    ("f64", "u64"): template("(uint64_t)__double_as_longlong({0})", UNARY, 1),
     ("i64", "f64"): call("__longlong_as_double"),
-    ("u64", "f64"): written("__longlong_as_double((int64_t){0})", PRIMARY, UNARY),
-    ("f16", "u16"): written("{0}.bits", PRIMARY, PRIMARY),
-    ("f16", "i16"): written("(int16_t){0}.bits", UNARY, PRIMARY),
+    ("u64", "f64"): template("__longlong_as_double((int64_t){0})", PRIMARY, UNARY),
+    ("f16", "u16"): template("{0}.bits", PRIMARY, PRIMARY),
+    ("f16", "i16"): template("(int16_t){0}.bits", UNARY, PRIMARY),
     ("u16", "f16"): call("half_from_bits"),
-    ("i16", "f16"): written("half_from_bits((uint16_t){0})", PRIMARY, UNARY),
+    ("i16", "f16"): template("half_from_bits((uint16_t){0})", PRIMARY, UNARY),
 }
 
 
 def operation(op: str, type: Scalar) -> Syntax:
-    """Return how CUDA writes `op` on scalars of `type` (of the values, for `select`)."""
+    """Return the syntax of `op` on scalars of `type` (of the values, for `select`)."""
     if type.name == "f16":
         return _half(op)
     if type.is_float and op in FLOATS:
@@ -57,7 +57,7 @@ def operation(op: str, type: Scalar) -> Syntax:
 
 
 def _half(op: str) -> Syntax:
-    """f16 is computed as float, which rounds to the same result for + - * / and sqrt."""
+    """Return an operation on f16, computed as float, which rounds to the same result for + - * / and sqrt."""
     inner = operation(op, f32)
     if op in tables_c.COMPARISONS or op in ("isnan", "isinf", "select"):
         return inner
@@ -67,25 +67,25 @@ def _half(op: str) -> Syntax:
 def _narrow(op: str, type: Scalar) -> Syntax:
     unsigned = TYPES["u" + type.name[1:]]
     if op == "popcnt":
-        return written(f"__popc(({unsigned}){{0}})", PRIMARY, UNARY)
+        return template(f"__popc(({unsigned}){{0}})", PRIMARY, UNARY)
     if op == "clz":
-        return written(f"__clz(({unsigned}){{0}}) - {32 - type.bits}", ADD, UNARY)
+        return template(f"__clz(({unsigned}){{0}}) - {32 - type.bits}", ADD, UNARY)
     return c_cast(operation(op, i32), TYPES[type.name])
 
 
 def cast(old: Scalar, new: Scalar) -> Syntax:
-    """Return how a value is converted: as in C, but floats out of an integer's range give its nearest bound."""
+    """Return the syntax of a conversion: as in C, but floats out of an integer's range convert to its nearest bound."""
     if new.name == "f16":
-        return call("half") if old.name == "f32" else written("half((float){0})", PRIMARY, UNARY)
+        return call("half") if old.name == "f32" else template("half((float){0})", PRIMARY, UNARY)
     if old.name == "f16" and new.name != "f32":
         return (
-            written("(float){0} != 0", 10, UNARY)
+            template("(float){0} != 0", 10, UNARY)
             if new.kind == "bool"
-            else written(f"({TYPES[new.name]})(float){{0}}", UNARY, UNARY)
+            else template(f"({TYPES[new.name]})(float){{0}}", UNARY, UNARY)
         )
     return tables_c.cast(old, new)
 
 
 def bit_cast(old: Scalar, new: Scalar) -> Syntax:
-    """Return how the bits of a value become another type of equal width."""
+    """Return the syntax of a bit cast to a type of equal width."""
     return cast(old, new) if old.is_float == new.is_float else BIT_CASTS[old.name, new.name]

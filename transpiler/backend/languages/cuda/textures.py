@@ -1,4 +1,4 @@
-"""How CUDA reads and writes texels: raw, through surfaces, so that functions convert them as a format says."""
+"""Reading and writing texels in CUDA: raw, through surfaces, so functions convert them according to the format."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from ....ir.textures import FORMATS, TexelFormat
 from ....ir.types import SCALARS, Scalar, Tensor, f32, i32
 from ..common.language import Language
 from ..common.tensors import COMPONENTS, init_source, name_of
-from ..common.texture_functions import axes_of, channels_of, most_of, place_type, texel_of
+from ..common.texture_functions import axes_of, channels_of, greatest_of, position_type, texel_of
 
 Function = tuple[str, list[str], list[str]]
-"""Type of the result, parameters, and the lines of the body."""
+"""Result type, parameters, and the lines of the body."""
 VECTORS = {
     "u8": "uchar", "u16": "ushort", "u32": "uint", "i8": "char", "i16": "short", "i32": "int", "f16": "ushort",
     "f32": "float",
@@ -20,7 +20,7 @@ CHANNELS = {"u8": "unsigned char", "i8": "signed char", "u16": "unsigned short",
 
 
 READ = "{vector} texel = surf{ndim}Dread<{vector}>(image, {at});"
-"""How a texel is read from a surface."""
+"""Lines that read a texel from a surface."""
 
 
 def helper(
@@ -28,8 +28,8 @@ def helper(
 ) -> Function:
     """Return a function on texels.
 
-    what: "load", "store", "sample" or "fetch". kind: a format, or a component. read: how a texel is read from a
-    surface. border: what asks for 0 outside.
+    what: "load", "store", "sample" or "fetch". kind: a format, or a component. read: the lines that read a texel from
+    a surface. border: the boundary mode that reads 0 outside.
     """
     if what == "load":
         return _load(language, FORMATS[kind], ndim, read, border)
@@ -38,86 +38,86 @@ def helper(
     return _sampled(language, what, SCALARS[kind], ndim)
 
 
-def _read(row: TexelFormat, text: str) -> str:
-    """Return the component of a texel that a channel in memory stands for."""
-    return f"half_from_bits({text})" if row.channel.name == "f16" else text
+def _read(format: TexelFormat, text: str) -> str:
+    """Return the component of a texel, converted from a channel in memory."""
+    return f"half_from_bits({text})" if format.channel.name == "f16" else text
 
 
-def _written(language: Language, row: TexelFormat, text: str) -> str:
-    """Return the channel that a component is stored as: the nearest that the format has."""
-    channel, type = row.channel, name_of(language, row.channel)
-    if row.kind == "unorm":
-        return f"({type})rintf(__saturatef({text}) * {most_of(channel)})"
+def _stored(language: Language, format: TexelFormat, text: str) -> str:
+    """Return the channel value that a component is stored as: the nearest that the format can represent."""
+    channel, type = format.channel, name_of(language, format.channel)
+    if format.kind == "unorm":
+        return f"({type})rintf(__saturatef({text}) * {greatest_of(channel)})"
     if channel.name == "f16":
         return f"half({text}).bits"
     if channel.bits == 32:
         return text
-    if row.kind == "uint":
+    if format.kind == "uint":
         return f"({type})min({text}, {(1 << channel.bits) - 1}u)"
     least, most = str(-(1 << channel.bits - 1)), str((1 << channel.bits - 1) - 1)
     return f"({type})max({least}, min({text}, {most}))"
 
 
-def _vector(row: TexelFormat) -> str:
-    name = row.channel.name
-    return CHANNELS[name] if row.channels == 1 else f"{VECTORS[name]}{row.channels}"
+def _vector(format: TexelFormat) -> str:
+    name = format.channel.name
+    return CHANNELS[name] if format.channels == 1 else f"{VECTORS[name]}{format.channels}"
 
 
-def _place(row: TexelFormat, ndim: int, border: str) -> str:
-    """Return the arguments for a place in a surface, which counts bytes along its first axis."""
+def _position(format: TexelFormat, ndim: int, border: str) -> str:
+    """Return the arguments for a position in a surface, which counts bytes along its first axis."""
     first, *others = axes_of("at", ndim)
-    size = f" * {row.texel_bytes}" if row.texel_bytes > 1 else ""
+    size = f" * {format.texel_bytes}" if format.texel_bytes > 1 else ""
     return ", ".join([f"{first}{size}", *others, border])
 
 
-def _load(language: Language, row: TexelFormat, ndim: int, read: str, border: str) -> Function:
-    names = ["texel"] if row.channels == 1 else [f"texel.{letter}" for letter in COMPONENTS[: row.channels]]
-    vector = _vector(row)
-    channels = channels_of(row, _read, names)
+def _load(language: Language, format: TexelFormat, ndim: int, read: str, border: str) -> Function:
+    names = ["texel"] if format.channels == 1 else [f"texel.{letter}" for letter in COMPONENTS[: format.channels]]
+    vector = _vector(format)
+    channels = channels_of(format, _read, names)
     return (
-        name_of(language, Tensor((4,), row.element)),
-        [f"{language.texture_handles[1]} image", f"{name_of(language, place_type(i32, ndim))} at"],
+        name_of(language, Tensor((4,), format.element)),
+        [f"{language.texture_handles[1]} image", f"{name_of(language, position_type(i32, ndim))} at"],
         [
-            *read.format(vector=vector, ndim=ndim, at=_place(row, ndim, border)).split("\n"),
-            f"return {texel_of(language, row.element, channels)};",
+            *read.format(vector=vector, ndim=ndim, at=_position(format, ndim, border)).split("\n"),
+            f"return {texel_of(language, format.element, channels)};",
         ],
     )
 
 
-def _store(language: Language, row: TexelFormat, ndim: int, border: str) -> Function:
-    values = [_written(language, row, f"value.{letter}") for letter in COMPONENTS[: row.channels]]
-    vector = _vector(row)
+def _store(language: Language, format: TexelFormat, ndim: int, border: str) -> Function:
+    values = [_stored(language, format, f"value.{letter}") for letter in COMPONENTS[: format.channels]]
+    vector = _vector(format)
     lines = [f"{vector} texel = {values[0]};"]
-    if row.channels > 1:
+    if format.channels > 1:
         lines = [f"{vector} texel;"]
         lines += [f"texel.{letter} = {value};" for letter, value in zip(COMPONENTS, values, strict=False)]
     return (
         "void",
         [
             f"{language.texture_handles[1]} image",
-            f"{name_of(language, place_type(i32, ndim))} at",
-            f"{name_of(language, Tensor((4,), row.element))} value",
+            f"{name_of(language, position_type(i32, ndim))} at",
+            f"{name_of(language, Tensor((4,), format.element))} value",
         ],
-        [*lines, f"surf{ndim}Dwrite(texel, image, {_place(row, ndim, border)});"],
+        [*lines, f"surf{ndim}Dwrite(texel, image, {_position(format, ndim, border)});"],
     )
 
 
 def _sampled(language: Language, what: str, element: Scalar, ndim: int) -> Function:
     vector = {"f32": "float4", "i32": "int4", "u32": "uint4"}[element.name]
-    place, tensor = axes_of("at", ndim), Tensor((4,), element)
+    position, tensor = axes_of("at", ndim), Tensor((4,), element)
     one = {"f32": "1.0f", "i32": "1", "u32": "1u"}[element.name]
     channels = ["texel.x", "texel.y", "texel.z", f"channels < 4 ? {one} : texel.w"]
-    if what == "fetch":  # an object with coordinates in texels, whose centres are halves
-        place = [f"{axis} + 0.5f" for axis in place]
+    if what == "fetch":  # an object with coordinates in texels, whose centres are at 0.5
+        position = [f"{axis} + 0.5f" for axis in position]
     return (
         name_of(language, tensor),
         [
             f"{language.texture_handles[0]} texture",
             "int channels",
-            f"{name_of(language, place_type(f32 if what == 'sample' else i32, ndim))} at",
+            f"{name_of(language, position_type(f32 if what == 'sample' else i32, ndim))} at",
         ],
         [
-            f"{vector} texel = tex{ndim}D<{vector}>(texture, {', '.join(place)});",
+            f"{vector} texel = tex{ndim}D<{vector}>(texture, {', '.join(position)});",
             f"return {init_source(language, tensor, channels)};",
         ],
     )

@@ -1,4 +1,4 @@
-"""Atomic operations of GLSL: its functions on what a device does itself, loops of compare-and-swap elsewhere."""
+"""Atomic operations of GLSL: built-in functions if the device supports them, else loops of compare-and-swap."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EXTENSIONS: dict[tuple[str, str], str] = {
 
 
 def atomic_syntax(op: str, type: Scalar, native: bool) -> Syntax:
-    """Return how an atomic operation is written: {0} place, {1} value, and for loops {2} data, {3} index.
+    """Return the syntax of an atomic operation: {0} target, {1} value, and for loops {2} data, {3} index.
 
     Raises: UnsupportedError for 8 and 16 bits.
     """
@@ -30,9 +30,9 @@ def atomic_syntax(op: str, type: Scalar, native: bool) -> Syntax:
         value = "-{1}" if op == "sub" else "{1}"
         needs = (ASSIGN, PRIMARY if op == "sub" else ASSIGN)
         return Syntax(f"atomic{FUNCTIONS[base]}({{0}}, {value})", PRIMARY, needs, keys)
-    words = f"AtomicU{type.bits}"
+    reference = f"AtomicU{type.bits}"
     keys = (key_of(op, type), *(("extension GL_EXT_shader_atomic_int64",) if type.bits == 64 else ()))
-    return Syntax(f"atomic_{op}_{type}({words}({{2}}), {{3}}, {{1}})", PRIMARY, (ASSIGN,) * 4, keys)
+    return Syntax(f"atomic_{op}_{type}({reference}({{2}}), {{3}}, {{1}})", PRIMARY, (ASSIGN,) * 4, keys)
 
 
 def helper(language: Language, op: str, type: Scalar) -> str:

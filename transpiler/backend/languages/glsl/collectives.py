@@ -1,4 +1,4 @@
-"""How threads of GLSL ask one another, wait for one another, and know their numbers."""
+"""Collectives, barriers and thread indices of GLSL."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ OPERATIONS: dict[str, tuple[str, int]] = {
         for fold, name in FOLDS.items()
     },
 }
-"""Collectives in GLSL: text and precedence; those that are not here are helpers of the collective's name."""
+"""Collective -> template and precedence; the others are helpers named after the collective."""
 
 
 def collective_syntax(language: Language, op: str, type: Scalar | None, lanes: str) -> Syntax:
-    """Return how a collective is written, with the extensions that it needs."""
+    """Return the syntax of a collective, with the extensions that it needs."""
     syntax = from_table(language, OPERATIONS, op, type, lanes)
     extensions = [f"extension {name}" for name in _extensions(COLLECTIVES[op].feature, op, type)]
     return with_helpers(syntax, *extensions)
 
 
 def barrier(language: Language, barrier: Barrier, orders_buffers: bool, lanes: str) -> list[Syntax]:
-    """Return the calls that a barrier is."""
+    """Return the calls of a barrier."""
     if barrier.scope == "grid":
         return [Syntax("memoryBarrierBuffer()")]
     if barrier.scope == "subgroup":
@@ -78,11 +78,11 @@ SHUFFLES = {
 
 
 def helper(language: Language, op: str, type: Scalar | None, options: frozenset[str]) -> Generated:
-    """Return a shuffle by a distance: GLSL leaves open what a lane gets where there is none."""
+    """Return a shuffle by a distance: in GLSL the result is undefined if the source lane does not exist."""
     assert type is not None
     name, (suffix, parameter, lane, source) = scalar_name(language, type), SHUFFLES[op]
     text = (
-        f"// The value of {lane}, or the own one where there is no such lane.\n"
+        f"// The value of {lane}, or that of this lane if there is no such lane.\n"
         f"{name} {op}({name} value, int {parameter}) {{\n"
         f"    {name} other = subgroupShuffle{suffix}(value, uint({parameter}));\n"
         f"    return {source} < gl_SubgroupSize ? other : value;\n}}"

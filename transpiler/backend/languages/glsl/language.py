@@ -9,7 +9,7 @@ from . import atomics, collectives, reserved, tables, tensors
 
 
 def _no_texel_helper(language: Language, what: str, kind: str, ndim: int) -> tuple[str, list[str], list[str]]:
-    raise InternalError("GLSL has functions for texels")
+    raise InternalError("GLSL has built-in functions for texels")
 
 
 GLSL = Language(
@@ -66,6 +66,6 @@ GLSL = Language(
     atomic=atomics.atomic_syntax,
     atomic_helper=atomics.helper,
     texel_helper=_no_texel_helper,
-    extensions=tables.EXTENSION_OF_WORD,
+    extensions=tables.EXTENSION_OF_NAME,
     type_extensions=tables.EXTENSIONS,
 )

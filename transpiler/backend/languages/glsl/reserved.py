@@ -1,10 +1,10 @@
-"""Words that no name of a user may be in GLSL."""
+"""Reserved names of GLSL."""
 
 from __future__ import annotations
 
-from ..common.reserved import TENSORS, words
+from ..common.reserved import TENSORS, names
 
-_GLSL = words("""
+_GLSL = names("""
 attribute varying const uniform buffer shared coherent volatile restrict readonly writeonly atomic_uint layout
 centroid flat smooth noperspective patch sample invariant precise break continue do for while switch case default if
 else subroutine in out inout int void bool true false float double discard return lowp mediump highp precision struct
@@ -19,7 +19,7 @@ subpassInput subpassInputMS isubpassInput isubpassInputMS usubpassInput usubpass
 spirv_decorate spirv_decorate_id spirv_decorate_string spirv_execution_mode spirv_execution_mode_id spirv_instruction
 spirv_literal spirv_storage_class VULKAN
 """)
-_SHAPES = words("1D 1DArray 2D 2DArray 2DMS 2DMSArray 2DRect 3D Buffer Cube CubeArray")
+_SHAPES = names("1D 1DArray 2D 2DArray 2DMS 2DMSArray 2DRect 3D Buffer Cube CubeArray")
 _GLSL += [
     f"{prefix}{kind}{shape}"
     for prefix in ("", "i", "u")
@@ -27,7 +27,7 @@ _GLSL += [
     for shape in _SHAPES
 ]
 
-_GLSL_FUNCTIONS = words("""
+_GLSL_FUNCTIONS = names("""
 radians degrees sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh pow exp log exp2 log2 sqrt inversesqrt abs
 sign floor trunc round roundEven ceil fract mod modf min max clamp mix step smoothstep isnan isinf fma frexp ldexp
 length distance dot cross normalize faceforward reflect refract matrixCompMult outerProduct transpose determinant
@@ -37,7 +37,7 @@ imageLoad imageStore imageSize packHalf2x16 unpackHalf2x16 dFdx dFdy fwidth inte
 EndPrimitive ftransform subpassInput lessThanEqual greaterThanEqual uaddCarry usubBorrow
 """)
 
-_GLSL_FUNCTIONS += words("""
+_GLSL_FUNCTIONS += names("""
 memoryBarrierBuffer memoryBarrierShared
 subgroupBarrier subgroupMemoryBarrier subgroupMemoryBarrierBuffer subgroupMemoryBarrierShared subgroupElect subgroupAll
 subgroupAny subgroupAllEqual subgroupBroadcast subgroupBroadcastFirst subgroupBallot subgroupBallotBitCount
@@ -65,13 +65,13 @@ _GLSL_FUNCTIONS += [
         "CubeArrayShadow",
     )
 ]
-_GLSL_FUNCTIONS += words("f16subpassInput f16subpassInputMS fcoopmatNV icoopmatNV ucoopmatNV samplerExternalOES")
+_GLSL_FUNCTIONS += names("f16subpassInput f16subpassInputMS fcoopmatNV icoopmatNV ucoopmatNV samplerExternalOES")
 _GLSL_FUNCTIONS += [f"{prefix}vec{n}" for prefix in ("i32", "u32", "f32", "f64") for n in _ROWS]
 _GLSL_FUNCTIONS += [
     f"{prefix}mat{n}" for prefix in ("f32", "f64") for n in (*_ROWS, *(f"{n}x{m}" for n in _ROWS for m in _ROWS))
 ]
 
-_FORMATS = words("""
+_FORMATS = names("""
 r8 r8_snorm r8i r8ui r16 r16_snorm r16f r16i r16ui r32f r32i r32ui rg8 rg8_snorm rg8i rg8ui rg16 rg16_snorm rg16f rg16i
 rg16ui rg32f rg32i rg32ui rgba8 rgba8_snorm rgba8i rgba8ui rgba16 rgba16_snorm rgba16f rgba16i rgba16ui rgba32f rgba32i
 rgba32ui r11f_g11f_b10f rgb10_a2 rgb10_a2ui
@@ -85,8 +85,8 @@ MEMBERS = frozenset({"length"})
 """What no member of a struct may be called though a variable may: GLSL reads it as a method."""
 TYPES = frozenset(
     [
-        *words("push_constant buffer_reference buffer_reference_align scalar row_major local_size_x set binding"),
-        *words("require enable v spirv_instruction extensions capabilities"),
+        *names("push_constant buffer_reference buffer_reference_align scalar row_major local_size_x set binding"),
+        *names("require enable v spirv_instruction extensions capabilities"),
         *_FORMATS,
     ]
 )

@@ -1,7 +1,7 @@
-"""How scalars are written in GLSL 460 with explicit arithmetic types: names of types, operations, casts, extensions.
+"""Scalars in GLSL 460 with explicit arithmetic types: names of types, syntax of operations, casts, extensions.
 
-In: the name of an operation and the scalar type of its operands. Out: `Syntax` objects whose helper names stand in
-`templates/glsl/lib`. GLSL computes in every type natively; what it lacks are the transcendental functions of double,
+In: the name of an operation and the scalar type of its operands. Out: `Syntax` objects whose helpers are in
+`templates/glsl/lib`. GLSL computes in every type natively; it lacks the transcendental functions of double,
 bit counts of widths other than 32, and definite results for division by zero, NaN tests and pow of negative numbers.
 """
 
@@ -28,8 +28,8 @@ from ..common.syntax_forms import (
     infix,
     prefix,
     same,
+    template,
     with_operands,
-    written,
 )
 
 TYPES: dict[str, str] = {
@@ -47,9 +47,9 @@ EXTENSIONS: dict[str, str] = {
     "u64": "GL_EXT_shader_explicit_arithmetic_types_int64",
     "f16": "GL_EXT_shader_explicit_arithmetic_types_float16",
 }
-"""What a type needs in registers."""
+"""Type -> extension for values of that type."""
 
-EXTENSION_OF_WORD: dict[str, str] = {
+EXTENSION_OF_NAME: dict[str, str] = {
     **{TYPES[name]: extension for name, extension in EXTENSIONS.items()},
     **{f"{name}vec{n}": extension for name, extension in EXTENSIONS.items() for n in (2, 3, 4)},
     "buffer_reference": "GL_EXT_buffer_reference",
@@ -62,12 +62,12 @@ EXTENSION_OF_WORD: dict[str, str] = {
     "subgroupShuffleUp": "GL_KHR_shader_subgroup_shuffle_relative",
     "subgroupShuffleDown": "GL_KHR_shader_subgroup_shuffle_relative",
 }
-"""What an identifier in a text needs."""
+"""Identifier -> the extension that it requires."""
 
 FLOATS: dict[str, Syntax] = {
     "div": infix("/"),
     "raw_div": infix("/"),
-    "floordiv": written("floor({0} / {1})", PRIMARY, MULTIPLY, 15),
+    "floordiv": template("floor({0} / {1})", PRIMARY, MULTIPLY, 15),
     "mod": call("mod", 2),
     "raw_mod": call("rem_$t", 2),
     "pow": call("pow_$t", 2),
@@ -99,12 +99,12 @@ COARSE: dict[str, dict[str, Syntax]] = {
     "f64": {
         **{name: call(f"accurate_{name}_f64") for name in ("sin", "cos", "tan")},
         "sign": call("sign_f64"),
-        "rsqrt": written("1.0lf / sqrt({0})", MULTIPLY, ASSIGN),
+        "rsqrt": template("1.0lf / sqrt({0})", MULTIPLY, ASSIGN),
         "mod": call("exact_mod_f64", 2),
         "raw_mod": call("fmod_f64", 2),
     },
 }
-"""What Vulkan lets drivers compute coarsely, or leaves undefined for some arguments, as fast_math=False writes it."""
+"""Replacements for fast_math=False of operations that Vulkan allows to be coarse or undefined for some arguments."""
 
 INTEGERS: dict[str, Syntax] = {
     "floordiv": call("floor_div_$t", 2),
@@ -125,9 +125,9 @@ INTEGERS: dict[str, Syntax] = {
     "bit_or": infix("|"),
     "bit_xor": infix("^"),
     "bit_not": prefix("~"),
-    "shl": written("{0} << ({1} & $m)", SHIFT, MULTIPLY, MULTIPLY),
-    "sar": written("{0} >> ({1} & $m)", SHIFT, MULTIPLY, MULTIPLY),
-    "shr": written("$T($U({0}) >> ({1} & $m))", PRIMARY, ASSIGN, MULTIPLY),
+    "shl": template("{0} << ({1} & $m)", SHIFT, MULTIPLY, MULTIPLY),
+    "sar": template("{0} >> ({1} & $m)", SHIFT, MULTIPLY, MULTIPLY),
+    "shr": template("$T($U({0}) >> ({1} & $m))", PRIMARY, ASSIGN, MULTIPLY),
     "popcnt": call("popcnt_u64"),
     "clz": call("clz_u64"),
     **{f"{op}_overflows": call(f"{op}_overflows_$t", 2) for op in ("add", "sub", "mul", "shl", "pow")},
@@ -137,7 +137,7 @@ UNSIGNED: dict[str, Syntax] = {
     "floordiv": call("div_$t", 2),
     "mod": call("rem_$t", 2),
     "abs": same(),
-    "sign": written("$T({0} != $0)", PRIMARY, SHIFT),
+    "sign": template("$T({0} != $0)", PRIMARY, SHIFT),
     "shr": INTEGERS["sar"],
 }
 
@@ -148,7 +148,7 @@ VIA_I32 = frozenset({"floordiv", "mod", "raw_div", "raw_mod", "plain_div", "plai
 
 
 def operation(op: str, type: Scalar) -> Syntax:
-    """Return how GLSL writes `op` on scalars of `type` (of the values, for `select`); `EXACT` means `COARSE`."""
+    """Return the syntax of `op` on scalars of `type` (of the values, for `select`); `EXACT` selects `COARSE`."""
     if op.startswith(EXACT):
         return _exact(op.removeprefix(EXACT), type)
     if op in ANY_C and op not in ("lt", "le", "gt", "ge"):
@@ -185,7 +185,7 @@ def _fill(syntax: Syntax, type: Scalar) -> Syntax:
 def _boolean(op: str) -> Syntax:
     if op == "popcnt":
         return call("int")
-    return written("8 - int({0})", ADD, ASSIGN) if op == "clz" else BOOLEANS[op]
+    return template("8 - int({0})", ADD, ASSIGN) if op == "clz" else BOOLEANS[op]
 
 
 def has_helper(op: str, type: Scalar) -> bool:
@@ -215,7 +215,7 @@ def _float(op: str, type: Scalar) -> Syntax:
 
 
 def _count_bits(op: str, type: Scalar) -> Syntax:
-    """bitCount and findMSB take 32 bits; narrower numbers must not bring their sign along."""
+    """bitCount and findMSB take 32 bits; narrower numbers must not be sign-extended."""
     if type.bits == 64:
         inner = INTEGERS[op]
         return inner if type.kind == "uint" else with_operands(inner, "uint64_t({0})", PRIMARY, ASSIGN)
@@ -223,14 +223,14 @@ def _count_bits(op: str, type: Scalar) -> Syntax:
     if type.bits < 32 and type.kind == "int":
         bits = f"uint({TYPES['u' + type.name[1:]]}({{0}}))"
     if op == "popcnt":
-        return written("bitCount({0})" if type.bits == 32 else f"bitCount({bits})", PRIMARY, ASSIGN)
-    return written(f"{type.bits - 1} - findMSB({bits})", ADD, ASSIGN)
+        return template("bitCount({0})" if type.bits == 32 else f"bitCount({bits})", PRIMARY, ASSIGN)
+    return template(f"{type.bits - 1} - findMSB({bits})", ADD, ASSIGN)
 
 
 def cast(old: Scalar, new: Scalar) -> Syntax:
-    """Return how a value is converted: toward zero to integers, `!= 0` to u1; out of range is undefined."""
+    """Return the syntax of a conversion: toward zero to integers, `!= 0` to u1; out of range is undefined."""
     if new.kind == "bool" and old.is_float:
-        return written(f"{{0}} != {TYPES[old.name]}(0)" if old.bits != 32 else "{0} != 0.0", EQUAL, SHIFT)
+        return template(f"{{0}} != {TYPES[old.name]}(0)" if old.bits != 32 else "{0} != 0.0", EQUAL, SHIFT)
     return call(TYPES[new.name])
 
 
@@ -245,5 +245,5 @@ BIT_CASTS: dict[tuple[str, str], str] = {
 
 
 def bit_cast(old: Scalar, new: Scalar) -> Syntax:
-    """Return how the bits of a value become another type of equal width."""
+    """Return the syntax of a bit cast to a type of equal width."""
     return call(TYPES[new.name]) if old.is_float == new.is_float else call(BIT_CASTS[old.name, new.name])

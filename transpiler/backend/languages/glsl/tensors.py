@@ -1,8 +1,8 @@
-"""Operations that GLSL has on its own vectors and matrices.
+"""Operations of GLSL on its built-in vectors and matrices.
 
-In: an operation and the types of its operands. Out: a `Syntax`, or None where GLSL has nothing and
-`tensor_functions` must generate a helper. Scalars beside a tensor are repeated by a constructor where the built-in
-function takes none.
+In: an operation and the types of its operands. Out: a `Syntax`, or None if GLSL has no such operation and
+`tensor_functions` must generate a helper. A scalar operand is converted to a tensor by a constructor if the built-in
+function takes no scalar.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from ....ir.ops import MATH_H
 from ....ir.types import Scalar, Tensor, Type, element_of, u32, with_element
-from ..common.syntax_forms import ASSIGN, PRIMARY, Syntax, call, infix, prefix, same, with_operands, written
+from ..common.syntax_forms import ASSIGN, PRIMARY, Syntax, call, infix, prefix, same, template, with_operands
 from ..common.tensors import tensor_name
 from . import tables as tables_glsl
 
@@ -26,7 +26,7 @@ WIDE = frozenset({"i32", "u32", "i64", "u64"})
 
 
 def _is_native(tensor: Tensor) -> bool:
-    """Return whether GLSL has the type itself, as `tensors.is_native` says of any language."""
+    """Return whether GLSL has the type, as `tensors.is_native` does for any language."""
     return all(2 <= extent <= 4 for extent in tensor.shape) and (len(tensor.shape) == 1 or tensor.element.is_float)
 
 
@@ -35,7 +35,7 @@ def _name_of(type: Type) -> str:
 
 
 def operation(op: str, types: Sequence[Type], result: Type) -> Syntax | None:
-    """Return GLSL's own text for `op`, if all tensors in it are native and GLSL has the operation."""
+    """Return the syntax of `op`, or None unless all tensors are native and GLSL has the operation."""
     tensors = [t for t in (*types, result) if isinstance(t, Tensor)]
     if not all(_is_native(t) for t in tensors):
         return None
@@ -71,7 +71,7 @@ def _vector(op: str, types: Sequence[Type], result: Type, element: Scalar) -> Sy
     if op in RELATIONS:
         return _relation(op, types, element)
     if op == "select":
-        return _repeat(written("mix({2}, {1}, {0})", PRIMARY, ASSIGN, ASSIGN, ASSIGN), types, result, (1, 2))
+        return _repeat(template("mix({2}, {1}, {0})", PRIMARY, ASSIGN, ASSIGN, ASSIGN), types, result, (1, 2))
     if element.kind == "bool":
         return _logical(op, types)
     if op in ("add", "sub", "mul", "neg", "div", "bit_and", "bit_or", "bit_xor", "bit_not"):
@@ -100,7 +100,7 @@ def _float(op: str, types: Sequence[Type], result: Type, element: Scalar) -> Syn
 
 
 def _repeat(syntax: Syntax, types: Sequence[Type], shape: Type, which: Sequence[int]) -> Syntax:
-    """Wrap the scalar operands numbered in `which` by the constructor of a tensor."""
+    """Wrap the scalar operands numbered in `which` in the constructor of a tensor."""
     texts = [f"{{{k}}}" for k in range(len(types))]
     needs = list(syntax.operand_precedence)
     for k in which:
@@ -118,7 +118,7 @@ def _relation(op: str, types: Sequence[Type], element: Scalar) -> Syntax:
 
 
 def _logical(op: str, types: Sequence[Type]) -> Syntax | None:
-    """bvec has no && and ||: as numbers 0 and 1 it has & and |."""
+    """bvec has no && and ||: it is converted to the numbers 0 and 1, which have & and |."""
     shape = next(t for t in types if isinstance(t, Tensor))
     if op in ("logical_not", "bit_not"):
         return call("not")
@@ -132,7 +132,7 @@ def _logical(op: str, types: Sequence[Type]) -> Syntax | None:
 
 
 def cast(old: Tensor, new: Tensor, bits: bool) -> Syntax | None:
-    """Return GLSL's own conversion between native tensors, if it has one."""
+    """Return the syntax of a conversion between native tensors, None if GLSL has none."""
     if not (_is_native(old) and _is_native(new)):
         return None
     if not bits:

@@ -1,1 +1,1 @@
-"""HIP: CUDA C with AMD's names. Source only: nothing in this project compiles it for a GPU or runs it."""
+"""HIP: CUDA C with AMD's names. Source only: this project neither compiles it for a GPU nor runs it."""

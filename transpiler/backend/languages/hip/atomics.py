@@ -1,4 +1,4 @@
-"""Atomic operations of HIP: those of CUDA, but for 16 bits, of which there is no compare-and-swap."""
+"""Atomic operations of HIP: those of CUDA except for 16 bits, which have no compare-and-swap."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..cuda import atomics
 
 
 def atomic_syntax(op: str, type: Scalar, native: bool) -> Syntax:
-    """Return how an atomic operation is written: {0} place, {1} value.
+    """Return the syntax of an atomic operation: {0} target, {1} value.
 
     Raises: UnsupportedError for 8 and 16 bits.
     """

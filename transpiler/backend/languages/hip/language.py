@@ -19,7 +19,7 @@ HIP = replace(
     suffix="hip",
     includes=("hip/hip_runtime.h",),
     own_library=CHUNKS,
-    # The header declares them. Its `int64_t` is `long`, which has no atomics: the types of 64 bits go by C's names.
+    # The header declares them. Its `int64_t` is `long`, which has no atomics: the 64 bit types have C's names.
     built_in=frozenset({"int8_t", "uint8_t", "int16_t", "uint16_t", "uint32_t", "int64_t", "uint64_t"}),
     declared_types=frozenset({"f16"}),
     types={**CUDA.types, "i64": "long long", "u64": "unsigned long long"},

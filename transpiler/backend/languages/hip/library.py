@@ -1,8 +1,8 @@
-"""Helpers of HIP in place of CUDA's: half precision, and the questions of 32 lanes of a wavefront.
+"""Helpers of HIP that replace CUDA's: half precision, and collectives of 32 lanes of a wavefront.
 
-A wavefront has 32 or 64 lanes, a subgroup of ours has 32: on a wavefront of 64 there are two, each with its half of
-the bits. HIP's functions with a mask (`__shfl_sync`) came with ROCm 6.2; those here need none, since lanes that take
-part have come here together. Chunks are as in `templates/*/lib`.
+A wavefront has 32 or 64 lanes, a subgroup has 32: a wavefront of 64 has two, each with its half of the bits. HIP's
+functions with a mask (`__shfl_sync`) came with ROCm 6.2; these need no mask, since the participating lanes call them
+together. Chunks have the form of `templates/*/lib`.
 """
 
 CHUNKS = r"""
@@ -22,7 +22,7 @@ struct half {
     __device__ half &operator+=(float x) { return *this = half(*this + x); }
 };
 
-// A bit for each of the 32 lanes, whether it says so.
+// One bit for each of the 32 lanes: its value.
 __device__ inline unsigned ballot_of_subgroup(bool value) {
     return (unsigned)(__ballot(value) >> (__lane_id() & 32));
 }
@@ -31,7 +31,7 @@ __device__ inline unsigned ballot_lanes(unsigned lanes, bool value) {
     return ballot_of_subgroup(value) & lanes;
 }
 
-// The lanes that are here.
+// The currently active lanes.
 __device__ inline unsigned active_lanes() {
     return ballot_of_subgroup(true);
 }
@@ -44,7 +44,7 @@ __device__ inline bool any_lanes(unsigned lanes, bool value) {
     return ballot_lanes(lanes, value) != 0;
 }
 
-// Whether all of `lanes` say the same.
+// Whether the value is the same in all of `lanes`.
 __device__ inline bool uniform_lanes(unsigned lanes, bool value) {
     return all_lanes(lanes, value) || !any_lanes(lanes, value);
 }
@@ -65,22 +65,22 @@ template <typename T> __device__ inline T shuffle_lanes_down(unsigned, T value, 
     return __shfl_down(value, offset, 32);
 }
 
-// The lanes whose value is that of this one.
+// The lanes whose value equals that of this lane.
 template <typename T> __device__ inline unsigned match_any_lanes(unsigned lanes, T value) {
-    unsigned found = 0;
+    unsigned matches = 0;
     for (unsigned rest = lanes; rest != 0; rest &= rest - 1) {
         int lane = __ffs(rest) - 1;
-        found |= shuffle_lanes(lanes, value, lane) == value ? 1u << lane : 0u;
+        matches |= shuffle_lanes(lanes, value, lane) == value ? 1u << lane : 0u;
     }
-    return found;
+    return matches;
 }
 
-// The lanes if all have one value, else 0.
+// `lanes` if all of them have the same value, else 0.
 __device__ inline unsigned match_all(unsigned lanes, int value) {
     return all_lanes(lanes, shuffle_lanes(lanes, value, __ffs(lanes) - 1) == value) ? lanes : 0u;
 }
 
-// Let the lanes of a wavefront see what they have written; they run in step.
+// Make the writes of the lanes of a wavefront visible to one another; the lanes run in lockstep.
 __device__ inline void synchronize_lanes(unsigned) {
     __threadfence_block();
     __builtin_amdgcn_wave_barrier();
