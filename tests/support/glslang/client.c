@@ -75,6 +75,8 @@ int main(int argc, char **argv) {
     if (getenv(SOCKET_VARIABLE) != NULL && is_usual(argc, argv, &reads_input)) {
         int streams[3];
         for (int i = 0; i < 3; i++) streams[i] = memfd_create("stream", MFD_CLOEXEC);
+        // The tool opens /dev/stdout anew for the module; its warnings follow, as in a pipe.
+        for (int i = 1; i < 3; i++) fcntl(streams[i], F_SETFL, O_APPEND);
         if (reads_input) {
             copy(0, streams[0]);
             lseek(streams[0], 0, SEEK_SET);

@@ -496,6 +496,8 @@ def _while(p: Statements, loop: While) -> None:
         with p.captured() as found:
             p.block(loop.condition)
             lines = list(found)
+        if lines:
+            p.e.symbols.named.add("true")  # C has it in a header
         head = "while (true) {" if lines else f"while ({p.e.of(condition).text}) {{"
         p.lines.append(Line(p.depth - 1, head, begins))
         if lines:
