@@ -4,7 +4,8 @@ import pytest
 
 from shadesmith.transpiler.backend.languages.common.target import Target
 from shadesmith.transpiler.backend.languages.registry import LANGUAGES
-from shadesmith.transpiler.backend.layout.layout import array_type, layout
+from shadesmith.transpiler.backend.layout.declarations import array_type
+from shadesmith.transpiler.backend.layout.layout import layout
 from shadesmith.transpiler.ir.statements import Array, Parameter, Return
 from shadesmith.transpiler.ir.types import Tensor, f32, f64, i8, i32, u1
 from shadesmith.transpiler.passes import Stage

@@ -24,7 +24,7 @@ from ...ir.statements import (
 from ...ir.tasks import Task
 from ...options import MAX_ITERATIONS
 from ..layout.layout import Layout
-from ..print.threads import known_extents
+from ..layout.trip_counts import known_extents
 
 MAX_SINGLE_ITERATIONS = 1 << 20
 """A loop known to be no longer than this has one thread a turn."""

@@ -1,7 +1,7 @@
 """Names that are taken in a source before any of the user's names: by the language and by generated code.
 
-In: a kernel, and a target whose `needed` are names that the source references; `assemble/names.py` collects these when
-the source has been printed. Out: names.
+In: a kernel, and a target with the names that its source references (`assemble/names.py` collects them from the printed
+source). Out: names.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def no_members(kernel: Kernel, target: Target, structs: Structs | None = None) -
 
 def taken_names(kernel: Kernel, target: Target, structs: Structs | None = None) -> frozenset[str]:
     """Return the names that nothing with file scope may have."""
-    generated = GENERATED_NAMES | target.needed | functions(entry_stem(kernel), len(kernel.tasks))
+    generated = GENERATED_NAMES | target.referenced | functions(entry_stem(kernel), len(kernel.tasks))
     return no_members(kernel, target, structs) | target.language.functions | generated
 
 

@@ -13,7 +13,7 @@ from ...errors import InternalError
 from ...ir.functions import Call, CallResult, Function, Reference
 from ...ir.nodes import Block, Statement
 from ...ir.snodes import pool_above
-from ...ir.sparse import reached_by
+from ...ir.sparse import address_operands
 from ...ir.statements import (
     Alloca,
     ArgLoad,
@@ -58,7 +58,8 @@ from ..languages.common.syntax_forms import INFIX, MULTIPLY, OR, PRIMARY, TERNAR
 from ..languages.common.target import Target
 from ..languages.common.tensors import COMPONENTS, is_native, is_short_vector, is_small, pointed_element
 from ..layout.accessors import UsedMemory, cell_of, clamped, less_offset, strided
-from ..layout.layout import WIDENED, Layout
+from ..layout.args_members import WIDENED
+from ..layout.layout import Layout
 from ..layout.tree_structs import place_number
 
 LOGICAL = frozenset({"{0} && {1}", "{0} || {1}"})
@@ -178,7 +179,7 @@ class Expressions:
                 self.used.inside[array] = None
                 self.uses_args = True
                 name, _ = self.layout.accessors.inside[array]
-                return f"{name}({', '.join(self.of(operand).text for operand in reached_by(pointer))})"
+                return f"{name}({', '.join(self.of(operand).text for operand in address_operands(pointer))})"
             case GlobalPtr(array=array, indices=indices):
                 self.used.arrays[array] = None
                 self.uses_args = True
@@ -315,7 +316,7 @@ class Expressions:
         texts = [self.operand(index, MULTIPLY) if is_sum else self.of(index).text for index in pointer.indices]
         texts = clamped(array, less_offset(array, texts), self.layout.shapes)
         if array.strided and array.ndim:
-            return strided(texts, self.layout.strides[array], self.layout.begins.get(array))
+            return strided(texts, self.layout.strides[array], self.layout.first_elements.get(array))
         text = ""
         for axis, index in enumerate(texts):
             if axis == 0:

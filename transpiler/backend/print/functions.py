@@ -185,7 +185,7 @@ def write_call(p: Statements, call: Call) -> None:
     p.e.need("report_call")
     p.emit(f"if ({p.failed}) {{")
     with p.indented():
-        p.emit(f"report_call({p.e.layout.report}, {p.e.layout.use.sites[call]}u, {p.e.index});")
+        p.emit(f"report_call({p.e.layout.report}, {p.e.layout.usage.sites[call]}u, {p.e.index});")
         p.emit(p.leave[-1])
     p.exits += 1
     p.emit("}")

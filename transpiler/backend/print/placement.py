@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from ...ir.functions import Call, CallResult, Reference
 from ...ir.nodes import Block, Effect, Statement, has_effect, operands
-from ...ir.sparse import TOPOLOGY_WRITERS, Activate, Append, Deactivate, IsActive, Length, reached_by
+from ...ir.sparse import TOPOLOGY_WRITERS, Activate, Append, Deactivate, IsActive, Length, address_operands
 from ...ir.statements import (
     Alloca,
     ArgLoad,
@@ -255,7 +255,7 @@ class _Placer:
             self.placement.inline.add(statement)
             here = points
         repeated = isinstance(statement, MatrixInit) and len(set(statement.elements)) == 1  # printed once: vec3(x)
-        needed = reached_by(statement) if isinstance(statement, GlobalPtr) else operands(statement)
+        needed = address_operands(statement) if isinstance(statement, GlobalPtr) else operands(statement)
         for operand in needed[:1] if repeated else needed:
             self.add_points(operand, here)
 

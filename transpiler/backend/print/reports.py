@@ -35,7 +35,7 @@ def print_record(p: Statements, statement: Record, location: Any) -> None:
     p.e.uses_args = True
     words = [word for value in statement.values for word in _words(p.e, value)]
     size = sum(2 if kind in ("i64", "u64", "f64") else 1 for kind, _ in words)
-    site = p.e.layout.use.sites[statement]
+    site = p.e.layout.usage.sites[statement]
     begin = "report_print" if isinstance(statement, Print) else "report_failure"
     p.e.need(begin, *(f"report_{kind}" for kind, _ in words))
     start = f"{begin}({p.e.layout.report}, {site}u, {p.e.index}, {size}u)"
@@ -71,7 +71,7 @@ def write_assert(p: Statements, statement: Assert) -> None:
 
 def write_index_check(p: Statements, check: IndexCheck) -> None:
     """Print the check of an access: one call, or all of it where an index is wider than i32 or moved."""
-    site = p.e.layout.use.sites[check]
+    site = p.e.layout.usage.sites[check]
     axes = len(check.indices)
     if axes <= MAX_AXES and not check.lower_bounds and all(index.type == i32 for index in check.indices):
         p.e.uses_args = True
@@ -132,7 +132,7 @@ def _outside_from(e: Expressions, index: Statement, extent: Statement, begin: in
 
 def stop_after_failure(p: Statements, task: int) -> None:
     """Print the line that ends a task where a check failed in one before it, which may not have left what it should."""
-    use = p.e.layout.use
+    use = p.e.layout.usage
     own = [(number, use.task_of[site], site) for site, number in use.sites.items() if number < use.task_sites]
     if not any(isinstance(site, (*CHECKS, Call)) and at < task for _, at, site in own):
         return

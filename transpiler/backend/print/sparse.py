@@ -1,4 +1,4 @@
-"""Prints the statements on cells of sparse nodes: calls of the functions and macros that `cells.py` writes for them.
+"""Prints the statements on cells of sparse nodes: calls of the functions and macros of `SparseSource`.
 
 block = activate block (i / 4, j / 4)    ->    uint32_t block = activate_block(args, i / 4, j / 4);
 is_active block (i, j)                   ->    block_is_active(i, j)
@@ -31,51 +31,53 @@ from .expressions import Expressions, Rendered
 from .statements import Statements, print_call
 
 
-def _texts(e: Expressions) -> SparseSource:
+def _nodes(e: Expressions) -> SparseSource:
     e.uses_args = True
     assert e.layout.cells is not None
     return e.layout.cells
 
 
 def _change(what: str) -> Callable[[Statements, Activate | Deactivate | Append], None]:
-    """Return what prints a statement that changes what is active."""
+    """Return the printer of a statement that changes activity."""
 
     def write(p: Statements, statement: Activate | Deactivate | Append) -> None:
-        texts = _texts(p.e)
+        nodes = _nodes(p.e)
         p.e.used.cells[what, statement.node] = None
-        given = ", ".join([*p.e.language.args, *(p.e.of(index).text for index in statement.indices)])
-        print_call(p, statement, Rendered(f"{texts.word(what, statement.node)}({given})"))
+        arguments = ", ".join([*p.e.language.args, *(p.e.of(index).text for index in statement.indices)])
+        print_call(p, statement, Rendered(f"{nodes.identifier(what, statement.node)}({arguments})"))
 
     return write
 
 
 def _deactivate_entry(p: Statements, statement: DeactivateEntry) -> None:
-    texts = _texts(p.e)
+    nodes = _nodes(p.e)
     p.e.used.cells["entry", statement.node] = None
     p.e.need("deactivate_cell")
     entry = p.e.of(statement.entry).text
     entry = p.e.language.unsigned_argument.format(entry)
-    p.emit(f"{texts.deactivate_cell(statement.node, entry)};", statement.location)
+    p.emit(f"{nodes.deactivate_cell(statement.node, entry)};", statement.location)
 
 
-def _asked(what: str) -> Callable[[Expressions, Statement], Rendered]:
-    """Return what writes a look-up as a macro."""
+def _query(what: str) -> Callable[[Expressions, Statement], Rendered]:
+    """Return the printer of a query as a macro call."""
 
     def write(e: Expressions, value: Statement) -> Rendered:
         assert isinstance(value, (IsActive, CellNumber, Length))
-        texts = _texts(e)
+        nodes = _nodes(e)
         e.used.cells[what, value.node] = None
-        return Rendered(f"{texts.word(what, value.node)}({', '.join(e.of(index).text for index in value.indices)})")
+        return Rendered(
+            f"{nodes.identifier(what, value.node)}({', '.join(e.of(index).text for index in value.indices)})"
+        )
 
     return write
 
 
 def _count(e: Expressions, value: PoolCount) -> Rendered:
-    texts, node = _texts(e), value.node
+    nodes, node = _nodes(e), value.node
     if value.counter == "capacity":
-        return Rendered(texts.texts["capacity", node])
-    text = texts.of_pool(node, value.counter)
-    return Rendered(*e.language.converted("int", text, PRIMARY))
+        return Rendered(nodes.expressions["capacity", node])
+    counter = nodes.of_pool(node, value.counter)
+    return Rendered(*e.language.converted("int", counter, PRIMARY))
 
 
 def _index(e: Expressions, value: CellIndex) -> Rendered:
@@ -83,7 +85,7 @@ def _index(e: Expressions, value: CellIndex) -> Rendered:
 
 
 def purpose_of(task: Task, kernel: Kernel) -> str:
-    """Return what the title of a serial task says that only keeps account of pools, "" for others."""
+    """Return the end of the title of a serial task that only updates counters of pools, "" for other tasks."""
     stored = [s.pointer for s in walk(task.body) if isinstance(s, GlobalStore)]
     arrays = [pointer.array for pointer in stored if isinstance(pointer, GlobalPtr)]
     if not arrays or len(arrays) < len(stored) or not all(array.role in COUNTERS for array in arrays):
@@ -106,8 +108,8 @@ WRITERS: dict[type, Callable[..., None]] = {
 }
 """How each of these effects is printed."""
 
-VALUES[IsActive] = _asked("is_active")
-VALUES[CellNumber] = _asked("number")
-VALUES[Length] = _asked("length")
+VALUES[IsActive] = _query("is_active")
+VALUES[CellNumber] = _query("number")
+VALUES[Length] = _query("length")
 VALUES[PoolCount] = _count
 VALUES[CellIndex] = _index

@@ -10,17 +10,13 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from math import prod
 
-from ...errors import TaichiTypeError
-from ...ir.nodes import Statement
-from ...ir.ops import OPS
-from ...ir.statements import ArgLoad, ArrayShape, Cast, Const, IfExp, Operation, RangeFor
+from ...ir.statements import ArrayShape, Const, RangeFor
 from ...ir.tasks import Task
-from ...ir.types import Scalar
-from ...options import MAX_ITERATIONS
 from ..languages.common.naming import bound_name
 from ..languages.common.syntax_forms import ADD, MULTIPLY, PRIMARY, UNARY
 from ..layout.layout import Layout
-from ..module.interface import Expression, LoopIndices
+from ..layout.trip_counts import constant_count, known_extents, step_of
+from ..module.interface import Expression
 from .expressions import Expressions, Rendered
 from .iteration_order import begin_of_loop, index_of_iteration, nested_loops
 from .statements import INDENT, bound, loop_head
@@ -30,12 +26,6 @@ MANY_TURNS, FEW_TURNS = 8192, 64
 
 MAX_COMPARED = 10
 """Pairs of addresses that gcc compares before a loop, to see that they do not overlap."""
-
-HOST_OPERATIONS: dict[str, str] = {
-    **{name: name for name in ("add", "sub", "mul", "floordiv", "mod", "min", "max", "raw_div")},
-    "plain_div": "floordiv", "plain_mod": "mod",
-}  # fmt: skip
-"""What a host computes of bounds, and as which operation of `ops.HOST_OPS`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,23 +62,6 @@ def spread(e: Expressions, loop: RangeFor, names: list[str], layout: Layout) -> 
     factors = ["1" if text == "0" else text for text in texts]  # no turn, but no division by zero in the text either
     indices = [_index(e, loop, axis, factors) for axis in axes]
     return Threads(declarations, count, indices, [], extents)
-
-
-def known_extents(loop: RangeFor, layout: Layout) -> tuple[tuple[Expression, ...] | None, int | None]:
-    """Return how the host computes the numbers of turns, and how many there are, as far as these are known.
-
-    Raises: TaichiTypeError for more than can be counted.
-    """
-    host = [extent_on_host(layout, loop, axis) for axis in range(len(loop.starts))]
-    extents = None if any(h is None for h in host) else tuple(h for h in host if h is not None)
-    known = host_count(extents)
-    if known is not None and known > MAX_ITERATIONS:
-        raise loop.location.error(
-            TaichiTypeError,
-            f"This parallel loop has {known:,} turns; at most {MAX_ITERATIONS:,} can be counted",
-            "make one of its axes a serial loop inside it",
-        )
-    return extents, known
 
 
 def _factors(texts: list[str]) -> list[str]:
@@ -136,7 +109,7 @@ def indices_in_block(e: Expressions, loop: RangeFor, linear: str) -> list[str]:
 
 def _extent_in_c(e: Expressions, loop: RangeFor, axis: int) -> str:
     """Return the number of turns along an axis as a factor; it may be negative where there are none."""
-    begin, end, step = loop.starts[axis], loop.ends[axis], _step(loop, axis)
+    begin, end, step = loop.starts[axis], loop.ends[axis], step_of(loop, axis)
     if isinstance(begin, Const) and isinstance(end, Const):
         return str(len(range(int(begin.value), int(end.value), step)))
     if step == 1:
@@ -155,7 +128,7 @@ def _difference(e: Expressions, loop: RangeFor, axis: int) -> str:
     first, last = loop.starts[axis], loop.ends[axis]
     if isinstance(first, Const) and isinstance(last, Const):
         return str(abs(int(last.value) - int(first.value)))
-    low, high = (begin, end) if _step(loop, axis) > 0 else (end, begin)
+    low, high = (begin, end) if step_of(loop, axis) > 0 else (end, begin)
     text = f"{_inside(high, ADD)} - {_inside(low, MULTIPLY)}"
     return f"({text})" if len(loop.starts) > 1 else text
 
@@ -180,7 +153,7 @@ def _turn(e: Expressions, loop: RangeFor, names: list[str]) -> str:
     """Return the number of a turn of nested loops, counted as threads are on other targets."""
     text = ""
     for axis, name in enumerate(names):
-        begin, step = bound(e, loop.starts[axis]), _step(loop, axis)
+        begin, step = bound(e, loop.starts[axis]), step_of(loop, axis)
         own = name if begin.text == "0" else f"({name} - {_inside(begin, MULTIPLY)})"
         own = own if step == 1 else f"{own} / {step}"
         turns = f"({_difference(e, loop, axis)} + {step - (1 if step > 0 else -1)}) / {step}" if step != 1 else ""
@@ -189,15 +162,9 @@ def _turn(e: Expressions, loop: RangeFor, names: list[str]) -> str:
     return f"(uint32_t){names[0]}" if text == f"(uint32_t)({names[0]})" else text
 
 
-def _step(loop: RangeFor, axis: int) -> int:
-    step = loop.steps[axis]
-    assert isinstance(step, Const)
-    return int(step.value)
-
-
 def _extent(e: Expressions, loop: RangeFor, axis: int, name: str, declarations: list[str]) -> str:
     """Return the number of turns along an axis as a primary text; a longer one is declared first."""
-    begin, end, step = loop.starts[axis], loop.ends[axis], _step(loop, axis)
+    begin, end, step = loop.starts[axis], loop.ends[axis], step_of(loop, axis)
     if isinstance(begin, Const) and isinstance(end, Const):
         return str(len(range(int(begin.value), int(end.value), step)))
     written = bound(e, end)
@@ -236,7 +203,7 @@ def _index(e: Expressions, loop: RangeFor, axis: int, extents: list[str]) -> str
     if axis > 0:
         text = f"{text} % {extents[axis]}"
     text = text if e.language.nested_loops else f"int({text})"
-    step = _step(loop, axis)
+    step = step_of(loop, axis)
     if abs(step) != 1:
         text = f"{text} * {abs(step)}"
     begin = loop.starts[axis]
@@ -260,51 +227,6 @@ def _index_in_order(e: Expressions, loop: RangeFor, axis: int) -> str:
 
 def _inside(written: Rendered, needed: int) -> str:
     return written.text if written.precedence >= needed else f"({written.text})"
-
-
-def extent_on_host(layout: Layout, loop: RangeFor, axis: int) -> Expression | None:
-    """Return the number of turns along an axis as the host computes it, or None where only the device can."""
-    begin, end = _on_host(layout, loop.starts[axis]), _on_host(layout, loop.ends[axis])
-    if begin is None or end is None:
-        return None
-    step = _step(loop, axis)
-    if begin[0] == "const" and end[0] == "const":
-        return ("const", len(range(begin[1], end[1], step)))
-    low, high = (begin, end) if step > 0 else (end, begin)
-    span = high if low == ("const", 0) else ("sub", high, low)
-    if abs(step) > 1:
-        span = ("floordiv", ("add", span, ("const", abs(step) - 1)), ("const", abs(step)))
-    return span if isinstance(loop.ends[axis], ArrayShape) and span is end else ("max", span, ("const", 0))
-
-
-def loop_indices(layout: Layout, loop: RangeFor, names: list[str]) -> LoopIndices:
-    """Return what tells a host the indices of a turn. names: of the indices, where Python gives them none."""
-    begins = tuple(_on_host(layout, begin) for begin in loop.starts)
-    steps = tuple(_step(loop, axis) for axis in range(len(begins)))
-    named = loop.names if len(loop.names) == len(begins) else names
-    order = tuple((digit.dimension, digit.extent, digit.weight) for digit in loop.order)
-    return LoopIndices(loop.location.line, tuple(named), begins, steps, order)
-
-
-def _on_host(layout: Layout, value: Statement) -> Expression | None:
-    match value:
-        case Const(value=number):
-            return ("const", int(number))
-        case ArgLoad(type=Scalar(kind="int" | "uint")) | ArrayShape():
-            return layout.expression_of(value)
-        case Cast(value=inner, bits=False, type=Scalar(kind="int" | "uint")) if not isinstance(inner, IfExp):
-            return _on_host(layout, inner)
-        case Operation(op=op, operands=operands) if op in HOST_OPERATIONS and OPS[op].arity == 2:
-            parts = [_on_host(layout, o) for o in operands]
-            return None if None in parts else (HOST_OPERATIONS[op], *parts)
-    return None
-
-
-def host_count(extents: tuple[Expression, ...] | None) -> int | None:
-    """Return the number of all turns if it is a constant."""
-    if extents is None or any(extent[0] != "const" for extent in extents):
-        return None
-    return prod(int(extent[1]) for extent in extents)
 
 
 def nest(threads: Threads, call: str, plain: bool) -> list[str]:
@@ -339,7 +261,7 @@ def pragma(task: Task, threads: Threads | None, loops: bool, uneven: bool, simd:
     if threads is None:
         return ""
     least = FEW_TURNS if loops or task.synchronizes else MANY_TURNS
-    known = host_count(threads.extents)
+    known = constant_count(threads.extents)
     if known is not None and known < least:
         return ""
     collapsed = len(threads.loops) - 1

@@ -12,9 +12,9 @@ class Target:
     """A language and the settings of one kernel.
 
     exact: generated helpers replace the language's operations that are too coarse (fast_math=False).
-    needed: names that the source refers to, so that no name of the user may hide them.
+    referenced: names that the source refers to, so that no name of the user may hide them.
     """
 
     language: Language
     exact: bool = False
-    needed: frozenset[str] = frozenset()
+    referenced: frozenset[str] = frozenset()

@@ -1,0 +1,78 @@
+"""What all parts of one emission share: the kernel, its target and layout, signatures of functions, taken names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ...ir.functions import Function
+from ...ir.tasks import Kernel, Task, TaskKind
+from ...options import Capabilities, CompileOptions
+from ..languages.common.language import Language
+from ..languages.common.naming import entry_stem
+from ..languages.common.reserved import GENERATED_NAMES, macros
+from ..languages.common.reserved import functions as functions_of_tasks
+from ..languages.common.signatures import Signature, signatures
+from ..languages.common.target import Target
+from ..layout.layout import Layout
+from .names import user_names
+
+PUSH_BYTES = 128
+"""Size of push constants if a device does not state it."""
+
+
+@dataclass(eq=False, slots=True)
+class EmitContext:
+    """One kernel, printed once for one target.
+
+    name: stem of the names of files and entries.
+    by_pointer: whether `Args` is too large for push constants.
+    user_names: names with file scope that come from the user.
+    taken: names that no local variable may have.
+    """
+
+    kernel: Kernel
+    target: Target
+    layout: Layout
+    options: CompileOptions
+    capabilities: Capabilities
+    name: str
+    by_pointer: bool
+    signatures: Mapping[Function, Signature]
+    user_names: frozenset[str]
+    taken: frozenset[str]
+
+    @property
+    def language(self) -> Language:
+        """The language of the target."""
+        return self.target.language
+
+    def block_size(self, task: Task) -> str:
+        """Return the name of the constant that is the number of threads in a block."""
+        if task.kind is TaskKind.SERIAL:
+            return "1"
+        same_file = [task] if self.language.file_per_task else self.kernel.tasks
+        sizes = {other.block_dim for other in same_file if self.has_block_size(other)}
+        return "BLOCK" if len(sizes) == 1 else f"BLOCK_{task.block_dim}"
+
+    def has_block_size(self, task: Task) -> bool:
+        """Return whether the source of a task has blocks of threads."""
+        return task.kind is TaskKind.RANGE_FOR and (task.synchronizes or not self.language.nested_loops)
+
+
+def emit_context(
+    kernel: Kernel, target: Target, layout: Layout, options: CompileOptions, capabilities: Capabilities
+) -> EmitContext:
+    """Return the context of one emission; adapts `layout` if `Args` is passed by pointer."""
+    name = entry_stem(kernel)
+    by_pointer = layout.interface.args_size_bytes > (capabilities.max_push_bytes or PUSH_BYTES)
+    if by_pointer and target.language.forwards_by_copy:
+        layout.report = "Report(args.report)"  # a member of a readonly block cannot be an argument, its copy can
+        if layout.cells is not None:
+            layout.cells.wraps = True
+    blocks = macros(task.block_dim for task in kernel.tasks)
+    taken = target.language.reserved | target.referenced | GENERATED_NAMES | blocks | user_names(layout, ())
+    tasks = functions_of_tasks(name, len(kernel.tasks))
+    of_functions = signatures(kernel, target, taken | target.language.functions | tasks)
+    own = user_names(layout, of_functions.values())
+    return EmitContext(kernel, target, layout, options, capabilities, name, by_pointer, of_functions, own, taken | own)

@@ -1,0 +1,185 @@
+"""Assembles source files from printed tasks and functions: the data that the templates arrange.
+
+In: an `EmitContext`, what `tasks` has printed. Out: `SourceFile`s, and the names that they reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...ir.functions import Call, Function, called, reachable
+from ...ir.nodes import Statement
+from ...ir.sparse import TOPOLOGY_WRITERS
+from ...ir.statements import RECORDS, AtomicOp, Rand, RangeFor, While
+from ...ir.tasks import with_members
+from ...ir.textures import TEXTURE_STATEMENTS
+from ...ir.types import Struct
+from ..languages.common.symbols import Symbols
+from ..languages.common.syntax import extensions, helper_identifiers, helpers_source
+from ..languages.glsl.float_controls import EXTENSION as FLOAT_CONTROLS
+from ..languages.glsl.float_controls import execution_modes
+from ..layout.accessors import UsedMemory, definitions
+from ..layout.declarations import Declaration, has_matrix, has_vector
+from ..layout.task_memory import pointers_of
+from ..module.interface import SourceFile
+from ..print.functions import PrintedFunction, prototypes
+from ..print.line_map import PrintedBody, line_map
+from ..print.statements import INDENT
+from ..print.textures import declarations
+from ..print.threads import is_vectorized, nest, pragma
+from .banner import banner, loop_location, python_line, task_title
+from .context import EmitContext
+from .names import headers, member_types, referenced_names
+from .render import render
+from .tasks import PrintedTask
+
+NOT_VECTORIZED = (AtomicOp, Rand, *TOPOLOGY_WRITERS, *RECORDS, *TEXTURE_STATEMENTS)
+"""Statements that no compiler vectorizes."""
+
+
+class FileAssembler:
+    """Assembles the files of one kernel. referenced: names that the files reference."""
+
+    def __init__(self, context: EmitContext, functions: Mapping[Function, PrintedFunction]) -> None:
+        self.context, self.language, self.layout = context, context.language, context.layout
+        self.functions = functions
+        self.referenced: set[str] = set()
+
+    def file(self, printed: list[PrintedTask], number: int) -> SourceFile:
+        """Return the file that contains these tasks."""
+        context = self.context
+        functions = [self.functions[function] for function in called(*(p.task.body for p in printed))]
+        tasks = [self._task_data(p) for p in printed]
+        data = self._data(printed, functions, tasks)
+        kind = printed[0].task.kind.value if self.language.file_per_task else "kernel"
+        source = render("{0}/{2}.{1}.j2".format(*self.language.templates, kind), data)
+        suffix = f"_{number}" if self.language.file_per_task and len(context.kernel.tasks) > 1 else ""
+        bodies = [
+            *(PrintedBody(f.head, f.body, f.function.location) for f in functions),
+            *(PrintedBody(t["head"], p.body, loop_location(p.task)) for p, t in zip(printed, tasks, strict=True)),
+        ]
+        return SourceFile(f"{context.name}{suffix}.{self.language.suffix}", source, line_map(source, bodies))
+
+    def _data(
+        self, printed: list[PrintedTask], functions: list[PrintedFunction], tasks: list[dict[str, Any]]
+    ) -> dict[str, Any]:
+        """Return the data of a file's template, and record the names that the file references."""
+        context, layout = self.context, self.layout
+        blocks = sorted({p.task.block_dim for p in printed if context.has_block_size(p.task)})
+        used = UsedMemory().with_all([*(f.used for f in functions), *(p.used for p in printed)])
+        macros, cell_functions, cell_helpers = definitions(layout.accessors, used, layout.cells)
+        helpers = [*layout.helpers, *cell_helpers, *_helpers_of(functions, printed)]
+        symbols = Symbols(set(cell_helpers), {*cell_helpers, *member_types(self.language, layout)})
+        for other in (*(f.symbols for f in functions), *(p.symbols for p in printed)):
+            symbols.add(other)
+        self.referenced |= referenced_names(context.target, layout, helpers, symbols)
+        has_pointers = self.language.has_pointers
+        return {
+            "banner": banner(context, printed),
+            "constants": _constants(blocks),
+            "extensions": self._extensions(functions, printed),
+            "modes": self._modes(),
+            "references": layout.references,
+            "members": padded(layout.declarations),
+            "by_pointer": context.by_pointer,
+            "volatile": context.capabilities.volatile_vectors and any(has_vector(p.type) for p in layout.parameters),
+            "row_major": any("mat" in declaration.type for declaration in layout.declarations),
+            "row_major_result": any(has_matrix(type) for type in context.kernel.returns),
+            "temporaries": padded(layout.temporary_members),
+            "results": padded(layout.result_members),
+            "textures": [] if has_pointers else declarations(used.textures, layout.usage, layout.textures),
+            "headers": headers(self.language, symbols.named | helper_identifiers(self.language, helpers)),
+            "accessors": macros,
+            "cell_functions": cell_functions,
+            "helpers": helpers_source(self.language, helpers),
+            "structs": [
+                *(layout.structs.declaration(struct) for struct in self._used_structs(functions, printed)),
+                *(declaration for tree in layout.trees.values() for declaration in tree.structs),
+            ],
+            "structures": [f.structure for f in functions if f.structure],
+            "prototypes": prototypes(functions),
+            "functions": [{"comment": f.comment, "head": f.head, "body": f.text} for f in functions],
+            "shared": [] if has_pointers else [line for p in printed for line in p.shared],
+            "tasks": tasks,
+            "task": tasks[0] if tasks else None,
+        }
+
+    def _used_structs(self, functions: list[PrintedFunction], printed: list[PrintedTask]) -> list[Struct]:
+        """Return the structs that are stored or used by functions and tasks, in the order of the kernel."""
+        seen = [struct for f in functions for struct in f.structs] + [struct for p in printed for struct in p.structs]
+        used = set(with_members([*self.layout.structs.stored, *seen]))
+        return [struct for struct in self.layout.structs.names if struct in used]
+
+    def _extensions(self, functions: list[PrintedFunction], printed: list[PrintedTask]) -> list[str]:
+        """Return the GLSL extensions that a file needs: for addresses, for types, for native atomics."""
+        if self.language.has_pointers:
+            return []
+        names = ["GL_EXT_buffer_reference", "GL_EXT_scalar_block_layout"] if self.layout.declarations else []
+        keys = [*self.layout.helpers, *_helpers_of(functions, printed)]
+        names += extensions(self.language, [*self.layout.usage.types, *self.layout.stored_types], keys)
+        names += [FLOAT_CONTROLS] if self._modes() else []
+        return list(dict.fromkeys(names))
+
+    def _modes(self) -> list[str]:
+        """Return the execution modes for floats, which are otherwise left to the driver."""
+        types = self.layout.usage.types if self.context.target.exact else ()
+        return execution_modes(types, self.context.capabilities.float_controls)
+
+    def _task_data(self, p: PrintedTask) -> dict[str, Any]:
+        """Return the data of a task's template."""
+        context, language, threads = self.context, self.language, p.threads
+        statements = list(reachable(p.task.body))
+        has_loops = any(isinstance(s, (While, RangeFor)) or self._is_recursive(s) for s in statements)
+        vectorizable = not has_loops and not any(isinstance(s, NOT_VECTORIZED) for s in statements)
+        args = language.args_parameters if p.uses_args else []
+        parameters, arguments = [*args, *p.parameters], [*(["args"] if args else []), *p.arguments]
+        call = f"{p.function}({', '.join(arguments)});"
+        simd = threads is not None and vectorizable and not p.task.synchronizes
+        simd = simd and threads is not None and is_vectorized(threads, *pointers_of(p.task))
+        uneven = any(isinstance(s, While) or self._is_recursive(s) for s in statements)
+        omp = pragma(p.task, threads, has_loops, uneven, simd)
+        return {
+            "kind": p.task.kind.value,
+            "python": python_line(context, p.task),
+            "title": task_title(context, p) if len(context.kernel.tasks) > 1 else "",
+            "entry": p.entry,
+            "head": f"{language.helper_qualifier}void {p.function}"
+            f"({', '.join(parameters) or language.no_parameters}) {{",
+            "body": "\n".join(INDENT * (line.depth + 1) + line.text if line.text else "" for line in p.body),
+            "call": call,
+            "block": context.block_size(p.task),
+            "has_barrier": p.block is not None and p.block.has_barrier,
+            "guarded": p.block is None or not (p.task.is_split or p.block.is_full),
+            "ballot": language.warp.ballot if language.warp and p.block is not None and p.block.uses_lanes else "",
+            "shared": bool(p.shared),
+            "prologue": [*p.prologue, *(threads.declarations if threads else [])],
+            "count": threads.count if threads else "1",
+            "nest": nest(threads, call, simd and " simd " not in omp) if threads else [],
+            "pragma": omp,
+            "strided": p.grid.is_strided,
+            "folded": p.grid.is_folded,
+            "uses_args": p.uses_args or p.entry_uses_args,
+        }
+
+    def _is_recursive(self, statement: Statement) -> bool:
+        return isinstance(statement, Call) and self.context.signatures[statement.function].is_recursive
+
+
+def padded(members: list[Declaration]) -> list[str]:
+    """Return the members of a struct with their comments in one column."""
+    declared = [f"{m.type}{'' if m.type.endswith('*') else ' '}{m.name};" for m in members]
+    width = max(map(len, declared), default=0)
+    return [f"{text.ljust(width)}  // {member.note}" for text, member in zip(declared, members, strict=True)]
+
+
+def _constants(blocks: list[int]) -> list[str]:
+    if len(blocks) == 1:
+        return [f"BLOCK {blocks[0]}"]
+    return [f"BLOCK_{block} {block}" for block in blocks]
+
+
+def _helpers_of(functions: list[PrintedFunction], printed: list[PrintedTask]) -> list[str]:
+    """Return the helpers that functions and tasks use, each once, in order of appearance."""
+    helpers = [helper for f in functions for helper in f.helpers] + [helper for p in printed for helper in p.helpers]
+    return list(dict.fromkeys(helpers))

@@ -1,0 +1,270 @@
+"""Prints the tasks and real functions of a kernel: bodies, parameters, and what an entry computes before its loop.
+
+In: an `EmitContext`. Out: `PrintedTask`s and `PrintedFunction`s, from which `files` assembles sources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...ir.functions import Function, called, reachable
+from ...ir.nodes import Block
+from ...ir.statements import RECORDS, Array, Rand, Return
+from ...ir.tasks import Task
+from ...ir.threads import ThreadIndex, has_full_blocks
+from ...ir.types import Struct, u1, u32
+from ..languages.common.naming import Names, bound_name
+from ..languages.common.symbols import Symbols
+from ..layout.accessors import UsedMemory
+from ..module.random_stream import task_seed
+from ..print.blocks import (
+    HAS_ITERATION,
+    LANES,
+    BlockForm,
+    block_form,
+    block_parameters,
+    declare_per_thread,
+    declare_shared,
+)
+from ..print.blocks import WRITERS as BLOCK_WRITERS
+from ..print.early_returns import leave_by_loop
+from ..print.expressions import Expressions
+from ..print.functions import WRITERS as CALL_WRITERS
+from ..print.functions import PrintedFunction, print_function, return_writer
+from ..print.iteration_order import part_names
+from ..print.placement import Placement, place
+from ..print.reports import WRITERS as REPORT_WRITERS
+from ..print.reports import stop_after_failure
+from ..print.sparse import WRITERS as CELL_WRITERS
+from ..print.statements import INDENT, Line, Statements, declare_axis, infix_symbol
+from ..print.statements import WRITERS as STATEMENT_WRITERS
+from ..print.textures import WRITERS as TEXTURE_WRITERS
+from ..print.threads import Threads, indices_in_block, spread, spread_blocks
+from .context import EmitContext
+from .grid_stride import Grid, grid_of
+
+EFFECTS: dict[type, Callable[..., None]] = {
+    **STATEMENT_WRITERS, **REPORT_WRITERS, **CALL_WRITERS, **BLOCK_WRITERS, **CELL_WRITERS, **TEXTURE_WRITERS
+}  # fmt: skip
+"""The printer of each statement with an effect."""
+
+
+@dataclass(slots=True)
+class PrintedTask:
+    """One printed task.
+
+    function: name of the function that runs one iteration, or the serial part. entry: name of the function to launch.
+    names: of the loop's indices. prologue: lines of the entry. shared: declarations of shared arrays.
+    """
+
+    task: Task
+    number: int
+    function: str
+    entry: str
+    body: list[Line]
+    names: list[str]
+    prologue: list[str]
+    threads: Threads | None
+    grid: Grid
+    parameters: list[str]
+    arguments: list[str]
+    uses_args: bool
+    entry_uses_args: bool
+    used: UsedMemory
+    structs: list[Struct]
+    helpers: list[str]
+    symbols: Symbols
+    functions: list[Function]
+    block: BlockForm | None
+    shared: list[str]
+
+
+class TaskPrinter:
+    """Prints the tasks and functions of one kernel."""
+
+    def __init__(self, context: EmitContext) -> None:
+        self.context, self.language, self.capabilities = context, context.language, context.capabilities
+        self.scopes: list[Names] = []
+
+    def local_names(self) -> set[str]:
+        """Return the names of all local variables that were printed."""
+        return {name for names in self.scopes for name in names.given}
+
+    def task(self, task: Task, number: int) -> PrintedTask:
+        """Print one task: the function of one iteration, and what the entry computes before it."""
+        context = self.context
+        # A language that prints loops leaves them to the host's threads.
+        grid = Grid() if self.language.nested_loops else grid_of(task, context.layout, self.capabilities.max_groups)
+        single = len(context.kernel.tasks) == 1 or self.language.file_per_task
+        body, names, statements = self._body(task, number)
+        e = statements.e
+        prologue, threads, entry = self._entry(task, number, names)
+        parameters, arguments = _parameters(task, names, statements, threads, grid)
+        e.symbols.add(entry.symbols)
+        return PrintedTask(
+            task=task,
+            number=number,
+            function="task" if single else f"task_{number}",
+            entry="main" if self.language.file_per_task else f"{context.name}_{number}",
+            body=body,
+            names=names,
+            prologue=prologue,
+            threads=threads,
+            grid=grid,
+            parameters=parameters,
+            arguments=arguments,
+            block=e.block,
+            shared=declare_shared(e, _shared_arrays(e)),
+            uses_args=e.uses_args,
+            entry_uses_args=entry.uses_args,
+            used=e.used.with_all([entry.used]),
+            structs=[*e.structs_used, *entry.structs_used],
+            helpers=[*e.helpers, *entry.helpers],
+            symbols=e.symbols,
+            functions=called(task.body),
+        )
+
+    def function(self, function: Function) -> PrintedFunction:
+        """Print a real function."""
+        placement = place([(function.body, [])], self._is_infix)
+        printer = self._statements(placement, {**EFFECTS, Return: return_writer(function)})
+        return print_function(function, printer, self.capabilities.branch_depth_limit)
+
+    def _is_infix(self, operation: Any) -> bool:
+        return infix_symbol(self.context.target, operation) is not None
+
+    def _statements(self, placement: Placement, writers: Mapping[type, Callable[..., None]] = EFFECTS) -> Statements:
+        context = self.context
+        expressions = Expressions(context.target, context.layout)
+        expressions.signatures = context.signatures
+        comments, atomics = context.options.line_comments, self.capabilities.atomics
+        names = Names(context.taken)
+        self.scopes.append(names)
+        printer = Statements(expressions, placement, names, comments, atomics, writers)
+        printer.result_names = [member.name for member in context.layout.result_members]
+        printer.explains = context.options.why_comments
+        printer.shared_atomics = self.capabilities.shared_atomics
+        printer.declare_per_thread = declare_per_thread
+        return printer
+
+    def _body(self, task: Task, number: int) -> tuple[list[Line], list[str], Statements]:
+        block = Block([*task.prologue.statements, *task.body.statements])
+        printer = self._statements(place([(block, [])], self._is_infix))
+        names: list[str] = []
+        if task.loop is not None:
+            for axis in range(len(task.loop.starts)):
+                names.append(declare_axis(printer.names, task.loop, axis))
+                printer.e.loop_names[task.loop, axis] = names[axis]
+            printer.e.index = printer.names.declare("index")
+            printer.commented.add((task.loop.location.file, task.loop.location.line))
+        if task.synchronizes and task.loop is not None:
+            self._start_block(printer, task, names)
+        if any(isinstance(s, Rand) for s in reachable(task.body)):
+            _start_random(printer, number)
+        if any(self.context.signatures[function].may_fail for function in called(task.body)):
+            _start_checks(printer)
+        if task.loop is None:
+            stop_after_failure(printer, number)
+        printer.block(block)
+        leave_by_loop(printer, self.capabilities.branch_depth_limit)
+        if self.language.has_pointers:
+            declared = declare_shared(printer.e, _shared_arrays(printer.e))
+            printer.lines[:0] = [Line(0, line) for line in declared]
+        return printer.lines, names, printer
+
+    def _start_block(self, printer: Statements, task: Task, names: list[str]) -> None:
+        """Prepare the printer for threads that synchronize in blocks."""
+        assert task.loop is not None
+        as_loops = self.capabilities.blocks_as_loops
+        form = block_form(task, self.context.block_size(task), as_loops, has_full_blocks(task))
+        printer.e.block = form
+        if not as_loops:
+            for name in (HAS_ITERATION, LANES):
+                printer.names.declare(name)
+            form.axes = [(name, name) for name in names]
+            return
+        for name in ("block", "count", "thread", "threads"):
+            printer.names.declare(name)
+        form.axes = list(zip(names, indices_in_block(printer.e, task.loop, form.index), strict=True))
+        printer.e.index = f"(uint32_t)({form.index})"
+        if not form.is_full:
+            rest = f"count - block * {form.size}"
+            printer.lines.append(Line(0, f"int threads = {rest} < {form.size} ? {rest} : {form.size};"))
+
+    def _entry(self, task: Task, number: int, names: list[str]) -> tuple[list[str], Threads | None, Expressions]:
+        """Print what the entry computes before its loop; return the lines, the threads, and what the lines use."""
+        context = self.context
+        bounds = [*task.loop.starts, *task.loop.ends] if task.loop is not None else []
+        printer = self._statements(place([(task.prologue, bounds)], self._is_infix))
+        generated = [] if self.language.nested_loops else ["count", "first", "index"]
+        parts = [] if task.loop is None else part_names(task.loop, names)
+        bounds_of = [bound_name(prefix, name) for name in names for prefix in ("end", "extent")]
+        for name in [*names, *parts, *generated, *bounds_of]:
+            printer.names.declare(name)  # local variables of the entry, as are those of the prologue
+        printer.comments = False
+        if task.loop is not None:
+            stop_after_failure(printer, number)
+        printer.block(task.prologue)
+        threads = None
+        if task.loop is not None and task.synchronizes and self.language.nested_loops:
+            size = context.block_size(task)
+            threads = spread_blocks(printer.e, task.loop, names, context.layout, task.block_dim, size)
+        elif task.loop is not None:
+            threads = spread(printer.e, task.loop, names, context.layout)
+        return [INDENT * line.depth + line.text for line in printer.lines], threads, printer.e
+
+
+def _parameters(
+    task: Task, names: list[str], statements: Statements, threads: Threads | None, grid: Grid
+) -> tuple[list[str], list[str]]:
+    """Return the parameters of a task's function but `args`, and the arguments of its call."""
+    e, loop = statements.e, task.loop
+    takes_index = any(
+        isinstance(s, (Rand, *RECORDS)) or (isinstance(s, ThreadIndex) and s.kind == "global")
+        for s in reachable(task.body)
+    )
+    unsigned = e.type_text(u32) if takes_index and loop is not None else ""
+    used = [k for k in range(len(names)) if loop is not None and (loop, k) in e.indices_used]
+    parameters = [f"int {names[k]}" for k in used] + ([f"{unsigned} {e.index}"] if takes_index and threads else [])
+    arguments = [*(threads.indices[k] for k in used), *([threads.linear] if takes_index else [])] if threads else []
+    block: BlockForm | None = e.block
+    if block is None:
+        return parameters, arguments
+    has_count = grid.is_strided or (block.has_barrier and grid.is_folded)  # a variable of the entry
+    more = block_parameters(block, "count" if has_count else threads.count if threads else "")
+    if block.as_loops:
+        parameters, arguments = [], []
+    return [*parameters, *(parameter for parameter, _ in more)], [*arguments, *(argument for _, argument in more)]
+
+
+def _start_random(printer: Statements, number: int) -> None:
+    """Start the random stream of one iteration; `random_stream.task_seed` defines the same in Python."""
+    task = task_seed(0, number)
+    seed = f"args.seed ^ {task:#x}u" if task else "args.seed"
+    printer.e.need("random_start")
+    block: BlockForm | None = printer.e.block
+    if block is None or not block.as_loops:
+        printer.lines.append(Line(0, f"Random rng = random_start({seed}, {printer.e.index});"))
+        return
+    printer.e.random = "&rng[thread]"
+    printer.lines += [
+        Line(0, f"Random rng[{block.size}];"),
+        Line(0, f"for (int thread = 0; thread < {block.threads}; thread++) {{"),
+        Line(1, f"rng[thread] = random_start({seed}, {printer.e.index});"),
+        Line(0, "}"),
+    ]
+
+
+def _start_checks(printer: Statements) -> None:
+    """Declare the variable that functions set if a check of theirs fails."""
+    printer.failed = printer.e.failed = printer.names.declare("failed")
+    printer.lines.append(Line(0, f"{printer.e.type_text(u1)} {printer.failed} = false;"))
+    if printer.e.language.reference_is_pointer:
+        printer.e.failed = f"&{printer.failed}"
+
+
+def _shared_arrays(e: Expressions) -> list[Array]:
+    """Return the shared arrays that a task uses."""
+    return sorted((array for array in e.used.arrays if array.is_shared), key=lambda a: a.binding)

@@ -1,0 +1,150 @@
+"""Trip counts of loops as the host computes them at launch, from bounds that it knows.
+
+In: loops of a kernel in final form, and its layout. Out: `interface.Expression`s, or None if only the device knows a
+bound.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from ...errors import TaichiTypeError
+from ...ir.functions import Call, Function
+from ...ir.nodes import Block, Statement, blocks
+from ...ir.ops import OPS
+from ...ir.statements import ArgLoad, ArrayShape, Cast, Const, IfExp, Operation, RangeFor
+from ...ir.types import Scalar
+from ...options import MAX_ITERATIONS
+from ..module.interface import Expression, LoopIndices
+from .layout import Layout
+
+NONE: Expression = ("const", 0)
+HOST_OPERATIONS: dict[str, str] = {
+    **{name: name for name in ("add", "sub", "mul", "floordiv", "mod", "min", "max", "raw_div")},
+    "plain_div": "floordiv", "plain_mod": "mod",
+}  # fmt: skip
+"""Operations in bounds that a host computes, and as which operation of `ops.HOST_OPS`."""
+
+
+# --- parallel loops ---------------------------------------------------------------------------------------------------
+
+
+def known_extents(loop: RangeFor, layout: Layout) -> tuple[tuple[Expression, ...] | None, int | None]:
+    """Return the trip counts along all axes if the host can compute them, and their product if it is constant.
+
+    Raises: TaichiTypeError if there are more iterations than can be counted.
+    """
+    host = [extent_on_host(layout, loop, axis) for axis in range(len(loop.starts))]
+    extents = None if any(h is None for h in host) else tuple(h for h in host if h is not None)
+    count = constant_count(extents)
+    if count is not None and count > MAX_ITERATIONS:
+        raise loop.location.error(
+            TaichiTypeError,
+            f"This parallel loop has {count:,} iterations; at most {MAX_ITERATIONS:,} can be counted",
+            "make one of its axes a serial loop inside it",
+        )
+    return extents, count
+
+
+def constant_count(extents: tuple[Expression, ...] | None) -> int | None:
+    """Return the number of all iterations if it is a constant."""
+    if extents is None or any(extent[0] != "const" for extent in extents):
+        return None
+    return prod(int(extent[1]) for extent in extents)
+
+
+def extent_on_host(layout: Layout, loop: RangeFor, axis: int) -> Expression | None:
+    """Return the trip count along an axis, or None if only the device can compute it."""
+    start, end = _on_host(layout, loop.starts[axis]), _on_host(layout, loop.ends[axis])
+    if start is None or end is None:
+        return None
+    step = step_of(loop, axis)
+    if start[0] == "const" and end[0] == "const":
+        return ("const", len(range(start[1], end[1], step)))
+    low, high = (start, end) if step > 0 else (end, start)
+    span = high if low == NONE else ("sub", high, low)
+    if abs(step) > 1:
+        span = ("floordiv", ("add", span, ("const", abs(step) - 1)), ("const", abs(step)))
+    return span if isinstance(loop.ends[axis], ArrayShape) and span is end else ("max", span, NONE)
+
+
+def step_of(loop: RangeFor, axis: int) -> int:
+    """Return the step of a loop along an axis, which is constant."""
+    step = loop.steps[axis]
+    assert isinstance(step, Const)
+    return int(step.value)
+
+
+def loop_indices(layout: Layout, loop: RangeFor, names: list[str]) -> LoopIndices:
+    """Return how a host finds the indices of an iteration. names: of the indices if Python gives them none."""
+    starts = tuple(_on_host(layout, start) for start in loop.starts)
+    steps = tuple(step_of(loop, axis) for axis in range(len(starts)))
+    named = loop.names if len(loop.names) == len(starts) else names
+    order = tuple((component.dimension, component.extent, component.weight) for component in loop.order)
+    return LoopIndices(loop.location.line, tuple(named), starts, steps, order)
+
+
+def _on_host(layout: Layout, value: Statement) -> Expression | None:
+    match value:
+        case Const(value=number):
+            return ("const", int(number))
+        case ArgLoad(type=Scalar(kind="int" | "uint")) | ArrayShape():
+            return layout.expression_of(value)
+        case Cast(value=inner, bits=False, type=Scalar(kind="int" | "uint")) if not isinstance(inner, IfExp):
+            return _on_host(layout, inner)
+        case Operation(op=op, operands=operands) if op in HOST_OPERATIONS and OPS[op].arity == 2:
+            parts = [_on_host(layout, o) for o in operands]
+            return None if None in parts else (HOST_OPERATIONS[op], *parts)
+    return None
+
+
+# --- serial loops -----------------------------------------------------------------------------------------------------
+
+
+def serial_trip_count(layout: Layout, block: Block, known: dict[Function, Expression] | None = None) -> Expression:
+    """Return a lower bound of the iterations of all loops in `block`, for drivers that end long loops early.
+
+    Loops whose bounds only the device knows count 0. known: results for functions, which this call extends.
+    """
+    known = {} if known is None else known
+    total = NONE
+    for statement in block.statements:
+        inner = NONE
+        for part in blocks(statement):
+            inner = _larger(inner, serial_trip_count(layout, part, known))
+        if isinstance(statement, Call):
+            if statement.function not in known:
+                known[statement.function] = serial_trip_count(layout, statement.function.body, known)
+            inner = known[statement.function]
+        if isinstance(statement, RangeFor):
+            inner = _product(_trip_count(layout, statement), _sum(("const", 1), inner))
+        total = _sum(total, inner)
+    return total
+
+
+def _trip_count(layout: Layout, loop: RangeFor) -> Expression:
+    count: Expression = ("const", 1)
+    for axis in range(len(loop.starts)):
+        extent = extent_on_host(layout, loop, axis)
+        count = NONE if extent is None else _product(count, extent)
+    return count
+
+
+def _sum(a: Expression, b: Expression) -> Expression:
+    if a[0] == "const" == b[0]:
+        return ("const", a[1] + b[1])
+    return b if a == NONE else a if b == NONE else ("add", a, b)
+
+
+def _product(a: Expression, b: Expression) -> Expression:
+    if a == NONE or b == NONE:
+        return NONE
+    if a[0] == "const" == b[0]:
+        return ("const", a[1] * b[1])
+    return b if a == ("const", 1) else a if b == ("const", 1) else ("mul", a, b)
+
+
+def _larger(a: Expression, b: Expression) -> Expression:
+    if a[0] == "const" == b[0]:
+        return a if a[1] >= b[1] else b
+    return b if a == NONE else a if b == NONE else ("max", a, b)
