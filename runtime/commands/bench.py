@@ -13,7 +13,7 @@ from .screen import CommandError, Screen
 if TYPE_CHECKING:
     from ..workbench.measure.bench import Timing
 
-CONDITIONS = {"faster": "is surely faster than the first", "not-slower": "is not surely slower than the first"}
+CONDITIONS = {"faster": "is certainly faster than the first", "not-slower": "is not certainly slower than the first"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,7 +9,7 @@ from collections import Counter
 from typing import Any
 
 from ..config import read_config
-from ..store.cleaning import EntryFile, clean, damage_of, is_of_another_version, entry_files, orphans, remove, sweep
+from ..store.cleaning import EntryFile, clean, damage_of, entry_files, is_of_another_version, orphans, remove, sweep
 from ..store.entries import Damaged, read_summary
 from ..store.folders import Limits, check_folder, folder_of
 from ..store.store import Store

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from ..workbench.edits.slots import Slot
-from ..workbench.edits.stored_tunings import Entry, read_entries
+from ..workbench.edits.stored_tunings import StoredTuning, read_entries
 from ..workbench.inspect.overview import (
     CONFLICTS,
     EDITED,
@@ -58,11 +58,11 @@ def _show(states: list[EditState], screen: Screen) -> None:
             screen.show(f"{name}: {meaning}")
 
 
-def _tuned(slot: Slot, entry: Entry) -> dict[str, Any]:
-    """Return what a search found as a row. time: as part of that of the values in the text."""
-    best = {knob: value for knobs in (entry.best or {}).values() for knob, value in knobs.items()}
+def _tuned(slot: Slot, entry: StoredTuning) -> dict[str, Any]:
+    """Return the results of a search as a row. time: divided by that of the values in the source."""
+    best = {name: value for values in (entry.best or {}).values() for name, value in values.items()}
     kernel, _, arguments = whose(slot)
-    values = ", ".join(f"{knob} = {value}" for knob, value in best.items()) or "those in the text"
+    values = ", ".join(f"{name} = {value}" for name, value in best.items()) or "those in the source"
     return {
         "kernel": kernel,
         "arguments": arguments,

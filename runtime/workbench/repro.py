@@ -217,7 +217,7 @@ def _expect(folder: Path, view: _View, names: dict[Region, str], runs: Sequence[
 
 def _task(module: BackendModule, task: TaskSource, count: int) -> dict[str, Any]:
     """Return how one task is launched."""
-    needed = UNKNOWN_GROUPS if count < 0 else -(-count // task.turns_per_block)
+    needed = UNKNOWN_GROUPS if count < 0 else -(-count // task.iterations_per_block)
     groups, rows = part_of(module.target, ReproducerTools).grid(task, needed)
     file = module.files[task.file].name
     return {"name": task.name, "entry": task.entry, "file": file, "block": task.block_dim, "groups": groups,

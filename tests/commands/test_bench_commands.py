@@ -61,8 +61,8 @@ def test_bench_gives_data_and_a_status(command, spec: str) -> None:
 
 
 def test_tune_prints_its_trials_and_exports_them(command, spec: str, tmp_path) -> None:
-    knob = "// @tune SKIP = 0 | 1\n#define SKIP 0\nstruct Args"
-    edited(command, spec, "struct Args {", f"{knob} {{")
+    parameter = "// @tune SKIP = 0 | 1\n#define SKIP 0\nstruct Args"
+    edited(command, spec, "struct Args {", f"{parameter} {{")
     file = tmp_path / "cache.json"
     said = command("tune", spec, "--seconds", "0.2", "--export", file)
     assert said.status == 0, said.notes
@@ -78,7 +78,7 @@ def test_tune_prints_its_trials_and_exports_them(command, spec: str, tmp_path) -
     [
         (("bench", "--variant", "tiled"), "has no variant `tiled`"),
         (("bench", "--seconds", "-1"), "--seconds and --margin take numbers of 0 or more"),
-        (("tune",), "offers nothing to tune"),
+        (("tune",), "has nothing to tune"),
         (("tune", "--limit", "0"), "--limit of 1 or more"),
     ],
 )

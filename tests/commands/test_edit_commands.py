@@ -181,10 +181,10 @@ def test_status_of_a_folder_needs_no_program(command, edited) -> None:
 
 def test_status_lists_values_that_searches_found(command, edited) -> None:
     from shadesmith.runtime.workbench.edits.slots import Slot
-    from shadesmith.runtime.workbench.edits.stored_tunings import Entry, write_entry
+    from shadesmith.runtime.workbench.edits.stored_tunings import StoredTuning, write_entry
 
     file, text = edited
-    write_entry(Slot(text.parent), Entry("NVIDIA H200", "x: 2^20", "edit", "0", {"scale.cu": {"BLOCK": "256"}}, 0.83))
+    write_entry(Slot(text.parent), StoredTuning("NVIDIA H200", "x: 2^20", "edit", "0", {"scale.cu": {"BLOCK": "256"}}, 0.83))
     said = command("status", file)
     assert "values found by searches" in said.text and "BLOCK = 256  0.83" in said.text
     (row,) = command("status", text.parent, "--json").data["tuned"]

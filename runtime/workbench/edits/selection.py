@@ -271,7 +271,9 @@ def gather(
     """Return all texts of one specialization. Edits that cannot be loaded stand in `errors`."""
     module = compilation.module
     slot = slot_of(specialization, session.config.edits_dir)
-    found = Variants(session, specialization, compilation, argument_kinds, args, slot, module, {}, {}, variant_of(module))
+    found = Variants(
+        session, specialization, compilation, argument_kinds, args, slot, module, {}, {}, variant_of(module)
+    )
     if session.config.edits != "off" and slot.folder.is_dir():
         for name in ("", *slot.variants(_files(module))):
             try:

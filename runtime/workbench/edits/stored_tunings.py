@@ -1,6 +1,6 @@
-"""What searches have found, stored in `tuned.json` of a slot, and the texts with those values in them.
+"""What searches have found, stored in `tuned.json` of a slot, and the sources with these values.
 
-In: a slot, a device, the shapes of a call. Out: the best values known for them, and a module whose texts have them.
+In: a slot, a device, the shapes of a call. Out: the best values known for them, and a module whose sources have them.
 The file is plain JSON with sorted keys, for version control: one entry a device, class of shapes and variant.
 """
 
@@ -20,8 +20,8 @@ from ...launch.tuning import Tunable
 from ...store.atomic_files import write_text
 from ..check.edit_error import EditError
 from .edited_module import edited_module
-from .tuning_parameters import TuningSpace, apply, find_tuning_parameters, without_values
 from .slots import Slot, read_text
+from .tuning_parameters import TuningSpace, apply, find_tuning_parameters, without_values
 
 if TYPE_CHECKING:
     from ....transpiler.backend.module.interface import BackendModule, Expression
@@ -30,15 +30,15 @@ STORE = "tuned.json"
 VERSION = 1
 
 Setting = Mapping[str, Mapping[str, str]]
-"""Values of knobs, by file of the module and name."""
+"""Values of tuning parameters, by file of the module and name."""
 
 
 @dataclass(slots=True)
-class Entry:
+class StoredTuning:
     """What is known for one device, class of shapes and variant.
 
-    text: digest of the texts without their knobs' values; trials hold for these. best: the fastest values; None: those
-    in the text. ratio: of their time to the text's. trials: as `tune.Trial` writes them.
+    text: digest of the sources without the values; the trials are of these. best: the fastest values; None: those in
+    the source. ratio: their time divided by the source's. trials: as `tuning_results.Trial` writes them.
     """
 
     device: str
@@ -54,43 +54,43 @@ class Entry:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-def read_entries(slot: Slot) -> list[Entry]:
-    """Return all that is stored. Raises: EditError at the line of what is no JSON of ours."""
+def read_entries(slot: Slot) -> list[StoredTuning]:
+    """Return all that is stored. Raises: EditError at the line of invalid content."""
     path = slot.folder / STORE
     text = read_text(path)
     if text is None:
         return []
-    hint = "delete it; `kernel.tune(...)` writes it anew"
+    hint = "delete it; `kernel.tune(...)` writes a new one"
     try:
         data = json.loads(text)
         if data["version"] != VERSION:
-            raise EditError(f"{path}:1: version {data['version']} is not known to this shadesmith", hint)
-        return [Entry(**entry) for entry in data["tunings"]]
+            raise EditError(f"{path}:1: version {data['version']} is unknown to this shadesmith", hint)
+        return [StoredTuning(**entry) for entry in data["tunings"]]
     except json.JSONDecodeError as error:
         raise EditError(f"{path}:{error.lineno}: {error.msg}", hint) from None
     except (KeyError, TypeError):
-        raise EditError(f"{path}:1: this is no file of tuned values", hint) from None
+        raise EditError(f"{path}:1: this is not a file of tuned values", hint) from None
 
 
-def write_entry(slot: Slot, entry: Entry) -> None:
-    """Store what is known for one device, class of shapes and variant; the others stay. Raises: OSError."""
-    others = [found for found in read_entries(slot) if _key(found) != _key(entry)]
+def write_entry(slot: Slot, entry: StoredTuning) -> None:
+    """Store what is known for one device, class of shapes and variant; other entries stay. Raises: OSError."""
+    others = [other for other in read_entries(slot) if _key(other) != _key(entry)]
     entries = sorted([*others, entry], key=_key)
-    data = {"version": VERSION, "tunings": [found.to_json() for found in entries]}
+    data = {"version": VERSION, "tunings": [each.to_json() for each in entries]}
     write_text(slot.folder / STORE, json.dumps(data, indent=1, sort_keys=True) + "\n")
 
 
-def _key(entry: Entry) -> tuple[str, str, str]:
+def _key(entry: StoredTuning) -> tuple[str, str, str]:
     return entry.device, entry.shapes, entry.variant
 
 
-def winner(slot: Slot, device: str, shapes: str, variant: str) -> Entry | None:
-    """Return what was found for a device and shapes: for this class, else for the nearest that was tuned.
+def winner(slot: Slot, device: str, shapes: str, variant: str) -> StoredTuning | None:
+    """Return the entry for a device and class of shapes, else that of the nearest class that was tuned.
 
-    Near are shapes that differ by few powers of two.
+    Classes are near if their sizes differ by few powers of two.
     """
-    here = [found for found in read_entries(slot) if found.device == device and found.variant == variant]
-    ranked = [(distance(found.shapes, shapes), found.shapes, found) for found in here if found.trials]
+    matching = [entry for entry in read_entries(slot) if entry.device == device and entry.variant == variant]
+    ranked = [(distance(entry.shapes, shapes), entry.shapes, entry) for entry in matching if entry.trials]
     near = [rank for rank in ranked if rank[0] is not None]
     return min(near, key=lambda rank: rank[:2])[2] if near else None
 
@@ -99,53 +99,57 @@ def tuned_module(
     slot: Slot, generated: BackendModule, module: BackendModule, variant: str, device: str, shapes: str,
     tunable: Tunable | None = None,
 ) -> tuple[BackendModule, dict[str, str]]:  # fmt: skip
-    """Return a module with the best values known in its texts, and these values; itself and {} where none are known.
+    """Return a module with the best values known in its sources, and these values; itself and {} if none are known.
 
-    Values that the text or Python no longer list are left out with a warning.
+    Values that neither the source nor Python lists any more are left out with a warning.
     """
     entry = winner(slot, device, shapes, variant)
     if entry is None or entry.best is None:
         return module, {}
-    offers = offered(module, tunable or Tunable())
+    spaces = spaces_of(module, tunable or Tunable())
     for name, values in entry.best.items():
-        if name not in offers or not offers[name].allow(values) or set(values) - set(offers[name].written):
-            shown = ", ".join(f"{knob}={value}" for knob, value in values.items())
+        if name not in spaces or not spaces[name].allow(values) or set(values) - set(spaces[name].defined):
+            shown = ", ".join(f"{parameter}={value}" for parameter, value in values.items())
             warn_user(
                 f"{slot.folder / STORE}:1: {shown} in {name} is no longer among the values to tune for kernel "
-                f"`{module.kernel}`, so the text runs as it is written. Hint: call `kernel.tune(...)` again"
+                f"`{module.kernel}`, so the source runs with its own values. Hint: call `kernel.tune(...)` again"
             )
             return module, {}
     return with_values(generated, module, entry.best, f"{entry.ratio:.3g} of the time"), flat(entry.best)
 
 
 def with_values(generated: BackendModule, module: BackendModule, setting: Setting, note: str = "") -> BackendModule:
-    """Return a module with other values of its knobs; its launches follow them."""
-    texts = {file.name: apply(file.text, setting.get(file.name, {}), note) for file in module.files}
-    return edited_module(generated, texts)
+    """Return a module with other values of its tuning parameters; its launches follow them."""
+    sources = {file.name: apply(file.text, setting.get(file.name, {}), note) for file in module.files}
+    return edited_module(generated, sources)
 
 
-def offered(module: BackendModule, tunable: Tunable, paths: Mapping[str, str] | None = None) -> dict[str, TuningSpace]:
-    """Return the knobs by file, for files that have some. paths: of the user's files, for errors."""
+def spaces_of(
+    module: BackendModule, tunable: Tunable, paths: Mapping[str, str] | None = None
+) -> dict[str, TuningSpace]:
+    """Return the tuning parameters by file, for files that have some. paths: of the user's files, for errors."""
     found = {
-        file.name: find_tuning_parameters(file.text, (paths or {}).get(file.name, file.name), tunable.given, tunable.where)
+        file.name: find_tuning_parameters(
+            file.text, (paths or {}).get(file.name, file.name), tunable.given, tunable.where
+        )
         for file in module.files
     }
-    return {name: knobs for name, knobs in found.items() if knobs.knobs}
+    return {name: space for name, space in found.items() if space.parameters}
 
 
 def flat(setting: Setting) -> dict[str, str]:
-    """Return values by name alone; where files disagree, with the file's."""
+    """Return values by name; if files disagree, by file and name."""
     found: dict[str, str] = {}
     for name, values in setting.items():
-        for knob, value in values.items():
-            agrees = all(other.get(knob, value) == value for other in setting.values())
-            found[knob if agrees else f"{name}:{knob}"] = value
+        for parameter, value in values.items():
+            agrees = all(other.get(parameter, value) == value for other in setting.values())
+            found[parameter if agrees else f"{name}:{parameter}"] = value
     return found
 
 
-def text_digest(module: BackendModule, offers: Mapping[str, TuningSpace]) -> str:
-    """Return a digest of a module's texts that is the same for all values of its knobs."""
-    parts = [without_values(file.text, list(offers[file.name].written)) if file.name in offers else file.text
+def source_digest(module: BackendModule, spaces: Mapping[str, TuningSpace]) -> str:
+    """Return a digest of a module's sources that is the same for all values of its tuning parameters."""
+    parts = [without_values(file.text, list(spaces[file.name].defined)) if file.name in spaces else file.text
              for file in module.files]  # fmt: skip
     return hashlib.sha256("\x00".join(parts).encode()).hexdigest()[:12]
 
@@ -154,9 +158,9 @@ def text_digest(module: BackendModule, offers: Mapping[str, TuningSpace]) -> str
 
 
 def shape_class(module: BackendModule, args: Sequence[Any]) -> str:
-    """Return the sizes of a call in powers of two: "a 2^11x2^11, n 2^20"; "any" where nothing varies.
+    """Return the sizes of a call in powers of two: "a 2^11x2^11, n 2^20"; "any" if nothing varies.
 
-    Counted are the shapes of array arguments, and integers that say how long a parallel loop is.
+    It counts the shapes of array arguments, and integers that are the extent of a parallel loop.
     """
     found = []
     for array in module.interface.arrays:
@@ -192,7 +196,7 @@ def _members_of_extents(module: BackendModule) -> set[int]:
 
 
 def distance(one: str, other: str) -> int | None:
-    """Return by how many powers of two the sizes of two classes differ, None where they are of other arrays."""
+    """Return by how many powers of two the sizes of two classes differ, None if they are of other arrays."""
     powers = re.compile(r"2\^(\d+)")
     if powers.sub("2^", one) != powers.sub("2^", other):
         return None
@@ -200,6 +204,6 @@ def distance(one: str, other: str) -> int | None:
     return sum(abs(int(first) - int(second)) for first, second in pairs)
 
 
-def combinations(offers: Mapping[str, TuningSpace]) -> int:
+def combinations(spaces: Mapping[str, TuningSpace]) -> int:
     """Return how many settings there are, whether conditions allow them or not."""
-    return prod(knobs.count for knobs in offers.values())
+    return prod(space.count for space in spaces.values())

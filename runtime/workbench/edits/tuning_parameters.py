@@ -1,12 +1,12 @@
-"""Knobs: names that a text defines, with the values that are worth a try.
+"""Tuning parameters: names that a source defines, with the values that are worth a try.
 
     // @tune BLOCK = 64 | 128 | 256
     // @tune where BLOCK * ITEMS <= 1024
     #define BLOCK 128
     #define ITEMS 4  // @tune ITEMS = 1 | 2 | 4 | 8
 
-In: an emitted or edited text, and what `ti.tune(block_dim=[...])` says in Python. Out: its knobs, the combinations that
-the conditions allow, and the text with other values, line by line as it was.
+In: an emitted or edited source, and the values of `ti.tune(block_dim=[...])` in Python. Out: its tuning parameters, the
+combinations that the conditions allow, and the source with other values; no line moves.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ DEFINITION = re.compile(
 ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z_]\w*)\s*=(?!=)\s*(?P<values>.*)")
 BLOCK_NAME = re.compile(r"BLOCK(_\d+)?")
 PYTHON_NAMES = {"block_dim": BLOCK_NAME}
-"""Words of `ti.tune` for what texts define by names of their own."""
+"""Names in `ti.tune` for macros that have other names in a source."""
 
 MARKER = "tuned: "
 MAX_EXPRESSION = 200
 """Characters of a condition."""
 
 Values = Mapping[str, str]
-"""A value for each knob of one text."""
+"""A value for each tuning parameter of one source."""
 
 
 @dataclass(frozen=True, slots=True)
 class TuningParameter:
-    """One name to choose a value for. value: as the text has it; line: of the definition, from 1."""
+    """One name to choose a value for. value: in the source; line: of the definition, from 1."""
 
     name: str
     values: tuple[str, ...]
@@ -51,108 +51,110 @@ class TuningParameter:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What a combination of values must fulfil. text: in Python's words, over names of knobs; line: from 1."""
+    """What a combination of values must fulfil. text: a Python expression over tuning parameters; line: from 1."""
 
     text: str
     line: int
 
     def allows(self, values: Values) -> bool:
-        """Tell whether the values fulfil it. Raises: ValueError for what is no condition over these names."""
+        """Return whether the values fulfil it. Raises: ValueError if it is not a condition over these names."""
         return bool(evaluate(self.text, values))
 
 
 @dataclass(frozen=True, slots=True)
 class TuningSpace:
-    """What one text offers to tune."""
+    """The tuning parameters of one source, and the conditions on their values."""
 
-    knobs: tuple[TuningParameter, ...] = ()
+    parameters: tuple[TuningParameter, ...] = ()
     conditions: tuple[Condition, ...] = ()
 
     @property
-    def written(self) -> dict[str, str]:
-        """The values as the text has them."""
-        return {knob.name: knob.value for knob in self.knobs}
+    def defined(self) -> dict[str, str]:
+        """The values in the source."""
+        return {parameter.name: parameter.value for parameter in self.parameters}
 
     @property
     def count(self) -> int:
         """How many combinations there are, whether allowed or not."""
         count = 1
-        for knob in self.knobs:
-            count *= len(knob.values)
+        for parameter in self.parameters:
+            count *= len(parameter.values)
         return count
 
     def allow(self, values: Values) -> bool:
-        """Tell whether the values are among those listed, and fulfil the conditions."""
-        listed = all(values.get(knob.name) in (*knob.values, knob.value) for knob in self.knobs)
+        """Return whether the values are among those listed, and fulfil the conditions."""
+        listed = all(values.get(one.name) in (*one.values, one.value) for one in self.parameters)
         return listed and all(condition.allows(values) for condition in self.conditions)
 
     def combinations(self) -> Iterator[dict[str, str]]:
-        """Yield the allowed combinations in the order of the text."""
-        names = [knob.name for knob in self.knobs]
-        for values in product(*(knob.values for knob in self.knobs)):
-            found = dict(zip(names, values, strict=True))
-            if self.allow(found):
-                yield found
+        """Yield the allowed combinations in the order of the source."""
+        names = [parameter.name for parameter in self.parameters]
+        for values in product(*(parameter.values for parameter in self.parameters)):
+            combination = dict(zip(names, values, strict=True))
+            if self.allow(combination):
+                yield combination
 
 
-def find_tuning_parameters(text: str, path: str, given: Mapping[str, Sequence[Any]] | None = None, where: str = "") -> TuningSpace:
-    """Return the knobs of a text.
+def find_tuning_parameters(
+    source: str, path: str, given: Mapping[str, Sequence[Any]] | None = None, where: str = ""
+) -> TuningSpace:
+    """Return the tuning parameters of a source.
 
-    path: of the text, for errors. given, where: values and a condition from Python, which come after the text's own.
+    path: of the source, for errors. given, where: values and a condition from Python; the source's own go first.
     Raises: TaichiCompilationError at the line of a comment that cannot be understood.
     """
-    lines = text.splitlines()
+    lines = source.splitlines()
     definitions = _definitions(lines)
-    knobs: dict[str, TuningParameter] = {}
+    parameters: dict[str, TuningParameter] = {}
     conditions = []
     for number, line in enumerate(lines, 1):
-        found = DIRECTIVE.search(line)
-        if found is None:
+        match = DIRECTIVE.search(line)
+        if match is None:
             continue
-        rest = found["rest"].strip()
+        rest = match["rest"].strip()
         if rest.startswith("where ") or rest == "where":
             conditions.append(Condition(rest[5:].strip(), number))
             continue
         name, values = _listed(rest, f"{path}:{number}", line)
-        if name in knobs:
-            raise _mistake(
-                f"{path}:{number}", line, f"`{name}` is tuned twice: the other is in line {knobs[name].line}"
+        if name in parameters:
+            raise _error(
+                f"{path}:{number}", line, f"`{name}` is tuned twice: the other is in line {parameters[name].line}"
             )
-        knobs[name] = _knob(name, values, definitions, f"{path}:{number}", line)
-    for knob in _from_python(given or {}, definitions):
-        knobs.setdefault(knob.name, knob)
-    found_knobs = TuningSpace(tuple(knobs.values()), tuple(conditions))
-    _check_conditions(found_knobs, path, lines)
-    if where and knobs:
-        found_knobs = TuningSpace(found_knobs.knobs, (*conditions, _condition_of_python(where, found_knobs)))
-    return found_knobs
+        parameters[name] = _parameter(name, values, definitions, f"{path}:{number}", line)
+    for parameter in _from_python(given or {}, definitions):
+        parameters.setdefault(parameter.name, parameter)
+    space = TuningSpace(tuple(parameters.values()), tuple(conditions))
+    _check_conditions(space, path, lines)
+    if where and parameters:
+        space = TuningSpace(space.parameters, (*conditions, _condition_of_python(where, space)))
+    return space
 
 
-def apply(text: str, values: Values, note: str = "") -> str:
-    """Return the text with other values behind its definitions; a comment says what each was.
+def apply(source: str, values: Values, note: str = "") -> str:
+    """Return the source with other values in its definitions; a comment has the former value.
 
         #define BLOCK 128    ->    #define BLOCK 256  // tuned: 128 -> 256
 
-    note: added to the comment. Lines stay where they are. Raises: KeyError for a name that the text does not define.
+    note: added to the comment. No line moves. Raises: KeyError for a name that the source does not define.
     """
-    lines = text.splitlines(keepends=True)
+    lines = source.splitlines(keepends=True)
     definitions = _definitions([line.rstrip("\r\n") for line in lines])
     for name, value in values.items():
         for number, found in definitions[name]:
             if found["value"] != value:
                 end = lines[number - 1][len(lines[number - 1].rstrip("\r\n")) :]
-                shown = f"// {MARKER}{found['value']} -> {value}{f', {note}' if note else ''}"
+                comment = f"// {MARKER}{found['value']} -> {value}{f', {note}' if note else ''}"
                 tail = found["tail"].strip()
-                kept = f"  {tail}" if tail else ""
-                lines[number - 1] = f"{found['head']}{found['space']}{value}  {shown}{kept}{end}"
+                rest = f"  {tail}" if tail else ""
+                lines[number - 1] = f"{found['head']}{found['space']}{value}  {comment}{rest}{end}"
     return "".join(lines)
 
 
-def without_values(text: str, names: Sequence[str]) -> str:
-    """Return the text with the values of some names left out: equal for all settings of the knobs."""
-    lines = text.splitlines()
-    for name, places in _definitions(lines).items():
-        for number, found in places if name in names else ():
+def without_values(source: str, names: Sequence[str]) -> str:
+    """Return the source without the values of some names: the same for all settings of the tuning parameters."""
+    lines = source.splitlines()
+    for name, locations in _definitions(lines).items():
+        for number, found in locations if name in names else ():
             lines[number - 1] = found["head"]
     return "\n".join(lines)
 
@@ -167,69 +169,71 @@ def _definitions(lines: Sequence[str]) -> dict[str, list[tuple[int, re.Match[str
     return found
 
 
-def _listed(rest: str, place: str, line: str) -> tuple[str, tuple[str, ...]]:
-    """Take `NAME = a | b` apart."""
+def _listed(rest: str, location: str, line: str) -> tuple[str, tuple[str, ...]]:
+    """Parse `NAME = a | b`."""
     match = ASSIGNMENT.fullmatch(rest)
     if match is None:
-        raise _mistake(
-            place, line, "expected `// @tune NAME = value | value` or `// @tune where condition`", rest or "nothing"
+        raise _error(
+            location, line, "expected `// @tune NAME = value | value` or `// @tune where condition`", rest or "nothing"
         )
     values = tuple(value.strip() for value in match["values"].split("|"))
     if not all(values):
-        raise _mistake(place, line, f"a value of `{match['name']}` is missing: values stand between `|`")
+        raise _error(location, line, f"a value of `{match['name']}` is missing: separate values by `|`")
     return match["name"], tuple(dict.fromkeys(values))
 
 
-def _knob(name: str, values: tuple[str, ...], definitions: Mapping[str, Any], place: str, line: str) -> TuningParameter:
-    places = definitions.get(name, [])
-    if not places:
-        raise _mistake(place, line, f"there is no `#define {name} ...` in this text to tune")
-    if len(places) > 1:
-        numbers = ", ".join(str(number) for number, _ in places)
-        raise _mistake(place, line, f"`{name}` is defined more than once, in lines {numbers}")
-    (number, found) = places[0]
+def _parameter(
+    name: str, values: tuple[str, ...], definitions: Mapping[str, Any], location: str, line: str
+) -> TuningParameter:
+    locations = definitions.get(name, [])
+    if not locations:
+        raise _error(location, line, f"there is no `#define {name} ...` in this source to tune")
+    if len(locations) > 1:
+        numbers = ", ".join(str(number) for number, _ in locations)
+        raise _error(location, line, f"`{name}` is defined more than once, in lines {numbers}")
+    (number, found) = locations[0]
     return TuningParameter(name, values, found["value"], number)
 
 
 def _from_python(given: Mapping[str, Sequence[Any]], definitions: Mapping[str, Any]) -> Iterator[TuningParameter]:
-    """Yield the knobs that `ti.tune` names and this text has. A serial task's BLOCK is 1, and stays so."""
-    for word, values in given.items():
-        pattern = PYTHON_NAMES.get(word, re.compile(re.escape(word)))
-        for name, places in definitions.items():
-            if pattern.fullmatch(name) and len(places) == 1:
-                number, found = places[0]
+    """Yield the parameters of `ti.tune` that this source defines. The BLOCK of a serial task is 1, and stays so."""
+    for python_name, values in given.items():
+        pattern = PYTHON_NAMES.get(python_name, re.compile(re.escape(python_name)))
+        for name, locations in definitions.items():
+            if pattern.fullmatch(name) and len(locations) == 1:
+                number, found = locations[0]
                 if not (pattern is BLOCK_NAME and found["value"] == "1"):
                     yield TuningParameter(name, tuple(dict.fromkeys(map(str, values))), found["value"], number)
 
 
-def _check_conditions(found: TuningSpace, path: str, lines: Sequence[str]) -> None:
-    for condition in found.conditions:
+def _check_conditions(space: TuningSpace, path: str, lines: Sequence[str]) -> None:
+    for condition in space.conditions:
         try:
-            condition.allows(found.written)
+            condition.allows(space.defined)
         except ValueError as error:
-            raise _mistake(f"{path}:{condition.line}", lines[condition.line - 1], str(error)) from None
+            raise _error(f"{path}:{condition.line}", lines[condition.line - 1], str(error)) from None
 
 
-def _condition_of_python(where: str, found: TuningSpace) -> Condition:
-    """Return the condition of `ti.tune(where=...)`, with this text's names for its words."""
-    names = [knob.name for knob in found.knobs]
+def _condition_of_python(where: str, space: TuningSpace) -> Condition:
+    """Return the condition of `ti.tune(where=...)`, with the names of this source."""
+    names = [parameter.name for parameter in space.parameters]
     text = where
-    for word, pattern in PYTHON_NAMES.items():
-        meant = [name for name in names if pattern.fullmatch(name)]
-        if len(meant) == 1:
-            text = re.sub(rf"\b{word}\b", meant[0], text)
+    for python_name, pattern in PYTHON_NAMES.items():
+        matches = [name for name in names if pattern.fullmatch(name)]
+        if len(matches) == 1:
+            text = re.sub(rf"\b{python_name}\b", matches[0], text)
     condition = Condition(text, 0)
     try:
-        condition.allows(found.written)
+        condition.allows(space.defined)
     except ValueError as error:
         raise TaichiCompilationError(f"ti.tune(where={where!r}): {error}") from None
     return condition
 
 
-def _mistake(place: str, line: str, expected: str, found: str = "") -> TaichiCompilationError:
-    text = f"{place}: {expected}" + (f", found `{found}`" if found else "")
+def _error(location: str, line: str, expected: str, found: str = "") -> TaichiCompilationError:
+    message = f"{location}: {expected}" + (f", found `{found}`" if found else "")
     column = line.find("@tune")
-    return TaichiCompilationError(f"{text}\n    {line}\n    {' ' * column}^^^^^")
+    return TaichiCompilationError(f"{message}\n    {line}\n    {' ' * column}^^^^^")
 
 
 # --- conditions
@@ -243,9 +247,10 @@ BINARY: dict[type, Callable[[Any, Any], Any]] = {
 
 
 def evaluate(text: str, values: Values) -> Any:
-    """Return the value of an expression over knobs: numbers, names, arithmetic, comparisons, `and`, `or`, `not`.
+    """Return the value of an expression over tuning parameters.
 
-    C's `&&`, `||` and `!` are understood too. Nothing else is, so that a text can be read without being run.
+    It may have numbers, names, arithmetic, comparisons, `and`, `or` and `not`; C's `&&`, `||` and `!` are understood
+    too. Nothing else is, so that a source is read and never run.
     Raises: ValueError for anything else.
     """
     python = re.sub(r"!(?!=)", " not ", text.replace("&&", " and ").replace("||", " or ")).strip()
@@ -254,7 +259,7 @@ def evaluate(text: str, values: Values) -> Any:
     try:
         tree = ast.parse(python, mode="eval").body
     except (SyntaxError, ValueError):
-        raise ValueError(f"`{text}` is no condition") from None
+        raise ValueError(f"`{text}` is not a condition") from None
     try:
         return _value(tree, values)
     except (ZeroDivisionError, TypeError):
@@ -267,7 +272,7 @@ def _value(node: ast.expr, values: Values) -> Any:
             return node.value
         case ast.Name(name):
             if name not in values:
-                raise ValueError(f"`{name}` is no knob; there are {', '.join(values)}")
+                raise ValueError(f"`{name}` is not a tuning parameter; there are {', '.join(values)}")
             return number_of(values[name])
         case ast.BinOp(left, op, right) if type(op) in BINARY:
             return BINARY[type(op)](_value(left, values), _value(right, values))
@@ -287,7 +292,7 @@ def _value(node: ast.expr, values: Values) -> Any:
 
 
 def number_of(text: str) -> Any:
-    """Return what a value means: a number where it is one, else the text."""
+    """Return a value as a number if it is one, else as a string."""
     stripped = text.strip("()").removesuffix("u").removesuffix("f")
     for kind in (lambda value: int(value, 0), float):
         try:

@@ -69,7 +69,7 @@ def counted_as_it_is(file: SourceFile) -> SourceFile:
 
 def python_of(file: SourceFile, places: Sequence[int]) -> tuple[str, int] | None:
     """Return the Python line of the innermost of some nested places of a source that has one."""
-    return next((found for line in places if (found := file.python_place(line)) is not None), None)
+    return next((found for line in places if (found := file.python_location(line)) is not None), None)
 
 
 def place_source(file: SourceFile, places: Sequence[int]) -> str:

@@ -98,7 +98,7 @@ def _lines(
     below = {form: _by_source(file, listing) for form, listing in shown.items()}
     entries: list[dict[str, Any]] = []
     for line in range(1, file.text.count("\n") + 1):
-        place = file.python_place(line)
+        place = file.python_location(line)
         python: Any = GENERATED if place is None else {"file": place[0], "line": place[1]}
         forms = {form: lines.get(line, []) for form, lines in below.items()}
         entries.append({"line": line, "python": python, "ir": values.get(place, []) if place else [], **forms})

@@ -217,7 +217,7 @@ def _rows_of_source(file: SourceFile, python: PythonPane) -> list[int]:
     rows = []
     shown_row = 0
     for number, text in enumerate(_lines(file.text), 1):
-        row = python.row(file.python_place(number)) or shown_row
+        row = python.row(file.python_location(number)) or shown_row
         shown = _SHOWN_LINE.match(text)
         indentation = len(text) - len(text.lstrip())
         if text.lstrip().startswith("}"):

@@ -18,7 +18,7 @@ UNKNOWN = "Nothing was measured yet: `shadesmith report --bench` does, and `shad
 
 
 def stored_times(inspections: Sequence[Inspection], edits_dir: str) -> Table:
-    """Return the fastest values of knobs that `kernel.tune` found, for each device and class of shapes."""
+    """Return the fastest values of tuning parameters that `kernel.tune` found, for each device and class of shapes."""
     rows: list[tuple[str, ...]] = []
     notes: list[str] = []
     for folder in dict.fromkeys(slot_of(inspection.specialization, edits_dir) for inspection in inspections):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....transpiler.backend.module.interface import ArrayBinding, TreeAddress
-from ....transpiler.ir.snodes import Node, begin_of, index_components_of, places_of, shape_of, top_of
+from ....transpiler.ir.snodes import Node, index_components_of, places_of, shape_of, start_offset, top_of
 from ....transpiler.ir.types import NUMPY, SCALAR_OF_NUMPY, Struct, Tensor, Type, element_of
 from ...arrays.foreign import dense_strides
 from ...arrays.memory import STALE, Array
@@ -270,7 +270,7 @@ def _neighbour(node: Node, name: str, region: Region, begin: int) -> Located:
     element = node.element
     assert element is not None
     shape = shape_of(node)
-    place = TreeAddress(-1, begin_of(node), tuple(tuple(digit) for digit in index_components_of(node)))
+    place = TreeAddress(-1, start_offset(node), tuple(tuple(digit) for digit in index_components_of(node)))
     inner = element.shape if isinstance(element, Tensor) else ()
     dtype = element.numpy if isinstance(element, Struct) else element_of(element).numpy
     slot = ArrayBinding(name, str(element), inner, len(shape), shape, None, True, False, (), place)

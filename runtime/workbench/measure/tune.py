@@ -1,11 +1,11 @@
-"""`kernel.tune`: try the values of a text's knobs, and keep those with which it is fastest.
+"""`kernel.tune`: try the values of a source's tuning parameters, and store the fastest.
 
-In: the variants of a call, with knobs (`knobs.py`). Out: a `Tuning`, which prints as a table; the winner is stored for
-the device and the class of shapes, and later launches use it.
+In: the variants of a call, with tuning parameters (`tuning_parameters.py`). Out: a `Tuning`, which prints as a table;
+the winner is stored for the device and the class of shapes, and later launches use it.
 
-Each setting is compiled and checked as an edit is, compared with the generated text on copies of the arguments, and
-only then timed against the text as it is written, in turns. What was tried is stored at once: a search that was stopped
-goes on where it was. The fastest three are timed once more, together; one wins only where it is surely faster.
+Each setting is compiled and checked like an edit, compared with the generated source on copies of the arguments, and
+only then timed against the source as written, alternately. Each trial is stored at once: a search that was stopped
+resumes where it was. The fastest three are timed once more, together; one wins only if it is faster beyond doubt.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ...launch.tuning import Tunable
 from ..edits import selection as edits
 from ..edits.stored_tunings import (
-    Entry,
+    StoredTuning,
     combinations,
-    offered,
     read_entries,
     shape_class,
-    text_digest,
+    source_digest,
+    spaces_of,
     with_values,
     write_entry,
 )
@@ -42,14 +42,14 @@ if TYPE_CHECKING:
     from ....transpiler.backend.module.interface import BackendModule
 
 LIMIT = 100
-"""Settings that are tried at most."""
+"""The most settings that are tried."""
 TRIAL_SECONDS = 0.4
 """For the rounds of one setting; the last comparison takes longer."""
 FINALISTS = 3
 WRITTEN = "as written"
 
 Progress = Callable[[str, int, int], None]
-"""Told before each trial: the setting in words, how many were tried, how many there are at most."""
+"""Called before each trial with the setting, how many were tried, and the most that will be tried."""
 
 
 def tune(
@@ -61,63 +61,70 @@ def tune(
     restart: bool = False,
     progress: Progress | None = None,
 ) -> Tuning:
-    """Try the settings of a text's knobs, store the winner, and return all that was found.
+    """Try the settings of a source's tuning parameters, store the winner, and return all results.
 
-    variant: whose text; None: of the one that a launch runs. tunable: what Python offers beside the text. seconds: for
-    the last comparison. limit: of settings; where there are more, one knob after the other is tried. restart: forget
-    earlier trials. Raises: TaichiRuntimeError where there is nothing to tune, and where the text as written does not
-    compute what the generated one does; TaichiCompilationError at the line of a comment that cannot be understood.
+    Args:
+        variants: The variants of the call.
+        variant: Whose source; None: that of the variant that a launch runs.
+        tunable: What Python offers in addition to the source.
+        seconds: For the last comparison.
+        limit: Of settings; if there are more, one parameter after the other is tried.
+        restart: Forget earlier trials.
+        progress: Called before each trial.
+
+    Raises: TaichiRuntimeError if there is nothing to tune, or if the source as written does not compute the same as the
+    generated one; TaichiCompilationError at the line of a comment that cannot be understood.
     """
     name = variants.chosen.variant if variant is None else variant
     search = _Search(variants, name, tunable or Tunable(), progress or (lambda label, number, total: None))
-    search.begin(restart)
+    search.resume(restart)
     search.explore(limit)
     search.decide(seconds)
     return search.tuning
 
 
 class _Search:
-    """One search. Copies and the generated text's results are made once, for all settings."""
+    """One search. The copies, and the results of the generated source, are made once for all settings."""
 
     def __init__(self, variants: Variants, name: str, tunable: Tunable, progress: Progress) -> None:
         self.variants, self.name, self.progress = variants, name, progress
-        self.written = variants.module(name)
+        self.original = variants.module(name)
         self.paths = variants.paths.get(name, ())
         by_name = {path.name.replace(f"@{name}", ""): str(path) for path in self.paths}
-        knobs = offered(self.written, tunable, by_name)
-        if not knobs:
-            raise _nothing(variants, self.written, tunable)
+        spaces = spaces_of(self.original, tunable, by_name)
+        if not spaces:
+            raise _nothing(variants, self.original, tunable)
         generated, device = variants.generated, variants.session.device
         if name != GENERATED:
-            edits.build(variants.session, generated, self.written, self.paths)
+            edits.build(variants.session, generated, self.original, self.paths)
         shapes = shape_class(generated, variants.args)
-        turns = max((1, *counts_of(variants, generated)))
-        self.tuning = Tuning(generated.kernel, name, device.title, shapes, knobs, turns=turns)
-        self.entry = Entry(device.title, shapes, name, text_digest(self.written, knobs))
+        iterations = max((1, *counts_of(variants, generated)))
+        self.tuning = Tuning(generated.kernel, name, device.title, shapes, spaces, iterations=iterations)
+        self.entry = StoredTuning(device.title, shapes, name, source_digest(self.original, spaces))
         self.known: dict[str, Trial] = {}
         self.total = 0
         self._comparer: Comparer | None = None
-        self._ground: ReplicaSet | None = None
+        self._replicas: ReplicaSet | None = None
 
-    def begin(self, restart: bool) -> None:
-        """Take over what an earlier search of this text has tried."""
+    def resume(self, restart: bool) -> None:
+        """Take over the trials of an earlier search of this source."""
         for entry in read_entries(self.variants.slot) if not restart else ():
             same = (entry.device, entry.shapes, entry.variant, entry.text)
             if same == (self.entry.device, self.entry.shapes, self.entry.variant, self.entry.text):
-                trials = [Trial.of_json(trial, self.tuning.knobs) for trial in entry.trials]
+                trials = [Trial.of_json(trial, self.tuning.spaces) for trial in entry.trials]
                 self.known = {trial.label: trial for trial in trials}
 
     def explore(self, limit: int) -> None:
-        """Try all settings, or where they are too many one knob after the other, until nothing gets better."""
-        self.total = min(limit, combinations(self.tuning.knobs))
-        if combinations(self.tuning.knobs) <= limit:
-            for setting in settings(self.tuning.knobs):
+        """Try all settings, or if they are too many one parameter after the other, until nothing gets faster."""
+        self.total = min(limit, combinations(self.tuning.spaces))
+        if combinations(self.tuning.spaces) <= limit:
+            for setting in settings(self.tuning.spaces):
                 self.try_setting(setting)
         else:
-            climb(self.tuning.knobs, limit, self.try_setting)
+            climb(self.tuning.spaces, limit, self.try_setting)
 
     def try_setting(self, setting: Setting) -> Trial:
-        """Return the trial of a setting, made now or known from before, and store it."""
+        """Return the trial of a setting, made now or by an earlier search, and store it."""
         label = Trial(setting, TIMED).label
         found = self.known.get(label)
         if found is None:
@@ -132,10 +139,10 @@ class _Search:
     def _tried(self, setting: Setting, label: str) -> Trial:
         session, generated = self.variants.session, self.variants.generated
         comparer, laps = self.comparer, _Laps()
-        if all(values == self.tuning.knobs[name].written for name, values in setting.items()):
-            row = self._timed({WRITTEN: self.written}, TRIAL_SECONDS).rows[0]
+        if all(values == self.tuning.spaces[name].defined for name, values in setting.items()):
+            row = self._timed({WRITTEN: self.original}, TRIAL_SECONDS).rows[0]
             return Trial(setting, TIMED, "", row.median, costs=(0.0, 0.0, laps.lap()))
-        module = with_values(generated, self.written, setting)
+        module = with_values(generated, self.original, setting)
         try:
             edits.build(session, generated, module, self.paths)
         except TaichiCompilationError as error:
@@ -146,7 +153,7 @@ class _Search:
             laps.lap()
             if not comparison.passed:
                 return Trial(setting, WRONG, first_difference(comparison), costs=laps.all())
-            row = self._timed({WRITTEN: self.written, label: module}, TRIAL_SECONDS).rows[1]
+            row = self._timed({WRITTEN: self.original, label: module}, TRIAL_SECONDS).rows[1]
         except TaichiRuntimeError as error:
             self._require_device(setting, label, error)
             return Trial(setting, FAILED, first_line(error), costs=laps.all())
@@ -155,37 +162,37 @@ class _Search:
         return Trial(setting, TIMED, "", row.median, row.ratio.estimate, interval, laps.all())
 
     def _require_device(self, setting: Setting, label: str, error: TaichiRuntimeError) -> None:
-        """Stop where a setting has broken the device for all that follow; it counts as failed from now on."""
+        """Stop if a setting has made the device unusable; it counts as failed from now on."""
         try:
             self.variants.session.device.synchronize()
         except TaichiRuntimeError:
             self.tuning.trials.append(Trial(setting, FAILED, first_line(error)))
             self._store()
             raise TaichiRuntimeError(
-                f"{label} of kernel `{self.tuning.kernel}` broke the device: {error}",
-                "start the program again; the search goes on behind this setting",
+                f"{label} of kernel `{self.tuning.kernel}` made the device unusable: {error}",
+                "start the program again; the search resumes after this setting",
             ) from error
 
     @property
     def comparer(self) -> Comparer:
-        """What compares with the generated text; the text as written has passed."""
+        """What compares with the generated source; the source as written has passed."""
         if self._comparer is None:
             comparer = Comparer(self.variants)
             if self.name != GENERATED:
-                comparison = comparer.against(self.name, self.written)
+                comparison = comparer.against(self.name, self.original)
                 if not comparison.passed:
                     raise TaichiRuntimeError(
-                        f"`{self.name}` of kernel `{self.tuning.kernel}` does not compute what the generated text does "
-                        f"({first_difference(comparison)}), so it is not tuned",
+                        f"`{self.name}` of kernel `{self.tuning.kernel}` does not compute the same as the generated "
+                        f"source ({first_difference(comparison)}), so it is not tuned",
                         "see `kernel.compare(...)`",
                     )
             self._comparer = comparer
         return self._comparer
 
     def _timed(self, modules: dict[str, BackendModule], seconds: float) -> Timing:
-        if self._ground is None:
-            self._ground = ReplicaSet(self.comparer.recording)
-        return time_modules(self.variants, modules, seconds, ground=self._ground)
+        if self._replicas is None:
+            self._replicas = ReplicaSet(self.comparer.recording)
+        return time_modules(self.variants, modules, seconds, ground=self._replicas)
 
     def decide(self, seconds: float) -> None:
         """Time the fastest together, and store which of them wins."""
@@ -193,8 +200,8 @@ class _Search:
         finalists = list(islice(sorted(timed, key=lambda trial: trial.ratio), FINALISTS))
         if finalists:
             generated = self.variants.generated
-            modules = {WRITTEN: self.written}
-            modules |= {trial.label: with_values(generated, self.written, trial.setting) for trial in finalists}
+            modules = {WRITTEN: self.original}
+            modules |= {trial.label: with_values(generated, self.original, trial.setting) for trial in finalists}
             final = self.tuning.final = self._timed(modules, seconds)
             row = final[self._plainest(finalists, final)]
             if row.verdict == FASTER and row.ratio is not None:
@@ -204,12 +211,12 @@ class _Search:
         self._store()
 
     def _plainest(self, finalists: list[Trial], final: Timing) -> str:
-        """Return which of the fastest, between which there is no difference, changes least of the text as written."""
+        """Return, of the fastest without a difference between them, the one that changes the fewest values."""
         best = final[final.fastest].times
 
         def changes(trial: Trial) -> int:
-            written = self.tuning.knobs
-            return sum(values[k] != written[name].written[k] for name, values in trial.setting.items() for k in values)
+            spaces = self.tuning.spaces
+            return sum(values[k] != spaces[name].defined[k] for name, values in trial.setting.items() for k in values)
 
         for trial in sorted(finalists, key=changes):
             row = final[trial.label]
@@ -223,7 +230,7 @@ class _Search:
 
 
 class _Laps:
-    """Takes the time of what is done one after the other."""
+    """Measures the times of consecutive steps."""
 
     def __init__(self) -> None:
         self._spent: list[float] = []
@@ -242,20 +249,20 @@ class _Laps:
         return tuple(self._spent)
 
 
-def settings(knobs: dict[str, TuningSpace]) -> Iterator[Setting]:
-    """Yield all settings that the conditions allow, in the order of the text."""
-    for values in product(*(list(found.combinations()) for found in knobs.values())):
-        yield dict(zip(knobs, values, strict=True))
+def settings(spaces: dict[str, TuningSpace]) -> Iterator[Setting]:
+    """Yield all settings that the conditions allow, in the order of the source."""
+    for values in product(*(list(space.combinations()) for space in spaces.values())):
+        yield dict(zip(spaces, values, strict=True))
 
 
-def climb(knobs: dict[str, TuningSpace], limit: int, try_setting: Callable[[Setting], Trial]) -> None:
-    """Change one value after the other of the best setting so far, from the written one on, until nothing is better."""
-    best: Setting = {name: found.written for name, found in knobs.items()}
+def climb(spaces: dict[str, TuningSpace], limit: int, try_setting: Callable[[Setting], Trial]) -> None:
+    """Change one value after the other of the best setting, starting from the source's, until nothing is faster."""
+    best: Setting = {name: space.defined for name, space in spaces.items()}
     tried = {Trial(best, TIMED).label}
     ratio, goes_on = 1.0, True
     while goes_on:
         goes_on = False
-        for setting in neighbours(knobs, best):
+        for setting in neighbours(spaces, best):
             label = Trial(setting, TIMED).label
             if label in tried:
                 continue
@@ -267,24 +274,24 @@ def climb(knobs: dict[str, TuningSpace], limit: int, try_setting: Callable[[Sett
                 best, ratio, goes_on = setting, trial.ratio, True
 
 
-def neighbours(knobs: dict[str, TuningSpace], setting: Setting) -> Iterator[Setting]:
+def neighbours(spaces: dict[str, TuningSpace], setting: Setting) -> Iterator[Setting]:
     """Yield the settings that differ in one value and are allowed."""
-    for name, found in knobs.items():
-        for knob in found.knobs:
-            for value in knob.values:
-                values = {**setting[name], knob.name: value}
-                if values != setting[name] and found.allow(values):
+    for name, space in spaces.items():
+        for parameter in space.parameters:
+            for value in parameter.values:
+                values = {**setting[name], parameter.name: value}
+                if values != setting[name] and space.allow(values):
                     yield {**setting, name: values}
 
 
 def first_line(error: Exception) -> str:
-    """Return the line of an error that says most: the compiler's, where there is one."""
+    """Return the most useful line of an error: the compiler's, if there is one."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return next((line for line in lines if "error" in line.lower()), lines[0] if lines else type(error).__name__)
 
 
 def first_difference(comparison: Comparison) -> str:
-    """Return what a comparison found first."""
+    """Return the first difference that a comparison found."""
     if comparison.out_of_bounds:
         return f"out of bounds: {comparison.out_of_bounds[0]}"
     return next((str(found.first) for found in comparison.outputs.values() if not found.passed), "it differs")
@@ -292,9 +299,9 @@ def first_difference(comparison: Comparison) -> str:
 
 def _nothing(variants: Variants, module: BackendModule, tunable: Tunable) -> TaichiRuntimeError:
     names = ", ".join(tunable.given)
-    found = f"; `ti.tune` names {names}, which the text does not define" if names else ""
+    found = f"; `ti.tune` names {names}, which the source does not define" if names else ""
     return TaichiRuntimeError(
-        f"the text of kernel `{module.kernel}` for {variants.session.device.title} offers nothing to tune{found}",
-        "write `// @tune BLOCK = 64 | 128 | 256` into the text that `kernel.edit(...)` shows, or "
+        f"the source of kernel `{module.kernel}` for {variants.session.device.title} has nothing to tune{found}",
+        "write `// @tune BLOCK = 64 | 128 | 256` into the source that `kernel.edit(...)` writes, or "
         "`@ti.tune(block_dim=[64, 128, 256])` above the kernel",
     )

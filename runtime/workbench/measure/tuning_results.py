@@ -1,6 +1,6 @@
-"""What a search found: a table for people, plain data, and a file that Kernel Tuner reads.
+"""The results of a search: a table, plain data, and a file that Kernel Tuner reads.
 
-In: trials of settings as `tune.py` makes them. Out: `Tuning`. In the format of Kernel Tuner's cache files, which its
+In: trials of settings from `tune.py`. Out: `Tuning`. In the format of Kernel Tuner's cache files, which its
 simulation mode, its strategies and its visualisers read, times are in milliseconds.
 Source: kernel_tuner 1.5.0, util.py: `process_cache`, `store_cache`, `read_cache`.
 """
@@ -22,20 +22,20 @@ from .timing import in_words
 
 TIMED, REFUSED, WRONG, FAILED = "timed", "refused", "wrong", "failed"
 ERRORS = {"refused": "CompilationFailedConfig", "wrong": "RuntimeFailedConfig", "failed": "RuntimeFailedConfig"}
-"""Its words for settings that were not timed, by ours; it has none for wrong results."""
+"""Names of Kernel Tuner for settings that were not timed; it has none for wrong results."""
 COSTS = ("compile_time", "verification_time", "benchmark_time", "framework_time", "strategy_time")
 
 
 Setting = dict[str, dict[str, str]]
-"""Values of knobs, by file of the module and name."""
+"""Values of tuning parameters, by file of the module and name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
     """One setting. status: "timed", "refused" (by compiler or check), "wrong" (by compare) or "failed" (when it ran).
 
-    seconds: median of a launch. ratio: to the text as written, with its interval. reason: why it was not timed.
-    costs: what it took to compile it, to compare it and to time it [s].
+    seconds: median of a launch. ratio: to the source as written, with its interval. reason: why it was not timed.
+    costs: of compiling, comparing and timing it [s].
     """
 
     setting: Setting
@@ -48,7 +48,7 @@ class Trial:
 
     @property
     def label(self) -> str:
-        """The setting in words: "BLOCK=256, ITEMS=4"."""
+        """The setting as a string: "BLOCK=256, ITEMS=4"."""
         return ", ".join(f"{name}={value}" for name, value in flat(self.setting).items())
 
     def to_json(self) -> dict[str, Any]:
@@ -60,38 +60,45 @@ class Trial:
         return found | {"reason": self.reason}
 
     @classmethod
-    def of_json(cls, data: dict[str, Any], knobs: Mapping[str, TuningSpace]) -> Trial:
-        """Return what `to_json` wrote, with its values in the order of the text."""
+    def of_json(cls, data: dict[str, Any], spaces: Mapping[str, TuningSpace]) -> Trial:
+        """Return what `to_json` wrote, with its values in the order of the source."""
         low, high = data.get("interval", (1.0, 1.0))
         values = data["values"]
-        setting = {name: {knob.name: values[name][knob.name] for knob in found.knobs} for name, found in knobs.items()}
+        setting = {
+            name: {parameter.name: values[name][parameter.name] for parameter in space.parameters}
+            for name, space in spaces.items()
+        }
         return cls(setting, data["status"], data.get("reason", ""), data.get("seconds", 0.0),
                    data.get("ratio", 1.0), (low, high), tuple(data.get("costs", ())))  # fmt: skip
 
 
 @dataclass(slots=True)
 class Tuning:
-    """What a search found. trials: in the order they were made. best: the fastest setting; None: the text as written.
+    """The results of a search. best: the fastest setting; None: the source as written.
 
-    final: the last comparison, of the text as written with the fastest; None where nothing was faster in the trials.
-    knobs: by file. resumed: trials that an earlier search had made. turns: of the longest loop.
+    Attributes:
+        spaces: Tuning parameters, by file.
+        trials: In the order they were made.
+        final: The last comparison, of the source as written with the fastest; None if no trial was faster.
+        resumed: How many trials an earlier search had made.
+        iterations: Trip count of the longest loop.
     """
 
     kernel: str
     variant: str
     device: str
     shapes: str
-    knobs: dict[str, TuningSpace]
+    spaces: dict[str, TuningSpace]
     trials: list[Trial] = field(default_factory=list)
     best: Setting | None = None
     final: Timing | None = None
     resumed: int = 0
-    turns: int = 1
+    iterations: int = 1
 
     @property
     def values(self) -> dict[str, str]:
-        """The fastest values by name; as written, where nothing is faster."""
-        return flat(self.best if self.best is not None else {name: k.written for name, k in self.knobs.items()})
+        """The fastest values by name; those in the source if nothing is faster."""
+        return flat(self.best if self.best is not None else {name: s.defined for name, s in self.spaces.items()})
 
     def title(self) -> str:
         """Return one line about what was tuned."""
@@ -103,8 +110,8 @@ class Tuning:
         )
 
     def table(self) -> list[tuple[str, ...]]:
-        """Return rows of text, a heading first, the fastest on top."""
-        found: list[tuple[str, ...]] = [("setting", "median", "time to text as written", "")]
+        """Return rows of strings, a heading first, then the fastest."""
+        found: list[tuple[str, ...]] = [("setting", "median", "time to source as written", "")]
         for trial in sorted(self.trials, key=lambda trial: (trial.status != TIMED, trial.ratio)):
             low, high = trial.interval
             if trial.status == TIMED:
@@ -117,7 +124,11 @@ class Tuning:
     def verdict(self) -> str:
         """Return one line about what won."""
         if self.best is None:
-            return "nothing is surely faster than the text as written, which stays"
+            looked = [trial for trial in self.trials if trial.status == TIMED and trial.interval[1] < 1]
+            if looked:
+                label = min(looked, key=lambda trial: trial.ratio).label
+                return f"{label} was faster in its trial, but not in the last comparison; the source stays as written"
+            return "no setting is faster than the source as written, which stays"
         shown = ", ".join(f"{name}={value}" for name, value in flat(self.best).items())
         assert self.final is not None
         return f"{shown} wins: {self.final[shown].words}; launches with these shapes use it"
@@ -149,17 +160,17 @@ class Tuning:
 
 
 def cache_of(tuning: Tuning) -> dict[str, Any]:
-    """Return a search as the content of a cache file."""
+    """Return the results of a search as the content of a cache file."""
     names = _names(tuning)
     values = {
-        names[file, knob.name]: [number_of(value) for value in knob.values]
-        for file, knobs in tuning.knobs.items()
-        for knob in knobs.knobs
+        names[file, parameter.name]: [number_of(value) for value in parameter.values]
+        for file, space in tuning.spaces.items()
+        for parameter in space.parameters
     }
     return {
         "device_name": tuning.device,
         "kernel_name": tuning.kernel,
-        "problem_size": [tuning.turns],
+        "problem_size": [tuning.iterations],
         "tune_params_keys": list(values),
         "tune_params": values,
         "objective": "time",
@@ -168,14 +179,14 @@ def cache_of(tuning: Tuning) -> dict[str, Any]:
 
 
 def _names(tuning: Tuning) -> dict[tuple[str, str], str]:
-    """Return what each knob of each file is called: as in its text, with the file's name where several have one."""
-    places = [(file, knob.name) for file, knobs in tuning.knobs.items() for knob in knobs.knobs]
-    count = Counter(name for _, name in places)
-    return {(file, name): name if count[name] == 1 else f"{file}:{name}" for file, name in places}
+    """Return the name of each parameter of each file, with the file's name if several files have it."""
+    pairs = [(file, parameter.name) for file, space in tuning.spaces.items() for parameter in space.parameters]
+    count = Counter(name for _, name in pairs)
+    return {(file, name): name if count[name] == 1 else f"{file}:{name}" for file, name in pairs}
 
 
 def _entry(trial: Trial, names: Mapping[tuple[str, str], str]) -> tuple[str, dict[str, Any]]:
-    values = {name: number_of(trial.setting[file][knob]) for (file, knob), name in names.items()}
+    values = {name: number_of(trial.setting[file][parameter]) for (file, parameter), name in names.items()}
     spent = (*trial.costs, *(0.0 for _ in COSTS))
     costs = {name: 1e3 * seconds for name, seconds in zip(COSTS, spent)}
     time = 1e3 * trial.seconds if trial.status == "timed" else ERRORS[trial.status]

@@ -211,7 +211,7 @@ def test_a_thread_may_take_several_turns(target: str, tmp_path: Path) -> None:
         x = np.ones(size, np.float32)
         program.scale(2.0, x)
         assert np.all(x == 2)
-    assert program.scale.compile(2.0, ones()).tasks[0].turns_per_block == 512
+    assert program.scale.compile(2.0, ones()).tasks[0].iterations_per_block == 512
 
 
 def four_turns(text: str, target: str) -> str:

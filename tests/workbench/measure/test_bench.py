@@ -16,8 +16,8 @@ from shadesmith.runtime.devices.timer import HostTimer
 from shadesmith.runtime.devices.vulkan import timer as vulkan_timer
 from shadesmith.runtime.session import session as sessions
 from shadesmith.runtime.workbench.measure import stand
-from shadesmith.runtime.workbench.measure.replicas import record
 from shadesmith.runtime.workbench.measure.harness import ReplicaSet
+from shadesmith.runtime.workbench.measure.replicas import record
 from shadesmith.transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 
 WORK = """

@@ -11,10 +11,17 @@ import written_programs
 
 import shadesmith as ti
 from shadesmith.runtime.session import session as sessions
+from shadesmith.runtime.workbench.edits.stored_tunings import (
+    StoredTuning,
+    distance,
+    read_entries,
+    shape_class,
+    winner,
+    write_entry,
+)
 from shadesmith.runtime.workbench.edits.tuning_parameters import find_tuning_parameters
-from shadesmith.runtime.workbench.edits.stored_tunings import Entry, distance, read_entries, shape_class, winner, write_entry
-from shadesmith.runtime.workbench.measure.tuning_results import Trial
 from shadesmith.runtime.workbench.measure.tune import climb
+from shadesmith.runtime.workbench.measure.tuning_results import Trial
 from shadesmith.transpiler.errors import (
     ShadesmithWarning,
     TaichiCompilationError,
@@ -94,8 +101,8 @@ def test_a_wrong_setting_is_not_timed(work, target: str) -> None:
     x = ones()
     path = work.edit(x, 100)
     text = path.read_text()
-    knob = "// @tune LESS = 0 | 50\n#define LESS 0\n"
-    path.write_text(defined(knob, text.replace("args.turns", "(args.turns - LESS)")))
+    parameter = "// @tune LESS = 0 | 50\n#define LESS 0\n"
+    path.write_text(defined(parameter, text.replace("args.turns", "(args.turns - LESS)")))
     found = work.tune(x, 100, seconds=0.2)
     (wrong,) = [trial for trial in found.trials if trial.status == "wrong"]
     assert wrong.label == "LESS=50" and wrong.reason.startswith("x[0]: ")
@@ -132,7 +139,7 @@ def test_a_search_goes_on_where_it_was_stopped(work, target: str) -> None:
     assert work.tune(x, 100, seconds=0.2).resumed == 0, "another text, other times"
 
 
-def test_many_settings_are_searched_one_knob_after_the_other(work, target: str) -> None:
+def test_many_settings_are_searched_one_parameter_after_the_other(work, target: str) -> None:
     x = ones()
     lines = "// @tune EXTRA = 0 | 1 | 2 | 4\n#define EXTRA 4\n"
     lines += "".join(f"#define UNUSED_{k} 0  // @tune UNUSED_{k} = 0 | 1 | 2\n" for k in range(4))
@@ -146,7 +153,7 @@ def test_many_settings_are_searched_one_knob_after_the_other(work, target: str) 
 def test_a_search_climbs_to_the_best_setting() -> None:
     """Times are made up: a product of two factors, and one setting that is refused."""
     text = "".join(f"#define {name} 1  // @tune {name} = 1 | 2 | 4 | 8\n" for name in "ABC")
-    knobs = {"k.cu": find_tuning_parameters(text, "k.cu")}
+    spaces = {"k.cu": find_tuning_parameters(text, "k.cu")}
     tried = []
 
     def time(setting):
@@ -156,11 +163,11 @@ def test_a_search_climbs_to_the_best_setting() -> None:
         status = "refused" if (a, b) == (2, 1) else "timed"
         return Trial(setting, status, "", ratio, ratio, (ratio * 0.99, ratio * 1.01))
 
-    climb(knobs, 100, time)
+    climb(spaces, 100, time)
     assert min(tried, key=lambda t: (abs(t[0] - 4) + 1) * (abs(t[1] - 2) + 1)) == (4, 2, 1)
     assert len(tried) == len(set(tried)) < 40, "of 64"
     tried.clear()
-    climb(knobs, 5, time)
+    climb(spaces, 5, time)
     assert len(tried) == 5
 
 
@@ -173,7 +180,7 @@ def test_each_class_of_shapes_has_its_winner(work, target: str) -> None:
     work(large, 1)
     assert work.last_launch.knobs == {"EXTRA": "0"}, "the nearest that is known"
     slot = work.variants(x, 100).slot
-    write_entry(slot, Entry(entry.device, "x 2^14", "edit", entry.text, None, 1.0, entry.trials))
+    write_entry(slot, StoredTuning(entry.device, "x 2^14", "edit", entry.text, None, 1.0, entry.trials))
     ti.init(arch=sessions.CURRENT.arch, log_level=ti.WARN)
     work(ones(8 * SIZE), 1)
     assert work.last_launch.knobs == {}
@@ -223,7 +230,7 @@ def test_python_offers_the_block(target: str, tmp_path: Path) -> None:
     work = written_programs.write(tmp_path / "p.py", text).work
     x = ones()
     if target == "cpu":
-        with pytest.raises(TaichiRuntimeError, match="`ti.tune` names block_dim, which the text does not define"):
+        with pytest.raises(TaichiRuntimeError, match="`ti.tune` names block_dim, which the source does not define"):
             work.tune(x, 10)
         return
     found = work.tune(x, 10, seconds=0.2)
@@ -267,7 +274,7 @@ def test_mistakes_of_the_decorator(call, message: str, target: str) -> None:
 
 
 def test_nothing_to_tune_is_told(work, target: str) -> None:
-    with pytest.raises(TaichiRuntimeError, match="offers nothing to tune. Hint: write `// @tune BLOCK = 64"):
+    with pytest.raises(TaichiRuntimeError, match="has nothing to tune. Hint: write `// @tune BLOCK = 64"):
         work.tune(ones(), 1)
 
 

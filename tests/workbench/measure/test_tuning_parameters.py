@@ -17,9 +17,9 @@ int main() { return 0; }
 """
 
 
-def test_knobs_of_a_text() -> None:
+def test_parameters_of_a_source() -> None:
     found = find_tuning_parameters(TEXT, "saxpy.cu")
-    block, items = found.knobs
+    block, items = found.parameters
     assert (block.name, block.values, block.value, block.line) == ("BLOCK", ("64", "128", "256"), "128", 4)
     assert (items.name, items.values, items.value, items.line) == ("ITEMS", ("1", "2", "4"), "4", 5)
     assert found.count == 9
@@ -35,7 +35,7 @@ def test_values_are_replaced_line_by_line() -> None:
     assert lines[4] == TEXT.splitlines()[4], "what stays as it was is left alone"
     assert lines[6] == "#define WIDE  (double2)  // tuned: (float4) -> (double2), 1.2 x on H200  // a type"
     assert len(lines) == len(TEXT.splitlines()) and text.endswith("}\n")
-    assert find_tuning_parameters(text, "saxpy.cu").knobs[0].value == "256"
+    assert find_tuning_parameters(text, "saxpy.cu").parameters[0].value == "256"
 
 
 def test_ends_of_lines_are_kept() -> None:
@@ -48,19 +48,19 @@ def test_settings_of_one_text_are_known_as_such() -> None:
     assert without_values(TEXT, names) != without_values(TEXT.replace("return 0", "return 1"), names)
 
 
-def test_a_text_without_knobs() -> None:
+def test_a_source_without_parameters() -> None:
     found = find_tuning_parameters("#define BLOCK 128\n", "a.cu")
-    assert found.knobs == () and list(found.combinations()) == [{}]
+    assert found.parameters == () and list(found.combinations()) == [{}]
 
 
 def test_python_names_the_block() -> None:
     found = find_tuning_parameters("#define BLOCK 128\n", "a.cu", {"block_dim": [64, 256]}, "block_dim > 64")
-    assert found.knobs[0].values == ("64", "256") and list(found.combinations()) == [{"BLOCK": "256"}]
+    assert found.parameters[0].values == ("64", "256") and list(found.combinations()) == [{"BLOCK": "256"}]
     two = find_tuning_parameters("#define BLOCK_64 64\n#define BLOCK_128 128\n", "a.cu", {"block_dim": [64, 256]})
-    assert [knob.name for knob in two.knobs] == ["BLOCK_64", "BLOCK_128"]
-    assert find_tuning_parameters("#define BLOCK 1\n", "serial.comp", {"block_dim": [64, 256]}).knobs == ()
+    assert [parameter.name for parameter in two.parameters] == ["BLOCK_64", "BLOCK_128"]
+    assert find_tuning_parameters("#define BLOCK 1\n", "serial.comp", {"block_dim": [64, 256]}).parameters == ()
     text = find_tuning_parameters("// @tune BLOCK = 32 | 64\n#define BLOCK 32\n", "a.cu", {"block_dim": [256]})
-    assert text.knobs[0].values == ("32", "64"), "who edits the text is right"
+    assert text.parameters[0].values == ("32", "64"), "who edits the text is right"
 
 
 MISTAKES = {
@@ -68,9 +68,9 @@ MISTAKES = {
     "// @tune BLOCK 64 | 128": "expected `// @tune NAME = value | value` or `// @tune where condition`, found `BLOCK 64",
     "// @tune BLOCK = 64 | | 128": "a value of `BLOCK` is missing",
     "// @tune BLOCK =": "a value of `BLOCK` is missing",
-    "// @tune BLOCKS = 64 | 128": "there is no `#define BLOCKS ...` in this text to tune",
+    "// @tune BLOCKS = 64 | 128": "there is no `#define BLOCKS ...` in this source to tune",
     "// @tune TWICE = 64 | 128": "`TWICE` is defined more than once, in lines 2, 3",
-    "// @tune where BLOCK < 64": "`BLOCK` is no knob",
+    "// @tune where BLOCK < 64": "`BLOCK` is not a tuning parameter",
     "// @tune where": "a condition is missing",
     "// @tune where ITEMS +": "`ITEMS +` is no condition",
     "// @tune where __import__('os')": "`__import__('os')` is not understood in a condition",
