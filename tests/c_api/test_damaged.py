@@ -170,6 +170,7 @@ def changed_textures(members):
         yield rebuilt(members, manifest)
 
 
+@pytest.mark.exhaustive
 def test_any_value_about_textures_may_be_anything(check, texture_members):
     manifest = json.loads(texture_members["module.json"])["kernels"]["blend"]
     places = [path for path in paths_of(manifest) if "textures" in path or path[0] == "parameters"]
@@ -185,7 +186,7 @@ def test_any_value_about_textures_may_be_anything(check, texture_members):
     assert {line[0] for line in check(archives)} <= {0, 1}
 
 
-def test_words_of_shaders_with_textures_may_be_anything(check, texture_members):
+def test_words_of_shaders_with_textures_may_be_anything(check, texture_members, full: bool):
     """Those about textures above all: types of images, variables, decorations."""
     name = next(name for name in texture_members if name.endswith(".spv"))
     code = np.frombuffer(texture_members[name], np.uint32)
@@ -195,7 +196,7 @@ def test_words_of_shaders_with_textures_may_be_anything(check, texture_members):
             starts += range(position, position + int(code[position] >> 16))
         position += int(code[position] >> 16)
     archives = []
-    for place, word in itertools.product(starts, (0, 1, 2, 3, 34, 0xFFFFFFFF)):
+    for place, word in itertools.product(starts if full else starts[::5], (0, 1, 2, 3, 34, 0xFFFFFFFF)):
         changed = code.copy()
         changed[place] = word
         archives.append(rebuilt({**texture_members, name: changed.tobytes()}))

@@ -96,10 +96,10 @@ def test_other_members_are_refused(target: str) -> None:
     with pytest.raises(ti.TaichiRuntimeTypeError, match="needs dtype=Particle"):
         push(np.zeros(3, np.float32))
     for dtype, text in {
-        (("a", "i1"), ("b", "f8")): "lie otherwise than in C.*align=True",
+        (("a", "i1"), ("b", "f8")): "have other offsets than in C.*align=True",
         (("a", "U4"),): "member `a` .<U4. kernels cannot hold",
         (("a", ">f4"),): "member `a` .>f4. kernels cannot hold",
-        (("a b", "f4"),): "no identifiers",
+        (("a b", "f4"),): "not identifiers",
     }.items():
         with pytest.raises(ti.TaichiRuntimeTypeError, match=text):
             change(np.zeros((2, 2), list(dtype)))

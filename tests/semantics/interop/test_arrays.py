@@ -206,7 +206,7 @@ def test_a_read_only_array_may_be_read_and_not_written(target: str, kind: Any) -
 def test_elements_that_share_a_place_are_not_written(target: str) -> None:
     expanded = np.lib.stride_tricks.as_strided(np.ones(1, F32), (4,), (0,))
     assert total(expanded) == 4
-    with pytest.raises(ti.TaichiRuntimeTypeError, match="is expanded: several elements share one place"):
+    with pytest.raises(ti.TaichiRuntimeTypeError, match="is expanded: several elements share one address"):
         double(expanded)
 
 

@@ -136,7 +136,7 @@ def test_a_kernel_inside_an_autograd_function(target: str) -> None:
         (lambda: torch.zeros(3, device="meta"), r"on device `meta`.*tensor.cpu\(\)"),
         (lambda: torch.zeros(3, dtype=torch.bfloat16), r"dtype bfloat16, which kernels cannot hold.*tensor.float\(\)"),
         (lambda: torch.zeros(3, dtype=torch.complex64), r"dtype complex64, which kernels cannot hold"),
-        (lambda: torch.zeros(1).expand(4), r"is expanded: several elements share one place"),
+        (lambda: torch.zeros(1).expand(4), r"is expanded: several elements share one address"),
     ],
 )
 def test_a_tensor_that_does_not_hold_its_numbers_is_refused(target: str, make: Any, text: str) -> None:

@@ -17,7 +17,7 @@ import pytest
 from random_trees import COUNT, Dense, Place, build, places_in, random_trees
 
 import shadesmith as ti
-from shadesmith.transpiler.ir.snodes import Node, begin_of, index_components_of, position_of
+from shadesmith.transpiler.ir.snodes import Node, start_offset, index_components_of, position_of
 
 RECORDED = Path(__file__).parents[2] / "data" / "trees.json"
 TOGETHER = 10
@@ -133,7 +133,7 @@ def test_patterns_come_back_as_numpy_changes_them(target: str, define_kernel: Ca
 def _addresses(node: Node, shape: tuple[int, ...]) -> np.ndarray:
     """Return where each element begins in the memory of its tree."""
     digits = index_components_of(node)
-    found = np.full(shape, begin_of(node), np.int64)
+    found = np.full(shape, start_offset(node), np.int64)
     for index in np.ndindex(shape):
         found[index] += sum(d.stride_bytes * p for d, p in zip(digits, position_of(digits, index), strict=True))
     return found

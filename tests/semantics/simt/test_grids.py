@@ -151,6 +151,7 @@ def test_turns_of_inner_loops_do_not_add_up_over_groups(target: str) -> None:
     assert (x == np.where(np.arange(len(x)) % GROUPS_X < 2, 40_000, 1)).all()
 
 
+@pytest.mark.exhaustive
 def test_as_many_turns_as_can_be_counted(target: str) -> None:
     if target == "python":
         pytest.skip("too long for the interpreter")

@@ -67,6 +67,7 @@ def ratios(kind: str, lengths: list[float], runs: int = RUNS, **options):
         yield ratio_of(other, base)
 
 
+@pytest.mark.sampled(3)  # 3 to 7 s each
 @pytest.mark.parametrize("kind", KINDS)
 def test_equal_variants_are_called_equal(kind: str) -> None:
     found = list(ratios(kind, [1e-4, 1e-4]))
@@ -75,6 +76,7 @@ def test_equal_variants_are_called_equal(kind: str) -> None:
     assert equal >= 0.98 * RUNS and holds >= 0.97 * RUNS, (equal, holds)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_five_percent_are_found(kind: str) -> None:
     found = list(ratios(kind, [1e-4, 1.05e-4]))

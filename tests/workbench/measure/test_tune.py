@@ -307,6 +307,7 @@ def test_values_are_known_again_in_any_order_of_the_file(work, target: str) -> N
     assert found.resumed == 2 and found.trials[0].label == "Z=1, A=1"
 
 
+@pytest.mark.exhaustive
 def test_of_equal_winners_the_one_that_changes_least(work, target: str) -> None:
     x = ones()
     with_extra(work, x, "#define UNUSED 1  // @tune UNUSED = 2 | 1\n" + EXTRA)

@@ -72,7 +72,7 @@ MISTAKES = {
     "// @tune TWICE = 64 | 128": "`TWICE` is defined more than once, in lines 2, 3",
     "// @tune where BLOCK < 64": "`BLOCK` is not a tuning parameter",
     "// @tune where": "a condition is missing",
-    "// @tune where ITEMS +": "`ITEMS +` is no condition",
+    "// @tune where ITEMS +": "`ITEMS +` is not a condition",
     "// @tune where __import__('os')": "`__import__('os')` is not understood in a condition",
     "// @tune ITEMS = 2 | 4": "`ITEMS` is tuned twice",
 }
