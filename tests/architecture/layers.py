@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -107,8 +108,13 @@ def layer_of(path: Path) -> str:
     return name
 
 
-def imports(path: Path) -> Iterator[Import]:
-    """Yield all imports of a file, also those for annotations only and those by `import_module` and `loader`."""
+@cache
+def imports(path: Path) -> tuple[Import, ...]:
+    """Return all imports of a file, also those for annotations only and those by `import_module` and `loader`."""
+    return tuple(_imports(path))
+
+
+def _imports(path: Path) -> Iterator[Import]:
     tree = ast.parse(path.read_text())
     functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
     inside = {id(n) for function in functions for n in ast.walk(function)}
