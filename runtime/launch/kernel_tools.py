@@ -127,7 +127,7 @@ class KernelTools:
         """
         request = self.specialize(args, arch)
         edits_dir = sessions.current_config().edits_dir
-        path: Path = tool("begin_edit")(request.specialization, self._generated(request), edits_dir, variant)
+        path: Path = tool("start_edit")(request.specialization, self._generated(request), edits_dir, variant)
         self.forget_launchers()
         return path
 
