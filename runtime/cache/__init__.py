@@ -1,6 +1,6 @@
-"""Kernels kept on disk between processes: entries in one folder, what they are found by, how the folder is cleaned.
+"""The disk cache of kernels: keys of entries, look-ups, and compilation on a miss.
 
-For programs it is `ti.cache`, with what its names say.
+Programs see its statistics as `ti.cache`.
 """
 
 from ..store.stats import Event, Stats, stats

@@ -1,7 +1,7 @@
-"""Things of Python, NumPy and shadesmith whose meaning a name and a version say: they need no description.
+"""Objects of Python, NumPy and shadesmith whose meaning a name and a version determine: they need no description.
 
-In: a function, class or module that a kernel's text names. Out: its name, or None for what may mean something else in
-the next process: clocks, random numbers, files, the environment, and what reads or changes things by computed names.
+In: a function, class or module that a kernel's source names. Out: its name, or None if it may mean something else in
+the next process: clocks, random numbers, files, the environment, and functions that access objects by computed names.
 """
 
 from __future__ import annotations
@@ -16,35 +16,35 @@ from ...transpiler.errors import PACKAGE
 
 OWN = (f"{PACKAGE}.transpiler.", f"{PACKAGE}.runtime.")
 HOST = f"{PACKAGE}.runtime."
-"""Functions of ours for Python scope: they see sessions and memory."""
+"""Prefix of shadesmith's functions for Python scope, which access sessions and memory."""
 COMPAT = f"{PACKAGE}.runtime.compat."
-ASKS_CONFIG = frozenset({"current_cfg", "default_cfg", "get_runtime", "is_extension_supported", "get_host_arch_list"})
-"""Functions of `compat` whose answers follow from the session's options and this machine."""
+READS_CONFIG = frozenset({"current_cfg", "default_cfg", "get_runtime", "is_extension_supported", "get_host_arch_list"})
+"""Functions of `compat` whose results depend on the session's options and this machine."""
 
 
-def words(text: str) -> frozenset[str]:
-    """Return the words of a text."""
+def name_set(text: str) -> frozenset[str]:
+    """Return the names in a string."""
     return frozenset(text.split())
 
 
-UNFIXED_BUILTINS = words("""
+UNFIXED_BUILTINS = name_set("""
     __build_class__ __import__ breakpoint classmethod compile delattr dir eval exec globals hash help id input
     locals open print setattr vars copyright credits exit license quit getattr hasattr
 """)
-"""Builtins that read or change what no text names, or show it."""
+"""Builtins that read, change or show what no source names."""
 FORMS_OF_KERNELS = frozenset({"print", "getattr", "hasattr"})
-"""Those among them that are harmless where a kernel's text names them, with its members written out."""
+"""Those among them that are harmless in a kernel's source, where the names of members are literals."""
 
-PURE_MODULES = words("""
+PURE_MODULES = name_set("""
     math cmath operator _operator itertools functools _functools collections numbers enum typing
     types abc _abc string collections.abc
 """)
-"""Modules of the standard library whose functions depend on their arguments alone."""
+"""Modules of the standard library whose functions depend only on their arguments."""
 UNFIXED = frozenset({"attrgetter", "methodcaller", "Formatter", "get_type_hints"})
-"""What reads members by names that it computes, among them."""
+"""Functions in these modules that read members by computed names."""
 SHOWS = "static_print"
-"""Function of ours that acts while a kernel is compiled, which a text from the cache would not do."""
-NUMPY_FILES = words("""
+"""A function that acts during compilation, which a cached source would not repeat."""
+NUMPY_FILES = name_set("""
     load loadtxt genfromtxt fromfile fromregex memmap save savez savez_compressed savetxt DataSource show_config
     get_include seterr geterr errstate set_printoptions frombuffer empty empty_like ndfromtxt info lookfor
 """)
@@ -52,7 +52,7 @@ NUMPY_FILES = words("""
 
 
 def is_own(module: object) -> bool:
-    """Tell whether a module's name is one of ours."""
+    """Return whether a module is shadesmith's."""
     return isinstance(module, str) and (module == PACKAGE or module.startswith(OWN))
 
 
@@ -62,7 +62,7 @@ def library_of(module: object) -> str:
 
 
 def is_standard(module: object) -> bool:
-    """Tell whether a module belongs to Python. A file of a program may bear the name of such a module."""
+    """Return whether a module belongs to Python, and is not a file of the program with the same name."""
     if library_of(module) not in sys.stdlib_module_names:
         return False
     found = sys.modules.get(str(module))
@@ -71,7 +71,7 @@ def is_standard(module: object) -> bool:
 
 
 LIBRARY = os.path.dirname(os.__file__)
-"""Where the modules of Python lie that are files."""
+"""The folder of Python's modules."""
 
 
 def _is_library(module: object) -> bool:
@@ -79,22 +79,22 @@ def _is_library(module: object) -> bool:
 
 
 def is_of_library(value: Any) -> bool:
-    """Tell whether a function or class is ours, Python's or NumPy's, as it says: a program can give it any name."""
+    """Return whether a function or class is really shadesmith's, Python's or NumPy's: a program can set any name."""
     if isinstance(value, types.FunctionType):
         home = value.__globals__.get("__name__")
         return _is_library(home) and vars(sys.modules.get(home, builtins)) is value.__globals__  # type: ignore[arg-type]
     module = value.__module__
     if not isinstance(module, str) or not _is_library(module):
         return False
-    return not value.__flags__ & MADE_AT_RUN_TIME or _stands_there(module, value.__qualname__, value)
+    return not value.__flags__ & MADE_AT_RUN_TIME or _is_found_there(module, value.__qualname__, value)
 
 
 MADE_AT_RUN_TIME = 1 << 9
-"""Flag of classes other than those that are written in C as Python's own are."""
+"""Flag of classes that are created at run time (heap types), unlike static classes written in C."""
 
 
-def _stands_there(module: str, name: str, value: Any) -> bool:
-    """Tell whether a module has this object, and no other, under this name."""
+def _is_found_there(module: str, name: str, value: Any) -> bool:
+    """Return whether a module has exactly this object under this name."""
     found: Any = sys.modules.get(module)
     for part in name.split("."):
         found = getattr(found, part, None)
@@ -102,9 +102,9 @@ def _stands_there(module: str, name: str, value: Any) -> bool:
 
 
 def fixed_name(value: Any, in_kernel: bool) -> str | None:
-    """Return the name of a function or class that always means the same, else None.
+    """Return the name of a function or class that always has the same meaning, else None.
 
-    in_kernel: a kernel's or a `ti.func`'s text names it; Python's own code may do more with it.
+    in_kernel: the source of a kernel or `ti.func` names it; a function that Python runs may do more with it.
     """
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
     if isinstance(value, types.BuiltinFunctionType) and value.__self__ is not None:
@@ -119,12 +119,12 @@ def fixed_name(value: Any, in_kernel: bool) -> str | None:
         if name == SHOWS or not isinstance(value, type | types.FunctionType):
             return None
         is_fixed = isinstance(value, type) or not module.startswith(HOST)
-        asks = name in ASKS_CONFIG if module.startswith(COMPAT) else in_kernel  # kernels refuse to call them
-        return f"own {module}.{name}" if is_fixed or asks else None
+        is_described = name in READS_CONFIG if module.startswith(COMPAT) else in_kernel  # kernels refuse to call them
+        return f"own {module}.{name}" if is_fixed or is_described else None
     is_pure = (module in PURE_MODULES and name not in UNFIXED) or (
         isinstance(value, type) and issubclass(value, BaseException)
     )
-    return f"{module}.{name}" if is_pure and is_standard(module) and _stands_there(module, name, value) else None
+    return f"{module}.{name}" if is_pure and is_standard(module) and _is_found_there(module, name, value) else None
 
 
 def _builtin_name(value: Any, name: str, in_kernel: bool) -> str | None:
@@ -142,6 +142,6 @@ def _numpy_name(value: Any, module: object, name: object) -> str | None:
         return None
     if isinstance(module, str) and module.startswith("numpy.random"):
         return None
-    if getattr(numpy, shown, None) is value or (isinstance(module, str) and _stands_there(module, shown, value)):
+    if getattr(numpy, shown, None) is value or (isinstance(module, str) and _is_found_there(module, shown, value)):
         return f"numpy {numpy.__version__} {module}.{shown}"
     return None

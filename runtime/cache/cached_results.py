@@ -1,6 +1,6 @@
-"""Functions that keep their results (`functools.cache`): whether a kept result may be older than what it was made of.
+"""Functions with cached results (`functools.cache`): whether a result may be older than the data it was computed from.
 
-In: such a function. Out: whether it, or a function that it calls, reads data of the program beside its arguments.
+In: such a function. Out: whether it, or a function that it calls, reads data of the program besides its arguments.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ import builtins
 import types
 from typing import Any
 
-from .function_source import code_of
+from .function_source import bytecode_of
 
 CODE = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type)
-"""What programs do not change, as a rule; numbers and objects they do."""
+"""Objects that programs rarely change, unlike numbers and other objects."""
 
 
 def reads_data(cached: Any) -> bool:
-    """Tell whether results may depend on more than arguments and code."""
+    """Return whether results may depend on more than arguments and code."""
     waiting, seen = [cached.__wrapped__], set[int]()
     while waiting:
         function = waiting.pop()
@@ -25,7 +25,7 @@ def reads_data(cached: Any) -> bool:
         seen.add(id(function))
         if not isinstance(function, types.FunctionType) or function.__closure__:
             return True
-        for name in code_of(function).outer:
+        for name in bytecode_of(function).outer:
             value = function.__globals__.get(name, vars(builtins).get(name, len))
             value = getattr(value, "__wrapped__", value)
             if not isinstance(value, CODE):

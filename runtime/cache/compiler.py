@@ -1,13 +1,13 @@
 """The compile service: from the arguments of a call to the emitted source, for everyone who compiles a kernel.
 
     specialize(definition, values, options, capabilities)    -> Request: what is compiled, and how a launcher reads it
-    find_or_compile(specialization, config)                  -> Compilation, from the cache where it is there
-    compile_source(specialization)                           -> Compilation, past the cache
-    kernel_keys(specialization, config, session)             -> KernelKeys, what each stage is found by
+    find_or_compile(specialization, config)                  -> Compilation, from the cache if possible
+    compile_source(specialization)                           -> Compilation, bypassing the cache
+    kernel_keys(specialization, config, session)             -> KernelKeys, the cache keys of each stage
 
 The target is that of the specialization's capabilities: the session's or another. The compiler and the cache are loaded
-when the first kernel is compiled: their 40 modules would double the time of the import, and a start at which all
-kernels are in the cache needs no compiler. Neither of the two imports this module.
+when the first kernel is compiled: their 40 modules would double the time of the import, and a start that finds all
+kernels in the cache needs no compiler. Neither of the two imports this module.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ if TYPE_CHECKING:
 PACKAGE = __package__.rsplit(".", 2)[0]
 
 COMPILING = threading.RLock()
-"""Held by the thread that compiles: passes set limits of the whole process, and two threads may want one kernel."""
+"""Held by the compiling thread: passes set limits of the whole process, and two threads may need the same kernel."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What the arguments of one call ask for. kinds: how a launcher reads each argument (`launcher.make_launcher`)."""
+    """What one call compiles. argument_kinds: how a launcher reads each argument (`launcher.make_launcher`)."""
 
     specialization: Specialization
     argument_kinds: tuple[str, ...]
 
     @property
     def target(self) -> str:
-        """The target that is compiled for."""
+        """The target of the compilation."""
         return self.specialization.capabilities.target
 
 
 class StageClock:
-    """Takes the time of each stage of a compilation: called with the name of a stage that has ended.
+    """Measures the time of each stage of a compilation; called with the name of a stage when it has ended.
 
     times: [s] by stage, in order.
     """
@@ -62,7 +62,7 @@ class StageClock:
         self._start = perf_counter()
 
     def __call__(self, stage: str) -> None:
-        """Note how long a stage took that has ended."""
+        """Record the time of a stage that has ended."""
         now = perf_counter()
         self.times[stage] = now - self._start
         self._start = now
@@ -71,9 +71,9 @@ class StageClock:
 def specialize(
     definition: KernelDefinition, values: Sequence[Any], options: CompileOptions, capabilities: Capabilities
 ) -> Request:
-    """Return what a call with these values, one a leaf, is compiled for; an annotation may be given for a value.
+    """Return what a call with these values of the flattened parameters compiles; a value may be an annotation.
 
-    Raises: TaichiRuntimeTypeError naming the parameter, what it takes and what was given.
+    Raises: TaichiRuntimeTypeError naming the parameter, the accepted types and the given value.
     """
     arguments, argument_kinds = classify(definition, values, options)
     return Request(Specialization(definition, arguments, options, capabilities), argument_kinds)
@@ -84,9 +84,9 @@ def compile_source(
     observer: Callable[[str, Form], None] | None = None,
     frontend: Callable[[Specialization], FrontendResult] | None = None,
 ) -> Compilation:
-    """Compile without looking into the cache; see `transpiler.pipeline.compile_kernel`.
+    """Compile without the cache; see `transpiler.pipeline.compile_kernel`.
 
-    observer: sees every form on the way. frontend: takes the place of `frontend.build.build`.
+    observer: receives every form of the IR. frontend: replaces `frontend.builders.build`.
     Raises: TaichiCompilationError and its subclasses.
     """
     pipeline = importlib.import_module(f"{PACKAGE}.transpiler.pipeline")

@@ -1,7 +1,8 @@
-"""Descriptions of Python objects for keys: equal in every process where the objects mean the same to a kernel.
+"""Descriptions of Python objects for keys: equal in every process in which the objects mean the same to a kernel.
 
-In: an object and the walk that met it. Out: a text without addresses. Atoms and tuples are written out, all else is
-numbered with its first appearance. What is no plain data, no code and none of ours has no description (`Walk.cannot`).
+In: an object and the dependency walk that reached it. Out: a string without addresses. Atoms and tuples are described
+by value, all other objects by a number in order of first appearance. An object that is neither plain data nor code nor
+shadesmith's own has no description (`Walk.cannot`).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from ...transpiler.lang.matrix import Matrix
 from ...transpiler.options import Capabilities, CompileOptions
 from ..public_names import NAMES as LOADED_ON_DEMAND
 from . import describe_own
-from .builtin_names import ASKS_CONFIG, PURE_MODULES, fixed_name, is_of_library, is_own, library_of
+from .builtin_names import PURE_MODULES, READS_CONFIG, fixed_name, is_of_library, is_own, library_of
 from .cached_results import reads_data
 from .describe_own import contents, holds_array, own_attributes
 from .walk import MISSING, Walk
@@ -35,28 +36,28 @@ ATOMS = frozenset({int, float, bool, str, bytes, complex, type(None), type(...),
 NUMBERS = frozenset({int, float, bool, complex})
 PLAIN_BASES = (int, float, str, bytes, complex, tuple, list, dict, set, frozenset)
 WITHOUT_MEMBERS = (object, abc.ABC, Generic, Protocol, types.SimpleNamespace)
-"""Classes of Python from which objects get nothing that is no member."""
+"""Base classes from Python that add nothing but members to an object."""
 INTERFACES = ("collections.abc", "numbers")
-"""Modules of such classes."""
+"""Modules whose classes are such base classes."""
 WRITTEN_IN_C = (types.MethodDescriptorType, types.WrapperDescriptorType, types.GetSetDescriptorType)
 IMPLICIT = frozenset({"__dict__", "__weakref__"})
 METACLASSES = frozenset({type, abc.ABCMeta, enum.EnumMeta})
 TUPLE_GETTER = "_tuplegetter"
 READ_BY_NAME = (getattr, hasattr)
 FORMATS = ("format", "format_map")
-READS_BY_FORMAT = "a method that reads members by names that are not in the text"
+READS_BY_FORMAT = "a method that reads members by names that are not in the source"
 NAMESPACES = {("types", "SimpleNamespace"), ("argparse", "Namespace")}
-"""Classes of Python whose objects hold members and nothing else."""
-NAMES_OF_THEMSELVES = {("dataclasses", "_MISSING_TYPE"), ("dataclasses", "_HAS_DEFAULT_FACTORY_CLASS")}
-"""Classes of Python with one object each."""
+"""Classes of Python whose objects consist of their members."""
+SINGLETONS = {("dataclasses", "_MISSING_TYPE"), ("dataclasses", "_HAS_DEFAULT_FACTORY_CLASS")}
+"""Classes of Python with one object each, which the name of the class describes."""
 LIMITS = frozenset({"finfo", "iinfo"})
-"""Classes of NumPy whose objects say what a type can hold."""
+"""Classes of NumPy whose objects describe the limits of a type."""
 GUARDS = ("dataclasses", "reprlib")
-"""Modules whose wrappers of functions only keep `__repr__` from calling itself."""
+"""Modules whose wrappers of functions only prevent recursion of `__repr__`."""
 
 
 def environment(specialization: Specialization) -> str:
-    """Return what decides every kernel beside its text: options, and Python, which the frontend runs."""
+    """Return what determines every kernel besides its source: options, and the version of Python."""
     definition = specialization.definition
     python = _python(sys.version_info[:3])
     return "\n".join([python, str(definition.is_method), definition.name, switches_text(specialization.options)])
@@ -68,17 +69,17 @@ def _python(version: tuple[int, ...]) -> str:
 
 
 def switches_text(switches: CompileOptions | Capabilities) -> str:
-    """Return `stable_text`, made once for those of a session."""
-    found = _TEXTS.get(id(switches))
+    """Return `stable_text`, cached for the options of a session."""
+    found = _SWITCHES.get(id(switches))
     if found is None or found[0] is not switches:
-        if len(_TEXTS) >= KEPT_TEXTS:
-            _TEXTS.clear()
-        found = _TEXTS[id(switches)] = switches, stable_text(switches)
+        if len(_SWITCHES) >= MAX_SWITCHES:
+            _SWITCHES.clear()
+        found = _SWITCHES[id(switches)] = switches, stable_text(switches)
     return found[1]
 
 
-_TEXTS: dict[int, tuple[Any, str]] = {}
-KEPT_TEXTS = 64
+_SWITCHES: dict[int, tuple[Any, str]] = {}
+MAX_SWITCHES = 64
 
 
 def describe(walk: Walk, value: Any) -> str:
@@ -86,7 +87,7 @@ def describe(walk: Walk, value: Any) -> str:
     kind = type(value)
     if kind in ATOMS:
         return repr(value)
-    known = known_text(value, walk.native)
+    known = fixed_description(value, walk.native)
     if known is not None:
         return known
     handler = HANDLERS.get(kind)
@@ -104,21 +105,21 @@ def describe(walk: Walk, value: Any) -> str:
 
 
 def _fixed(walk: Walk, value: Any) -> str | None:
-    """Return `fixed_name`, found once for each thing."""
+    """Return `fixed_name`, cached for each object."""
     name = fixed_name(value, not walk.native)
     if name is not None:
         _FIXED[walk.native][id(value)] = value, name
     return name
 
 
-def known_text(value: Any, native: bool) -> str | None:
-    """Return the description of what was found to be a library's before."""
+def fixed_description(value: Any, native: bool) -> str | None:
+    """Return the cached description of a library's object, None if there is none."""
     found = _FIXED[native].get(id(value))
     return found[1] if found is not None and found[0] is value else None
 
 
 _FIXED: dict[bool, dict[int, tuple[Any, str]]] = {False: {}, True: {}}
-"""What libraries have that is described by its name, whether Python's own code reads it or not."""
+"""Objects of libraries that are described by name; the key: whether a function run by Python reads them."""
 
 
 def _enum(walk: Walk, value: enum.Enum) -> str:
@@ -146,7 +147,7 @@ def _library_object(walk: Walk, value: Any) -> str:
         return _cached(walk, value)
     if kind.__name__ == TUPLE_GETTER:
         return repr(value)
-    if (kind.__module__, kind.__name__) in NAMES_OF_THEMSELVES:
+    if (kind.__module__, kind.__name__) in SINGLETONS:
         return kind.__name__
     if kind.__module__ in ("typing", "types") and hasattr(value, "__args__"):
         parts = (getattr(value, "__origin__", None), *value.__args__, getattr(value, "__metadata__", None))
@@ -155,12 +156,12 @@ def _library_object(walk: Walk, value: Any) -> str:
 
 
 def _cached(walk: Walk, value: Any) -> str:
-    """Describe a function that keeps its results, which may be older than what it reads now."""
+    """Describe a function with cached results, which may be older than the data it reads now."""
     number, is_new = walk.number(value)
     if is_new:
         walk.defer_members(value, lambda: vars(value))
         if value.cache_info().currsize and reads_data(value):
-            walk.cannot(value, "a function that keeps results, which may be older than what it reads")
+            walk.cannot(value, "a function with cached results, which may be older than the data it reads")
     return f"cached#{number} {walk.inside(value, [value.__wrapped__])[0]}"
 
 
@@ -190,7 +191,7 @@ def _set(walk: Walk, value: Any) -> str:
         return f"{name}{list(value)}"
     if len(value) > 1:
         walk.sets.setdefault(id(value), set()).add(walk.path.rpartition(".")[2])
-        walk.cannot(value, "a set, whose order may be another in the next run")
+        walk.cannot(value, "a set, whose order may differ in the next run")
     return f"{name}{{{', '.join(sorted(walk.inside(value, value)))}}}" if is_new else name
 
 
@@ -199,10 +200,10 @@ def _mapping(walk: Walk, value: Mapping[Any, Any]) -> str:
     name = f"{type(value).__name__}#{number}"
     if not is_new:
         return name
-    made = walk.inside(value, [value.default_factory]) if isinstance(value, defaultdict) else []
+    factory = walk.inside(value, [value.default_factory]) if isinstance(value, defaultdict) else []
     texts = walk.inside(value, [item for pair in value.items() for item in pair])
     pairs = (f"{key}: {item}" for key, item in zip(texts[::2], texts[1::2], strict=True))
-    return f"{name}{{{', '.join([*made, *pairs])}}}"
+    return f"{name}{{{', '.join([*factory, *pairs])}}}"
 
 
 def _range(walk: Walk, value: range) -> str:
@@ -226,11 +227,11 @@ def _function(walk: Walk, value: types.FunctionType) -> str:
     if not is_of_library(value):
         return walk.function(value, runs=True)
     home = value.__globals__["__name__"]
-    if value.__name__ in ASKS_CONFIG and is_own(home):
-        describe_own.hold_config(walk)
+    if value.__name__ in READS_CONFIG and is_own(home):
+        describe_own.describe_config(walk)
     if home in GUARDS and hasattr(value, "__wrapped__"):
         return describe(walk, value.__wrapped__)
-    name = _fixed(walk, value) if value.__name__ not in ASKS_CONFIG else fixed_name(value, not walk.native)
+    name = _fixed(walk, value) if value.__name__ not in READS_CONFIG else fixed_name(value, not walk.native)
     if name is not None or home not in PURE_MODULES:
         return name or walk.cannot(value)
     cells = walk.inside(value, (cell.cell_contents for cell in value.__closure__ or ()))
@@ -240,7 +241,7 @@ def _function(walk: Walk, value: types.FunctionType) -> str:
 def _builtin(walk: Walk, value: types.BuiltinFunctionType) -> str:
     owner = value.__self__
     if value in READ_BY_NAME and walk.path.rpartition(".")[2] != value.__name__:
-        return walk.cannot(value, f"another name for {value.__name__}, whose uses a text does not show")
+        return walk.cannot(value, f"another name for {value.__name__}, whose uses the source does not show")
     if owner is None or isinstance(owner, types.ModuleType):
         return fixed_name(value, not walk.native) or walk.cannot(value)
     if value.__name__ in FORMATS:
@@ -270,7 +271,7 @@ def _cached_property(walk: Walk, value: functools.cached_property[Any]) -> str:
 
 
 def _wrapped(walk: Walk, value: Any) -> str:
-    walk.makes = walk.makes or isinstance(value, classmethod)  # which may call its class
+    walk.makes = walk.makes or isinstance(value, classmethod)  # a class method may call its class
     return f"{type(value).__name__} {walk.inside(value, [value.__func__])[0]}"
 
 
@@ -281,7 +282,9 @@ def _slot(walk: Walk, value: Any) -> str:
 
 
 def _func(walk: Walk, value: Func) -> str:
-    if is_own(value.function.__module__) and is_of_library(value.function):  # our sources are part of every key
+    if is_own(value.function.__module__) and is_of_library(
+        value.function
+    ):  # shadesmith's sources are part of every key
         name = f"own {value.function.__module__}.{value.function.__qualname__}"
         _FIXED[walk.native][id(value)] = value, name
         return name
@@ -290,7 +293,7 @@ def _func(walk: Walk, value: Func) -> str:
     text = walk.function(value.function, runs=False)
     walk.owner = outer
     if value.in_python:
-        running = walk.runs_too(value.function)
+        running = walk.also_runs(value.function)
         reader = walk.reader if walk.owner is value else walk.owner
         if reader is not None:
             walk.reach.setdefault(id(reader), set()).add(id(running))
@@ -310,14 +313,14 @@ def _module(walk: Walk, value: types.ModuleType) -> str:
         walk.defer_members(value, lambda: {**vars(value), "cfg": walk.config})
     elif is_new:
         walk.defer_members(value, lambda: vars(value))
-        ask = vars(value).get("__getattr__")
-        if isinstance(ask, types.FunctionType) and not is_of_library(ask):
-            walk.named(f"{walk.path}.__getattr__", ask, value)
+        getter = vars(value).get("__getattr__")
+        if isinstance(getter, types.FunctionType) and not is_of_library(getter):
+            walk.named(f"{walk.path}.__getattr__", getter, value)
     return f"module {value.__name__}"
 
 
 def member_of_module(walk: Walk, module: types.ModuleType, name: str) -> Any:
-    """Return what a module holds under a name, `MISSING` if nothing; modules of ours load some on demand."""
+    """Return a member of a module, `MISSING` if there is none; shadesmith's modules load some on demand."""
     members = vars(module)
     if name in members and not (module.__name__ == PACKAGE and name in LOADED_ON_DEMAND):
         return members[name]
@@ -325,10 +328,10 @@ def member_of_module(walk: Walk, module: types.ModuleType, name: str) -> Any:
         if name == "cfg":
             return walk.config
         return getattr(module, name, MISSING) if module.__name__ != PACKAGE else MISSING
-    ask = members.get("__getattr__")
-    if isinstance(ask, types.FunctionType):
-        walk.roots.add(id(ask))
-        walk.named(f"{module.__name__}.__getattr__", ask, ask)
+    getter = members.get("__getattr__")
+    if isinstance(getter, types.FunctionType):
+        walk.roots.add(id(getter))
+        walk.named(f"{module.__name__}.__getattr__", getter, getter)
     return MISSING
 
 
@@ -336,7 +339,7 @@ def member_of_module(walk: Walk, module: types.ModuleType, name: str) -> Any:
 
 
 def describe_class(walk: Walk, value: type, makes: bool) -> str:
-    """Describe a class and those that it inherits from. makes: objects of it may be made, so constructors count."""
+    """Describe a class and its base classes. makes: objects of it may be made, so constructors count."""
     if is_of_library(value):
         return _fixed(walk, value) or walk.cannot(value)
     in_c = any(_is_own_slot(value, name, member) for name, member in vars(value).items())
@@ -360,7 +363,7 @@ def describe_class(walk: Walk, value: type, makes: bool) -> str:
 
 
 def _registered(value: type) -> list[Any]:
-    """Return the classes that were registered with an abstract one, for which `isinstance` asks."""
+    """Return the classes that were registered with an abstract class, which `isinstance` reads."""
     found: Any = getattr(abc, "_get_dump")(value)[0] if type(value) is abc.ABCMeta else ()  # noqa: B009 - Python's own
     return [other() for other in found if other() is not None]
 
@@ -374,7 +377,7 @@ ABSTRACT = [getattr(module, name) for module in (collections.abc, numbers) for n
 
 
 def _is_own_slot(kind: type, name: str, member: Any) -> bool:
-    """Tell whether a class has a member written in C, not one that it took from another class."""
+    """Return whether a class defines a member in C, rather than taking it from another class."""
     return isinstance(member, WRITTEN_IN_C) and name not in IMPLICIT and member.__objclass__ is kind
 
 
@@ -403,7 +406,7 @@ def _instance(walk: Walk, value: Any) -> str:
 
 
 def _may_hide(base: type) -> bool:
-    """Tell whether objects have, from this class among those that they inherit from, what is no member of theirs."""
+    """Return whether this base class may give its objects state that is no member."""
     if base in PLAIN_BASES or base in WITHOUT_MEMBERS or base.__module__ in INTERFACES or not is_of_library(base):
         return False
     return not is_own(base.__module__) or not issubclass(base, Matrix)
@@ -421,7 +424,7 @@ def _content(walk: Walk, value: Any, base: type) -> str:
 
 
 def members_of(value: Any) -> dict[str, Any]:
-    """Return what an object itself holds, by name."""
+    """Return the members of an object itself, by name."""
     found = dict(getattr(value, "__dict__", ()))
     for kind in type(value).__mro__:
         for name, slot in vars(kind).items():
@@ -463,4 +466,4 @@ HANDLERS: dict[type, Callable[[Any, Any], str]] = {
     BoundFunc: _bound_func,
     **describe_own.HANDLERS,
 }
-"""How objects of a class, exactly, are described."""
+"""Functions that describe objects of exactly these classes."""

@@ -1,6 +1,7 @@
-"""Descriptions of our own objects for keys: types, vectors, structs, fields, ndarrays, trees of nodes.
+"""Descriptions of shadesmith's own objects for keys: types, vectors, structs, fields, ndarrays, trees of nodes.
 
-Of arrays what decides a text: elements, shape, layout, place in a tree; not what they hold, nor where.
+An array is described by what determines the source: elements, shape, layout and position in a tree, but not by its
+contents or address.
 """
 
 from __future__ import annotations
@@ -32,15 +33,15 @@ from ..session.taichi_program import Program, Runtime
 from .walk import Walk
 
 MAX_ARRAY_BYTES = 1 << 25
-"""Of a NumPy array that is described by a digest of its contents, which takes 20 ms then."""
+"""Size limit of a described NumPy array; the digest of this many bytes takes 20 ms."""
 HASHED_BYTES = 256
 """Contents longer than this are described by a digest."""
 OWN_ATTRIBUTES = frozenset({"function", "in_python", "is_real", "__wrapped__", *functools.WRAPPER_ASSIGNMENTS})
-"""Of functions and kernels of ours; all others a program has set."""
+"""Attributes that shadesmith sets on functions and kernels; a program has set all others."""
 
 
 def describe(walk: Walk, value: Any) -> str:
-    """Return a description of an object whose class is ours."""
+    """Return a description of an object whose class is shadesmith's."""
     definition = getattr(getattr(value, "kernel", value), "definition", None)
     if isinstance(definition, KernelDefinition):
         return _kernel(walk, value, definition)
@@ -51,12 +52,12 @@ def describe(walk: Walk, value: Any) -> str:
 
 
 def argument(walk: Walk, value: Any) -> str:
-    """Return what kind of argument a kernel is specialised on."""
+    """Return the description of an argument's type."""
     return _data(walk, value)
 
 
 def content_of_base(walk: Walk, value: Any) -> str:
-    """Return what an object of a program's class holds as a class of ours that it inherits from."""
+    """Return the contents that an object of a program's class has from a base class of shadesmith."""
     if isinstance(value, Matrix):
         return contents(walk, value.entries)
     if isinstance(value, DenseArray | SNode | lang.Struct | ArgPack):
@@ -65,7 +66,7 @@ def content_of_base(walk: Walk, value: Any) -> str:
 
 
 def type_text(walk: Walk, type: Type) -> str:
-    """Return a type with all that belongs to it: of structs members and methods."""
+    """Return a type with its members and methods."""
     if isinstance(type, Scalar):
         return type.name
     if isinstance(type, Tensor):
@@ -87,7 +88,7 @@ def _names_of(kind: Any) -> tuple[str, ...]:
 
 
 def _data(walk: Walk, value: Any) -> str:
-    """Describe a dataclass of ours by its members."""
+    """Describe one of shadesmith's dataclasses by its members."""
     kind: Any = type(value)
     names = _names_of(kind)
     texts = walk.inside(value, [getattr(value, name) for name in names])
@@ -95,7 +96,7 @@ def _data(walk: Walk, value: Any) -> str:
 
 
 def _kernel(walk: Walk, value: Any, definition: KernelDefinition) -> str:
-    """Describe a kernel, which kernels cannot call: only what the program put on it may be read."""
+    """Describe a kernel. Kernels cannot call it, and may read only attributes that the program set."""
     _, is_new = walk.number(value)
     attributes = own_attributes(value) if is_new and hasattr(value, "definition") else {}
     if attributes:
@@ -104,7 +105,7 @@ def _kernel(walk: Walk, value: Any, definition: KernelDefinition) -> str:
 
 
 def own_attributes(value: Any) -> dict[str, Any]:
-    """Return what the program set on a function or kernel of ours."""
+    """Return the attributes that the program set on a function or kernel."""
     members = vars(value)
     names = members.keys() - OWN_ATTRIBUTES
     if hasattr(value, "definition"):
@@ -147,13 +148,13 @@ def _struct_type(walk: Walk, value: lang.StructType) -> str:
 
 
 def _methods(walk: Walk, owner: Any) -> str:
-    """Describe the functions of a struct: kernels build those without a mark too, and Python may run them."""
+    """Describe the functions of a struct: kernels build undecorated ones too, and Python may run them."""
     found = []
     for name, method in owner.methods.items():
         outer, walk.owner = walk.owner, owner
         plain = method.__func__ if isinstance(method, staticmethod | classmethod) else method
         if isinstance(plain, FunctionType):
-            running = walk.runs_too(plain)
+            running = walk.also_runs(plain)
             found.append(f"{name}: {type(method).__name__} {walk.function(plain, runs=False)}")
             if walk.reader is not None:
                 walk.reach.setdefault(id(walk.reader), set()).add(id(running))
@@ -177,13 +178,13 @@ def _ndrange(walk: Walk, value: ndrange) -> str:
 
 
 def is_array(value: Any) -> bool:
-    """Tell whether an object holds what launches change."""
+    """Return whether an object has contents that launches change."""
     kind = type(value)
     return hasattr(kind, "describe_array") or hasattr(kind, "describe_cells")
 
 
 def holds_array(value: Any, depth: int = 0) -> bool:
-    """Tell whether an object is what launches change, a collection with such in it, or a function bound to one."""
+    """Return whether an object is an array, a collection that contains one, or a function bound to one."""
     kind = type(value)
     if is_array(value) or kind not in COLLECTIONS or depth > MAX_DEPTH:
         return is_array(value)
@@ -198,17 +199,17 @@ COLLECTIONS: dict[type, Callable[[Any], Iterable[Any]]] = {
     MethodType: lambda value: (value.__self__,),
     functools.partial: lambda value: (value.func, *value.args, *value.keywords.values()),
 }
-"""What lies in a collection, by its class."""
+"""Functions that return the items of a collection, by its class."""
 
 
 def _session(walk: Walk, value: Any) -> str:
-    """Describe what leads to the options of the session."""
-    hold_config(walk)
+    """Describe an object that gives access to the options of the session."""
+    describe_config(walk)
     return f"session {type(value).__name__}"
 
 
-def hold_config(walk: Walk) -> None:
-    """Describe the options of the session whose names occur."""
+def describe_config(walk: Walk) -> None:
+    """Describe those options of the session whose names occur."""
     config = walk.config
     _, is_new = walk.number(config)
     if is_new:
@@ -271,18 +272,18 @@ def _snode(walk: Walk, value: SNode) -> str:
 
 
 def _node(walk: Walk, value: SNode) -> str:
-    """Return where a node stands: the number of its tree, which is described with its first node, and the way to it."""
+    """Return the location of a node: the number of its tree, which is described with its first node, and the path."""
     node = value.node
     if node is None:
         return "root"
     top = top_of(node)
-    if value.memory is None:  # of a field that has a tree to itself, of a node
+    if value.memory is None:  # the node of a field with a tree of its own
         return f"own {_shape_text(walk, top)}"
     if top not in walk.trees:
         number = len(walk.trees)
         walk.trees[top] = number, value.memory
         walk.record(f"tree#{number} {_shape_text(walk, top)}")
-        if is_sparse_tree(top):  # nodes lead to all fields, by appending to one
+        if is_sparse_tree(top):  # a node gives access to all fields, by appending to one
             walk.record(f"tree#{number} holds {[walk.of(field) for field in fields_in_tree(value)]}")
     return f"tree#{walk.trees[top][0]}{path_from_top(node)}"
 
@@ -294,7 +295,7 @@ def _shape_text(walk: Walk, node: Node) -> str:
 
 
 def path_from_top(node: Node) -> tuple[int, ...]:
-    """Return which child of which child of the top of its tree a node is."""
+    """Return the indices of children on the path from the top of the tree to a node."""
     found: list[int] = []
     while node.parent is not None:
         found.append(next(k for k, child in enumerate(node.parent.children) if child is node))
@@ -310,7 +311,7 @@ def node_at(top: Node, path: tuple[int, ...]) -> Node:
 
 
 def describe_sight(walk: Walk) -> None:
-    """Record what variables in sight of the kernel hold nodes of its trees: texts call the nodes by these names."""
+    """Record the variables that are visible to the kernel and refer to nodes of its trees: sources use these names."""
     if not walk.trees:
         return
     scopes: list[Mapping[str, Any]] = [*walk.sights.values(), *(vars(value) for value in walk.oriented)]
@@ -352,4 +353,4 @@ HANDLERS: dict[type, Callable[[Any, Any], str]] = {
     StructNdarray: _ndarray,
     SNode: _snode,
 }
-"""How objects of a class of ours, exactly, are described; of others the members, if they are dataclasses."""
+"""Functions that describe objects of exactly these classes; other dataclasses are described by their members."""

@@ -1,17 +1,17 @@
-"""What a kernel's text will be made of, found without the frontend: the material of a cache key.
+"""The dependency walk: all that determines a kernel's source, found without the frontend, as material of a cache key.
 
-In: a specialization. Out: `Fingerprint`: texts of the kernel and of all functions it may call, and a description of
-every Python object that their texts name, as far as names lead: globals, closures, members of objects and classes.
-Nothing runs but the walk itself. Names are looked up wherever they occur, so more is described than the frontend reads.
+In: a specialization. Out: `Fingerprint`: the sources of the kernel and of all functions it may call, and a description
+of every Python object that these name: globals, closures, members of objects and classes. The walk runs no code of the
+program. It looks up names wherever they occur, so it describes more than the frontend reads.
 
-Members are restricted to names that occur anywhere in the call graph; they are looked for until no new names appear.
-Objects are numbered by first appearance, so that one array named twice differs from two alike, and an entry can say by
-a number which array is meant.
+Only members whose names occur in the call graph are described; the walk repeats until no new names appear. Objects are
+numbered by first appearance: so one array named twice differs from two equal ones, and an entry can refer to an array
+by its number.
 
-What has no description (a clock, a window) is unknown, and stands in the material as such. That is right as long as the
-frontend does not read it: it does the same in every process until it reads what is not described, and a kernel for
-which it did is not kept. What it reads is seen (`Compilation.dependencies`); what Python's own functions read is not, so all
-that they can reach counts as read with them: that is what `reached` is for.
+An object without a description (a clock, a window) is unknown, and the material says so. This is correct as long as the
+frontend does not read the object: until then it does the same in every process. A kernel whose compilation reads an
+unknown object is not cached. The frontend's reads are recorded (`Compilation.dependencies`). Reads of functions that
+Python runs are not, so all that such a function can reach counts as read: `reached` computes this.
 """
 
 from __future__ import annotations
@@ -26,59 +26,62 @@ from ...transpiler.frontend.source.definition import definition_of
 from ...transpiler.frontend.source.specialization import Specialization, TemplateArgument
 from ...transpiler.ir.snodes import Node
 from ...transpiler.lang.decorators import Func
-from .builtin_names import words
-from .describe import describe, environment, known_text, member_of_module, switches_text
+from .builtin_names import name_set
+from .describe import describe, environment, fixed_description, member_of_module, switches_text
 from .describe_own import argument as argument_text
 from .describe_own import describe_sight, holds_array, is_array
-from .function_source import NoText, TextOfFunction, code_of, text_of
-from .set_order import only_asked
+from .function_source import FunctionSource, SourceUnavailable, bytecode_of, source_of
+from .set_order import has_only_membership_tests
 from .walk import MISSING, Holder, Undescribable, Walk
 
 MAX_FUNCTIONS = 500
-"""Of a call graph that are looked at; what lies behind them is unknown."""
+"""Number of functions of a call graph that are visited; the rest is unknown."""
 CONSTRUCTORS = frozenset({"__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__", "__del__"})
-"""Methods that run when an object is made, and so not for one that is there."""
+"""Methods that run when an object is made, and not for an existing object."""
 CLASS_OF = frozenset({"type", "__class__"})
-"""What gives the class of an object, which may be called then."""
-HIDDEN = words("""
+"""Names that give the class of an object, which may then be called."""
+HIDDEN = name_set("""
     __dict__ __getattribute__ __globals__ __closure__ __subclasses__ __builtins__ __code__ __getstate__ __reduce__
     __reduce_ex__ __dir__ __module__ __traceback__ tb_frame tb_lineno f_lineno f_locals f_globals gi_frame
 """)
 REFLECTION = HIDDEN | {"get_num_compiled_functions"}
-"""Members by which a program reads what no text names, or what each launch changes."""
+"""Members that give a program access to what no source names, or to what each launch changes."""
 PATTERNS = "__match_args__"
-"""Which members the patterns of a class mean: `case Point(x, y)`."""
+"""The member with the names of a class's positional patterns: `case Point(x, y)`."""
 OF_ENUMERATIONS = "_missing_"
-"""What an enumeration is asked for a value that it lacks."""
+"""The method that an enumeration calls for a missing value."""
 SHOWN_TO_NUMPY = frozenset({"__array_interface__", "__array_struct__", "__array_priority__"})
 """Members of objects that NumPy reads."""
-UNASKED = words("""
+NOT_IMPLICIT = name_set("""
     __module__ __doc__ __dict__ __weakref__ __slots__ __qualname__ __name__ __annotations__ __annotate__
     __annotate_func__ __annotations_cache__ __dataclass_fields__ __dataclass_params__ __abstractmethods__
     __orig_bases__ __parameters__ __type_params__ __firstlineno__ __static_attributes__ __classdictcell__
 """)
-"""Members of classes that nobody reads who does not name them."""
-READ_AS_THEY_ARE = frozenset({types.FunctionType, Func, types.MemberDescriptorType, staticmethod, classmethod})
-"""What a class holds that an attribute gives as it is, or as a method of it; other descriptors give anything."""
+"""Members of classes that are read only by name."""
+PLAIN_MEMBERS = frozenset({types.FunctionType, Func, types.MemberDescriptorType, staticmethod, classmethod})
+"""Members of classes that an attribute returns unchanged or bound; other descriptors may return anything."""
 OF_SHAPES = frozenset({"shape", "n", "m", "dtype", "element_shape", "name", "snode", "get_shape"})
-"""Members of arrays that say nothing of what they hold."""
+"""Members of arrays that do not depend on their contents."""
 _TEXT = "_shadesmith_text"
 
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """source_key: equal where the emitted source is. objects: by number. trees: (top, owner of the memory) by number.
+    """All that determines a kernel's source.
 
-    functions: those that kernels build, with their texts, in order. unknown: what has no description, by the identity
-    of the object that it is or is in. frontend_key: the same without the target, of which a kernel knows nothing
-    before the passes.
+    source_key: equal keys mean equal emitted sources.
+    objects: by number.
+    trees: (top, owner of the memory) by number.
+    functions: those that kernels build, with their sources, in order.
+    unknown: reasons for objects without a description, by the identity of the object or its container.
+    frontend_key: the source key without the target, on which a kernel does not depend before the passes.
     """
 
     source_key: bytes
     objects: tuple[Any, ...]
     numbers: Mapping[int, int]
     trees: tuple[tuple[Node, Any], ...]
-    functions: tuple[tuple[Any, TextOfFunction], ...]
+    functions: tuple[tuple[Any, FunctionSource], ...]
     unknown: Mapping[int, str]
     reach: Mapping[int, Iterable[int]]
     roots: frozenset[int]
@@ -86,7 +89,7 @@ class Fingerprint:
     frontend_key: bytes
 
     def reached(self, read: Iterable[int]) -> str | None:
-        """Return why a kernel must not be kept whose frontend read these objects, given by identity; else None."""
+        """Return why a kernel must not be cached if the frontend read these objects, given by identity; else None."""
         waiting, seen = [*self.roots, *read], set[int]()
         while self.unknown and waiting:
             found = waiting.pop()
@@ -103,7 +106,7 @@ class Fingerprint:
 
 
 def _finish(walk: Walk, device: str) -> Fingerprint:
-    """Go on until nothing new appears; return what was found. device: what decides a text beside it.
+    """Continue until nothing new appears; return the fingerprint. device: the key material of the target.
 
     Raises: Undescribable.
     """
@@ -118,8 +121,8 @@ def _finish(walk: Walk, device: str) -> Fingerprint:
             walk.reach.setdefault(owner, set()).add(value)
     for runner, function, names in walk.running:
         _forbid_contents(walk, runner, function, names)
-    for found, known in walk.sets.items():
-        if only_asked(known, _texts(walk)):
+    for found, names in walk.sets.items():
+        if has_only_membership_tests(names, _sources(walk)):
             del walk.unknown[found]
     material = "\n".join(walk.records).encode("utf-8", "surrogatepass")
     return Fingerprint(
@@ -136,13 +139,13 @@ def _finish(walk: Walk, device: str) -> Fingerprint:
     )
 
 
-def _texts(walk: Walk) -> Iterator[str]:
-    """Yield the texts of all functions."""
-    for _, text in walk.functions:
-        yield "\n".join(text.lines)
+def _sources(walk: Walk) -> Iterator[str]:
+    """Yield the sources of all functions."""
+    for _, source in walk.functions:
+        yield "\n".join(source.lines)
     for _, function, _ in walk.running:
         try:
-            yield "\n".join(_remembered(function).lines)
+            yield "\n".join(_source_of(function).lines)
         except Undescribable:
             yield " ".join(function.__code__.co_names)
 
@@ -151,7 +154,7 @@ def _look_at(walk: Walk, function: Any, runs: bool, owner: Any) -> None:
     outer, walk.owner, walk.path = walk.owner, owner, function.__qualname__
     walk.count += 1
     if runs and walk.count > MAX_FUNCTIONS:
-        walk.forbid(owner, f"`{function.__qualname__}` is called by more functions than are looked at")
+        walk.forbid(owner, f"`{function.__qualname__}` exceeds the limit of {MAX_FUNCTIONS} functions in a call graph")
     elif runs:
         _run(walk, function, owner)
     else:
@@ -160,12 +163,12 @@ def _look_at(walk: Walk, function: Any, runs: bool, owner: Any) -> None:
 
 
 def _build(walk: Walk, function: Any) -> None:
-    """Record a function that kernels build, and what its text names."""
+    """Record a function that kernels build, and the objects that its source names."""
     definition = definition_of(function)
     own = definition.function
-    found = _remembered(own)
+    found = _source_of(own)
     if found.computed or found.names & REFLECTION:
-        raise Undescribable(f"`{own.__qualname__}` reads members by names that are not in its text")
+        raise Undescribable(f"`{own.__qualname__}` reads members by names that are not in its source")
     walk.functions.append((own, found))
     walk.names |= found.names
     walk.sights.setdefault(id(own.__globals__), own.__globals__)
@@ -188,7 +191,7 @@ def _build(walk: Walk, function: Any) -> None:
 
 
 def _chain(walk: Walk, prefix: str, module: types.ModuleType, chain: tuple[str, ...]) -> None:
-    """Record what a dotted name that begins with a module means."""
+    """Record the value of a dotted name that starts with a module."""
     value: Any = module
     for position, name in enumerate(chain[1:], 2):
         path = ".".join(chain[:position])
@@ -197,20 +200,20 @@ def _chain(walk: Walk, prefix: str, module: types.ModuleType, chain: tuple[str, 
             walk.record(f"{prefix}.{path} is missing")
             return
         if type(value) is not types.ModuleType:
-            known = known_text(value, native=False)
-            if known is None:
+            description = fixed_description(value, native=False)
+            if description is None:
                 walk.named(path, value, label=f"{prefix}.{path}")
             else:
-                walk.record(f"{prefix}.{path}={known}")
+                walk.record(f"{prefix}.{path}={description}")
             return
     walk.named(".".join(chain), value, label=f"{prefix}.{'.'.join(chain)}")
 
 
 def _run(walk: Walk, function: Any, owner: Any) -> None:
-    """Record a function that Python runs while a kernel is compiled, and what it reads."""
-    found = code_of(function)
-    if found.imports or found.formats or found.goes_through_set or found.names & REFLECTION:
-        why = "imports, goes through a set, or reads members by names that are not in its text"
+    """Record a function that Python runs during compilation, and the objects that it reads."""
+    found = bytecode_of(function)
+    if found.imports or found.formats or found.iterates_over_set or found.names & REFLECTION:
+        why = "imports, iterates over a set, or reads members by names that are not in its source"
         walk.forbid(owner, f"`{function.__qualname__}` {why}, and Python runs it")
         return
     walk.running.append((owner, function, found.names))
@@ -223,7 +226,7 @@ def _run(walk: Walk, function: Any, owner: Any) -> None:
     _signature(walk, prefix, function, function.__annotations__, owner)
     for name in found.outer:
         value = _outer(function, name, function.__builtins__)
-        if value is hash and function.__name__ == "__hash__":  # shows in the order of sets alone
+        if value is hash and function.__name__ == "__hash__":  # affects only the order of sets
             continue
         if value is not MISSING:
             is_seen = is_array(value) and not _may_read(function, name)
@@ -231,7 +234,7 @@ def _run(walk: Walk, function: Any, owner: Any) -> None:
 
 
 def _forbid_contents(walk: Walk, runner: Any, function: Any, names: frozenset[str]) -> None:
-    """Note where Python may read what arrays hold, which is no part of a key."""
+    """Record where Python may read the contents of arrays, which are not part of a key."""
     waiting, seen = [id(runner)], set[int]()
     while waiting:
         found = waiting.pop()
@@ -240,14 +243,14 @@ def _forbid_contents(walk: Walk, runner: Any, function: Any, names: frozenset[st
             waiting += walk.reach.get(found, ())
     members = [name for name in sorted(names & walk.array_members) if _may_read(function, name)]
     if members or seen & walk.arrays:
-        what = f"what `{members[0]}` holds" if members else "what fields hold"
+        what = f"the contents of `{members[0]}`" if members else "the contents of fields"
         walk.forbid(runner, f"`{function.__qualname__}` may read {what} while a kernel is compiled")
 
 
 def _may_read(function: Any, name: str) -> bool:
-    """Tell whether a function does more with an array of this name than to ask for its shape and type."""
+    """Return whether a function reads more of an array of this name than its shape and type."""
     try:
-        chains = _remembered(function).chains
+        chains = _source_of(function).chains
     except Undescribable:
         return True
     uses = [chain[k + 1 : k + 2] for chain in chains for k, part in enumerate(chain) if part == name]
@@ -255,7 +258,7 @@ def _may_read(function: Any, name: str) -> bool:
 
 
 def _signature(walk: Walk, prefix: str, function: Any, annotations: Mapping[str, Any], owner: Any) -> None:
-    """Record what belongs to a function beside its text. owner: itself, if Python runs it."""
+    """Record what belongs to a function besides its source. owner: itself, if Python runs it."""
     found = {f"{prefix}:{name}": value for name, value in annotations.items()}
     found[f"{prefix} defaults"], found[f"{prefix} keywords"] = function.__defaults__, function.__kwdefaults__
     for name, value in found.items():
@@ -272,7 +275,7 @@ def _signature(walk: Walk, prefix: str, function: Any, annotations: Mapping[str,
 
 
 def _members(walk: Walk) -> bool:
-    """Record members whose names have occurred since; tell whether there were any."""
+    """Record members whose names have occurred since the last call; return whether there were any."""
     found = False
     for holder in walk.holders:
         members = holder.items()
@@ -291,8 +294,8 @@ def _member(walk: Walk, holder: Holder, name: str, value: Any) -> None:
         walk.names |= found
         walk.run_names |= found
     walk.member_reach.append((id(holder.value), name, id(value)))
-    unasked = name[:2] == "__" or (hasattr(type(value), "__get__") and type(value) not in READ_AS_THEY_ARE)
-    owner = holder.value if holder.is_class and unasked else None
+    is_implicit = name[:2] == "__" or (hasattr(type(value), "__get__") and type(value) not in PLAIN_MEMBERS)
+    owner = holder.value if holder.is_class and is_implicit else None
     walk.named(f"{holder.path}.{name}", value, owner, f"{holder.label}.{name}")
 
 
@@ -301,26 +304,26 @@ def _wants(walk: Walk, holder: Holder, name: str, members: Mapping[str, Any]) ->
         return True
     if name[:2] != "__":
         return name == OF_ENUMERATIONS and holder.is_class
-    if name in UNASKED or not holder.is_class:
+    if name in NOT_IMPLICIT or not holder.is_class:
         return name in SHOWN_TO_NUMPY
     if name in CONSTRUCTORS:
         return holder.makes or walk.makes or not CLASS_OF.isdisjoint(walk.names)
     return walk.matches or name != PATTERNS
 
 
-def _remembered(function: Any) -> TextOfFunction:
-    """Return the text of a function, read once; the frontend too keeps what it parsed with the function."""
+def _source_of(function: Any) -> FunctionSource:
+    """Return the source of a function, which is cached on the function, as the frontend's parse result is."""
     found = function.__dict__.get(_TEXT)
     if found is None:
         try:
-            found = function.__dict__[_TEXT] = text_of(function)
-        except NoText as error:
+            found = function.__dict__[_TEXT] = source_of(function)
+        except SourceUnavailable as error:
             raise Undescribable(str(error)) from None
     return found  # type: ignore[no-any-return]
 
 
 def _outer(function: Any, name: str, otherwise: Mapping[str, Any] = vars(builtins)) -> Any:
-    """Return what a name means outside a function, `MISSING` if nothing."""
+    """Return the value of a name outside a function, `MISSING` if there is none."""
     code = function.__code__
     if name in code.co_freevars:
         value = _content(function.__closure__[code.co_freevars.index(name)])
@@ -356,11 +359,11 @@ def _fingerprint(specialization: Specialization, target: str, config: Any) -> Fi
 
 
 def fingerprint(specialization: Specialization, target: str, config: Any) -> Fingerprint:
-    """Describe all that decides the text of a specialization. Raises: Undescribable."""
+    """Describe all that determines the source of a specialization. Raises: Undescribable."""
     try:
         return _fingerprint(specialization, target, config)
     except Undescribable:
         raise
-    except Exception as error:  # objects of programs may raise anything when they are looked at
-        text = f"what it reads cannot be looked at: {type(error).__name__}: {error}"
-        raise Undescribable(text) from error
+    except Exception as error:  # objects of programs may raise anything when they are inspected
+        reason = f"what it reads cannot be inspected: {type(error).__name__}: {error}"
+        raise Undescribable(reason) from error

@@ -1,9 +1,9 @@
-"""What a Python function says, found without parsing it: its lines, and the names in them.
+"""The source or bytecode of a Python function and the names in it, found without parsing.
 
-In: a function. Out: for one that kernels build (`TextOfFunction`), its lines as its author wrote them and every dotted
-name in them; for one that Python runs while it compiles (`CodeOfFunction`), its bytecode and the names in that.
-A syntax tree would be exact, and would cost as much as the frontend; so names are taken from all of the text, comments
-and strings included: what is named too often makes a key change too often, never too seldom.
+In: a function. Out: for a function that kernels build (`FunctionSource`), its source lines and every dotted name in
+them; for a function that Python runs during compilation (`FunctionBytecode`), its bytecode and the names in it.
+A syntax tree would be exact but cost as much as the frontend. So names are taken from the whole source, comments and
+strings included: a superfluous name may change a key needlessly, a missing one would make it wrong.
 """
 
 from __future__ import annotations
@@ -20,33 +20,36 @@ from operator import itemgetter
 from types import CodeType
 from typing import Any
 
-CHAIN = re.compile(r"[^\W\d]\w*(?:\s*\.\s*[^\W\d]\w*)*")
-"""A name with the attributes behind it: `self.grid.dx`."""
-WORD = re.compile(r"[^\W\d]\w*")
+NAME_CHAIN = re.compile(r"[^\W\d]\w*(?:\s*\.\s*[^\W\d]\w*)*")
+"""A name and its attributes: `self.grid.dx`."""
+IDENTIFIER = re.compile(r"[^\W\d]\w*")
 FOREIGN = r"(?:[A-Za-z_]|[^\x00-\x7f])(?:\w|[^\x00-\x7f])*"
-FOREIGN_CHAIN = re.compile(rf"{FOREIGN}(?:\s*\.\s*{FOREIGN})*")
-"""The same where names may have letters that `\\w` does not know, as those that are put together with an accent."""
+FOREIGN_NAME_CHAIN = re.compile(rf"{FOREIGN}(?:\s*\.\s*{FOREIGN})*")
+"""The same for names with letters that `\\w` does not match, such as those with combining accents."""
 PLAIN_GETATTR = re.compile(r"\b(?:get|has)attr\s*\(\s*[\w.]+\s*,\s*(['\"])\w+\1\s*[,)]")
-"""With the whole name in one literal: more literals, `+` or a method behind it make another name."""
+"""With the whole name in one literal: further literals, `+` or a method would give another name."""
 GETATTR = re.compile(r"\b(?:get|has)attr\b")
 PLAIN_FORMAT = re.compile(r"['\"]\s*\.\s*format\s*\(")
 FORMAT = re.compile(r"\.\s*format(?:_map)?\b")
-"""`"{0.member}".format(value)` reads members too; with the literal before it their names are in the text."""
+"""`"{0.member}".format(value)` reads members too; if a literal precedes it, their names are in the source."""
 LINE = itemgetter(2)
-"""The line of what `co_lines` gives."""
+"""The line number in an item of `co_lines`."""
 TRIPLE = re.compile(r'"""|\'\'\'')
 
 
-class NoText(Exception):
-    """A function's text cannot be read; the words say why."""
+class SourceUnavailable(Exception):
+    """The source of a function cannot be read; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
-class TextOfFunction:
-    """A function that kernels build. lines: from its first decorator to where its block ends, without line ends.
+class FunctionSource:
+    """A function that kernels build.
 
-    chains: dotted names in order of first appearance. names: all parts of them. constants: what its bytecode holds.
-    computed: it reads members by names that it computes.
+    lines: from its first decorator to the end of its block, without newlines.
+    chains: dotted names in order of first appearance.
+    names: all parts of them.
+    constants: of its bytecode.
+    computed: it reads members by computed names.
     """
 
     file: str
@@ -59,12 +62,16 @@ class TextOfFunction:
 
 
 @dataclass(frozen=True, slots=True)
-class CodeOfFunction:
-    """A function that Python runs. code: its bytecode with all inside, as text. outer: names it reads from outside.
+class FunctionBytecode:
+    """A function that Python runs.
 
-    names: those and all words in its strings. imports: it imports. formats: it reads members by formats that are put
-    together, or are not its own. matches: it has a `match` with patterns of classes. goes_through_set: it has a loop
-    over a set of texts, whose order is another in each process.
+    code: its bytecode with that of nested functions, as a string.
+    outer: names that it reads from outside.
+    names: these and all identifiers in its strings.
+    imports: it imports a module.
+    formats: it reads members by computed formats, or by formats of others.
+    matches: it has a `match` with class patterns.
+    iterates_over_set: it has a loop over a set of strings, whose order differs between processes.
     """
 
     code: str
@@ -73,35 +80,35 @@ class CodeOfFunction:
     imports: bool
     formats: bool
     matches: bool
-    goes_through_set: bool
+    iterates_over_set: bool
 
 
-def text_of(function: Any) -> TextOfFunction:
-    """Return what a function says. Raises: NoText."""
+def source_of(function: Any) -> FunctionSource:
+    """Return the source of a function. Raises: SourceUnavailable."""
     code: CodeType = function.__code__
-    lines = _lines_of(code, function.__globals__)
+    lines = _source_lines(code, function.__globals__)
     text = "\n".join(lines)
     chains = tuple(dict.fromkeys(_chains(text)))
     joined = [item for inner in _nested(code) for item in inner.co_consts if isinstance(item, str)]
-    names = frozenset(chain.from_iterable([*chains, WORD.findall(" ".join(joined)) if joined else ()]))
+    names = frozenset(chain.from_iterable([*chains, IDENTIFIER.findall(" ".join(joined)) if joined else ()]))
     computed = "attr" in text and len(GETATTR.findall(text)) > len(PLAIN_GETATTR.findall(text))
     computed = computed or ("format" in text and len(FORMAT.findall(text)) > len(PLAIN_FORMAT.findall(text)))
     constants = "".join(_constants(code))
-    return TextOfFunction(code.co_filename, code.co_firstlineno, lines, chains, names, constants, computed)
+    return FunctionSource(code.co_filename, code.co_firstlineno, lines, chains, names, constants, computed)
 
 
 def _chains(text: str) -> Iterator[tuple[str, ...]]:
-    """Yield the dotted names of a text, those in which Python joins letters as Python has them."""
-    found = CHAIN.findall(text)
+    """Yield the dotted names in a source, and their normal forms, which Python uses (NFKC)."""
+    found = NAME_CHAIN.findall(text)
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
-        found += CHAIN.findall(text) + FOREIGN_CHAIN.findall(text)
+        found += NAME_CHAIN.findall(text) + FOREIGN_NAME_CHAIN.findall(text)
     for name in dict.fromkeys(found):
         yield tuple("".join(name.split()).split(".")) if "." in name else (name,)
 
 
-def code_of(function: Any) -> CodeOfFunction:
-    """Return what Python runs when it calls a function."""
+def bytecode_of(function: Any) -> FunctionBytecode:
+    """Return the bytecode that Python runs when it calls a function."""
     code: CodeType = function.__code__
     outer: dict[str, None] = {}
     names: set[str] = set()
@@ -113,7 +120,7 @@ def code_of(function: Any) -> CodeOfFunction:
         for constant in inner.co_consts:
             for item in constant if isinstance(constant, tuple) else (constant,):
                 if isinstance(item, str):
-                    names.update(WORD.findall(item), (item,))
+                    names.update(IDENTIFIER.findall(item), (item,))
         imports = imports or IMPORT_NAME in inner.co_code[::2]
         matches = matches or MATCH_CLASS in inner.co_code[::2]
         pieces.append(
@@ -121,12 +128,12 @@ def code_of(function: Any) -> CodeOfFunction:
             f" {inner.co_names} {inner.co_varnames} {inner.co_freevars} {inner.co_cellvars} {inner.co_code.hex()}"
         )
     pieces += _constants(code)
-    text, has_sets = "\n".join(pieces), _goes_through_set(code)
-    return CodeOfFunction(text, tuple(outer), frozenset(names), imports, _formats(code), matches, has_sets)
+    text, has_sets = "\n".join(pieces), _iterates_over_set(code)
+    return FunctionBytecode(text, tuple(outer), frozenset(names), imports, _formats(code), matches, has_sets)
 
 
 def _formats(code: CodeType) -> bool:
-    """Tell whether a function calls `str.format` of what is not a whole literal of its own."""
+    """Return whether a function calls `str.format` of anything but one of its own literals."""
     calls, strings = 0, list[str]()
     for inner in _nested(code):
         strings += [item for item in inner.co_consts if isinstance(item, str) and ("{" in item or "}" in item)]
@@ -135,8 +142,8 @@ def _formats(code: CodeType) -> bool:
     return calls > len(strings) or (calls > 0 and any(_is_cut(text) for text in strings))
 
 
-def _goes_through_set(code: CodeType) -> bool:
-    """Tell whether a set of texts is used for more than to ask what is in it."""
+def _iterates_over_set(code: CodeType) -> bool:
+    """Return whether a set of strings is used for more than membership tests."""
     for inner in _nested(code):
         if any(isinstance(item, frozenset) and not all(map(is_number, item)) for item in inner.co_consts):
             steps = list(get_instructions(inner))
@@ -147,7 +154,7 @@ def _goes_through_set(code: CodeType) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """Tell whether a value has the same place in a set in every process."""
+    """Return whether a value has the same position in a set in every process."""
     return isinstance(value, int | float | complex)
 
 
@@ -171,7 +178,7 @@ def _nested(code: CodeType) -> Iterator[CodeType]:
 
 
 def _constants(code: CodeType) -> Iterator[str]:
-    """Yield the constants of a function and all inside as texts that are equal in every process."""
+    """Yield the constants of a function and its nested functions as strings that are equal in every process."""
     for inner in _nested(code):
         for constant in inner.co_consts:
             if not isinstance(constant, CodeType):
@@ -186,7 +193,7 @@ def _constant(value: Any) -> str:
     return f"{type(value).__name__} {value!r}"
 
 
-def _lines_of(code: CodeType, module_globals: dict[str, Any]) -> tuple[str, ...]:
+def _source_lines(code: CodeType, module_globals: dict[str, Any]) -> tuple[str, ...]:
     file = code.co_filename
     if file.startswith("<") and file.endswith(">"):
         lines = linecache.getlines(file)  # not through a module's loader, as `frontend.definition` says
@@ -195,15 +202,15 @@ def _lines_of(code: CodeType, module_globals: dict[str, Any]) -> tuple[str, ...]
         lines = linecache.getlines(file, module_globals)
     first = code.co_firstlineno - 1
     if not 0 <= first < len(lines):
-        raise NoText(f"the text of `{code.co_name}` cannot be read")
+        raise SourceUnavailable(f"the source of `{code.co_name}` cannot be read")
     end = max(max(filter(None, map(LINE, inner.co_lines())), default=first + 1) for inner in _nested(code))
     return tuple(line.rstrip("\r\n") for line in lines[first : _end_of_block(lines, first, end)])
 
 
 def _end_of_block(lines: list[str], first: int, end: int) -> int:
-    """Return where the block ends that has code up to line `end`: before the next line that stands no deeper.
+    """Return the end of the block with code up to line `end`: the next line that is indented no deeper than its start.
 
-    A string over several lines may stand less deep; what its quotes enclose belongs to the block.
+    Lines inside a string of several lines belong to the block at any indentation.
     """
     depth = _depth(lines[first])
     end = min(max(end, first + 1), len(lines))

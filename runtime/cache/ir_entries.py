@@ -1,11 +1,11 @@
-"""The frontend with a memory: kernels before any pass as entries of the stage "ir", which know no target.
+"""The caching frontend: kernels before any pass as entries of the stage "ir", which are independent of the target.
 
-In: a specialization and its fingerprint. Out: what the frontend gives, from the cache where it was kept: so a kernel
-that was compiled for one target is not read from Python again for another.
+In: a specialization and its fingerprint. Out: the result of the frontend, from the cache if possible: a kernel that was
+compiled for one target does not run the frontend again for another.
 
-What the frontend asks of a target it asks by `Reads.allows`, in order to refuse what a device lacks: `max_block_dim`
+The frontend queries a target only by `Dependencies.allows`, to refuse what a device lacks: `max_block_dim`
 (`ti.loop_config`), `max_shared_bytes` (shared arrays), `subgroup_features` and `subgroup_size` (functions of subgroups
-and warps). What a kernel needs stands in its entry, which serves all targets that have it.
+and warps). An entry records the kernel's requirements and serves all targets that satisfy them.
 """
 
 from __future__ import annotations
@@ -22,38 +22,38 @@ from ..store.entries import Entry
 from ..store.stats import COUNTS
 from ..store.store import Store
 from .fingerprint import Fingerprint
-from .positions import Unplaced, join_warning, split_warning
-from .source_entries import Uncacheable, captured_from, places_of, value_of
+from .positions import UnknownLocation, join_warning, split_warning
+from .source_entries import Uncacheable, captured_from, function_locations, value_of
 
 STAGE = "ir"
 PART = "kernel"
-WORDS = {"at least": "is at least", "at most": "is at most", "has": "has"}
+RELATIONS = {"at least": "is at least", "at most": "is at most", "has": "has"}
 
 
 class CachingFrontend:
-    """Stands for `frontend.builders.build` in one compilation."""
+    """Replaces `frontend.builders.build` in one compilation."""
 
     def __init__(self, store: Store, fingerprint: Fingerprint, name: str) -> None:
         self._store, self._fingerprint, self._name = store, fingerprint, name
-        self._made: tuple[dict[str, Any], dict[str, bytes]] | None = None
+        self._entry: tuple[dict[str, Any], dict[str, bytes]] | None = None
 
     def __call__(self, specialization: Specialization) -> FrontendResult:
-        """Return the kernel. Raises: TaichiCompilationError and its kin, as the frontend does."""
+        """Return the kernel. Raises: TaichiCompilationError and its subclasses, as the frontend does."""
         found = self._find(specialization)
         if found is not None:
             return found
         COUNTS.frontend_ran()
         result = build(specialization)
         try:
-            self._made = to_entry(result, self._fingerprint)
+            self._entry = to_entry(result, self._fingerprint)
         except Uncacheable as error:
-            COUNTS.miss(STAGE, self._name, f"not kept: {error}")
+            COUNTS.miss(STAGE, self._name, f"not cached: {error}")
         return result
 
-    def keep(self) -> None:
-        """Write what the frontend made, if it ran: all that it read has turned out to be described."""
-        if self._made is not None:
-            self._store.put(STAGE, self._fingerprint.frontend_key, *self._made, self._name)
+    def store_result(self) -> None:
+        """Store the frontend's result, if it ran; call this once all that it read is known to be described."""
+        if self._entry is not None:
+            self._store.put(STAGE, self._fingerprint.frontend_key, *self._entry, self._name)
 
     def _find(self, specialization: Specialization) -> FrontendResult | None:
         entry = self._store.get(STAGE, self._fingerprint.frontend_key, self._name)
@@ -62,7 +62,7 @@ class CachingFrontend:
         try:
             for name, relation, value in entry.header["needs"]:
                 if not is_satisfied((name, relation, value), specialization.capabilities):
-                    COUNTS.miss(STAGE, self._name, f"it needs a target whose {name} {WORDS[relation]} {value}")
+                    COUNTS.miss(STAGE, self._name, f"it needs a target whose {name} {RELATIONS[relation]} {value}")
                     return None
             return from_entry(entry, self._fingerprint)
         except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
@@ -72,24 +72,24 @@ class CachingFrontend:
 
 
 def to_entry(result: FrontendResult, fingerprint: Fingerprint) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """Return header and parts. Raises: Unkept."""
+    """Return header and parts. Raises: Uncacheable."""
     text = serialize(result.kernel)
-    functions = {(known.file, known.first_line): number for number, (_, known) in enumerate(fingerprint.functions)}
-    places = places_of(fingerprint)
+    functions = {(source.file, source.first_line): number for number, (_, source) in enumerate(fingerprint.functions)}
+    places = function_locations(fingerprint)
     sources = sources_of(text)
     numbers = [functions.get((source.file, source.first_line)) for source in sources]
     if None in numbers:
-        raise Uncacheable(f"{sources[numbers.index(None)].file} has a function that was not looked at")
-    known = {id(top): number for number, (top, _) in enumerate(fingerprint.trees)}
-    if any(id(top) not in known for top in result.trees):
-        raise Uncacheable("it reads a tree that was not looked at")
+        raise Uncacheable(f"{sources[numbers.index(None)].file} has a function that the dependency walk did not reach")
+    numbers_of_trees = {id(top): number for number, (top, _) in enumerate(fingerprint.trees)}
+    if any(id(top) not in numbers_of_trees for top in result.trees):
+        raise Uncacheable("it reads a tree that the dependency walk did not reach")
     try:
         warnings = [split_warning(warning, places) for warning in result.warnings]
-    except Unplaced as error:
+    except UnknownLocation as error:
         raise Uncacheable(str(error)) from None
     header = {
         "sources": numbers,
-        "trees": [known.get(id(top)) for top in result.kernel.trees],
+        "trees": [numbers_of_trees.get(id(top)) for top in result.kernel.trees],
         "owned": [number for number, top in enumerate(result.kernel.trees) if top in result.trees],
         "fields": [_number_of(field, fingerprint) for field in result.fields],
         "captured": {path: value_of(found.value, fingerprint, path) for path, found in result.captured.items()},
@@ -100,27 +100,28 @@ def to_entry(result: FrontendResult, fingerprint: Fingerprint) -> tuple[dict[str
 
 
 def from_entry(entry: Entry, fingerprint: Fingerprint) -> FrontendResult:
-    """Return what the frontend gave, where its functions stand now, with the objects of this process.
+    """Return the frontend's result with the present lines of its functions and the objects of this process.
 
     Raises: ValueError, KeyError, IndexError, TypeError for what `to_entry` did not write.
     """
     header = entry.header
     text = entry.parts[PART].decode("utf-8", "surrogatepass")
-    places = places_of(fingerprint)
+    places = function_locations(fingerprint)
     functions = [fingerprint.functions[number][1] for number in header["sources"]]
     sources = [
-        SourceText(now.file, now.first_line, kept.lines) for now, kept in zip(functions, sources_of(text), strict=True)
+        SourceText(now.file, now.first_line, stored.lines)
+        for now, stored in zip(functions, sources_of(text), strict=True)
     ]
     trees = header["trees"]
-    tops = {place: fingerprint.trees[number][0] for place, number in enumerate(trees) if number is not None}
+    tops = {index: fingerprint.trees[number][0] for index, number in enumerate(trees) if number is not None}
     kernel = parse(text, sources, tops)
     return FrontendResult(
         kernel,
         [None if number is None else fingerprint.objects[number] for number in header["fields"]],
         {path: captured_from(found, fingerprint) for path, found in header["captured"].items()},
         [join_warning(pieces, places) for pieces in header["warnings"]],
-        {tops[place]: fingerprint.trees[trees[place]][1] for place in header["owned"]},
-        needs=[(name, relation, value) for name, relation, value in header["needs"]],
+        {tops[index]: fingerprint.trees[trees[index]][1] for index in header["owned"]},
+        required_capabilities=[(name, relation, value) for name, relation, value in header["needs"]],
     )
 
 
@@ -129,5 +130,5 @@ def _number_of(field: Any, fingerprint: Fingerprint) -> int | None:
         return None
     number = fingerprint.numbers.get(id(field))
     if number is None:
-        raise Uncacheable(f"the array {field!r:.60} was not met by the walk")
+        raise Uncacheable(f"the array {field!r:.60} was not reached by the dependency walk")
     return number

@@ -1,15 +1,14 @@
-"""The keys of one specialization, each of which adds to the one before: see "Keys" in docs/cache.md.
+"""The keys of one specialization, each of which includes the one before: see "Keys" in docs/cache.md.
 
-    call              which launcher a call takes, a tuple of Python objects: `launch/arguments/keys.py`
+    call              the launcher of a call, a tuple of Python objects: `launch/arguments/keys.py`
     specialization    the definition's source, types of arguments, options, capabilities: `Specialization.key`
     frontend          and all that its functions read, but no target: `Fingerprint.frontend_key`, of the stage `ir`
-    source            and the target: all that decides the emitted source, `Fingerprint.source_key`, of the stage `text`
+    source            and the target, so all that determines the emitted source: `Fingerprint.source_key`, stage `text`
     generated         and this shadesmith, the target's compiler, the device and its driver
-    launch            and the edited source that runs in place of the generated one: `kernel.key()`
+    launch            and the edited source that replaces the generated one: `kernel.key()`
 
-In: a specialization and the session. Out: `KernelKeys`, which makes a key when it is asked for, in microseconds and
-without the frontend. The last two are 16 hexadecimal digits, equal in every process of this machine in which the same
-would run.
+In: a specialization and the session. Out: `KernelKeys`, which computes a key on demand, in microseconds and without the
+frontend. The last two are 16 hexadecimal digits, equal in every process of this machine that would run the same code.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ LENGTH = 16
 class KernelKeys:
     """The keys of a specialization for its target.
 
-    content_key: gives what stands for the source key of a kernel that reads what has no description; it runs the
-    frontend, and raises TaichiCompilationError for the user's mistakes.
+    content_key: computes the substitute for the source key of a kernel that reads objects without a description; it
+      runs the frontend and raises TaichiCompilationError for user errors.
     """
 
     def __init__(
@@ -48,7 +47,7 @@ class KernelKeys:
 
     @property
     def source(self) -> bytes:
-        """What the stage `text` is found by; where that cannot be described, a digest of what the frontend read."""
+        """The key of the stage `text`; for a kernel that cannot be described, a digest of what the frontend read."""
         try:
             target = self._specialization.capabilities.target
             return fingerprint(self._specialization, target, self._config).source_key
@@ -57,16 +56,16 @@ class KernelKeys:
 
     @cached_property
     def generated(self) -> str:
-        """The digest of the generated source and of what is made of it here."""
-        parts = (self.source, *(part.encode() for part in self._made_by()))
+        """The digest of the generated source and of the tools that compile it on this machine."""
+        parts = (self.source, *(part.encode() for part in self._toolchain()))
         return sha256(b"\0".join(parts)).hexdigest()[:LENGTH]
 
     def launch(self, edit: str) -> str:
-        """Return the digest of what a launch runs. edit: digest of the source that runs instead, "" for none."""
+        """Return the digest of what a launch runs. edit: digest of the edited source, "" for none."""
         return sha256(f"{self.generated} {edit}".encode()).hexdigest()[:LENGTH] if edit else self.generated
 
-    def _made_by(self) -> tuple[str, ...]:
-        """Return which shadesmith and which compiler there is, and the session's device with its driver."""
+    def _toolchain(self) -> tuple[str, ...]:
+        """Return the identities of shadesmith and the compiler, and of the session's device with its driver."""
         session, target = self._session, self._specialization.capabilities.target
         store = None if session is None else session.store
         version = digest_of_sources() if store is None else store.version

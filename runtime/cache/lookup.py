@@ -1,4 +1,4 @@
-"""The one way to a kernel's text: from the cache where it is kept, else from the compiler, and kept then.
+"""Look up a kernel's source in the cache; on a miss, compile and store it.
 
 In: a specialization in a session. Out: `Compilation`, and a reason for every miss in `ti.cache.stats()`. On a hit
 nothing of the frontend, the passes and the printers is imported.
@@ -32,7 +32,7 @@ STAGE = "text"
 
 
 class Compile(Protocol):
-    """What compiles where the cache has nothing: `compiler.compile_source`."""
+    """The compiler that runs on a miss: `compiler.compile_source`."""
 
     def __call__(
         self,
@@ -52,11 +52,12 @@ def find_or_compile(
 ) -> Compilation:
     """Return a kernel's source for the target of its capabilities.
 
-    observer: sees every form on the way, for which it is compiled in any case. is_cacheable: whether the kernel may be
-    cached. Raises: TaichiCompilationError and its subclasses, as compiling does.
+    observer: receives every form of the IR; with an observer the kernel is always compiled.
+    is_cacheable: whether the kernel may be cached.
+    Raises: TaichiCompilationError and its subclasses.
     """
     name, target = specialization.definition.name, specialization.capabilities.target
-    reason = _why_not(target, config, observer, is_cacheable)
+    reason = _why_not_looked_up(target, config, observer, is_cacheable)
     store = store_of(config) if reason is None else None
     if store is None:
         COUNTS.miss(STAGE, name, reason or "offline_cache=False, or no folder that can be trusted")
@@ -69,26 +70,26 @@ def find_or_compile(
         COUNTS.miss(STAGE, name, str(error))
         COUNTS.frontend_ran()
         return compile(specialization, observer)
-    kept = _find(store, found, name)
-    if kept is not None:
-        return kept
-    frontend = _kept_frontend(store, found, name)
-    made = compile(specialization, observer, frontend)
+    stored = _find(store, found, name)
+    if stored is not None:
+        return stored
+    frontend = _caching_frontend(store, found, name)
+    compilation = compile(specialization, observer, frontend)
     with COUNTS.key_time():
-        reason = _why_unkept(specialization, target, config, found, made)
+        reason = _why_uncacheable(specialization, target, config, found, compilation)
     if reason is None:
         try:
-            frontend.keep()
-            store.put(STAGE, found.source_key, *to_entry(made, found), name)
+            frontend.store_result()
+            store.put(STAGE, found.source_key, *to_entry(compilation, found), name)
         except Uncacheable as error:
             reason = str(error)
     if reason is not None:
-        COUNTS.miss(STAGE, name, f"not kept: {reason}")
-    return made
+        COUNTS.miss(STAGE, name, f"not cached: {reason}")
+    return compilation
 
 
-def _why_not(target: str, config: Config, observer: object, is_cacheable: bool) -> str | None:
-    """Return why the cache is not asked, None if it is."""
+def _why_not_looked_up(target: str, config: Config, observer: object, is_cacheable: bool) -> str | None:
+    """Return why the cache is not used, None if it is."""
     if not is_cacheable:
         return "@ti.kernel(offline_cache=False)"
     if tools_of(target).is_interpreter:
@@ -100,8 +101,8 @@ def _why_not(target: str, config: Config, observer: object, is_cacheable: bool) 
     return None
 
 
-def _kept_frontend(store: Store, found: Fingerprint, name: str) -> CachingFrontend:
-    """Return the frontend of one compilation, which looks into the cache; only who compiles loads it."""
+def _caching_frontend(store: Store, found: Fingerprint, name: str) -> CachingFrontend:
+    """Return the frontend of one compilation, which uses the cache; it is imported only for compiling."""
     module: Any = importlib.import_module(".ir_entries", __package__)
     frontend: CachingFrontend = module.CachingFrontend(store, found, name)
     return frontend
@@ -113,7 +114,7 @@ def _find(store: Store, found: Fingerprint, name: str) -> Compilation | None:
     if entry is None:
         return None
     try:
-        made = from_entry(entry, found)
+        compilation = from_entry(entry, found)
     except Moved as error:
         COUNTS.miss(STAGE, name, f"found, but {error}")
         return None
@@ -121,22 +122,22 @@ def _find(store: Store, found: Fingerprint, name: str) -> Compilation | None:
         warn_user(f"The entry of kernel `{name}` in the cache cannot be read: {error}. It is made again and replaced")
         COUNTS.miss(STAGE, name, f"damaged: {error}")
         return None
-    made.times["cache"] = perf_counter() - start
-    return made
+    compilation.times["cache"] = perf_counter() - start
+    return compilation
 
 
-def _why_unkept(
-    specialization: Specialization, target: str, config: Config, before: Fingerprint, made: Compilation
+def _why_uncacheable(
+    specialization: Specialization, target: str, config: Config, before: Fingerprint, compilation: Compilation
 ) -> str | None:
-    """Return why a kernel that was compiled must not be kept, None if it may be."""
-    assert made.dependencies is not None
-    reason = before.reached(made.dependencies)
+    """Return why a compiled kernel must not be cached, None if it may be."""
+    assert compilation.dependencies is not None
+    reason = before.reached(compilation.dependencies)
     if reason is not None:
         return reason
-    for function, text in before.functions:
+    for function, source in before.functions:
         parsed = function.__dict__.get("_shadesmith_parsed")
-        if parsed is not None and any(a != b for a, b in zip(parsed.source.lines, text.lines, strict=False)):
-            return f"the text of `{function.__qualname__}` changed while it was compiled"
+        if parsed is not None and any(a != b for a, b in zip(parsed.source.lines, source.lines, strict=False)):
+            return f"the source of `{function.__qualname__}` changed while it was compiled"
     after = fingerprint(specialization, target, config)
     if after.source_key != before.source_key:
         return "what it reads changed while it was compiled"

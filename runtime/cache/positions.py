@@ -1,8 +1,8 @@
-"""Where a kept text stands in the user's files: lines are kept relative to functions, and put in place when found.
+"""Line numbers of cached sources: entries store them relative to functions, and a look-up makes them absolute.
 
-In: the functions a text was made of, as files and lines now. Out: the same text, reports and warnings as if it had been
-compiled where the functions stand now. What would come out in another form is refused: a text whose functions have
-changed their order, or a line number beside code that has become longer (lines are broken by their width).
+In: the present files and lines of the functions that a source was made of. Out: the source, reports and warnings that
+a compilation would give now. A source that would get another form is refused: if its functions have changed their
+order, or if a line number that follows code has more digits than before (lines are broken by their width).
 """
 
 from __future__ import annotations
@@ -18,40 +18,40 @@ from ...transpiler.errors import NOWHERE
 IN_WARNING = re.compile(r'File "([^"\n]*)", line (\d+)')
 IN_NOTE = re.compile(r"\bin line (\d+)")
 NOWHERES = (END_OF_BODY[0], NOWHERE.file)
-"""Files that are none: of a text behind a function, and of what no Python line asked for."""
-SPOT = tuple[int, int, int, int, int]
-"""Where a text names a line: begin, end, whether its width matters, number of the function, line in it; the function
-counts from 1, and is negative where the line stands alone, without the file."""
+"""Pseudo files: of the end of a function's body, and of code without a Python line."""
+LineReference = tuple[int, int, int, int, int]
+"""A line number in a source: start, end, whether its width matters, number of the function, line in the function. The
+number counts from 1, and is negative if the line is named without the file."""
 
 
 class Moved(Exception):
-    """A kept text cannot be put where its functions stand now; the words say why."""
+    """A cached source cannot be adapted to the present lines of its functions; the message gives the reason."""
 
 
-class Unplaced(Exception):
-    """A text names a line of no function that is known."""
+class UnknownLocation(Exception):
+    """A source names a line that is in no recorded function."""
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
-    """Functions by number, as (file, first line, how many lines)."""
+class FunctionLocations:
+    """The functions by number, as (file, first line, number of lines)."""
 
     functions: tuple[tuple[str, int, int], ...]
 
     def find(self, file: str, line: int) -> tuple[int, int]:
-        """Return the function a line is in, and which of its lines. Raises: Unplaced.
+        """Return the function of a line, and the line relative to it. Raises: UnknownLocation.
 
-        What stands nowhere has a negative number, and keeps its line.
+        A line in a pseudo file has a negative function, and stays absolute.
         """
         if file in NOWHERES:
             return NOWHERES.index(file) - len(NOWHERES), line
         for number, (its_file, first, count) in enumerate(self.functions):
             if its_file == file and first <= line < first + count:
                 return number, line - first
-        raise Unplaced(f"{file}:{line} is in no function that was looked at")
+        raise UnknownLocation(f"{file}:{line} is in no recorded function")
 
     def candidates(self, line: int, base: str | None = None) -> list[tuple[int, int]]:
-        """Return the functions that line may be in, where only the end of its file's name is known, or nothing."""
+        """Return the functions that may contain a line of which only the file's base name is known, or nothing."""
         return [
             (number, line - first)
             for number, (file, first, count) in enumerate(self.functions)
@@ -67,7 +67,7 @@ class Places:
         return NOWHERES[number] if number < 0 else self.functions[number][0]
 
     def order(self) -> list[int]:
-        """Return the functions in the order of files and lines, by number, as far as texts depend on it."""
+        """Return the numbers of the functions, sorted by file and line: sources depend on this order."""
         return sorted(range(len(self.functions)), key=lambda number: self.functions[number][:2])
 
     def files(self) -> list[int]:
@@ -77,53 +77,53 @@ class Places:
 
 
 def basename(file: str) -> str:
-    """Return the last part of a path, as texts show it."""
+    """Return the last part of a path, as emitted sources show it."""
     name = file.replace("\\", "/").rsplit("/", 1)[-1].replace("??/", "? ?/")
     return name if name.isprintable() else "".join(c if c.isprintable() else " " for c in name)
 
 
-# --- texts ------------------------------------------------------------------------------------------------------------
+# --- sources ----------------------------------------------------------------------------------------------------------
 
 
-def spots_of(text: str, places: Places) -> list[SPOT] | None:
-    """Return where a text names lines; None where it cannot be told which functions are meant."""
+def line_references(text: str, places: FunctionLocations) -> list[LineReference] | None:
+    """Return the line numbers in a source; None if their functions are ambiguous."""
     names = "|".join(re.escape(name) for name in {basename(file) for file, *_ in places.functions})
-    mention = re.compile(rf"//\ (?:from\ )?(?P<place>(?P<base>{names}):(?P<line>\d+))(?=\ |,|$)", re.VERBOSE)
-    spots: list[SPOT] = []
-    begin = 0
+    mention = re.compile(rf"//\ (?:from\ )?(?P<location>(?P<base>{names}):(?P<line>\d+))(?=\ |,|$)", re.VERBOSE)
+    references: list[LineReference] = []
+    line_start = 0
     for line in text.split("\n"):
         found = mention.search(line) if "//" in line else None
         if found is not None:
             candidates = places.candidates(int(found["line"]), found["base"])
-            beside = bool(line[: found.start()].strip())
-            spots_here = [(*found.span("place"), beside, 1)]
+            follows_code = bool(line[: found.start()].strip())
+            spans = [(*found.span("location"), follows_code, 1)]
         else:
             matches = list(IN_NOTE.finditer(line)) if line.lstrip().startswith("//") else []
             candidates = [c for m in matches[:1] for c in places.candidates(int(m[1]))]
-            spots_here = [(*m.span(1), True, -1) for m in matches]
+            spans = [(*m.span(1), True, -1) for m in matches]
             if len(matches) > 1:
                 return None
-        if spots_here and len({places.functions[number][0] for number, _ in candidates}) != 1:
+        if spans and len({places.functions[number][0] for number, _ in candidates}) != 1:
             return None
-        for start, end, width, sign in spots_here:
+        for start, end, width, sign in spans:
             number, offset = candidates[0]
-            spots.append((begin + start, begin + end, int(width), sign * (number + 1), offset))
-        begin += len(line) + 1
-    return spots
+            references.append((line_start + start, line_start + end, int(width), sign * (number + 1), offset))
+        line_start += len(line) + 1
+    return references
 
 
-def put_in_place(text: str, spots: Sequence[SPOT], places: Places) -> str:
-    """Return a text with the lines that it names where they are now. Raises: Moved."""
+def relocate(text: str, references: Sequence[LineReference], places: FunctionLocations) -> str:
+    """Return a source with the present line numbers. Raises: Moved."""
     parts: list[str] = []
     last = 0
-    for begin, end, width, function, offset in spots:
+    for start, end, width, function, offset in references:
         number = abs(function) - 1
-        said = str(places.line(number, offset))
+        location = str(places.line(number, offset))
         if function > 0:
-            said = f"{basename(places.file(number))}:{said}"
-        if width and len(said) != end - begin:
-            raise Moved("a line number beside code has become wider or narrower")
-        parts += [text[last:begin], said]
+            location = f"{basename(places.file(number))}:{location}"
+        if width and len(location) != end - start:
+            raise Moved("a line number after code has another number of digits")
+        parts += [text[last:start], location]
         last = end
     return "".join([*parts, text[last:]])
 
@@ -131,8 +131,8 @@ def put_in_place(text: str, spots: Sequence[SPOT], places: Places) -> str:
 # --- warnings ---------------------------------------------------------------------------------------------------------
 
 
-def split_warning(text: str, places: Places) -> list[Any]:
-    """Return a warning in pieces: texts, and [function, line in it] for what names a line. Raises: Unplaced."""
+def split_warning(text: str, places: FunctionLocations) -> list[Any]:
+    """Split a warning into strings and, for each line number, [function, line in it]. Raises: UnknownLocation."""
     pieces: list[Any] = []
     last = 0
     for found in IN_WARNING.finditer(text):
@@ -141,8 +141,8 @@ def split_warning(text: str, places: Places) -> list[Any]:
     return [*pieces, text[last:]]
 
 
-def join_warning(pieces: Sequence[Any], places: Places) -> str:
-    """Return a warning for where its functions stand now."""
+def join_warning(pieces: Sequence[Any], places: FunctionLocations) -> str:
+    """Return a warning with the present lines of its functions."""
     shown = (
         piece if isinstance(piece, str) else f'File "{places.file(piece[0])}", line {places.line(*piece)}'
         for piece in pieces
@@ -153,8 +153,11 @@ def join_warning(pieces: Sequence[Any], places: Places) -> str:
 # --- modules ----------------------------------------------------------------------------------------------------------
 
 
-def release(data: dict[str, Any], loops: Sequence[tuple[str, int] | None], places: Places) -> None:
-    """Make the lines in a module's JSON relative to functions. loops: where that of each task is. Raises: Unplaced."""
+def make_relative(data: dict[str, Any], loops: Sequence[tuple[str, int] | None], places: FunctionLocations) -> None:
+    """Make the lines in a module's JSON relative to functions.
+
+    loops: file and line of each task's loop. Raises: UnknownLocation.
+    """
     for file in data["files"]:
         file["lines"] = [[line, *places.find(name, python_line)] for line, name, python_line in file["lines"]]
     for report in data["interface"]["reports"]:
@@ -165,12 +168,12 @@ def release(data: dict[str, Any], loops: Sequence[tuple[str, int] | None], place
     for task, loop in zip(data["tasks"], loops, strict=True):
         if task["loop"] is not None:
             if loop is None or loop[1] != task["loop"]["line"]:
-                raise Unplaced("the loop of a task")
+                raise UnknownLocation("the loop of a task")
             task["loop"]["line"] = list(places.find(*loop))
 
 
-def place(data: dict[str, Any], places: Places) -> None:
-    """Undo `release`, where the functions stand now."""
+def make_absolute(data: dict[str, Any], places: FunctionLocations) -> None:
+    """Undo `make_relative`, with the present lines of the functions."""
     for file in data["files"]:
         file["lines"] = [
             [line, places.file(number), places.line(number, offset)] for line, number, offset in file["lines"]

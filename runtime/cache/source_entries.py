@@ -1,8 +1,8 @@
-"""Compilations as entries of the stage "text", and back.
+"""Convert compilations to entries of the stage "text", and back.
 
-In: what the compiler gave, and the fingerprint under which it is kept. Out: a header (JSON) and the files of text. No
-object of Python is kept: captured arrays are the numbers that the walk gave them, so that an entry means those that
-have these numbers in the process that finds it.
+In: a compilation, and the fingerprint that gives its key. Out: a header (JSON) and the source files. An entry has no
+Python objects: captured arrays are stored by their numbers in the dependency walk, and stand for the arrays with these
+numbers in the process that finds the entry.
 """
 
 from __future__ import annotations
@@ -22,61 +22,73 @@ from ..fields.sparse_tree import AuxiliaryArray
 from ..store.entries import Entry
 from .describe_own import node_at, path_from_top
 from .fingerprint import Fingerprint
-from .positions import Moved, Places, Unplaced, join_warning, place, put_in_place, release, split_warning, spots_of
+from .positions import (
+    FunctionLocations,
+    Moved,
+    UnknownLocation,
+    join_warning,
+    line_references,
+    make_absolute,
+    make_relative,
+    relocate,
+    split_warning,
+)
 
 
 class Uncacheable(Exception):
-    """A compilation cannot be an entry; the words say why."""
+    """A compilation cannot be stored; the message gives the reason."""
 
 
-def places_of(fingerprint: Fingerprint) -> Places:
-    """Return where the functions stand that a kernel is made of."""
-    texts = (text for _, text in fingerprint.functions)
-    return Places(tuple((text.file, text.first_line, len(text.lines)) for text in texts))
+def function_locations(fingerprint: Fingerprint) -> FunctionLocations:
+    """Return the locations of the functions that a kernel is made of."""
+    sources = (source for _, source in fingerprint.functions)
+    return FunctionLocations(tuple((source.file, source.first_line, len(source.lines)) for source in sources))
 
 
 # --- to entries
 
 
 def to_entry(compilation: Compilation, fingerprint: Fingerprint) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """Return header and parts. Raises: Unkept."""
-    places = places_of(fingerprint)
+    """Return header and parts. Raises: Uncacheable."""
+    places = function_locations(fingerprint)
     data = compilation.module.to_json()
     files = [(file["name"], file.pop("text")) for file in data["files"]]
     try:
-        release(data, compilation.loops, places)
+        make_relative(data, compilation.loops, places)
         warnings = [split_warning(text, places) for text in compilation.warnings]
-    except Unplaced as error:
+    except UnknownLocation as error:
         raise Uncacheable(str(error)) from None
     header = {
         "module": data,
         "places": [list(found) for found in places.functions],
-        "spots": {name: spots_of(text, places) for name, text in files},
-        "fields": [_slot(compilation, fingerprint, slot) for slot in range(len(compilation.fields))],
+        "spots": {name: line_references(text, places) for name, text in files},
+        "fields": [_stored_owner(compilation, fingerprint, index) for index in range(len(compilation.fields))],
         "captured": {path: value_of(found.value, fingerprint, path) for path, found in compilation.captured.items()},
         "warnings": warnings,
     }
     return header, {name: text.encode() for name, text in files}
 
 
-def _slot(compilation: Compilation, fingerprint: Fingerprint, slot: int) -> Any:
-    owner = compilation.fields[slot]
+def _stored_owner(compilation: Compilation, fingerprint: Fingerprint, index: int) -> Any:
+    owner = compilation.fields[index]
     if owner is None:
         return None
     if isinstance(owner, AuxiliaryArray):
-        node, role = compilation.beside[slot]
+        node, role = compilation.auxiliary[index]
         for tree, (top, _) in enumerate(fingerprint.trees):
             if top is top_of(node):
                 return [tree, list(path_from_top(node)), role]
-        raise Uncacheable("it reads a tree that was not looked at")
+        raise Uncacheable("it reads a tree that the dependency walk did not reach")
     number = fingerprint.numbers.get(id(owner))
     if number is None:
-        raise Uncacheable(f"the array `{compilation.module.interface.arrays[slot].name}` was not met by the walk")
+        raise Uncacheable(
+            f"the array `{compilation.module.interface.arrays[index].name}` was not reached by the dependency walk"
+        )
     return number
 
 
 def value_of(value: Any, fingerprint: Fingerprint, path: str) -> Any:
-    """Return a captured number; of vectors and structs the object's."""
+    """Return a captured value for JSON; vectors and structs are stored by their number."""
     if type(value) in (bool, int, str):
         return ["json", value]
     if type(value) is float:
@@ -85,7 +97,7 @@ def value_of(value: Any, fingerprint: Fingerprint, path: str) -> Any:
         return ["numpy", value.dtype.str, value.tobytes().hex()]
     number = fingerprint.numbers.get(id(value))
     if number is None:
-        raise Uncacheable(f"the value of `{path}` was not met by the walk")
+        raise Uncacheable(f"the value of `{path}` was not reached by the dependency walk")
     return ["object", number]
 
 
@@ -93,12 +105,12 @@ def value_of(value: Any, fingerprint: Fingerprint, path: str) -> Any:
 
 
 def from_entry(entry: Entry, fingerprint: Fingerprint) -> Compilation:
-    """Return the compilation that an entry is, where its functions stand now.
+    """Return the compilation of an entry, with the present lines of its functions.
 
     Raises: Moved; ValueError, KeyError, IndexError, TypeError for what `to_entry` did not write.
     """
     header = entry.header
-    places = places_of(fingerprint)
+    places = function_locations(fingerprint)
     module = _module(entry, places)
     fields = tuple(_owner(found, fingerprint) for found in header["fields"])
     captured = {path: captured_from(found, fingerprint) for path, found in header["captured"].items()}
@@ -106,20 +118,20 @@ def from_entry(entry: Entry, fingerprint: Fingerprint) -> Compilation:
     return Compilation(module, fields, captured, warnings, {})
 
 
-def _module(entry: Entry, places: Places) -> BackendModule:
+def _module(entry: Entry, places: FunctionLocations) -> BackendModule:
     data = entry.header["module"]
-    place(data, places)
-    old = Places(tuple((file, first, count) for file, first, count in entry.header["places"]))
+    make_absolute(data, places)
+    old = FunctionLocations(tuple((file, first, count) for file, first, count in entry.header["places"]))
     same = old.functions == places.functions
     if not same and (old.order() != places.order() or old.files() != places.files()):
-        raise Moved("functions stand in another order")
+        raise Moved("its functions are in another order now")
     texts = []
     for file in data["files"]:
-        text, spots = entry.parts[file["name"]].decode(), entry.header["spots"][file["name"]]
+        text, references = entry.parts[file["name"]].decode(), entry.header["spots"][file["name"]]
         if not same:
-            if spots is None:
-                raise Moved("functions stand elsewhere, and it is not known which of them a line in the text means")
-            text = put_in_place(text, spots, places)
+            if references is None:
+                raise Moved("its functions have moved, and a line number in the source fits several of them")
+            text = relocate(text, references, places)
         texts.append(text)
         file["text"] = ""
     module = read_module(data)

@@ -86,7 +86,7 @@ def test_entries_are_the_users_alone(disk):
 def test_a_forged_collision_is_a_miss(disk, monkeypatch):
     monkeypatch.setattr(store, "key_of", lambda stage, version, material: b"\1" * 32)
     disk.put("text", b"first", {}, {"a": b"1"})
-    with pytest.warns(ti.ShadesmithWarning, match="something else has the same key"):
+    with pytest.warns(ti.ShadesmithWarning, match="an entry of other material has the same key"):
         assert disk.get("text", b"second") is None
     assert disk.get("text", b"first").parts == {"a": b"1"}
 
