@@ -1,6 +1,6 @@
-"""Recordings of devices that run a launch within `submit`: the launches, with their arguments packed.
+"""Recordings for devices that finish a launch inside `submit`: launches with packed arguments.
 
-In: launches. Out: `Calls`, which starts them one after the other.
+In: launches. Out: `Calls`, which runs them one after the other.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Call = tuple[Any, Sequence[int], bytes]
 
 
 class Calls:
-    """Launches of programs without a lock, whose `submit` takes packed arguments."""
+    """Launches of programs without a lock, whose `submit` takes the packed arguments."""
 
     def __init__(self, launches: Sequence[Launch]) -> None:
         self._calls = [_call(launch) for launch in launches]
@@ -35,7 +35,7 @@ def _call(launch: Launch) -> Call:
 
 
 class LockedCalls:
-    """Launches of programs whose arguments are packed into a buffer of theirs, under a lock."""
+    """Launches of programs that own their argument buffer, which is packed under a lock."""
 
     def __init__(self, launches: Sequence[Launch]) -> None:
         self._launches = list(launches)

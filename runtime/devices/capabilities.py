@@ -1,4 +1,4 @@
-"""What a target can do when no device is asked: the capabilities `kernel.source(arch=...)` compiles for without one."""
+"""Capabilities of targets without a device, for `kernel.source(arch=...)`."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 
 
 SOURCE_ONLY = {"hip": "cuda"}
-"""Targets of which there is source alone, and the target whose capabilities they are taken to have."""
+"""Targets that only emit source, each with the target whose capabilities they are assumed to have."""
 
 
 def portable(target: str) -> Capabilities:
-    """Return what a target can do: a desktop GPU of today for Vulkan, sm_90 for CUDA, a 64-bit host for C."""
+    """Return a target's capabilities: a current desktop GPU for Vulkan, sm_90 for CUDA, a 64-bit host for C."""
     if target in SOURCE_ONLY:
         return replace(tools_of(SOURCE_ONLY[target]).portable, target=target, atomic_bits=frozenset({32, 64}))
     return tools_of(target).portable
 
 
 def capabilities_for(arch: Arch | str | None, device: Device | None) -> Capabilities:
-    """Return what a kernel is compiled for: an architecture, or the device of the session, or the CPU without both.
+    """Return the capabilities that a kernel is compiled for: of `arch`, else of the session's device, else of the CPU.
 
-    arch: also by name, and with the GPU that PTX and SASS are made for: "cuda", "cuda:sm_80".
-    Raises: TaichiRuntimeError for one that is no target of ours.
+    arch: an architecture or its name, also with the GPU of PTX and SASS: "cuda", "cuda:sm_80".
+    Raises: TaichiRuntimeError for an architecture without a target.
     """
     if arch is None:
         if device is not None:

@@ -1,4 +1,4 @@
-"""Which compiler makes the binaries of a target here: a part of what a kernel is, beside its text."""
+"""The identity of the compiler of a target, which is part of a kernel's key besides its source."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ MISSING = "missing"
 
 
 def compiler_identity(target: str, store: Store | None = None) -> str:
-    """Return a text that changes with the compiler of a target, and for C with the machine; "" for the interpreter.
+    """Return a string that changes with the compiler of a target, and for C with the machine; "" for the interpreter.
 
-    No compiler is run, but for the question what a C compiler calls, whose answer `store` remembers.
+    Runs no compiler, except to query which programs a C compiler calls; `store` remembers the answer.
     """
     try:
         return tools_of(target).compiler_identity(store)

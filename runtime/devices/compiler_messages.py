@@ -1,7 +1,7 @@
-"""Turn what an external compiler says about an emitted text into a message for the author of the kernel.
+"""Convert the log of an external compiler into a message for the author of the kernel.
 
-In: the log of cc or NVRTC and the `SourceFile` it was about. Out: text that shows, for each of the first errors, the
-emitted line, the Python line it came from, and the compiler's words.
+In: the log of cc or NVRTC and its `SourceFile`. Out: a message that shows, for each of the first errors, the emitted
+line, its Python line, and the compiler's message.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ MAX_ERRORS = 5
 """Later errors are mostly consequences of the first."""
 
 MAX_LOG_CHARACTERS = 4000
-"""A compiler gone mad may print megabytes; the start says what there is to say."""
+"""A failing compiler may print megabytes; the start of the log suffices."""
 
 INSTALL_C_COMPILER = (
     "Install a C compiler (Debian, Ubuntu: `apt-get install gcc`; Fedora: `dnf install gcc`; macOS: "
@@ -30,7 +30,7 @@ _PLACES = (
 
 
 class CompilerFailure(TaichiCompilationError):
-    """A text was not compiled. log: what the compiler printed."""
+    """A source was not compiled. log: the compiler's output."""
 
     def __init__(self, message: str, log: str) -> None:
         super().__init__(message)
@@ -38,7 +38,7 @@ class CompilerFailure(TaichiCompilationError):
 
 
 def describe_log(file: SourceFile, log: str) -> str:
-    """Return the compiler's errors with the lines they are about, or the start of the log where none is recognised."""
+    """Return the compiler's errors with their lines, or the start of the log if no error is recognised."""
     found = []
     for line in log[: 50 * MAX_LOG_CHARACTERS].splitlines():
         for place in _PLACES:
@@ -56,7 +56,7 @@ def _describe_error(file: SourceFile, line_emitted: int, message: str) -> str:
     lines = file.text.splitlines()
     emitted = lines[line_emitted - 1].strip() if 0 < line_emitted <= len(lines) else ""
     text = f"{file.name}:{line_emitted}: error: {message}\n    {emitted}"
-    place = file.python_place(line_emitted)
+    place = file.python_location(line_emitted)
     if place is None:
         return text
     path, line_python = place

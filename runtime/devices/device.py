@@ -1,4 +1,4 @@
-"""What every device offers. A device owns memory and turns a `BackendModule` into a program that can be launched."""
+"""The interface of devices. A device owns memory and turns a `BackendModule` into a program that can be launched."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class OutOfMemory(TaichiRuntimeError):
-    """A device has not as much memory as was asked for. where: its name; sizes in bytes."""
+    """A device has less memory than was requested. where: its name; sizes in bytes."""
 
     REMEDY = "use smaller or narrower arrays, or `del` those no longer needed"
 
@@ -37,7 +37,7 @@ class OutOfMemory(TaichiRuntimeError):
 
 
 def in_words(size_bytes: int) -> str:
-    """Return a size as a person says it."""
+    """Return a size in readable units."""
     for unit, bytes_of_unit in (("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if size_bytes >= bytes_of_unit:
             return f"{size_bytes / bytes_of_unit:.1f} {unit}"
@@ -45,7 +45,7 @@ def in_words(size_bytes: int) -> str:
 
 
 class Allocation(Protocol):
-    """A piece of device memory, zeroed when made. address: what goes into `Args`; size_bytes: as asked for."""
+    """A block of device memory, zeroed when allocated. address: as passed in `Args`; size_bytes: as requested."""
 
     address: int
     size_bytes: int
@@ -54,11 +54,13 @@ class Allocation(Protocol):
 class Program(Protocol):
     """A module ready to run.
 
-    arguments: writable buffer of `Interface.args_size_bytes` [bytes]; the launcher packs into it, `submit` reads it
-    before returning. `submit` starts all tasks in order; counts: iterations of each task, -1 where only the device
-    knows. It does not wait. lock: a thread holds it while it packs and submits, by `submit_held` if there is one; None
-    where `submit` takes the packed arguments as a second argument, of each launch its own. Programs that find their
-    textures otherwise than by `Args` have `use_textures(memories)`, called before `submit` with the lock held.
+    arguments: writable buffer of `Interface.args_size_bytes` [bytes]; the launcher packs into it, and `submit` reads it
+      before it returns.
+    submit: starts all tasks in order and does not wait. counts: trip count of each task, -1 if only the device knows.
+    lock: held by a thread while it packs and submits, by `submit_held` if there is one; None if `submit` takes the
+      packed arguments of each launch as a second argument.
+    use_textures: called with the textures' memories before `submit`, with the lock held; only programs that do not find
+      their textures by `Args` have it.
     """
 
     arguments: Any
@@ -68,15 +70,15 @@ class Program(Protocol):
         """Start the tasks in order with the packed arguments."""
 
     def again(self) -> Program:
-        """Return the same code with an argument block of its own."""
+        """Return the same code with its own argument block."""
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What `Program.submit` would start: a program of the device, the count of each task, and the packed arguments.
+    """The input of `Program.submit`: a program of the device, the trip count of each task, and the packed arguments.
 
-    textures: memory for `Program.use_textures`, () of programs without it. touched: what memory it reads and writes;
-    launches that touch none in common may run side by side.
+    textures: memory for `Program.use_textures`, () for programs without it.
+    access_set: the memory that it reads and writes; launches without common memory may run concurrently.
     """
 
     program: Any
@@ -90,9 +92,9 @@ class Recording(Protocol):
     """Launches in order, prepared once and started any number of times."""
 
     def update(self, number: int, launch: Launch) -> None:
-        """Replace launch number `number`, by one of the same program, from the next `run` on.
+        """Replace launch number `number` by one of the same program, from the next `run` on.
 
-        Runs before it, which may be under way, keep theirs.
+        Earlier runs, which may not have ended, are unaffected.
         """
 
     def run(self) -> None:
@@ -100,17 +102,17 @@ class Recording(Protocol):
 
 
 class Device(Protocol):
-    """One device. Everything is ordered as on one stream: reads see all launches before them."""
+    """One device. All operations are ordered as on one stream: reads see all earlier launches."""
 
     name: str
     """"c", "vulkan", "cuda" or "python": the target whose modules it builds."""
     capabilities: Capabilities
     lazy_memory: bool
-    """Whether memory costs nothing before it is touched, and launches end before `submit` does."""
+    """Whether memory is committed only when it is touched, and launches end before `submit` returns."""
     index_limit: int | None
-    """The largest index of an element, None where memory ends before."""
+    """The largest index of an element, None if memory is the only limit."""
     cuda_memory: bool
-    """Whether its memory is that of a CUDA device, which torch and CuPy use too."""
+    """Whether it uses memory of a CUDA device, as torch and CuPy do."""
     host_memory: bool
     """Whether `Allocation.address` is an address of this process that NumPy may read after `synchronize`."""
     copies_to_host: int
@@ -119,34 +121,33 @@ class Device(Protocol):
 
     @property
     def title(self) -> str:
-        """What the hardware calls itself; times hold for devices of this title."""
+        """The hardware's name; measured times are valid for devices with this title."""
 
     @property
     def driver(self) -> str:
-        """Name and version of what drives it, "" for the host."""
+        """Name and version of its driver, "" for the host."""
 
     @property
     def used_bytes(self) -> int:
-        """What all allocations that live have asked for [bytes]."""
+        """Total size of all live allocations, as requested [bytes]."""
 
     def allocate(self, size_bytes: int, lazily: bool = False) -> Allocation:
-        """Give zeroed memory. Raises: OutOfMemory naming the bytes asked, used and available.
+        """Return zeroed memory. Raises: OutOfMemory naming the bytes requested, used and available.
 
-        lazily: only part of it will ever be touched. Where memory costs nothing before (`lazy_memory`), more of it may
-        be asked for than there is.
+        lazily: only part of it will ever be touched; a device with `lazy_memory` then grants more than it has.
         """
 
     def lazy_bytes(self) -> int:
-        """Return how much memory that costs nothing before it is touched may be asked for, 0 where there is none."""
+        """Return how much memory may be requested lazily, 0 on devices without `lazy_memory`."""
 
     def free(self, allocation: Allocation) -> None:
-        """Give memory back, once launches that use it have ended. Finalizers call it, at any moment."""
+        """Free memory once the launches that use it have ended. Finalizers may call it at any moment."""
 
     def read(self, allocation: Allocation, destination: memoryview, offset_bytes: int = 0) -> None:
-        """Copy device memory to the host after all launches before; `destination` is contiguous bytes."""
+        """Copy device memory to the host after all earlier launches; `destination` is contiguous bytes."""
 
     def write(self, allocation: Allocation, source: memoryview, offset_bytes: int = 0) -> None:
-        """Copy host bytes to the device after all launches before; `source` may be reused on return."""
+        """Copy host bytes to the device after all earlier launches; `source` may be reused on return."""
 
     def copy(self, source: Allocation, destination: Allocation, size_bytes: int) -> None:
         """Copy within the device, in order with launches."""
@@ -155,29 +156,29 @@ class Device(Protocol):
         """Repeat `pattern` (1, 2, 4 or 8 bytes) over the memory, in order with launches."""
 
     def make_texture(self, spec: TextureSpec) -> TextureMemory:
-        """Make a texture of zeros. Raises: UnsupportedError naming the format or extent it lacks; OutOfMemory."""
+        """Make a texture of zeros. Raises: UnsupportedError naming an unsupported format or extent; OutOfMemory."""
 
     def free_texture(self, texture: TextureMemory) -> None:
-        """Give a texture back, once launches that use it have ended. Finalizers call it, at any moment."""
+        """Free a texture once the launches that use it have ended. Finalizers may call it at any moment."""
 
     def copy_to_texture(self, source: Allocation, texture: TextureMemory) -> None:
-        """Set all texels from an allocation, where they lie packed, in order with launches."""
+        """Set all texels from an allocation of packed texels, in order with launches."""
 
     def copy_from_texture(self, texture: TextureMemory, destination: Allocation) -> None:
-        """Copy all texels likewise into an allocation."""
+        """Copy all texels into an allocation, packed, in order with launches."""
 
     def share(self, allocation: Allocation) -> object:
-        """Return what keeps an allocation's bytes valid as long as it lives, also after `free` and `close`."""
+        """Return an object that keeps an allocation's bytes valid while it lives, also after `free` and `close`."""
 
     def build(self, module: BackendModule, keep: bool = True) -> Program:
-        """Compile the module's files, or find in the cache what a process before has made of them.
+        """Compile the module's files, or load their binaries from the cache.
 
-        keep: whether the cache is asked, and keeps what is made.
+        keep: whether the cache is used.
         Raises: TaichiCompilationError with the emitted line and the Python line.
         """
 
     def load(self, module: BackendModule, codes: Sequence[bytes]) -> Program:
-        """Make a program of what compilers made of the module's files, for this device. Raises: TaichiRuntimeError."""
+        """Make a program from binaries of the module's files for this device. Raises: TaichiRuntimeError."""
 
     def record(self, launches: Sequence[Launch]) -> Recording:
         """Prepare launches of programs of this device to be started together."""
@@ -186,14 +187,14 @@ class Device(Protocol):
         """Wait for all launches. Raises: TaichiRuntimeError if one failed."""
 
     def timer(self) -> Timer:
-        """Return what takes the time of launches, by the device's own clock if it has one; the caller closes it."""
+        """Return a timer of launches, by the device's own clock if it has one; the caller closes it."""
 
     def close(self) -> None:
         """Free everything; the device cannot be used afterwards."""
 
 
 class GpuDevice(Device, Protocol):
-    """A device that other libraries use too. index: its number among them. stream: handle of the last one used."""
+    """A device that other libraries use too. index: its CUDA number. stream: handle of the last stream used."""
 
     index: int
     stream: int
@@ -201,13 +202,14 @@ class GpuDevice(Device, Protocol):
     def view(
         self, allocation: Any, offset_bytes: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any
     ) -> Any:
-        """Return CuPy's array over a part of an allocation, which it keeps alive. strides: [bytes]."""
+        """Return a CuPy array over part of an allocation, which it keeps alive. strides: [bytes]."""
 
     def torch_stream(self) -> Callable[[], int]:
-        """Return the function that gives torch's current stream on this device."""
+        """Return a function that returns torch's current stream on this device."""
 
     def join_stream(self, other: int, stream: int | None) -> Callable[[], None]:
-        """Let launches to come wait for what is on the stream `other`, without waiting on the host.
+        """Let later launches wait for the work on the stream `other`, without waiting on the host.
 
-        stream: on which they will be, None for the current one. Returns what lets `other` wait for them in turn.
+        stream: the stream of these launches, None for the current one. Returns a function that lets `other` wait for
+        them.
         """

@@ -1,33 +1,33 @@
-"""Which launches of a recording have to wait for which: those that touch the same memory, unless all only read it.
+"""Dependencies between the launches of a recording: launches that access the same memory, unless all only read it.
 
-In: what each launch touches, in order. Out: the launches that it must come after. Launches without such a relation may
-run side by side; many small kernels fill a GPU only so.
+In: the access set of each launch, in order. Out: the launches that it must wait for. Independent launches may run
+concurrently, which many small kernels need to fill a GPU.
 """
 
 from __future__ import annotations
 
 AccessSet = tuple[tuple[int, bool], ...] | None
-"""Pieces of memory by a number of their own, and whether each is written; None: perhaps any memory."""
+"""Pieces of memory by unique numbers, and whether each is written; None: possibly any memory."""
 
 
 class Hazards:
-    """Follows launches in order."""
+    """Computes dependencies of launches that are added in order."""
 
     def __init__(self) -> None:
         self._writers: dict[int, int] = {}
         self._readers: dict[int, list[int]] = {}
-        self._known: list[int] = []
+        self._with_access_set: list[int] = []
         self._last_unknown: int | None = None
 
     def add(self, number: int, access_set: AccessSet) -> set[int]:
-        """Return the numbers of the launches that launch `number` must come after; what those wait for is left out."""
+        """Return the numbers of the launches that launch `number` must wait for, without indirect dependencies."""
         before = set() if self._last_unknown is None else {self._last_unknown}
         if access_set is None:
-            found = before.union(self._known)
-            self._writers, self._readers, self._known = {}, {}, []
+            found = before.union(self._with_access_set)
+            self._writers, self._readers, self._with_access_set = {}, {}, []
             self._last_unknown = number
             return found
-        self._known.append(number)
+        self._with_access_set.append(number)
         found = set()
         for piece, is_written in _merged(access_set).items():
             readers = self._readers.setdefault(piece, [])
@@ -43,7 +43,7 @@ class Hazards:
 
 
 def _merged(access_set: tuple[tuple[int, bool], ...]) -> dict[int, bool]:
-    """Return each piece once, as written where any of its places says so."""
+    """Return each piece once; it is written if any of its accesses writes."""
     found: dict[int, bool] = {}
     for piece, is_written in access_set:
         found[piece] = is_written or found.get(piece, False)

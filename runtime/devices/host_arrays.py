@@ -23,7 +23,7 @@ def view_address(address: int, dtype: np.dtype[Any], shape: tuple[int, ...]) -> 
 def view_strided(
     address: int, dtype: np.dtype[Any], shape: tuple[int, ...], strides: Sequence[int], inner: tuple[int, ...] = ()
 ) -> Array:
-    """Return an array likewise whose first element stands at `address`. strides: [bytes]; inner: an element's shape."""
+    """Return a strided array whose first element is at `address`. strides: [bytes]; inner: an element's shape."""
     if not prod(shape):
         return np.empty(shape + inner, dtype)
     reach = [(extent - 1) * stride for extent, stride in zip(shape, strides, strict=True)]
@@ -36,7 +36,7 @@ def view_strided(
 
 
 def reach_below(shape: Sequence[int], strides: Sequence[int]) -> int:
-    """Return how far an array reaches below its first element, in what `strides` count."""
+    """Return how far an array extends below its first element, in the unit of `strides`."""
     if 0 in shape:
         return 0
     return sum((1 - extent) * stride for extent, stride in zip(shape, strides, strict=True) if stride < 0)

@@ -1,7 +1,7 @@
-"""Memory of the host: how much is left, what was only promised, and which of it is zero without being touched.
+"""Memory of the host: how much is free, how much is overcommitted, and which pages are still untouched zeros.
 
-Linux hands out more than there is and kills whoever touches too much. So we ask before: what the system and the
-container (cgroup, versions 1 and 2) have left, less what was handed out and not touched yet.
+Linux grants more memory than there is and kills a process that touches too much. So this module checks before: the
+memory that the system and the container (cgroup, versions 1 and 2) have left, less what was granted and not touched.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ import numpy as np
 from .device import OutOfMemory
 
 LAZY_BYTES = 1 << 34
-"""Promised where the system does not say what it has."""
+"""Amount that may be granted if the system does not report its memory."""
 SMALL_BYTES = 1 << 20
-"""Requests up to this are counted together, and looked at when there are this many bytes of them."""
+"""Smaller requests are added up, and checked when their sum reaches this size."""
 TRUST_SECONDS = 0.2
-"""How long an answer of the system holds, less what was handed out since; to ask it takes 0.1 to 8 ms."""
+"""How long a reading of the free memory is reused, less what was granted since; a reading takes 0.1 to 8 ms."""
 GROUPS = Path("/sys/fs/cgroup")
 FILES = (("memory.max", "memory.current"), ("memory.limit_in_bytes", "memory.usage_in_bytes"))
-"""Limit and use of a group of processes, in either version of cgroup."""
+"""Files with the limit and use of a group of processes, in each version of cgroup."""
 RECLAIMABLE = ("inactive_file", "total_inactive_file")
-"""Bytes of `memory.stat` that count as used, and which the kernel takes back when it needs some."""
+"""Entries of `memory.stat` that count as used but which the kernel can reclaim."""
 TOUCHED = 62
-"""Bits of an entry of /proc/self/pagemap from which on a page is in memory or swapped."""
+"""Entries of /proc/self/pagemap from this value on are pages in memory or swap."""
 
 
 def available_bytes() -> int | None:
-    """Return how much memory this process can still use, None where the system does not say."""
+    """Return how much memory this process can still use, None if the system does not report it."""
     left = [_read_number(Path("/proc/meminfo"), "MemAvailable:", 1024)]
     for group in _groups():
         for limit, used in FILES:
@@ -61,7 +61,7 @@ def _groups() -> list[Path]:
 
 
 def _read_number(file: Path, name: str = "", unit: int = 1) -> int | None:
-    """Return the number in a file, or behind a name in it; None where there is none ("max")."""
+    """Return the number in a file, or after a name in it; None if there is none ("max")."""
     try:
         for line in file.read_text().splitlines():
             if line.startswith(name):
@@ -79,7 +79,7 @@ def _resident_bytes() -> int:
 
 
 class Budget:
-    """What a device may still hand out of the host's memory. where: the device's name for errors."""
+    """The amount of host memory that a device may still grant. where: the device's name for errors."""
 
     def __init__(self, where: str) -> None:
         self._where = where
@@ -90,7 +90,7 @@ class Budget:
     def check(self, size_bytes: int, used_bytes: int) -> None:
         """Check that there is memory for `size_bytes` more. Raises: OutOfMemory.
 
-        used_bytes: what was handed out before and must not fail when it is touched.
+        used_bytes: size of earlier allocations, all of which must remain usable.
         """
         self._unchecked += size_bytes
         if self._unchecked < SMALL_BYTES:
@@ -105,7 +105,7 @@ class Budget:
         self._left -= wanted
 
     def available_bytes(self, used_bytes: int) -> int | None:
-        """Return how much may be handed out beside `used_bytes`, of which not all has been touched yet."""
+        """Return how much may be granted besides `used_bytes`, of which not all has been touched yet."""
         available = available_bytes()
         if available is None:
             return None
@@ -118,15 +118,15 @@ class Budget:
 
 
 def clear_fresh(address: int, size_bytes: int) -> None:
-    """Zero memory that the process has just got: of its pages only those somebody touched, for others read as zero."""
+    """Zero newly allocated memory: only pages that were touched, since others read as zero."""
     for begin, end in touched_parts(address, size_bytes):
         ctypes.memset(address + begin, 0, end - begin)
 
 
 def touched_parts(address: int, size_bytes: int) -> list[tuple[int, int]]:
-    """Return which parts of private memory somebody may have touched, as [begin, end) from `address`; others are zero.
+    """Return the parts of private memory that may have been touched, as [start, end) from `address`; others are zero.
 
-    All of it in one part where the system does not say, or where many small ones would take longer.
+    Returns all of it as one part if the system does not report pages, or if many small parts would take longer.
     """
     page = os.sysconf("SC_PAGE_SIZE")
     first, end = address // page, -(-(address + size_bytes) // page)

@@ -1,7 +1,7 @@
-"""Textures of devices whose memory is this process's: one allocation, a `DESCRIPTOR` and behind it the texels.
+"""Textures of devices that use host memory: one allocation of a `DESCRIPTOR` followed by the texels.
 
-Kernels of the C target and the interpreter get the descriptor's address, and read from it where the texels lie, how
-they are stored and how they are sampled.
+Kernels of the C target and the interpreter get the descriptor's address, and read from it the address of the texels,
+their format and how they are sampled.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .device import Allocation
 from .textures import TextureMemory, TextureSpec, choose_filter
 
 DESCRIPTOR_BYTES = -(-DESCRIPTOR.itemsize // 64) * 64
-"""Where texels begin: at a cache line of their own."""
+"""Offset of the texels, which start at a cache line."""
 
 
 class TextureInMemory:
@@ -36,13 +36,13 @@ class TextureInMemory:
 
 
 class GivesMemory(Protocol):
-    """A device, as far as its textures need it."""
+    """The part of a device that its textures need."""
 
     def allocate(self, size_bytes: int) -> Any:
-        """Give zeroed memory."""
+        """Return zeroed memory."""
 
     def free(self, allocation: Any) -> None:
-        """Give memory back."""
+        """Free memory."""
 
 
 class HoldsTextures:
@@ -53,15 +53,15 @@ class HoldsTextures:
         return TextureInMemory(spec, self.allocate)
 
     def free_texture(self: GivesMemory, texture: TextureMemory) -> None:
-        """Give its memory back."""
+        """Free a texture."""
         self.free(cast(TextureInMemory, texture).allocation)
 
     def copy_to_texture(self, source: Allocation, texture: TextureMemory) -> None:
-        """Set all texels from an allocation, where they lie packed."""
+        """Set all texels from an allocation of packed texels."""
         ctypes.memmove(_texels_of(texture), source.address, texture.spec.size_bytes)
 
     def copy_from_texture(self, texture: TextureMemory, destination: Allocation) -> None:
-        """Copy all texels likewise into an allocation."""
+        """Copy all texels into an allocation, packed."""
         ctypes.memmove(destination.address, _texels_of(texture), texture.spec.size_bytes)
 
 

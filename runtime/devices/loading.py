@@ -1,7 +1,7 @@
-"""Modules of ours that are loaded when they are first needed: what starts processes, the tools of a target.
+"""Lazy imports of shadesmith's modules: those that start processes, or open the device of a target.
 
-In: the name of a module. Out: a function that imports it. Who uses it annotates it by a protocol with what is taken
-from the module, so that types are checked where a plain import would cost each start.
+In: the name of a module. Out: a function that imports it. The caller annotates this function with a protocol of the
+module's members that it uses, so that types are checked although a plain import would slow down every start.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What devices are opened with: where compiled kernels and their sources are stored, by the options of a session.
+"""Folders for opening a device: where a session's options let it store compiled kernels and their sources.
 
-The modules that do it are loaded only where the options ask for them.
+The modules that store them are loaded only if the options need them.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ _sources_module: Callable[[], _SourcesModule] = loader(".stored_sources", __pack
 
 
 def store_for(config: Config) -> Store | None:
-    """Return where kernels are cached on disk, None if they are not; the cache is loaded only then."""
+    """Return the store of kernels on disk, None if the cache is off."""
     return _store_module().store_of(config) if config.offline_cache else None
 
 
 def binaries_for(config: Config) -> Store | None:
-    """Return where a device caches what compilers make, which may be cached without the sources of kernels.
+    """Return the store of a device's binaries, which may be cached without the sources of kernels.
 
-    SHADESMITH_BINARIES_DIR names a folder for that under `offline_cache=False`: every kernel is compiled to its source
-    again, and a source that a compiler has seen before is not compiled again.
+    SHADESMITH_BINARIES_DIR names a folder for this under `offline_cache=False`: then every kernel's source is emitted
+    again, but a source that was compiled before is not compiled again.
     """
     folder = os.environ.get("SHADESMITH_BINARIES_DIR", "")
     if config.offline_cache or not folder:
@@ -49,5 +49,5 @@ def binaries_for(config: Config) -> Store | None:
 
 
 def sources_for(config: Config) -> Path | None:
-    """Return where sources are written that profilers shall find, None unless `profile_source` asks for it."""
+    """Return the folder of sources for profilers, None unless the option `profile_source` is set."""
     return _sources_module().folder_of(config.dump_dir) if config.profile_source else None

@@ -1,8 +1,8 @@
-"""What the capabilities of several targets are made of."""
+"""Values that are common to the capabilities of several targets."""
 
 from __future__ import annotations
 
 INTEGERS = ("i32", "u32", "i64", "u64")
 BITWISE = ("and", "or", "xor")
 SHARED_BYTES = 49152
-"""Memory of a block that every GPU with CUDA has; C keeps as much on the stack."""
+"""Shared memory of a block that every CUDA GPU has; the C target has the same amount, on the stack."""

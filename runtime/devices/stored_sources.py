@@ -1,6 +1,6 @@
-"""Emitted texts kept as files, so that profilers and debuggers find what the lines in a binary are of.
+"""Emitted sources stored as files, so that profilers and debuggers find the lines that a binary refers to.
 
-In: a module. Out: paths that stay: a folder for each content, so that an older binary still shows its own text.
+In: a module. Out: permanent paths: one folder for each content, so that an older binary still shows its own source.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from ...transpiler.errors import TaichiRuntimeError
 from ..store.atomic_files import write_text
 
 NAME_LENGTH = 64
-"""Of a kernel's name, in the name of its folder: file systems end at 255 bytes."""
+"""Number of characters of a kernel's name in the name of its folder: file systems limit names to 255 bytes."""
 
 
 def folder_of(dump_dir: str) -> Path:
-    """Return where texts are kept: below `dump_dir`, or in the user's cache if none is given."""
+    """Return the folder of the sources: in `dump_dir`, or in the user's cache if it is not set."""
     from platformdirs import user_cache_path
 
     return Path(dump_dir, "sources") if dump_dir else user_cache_path("shadesmith") / "sources"
@@ -26,23 +26,23 @@ def folder_of(dump_dir: str) -> Path:
 def keep(module: BackendModule, folder: Path) -> dict[str, Path]:
     """Write the files of a module and return their absolute paths by name.
 
-    Raises: TaichiRuntimeError where nothing can be written.
+    Raises: TaichiRuntimeError if the files cannot be written.
     """
     content = hashlib.sha256("\0".join(file.text for file in module.files).encode()).hexdigest()
-    place = folder.expanduser().absolute() / f"{module.kernel[:NAME_LENGTH]}-{content[:12]}"
-    paths = {file.name: place / file.name for file in module.files}
+    path = folder.expanduser().absolute() / f"{module.kernel[:NAME_LENGTH]}-{content[:12]}"
+    paths = {file.name: path / file.name for file in module.files}
     try:
         for file in module.files:
-            if not _holds(paths[file.name], file.text):
+            if not _is_current(paths[file.name], file.text):
                 write_text(paths[file.name], file.text)
     except OSError as error:
         raise TaichiRuntimeError(
-            f"profile_source=True keeps emitted texts in {place}, which cannot be written: {error.strerror or error}",
+            f"profile_source=True stores emitted sources in {path}, which cannot be written: {error.strerror or error}",
             "name another folder by `ti.init(dump_dir=...)`",
         ) from error
     return paths
 
 
-def _holds(path: Path, text: str) -> bool:
-    """Tell whether a file holds just this text: somebody may have changed it, and compilers read it from there."""
+def _is_current(path: Path, text: str) -> bool:
+    """Return whether a file has exactly this source: the user may have changed it, and compilers read the file."""
     return path.is_file() and path.read_bytes() == text.encode()

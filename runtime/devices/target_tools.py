@@ -79,7 +79,7 @@ class Part:
 
 PartT = TypeVar("PartT", bound=Part)
 ToolsLoader = Callable[[str, str], Any]
-"""Takes a target and the module of a part, or "" for the `TargetTools`; returns its `TOOLS`, None for a missing part."""
+"""Takes a target and a part, or "" for the `TargetTools`; returns its `TOOLS`, None if the target lacks the part."""
 
 
 def _no_loader(target: str, module: str) -> Any:

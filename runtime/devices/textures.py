@@ -1,7 +1,7 @@
-"""What a texture is to a device: texels in an order the hardware chooses, read through a filter.
+"""Textures of devices: texels in an order that the hardware chooses, read through a filter.
 
-In: `TextureSpec`. Out: `TextureMemory`, whose numbers a launcher packs. Texels come and go by allocations, in which
-they lie packed, x fastest: texel (x, y, z) is number (z * height + y) * width + x.
+In: `TextureSpec`. Out: `TextureMemory`, whose handles a launcher packs. Copies go through allocations, in which texels
+are packed with x fastest: texel (x, y, z) is number (z * height + y) * width + x.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ FILTERS = ("linear", "nearest")
 
 @dataclass(frozen=True, slots=True)
 class TextureSpec:
-    """What is asked for.
+    """The properties of a requested texture.
 
-    shape: (width,), (width, height) or (width, height, depth). filter: of `FILTERS`; None: linear where the device can,
-    nearest for integers and where it cannot. address_modes: one an axis, of `ADDRESS_MODES`.
+    shape: (width,), (width, height) or (width, height, depth).
+    filter: one of `FILTERS`; None: linear if the device supports it for the format, else nearest.
+    address_modes: one of `ADDRESS_MODES` for each axis.
     """
 
     format: TexelFormat
@@ -38,22 +39,23 @@ class TextureSpec:
 
     @property
     def extents(self) -> tuple[int, int, int]:
-        """Width, height, depth; 1 where there is no axis."""
+        """Width, height, depth; 1 for a missing axis."""
         width, height, depth = (*self.shape, 1, 1)[:3]
         return width, height, depth
 
     @property
     def is_integer(self) -> bool:
-        """Whether kernels see integers, between which nothing can be interpolated."""
+        """Whether kernels read integers, which cannot be interpolated."""
         return self.format.kind in ("int", "uint")
 
 
 class TextureMemory(Protocol):
     """A texture of a device, zeroed when made.
 
-    filter: the one it is sampled with. sampled, texels, storage: what goes into `Args` where a kernel samples it,
-    fetches from it, loads and stores: 0 where the device takes no number. address: of its memory, 0 where that is the
-    device's own affair.
+    filter: used for sampling.
+    sampled, texels, storage: handles in `Args` for a kernel that samples it, fetches texels, or loads and stores; 0 if
+      the device takes no handle.
+    address: of its memory, 0 if the device does not expose it.
     """
 
     spec: TextureSpec
@@ -65,7 +67,7 @@ class TextureMemory(Protocol):
 
 
 def lacks_format(spec: TextureSpec, where: str) -> UnsupportedError:
-    """Return the error for a device, `where`, that has no textures of a format."""
+    """Return the error for a device, `where`, that does not support a texture format."""
     name = spec.format.name
     if spec.format.channels == 3:
         hint = f"use ti.Format.{name.replace('rgb', 'rgba')}, as GPUs store three channels in the room of four"
@@ -77,7 +79,7 @@ def lacks_format(spec: TextureSpec, where: str) -> UnsupportedError:
 
 
 def choose_filter(spec: TextureSpec, can_interpolate: bool, where: str) -> str:
-    """Return the filter of a texture. Raises: UnsupportedError where linear was asked for and cannot be."""
+    """Return the filter of a texture. Raises: UnsupportedError if linear was requested and is not supported."""
     if can_interpolate and not spec.is_integer:
         return spec.filter or "linear"
     if spec.filter == "linear":

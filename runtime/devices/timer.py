@@ -1,7 +1,7 @@
-"""How long work takes on a device: spans of work between two time stamps, read all at once.
+"""Timing of work on a device: spans between two time stamps, which are read together.
 
-In: `start` and `stop` around launches, in order with them. Out: seconds. GPUs take the time on their own clocks, so a
-launch from Python costs nothing in it; here are the protocol and what serves for devices that are this process.
+In: `start` and `stop` around launches, in order with them. Out: seconds. GPUs use their own clocks, so the time of a
+launch in Python is not included. This module has the protocol, and the timer for devices that run in this process.
 """
 
 from __future__ import annotations
@@ -12,37 +12,38 @@ from typing import Protocol
 
 
 class Timer(Protocol):
-    """Takes the time of spans of work. Use it from one thread; other threads should not launch meanwhile.
+    """Measures spans of work. Use it from one thread, while other threads launch nothing.
 
-    clock: whose it is, in words. resolution: the shortest time it can tell from none [s].
+    clock: name of the clock. resolution: the shortest measurable time [s].
     """
 
     clock: str
     resolution: float
 
     def delay(self, seconds: float) -> None:
-        """Keep the device from what follows until all of it is given, up to `stop`; or for some seconds.
+        """Delay the work that follows until all of it is queued, up to `stop`, or for `seconds`.
 
-        Else a device that is faster than Python waits between two launches, and that time is in the span.
+        Without the delay a device that is faster than Python would wait between two launches, and the span would
+        include this time.
         """
 
     def start(self) -> None:
-        """Begin a span, once all work before has ended."""
+        """Start a span when all earlier work has ended."""
 
     def stop(self) -> None:
-        """End the span when all work so far has."""
+        """End the span when all work so far has ended."""
 
     def read(self) -> list[float]:
-        """Wait, and return the lengths of all spans since `read` was last called [s]."""
+        """Wait, and return the lengths of all spans since the last `read` [s]."""
 
     def close(self) -> None:
-        """Give up what belongs to the device."""
+        """Free the timer's resources on the device."""
 
 
 class HostTimer:
-    """A timer by this process's clock, for devices that run where Python does or have no clock.
+    """A timer by this process's clock, for devices that run in this process or have no clock.
 
-    synchronize: waits for what was launched.
+    synchronize: waits for all launches.
     """
 
     clock = "the host's clock"
@@ -57,19 +58,19 @@ class HostTimer:
         """Do nothing: launches do not run ahead."""
 
     def start(self) -> None:
-        """Begin a span, once all work before has ended."""
+        """Start a span when all earlier work has ended."""
         self._synchronize()
         self._begin = time.perf_counter_ns()
 
     def stop(self) -> None:
-        """End the span when all work so far has."""
+        """End the span when all work so far has ended."""
         self._synchronize()
         self._spans.append((time.perf_counter_ns() - self._begin) * 1e-9)
 
     def read(self) -> list[float]:
-        """Return the lengths of all spans since `read` was last called [s]."""
+        """Return the lengths of all spans since the last `read` [s]."""
         spans, self._spans = self._spans, []
         return spans
 
     def close(self) -> None:
-        """Nothing to do."""
+        """Do nothing: there are no resources."""

@@ -1,6 +1,6 @@
-"""Starting a tool that reads standard input and writes standard output, and treating it as a stranger.
+"""Run an untrusted tool that reads standard input and writes standard output.
 
-In: a command line and bytes. Out: exit status, output and error output. It may hang, crash, or print without end.
+In: a command line and bytes. Out: exit status, output and error output. The tool may hang, crash, or print endlessly.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ OUTPUT_LIMIT_BYTES = 64 << 20
 
 
 def run_tool(command: list[str], text: bytes, time_limit_seconds: float) -> tuple[int, bytes, bytes]:
-    """Run a program on `text` as its standard input; return exit code, output and error output.
+    """Run a program with `text` as its standard input; return exit code, output and error output.
 
-    Raises: TimeoutError, OverflowError (too much output), OSError (cannot start). No process is left in any case.
+    Raises: TimeoutError, OverflowError (too much output), OSError (cannot start). The process has always ended.
     """
     process = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
@@ -67,7 +67,7 @@ def _exchange(process: subprocess.Popen[bytes], text: bytes, deadline: float) ->
 
 
 def _feed(descriptor: int, rest: memoryview) -> memoryview:
-    """Write what the pipe takes and return what is left; a reader that went away has read enough."""
+    """Write as much as the pipe takes and return the rest; nothing is left once the reader has closed the pipe."""
     try:
         return rest[os.write(descriptor, rest[: 1 << 16]) :]
     except BlockingIOError:

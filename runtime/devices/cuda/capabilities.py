@@ -1,4 +1,4 @@
-"""What CUDA C can do on a GPU of today, sm_90."""
+"""Capabilities of CUDA C on a current GPU, sm_90."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ def _starter(
     launch: Callable[..., None], resident_threads: int, task: TaskSource, function: int, arguments: Any
 ) -> Callable[[int, int], None]:
     """Return the function that launches one task, given its count and a stream."""
-    block_dim, turns = task.block_dim, task.turns_per_block
+    block_dim, turns = task.block_dim, task.iterations_per_block
     most = max(1, resident_threads * WAVES // block_dim) if task.strided else MAX_GROUPS_X
     parameters = (ctypes.c_void_p * 1)(ctypes.addressof(arguments))
     address = ctypes.addressof(parameters)

@@ -163,7 +163,8 @@ def _edges_of(launches: Sequence[Launch]) -> list[list[int]]:
     """Return for each launch the launches that it must come after; those without tasks have no part in it."""
     hazards = Hazards()
     return [
-        sorted(hazards.add(number, launch.access_set)) if launch.counts else [] for number, launch in enumerate(launches)
+        sorted(hazards.add(number, launch.access_set)) if launch.counts else []
+        for number, launch in enumerate(launches)
     ]
 
 

@@ -1,4 +1,4 @@
-"""What C can do on every host of 64 bit."""
+"""Capabilities of C on every 64-bit host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the interpreter can do."""
+"""Capabilities of the interpreter."""
 
 from __future__ import annotations
 

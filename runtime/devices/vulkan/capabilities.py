@@ -1,4 +1,4 @@
-"""What GLSL can do on a desktop GPU of today (f32 atomic add), and on every device of Vulkan 1.1."""
+"""Capabilities of GLSL on a current desktop GPU (f32 atomic add), and on every Vulkan 1.1 device."""
 
 from __future__ import annotations
 

@@ -262,7 +262,7 @@ def _explain(file: SourceFile, said: str) -> str:
 
 def _python_line(file: SourceFile, line: int) -> list[str]:
     """Say which Python line the emitted line came from, if one did."""
-    place = file.python_place(line)
+    place = file.python_location(line)
     if place is None:
         return []
     name, line_python = place

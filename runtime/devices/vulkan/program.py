@@ -301,7 +301,7 @@ class VulkanProgram:
     def add(self, task: TaskSource, pipeline: Any) -> None:
         """Take over the pipeline of the next task."""
         self.pipelines.append(pipeline)
-        self._tasks.append((pipeline, task.turns_per_block, self._most_groups(task), task))
+        self._tasks.append((pipeline, task.iterations_per_block, self._most_groups(task), task))
 
     def _most_groups(self, task: TaskSource) -> int:
         """Return how many groups a row may have. On a GPU a loop that strides needs no more than keep it busy; on a
