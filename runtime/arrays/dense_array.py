@@ -1,4 +1,4 @@
-"""What fields and ndarrays share: indexing from Python, copies to and from NumPy, fill, and life with a session.
+"""The base of fields and ndarrays: indexing from Python, copies to and from NumPy, fill, and life with a session.
 
 In: an element type, a shape and a session. Out: the abstract bases `ScalarArray` (of `ScalarField` and `ScalarNdarray`)
 and `MatrixArray` (of `MatrixField` and `MatrixNdarray`).
@@ -26,22 +26,26 @@ from .views import has_slice
 
 
 class SliceRequested(Exception):
-    """An index has slices: what it means is no element but a part."""
+    """An index has slices, so it selects a view and not an element."""
 
 
 class DenseArray(Exchange):
-    """A dense array on a device, seen from Python.
+    """A dense array on a device, as Python uses it.
 
-    memory: what it owns, shared with its member views. allocation: the memory's, kept here because launches read it.
-    element: scalar or tensor; dtype: its scalar. KIND: as in `ArrayDescription`. _moved: an index is not the position
-    in the view. _extent: of an array of one axis where it is, else -1.
+    Attributes:
+        memory: its memory, shared with its member views.
+        allocation: that of the memory, stored here because launches read it.
+        element: scalar, tensor or struct; dtype: its scalar.
+        KIND: as in `ArrayDescription`.
+        _is_mapped: an index differs from the position in the view.
+        _extent: of an array of one axis that is not mapped, else -1.
     """
 
     KIND: ClassVar[str]
     __slots__ = (
         "__weakref__",
         "_extent",
-        "_moved",
+        "_is_mapped",
         "allocation",
         "dtype",
         "element",
@@ -57,18 +61,18 @@ class DenseArray(Exchange):
     )
 
     def __init__(self, session: Session, element: Type, shape: tuple[int, ...], name: str = "") -> None:
-        memory = Memory(session, element, shape, owner_text(self.KIND, name, element, shape))
+        memory = Memory(session, element, shape, owner_name(self.KIND, name, element, shape))
         self._set_up(memory, element, shape, name)
         self.signature: object = self._signature()
         session.register(self)
 
     @classmethod
     def in_memory(cls, memory: Any, element: Type, shape: tuple[int, ...], name: str) -> Any:
-        """Return an array over memory that another owns."""
-        made = cls.__new__(cls)
-        made._set_up(memory, element, shape, name)
-        made.signature = made._signature()
-        return made
+        """Return an array over memory that another object owns."""
+        array = cls.__new__(cls)
+        array._set_up(memory, element, shape, name)
+        array.signature = array._signature()
+        return array
 
     def _set_up(self, memory: Any, element: Type, shape: tuple[int, ...], name: str) -> None:
         self.memory: Memory = memory
@@ -82,38 +86,38 @@ class DenseArray(Exchange):
         self.owner: DenseArray | None = None
         self.path: tuple[Step, ...] = ()
         self._extent = shape[0] if len(shape) == 1 else -1
-        self._moved = False
+        self._is_mapped = False
 
     def as_member(self, owner: DenseArray, step: Step, element: Type) -> None:
-        """Make this, not yet set up, a part of the elements of `owner`, whose memory it shares."""
+        """Initialize this array as a member of the elements of `owner`; it shares the memory."""
         root, path = owner if owner.owner is None else owner.owner, (*owner.path, step)
         name = name_step(owner.name, owner.element, step)
         self._set_up(MemberMemory(root.memory, path, element), element, owner.shape, name)
         self.owner, self.path = root, path
-        self.offset, self._extent, self._moved = owner.offset, owner._extent, owner._moved
+        self.offset, self._extent, self._is_mapped = owner.offset, owner._extent, owner._is_mapped
         self.signature = (root.signature, path)
 
     supports_slices: ClassVar[bool] = False
-    """Whether `x[2:5]` is an array of its own, which `part` gives."""
+    """Whether `x[2:5]` is a view, which `sliced` returns."""
 
-    def part(self, key: Any) -> DenseArray:
-        """Return what an index with slices means."""
-        raise self._index_error("has no parts")
+    def sliced(self, key: Any) -> DenseArray:
+        """Return the view that an index with slices selects."""
+        raise self._index_error("cannot be sliced")
 
-    # --- what the compiler and the launcher ask
+    # --- for the compiler and the launcher
 
     def describe_array(self) -> ArrayDescription:
-        """Return what a kernel must know of this array."""
+        """Return the description of this array for the compiler."""
         return ArrayDescription(self.element, self.shape, self.KIND, self.name or None, self.owner, self.path)
 
     def end(self) -> None:
-        """Give the memory back because the session ends; any later use raises."""
+        """Free the memory because the session ends; any later use raises."""
         self.memory.end()
         self.allocation = Ended(self.memory.gone)  # as in `Memory.end`
 
     @abstractmethod
     def _signature(self) -> object:
-        """Return what a compiled kernel depends on: equal signatures share one."""
+        """Return what a compiled kernel depends on: arrays with equal signatures share one."""
 
     # --- whole-array operations
 
@@ -124,7 +128,7 @@ class DenseArray(Exchange):
 
     @hides_own_frames
     def to_numpy(self, dtype: Any = None) -> Array:
-        """Return a copy, shape (*shape, *element shape), after all launches so far. dtype: to convert to."""
+        """Return a copy, shape (*shape, *element shape), after all launches so far. dtype: type to convert to."""
         values = self.memory.read_all()
         return values if dtype is None else values.astype(dtype, copy=False)
 
@@ -132,7 +136,7 @@ class DenseArray(Exchange):
     def from_numpy(self, array: Array) -> None:
         """Set all elements from `array`, shape (*shape, *element shape), converting its number type.
 
-        Raises: TypeError if it is no NumPy array of numbers; ValueError if the shape differs.
+        Raises: TypeError if it is not a NumPy array of numbers; ValueError if the shape differs.
         """
         self.memory.write_all(self._checked(array))
 
@@ -158,7 +162,7 @@ class DenseArray(Exchange):
         return self.shape[0]
 
     def __iter__(self) -> NoReturn:
-        # Without this Python would call __getitem__ with 0, 1, ... and never meet the end of a 2-D array.
+        # Without this Python would call __getitem__ with 0, 1, ... and never reach the end of a 2-D array.
         raise TypeError(
             f"{self!r} cannot be iterated in Python; `for i in x` belongs in a kernel. Hint: use `x.to_numpy()`"
         )
@@ -175,54 +179,54 @@ class DenseArray(Exchange):
     def pack(self, value: Any) -> Array:
         """Return `value` as an array of the element's type and shape. Raises: TypeError, ValueError."""
 
-    def index_of(self, key: Any, takes_parts: bool = True) -> tuple[int, ...]:
+    def index_of(self, key: Any, takes_slices: bool = True) -> tuple[int, ...]:
         """Return an index as a tuple of integers within the shape.
 
         Raises: TaichiIndexError naming the array for a wrong count, a slice or float, or a position out of range.
-        SliceRequested for slices, if the caller takes parts.
+        SliceRequested for slices, if the caller takes them.
         """
         if type(key) is not tuple:
             key = _tuple_of(key)
         shape = self.shape
         if len(key) != len(shape):
-            text = f"takes {len(shape)} indices, and {len(key)} were given: {_shown(key)}"
-            self._refuse(key, takes_parts, text, "write one index for each axis, `x[None]` without axes")
+            message = f"takes {len(shape)} indices, and {len(key)} were given: {_shown(key)}"
+            self._refuse(key, takes_slices, message, "write one index for each axis, `x[None]` without axes")
         if self.offset:
             return self._index_from_offset(key)
         for position, extent in zip(key, shape, strict=True):
             if type(position) is not int:
-                return self.index_of(self._integers(key, takes_parts))
+                return self.index_of(self._integers(key, takes_slices))
             if not 0 <= position < extent:
-                text = f"has shape {shape}, and {_shown(key)} lies outside"
-                self._refuse(key, takes_parts, text, "indices of an axis run from 0 to its extent - 1")
+                message = f"has shape {shape}, and {_shown(key)} lies outside"
+                self._refuse(key, takes_slices, message, "indices of an axis run from 0 to its extent - 1")
         return key  # type: ignore[no-any-return]
 
     def _index_from_offset(self, key: tuple[Any, ...]) -> tuple[int, ...]:
         index = self._integers(key)
-        for position, begin, extent in zip(index, self.offset, self.shape, strict=True):
-            if not begin <= position < begin + extent:
-                text = f"has shape {self.shape} from offset {self.offset}, and {_shown(key)} lies outside"
-                raise self._index_error(text, "indices of an axis run from its offset to offset + extent - 1")
+        for position, start, extent in zip(index, self.offset, self.shape, strict=True):
+            if not start <= position < start + extent:
+                message = f"has shape {self.shape} from offset {self.offset}, and {_shown(key)} lies outside"
+                raise self._index_error(message, "indices of an axis run from its offset to offset + extent - 1")
         return index
 
     def position_of(self, index: tuple[int, ...]) -> tuple[int, ...]:
-        """Return where the element at an index, as `index_of` gives it, is in the view."""
+        """Return the position in the view of the element at an index that `index_of` returned."""
         if self.offset:
-            index = tuple([position - begin for position, begin in zip(index, self.offset, strict=True)])
+            index = tuple([position - start for position, start in zip(index, self.offset, strict=True)])
         locate = self.memory.locate
         return index if locate is None else locate(index)
 
     def position_to_store(self, index: tuple[int, ...]) -> tuple[int, ...]:
-        """Return where the element at an index is in the view, after making sure that it has memory."""
+        """Return the position in the view of the element at an index, after allocating memory for it."""
         locate = self.memory.locate_to_store
         if locate is None:
             return self.position_of(index)
         if self.offset:
-            index = tuple([position - begin for position, begin in zip(index, self.offset, strict=True)])
+            index = tuple([position - start for position, start in zip(index, self.offset, strict=True)])
         return locate(index)
 
     def ready(self, position: tuple[int, ...]) -> Array:
-        """Return the view after making sure that it is right at `position`."""
+        """Return the view after making sure that it is up to date at `position`."""
         memory = self.memory
         if memory.epoch != memory.session.epoch:
             self._refresh()
@@ -233,11 +237,11 @@ class DenseArray(Exchange):
     def _refresh(self) -> None:
         try:
             self.memory.refresh()
-        except TaichiRuntimeError as error:  # it is gone
+        except TaichiRuntimeError as error:  # the memory was freed
             raise user_error(error) from None
 
     def read_item(self, index: tuple[int, ...]) -> Array:
-        """Return a copy of the element at an index, as `index_of` gives it: an array or a structured scalar."""
+        """Return a copy of the element at an index that `index_of` returned: an array or a structured scalar."""
         memory: Any = self.memory
         if type(memory) is SplitMemory:
             return memory.read_item(index)
@@ -246,7 +250,7 @@ class DenseArray(Exchange):
         return item
 
     def write_item(self, index: tuple[int, ...], packed: Array) -> None:
-        """Set the element at an index, as `index_of` gives it."""
+        """Set the element at an index that `index_of` returned."""
         memory: Any = self.memory
         if type(memory) is SplitMemory:
             memory.write_item(index, packed)
@@ -263,19 +267,19 @@ class DenseArray(Exchange):
             self.ready(position)[position] = value
             memory.mark(position)
 
-    def _integers(self, key: tuple[Any, ...], takes_parts: bool = False) -> tuple[int, ...]:
+    def _integers(self, key: tuple[Any, ...], takes_slices: bool = False) -> tuple[int, ...]:
         try:
             return tuple(as_index(position) for position in key)
         except TypeError:
             found = next(p for p in key if not hasattr(p, "__index__"))
-            text = f"is indexed by integers, and `{found!r}` is a {type(found).__name__}"
-            self._refuse(key, takes_parts, text, "slices are not supported; use `x.to_numpy()` for parts")
+            message = f"is indexed by integers, and `{found!r}` is a {type(found).__name__}"
+            self._refuse(key, takes_slices, message, "slices are not supported; use `x.to_numpy()` for parts")
 
-    def _refuse(self, key: tuple[Any, ...], takes_parts: bool, message: str, hint: str) -> NoReturn:
-        """Raise SliceRequested for an index with slices, if the caller takes it, else TaichiIndexError."""
+    def _refuse(self, key: tuple[Any, ...], takes_slices: bool, message: str, hint: str) -> NoReturn:
+        """Raise SliceRequested for an index with slices, if the caller takes slices, else TaichiIndexError."""
         if not self.supports_slices or not has_slice(key):
             raise self._index_error(message, hint) from None
-        if takes_parts:
+        if takes_slices:
             raise SliceRequested
         shown = ", ".join(_shown_item(item) for item in key)
         raise self._index_error(
@@ -318,25 +322,25 @@ class ScalarArray(DenseArray):
     __slots__ = ()
 
     def __getitem__(self, key: Any) -> Any:
-        # The straight path takes below 1 us: one comparison finds stale views and ended sessions alike.
+        # The fast path takes below 1 us: one comparison detects stale views and ended sessions alike.
         memory = self.memory
         if type(key) is int and 0 <= key < self._extent and memory.epoch == memory.session.epoch and not memory.partial:
             return memory.view.item(key)
         try:
             index = self.index_of(key)
         except SliceRequested:
-            return self.part(key)
-        position = self.position_of(index) if self._moved else index
+            return self.sliced(key)
+        position = self.position_of(index) if self._is_mapped else index
         return self.ready(position).item(position)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         index = self.index_of(key, False)
         if type(value) is not float or not self.dtype.is_float:
             value = to_scalar(self.dtype, value, self)
-        self.write_at(self.position_to_store(index) if self._moved else index, value)
+        self.write_at(self.position_to_store(index) if self._is_mapped else index, value)
 
     def pack(self, value: Any) -> Array:
-        """Return a number as an array without axes. Raises: TypeError if it is none."""
+        """Return a number as an array without axes. Raises: TypeError if it is not a number."""
         if self.dtype.is_integral and isinstance(value, float | np.floating):
             value = int(value)
         return np.array(to_scalar(self.dtype, value, self), self.dtype.numpy)
@@ -360,14 +364,14 @@ class MatrixArray(DenseArray):
 
     @property
     def ndim(self) -> int:
-        """1 where elements are vectors, 2 where they are matrices."""
+        """1 if elements are vectors, 2 if they are matrices."""
         return len(self.element.shape)
 
     def __getitem__(self, key: Any) -> Any:
         try:
             index = self.index_of(key)
         except SliceRequested:
-            return self.part(key)
+            return self.sliced(key)
         entries = self.read_item(index).view(Entries)
         entries.owner = (self, index)
         return wrap(entries)
@@ -386,13 +390,13 @@ class MatrixArray(DenseArray):
         return tensor[..., None] if keep_dims and len(self.element.shape) == 1 else tensor
 
     def pack(self, value: Any) -> Array:
-        """Return an element as an array; a number stands for all components. Raises: TypeError, ValueError."""
+        """Return an element as an array; a number is the value of all components. Raises: TypeError, ValueError."""
         if isinstance(value, int | float | np.number):
             value = np.full(self.element.shape, value)
         return self._packed_element(value)
 
     def component_of(self, indices: Sequence[int]) -> tuple[int, ...]:
-        """Return the position of a component. Raises: TaichiIndexError if an element has none such."""
+        """Return the position of a component. Raises: TaichiIndexError if an element has no such component."""
         shape = self.element.shape
         position = tuple(indices[: len(shape)])
         if not all(0 <= i < extent for i, extent in zip(position, shape, strict=False)) or len(position) != len(shape):
@@ -432,7 +436,7 @@ class Entries(np.ndarray[Any, Any]):
 
 
 def to_scalar(dtype: Scalar, value: Any, owner: object) -> int | float | bool:
-    """Return `value` as a Python number that `dtype` holds: integers wrap as in C, floats stay for NumPy to round.
+    """Return `value` as a Python number of type `dtype`: integers wrap as in C, floats are not rounded yet.
 
     Raises: TypeError for anything but a number, and for a float if `dtype` is an integer.
     """
@@ -452,7 +456,7 @@ def to_scalar(dtype: Scalar, value: Any, owner: object) -> int | float | bool:
 def to_shape(shape: Any, refused: Callable[[Any], Exception]) -> tuple[int, ...]:
     """Return a shape, given as an integer or a sequence, as a tuple of integers.
 
-    Raises: what `refused` makes of the value, if it is neither.
+    Raises: the error that `refused` returns for the value, if it is neither.
     """
     try:
         return tuple(as_index(extent) for extent in (shape if isinstance(shape, Sequence | np.ndarray) else (shape,)))
@@ -461,20 +465,20 @@ def to_shape(shape: Any, refused: Callable[[Any], Exception]) -> tuple[int, ...]
 
 
 def make_all(makers: Sequence[Callable[[], Any]]) -> list[Any]:
-    """Make arrays that belong together: all, or none where memory does not suffice for one."""
-    made: list[Any] = []
+    """Make arrays that belong together: all, or none if there is not enough memory for one."""
+    arrays: list[Any] = []
     try:
         for make in makers:
-            made.append(make())
+            arrays.append(make())
     except TaichiRuntimeError:
-        while made:  # now: the error's traceback would keep them
-            made.pop().end()
+        while arrays:  # now, since the error's traceback keeps them alive
+            arrays.pop().end()
         raise
-    return made
+    return arrays
 
 
 def check_gradient(dtype: Scalar) -> None:
-    """Check that a gradient of `dtype` makes sense. Raises: TaichiRuntimeError if it is no float."""
+    """Check that a gradient of `dtype` makes sense. Raises: TaichiRuntimeError if it is not a float."""
     if not dtype.is_float:
         raise TaichiRuntimeError(f"{dtype} is not supported for field with `needs_grad=True` or `needs_dual=True`.")
 
@@ -482,7 +486,7 @@ def check_gradient(dtype: Scalar) -> None:
 def _tuple_of(key: Any) -> tuple[Any, ...]:
     if key is None:
         return ()
-    if hasattr(key, "to_list"):  # a Vector of indices, as `ti.grouped` gives
+    if hasattr(key, "to_list"):  # a Vector of indices, as from `ti.grouped`
         return tuple(key.to_list())
     if isinstance(key, list | np.ndarray):
         return tuple(key)
@@ -497,8 +501,8 @@ def _shown(index: Sequence[Any]) -> str:
     return f"index [{', '.join(map(str, index))}]"
 
 
-def owner_text(kind: str, name: str, element: Type, shape: tuple[int, ...]) -> str:
-    """Return how errors and reports call the memory of an array."""
+def owner_name(kind: str, name: str, element: Type, shape: tuple[int, ...]) -> str:
+    """Return the name of an array's memory in errors and reports."""
     article = "an" if kind == "ndarray" else "a"
     return f"{kind} `{name}`" if name else f"{article} {kind} of {describe_type(element)}, shape {shape}"
 
@@ -506,8 +510,8 @@ def owner_text(kind: str, name: str, element: Type, shape: tuple[int, ...]) -> s
 def _shown_item(item: Any) -> str:
     if not isinstance(item, slice):
         return "..." if item is Ellipsis else str(item)
-    begin, end, step = ("" if bound is None else str(bound) for bound in (item.start, item.stop, item.step))
-    return f"{begin}:{end}" + (f":{step}" if step else "")
+    start, end, step = ("" if bound is None else str(bound) for bound in (item.start, item.stop, item.step))
+    return f"{start}:{end}" + (f":{step}" if step else "")
 
 
 def _title(element: Type) -> str:

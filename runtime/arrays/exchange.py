@@ -1,9 +1,9 @@
-"""What fields and ndarrays show of themselves to others: to NumPy, DLPack, the CUDA array interface, torch, paddle.
+"""Exchange of fields and ndarrays with other libraries: NumPy, DLPack, the CUDA array interface, torch, paddle.
 
-In: an array. Out: `Exchange`, the base of all arrays. Where the device computes in memory of this process (C, the
-interpreter, lavapipe) or on a CUDA device, others share the memory and keep it alive, also beyond `ti.reset()`;
-elsewhere they get copies. What was launched before is finished, or ordered on the stream, when memory is handed out;
-what is launched later is not waited for: call `ti.sync()`.
+In: an array. Out: `Exchange`, the base of all arrays. If the device computes in memory of this process (C, the
+interpreter, lavapipe) or on a CUDA device, other libraries share the memory and keep it alive, also after `ti.reset()`;
+on other devices they get copies. Earlier launches are finished, or ordered on the stream, when memory is exported;
+later launches need a `ti.sync()`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DLPACK_CUDA = 2
 
 
 class Exchange(ABC):
-    """Protocols by which other libraries see an array. lease: keeps memory alive that was handed out by its address."""
+    """Protocols by which other libraries access an array. lease: keeps memory alive that was exported by address."""
 
     __slots__ = ()
     memory: Any
@@ -34,7 +34,7 @@ class Exchange(ABC):
     lease: Any
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        """Share the memory with NumPy where it is memory of this process, else copy it."""
+        """Share the memory with NumPy if it is memory of this process, else copy it."""
         is_shared = copy is not True and is_in_host_memory(self.memory)
         if not is_shared and copy is False:
             raise ValueError(f"{self!r} lives on a device; reading it into NumPy makes a copy")
@@ -46,7 +46,7 @@ class Exchange(ABC):
         return values.astype(dtype)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """Return kind and number of the device that holds the memory. Raises: BufferError if DLPack knows none."""
+        """Return kind and number of the device of the memory. Raises: BufferError if DLPack has no such device."""
         device = self.memory.session.device
         if is_on_cuda(self.memory):
             return DLPACK_CUDA, device.index
@@ -64,14 +64,14 @@ class Exchange(ABC):
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        """Where the memory lies on a CUDA device, version 3 of the interface; other devices have no such attribute."""
+        """The memory's address and layout on a CUDA device, version 3 of the interface; absent on other devices."""
         memory = self.memory
         if not is_on_cuda(memory):
             raise AttributeError(f"{self!r} is not in memory of a CUDA device")
         memory.refresh_lazily()
         root, view = root_of(memory), memory.view
         assert root is not None
-        self.lease = root.share()  # who asks holds this object, and with it the memory
+        self.lease = root.share()  # the consumer holds this object, and with it the memory
         dense = dense_strides(view.shape, view.dtype.itemsize)
         fields = {"descr": view.dtype.descr} if isinstance(self.element, Struct) else {}
         return {
@@ -98,18 +98,18 @@ class Exchange(ABC):
     def from_torch(self, tensor: Any) -> None:
         """Set all elements from a torch tensor of shape (*shape, *element shape), converting its number type.
 
-        Raises: TypeError if it is none; ValueError if the shape differs.
+        Raises: TypeError if it is not a tensor; ValueError if the shape differs.
         """
         if not is_tensor(tensor):
             raise TypeError(f"{self!r} takes a torch tensor, and a {type(tensor).__name__} was given")
-        source = tensor.detach().resolve_conj().resolve_neg()
-        if source.is_cuda and is_on_cuda(self.memory):
-            self._check_shape(tuple(source.shape))
-            _between_gpus(self.memory, lambda own: own.copy_(source.reshape(own.shape)))
+        values = tensor.detach().resolve_conj().resolve_neg()
+        if values.is_cuda and is_on_cuda(self.memory):
+            self._check_shape(tuple(values.shape))
+            _between_gpus(self.memory, lambda own: own.copy_(values.reshape(own.shape)))
             cast(Memory, root_of(self.memory)).forget()
             return
-        source = source.cpu()
-        self.from_numpy((source.float() if str(source.dtype) == "torch.bfloat16" else source).numpy())
+        values = values.cpu()
+        self.from_numpy((values.float() if str(values.dtype) == "torch.bfloat16" else values).numpy())
 
     def to_paddle(self, place: Any = None) -> Any:
         """Return a copy as a paddle tensor, on `place`. Raises: ImportError if paddle is missing."""
@@ -134,30 +134,33 @@ class Exchange(ABC):
 
 
 def root_of(memory: Any) -> Memory | None:
-    """Return the memory that owns the allocation of a part, a member or a place; None if parts lie apart."""
+    """Return the memory that owns the allocation of a view, a member or a place; None for a split array."""
     while memory is not None and not isinstance(memory, Memory):
         memory = getattr(memory, "whole", None)
     return memory
 
 
 def is_in_host_memory(memory: Any) -> bool:
-    """Return whether an array is memory of this process, in an order that strides can say."""
+    """Return whether an array is memory of this process with a layout that strides can express."""
     return root_of(memory) is not None and not memory.mirrored and memory.locate is None
 
 
 def is_on_cuda(memory: Any) -> bool:
-    """Return whether an array is memory of a CUDA device, in an order that strides can say."""
+    """Return whether an array is memory of a CUDA device with a layout that strides can express."""
     return root_of(memory) is not None and memory.session.device.cuda_memory and memory.locate is None
 
 
 def _offset_bytes(memory: Any, root: Memory) -> int:
-    """Return where the first element lies in the allocation; views of mirrors lie as the device's memory does."""
+    """Return the offset of the first element in the allocation; mirrors have the layout of the device's memory."""
     view: Array = memory.view
     return view.ctypes.data - root.view.ctypes.data if view.size else 0
 
 
 def share_with_host(memory: Any) -> Array:
-    """Return a NumPy array over memory of this process, after all launches so far. Raises: if it is gone."""
+    """Return a NumPy array over memory of this process, after all launches so far.
+
+    Raises: TaichiRuntimeError if the memory was freed.
+    """
     memory.refresh_lazily()
     root, view = root_of(memory), memory.view
     assert root is not None
@@ -170,7 +173,7 @@ def share_with_host(memory: Any) -> Array:
 
 
 def share_with_cupy(memory: Any) -> Any:
-    """Return a CuPy array over memory of a CUDA device. Raises: TaichiRuntimeError if it is gone."""
+    """Return a CuPy array over memory of a CUDA device. Raises: TaichiRuntimeError if it was freed."""
     memory.refresh_lazily()
     root = root_of(memory)
     assert root is not None

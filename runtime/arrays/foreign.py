@@ -1,8 +1,8 @@
-"""Arrays of other libraries: where their memory lies, how it is laid out, and whether it may be written.
+"""Arrays of other libraries: the address and layout of their memory, and whether it may be written.
 
 In: a NumPy array, a torch tensor, or any object with `__cuda_array_interface__`, `__array_interface__` or `__dlpack__`.
-Out: memory of this process as a NumPy array that shares it, memory of a GPU as a `GpuArray`. Nothing is copied, and no
-library is imported that the object does not come from.
+Out: a NumPy array that shares memory of this process, or a `GpuArray` for memory of a GPU. Nothing is copied, and only
+the library that the object comes from is used.
 Source: NumPy's array interface 3; CUDA array interface 3 (Numba); DLPack 1.0.
 """
 
@@ -20,26 +20,29 @@ from ...transpiler.lang.describe import ask
 from .memory import Array
 
 DLPACK_CUDA = (2, 13)
-"""Kinds of devices in DLPack: CUDA's own memory, and memory that it manages."""
+"""Kinds of devices in DLPack: CUDA device memory, and CUDA managed memory."""
 
 DLPACK_VERSION = (1, 0)
 VERSIONED_SINCE = "2.1.0"
-"""NumPy that reads capsules which say whether they may be written."""
+"""First version of NumPy that reads versioned capsules, which say whether they are read-only."""
 
 NUMBER_TYPES = {dtype.name: dtype for dtype in SCALAR_OF_NUMPY}
-"""Types of numbers by the name that NumPy and torch give them."""
+"""Number types by their name in NumPy and torch."""
 
 LEGACY_STREAM = 1
-"""How the CUDA array interface calls the default stream, whose handle is 0."""
+"""The default stream, whose handle is 0, in the CUDA array interface."""
 
 
 @dataclass(frozen=True, slots=True)
 class GpuArray:
     """Memory of a CUDA device.
 
-    address: of the first element. strides: [bytes], from one element to the next along each axis. gpu: number of the
-    device, None if the object does not say. stream: handle of the stream with work on it that must come first, None
-    where there is none. owner: what keeps the memory alive.
+    Attributes:
+        address: of the first element.
+        strides: [bytes], from one element to the next along each axis.
+        gpu: number of the device, None if unknown.
+        stream: handle of the stream whose work on the memory must finish first, None if there is none.
+        owner: the object that keeps the memory alive.
     """
 
     address: int
@@ -55,8 +58,8 @@ class GpuArray:
 def find_memory(value: Any, where: str) -> Array | GpuArray:
     """Return the memory behind an array of any library.
 
-    where: names the argument in errors. Raises: TaichiRuntimeTypeError for what is no array, and for one whose memory
-    does not hold its numbers as they are (sparse, conjugated lazily, of no device).
+    where: names the argument in errors. Raises: TaichiRuntimeTypeError if it is not an array, or its memory does not
+    hold its numbers directly (sparse, lazily conjugated, on no device).
     """
     if isinstance(value, np.ndarray):
         return value
@@ -69,8 +72,8 @@ def find_memory(value: Any, where: str) -> Array | GpuArray:
     except TaichiRuntimeTypeError:
         raise
     except (AttributeError, TypeError, ValueError, RuntimeError, BufferError, KeyError) as error:
-        text = f"{where} does not show its memory ({type(error).__name__}: {error})"
-        raise TaichiRuntimeTypeError(text, "pass `numpy.array(x)`, a copy on the host") from None
+        message = f"{where} does not show its memory ({type(error).__name__}: {error})"
+        raise TaichiRuntimeTypeError(message, "pass `numpy.array(x)`, a copy on the host") from None
     if found is None:
         raise TaichiRuntimeTypeError(
             f"{where} takes an array, and a {type(value).__name__} was given",
@@ -80,11 +83,11 @@ def find_memory(value: Any, where: str) -> Array | GpuArray:
 
 
 def _by_protocol(value: Any, where: str) -> Array | GpuArray | None:
-    """Ask for one protocol after the other; None if the object has none."""
+    """Try one protocol after the other; return None if the object has none."""
     interface = getattr(value, "__cuda_array_interface__", None)
     if interface is not None:
         return _of_interface(value, interface, where)
-    if isinstance(value, np.generic):  # has an interface, to a copy
+    if isinstance(value, np.generic):  # its interface gives a copy
         return None
     if hasattr(value, "__array_interface__"):
         return np.asarray(value)
@@ -103,7 +106,7 @@ def is_tensor(value: Any) -> bool:
 
 
 def is_strided_tensor(value: Any) -> bool:
-    """Return whether `value` is a torch tensor that has strides: no sparse one."""
+    """Return whether `value` is a torch tensor that has strides and is not sparse."""
     return is_tensor(value) and value.layout == sys.modules["torch"].strided
 
 
@@ -146,7 +149,7 @@ def _dtype_of_tensor(tensor: Any, where: str) -> np.dtype[Any]:
 
 
 def _of_interface(value: Any, interface: dict[str, Any], where: str) -> GpuArray:
-    """Read `__cuda_array_interface__`, version 2 or 3; the stream came with 3."""
+    """Read `__cuda_array_interface__`, version 2 or 3; the stream was added in 3."""
     if interface.get("mask") is not None:
         raise TaichiRuntimeTypeError(f"{where} is a masked array", "pass its data and its mask as two arrays")
     dtype = np.dtype(interface["typestr"])
@@ -167,7 +170,7 @@ def _of_interface(value: Any, interface: dict[str, Any], where: str) -> GpuArray
 
 
 def dense_strides(shape: tuple[int, ...], item_bytes: int) -> tuple[int, ...]:
-    """Return the strides [bytes] of memory row by row without gaps."""
+    """Return the strides [bytes] of a row-major layout without gaps."""
     strides = []
     for extent in reversed(shape):
         strides.append(item_bytes)
@@ -176,7 +179,7 @@ def dense_strides(shape: tuple[int, ...], item_bytes: int) -> tuple[int, ...]:
 
 
 class _Capsule:
-    """Hands on a capsule that was taken already, to libraries that want to ask for it themselves."""
+    """Passes an existing capsule to libraries that call `__dlpack__` themselves."""
 
     def __init__(self, capsule: Any, device: tuple[int, int]) -> None:
         self.capsule, self.device = capsule, device
@@ -189,7 +192,7 @@ class _Capsule:
 
 
 class _Writable:
-    """Shows memory that NumPy took for read-only; `owner` keeps it alive."""
+    """Exposes memory as writable that NumPy assumes to be read-only; `owner` keeps it alive."""
 
     def __init__(self, array: Array) -> None:
         self.owner = array
@@ -199,14 +202,14 @@ class _Writable:
 
 
 def _of_dlpack(value: Any) -> Array | GpuArray:
-    """Read `__dlpack__`, of either protocol; the older one does not say whether memory may be written: it may."""
+    """Read `__dlpack__` of either protocol; the older one has no read-only flag, so its memory may be written."""
     kind, number = value.__dlpack_device__()
     device = int(kind), int(number)
     if device[0] in DLPACK_CUDA:
         cupy = sys.modules.get("cupy")
-        if cupy is None:  # no session runs on CUDA, so none can take it
+        if cupy is None:  # no session runs on CUDA, so none can use it
             return GpuArray(0, (), (), np.dtype(np.uint8), True, device[1], None, value)
-        taken = cupy.from_dlpack(value)  # on CuPy's current stream: the producer puts its own work before
+        taken = cupy.from_dlpack(value)  # on CuPy's current stream: the producer orders its own work before
         return _of_interface(taken, taken.__cuda_array_interface__, "")
     capsule = _take_capsule(value)
     array: Array = np.from_dlpack(_Capsule(capsule, device))

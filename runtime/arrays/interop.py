@@ -1,7 +1,7 @@
-"""Arrays as kernel arguments: what each is to the compiler, and how a launch finds its memory.
+"""Arrays as kernel arguments: their description for the compiler, and how a launch finds their memory.
 
 In: an argument and the session. Out: `describe_argument`, and a key that is equal for arguments that one compiled
-kernel takes in the same way. Memory is used in place wherever the device can reach it; `staging` copies the rest.
+kernel takes in the same way. Memory is used in place if the device can access it; `staging` copies the rest.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .structured import struct_of
 
 ALIGNED = 0x100
 PLAIN = 0x101
-"""Flags of a NumPy array (`flags.num`): elements stand at multiples of their size; and in C order without gaps."""
+"""Flags of a NumPy array (`flags.num`): elements are aligned; and in C order without gaps."""
 
 
 GRADIENT_HINT = "`ti.ndarray(dtype, shape, needs_grad=True)`, or a torch tensor that requires grad"
@@ -34,8 +34,11 @@ GRADIENT_HINT = "`ti.ndarray(dtype, shape, needs_grad=True)`, or a torch tensor 
 
 @dataclass(frozen=True, slots=True)
 class ArgumentDescription:
-    """An array argument. access: how a launch finds its memory: "ndarray" (has `.allocation`), "numpy", "torch", "cupy"
-    (in place, asked for in the library's way) or "other" (by `staging`). strided: the kernel needs its strides."""
+    """An array argument.
+
+    access: how a launch finds its memory: "ndarray" (has `.allocation`), "numpy", "torch", "cupy" (in place, the
+    address given by the library) or "other" (by `staging`). strided: the kernel needs its strides.
+    """
 
     element: Type
     shape: tuple[int, ...]
@@ -46,14 +49,14 @@ class ArgumentDescription:
 def describe_argument(
     value: Any, where: str, element_axes: int = 0, struct: Struct | None = None
 ) -> ArgumentDescription:
-    """Return what an array argument is; foreign arrays have scalar elements and all their axes, or structs.
+    """Return the description of an array argument; foreign arrays have scalar elements and all their axes, or structs.
 
     where: names the argument in errors. element_axes: how many of the last axes are those of a vector or matrix.
-    struct: the type of elements that are structs, None if the array says it.
+    struct: the type of elements that are structs, None to derive it from the array.
     Raises: TaichiRuntimeTypeError if a kernel cannot take it.
     """
     if isinstance(value, DenseArray):
-        return _describe_ours(value, where)
+        return _describe_ndarray(value, where)
     found = find_memory(value, where)
     session = sessions.CURRENT
     if isinstance(found, GpuArray):
@@ -65,7 +68,7 @@ def describe_argument(
     return ArgumentDescription(element, tuple(found.shape), _access(session, value, found, strided), strided)
 
 
-def _describe_ours(value: DenseArray, where: str) -> ArgumentDescription:
+def _describe_ndarray(value: DenseArray, where: str) -> ArgumentDescription:
     if value.KIND != "ndarray":
         raise TaichiRuntimeTypeError(
             f"{where} takes an ndarray, and {value!r} was given",
@@ -80,7 +83,7 @@ def _describe_ours(value: DenseArray, where: str) -> ArgumentDescription:
 
 
 def _access(session: Session | None, value: Any, found: Array | GpuArray, strided: bool) -> str:
-    """Return how launches ask for memory of a foreign array that the device can reach."""
+    """Return how launches find the memory of a foreign array that the device can access."""
     in_place = strided or is_contiguous(found)
     on_device = isinstance(found, GpuArray) or session is None or session.device.lazy_memory
     if not in_place or not on_device:
@@ -91,26 +94,26 @@ def _access(session: Session | None, value: Any, found: Array | GpuArray, stride
 
 
 def is_cupy(value: Any) -> bool:
-    """Return whether `value` is CuPy's own array, whose current stream launches follow in any case."""
+    """Return whether `value` is an array of CuPy, whose current stream launches follow in any case."""
     return type(value).__module__.partition(".")[0] == "cupy" and hasattr(value, "data")
 
 
 def key_of_argument(value: Any, element_axes: int) -> Hashable:
-    """Return what tells apart arguments that differ in what is compiled, or in how a launch finds their memory.
+    """Return a key that differs for arguments with different specializations, or different access to their memory.
 
-    Equal keys stand for equal descriptions but for the shape. Part of every launch with foreign arrays, hence the table
-    of ways by class.
+    Equal keys mean equal descriptions except for the shape. Part of every launch with foreign arrays, hence the table
+    of functions by class.
     Raises: TaichiRuntimeTypeError as `describe_argument`.
     """
     kind = type(value)
-    way = _KEYS.get(kind)
-    if way is None:
-        way = _KEYS[kind] = _way_of(value)
-    return way(value, element_axes)
+    key_of = _KEYS.get(kind)
+    if key_of is None:
+        key_of = _KEYS[kind] = _key_function(value)
+    return key_of(value, element_axes)
 
 
-def _way_of(value: Any) -> Callable[[Any, int], Hashable]:
-    """Return how to make keys of all objects of a class."""
+def _key_function(value: Any) -> Callable[[Any, int], Hashable]:
+    """Return the function that makes the keys of all objects of a class."""
     if is_tensor(value):
         return _key_of_tensor
     return _key_of_cupy if is_cupy(value) else _key_of_object
@@ -141,7 +144,7 @@ def _key_of_cupy(value: Any, element_axes: int) -> Hashable:
 
 
 def _key_of_object(value: Any, element_axes: int) -> Hashable:
-    """Return the signature that fields and ndarrays know; of others what they are described as."""
+    """Return the signature of a field or ndarray; of other arrays their description."""
     if is_described(value):
         return value.signature  # type: ignore[no-any-return]
     found = describe_argument(value, "an argument", element_axes)
@@ -149,20 +152,20 @@ def _key_of_object(value: Any, element_axes: int) -> Hashable:
 
 
 _KEYS: dict[type, Callable[[Any, int], Hashable]] = {np.ndarray: _key_of_numpy}
-"""How to make a key of an argument, by its class; found out once for each."""
+"""Functions that make the key of an argument, by its class; determined once for each."""
 
 
 # --- layout in memory
 
 
 def is_packed_on_its_way() -> bool:
-    """Return whether the device does not reach memory of the host: arrays lose their gaps when they are copied."""
+    """Return whether the device cannot access memory of the host: copies of arrays have no gaps."""
     session = sessions.CURRENT
     return session is not None and not session.device.host_memory
 
 
 def is_contiguous(array: Array | GpuArray) -> bool:
-    """Return whether memory is row by row without gaps, each element at a multiple of its size."""
+    """Return whether memory is row-major without gaps, with aligned elements."""
     if isinstance(array, np.ndarray):
         return array.flags.num & PLAIN == PLAIN
     if 0 in array.shape:
@@ -203,9 +206,9 @@ def _address(array: Array | GpuArray) -> int:
 
 
 def host_address(array: Array, written: bool) -> int:
-    """Return where a contiguous NumPy array stands in memory. Part of every launch.
+    """Return the address of a contiguous NumPy array. Part of every launch.
 
-    written: the kernel changes it, which arrays of one compiled kernel may or may not allow.
+    written: the kernel writes to it, which only some of the arrays passed to one compiled kernel may allow.
     Raises: TaichiRuntimeTypeError for a read-only array that is written.
     """
     try:
@@ -215,28 +218,28 @@ def host_address(array: Array, written: bool) -> int:
 
 
 def checked_address(array: Array, written: bool) -> int:
-    """Return the address where the fast way does not answer: empty, read-only, strided, f16 in old NumPy."""
+    """Return the address if the fast path fails: empty, read-only, strided, f16 in old NumPy."""
     if written:
         check_writable(array, "an argument")
     return array.ctypes.data
 
 
 def tensor_address(tensor: Any) -> int:
-    """Return where a torch tensor that the kernel writes stands. Raises: TaichiRuntimeTypeError as torch would."""
+    """Return the address of a torch tensor that the kernel writes. Raises: TaichiRuntimeTypeError as torch would."""
     check_writable(tensor, "an argument")
     address: int = tensor.data_ptr()
     return address
 
 
 def cupy_address(array: Any) -> int:
-    """Return where a strided CuPy array that the kernel writes stands. Raises: TaichiRuntimeTypeError if expanded."""
+    """Return the address of a strided CuPy array that the kernel writes. Raises: TaichiRuntimeTypeError if expanded."""
     check_expanded(array.shape, array.strides, "an argument")
     address: int = array.data.ptr
     return address
 
 
 def gradient_of(value: Any, name: str, is_dense: bool) -> Any:
-    """Return the gradient of an argument; a tensor that has none yet gets zeros, as in Taichi.
+    """Return the gradient of an argument; a tensor without one gets zeros, as in Taichi.
 
     name: of the argument, in errors. is_dense: the kernel takes no strides.
     Raises: TaichiRuntimeTypeError if there is none.
@@ -251,14 +254,14 @@ def gradient_of(value: Any, name: str, is_dense: bool) -> Any:
     return found
 
 
-# --- what is refused
+# --- checks
 
 
 def check_writable(array: Any, where: str) -> None:
     """Check that a kernel may write into an argument of another library.
 
-    A tensor that requires grad may be written under `torch.no_grad()` only, as by torch itself: autograd does not see
-    what kernels do. Elements that share one place have no value of their own to write.
+    A tensor that requires grad may only be written under `torch.no_grad()`, as in torch itself: autograd cannot track
+    kernels. Elements that share one address cannot be written separately.
     Raises: TaichiRuntimeTypeError.
     """
     if is_tensor(array):
@@ -275,18 +278,19 @@ def check_writable(array: Any, where: str) -> None:
 
 
 def check_expanded(shape: Sequence[int], strides: Sequence[int], where: str) -> None:
-    """Check that no two elements of an array that is written share one place. Raises: TaichiRuntimeTypeError."""
+    """Check that no two elements of an array that is written share one address. Raises: TaichiRuntimeTypeError."""
     if 0 not in strides or 0 in shape:
         return
     if any(extent > 1 and stride == 0 for extent, stride in zip(shape, strides, strict=True)):
         raise TaichiRuntimeTypeError(
-            f"{where} of shape {tuple(shape)} is expanded: several elements share one place, and the kernel writes it",
+            f"{where} of shape {tuple(shape)} is expanded: several elements share one address, and the kernel "
+            "writes it",
             "pass a copy, `x.copy()` or `tensor.contiguous()`",
         )
 
 
 def check_argument(value: Any, where: str) -> None:
-    """Check the same of any argument; ndarrays of ours may be written. Raises: TaichiRuntimeTypeError."""
+    """Check the same for any argument; our own ndarrays may always be written. Raises: TaichiRuntimeTypeError."""
     if not isinstance(value, DenseArray):
         check_writable(value if is_tensor(value) else find_memory(value, where), where)
 

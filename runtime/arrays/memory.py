@@ -1,11 +1,11 @@
-"""The memory of one field or ndarray: its allocation, what the host sees of it, and when either is stale.
+"""The memory of one field or ndarray: its allocation, its view on the host, and whether either is stale.
 
 In: a session with a device, an element type and a shape. Out: `Memory`, whose `view` is a NumPy array of shape
 (*shape, *element shape). On a device with host memory the view is the allocation itself; elsewhere it is a mirror,
-filled in blocks when read and written back in one go before the next launch.
+filled in blocks when read and written back at once before the next launch.
 
-A session counts launches (`epoch`). A view is good as long as its own epoch is the session's; a closed session has the
-epoch -1, so the one comparison every access makes also finds objects of a session that ended.
+A session counts launches (`epoch`). A view is valid as long as its own epoch equals the session's; a closed session has
+the epoch -1, so the one comparison of every access also detects objects of a session that ended.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ Array = np.ndarray[Any, Any]
 BLOCK_BYTES = 1 << 24
 """A mirror is filled in pieces of this size, so that reading one element of a large array does not copy all of it."""
 MAX_ITEMS = 2**31 - 1
-"""Indices in emitted text are 32-bit; more items than this could not be told apart."""
+"""Indices in emitted source are 32-bit; more items than this could not be addressed."""
 MIN_BYTES = 16
-"""Asked for where there is nothing to hold: devices need not know empty buffers."""
+"""Allocated for empty arrays, since devices need not support empty buffers."""
 
 STALE = -2
 
 
 class Owner(Protocol):
-    """The session, as far as memory needs it."""
+    """The part of the session that memory needs."""
 
     device: Device
     epoch: int
@@ -46,20 +46,20 @@ class Owner(Protocol):
     lock: Any
 
     def allocate(self, size_bytes: int, owner: str, lazily: bool = False) -> Allocation:
-        """Give zeroed memory."""
+        """Allocate zeroed memory."""
 
     def release(self, allocation: Allocation) -> None:
-        """Take memory back."""
+        """Free memory."""
 
     def register_handle(self, handle: AllocationHandle) -> None:
         """Remember who holds how much."""
 
     def wait(self) -> None:
-        """Wait until host memory shows all launches so far."""
+        """Wait until host memory has the results of all launches so far."""
 
 
 class Ended:
-    """Stands for an allocation that was given back. error: makes what says why."""
+    """Replaces an allocation that was freed. error: returns the error that gives the reason."""
 
     size_bytes = 0
 
@@ -68,7 +68,7 @@ class Ended:
 
     @property
     def address(self) -> int:
-        """Raise: nothing is there any more. Raises: TaichiRuntimeError."""
+        """Raise, since the memory was freed. Raises: TaichiRuntimeError."""
         raise self.error()
 
 
@@ -81,7 +81,7 @@ def ended_error() -> TaichiRuntimeError:
 
 
 def check_count(shape: tuple[int, ...]) -> None:
-    """Check that the elements of a shape can be indexed. Raises: TaichiRuntimeError if they are too many."""
+    """Check that the elements of a shape can be indexed. Raises: TaichiRuntimeError if there are too many."""
     if prod(shape) > MAX_ITEMS:
         raise TaichiRuntimeError(
             f"shape {shape} has {prod(shape)} elements, and at most {MAX_ITEMS} can be indexed",
@@ -89,8 +89,8 @@ def check_count(shape: tuple[int, ...]) -> None:
         )
 
 
-def _blocks_between(begin: int, end: int) -> range:
-    return range(begin // BLOCK_BYTES, (end - 1) // BLOCK_BYTES + 1)
+def _blocks_between(start: int, end: int) -> range:
+    return range(start // BLOCK_BYTES, (end - 1) // BLOCK_BYTES + 1)
 
 
 def bytes_of(array: Array) -> memoryview:
@@ -99,11 +99,14 @@ def bytes_of(array: Array) -> memoryview:
 
 
 class Memory:
-    """Holds an allocation, which goes back when nothing refers to this object any more, or the session ends.
+    """Owns an allocation, which is freed when this object is garbage collected or the session ends.
 
-    epoch, view, partial: see `ScalarField.__getitem__` for how an access uses them. partial: the view is a mirror too
-    large to be filled at once. mirrored: the view is a copy. is_shared: others use the allocation too, so that a mirror
-    is never right for long: each access asks the device for what it needs.
+    Attributes:
+        view: the array on the host; an access uses it as in `ScalarArray.__getitem__`.
+        epoch: the session's epoch for which the view is valid.
+        mirrored: the view is a copy.
+        partial: the view is a mirror too large to be filled at once.
+        is_shared: other libraries use the allocation too, so each access to a mirror reads from the device again.
     """
 
     __slots__ = (
@@ -125,9 +128,9 @@ class Memory:
     )
 
     locate = None
-    """Of memory whose view is indexed otherwise than its array: what gives the position of an index."""
+    """The function from an index to a position in the view, if these differ."""
     locate_to_store = None
-    """Of memory that has to be activated: what gives the position after doing so."""
+    """The same for a store to sparse memory, which it activates first."""
 
     def __init__(
         self, session: Owner, element: Type, shape: tuple[int, ...], owner: str = "an array", lazily: bool = False
@@ -153,11 +156,11 @@ class Memory:
 
     @property
     def is_gone(self) -> bool:
-        """Whether its allocation was given back; `gone` makes the error that says why."""
+        """Whether its allocation was freed; `gone` returns the error that gives the reason."""
         return self.handle.is_released
 
     def refresh(self) -> None:
-        """Make the view show what the launches so far have left; a partial one is filled by `load`.
+        """Bring the view up to date with the launches so far; a partial one is filled by `load`.
 
         Raises: TaichiRuntimeError if the session has ended.
         """
@@ -170,9 +173,9 @@ class Memory:
             self.epoch = epoch
             return
         with session.lock:
-            if self.epoch == epoch:  # another thread was here
+            if self.epoch == epoch:  # another thread has refreshed it
                 return
-            self.flush()  # what one wrote while another launched
+            self.flush()  # what one thread wrote while another launched
             self._blocks.clear()
             if not self.partial:
                 self._read_block(0)
@@ -182,30 +185,30 @@ class Memory:
         """Fill the block of a partial mirror that holds the item at `index`."""
         self.load_bytes(*self._bytes_at(index))
 
-    def load_bytes(self, begin: int, end: int) -> None:
-        """Fill the blocks of a partial mirror that hold the bytes from `begin` to `end`."""
+    def load_bytes(self, start: int, end: int) -> None:
+        """Fill the blocks of a partial mirror that hold the bytes from `start` to `end`."""
         if self.is_shared:
-            self.session.device.read(self.allocation, bytes_of(self.view)[begin:end], begin)
+            self.session.device.read(self.allocation, bytes_of(self.view)[start:end], start)
             return
-        for block in _blocks_between(begin, end):
+        for block in _blocks_between(start, end):
             if block not in self._blocks:
                 with self.session.lock:
                     if block not in self._blocks:
                         self._read_block(block)
 
     def mark(self, index: Sequence[int]) -> None:
-        """Note that the item at `index` of a mirror was written."""
+        """Record that the item at `index` of a mirror was written."""
         self.mark_bytes(*self._bytes_at(index))
 
-    def mark_bytes(self, begin: int, end: int) -> None:
-        """Note that the bytes from `begin` to `end` of a mirror were written; the session's lock is held since then."""
+    def mark_bytes(self, start: int, end: int) -> None:
+        """Record that the bytes from `start` to `end` of a mirror were written; the caller holds the session's lock."""
         if self.is_shared:
-            self.session.device.write(self.allocation, bytes_of(self.view)[begin:end], begin)
+            self.session.device.write(self.allocation, bytes_of(self.view)[start:end], start)
             return
         if not self._dirty:
             self.session.pending.append(partial(_flush, weakref.ref(self)))
         if self.partial:
-            self._dirty.update(_blocks_between(begin, end))
+            self._dirty.update(_blocks_between(start, end))
         else:
             self._dirty.add(0)
 
@@ -229,36 +232,36 @@ class Memory:
         return result
 
     def all_memory(self) -> list[Memory]:
-        """Return what it consists of: itself."""
+        """Return the memory it consists of: itself."""
         return [self]
 
     def share(self) -> object:
-        """Let others use the allocation from now on; returns what keeps its bytes valid, whatever becomes of this."""
+        """Let other libraries use the allocation; returns an object that keeps its bytes valid."""
         if self.mirrored and not self.is_shared:
             self.flush()
             self.is_shared = self.partial = True
         return self.session.device.share(self.allocation)
 
-    def read_bytes(self, begin: int, target: memoryview) -> None:
-        """Copy a piece of a mirrored memory from the device into `target`."""
+    def read_bytes(self, start: int, target: memoryview) -> None:
+        """Copy a range of a mirrored memory from the device into `target`."""
         self.refresh_lazily()
         if not self.partial and self.epoch == self.session.epoch:
-            target[:] = bytes_of(self.view)[begin : begin + target.nbytes]
+            target[:] = bytes_of(self.view)[start : start + target.nbytes]
             return
         self.flush()
         if target.nbytes:
-            self.session.device.read(self.allocation, target, begin)
+            self.session.device.read(self.allocation, target, start)
 
-    def write_bytes(self, begin: int, source: memoryview) -> None:
-        """Set a piece of a mirrored memory on the device."""
+    def write_bytes(self, start: int, data: memoryview) -> None:
+        """Set a range of a mirrored memory on the device."""
         self.refresh_lazily()
         self.flush()
         self.forget()
-        if source.nbytes:
-            self.session.device.write(self.allocation, source, begin)
+        if data.nbytes:
+            self.session.device.write(self.allocation, data, start)
 
     def refresh_lazily(self) -> None:
-        """Wait where the view is the memory itself, check that the session lives, and leave a mirror as it is."""
+        """Wait if the view is the memory itself, check that the session is open, and leave a mirror as it is."""
         if self.session.epoch == CLOSED or not self.mirrored or self.is_gone:
             self.refresh()
 
@@ -303,14 +306,14 @@ class Memory:
             self.write_all(other.view if isinstance(other, Memory) and not other.mirrored else other.read_all())
 
     def end(self) -> None:
-        """Give the allocation back because the session ends; any later use raises."""
+        """Free the allocation because the session ends; any later use raises."""
         self.handle.release()
-        self.allocation = Ended(self.gone)  # type: ignore[assignment]  # whose address can only be asked for in vain
+        self.allocation = Ended(self.gone)  # type: ignore[assignment]  # whose address raises
         self.epoch = STALE
         self.view = np.empty((0,), self.view.dtype)
 
     def forget(self) -> None:
-        """Forget what a mirror shows, since the device's memory changed."""
+        """Invalidate a mirror, since the device's memory changed."""
         self._dirty.clear()
         self._blocks.clear()
         self.epoch = STALE
@@ -333,22 +336,22 @@ class Memory:
 
 def _mirror(shape: tuple[int, ...], dtype: np.dtype[Any], owner: str) -> Array:
     try:
-        return np.empty(shape, dtype)  # takes no memory before something is read into it
+        return np.empty(shape, dtype)  # takes no memory before something is written into it
     except MemoryError as error:
         raise TaichiRuntimeError(
-            f"the host has no room for what Python sees of {owner}: {error}", "split it into smaller arrays"
+            f"the host has not enough memory for a mirror of {owner}: {error}", "split it into smaller arrays"
         ) from None
 
 
 def _flush(memory: weakref.ref[Memory]) -> None:
-    """Write a mirror back, if its array still lives: what is pending keeps no memory."""
+    """Write a mirror back, if its array is still alive; pending actions do not keep it alive."""
     found = memory()
     if found is not None:
         found.flush()
 
 
 class MemberMemory:
-    """The memory of one part of every element of an array, seen as `Memory` is; `whole` owns it. path: as of arrays."""
+    """The memory of one member of every element, with the interface of `Memory`; `whole` owns it. path: to it."""
 
     __slots__ = ("element", "path", "whole")
 
@@ -356,26 +359,26 @@ class MemberMemory:
         self.whole, self.path, self.element = whole, path, element
 
     def __getattr__(self, name: str) -> Any:
-        """Return what is the same for the whole: `session`, `epoch`, `shape`, `mirrored`, `partial`, `mark`, ..."""
+        """Return an attribute of the whole: `session`, `epoch`, `shape`, `mirrored`, `partial`, `mark`, ..."""
         return getattr(self.whole, name)
 
     @property
     def view(self) -> Array:
-        """The part in the view of the whole."""
+        """The member in the view of the whole."""
         return self._part(self.whole.view)
 
     def read_all(self) -> Array:
-        """Return a copy of the part in all elements."""
+        """Return a copy of the member in all elements."""
         return np.array(self._part(self.whole.read_all()))
 
     def write_all(self, values: Array) -> None:
-        """Set the part in all elements."""
+        """Set the member in all elements."""
         whole = self.whole.read_all()
         np.copyto(self._part(whole), values, casting="unsafe")
         self.whole.write_all(whole)
 
     def fill(self, value: Array) -> None:
-        """Set the part in all elements to one value."""
+        """Set the member in all elements to one value."""
         self.write_all(np.broadcast_to(value, self.shape + np.shape(value)))
 
     def copy_from(self, other: Any) -> None:
@@ -383,7 +386,7 @@ class MemberMemory:
         self.write_all(other.read_all())
 
     def end(self) -> None:
-        """Own nothing."""
+        """Do nothing: the whole owns the memory."""
 
     def _part(self, view: Array) -> Array:
         return reduce(part_of, self.path, view)

@@ -1,4 +1,4 @@
-"""`ti.ndarray`: dense arrays passed to kernels as arguments, whose shape is no part of the compiled code.
+"""`ti.ndarray`: dense arrays passed to kernels as arguments; their shape is not part of the compiled code.
 
 In: an element type (a number type, a vector or matrix type) and a shape. Out: `ScalarNdarray`, `MatrixNdarray` or
 `StructNdarray`.
@@ -23,7 +23,7 @@ from .views import SliceMemory, slice_of_view
 
 
 class SliceableArray(DenseArray):
-    """What ndarrays have beside fields: parts that share their memory, and no share in what is compiled."""
+    """The base of ndarrays: unlike fields they can be sliced, and compiled code does not depend on their memory."""
 
     __slots__ = ()
     KIND = "ndarray"
@@ -41,20 +41,20 @@ class SliceableArray(DenseArray):
 
     @property
     def is_strided(self) -> bool:
-        """Whether there are gaps between the elements, or they are in another order than row by row."""
+        """Whether there are gaps between the elements, or their order is not row-major."""
         return isinstance(self.memory, SliceMemory) and not self.memory.view.flags.c_contiguous
 
     def describe_array(self) -> ArrayDescription:
-        """Return what a kernel must know of this array."""
+        """Return the description of this array for the compiler."""
         found = super().describe_array()
         return replace(found, strided=True) if self.is_strided else found
 
     def get_type(self) -> Any:
-        """Return its (element type, shape, number of axes), what a specialization depends on."""
+        """Return (element type, shape, number of axes), which a specialization depends on."""
         return self.element, self.shape, len(self.shape)
 
-    def part(self, key: Any) -> DenseArray:
-        """Return the part of this array that an index with slices means to NumPy; it shares the memory.
+    def sliced(self, key: Any) -> DenseArray:
+        """Return the view that an index with slices selects, as in NumPy; it shares the memory.
 
         Raises: TaichiIndexError, ValueError as NumPy does.
         """
@@ -65,13 +65,12 @@ class SliceableArray(DenseArray):
             view = slice_of_view(memory.view, key, len(self.shape))
         except IndexError as error:
             raise self._index_error(str(error), "write as in NumPy, `x[2:5]`, `x[:, 3]`") from None
-        owned = SliceMemory(
-            memory.whole if isinstance(memory, SliceMemory | MemberMemory) else memory, view, self.element
-        )
-        part: DenseArray = type(self).in_memory(owned, self.element, owned.shape, self.name)
-        part.owner, part.path = self.owner, self.path
-        part.grad = None if self.grad is None else self.grad.part(key)
-        return part
+        whole = memory.whole if isinstance(memory, SliceMemory | MemberMemory) else memory
+        owned = SliceMemory(whole, view, self.element)
+        result: DenseArray = type(self).in_memory(owned, self.element, owned.shape, self.name)
+        result.owner, result.path = self.owner, self.path
+        result.grad = None if self.grad is None else self.grad.sliced(key)
+        return result
 
 
 class ScalarNdarray(SliceableArray, ScalarArray):
@@ -84,7 +83,7 @@ class ScalarNdarray(SliceableArray, ScalarArray):
 
 
 class MatrixNdarray(SliceableArray, MatrixArray):
-    """An ndarray of vectors or matrices, stored row by row."""
+    """An ndarray of vectors or matrices, stored row-major."""
 
     __slots__ = ()
 
@@ -98,7 +97,7 @@ class StructNdarray(SliceableArray, StructArray):
     __slots__ = ()
 
     def _signature(self) -> object:
-        # Types that look alike may still have other methods.
+        # Types with equal members may have different methods.
         return self.element.origin, len(self.shape), self.is_strided
 
     def _member_array(self, name: str, element: Type) -> DenseArray:
@@ -119,9 +118,9 @@ def _class_of(element: Type) -> type[ScalarNdarray] | type[MatrixNdarray] | type
 def ndarray(dtype: Any, shape: Any, needs_grad: bool = False) -> DenseArray:
     """Make a zeroed ndarray of `shape` (an integer or a tuple; extents may be 0).
 
-    dtype: a number type, Python's `int` or `float`, or a vector, matrix or struct type. needs_grad: make `.grad` beside
-    it.
-    Raises: TaichiRuntimeError before `ti.init()`, for a shape that is none, and if memory does not suffice.
+    dtype: a number type, Python's `int` or `float`, or a vector, matrix or struct type. needs_grad: make `.grad` as
+    well.
+    Raises: TaichiRuntimeError before `ti.init()`, for an invalid shape, and if there is not enough memory.
     """
     session = current("ndarray")
     element = stored_type(dtype)
@@ -137,25 +136,25 @@ def ndarray(dtype: Any, shape: Any, needs_grad: bool = False) -> DenseArray:
 
 
 class _NoMemory:
-    """Stands for memory where only the type of an array matters."""
+    """The memory of a placeholder, of which only the type matters."""
 
     allocation = None
     is_gone = False
 
 
 def make_placeholder(element: Type, ndim: int, name: str) -> Any:
-    """Return what is to compilers an ndarray of this element and number of axes; it has no memory."""
+    """Return an ndarray of this element and number of axes for the compiler; it has no memory."""
     return _class_of(element).in_memory(_NoMemory(), element, (0,) * ndim, name)
 
 
 @cache
 def signature_of(element: Type, ndim: int, is_strided: bool = False) -> str:
-    """Return the one text that stands for all ndarrays of this element and number of axes; comparing it is cheap."""
+    """Return the signature of all ndarrays of this element and number of axes; one string, so comparing is cheap."""
     return f"ndarray({element}, {ndim}{', strided' if is_strided else ''})"
 
 
 def array_in_memory(whole: Memory, view: Any, element: Type, name: str) -> DenseArray:
-    """Return an ndarray over a part of some memory. view: of the part, a NumPy array over the bytes of `whole.view`."""
+    """Return an ndarray over a part of `whole`. view: of that part, a NumPy array over the bytes of `whole.view`."""
     memory = SliceMemory(whole, view, element)
     result: DenseArray = _class_of(element).in_memory(memory, element, memory.shape, name)
     return result

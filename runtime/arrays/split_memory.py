@@ -1,7 +1,7 @@
-"""The memory of a field whose parts lie apart: what `Memory` does for one allocation, done part by part.
+"""The memory of a split field: the operations of `Memory`, done separately for each part.
 
-In: the fields of the parts, each with memory of its own: one a component of vectors and matrices, one a member of
-structs. Out: `SplitMemory`, which shows them as one array of whole elements.
+In: the fields of the parts, each with its own memory: one per component of vectors and matrices, one per member of
+structs. Out: `SplitMemory`, which presents them as one array of whole elements.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from .memory import Array, Owner, part_of
 
 
 class SplitMemory:
-    """Owns nothing; all it does goes to the memory of the parts. parts: fields, in the order of the element's parts."""
+    """Owns no memory; it forwards to the memory of the parts. parts: fields, in the order of the element's parts."""
 
     __slots__ = ("element", "parts", "shape")
     allocation = None
     mirrored = True
-    """As of `Memory`: there is no view of the whole that others could copy from."""
+    """As in `Memory`: there is no view of the whole that others could copy from."""
 
     def __init__(self, parts: Mapping[Step, Any], element: Type, shape: tuple[int, ...]) -> None:
         self.parts, self.element, self.shape = dict(parts), element, shape
@@ -34,7 +34,7 @@ class SplitMemory:
         return owner
 
     def read_item(self, index: tuple[int, ...]) -> Array:
-        """Return a copy of the element at `index`, which counts from the offset."""
+        """Return a copy of the element at `index`, which includes the offset."""
         if isinstance(self.element, Tensor):
             key = index[0] if len(index) == 1 else index  # scalars have a shorter path for one integer
             numbers = [part[key] for part in self.parts.values()]
@@ -50,7 +50,7 @@ class SplitMemory:
             part.write_item(index, value[step])
 
     def read_all(self) -> Array:
-        """Return all elements as a new array; of structs a structured one."""
+        """Return all elements as a new array; a structured one for structs."""
         values = self._new(self.shape)
         for step, part in self.parts.items():
             part_of(values, step)[...] = part.memory.read_all()
@@ -69,16 +69,16 @@ class SplitMemory:
     def copy_from(self, other: Any) -> None:
         """Copy another memory of equal shape, converting its number type."""
         if isinstance(other, SplitMemory):
-            for part, source in zip(self.parts.values(), other.parts.values(), strict=True):
-                part.memory.copy_from(source.memory)
+            for part, other_part in zip(self.parts.values(), other.parts.values(), strict=True):
+                part.memory.copy_from(other_part.memory)
         else:
             self.write_all(other.read_all())
 
     def refresh_lazily(self) -> None:
-        """Do nothing: `read_all` asks each part."""
+        """Do nothing: `read_all` refreshes each part."""
 
     def end(self) -> None:
-        """Own nothing."""
+        """Do nothing: the parts own the memory."""
 
     def _new(self, shape: tuple[int, ...]) -> Array:
         if isinstance(self.element, Struct):

@@ -1,8 +1,8 @@
-"""Arguments that a launcher cannot use as they are: their memory is checked, copied to the device and copied back.
+"""Staging of arguments that a launcher cannot use directly: checks, copies to the device, and copies back.
 
-In: arguments of one launch with their slots. Out: a `Staged` each. Memory that the device reaches is used in place;
-other host memory is packed, copied in once before the launch and back once after it, in device memory that later
-launches use again. Arguments that share memory share the copy too, so that they overlap as they would in place.
+In: arguments of one launch with their array bindings. Out: a `StagedArgument` each. Memory that the device can access
+is used in place; other host memory is packed, copied in once before the launch and back once after it, in device memory
+that later launches reuse. Arguments that share memory share the copy too, so that they overlap as they would in place.
 """
 
 from __future__ import annotations
@@ -28,13 +28,19 @@ if TYPE_CHECKING:
     from ...transpiler.backend.module.interface import ArrayBinding
 
 MAX_WORK = 100_000
-"""Steps in which NumPy shall find out whether two strided arrays share an element; beyond, they count as sharing."""
+"""Limit of NumPy's search for an element that two strided arrays share; beyond it they count as sharing."""
 
 
 @dataclass(slots=True)
-class Staged:
-    """An argument ready for one launch. address: of its first element; shape: of the foreign array; strides: [elements]
-    where the kernel takes them; begin: as of `Interface.takes_begin`. element_bytes: size of one."""
+class StagedArgument:
+    """An argument ready for one launch.
+
+    Attributes:
+        address: of its first element.
+        shape: of the foreign array.
+        strides: [elements], if the kernel takes them.
+        element_bytes: size of an element.
+    """
 
     address: int
     shape: tuple[int, ...]
@@ -48,23 +54,23 @@ class Staged:
 
     @property
     def lowest(self) -> int:
-        """Address of the element that lies lowest."""
+        """Lowest address of an element."""
         return self.address - self.begin * self.element_bytes
 
 
 @dataclass(slots=True)
-class Stage:
-    """The arguments of one launch. after: what is left to do once the launch was submitted."""
+class StagedArguments:
+    """The staged arguments of one launch. after: actions to run once the launch was submitted."""
 
-    arguments: list[Staged] = field(default_factory=list)
+    arguments: list[StagedArgument] = field(default_factory=list)
     after: list[Callable[[], None]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """What a launch asks of one argument."""
+    """The requirements of a launch for one argument."""
 
-    slot: ArrayBinding
+    binding: ArrayBinding
     strided: bool
     where: str
     stream: int | None
@@ -72,14 +78,14 @@ class _Request:
 
 @dataclass(slots=True)
 class _Copy:
-    """Host arrays that one copy on the device stands for: one packed array, or the bytes that several share.
+    """Host arrays with one common copy on the device: one packed array, or the bytes that several share.
 
-    begin, end: addresses. arrays: each with its place in the launch, and whether the kernel writes it.
+    start, end: addresses. arrays: each with its staged argument, and whether the kernel writes it.
     """
 
-    begin: int
+    start: int
     end: int
-    arrays: list[tuple[Array, Staged, bool]]
+    arrays: list[tuple[Array, StagedArgument, bool]]
     is_packed: bool = True
 
     @property
@@ -89,34 +95,37 @@ class _Copy:
 
 def stage_arguments(
     session: Session, arguments: Sequence[tuple[Any, ArrayBinding, bool]], stream: int | None = None
-) -> Stage:
+) -> StagedArguments:
     """Make arguments ready for a launch.
 
-    arguments: with their slots, and whether the kernel takes their strides. stream: on which it will be launched, None
-    for the device's own.
+    arguments: with their bindings, and whether the kernel takes their strides. stream: of the launch, None for the
+    device's own.
     Raises: TaichiRuntimeTypeError for a read-only array that is written, and one on another device.
     """
-    stage = Stage()
+    result = StagedArguments()
     copies: list[_Copy] = []
-    for argument, slot, strided in arguments:
-        where = f"argument `{slot.name}`"
+    for argument, binding, strided in arguments:
+        where = f"argument `{binding.name}`"
         memory = find_memory(argument, where)
-        if slot.written:
+        if binding.written:
             check_writable(argument if is_tensor(argument) else memory, where)
-        request = _Request(slot, strided, where, stream)
-        staged = _in_place(session, memory, request, stage)
+        request = _Request(binding, strided, where, stream)
+        staged = _in_place(session, memory, request, result)
         if staged is None:
             assert isinstance(memory, np.ndarray)
-            staged = Staged(0, memory.shape, _packed_strides(memory, request) if strided else ())  # begins lowest
-            copies.append(_Copy(*extent_of(memory), [(memory, staged, slot.written)]))
-        stage.arguments.append(staged)
+            strides = _packed_strides(memory, request) if strided else ()
+            staged = StagedArgument(0, memory.shape, strides)  # its first element is the lowest
+            copies.append(_Copy(*extent_of(memory), [(memory, staged, binding.written)]))
+        result.arguments.append(staged)
     for copy in _merged(copies):
-        _copy_in(session, copy, stage)
-    return stage
+        _copy_in(session, copy, result)
+    return result
 
 
-def _in_place(session: Session, memory: Array | GpuArray, request: _Request, stage: Stage) -> Staged | None:
-    """Return an argument whose memory the device reaches, None if it has to be copied."""
+def _in_place(
+    session: Session, memory: Array | GpuArray, request: _Request, result: StagedArguments
+) -> StagedArgument | None:
+    """Return an argument whose memory the device can access, None if it has to be copied."""
     where, shape = request.where, tuple(memory.shape)
     limit = session.device.index_limit
     if limit is not None and prod(shape) > limit:
@@ -127,30 +136,32 @@ def _in_place(session: Session, memory: Array | GpuArray, request: _Request, sta
     if isinstance(memory, GpuArray):
         check_gpu(session, memory, where)
         if memory.stream is not None:
-            stage.after.append(cast(GpuDevice, session.device).join_stream(memory.stream, request.stream))
+            result.after.append(cast(GpuDevice, session.device).join_stream(memory.stream, request.stream))
     elif not session.device.host_memory:
         return None
-    elif not session.device.lazy_memory and session.wait not in stage.after:
-        stage.after.append(session.wait)  # such a device computes in any memory of this process (lavapipe), but later
-    strides = element_strides(memory, len(request.slot.element_shape), session) if request.strided else ()
+    elif not session.device.lazy_memory and session.wait not in result.after:
+        result.after.append(
+            session.wait
+        )  # such a device computes in any memory of this process (lavapipe), but asynchronously
+    strides = element_strides(memory, len(request.binding.element_shape), session) if request.strided else ()
     if strides is None or (not request.strided and not is_contiguous(memory)):
         if isinstance(memory, GpuArray):
             raise _unusable(where, memory)
         return None
     address = memory.address if isinstance(memory, GpuArray) else memory.ctypes.data
-    return Staged(address, shape, strides, prod(request.slot.element_shape) * memory.dtype.itemsize)
+    return StagedArgument(address, shape, strides, prod(request.binding.element_shape) * memory.dtype.itemsize)
 
 
 def _unusable(where: str, memory: GpuArray) -> TaichiRuntimeTypeError:
     return TaichiRuntimeTypeError(
-        f"{where} has strides {memory.strides} [bytes], which are no multiples of its elements",
-        "pass `cupy.ascontiguousarray(x)` or `tensor.contiguous()`; results then stand in that copy",
+        f"{where} has strides {memory.strides} [bytes], which are not multiples of its element size",
+        "pass `cupy.ascontiguousarray(x)` or `tensor.contiguous()`; the results are in that copy",
     )
 
 
 def _packed_strides(array: Array, request: _Request) -> tuple[int, ...]:
     """Return the strides [elements] of a copy without gaps, for a kernel that was compiled for arrays with gaps."""
-    axes = array.ndim - len(request.slot.element_shape)
+    axes = array.ndim - len(request.binding.element_shape)
     return dense_strides(array.shape[:axes], 1)
 
 
@@ -158,32 +169,32 @@ def _packed_strides(array: Array, request: _Request) -> tuple[int, ...]:
 
 
 def extent_of(array: Array) -> tuple[int, int]:
-    """Return the first address of an array's elements, and the one behind the last."""
-    begin = end = array.ctypes.data
+    """Return the first address of an array's elements, and the end address of the last."""
+    start = end = array.ctypes.data
     if array.size:
         for extent, stride in zip(array.shape, array.strides, strict=True):
-            begin, end = begin + min(0, (extent - 1) * stride), end + max(0, (extent - 1) * stride)
+            start, end = start + min(0, (extent - 1) * stride), end + max(0, (extent - 1) * stride)
         end += array.itemsize
-    return begin, end
+    return start, end
 
 
 def _merged(copies: list[_Copy]) -> list[_Copy]:
-    """Put arrays together that are the same, and those that share memory of which the kernel writes some.
+    """Merge copies of the same array, and of arrays that share memory that the kernel writes.
 
-    Raises: TaichiRuntimeTypeError if such arrays have gaps: packed, they cannot overlap as they do.
+    Raises: TaichiRuntimeTypeError if such arrays have gaps: packed copies cannot overlap in the same way.
     """
-    found: list[_Copy] = []
+    merged: list[_Copy] = []
     for copy in copies:
-        same = next((other for other in found if _is_same(other.arrays[0][0], copy.arrays[0][0])), None)
+        same = next((other for other in merged if _is_same(other.arrays[0][0], copy.arrays[0][0])), None)
         if same is None:
-            found.append(copy)
+            merged.append(copy)
         else:
             same.arrays += copy.arrays
-    while (pair := _conflict(found)) is not None:
+    while (pair := _conflict(merged)) is not None:
         a, b = pair
-        found = [copy for copy in found if copy is not a and copy is not b]
-        found.append(_Copy(min(a.begin, b.begin), max(a.end, b.end), a.arrays + b.arrays, is_packed=False))
-    return found
+        merged = [copy for copy in merged if copy is not a and copy is not b]
+        merged.append(_Copy(min(a.start, b.start), max(a.end, b.end), a.arrays + b.arrays, is_packed=False))
+    return merged
 
 
 def _is_same(a: Array, b: Array) -> bool:
@@ -193,13 +204,13 @@ def _is_same(a: Array, b: Array) -> bool:
 def _conflict(copies: list[_Copy]) -> tuple[_Copy, _Copy] | None:
     """Return two copies that must become one. Raises: TaichiRuntimeTypeError if they cannot."""
     for a, b in combinations(copies, 2):
-        if a.begin < b.end and b.begin < a.end and (a.is_written or b.is_written) and _share(a, b):
+        if a.start < b.end and b.start < a.end and (a.is_written or b.is_written) and _share(a, b):
             arrays = [array for array, _, _ in (*a.arrays, *b.arrays)]
             if all(array.flags.c_contiguous for array in arrays):
                 return a, b
             raise TaichiRuntimeTypeError(
                 f"arguments of shapes {' and '.join(str(array.shape) for array in arrays)} overlap in part, and the "
-                "kernel writes one of them; here it computes in copies of them",
+                "kernel writes one of them; on this device it computes in copies of them",
                 "pass the whole array once and use its parts in the kernel, or pass `x.copy()`",
             )
     return None
@@ -207,30 +218,30 @@ def _conflict(copies: list[_Copy]) -> tuple[_Copy, _Copy] | None:
 
 def _share(a: _Copy, b: _Copy) -> bool:
     try:
-        limit: Any = MAX_WORK  # NumPy's annotation knows its two special values only
+        limit: Any = MAX_WORK  # NumPy's annotation allows only its two special values
         return any(np.shares_memory(x, y, limit) for x, _, _ in a.arrays for y, _, _ in b.arrays)
     except RuntimeError:  # TooHardError: NumPy gave up
         return True
 
 
-def _copy_in(session: Session, copy: _Copy, stage: Stage) -> None:
-    """Copy to where the device reaches it, and note how it comes back."""
+def _copy_in(session: Session, copy: _Copy, result: StagedArguments) -> None:
+    """Copy to memory of the device, and add the action that copies it back."""
     device = session.device
     first = copy.arrays[0][0]
     if copy.is_packed:
         data = bytes_of(np.ascontiguousarray(first))
     else:
-        data = view_address(copy.begin, np.dtype(np.uint8), (copy.end - copy.begin,)).data
+        data = view_address(copy.start, np.dtype(np.uint8), (copy.end - copy.start,)).data
     handle = session.staging.acquire(max(MIN_BYTES, data.nbytes))
     allocation = handle.allocation
     if data.nbytes:
         device.write(allocation, data)
     for array, staged, written in copy.arrays:
-        offset_bytes = 0 if copy.is_packed else array.ctypes.data - copy.begin
+        offset_bytes = 0 if copy.is_packed else array.ctypes.data - copy.start
         staged.address = allocation.address + offset_bytes
         if written and array.size:
-            stage.after.append(partial(_copy_back, device, allocation, array, offset_bytes))
-    stage.after.append(partial(session.staging.release, handle))
+            result.after.append(partial(_copy_back, device, allocation, array, offset_bytes))
+    result.after.append(partial(session.staging.release, handle))
 
 
 def _copy_back(device: Device, allocation: Allocation, array: Array, offset_bytes: int) -> None:

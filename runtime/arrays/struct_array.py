@@ -1,4 +1,4 @@
-"""Arrays of structs: indexing from Python gives structs that read and write the array; members are arrays themselves.
+"""Arrays of structs: indexing from Python gives structs that read and write the array; members are arrays too.
 
 In: a struct type and a shape. Out: `StructArray`, the base of `StructField` and `StructNdarray`.
 """
@@ -24,9 +24,9 @@ from .split_memory import SplitMemory
 
 
 class StructArray(DenseArray):
-    """An array of structs. element: the struct; `members` are arrays that share its memory.
+    """An array of structs. element: the struct type; members are arrays that share its memory.
 
-    `x.pos` is a member where no method has that name; `x.get_member_field("pos")` always is.
+    `x.pos` is a member unless a method has that name; `x.get_member_field("pos")` always is.
     """
 
     element: Struct
@@ -66,13 +66,13 @@ class StructArray(DenseArray):
     # --- whole-array operations
 
     def to_numpy(self) -> dict[str, Any]:  # type: ignore[override]
-        """Return a copy of each member by name; of members that are structs a dict."""
+        """Return a copy of each member by name; a dict for members that are structs."""
         if isinstance(self.memory, SplitMemory):
             return {name: self.get_member_field(name).to_numpy() for name in self.keys}
         return _as_dict(self.memory.read_all(), self.element, lambda part: part.copy())
 
     def from_numpy(self, array_dict: Mapping[str, Any]) -> None:  # type: ignore[override]
-        """Set every member from an array of its own, as `to_numpy` gives them, or all from a structured array.
+        """Set every member from an array of its own, as returned by `to_numpy`, or all from a structured array.
 
         Raises: KeyError if a member is missing; ValueError if a shape differs.
         """
@@ -87,7 +87,7 @@ class StructArray(DenseArray):
         self.memory.write_all(values)
 
     def to_torch(self, device: Any = None) -> dict[str, Any]:
-        """Return a copy of each member as a torch tensor; of members that are structs a dict."""
+        """Return a copy of each member as a torch tensor; a dict for members that are structs."""
         import torch  # type: ignore[import-not-found, unused-ignore]
 
         def converted(values: Array) -> Any:
@@ -97,11 +97,11 @@ class StructArray(DenseArray):
         return _converted(self.to_numpy(), converted)
 
     def from_torch(self, array_dict: Mapping[str, Any]) -> None:
-        """Set every member from a torch tensor, as `to_torch` gives them."""
+        """Set every member from a torch tensor, as returned by `to_torch`."""
         self.from_numpy(_converted(array_dict, lambda tensor: tensor.detach().cpu().contiguous().numpy()))
 
     def to_paddle(self, place: Any = None) -> dict[str, Any]:
-        """Return a copy of each member as a paddle tensor; of members that are structs a dict."""
+        """Return a copy of each member as a paddle tensor; a dict for members that are structs."""
         import paddle  # type: ignore[import-not-found, unused-ignore]
 
         return _converted(self.to_numpy(), lambda values: paddle.to_tensor(values, place=place))
@@ -113,7 +113,7 @@ class StructArray(DenseArray):
     def copy_from(self, other: Any) -> None:
         """Copy another array of structs with the same members and shape. Raises: TypeError, ValueError."""
         if isinstance(other, StructArray) and other.element.names != self.element.names:
-            raise ValueError(f"cannot copy {other!r} into {self!r}: they have other members")
+            raise ValueError(f"cannot copy {other!r} into {self!r}: they have different members")
         super().copy_from(other)
 
     def fill(self, val: Any) -> None:
@@ -127,7 +127,7 @@ class StructArray(DenseArray):
         try:
             return make_struct(Entries(self, self.index_of(key)), self.type)
         except SliceRequested:
-            return self.part(key)
+            return self.sliced(key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self.write_item(self.index_of(key, False), self.pack(value))
@@ -144,9 +144,9 @@ class StructArray(DenseArray):
 
 
 class Entries(MutableMapping[str, Any]):
-    """The members of one element of an array, or of a struct in it, read and written where they lie.
+    """The members of one element of an array, or of a struct in it, read and written in place.
 
-    struct: whose members they are. path: names that lead to it from the array's element.
+    struct: the type of the element or struct. path: names of members from the array's element to the struct.
     """
 
     __slots__ = ("array", "index", "path", "struct")
@@ -164,7 +164,7 @@ class Entries(MutableMapping[str, Any]):
         if isinstance(type_, Struct):
             assert isinstance(type_.origin, StructType)
             return make_struct(Entries(self.array, self.index, type_, (*self.path, name)), type_.origin)
-        value = self._place()[name]
+        value = self._struct_view()[name]
         if isinstance(type_, Scalar):
             return value.item()
         components = value.copy().view(Components)
@@ -176,7 +176,7 @@ class Entries(MutableMapping[str, Any]):
         type_ = self.struct.types[name]
         is_plain = value.__class__ is float and type_.__class__ is Scalar and type_.is_float
         if is_plain and type(memory) is not SplitMemory and memory.locate_to_store is None:
-            self._place()[name] = value
+            self._struct_view()[name] = value
             if memory.mirrored:
                 memory.mark(self.array.position_of(self.index))
             return
@@ -197,28 +197,28 @@ class Entries(MutableMapping[str, Any]):
     def __len__(self) -> int:
         return len(self.struct.members)
 
-    def _place(self) -> Any:
+    def _struct_view(self) -> Any:
         """Return the struct in the view of the array's memory."""
         position = self.array.position_of(self.index)
-        place = self.array.ready(position)[position]
+        view = self.array.ready(position)[position]
         for name in self.path:
-            place = place[name]
-        return place
+            view = view[name]
+        return view
 
 
-def _pack(place: Array, struct: Struct, value: Value, owner: StructArray) -> None:
+def _pack(packed: Array, struct: Struct, value: Value, owner: StructArray) -> None:
     for name, type in struct.members:
         member = value[name]
         if isinstance(type, Struct):
-            _pack(place[name], type, member, owner)
+            _pack(packed[name], type, member, owner)
         elif isinstance(type, Tensor):
-            place[name] = np.asarray(unwrap(member)).reshape(type.shape)
+            packed[name] = np.asarray(unwrap(member)).reshape(type.shape)
         else:
-            place[name] = type(member) if type.is_integral else member
+            packed[name] = type(member) if type.is_integral else member
 
 
 def _converted(values: Mapping[str, Any], convert: Callable[[Any], Any]) -> dict[str, Any]:
-    """Return a dict of all members, those of structs inside it too, each converted."""
+    """Return a dict of all members, including those of nested structs, each converted."""
     return {
         name: _converted(value, convert) if isinstance(value, Mapping) else convert(value)
         for name, value in values.items()

@@ -1,7 +1,7 @@
 """NumPy's structured arrays as arrays of structs.
 
-In: a structured dtype. Out: the struct whose members lie where those of the dtype do, so that kernels use the array's
-memory as it is.
+In: a structured dtype. Out: the struct whose members have the same offsets, so that kernels use the array's memory
+directly.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from ...transpiler.lang.struct import StructType
 
 
 def struct_of(dtype: np.dtype[Any], where: str, wanted: Struct | None = None) -> Struct:
-    """Return the struct that a structured dtype describes, `wanted` where the kernel says which.
+    """Return the struct of a structured dtype, `wanted` if the kernel declares one.
 
-    where: names the argument in errors. Raises: TaichiRuntimeTypeError for other members than wanted, for those that
-    kernels cannot hold, and for those that lie otherwise than in C.
+    where: names the argument in errors. Raises: TaichiRuntimeTypeError for members that differ from `wanted`, for types
+    that kernels cannot hold, and for a layout other than that of C.
     """
     if wanted is not None:
         if dtype != wanted.numpy:
@@ -38,30 +38,30 @@ def struct_of(dtype: np.dtype[Any], where: str, wanted: Struct | None = None) ->
 
 @lru_cache(maxsize=256)
 def _struct_type(dtype: np.dtype[Any]) -> StructType | tuple[str, str]:
-    """Return the type of the language for a structured dtype, or what is wrong with it and the remedy."""
+    """Return the struct type of a structured dtype, or the error message and the hint."""
     assert dtype.names is not None and dtype.fields is not None
     members: dict[str, Any] = {}
     for name in dtype.names:
         member = _member_type(dtype.fields[name][0])
         if member is None:
-            text = f"whose member `{name}` ({dtype.fields[name][0]}) kernels cannot hold"
-            return text, "use numbers in this machine's byte order, vectors, matrices and structs of these"
+            message = f"whose member `{name}` ({dtype.fields[name][0]}) kernels cannot hold"
+            return message, "use numbers in this machine's byte order, vectors, matrices and structs of these"
         if isinstance(member, tuple):
             return member
         members[name] = member
     if not all(name.isidentifier() for name in members):
-        return "whose members are no identifiers", "rename them"
-    made = StructType(members, {})
-    if made.dtype.numpy != dtype:
+        return "whose members are not identifiers", "rename them"
+    result = StructType(members, {})
+    if result.dtype.numpy != dtype:
         return (
-            "whose members lie otherwise than in C",
-            f"use `numpy.dtype({_listed(made.dtype)}, align=True)`, or pass `x.astype(...)` of it",
+            "whose members have other offsets than in C",
+            f"use `numpy.dtype({_listed(result.dtype)}, align=True)`, or pass `x.astype(...)` of it",
         )
-    return made
+    return result
 
 
 def _member_type(dtype: np.dtype[Any]) -> Any:
-    """Return a member's type, what is wrong with a struct in it and the remedy, or None if there is none such."""
+    """Return a member's type, the message and hint for an unsuitable struct, or None if there is no such type."""
     if dtype.names is not None:
         return _struct_type(dtype)
     if dtype.subdtype is not None:
@@ -78,7 +78,7 @@ def _scalar(dtype: np.dtype[Any]) -> Scalar | None:
 
 
 def _listed(struct: Struct) -> str:
-    """Return the members of a struct as `numpy.dtype` takes them."""
+    """Return the members of a struct in the notation of `numpy.dtype`."""
     return f"[{', '.join(f'({name!r}, {_formatted(type)})' for name, type in struct.members)}]"
 
 

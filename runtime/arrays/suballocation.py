@@ -1,8 +1,8 @@
-"""Memory that lies within another: what fields of trees and parts of ndarrays have in common.
+"""Memory within another memory: the common base of fields of trees and slices of ndarrays.
 
-In: the `Memory` that owns all of it. Out: `SuballocatedMemory`, which says of itself what is so of the whole; where an element
-lies in it, and what whole fields do, says each kind (`trees.PlacedMemory`, `cell_memory.CellMemory`,
-`views.PartMemory`).
+In: the `Memory` that owns all of it. Out: `SuballocatedMemory`, which forwards to the whole; its subclasses define the
+address of an element, and the operations on whole fields (`tree_memory.PlacedMemory`,
+`sparse_field_memory.CellMemory`, `views.SliceMemory`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .memory import Array, Memory, Owner
 
 
 class SuballocatedMemory(ABC):
-    """Seen as `Memory` is; `whole` owns it. view: of the bytes of the whole, or of its mirror."""
+    """Has the interface of `Memory`; `whole` owns the bytes. view: of the bytes of the whole, or of its mirror."""
 
     __slots__ = ("__weakref__", "element", "mirrored", "session", "shape", "view", "whole")
 
@@ -39,7 +39,7 @@ class SuballocatedMemory(ABC):
 
     @property
     def allocation(self) -> Any:
-        """The whole's."""
+        """The allocation of the whole."""
         return self.whole.allocation
 
     @property
@@ -53,7 +53,7 @@ class SuballocatedMemory(ABC):
         return self.whole.gone
 
     def refresh(self) -> None:
-        """Make the view show what the launches so far have left. Raises: as `Memory.refresh`."""
+        """Bring the view up to date with the launches so far. Raises: as `Memory.refresh`."""
         whole = self.whole
         if whole.epoch != whole.session.epoch:
             whole.refresh()
@@ -68,7 +68,7 @@ class SuballocatedMemory(ABC):
             self.whole.load_bytes(*self._bytes_at(position))
 
     def mark(self, position: Sequence[int]) -> None:
-        """Note that the element at `position` of a mirror was written."""
+        """Record that the element at `position` of a mirror was written."""
         self.whole.mark_bytes(*self._bytes_at(position))
 
     def copy_from(self, other: Any) -> None:
@@ -77,8 +77,8 @@ class SuballocatedMemory(ABC):
 
     @abstractmethod
     def write_all(self, values: Array) -> None:
-        """Set all that is there from an array of shape (*shape, *element shape), converting its number type."""
+        """Set all elements from an array of shape (*shape, *element shape), converting its number type."""
 
     @abstractmethod
     def _bytes_at(self, position: Sequence[int]) -> tuple[int, int]:
-        """Return where the element at a position of the view begins and ends in the memory of the whole."""
+        """Return the byte range of the element at a position of the view in the memory of the whole."""

@@ -1,7 +1,7 @@
-"""`ti.Texture`: texels that kernels sample, fetch, load and store, in an order the hardware chooses.
+"""`ti.Texture`: texels that kernels sample, fetch, load and store, in a memory layout that the hardware chooses.
 
 In: a format and a shape. Out: `Texture`, passed to kernels whose parameters are annotated `ti.types.texture` or
-`ti.types.rw_texture`. Unlike an array it has no elements in Python scope: texels come and go as a whole.
+`ti.types.rw_texture`. Unlike an array it has no elements in Python scope: its texels are only copied as a whole.
 """
 
 from __future__ import annotations
@@ -27,20 +27,23 @@ MAX_AXES = 3
 
 
 class Texture:
-    """A texture on the device, of zeros when made.
+    """A texture on the device, initialized to zero.
 
-    fmt: of `ti.Format`. arr_shape, shape: (width,), (width, height) or (width, height, depth). filter: "linear" or
-    "nearest"; None: linear where the device can interpolate the format, else nearest. address: what a sample outside
-    reads: "repeat", "mirrored_repeat", "clamp_to_edge" or "clamp_to_border", or one of these an axis.
+    Args:
+        fmt: of `ti.Format`.
+        arr_shape, shape: (width,), (width, height) or (width, height, depth).
+        filter: "linear" or "nearest"; None: linear if the device can interpolate the format, else nearest.
+        address: mode of samples outside: "repeat", "mirrored_repeat", "clamp_to_edge" or "clamp_to_border", or one of
+            these per axis.
 
-    Taichi 1.2's spelling: `ti.Texture(ti.f32, 1, (n, m))`, `ti.Texture(dtype=ti.f32, num_channels=1, arr_shape=...)`.
-    Raises: TaichiRuntimeError before `ti.init()` and for what is no format or shape; UnsupportedError naming the format
-    that the device lacks.
+    Taichi 1.2's parameters: `ti.Texture(ti.f32, 1, (n, m))`, `ti.Texture(dtype=ti.f32, num_channels=1, arr_shape=...)`.
+    Raises: TaichiRuntimeError before `ti.init()` and for an invalid format or shape; UnsupportedError naming the
+    format that the device lacks.
     """
 
     __slots__ = (
         "__weakref__",
-        "_hold",
+        "_handle",
         "_session",
         "fmt",
         "memory",
@@ -68,24 +71,24 @@ class Texture:
         session = current("Texture")
         if legacy_shape is not None:
             fmt, channel_format, num_channels, arr_shape = None, fmt, arr_shape, legacy_shape
-        row = _format_row(fmt, num_channels, channel_format if dtype is None else dtype)
+        texel_format = _format_of(fmt, num_channels, channel_format if dtype is None else dtype)
         extents = _extents(arr_shape if shape is None else shape)
-        self.spec = TextureSpec(row, extents, _filter(filter), _modes(address, len(extents)))
+        self.spec = TextureSpec(texel_format, extents, _filter(filter), _modes(address, len(extents)))
         self._describe()
         self._session = session
-        owner = f"texture of {row.name}, shape {extents}"
-        self._handle = AllocationHandle(_Lender(session, self.spec), self.spec.size_bytes, owner)
+        owner = f"texture of {texel_format.name}, shape {extents}"
+        self._handle = AllocationHandle(_TextureAllocator(session, self.spec), self.spec.size_bytes, owner)
         self.memory: Any = self._handle.allocation
-        """What launches ask for its numbers: `TextureMemory`."""
+        """A `TextureMemory`, from which launches get descriptors."""
         session.register(self)
 
     def _describe(self) -> None:
-        """Set what compiled kernels depend on: sampled textures are compiled apart by the numbers that kernels see."""
-        row, extents = self.spec.format, self.spec.shape
-        self.fmt: Any = Format[row.name]
+        """Set the signatures: specializations with sampled textures differ only by the type of the values read."""
+        texel_format, extents = self.spec.format, self.spec.shape
+        self.fmt: Any = Format[texel_format.name]
         self.shape, self.num_dims = extents, len(extents)
-        self.signature = f"texture({row.name}, {len(extents)})"
-        self.sampled_signature = f"texture({row.element}, {len(extents)})"
+        self.signature = f"texture({texel_format.name}, {len(extents)})"
+        self.sampled_signature = f"texture({texel_format.element}, {len(extents)})"
 
     @property
     def filter(self) -> str:
@@ -94,17 +97,17 @@ class Texture:
 
     @property
     def address(self) -> tuple[str, ...]:
-        """What samples outside read, one an axis."""
+        """Address modes of samples outside, one per axis."""
         return self.spec.address_modes
 
     # --- texels
 
     @hides_own_frames
     def from_ndarray(self, ndarray: Any) -> None:
-        """Copy the memory of an ndarray, byte by byte, as Taichi does: x goes fastest, whatever the array's axes are.
+        """Copy the memory of an ndarray, byte by byte, as Taichi does: x varies fastest, whatever the array's axes are.
 
         Texel (x, y) is element y * width + x. `from_numpy` takes arrays by their indices instead.
-        Raises: TaichiRuntimeError if it is no array, or has not as many bytes as the texels.
+        Raises: TaichiRuntimeError if it is not an array, or its size in bytes differs from that of the texels.
         """
         self._copy_memory(ndarray, "ndarray")
 
@@ -117,8 +120,8 @@ class Texture:
     def from_numpy(self, array: Any) -> None:
         """Set the texels from an array of shape (width, height, ..., channels): texel (x, y) is `array[x, y]`.
 
-        Its numbers are those stored: bytes for `rgba8`, not numbers from 0 to 1. The last axis may be left out for
-        formats of one channel. Raises: TaichiRuntimeError if the shape is another.
+        It has the stored numbers: bytes for `rgba8`, not numbers from 0 to 1. The last axis may be left out for
+        formats of one channel. Raises: TaichiRuntimeError if the shape differs.
         """
         values = array.to_numpy() if isinstance(array, DenseArray) else np.asarray(array)
         wanted = self._full_shape
@@ -134,11 +137,11 @@ class Texture:
         return np.ascontiguousarray(values[..., 0] if self.spec.format.channels == 1 else values)
 
     def read_packed(self) -> Array:
-        """Return the stored numbers as they lie packed, shape (..., height, width, channels)."""
+        """Return the stored numbers in the packed order, shape (..., height, width, channels)."""
         return self._read()
 
     def empty_like(self) -> Texture:
-        """Return a new texture of the same kind, of zeros."""
+        """Return a new texture of the same format and shape, initialized to zero."""
         return Texture(self.fmt, self.shape, filter=self.spec.filter, address=self.spec.address_modes)
 
     @hides_own_frames
@@ -166,7 +169,7 @@ class Texture:
 
     @hides_own_frames
     def to_image(self) -> Any:
-        """Return the texels as a picture of Pillow's, red, green and blue, turned as `from_image` takes it."""
+        """Return the texels as a picture of Pillow's, red, green and blue, in the orientation of `from_image`."""
         self._check_picture("to_image")
         try:
             from PIL import Image
@@ -177,7 +180,7 @@ class Texture:
     def _check_picture(self, name: str) -> None:
         if self.spec.format.name != "rgba8" or self.num_dims != 2:
             raise TaichiRuntimeError(
-                f"{name} knows textures of ti.Format.rgba8 and 2 axes, found {self!r}", "use `from_numpy`, `to_numpy`"
+                f"{name} takes textures of ti.Format.rgba8 with 2 axes, found {self!r}", "use `from_numpy`, `to_numpy`"
             )
 
     @property
@@ -202,7 +205,7 @@ class Texture:
         memory.refresh_lazily()
         memory.flush()
         self._session.device.copy_to_texture(memory.allocation, self._alive())
-        if not memory.mirrored:  # who writes to it next waits for the copy, as for a launch
+        if not memory.mirrored:  # the next write waits for the copy, as for a launch
             self._session.epoch += 1
 
     def _write(self, values: Array) -> None:
@@ -212,7 +215,7 @@ class Texture:
         self._send(np.ascontiguousarray(packed, self.spec.format.channel.numpy))
 
     def _send(self, packed: Array) -> None:
-        """Set the texels from memory in which they lie packed."""
+        """Set the texels from packed memory."""
         session = self._session
         memory = self._alive()
         stage = session.staging.acquire(self.spec.size_bytes)
@@ -239,7 +242,7 @@ class Texture:
         return memory
 
     def end(self) -> None:
-        """Give the memory back because the session ends; any later use raises."""
+        """Free the memory because the session ends; any later use raises."""
         self._handle.release()
         self.memory = Ended()
 
@@ -250,17 +253,17 @@ class Texture:
         raise TypeError("a texture cannot be pickled: it is memory of a device. Hint: `to_numpy()`")
 
 
-def make_placeholder(axes: int, row: TexelFormat) -> Texture:
-    """Return a texture without memory, for compiling a kernel before there is one to launch it with."""
-    made = Texture.__new__(Texture)
-    made.spec = TextureSpec(row, (1,) * axes, None, ("repeat",) * axes)
-    made._describe()
-    made.memory = Ended()
-    return made
+def make_placeholder(axes: int, texel_format: TexelFormat) -> Texture:
+    """Return a texture without memory, to compile a kernel before there is one to launch it with."""
+    texture = Texture.__new__(Texture)
+    texture.spec = TextureSpec(texel_format, (1,) * axes, None, ("repeat",) * axes)
+    texture._describe()
+    texture.memory = Ended()
+    return texture
 
 
 class Ended:
-    """Stands for texture memory of a session that ended."""
+    """Replaces texture memory of a session that ended."""
 
     def __getattr__(self, name: str) -> NoReturn:
         raise _ended()
@@ -273,8 +276,8 @@ def _ended() -> TaichiRuntimeError:
     )
 
 
-class _Lender:
-    """Lets a `Hold` hold a texture."""
+class _TextureAllocator:
+    """Allocates and frees a texture for its `AllocationHandle`."""
 
     __slots__ = ("_session", "_spec")
 
@@ -283,8 +286,8 @@ class _Lender:
 
     def allocate(self, size_bytes: int, owner: str, lazily: bool = False) -> Allocation:
         device = self._session.device
-        made: Any = self._session.obtain(lambda: device.make_texture(self._spec), owner)
-        return made  # type: ignore[no-any-return]  # what a hold holds, whatever it is
+        texture: Any = self._session.obtain(lambda: device.make_texture(self._spec), owner)
+        return texture  # type: ignore[no-any-return]  # a handle takes any object
 
     def release(self, allocation: Allocation) -> None:
         texture: Any = allocation
@@ -295,17 +298,17 @@ class _Lender:
         self._session.register_handle(handle)
 
 
-def _format_row(fmt: Any, num_channels: int | None, channel_format: Any) -> TexelFormat:
+def _format_of(fmt: Any, num_channels: int | None, channel_format: Any) -> TexelFormat:
     try:
         if fmt is None and (num_channels is not None or channel_format is not None):
             return legacy_format(num_channels, channel_format)
     except TaichiCompilationError as error:
         raise TaichiRuntimeError(error.message, error.hint) from None
-    row = FORMATS.get(getattr(fmt, "name", "")) if isinstance(fmt, Format) else None
-    if row is None or row.kind == "depth":
+    texel_format = FORMATS.get(getattr(fmt, "name", "")) if isinstance(fmt, Format) else None
+    if texel_format is None or texel_format.kind == "depth":
         found = f"ti.Format.{fmt.name}" if isinstance(fmt, Format) else repr(fmt)
         raise TaichiRuntimeError(f"a texture cannot have the format {found}", "`ti.Texture(ti.Format.rgba8, (n, m))`")
-    return row
+    return texel_format
 
 
 def _extents(shape: Any) -> tuple[int, ...]:

@@ -29,9 +29,9 @@ MAX_AXES = 12
 MAX_SHARED_BYTES = 1 << 30
 """The parts of a field share an allocation up to this size, so that compilers know them to be apart. SPIR-V's offsets
 of members have 32 bits, and not every device gives larger pieces."""
-PLACED_SLOTS = frozenset({"allocation", "memory", "node", "shape", "_extent", "_moved"})
+PLACED_SLOTS = frozenset({"allocation", "memory", "node", "shape", "_extent", "_is_mapped"})
 """What a field lacks before it is placed."""
-MEMORY_SLOTS = frozenset({"allocation", "memory", "_extent", "_moved"})
+MEMORY_SLOTS = frozenset({"allocation", "memory", "_extent", "_is_mapped"})
 """What it lacks before its tree has memory."""
 
 
@@ -86,8 +86,8 @@ class Placed:
     def take_memory(self: Any, memory: Any) -> None:
         """Use `memory`, a `Memory` or one of its form, from now on."""
         self.memory, self.allocation = memory, memory.allocation
-        self._moved = bool(self.offset) or memory.locate is not None
-        self._extent = self.shape[0] if len(self.shape) == 1 and not self._moved else -1
+        self._is_mapped = bool(self.offset) or memory.locate is not None
+        self._extent = self.shape[0] if len(self.shape) == 1 and not self._is_mapped else -1
 
     def describe_array(self: Any) -> ArrayDescription:
         """Return what a kernel must know of this field; its tree has memory then."""
@@ -324,7 +324,7 @@ def _make(
         result.node = leaf_of(shape, result)
         result.offset = offset
         if offset:
-            result._extent, result._moved = -1, True
+            result._extent, result._is_mapped = -1, True
         result.parts, result.whole, result.dual = None, None, None
         return result
     result = _unplaced(element, name)

@@ -29,7 +29,7 @@ from ...transpiler.ir.snodes import (
     shape_of,
 )
 from ...transpiler.ir.types import Struct, Tensor, Type, element_of, u8
-from ..arrays.dense_array import owner_text
+from ..arrays.dense_array import owner_name
 from ..arrays.memory import STALE, Array, Memory, bytes_of, check_count, ended_error
 from ..arrays.suballocation import SuballocatedMemory
 from ..session.allocation_handle import CLOSED
@@ -152,7 +152,7 @@ class TreeMemory:
 
     def _owner(self) -> str:
         """Return what an error calls the tree."""
-        names = [owner_text("field", field.name, field.element, field.shape) for field in self._fields]
+        names = [owner_name("field", field.name, field.element, field.shape) for field in self._fields]
         shown = ", ".join(names[:SHOWN_FIELDS]) + (", ..." if len(names) > SHOWN_FIELDS else "")
         return f"a tree with {shown}"
 
@@ -192,7 +192,7 @@ class PlacedMemory(SuballocatedMemory):
     partial here, so that each access asks `load`.
     """
 
-    __slots__ = ("_begin", "_digits", "_dtype", "_is_one_piece", "_strides", "epoch", "located", "partial")
+    __slots__ = ("_begin", "_digits", "_dtype", "_is_one_piece", "_strides", "epoch", "locate", "partial")
 
     def __init__(self, whole: Memory, place: Node) -> None:
         assert place.element is not None

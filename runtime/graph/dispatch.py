@@ -66,7 +66,7 @@ def make_dispatch(function: Any, args: Sequence[Any]) -> Dispatch:
             what, kind = ("a texture", "TEXTURE") if isinstance(argument, Texture) else ("an ndarray", "NDARRAY")
             raise TaichiCompilationError(
                 f"`{parameter.name}` of kernel `{kernel.definition.name}` was given {what}, which a graph takes "
-                "at each run",
+                "with each run",
                 f"pass a `ti.graph.Arg` of kind {kind}",
             )
     try:

@@ -129,7 +129,7 @@ def observe(specialization: Specialization) -> Inspection:
     seen.setdefault("lowered", seen["frontend"])
     forms = {name: form.text for name, form in seen.items()}
     gpu = dict(specialization.capabilities.extra).get("arch", DEFAULT_GPU)
-    locations = {name: form.places for name, form in seen.items()}
+    locations = {name: form.line_map for name, form in seen.items()}
     calls = sorted({call for form in seen.values() for call in form.calls})
     return Inspection(specialization, compilation, forms, locations, gpu, tuple(calls))
 

@@ -23,7 +23,7 @@ from ...transpiler.frontend.source.specialization import (
 from ...transpiler.ir.types import Scalar, Tensor
 from ..arrays.interop import check_argument, checked_address, cupy_address, gradient_of, host_address, tensor_address
 from ..arrays.memory import handle_of
-from ..arrays.staging import Stage, stage_arguments
+from ..arrays.staging import StagedArguments, stage_arguments
 from ..devices.device import GpuDevice
 from ..fields.sparse_tree import AuxiliaryArray
 from ..fields.tree_memory import depend_on_tree
@@ -278,13 +278,13 @@ class Instance:
         assert isinstance(argument, StructArgument)
         return flatten_struct(argument.type, value)
 
-    def _stage(self, arguments: Sequence[tuple[Any, int]], stream: int | None = None) -> Stage:
+    def _stage(self, arguments: Sequence[tuple[Any, int]], stream: int | None = None) -> StagedArguments:
         """Prepare arrays that the launcher cannot use directly; the result has the actions for `_after`."""
         interface = self.module.interface
         requests = [(value, interface.arrays[slot], interface.takes_strides(slot)) for value, slot in arguments]
         return stage_arguments(self.session, requests, stream)
 
-    def _after(self, staged: Stage | None = None) -> Any:
+    def _after(self, staged: StagedArguments | None = None) -> Any:
         if staged is not None:
             for action in staged.after:
                 action()

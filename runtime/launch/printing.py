@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...transpiler.backend.module.interface import PACK_CODES
-from ...transpiler.backend.module.records import Turn, failure, text_writer
+from ...transpiler.backend.module.records import Iteration, failure, text_writer
 from ...transpiler.errors import ShadesmithWarning, TaichiAssertionError
 from ...transpiler.ir.ops import OPS
 from ...transpiler.ir.snodes import IndexComponent, index_at
@@ -132,7 +132,7 @@ class Reports:
             calls = self._calls_around(record, failures)
             task = self._module.tasks[(calls[-1] if calls else self._sites[site])["task"]]
             loop = task.loop
-            iteration = None if loop is None else Turn(loop.line, thread, self._indices(task, loop, thread))
+            iteration = None if loop is None else Iteration(loop.line, thread, self._indices(task, loop, thread))
             raise failure(self._module.kernel, self._sites[site], numbers, iteration, count, calls)
 
     def read(self, data: bytes) -> tuple[str, int]:

@@ -23,7 +23,7 @@ MASKED = """class Masked:
 """
 
 CASES: list[Case] = [
-    refused_call("interop/expanded", ARGUMENT, "is expanded: several elements share one place", "x.copy()", GRID + "«k(np.lib.stride_tricks.as_strided(np.zeros(1, np.float32), (4,), (0,)))"),
+    refused_call("interop/expanded", ARGUMENT, "is expanded: several elements share one address", "x.copy()", GRID + "«k(np.lib.stride_tricks.as_strided(np.zeros(1, np.float32), (4,), (0,)))"),
     refused_call("interop/number_of_numpy", ARGUMENT, "takes an array, and a float32 was given", "ti.ndarray(...)", GRID + "«k(np.float32(1))"),
     refused_call("interop/broken_protocol", ARGUMENT, "(`x` of kernel `k`) does not show its memory (TypeError", "numpy.array(x)", BROKEN + GRID + "«k(Broken())"),
     refused_call("interop/masked", ARGUMENT, "is a masked array", "two arrays", MASKED + GRID + "«k(Masked())"),

@@ -166,7 +166,7 @@ def test_what_does_not_fit_in_is_refused(target: str) -> None:
         texture.from_numpy(np.zeros((3, 4, 4)))
     with pytest.raises(ti.TaichiRuntimeError, match="from_image takes a picture of Pillow's, found a ndarray"):
         texture.from_image(np.zeros((3, 4, 4)))
-    with pytest.raises(ti.TaichiRuntimeError, match="to_image knows textures of ti.Format.rgba8 and 2 axes, found"):
+    with pytest.raises(ti.TaichiRuntimeError, match="to_image takes textures of ti.Format.rgba8 with 2 axes, found"):
         ti.Texture(ti.Format.r32f, (4, 3)).to_image()
 
 
