@@ -1,7 +1,7 @@
-"""Where a piece of a program stands in the user's file, and the exceptions that say so.
+"""Locations in the user's file, and the exceptions that report them.
 
-In: positions from Python's `ast`. Out: Taichi's exception classes, whose text names file, line and column, shows the
-line with a caret under the construct, the chain of call sites for inlined functions, and a remedy.
+Input: positions from Python's `ast`. Output: Taichi's exception classes, whose message names file, line and column, and
+shows the line with a caret under the construct, the chain of call sites for inlined functions, and a remedy.
 """
 
 from __future__ import annotations
@@ -13,14 +13,16 @@ from types import FrameType
 from typing import Any, TypeVar
 
 PACKAGE = __name__.split(".", maxsplit=1)[0]
-"""Where users find the exceptions, and what tracebacks call them: `shadesmith.TaichiTypeError`."""
+"""Module of the exceptions for users, also in tracebacks: `shadesmith.TaichiTypeError`."""
 
 
 class ReportedError(Exception):
-    """The base of every error of shadesmith: what is wrong, what to do about it, and where, each as a field.
+    """The base of every error of shadesmith. `str(error)` joins its fields.
 
-    message: what was found and what was expected. hint: the remedy, None if there is none. location: the span in the
-    user's file with the chain of calls (`.call_site`), None for what has no line. `str(error)` joins them.
+    Attributes:
+        message: what was found and what was expected.
+        hint: the remedy, None if there is none.
+        location: the span in the user's file with the chain of calls (`.call_site`), None if there is no such span.
     """
 
     message: str
@@ -42,7 +44,7 @@ E = TypeVar("E", bound=ReportedError)
 
 
 def _joined(message: str, hint: str | None) -> str:
-    """Return message and hint as one text: in one line, unless the message has several sentences or lines."""
+    """Return message and hint as one string: in one line, unless the message has several sentences or lines."""
     if not hint:
         return message
     if "\n" in message or message.endswith("."):
@@ -51,7 +53,7 @@ def _joined(message: str, hint: str | None) -> str:
 
 
 def _restore(kind: type[E], args: tuple[Any, ...], fields: dict[str, Any]) -> E:
-    """Return the error that `pickle` and `copy` took apart; subclasses have constructors of several signatures."""
+    """Return an error from its pickled state; subclasses have constructors of several signatures."""
     error = kind.__new__(kind, *args)
     super(ReportedError, error).__init__(*args)
     error.__dict__.update(fields)
@@ -65,7 +67,7 @@ class TaichiCompilationError(ReportedError):
 
 
 class TaichiSyntaxError(TaichiCompilationError, SyntaxError):
-    """A Python construct that a kernel cannot hold."""
+    """A Python construct that kernels do not support."""
 
     __module__ = PACKAGE
 
@@ -77,7 +79,7 @@ class TaichiNameError(TaichiCompilationError, NameError):
 
 
 class TaichiIndexError(TaichiCompilationError, IndexError):
-    """An index that cannot be right: wrong count or a constant out of range."""
+    """An invalid index: a wrong number of indices, or a constant out of range."""
 
     __module__ = PACKAGE
 
@@ -95,12 +97,17 @@ class TaichiRuntimeError(ReportedError, RuntimeError):
 
 
 class TaichiAssertionError(TaichiRuntimeError, AssertionError):
-    """A check inside a kernel failed while it ran: an `assert`, an index, an overflow.
+    """A check failed while a kernel was running: an `assert`, an index, an overflow.
 
-    location: where, with the chain of calls (`.call_site`). message: what failed, without its location.
-    kind: "assert", "bounds", "overflow" or "iterations". kernel: its name. values: the numbers in the message.
-    iteration: indices of the parallel loop by name, None outside loops and where only the launch knows.
-    failures: how many checks failed in the launch. array, index, shape: of an access out of bounds.
+    Attributes:
+        location: of the check, with the chain of calls (`.call_site`).
+        message: what failed, without its location.
+        kind: "assert", "bounds", "overflow" or "iterations".
+        kernel: its name.
+        values: the numbers in the message.
+        iteration: indices of the parallel loop by name; None outside loops and if only the launch knows them.
+        failures: number of checks that failed in the launch.
+        array, index, shape: of an access out of bounds.
     """
 
     kind: str = "assert"
@@ -116,7 +123,7 @@ class TaichiAssertionError(TaichiRuntimeError, AssertionError):
 
 
 class TaichiRuntimeTypeError(TaichiRuntimeError, TypeError):
-    """An argument whose type does not fit the kernel's annotation."""
+    """An argument whose type does not match the kernel's annotation."""
 
     __module__ = PACKAGE
 
@@ -133,7 +140,7 @@ class UnsupportedError(TaichiCompilationError):
 
 
 class NotYetError(ReportedError, AttributeError):
-    """A name of Taichi's that this version lacks."""
+    """A Taichi name that this version lacks."""
 
     def __init__(self, name: str, subject: str, issue: int | None, hint: str = "") -> None:
         planned = f"issue {issue} of the roadmap" if issue is not None else "a later issue of the roadmap"
@@ -144,7 +151,7 @@ class NotYetError(ReportedError, AttributeError):
 
 
 class InternalError(ReportedError):
-    """A fault of shadesmith itself; the message names the pass and holds the kernel."""
+    """A fault of shadesmith itself; the message contains the name of the pass and the kernel."""
 
 
 class ShadesmithWarning(UserWarning):
@@ -155,9 +162,12 @@ class ShadesmithWarning(UserWarning):
 
 @dataclass(frozen=True, slots=True)
 class SourceText:
-    """The text of one function's file as the user sees it.
+    """The source of one function, with its location in the user's file.
 
-    file: path as it should be shown; lines: the lines of the function, the first standing at `first_line` (from 1).
+    Attributes:
+        file: path as shown to the user.
+        first_line: line of the file (from 1) at which the function starts.
+        lines: the lines of the function.
     """
 
     file: str
@@ -165,7 +175,7 @@ class SourceText:
     lines: tuple[str, ...]
 
     def line(self, number: int) -> str:
-        """Return line `number` (counted in the file, from 1), or an empty text where there is none."""
+        """Return line `number` (counted in the file, from 1), or an empty string if it is missing."""
         index = number - self.first_line
         return self.lines[index] if 0 <= index < len(self.lines) else ""
 
@@ -174,7 +184,7 @@ class SourceText:
 class SourceLocation:
     """A span in the user's file: lines from 1, columns from 1 in characters, the end exclusive.
 
-    call_site: where the function holding this span was inlined, or None in the kernel itself.
+    call_site: where the function that contains this span was inlined, or None in the kernel itself.
     """
 
     source: SourceText
@@ -192,7 +202,7 @@ class SourceLocation:
 
     @property
     def python_line(self) -> str:
-        """The line of Python this span begins on, without indentation."""
+        """The first Python line of the span, without indentation."""
         return self.source.line(self.line).strip()
 
     def describe(self) -> str:
@@ -223,27 +233,28 @@ class SourceLocation:
         return kind(message, hint, self)
 
     def explained(self, message: str, hint: str | None = None) -> str:
-        """Return the place, the line with a caret, the message and the remedy: the text of an error or a warning."""
+        """Return the string of an error or warning: the location, the line with a caret, the message and the remedy."""
         return f"{self.describe()}\n{message}" + (f"\nHint: {hint}" if hint else "")
 
 
 NOWHERE = SourceLocation(SourceText("<generated>", 1, ()), 1, 1, 1, 1)
-"""Location of statements that no Python line asked for."""
+"""Location of statements without a Python line."""
 
 
 # --- tracebacks -----------------------------------------------------------------------------------------------------
 
 
 def as_seen_by_user(error: Exception) -> Exception:
-    """Return `error` without traceback, to be raised at once; it shows no frame of ours when it has left them.
+    """Return `error` without traceback, to be raised at once: the traceback then contains no frames of shadesmith.
 
-    An exception gets one traceback entry for each frame it leaves, the last of ours included, after our last statement
-    ran. So the cut is made where it arrives: a trace function on the caller's frame, the mechanism of `pdb.set_trace`,
-    sees the exception enter and drops what stands below; it is in force for that one event. Where a debugger or a
-    coverage tool traces already, our frames stay.
+    Python adds a traceback entry for each frame that an exception leaves, also after our last statement has run. So the
+    entries are removed where the exception arrives: a trace function on the caller's frame, the mechanism of
+    `pdb.set_trace`, receives the exception and drops the entries below it; it is active for that one event. If a
+    debugger
+    or a coverage tool is tracing already, our frames stay.
     """
     caller: FrameType | None = sys._getframe(1)
-    while caller is not None and _is_ours(caller):
+    while caller is not None and _is_internal(caller):
         caller = caller.f_back
     if caller is not None and sys.gettrace() is None:
         caller.f_trace = _cut
@@ -252,21 +263,21 @@ def as_seen_by_user(error: Exception) -> Exception:
 
 
 def warn_user(message: str) -> None:
-    """Give a warning that Python attributes to the user's line, whatever of ours lies between."""
+    """Warn at the line of the user's code that called shadesmith, at whatever depth."""
     frame: FrameType | None = sys._getframe(1)
     level = 2
-    while frame is not None and _is_ours(frame):
+    while frame is not None and _is_internal(frame):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, ShadesmithWarning, stacklevel=level)
 
 
-def _is_ours(frame: FrameType) -> bool:
+def _is_internal(frame: FrameType) -> bool:
     name = frame.f_globals.get("__name__")
     return isinstance(name, str) and name.split(".", maxsplit=1)[0] == PACKAGE
 
 
 def _trace_no_calls(frame: FrameType, event: str, argument: Any) -> None:
-    """Leave what is called on the way untraced."""
+    """Do not trace the functions called in between."""
 
 
 def _cut(frame: FrameType, event: str, argument: Any) -> None:

@@ -105,7 +105,7 @@ def test_verifier_names_the_fault_and_shows_the_kernel(sketch):
 
 def test_verifier_finds_a_value_of_another_type(sketch):
     sketch.add(GlobalStore(sketch.ptr(sketch.a, 0), sketch.const(1)))
-    with pytest.raises(InternalError, match="a value of type i32 at a place of type f32"):
+    with pytest.raises(InternalError, match="a value of type i32 at a pointer to type f32"):
         verify(sketch.kernel(), Stage.LOWERED)
 
 

@@ -71,7 +71,7 @@ class Builder:
         return self.add(Const(value, type=type))
 
     def cast(self, value: Statement, type: Scalar, is_implicit: bool = False) -> Statement:
-        """Return `value` with its elements converted to `type`, if they differ. is_implicit: the user wrote no cast."""
+        """Return `value` with its elements cast to `type`, if they differ. is_implicit: the user wrote no cast."""
         assert value.type is not None
         if element_of(value.type) == type:
             return value

@@ -1,7 +1,7 @@
-"""Real functions: bodies that are emitted once and called, where `ti.func` is built into its caller.
+"""Real functions: their bodies are emitted once and called, while a `ti.func` is inlined into its callers.
 
-In a body, `ArgLoad` gives a parameter passed by value and `Reference` the caller's variable behind a `ti.ref`; `Return`
-may be anywhere. Arrays are no parameters: a function is specialised on those it is called with.
+In a body, `ArgLoad` is the value of a parameter passed by value and `Reference` the caller's variable of a `ti.ref`;
+`Return` may be anywhere. Arrays are not passed: a function is specialised on the arrays that its callers pass.
 """
 
 from __future__ import annotations
@@ -20,10 +20,18 @@ from .types import Type
 class Function:
     """A function that a kernel calls, in `Kernel.functions`.
 
-    results: types in order, none for a procedure. result_names: what the struct of several results calls them.
-    template: compile-time parameters and their arguments, as texts. reads, writes: arrays that it and all it calls
-    touch. is_ordered: it prints, asserts or draws random numbers, so calls keep their order and number; unknown counts
-    as so.
+    Attributes:
+        name: identifier in the emitted source.
+        parameters: in order, without compile-time parameters.
+        results: types in order, none for a procedure.
+        result_names: member names of the struct of several results.
+        body: its statements.
+        location: of its definition.
+        template: compile-time parameters and their arguments, as strings.
+        reads, writes: arrays that it and its callees access.
+        is_ordered: it prints, asserts or draws random numbers, so that the order and number of calls is observable;
+            True
+            while unknown.
     """
 
     name: str
@@ -39,7 +47,7 @@ class Function:
 
     @property
     def effect(self) -> Effect:
-        """What a call does besides giving a value. A variable passed by reference counts as written."""
+        """The effect of a call. A variable passed by reference counts as written."""
         flags = Effect.READ if self.reads or self.is_ordered else Effect.NONE
         if self.writes or self.is_ordered or any(parameter.by_reference for parameter in self.parameters):
             flags |= Effect.READ | Effect.WRITE
@@ -48,16 +56,17 @@ class Function:
 
 @dataclass(eq=False, slots=True)
 class Reference(Statement):
-    """The place a caller passed for a parameter by reference: a local variable of it, or an element of one."""
+    """A pointer that the caller passed by reference: to one of its local variables, or to an element of one."""
 
     parameter: Parameter
 
 
 @dataclass(eq=False, slots=True)
 class Call(Statement):
-    """A call; arguments by parameter, pointers to locals for those by reference.
+    """A call; arguments in the order of the parameters, pointers to local variables for those by reference.
 
-    Its type is that of the one result; several results are read by `CallResult`, and the call has no type then.
+    Its type is that of the single result; several results are read by `CallResult`, and the call itself has no type
+    then.
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("arguments",)
@@ -66,7 +75,7 @@ class Call(Statement):
 
     @property
     def EFFECT(self) -> Effect:  # type: ignore[override]  # noqa: N802 - replaces the constant of other classes
-        """What the function does."""
+        """The effect of the called function."""
         return self.function.effect
 
     def references(self) -> list[Statement]:
@@ -90,7 +99,7 @@ def calls(block: Block) -> Iterator[Call]:
 
 
 def called(*blocks: Block) -> list[Function]:
-    """Return the functions that `blocks` call, and those that these call; callees first, as a text defines them."""
+    """Return the functions that `blocks` call, directly or indirectly; callees first, in the order of definition."""
     functions: dict[Function, None] = {}
     opened: set[Function] = set()
     pending = [(call.function, False) for block in reversed(blocks) for call in reversed(list(calls(block)))]

@@ -1,4 +1,4 @@
-"""Remarks on why a source differs from its Python: what a pass dropped, printed where a reader would look for it.
+"""Remarks on why a source differs from its Python: what a pass dropped, printed at the nearest line.
 
 A `Remark` belongs to a statement and is printed at its line, above or below; those on a whole kernel are in
 `Kernel.remarks`. A pass replaces a statement that it drops by an `OmittedStatement`; `attach_remarks` then moves the
@@ -15,7 +15,7 @@ from .statements import LocalStore, OmittedStatement, RangeFor, StructFor
 from .tasks import Kernel
 
 MAX_HEAD = 60
-"""Characters of a Python line within a comment."""
+"""Maximum length of a Python line within a comment."""
 
 
 def constant_condition(location: SourceLocation, value: object, step: str) -> OmittedStatement:

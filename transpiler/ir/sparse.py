@@ -318,7 +318,8 @@ def _direct_uses(statement: Statement) -> list[NodeUse]:
         case DeactivateEntry(node=node):
             return [("entry", node)]
         case Activate() | Deactivate() | IsActive() | CellNumber() | Append() | Length():
-            return [("number" if isinstance(statement, CellNumber) else STATEMENT_NAMES[type(statement)], statement.node)]
+            use = "number" if isinstance(statement, CellNumber) else STATEMENT_NAMES[type(statement)]
+            return [(use, statement.node)]
     return []
 
 
@@ -358,7 +359,7 @@ def pool_words(pool: Node) -> int:
     return pool_cell_bytes(pool) // word_of(pool).size_bytes
 
 
-def place_array(kernel: Kernel, place: Node) -> Array:
+def leaf_array(kernel: Kernel, place: Node) -> Array:
     """Return the kernel's array of a field by its place node; it is added if the kernel does not use the field."""
     for array in kernel.arrays:
         if array.place is place:

@@ -1,7 +1,7 @@
 """Prints kernels as text: flat SSA with dense ids (every stage), or with nested expressions (the frontend form).
 
-The same kernel gives the same bytes. The first line is a version line, so that a reader of stored texts knows the
-grammar. A value is `$id`; a Python name follows it where the program gave one: `$4 s: f32 = add $2, $3`.
+The same kernel gives the same bytes. The first line is a version line, so that a reader of a stored text knows the
+grammar. A value is `$id`, followed by its Python name if it has one: `$4 s: f32 = add $2, $3`.
 """
 
 from __future__ import annotations
@@ -57,14 +57,17 @@ VERSION_LINE = "shadesmith ir 1"
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
-    """A kernel as text. places: (line of the text, file, line of Python), for each line that came from one.
+class IRText:
+    """The text form of a kernel.
 
-    calls: for lines of functions that were built into their callers, ((file, line), (file, line) of the call).
+    Attributes:
+        text: the lines.
+        line_map: (line of the text, file, line of Python), for each line that has a Python line.
+        calls: ((file, line), (file, line) of the call), for lines of functions that were inlined into their callers.
     """
 
     text: str
-    places: tuple[tuple[int, str, int], ...]
+    line_map: tuple[tuple[int, str, int], ...]
     calls: tuple[tuple[tuple[str, int], tuple[str, int]], ...] = ()
 
 
@@ -74,22 +77,22 @@ def print_kernel(kernel: Kernel) -> str:
 
 
 def print_frontend(kernel: Kernel) -> str:
-    """Return `kernel` before `lower`, as the author nested it: values are printed where they are used."""
+    """Return `kernel` before `lower`, nested as in the user's program: values are printed where they are used."""
     return _Nested(kernel).form().text
 
 
-def form_of(kernel: Kernel) -> Form:
-    """Return what `print_kernel` returns, with the lines of Python."""
+def kernel_text(kernel: Kernel) -> IRText:
+    """Return the text of `print_kernel` with the lines of Python."""
     return _Flat(kernel).form()
 
 
-def frontend_form_of(kernel: Kernel) -> Form:
-    """Return what `print_frontend` returns, with the lines of Python."""
+def frontend_text(kernel: Kernel) -> IRText:
+    """Return the text of `print_frontend` with the lines of Python."""
     return _Nested(kernel).form()
 
 
 def _header(kernel: Kernel) -> list[str]:
-    """The version line and the signature; fields are listed below it."""
+    """Return the version line and the signature; fields are listed below it."""
     items = [
         (a.parameter, f"{a.name}: {_array(a)}") for a in kernel.arrays if a.parameter is not None and not a.is_gradient
     ]
@@ -123,7 +126,7 @@ def _calls(locations: list[SourceLocation]) -> tuple[tuple[tuple[str, int], tupl
 
 
 class _Printer:
-    """Lines with indentation. locations: of the lines, as many. location: of the statement that is printed now."""
+    """Collects lines with indentation. locations: one per line. location: of the statement that is being printed."""
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
@@ -143,19 +146,19 @@ class _Printer:
         self.depth -= 1
 
     def located(self, statement: Statement) -> None:
-        """Print a statement; what closes it has its place too."""
+        """Print a statement; its closing line has the same location."""
         outer, self.location = self.location, statement.location
         self.statement(statement)
         self.location = outer
 
     def statement(self, statement: Statement) -> None:
-        raise AssertionError  # replaced by both printers
+        raise AssertionError  # overridden by both printers
 
     def other(self, statement: Statement, refs: Callable[[list[Statement]], str]) -> str | None:
-        """The text of a statement on sparse nodes or textures."""
+        """Return the text of a statement on sparse nodes or textures, None for others."""
         return format_sparse(self.kernel, statement, refs) or format_texture(statement, refs)
 
-    def form(self) -> Form:
+    def form(self) -> IRText:
         for function in self.kernel.functions:
             self.function(function)
         self.depth = 0
@@ -166,10 +169,10 @@ class _Printer:
             self.task(task)
         locations = enumerate(self.locations, 1)
         lines = tuple((number, place.file, place.line) for number, place in locations if place is not NOWHERE)
-        return Form("\n".join(self.lines) + "\n", lines, _calls(self.locations))
+        return IRText("\n".join(self.lines) + "\n", lines, _calls(self.locations))
 
     def function(self, function: Function) -> None:
-        """A real function, as tasks are printed: one level inside the kernel."""
+        """Print a real function, indented by one level as a task is."""
         self.depth = 1
         listed = [f"{p.name}: {'ref ' if p.by_reference else ''}{p.type}" for p in function.parameters]
         returns = f" -> {', '.join(map(str, function.results))}" if function.results else ""
@@ -191,14 +194,14 @@ class _Printer:
 
 
 class _Flat(_Printer):
-    """One line a statement; ids are given in order of appearance."""
+    """Prints one line per statement; ids are assigned in order of appearance."""
 
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel)
         self.ids: dict[Statement, int] = {}
 
     def ref(self, statement: Statement) -> str:
-        """`$id` of a value; ids are given at definitions, so a number with `?` shows a use before it."""
+        """Return the `$id` of a value. Ids are assigned at definitions; `?` marks a use before the definition."""
         if statement in self.ids:
             return f"${self.ids[statement]}"
         return f"$?{type(statement).__name__}"
@@ -255,7 +258,7 @@ class _Flat(_Printer):
                 self.line(self.effect(statement))
 
     def define(self, statement: Statement) -> str:
-        """Give the next id; return it with name and type."""
+        """Assign the next id to a value; return it with name and type."""
         self.ids[statement] = len(self.ids)
         name = f" {statement.name}" if statement.name else ""
         return f"${self.ids[statement]}{name}" + (f": {statement.type}" if statement.type is not None else "")
@@ -273,7 +276,7 @@ class _Flat(_Printer):
         return f"for {names} in {starts}..{ends} step {steps}{over}{options}"
 
     def value(self, statement: Statement) -> str:
-        """The right side of a line that defines a value."""
+        """Return the right side of a line that defines a value."""
         match statement:
             case Const(value=value):
                 return f"const {value!r}"
@@ -327,7 +330,7 @@ class _Flat(_Printer):
         return self.other(statement, self.refs) or type(statement).__name__
 
     def together(self, statement: Collective | Exchange) -> str:
-        """What threads do together."""
+        """Return the text of a statement that threads execute together."""
         text = f"{statement.op} {self.tuple(statement.operands)}"
         if isinstance(statement, Collective):
             return f"collective {text}" + (f" lanes {self.ref(statement.lanes)}" if statement.lanes is not None else "")
@@ -335,7 +338,7 @@ class _Flat(_Printer):
         return f"exchange {text}" + (f" if {self.ref(statement.condition)}" if statement.condition is not None else "")
 
     def effect(self, statement: Statement) -> str:
-        """A line without a value."""
+        """Return the line of a statement without a value."""
         match statement:
             case Call():
                 return self.value(statement)
@@ -368,11 +371,11 @@ def _print_parts(values: list[str], parts: list[str | tuple[int, str]]) -> str:
 
 
 Text = tuple[str, int]
-"""An expression and how tightly it binds: 3 an atom, 2 a unary operation, 1 anything else."""
+"""An expression and its precedence: 3 for an atom, 2 for a unary operation, 1 for all others."""
 
 
 class _Nested(_Printer):
-    """Python-like lines. A value is put where it is used; one with an effect or a name gets a line."""
+    """Prints Python-like lines. A value is printed where it is used; one with an effect or a name has its own line."""
 
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel)
@@ -422,7 +425,7 @@ class _Nested(_Printer):
             self.depth -= 1
 
     def condition(self, block: Block) -> None:
-        """`while c:`; statements that the condition needs are between `while` and the body."""
+        """Print `while c:`; the statements of the condition are printed between `while` and the body."""
         before = len(self.lines)
         self.line("")
         self.block(block)
@@ -436,7 +439,7 @@ class _Nested(_Printer):
         self.line(f"test {result}:")
 
     def bind(self, statement: Statement, text: str) -> None:
-        """Give a value its own line under its name or a fresh one."""
+        """Print a value on its own line, with its name or a new one."""
         name = statement.name
         if name is None:
             name = f"@{self.fresh}"
@@ -458,7 +461,7 @@ class _Nested(_Printer):
             self.texts[statement] = self.expression(statement)
 
     def if_expression(self, statement: IfExp) -> None:
-        """A conditional in one line; what its branches do in lines of their own is printed before it."""
+        """Return a conditional expression; statements of its branches are printed on lines before it."""
         for branch in (statement.then, statement.otherwise):
             self.block(branch)
         then, otherwise = statement.then.result, statement.otherwise.result

@@ -1,8 +1,8 @@
 """Textures: the formats of texels as a table, texture parameters, and the statements that read and write texels.
 
-A texture has 1 to 3 axes and one level. A kernel sees a texel as a vector of 4: of f32 where the format holds floats or
-numbers scaled to [0, 1], of u32 or i32 where it holds integers. Channels that a format lacks read as 0, alpha as 1.
-`backend/interpret/texels.py` defines what the statements mean; `backend/print/textures.py` prints them.
+A texture has 1 to 3 axes and one level. A kernel sees a texel as a vector of 4: of f32 if the format consists of floats
+or numbers scaled to [0, 1], of u32 or i32 if it consists of integers. Missing channels read as 0, a missing alpha as 1.
+`backend/interpret/texels.py` defines the semantics of the statements; `backend/print/textures.py` prints them.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from .nodes import Effect, Statement, operands
 from .types import SCALARS, Scalar, Tensor, f32, i32, u32
 
 ELEMENTS: dict[str, Scalar] = {"unorm": f32, "srgb": f32, "float": f32, "depth": f32, "uint": u32, "int": i32}
-"""What a component is in a kernel, by kind of format."""
+"""Type of a component in a kernel, by kind of format."""
 
 CHANNELS = ("unorm8", "unorm16", "srgb8", "u8", "u16", "u32", "i8", "i16", "i32", "f16", "f32")
-"""How one channel is in memory; the position is its number in the descriptor of the C target."""
+"""Representation of a channel in memory; the index is its number in the descriptor of the C target."""
 
 ADDRESS_MODES = ("repeat", "mirrored_repeat", "clamp_to_edge", "clamp_to_border")
-"""What a sample outside [0, 1] reads; the border is 0. The position is the number in the descriptor."""
+"""What a sample outside [0, 1] reads; the border is 0. The index is the number in the descriptor."""
 
 DESCRIPTOR = np.dtype(
     [
@@ -36,13 +36,21 @@ DESCRIPTOR = np.dtype(
         ("address", np.int32, 3),
     ],
 )
-"""What an argument of the C target and the interpreter points to: `struct Texture` of `templates/c/lib/texture.h`."""
+"""Target of a texture argument of C and the interpreter: `struct Texture` of `templates/c/lib/texture.h`."""
 
 
 @dataclass(frozen=True, slots=True)
 class TexelFormat:
-    """A row of `FORMATS`. number: Taichi's value of `ti.Format`. kind: "unorm", "srgb", "uint", "int", "float" or
-    "depth". channel: the number type in memory. is_swapped: blue comes first."""
+    """An entry of `FORMATS`.
+
+    Attributes:
+        name: Taichi's name.
+        number: Taichi's value of `ti.Format`.
+        kind: "unorm", "srgb", "uint", "int", "float" or "depth".
+        channel: the number type in memory.
+        channels: how many there are.
+        is_swapped: blue is the first channel.
+    """
 
     name: str
     number: int
@@ -53,7 +61,7 @@ class TexelFormat:
 
     @property
     def element(self) -> Scalar:
-        """What a component is in a kernel."""
+        """Type of a component in a kernel."""
         return ELEMENTS[self.kind]
 
     @property
@@ -63,7 +71,7 @@ class TexelFormat:
 
     @property
     def channel_code(self) -> int:
-        """Number of the channel in `CHANNELS`. Raises: ValueError for depth with a stencil."""
+        """Index of the channel in `CHANNELS`. Raises: ValueError for depth with a stencil."""
         prefix = self.kind if self.kind in ("unorm", "srgb") else self.channel.name[0]
         return CHANNELS.index(f"{prefix}{self.channel.bits}")
 
@@ -74,7 +82,7 @@ class TexelFormat:
 
 
 def _color(first: int, suffix: str, kind: str, channel: Scalar, counts: tuple[int, ...]) -> list[TexelFormat]:
-    """Return rows of one number type: r8, rg8, rgba8."""
+    """Return the formats of one number type: r8, rg8, rgba8."""
     return [
         TexelFormat(f"{'rgba'[:count]}{channel.bits}{suffix}", first + k, kind, channel, count)
         for k, count in enumerate(counts)
@@ -83,8 +91,8 @@ def _color(first: int, suffix: str, kind: str, channel: Scalar, counts: tuple[in
 
 _u8, _u16, _f16 = SCALARS["u8"], SCALARS["u16"], SCALARS["f16"]
 FORMATS: dict[str, TexelFormat] = {
-    row.name: row
-    for row in (
+    entry.name: entry
+    for entry in (
         *_color(1, "", "unorm", _u8, (1, 2, 4)),
         TexelFormat("rgba8srgb", 4, "srgb", _u8, 4),
         TexelFormat("bgra8", 5, "unorm", _u8, 4, True),
@@ -103,7 +111,7 @@ FORMATS: dict[str, TexelFormat] = {
         TexelFormat("depth32f", 43, "depth", f32, 1),
     )
 }
-"""The formats of `ti.Format` but `unknown`. Source: names and values of Taichi 1.7.4."""
+"""The formats of `ti.Format` except `unknown`. Source: names and values of Taichi 1.7.4."""
 
 CORE_FORMATS = frozenset(
     {"rgba32f", "rgba16f", "r32f", "rgba8", "rgba32u", "rgba16u", "rgba8u", "r32u", "rgba32i", "rgba16i", "rgba8i"}
@@ -116,7 +124,7 @@ Source: Vulkan 1.3, table of formats that require VK_FORMAT_FEATURE_STORAGE_IMAG
 
 
 def format_of(channel: Scalar, channels: int) -> TexelFormat | None:
-    """Return the format that Taichi 1.2 wrote by its channels: integers of 8 and 16 bits are scaled to [0, 1]."""
+    """Return the format that Taichi 1.2 denoted by its channels: integers of 8 and 16 bits are scaled to [0, 1]."""
     kinds = ("unorm", "uint", "int", "float")
     entries = (entry for kind in kinds for entry in FORMATS.values() if entry.kind == kind and not entry.is_swapped)
     return next((entry for entry in entries if (entry.channel, entry.channels) == (channel, channels)), None)
@@ -125,7 +133,7 @@ def format_of(channel: Scalar, channels: int) -> TexelFormat | None:
 def descriptor(
     address: int, shape: tuple[int, ...], format: TexelFormat, linear: bool, modes: tuple[str, ...]
 ) -> np.ndarray[tuple[()], np.dtype[np.void]]:
-    """Return a `DESCRIPTOR` of texels at `address`. modes: of addressing, one an axis."""
+    """Return a `DESCRIPTOR` of texels at `address`. modes: address modes, one per axis."""
     record = np.zeros((), DESCRIPTOR)
     record["data"] = address
     record["extents"] = (*shape, 1, 1)[:3]
@@ -137,10 +145,16 @@ def descriptor(
 
 @dataclass(eq=False, slots=True)
 class Texture:
-    """A texture parameter. parameter: position in the signature. slot: position among the kernel's textures.
+    """A texture parameter.
 
-    format: of one that the kernel may store to, a row of `FORMATS`; None for one that is sampled, whose format comes
-    with each launch. element: of its texels in the kernel. lod: the level that loads and stores mean.
+    Attributes:
+        name: identifier in the emitted source.
+        ndim: number of axes.
+        binding: index among the kernel's textures.
+        parameter: position in the signature.
+        element: component type of its texels in the kernel.
+        format: of a storage texture, a name in `FORMATS`; None for a sampled one, whose format comes with each launch.
+        lod: the mip level of loads and stores.
     """
 
     name: str
@@ -169,61 +183,61 @@ class Texture:
 
 @dataclass(eq=False, slots=True)
 class TextureSample(Statement):
-    """The texture at a place, 0 to 1 along each axis, by its own filter and address modes (Taichi: TextureOp).
+    """The texture at a coordinate, 0 to 1 along each axis, with its own filter and address modes (Taichi: TextureOp).
 
-    place: f32, a vector of them from 2 axes on. lod: f32.
+    coordinate: f32, or a vector of f32 for 2 and more axes. lod: f32.
     """
 
-    OPERANDS: ClassVar[tuple[str, ...]] = ("place", "lod")
+    OPERANDS: ClassVar[tuple[str, ...]] = ("coordinate", "lod")
     EFFECT: ClassVar[Effect] = Effect.READ
     texture: Texture
-    place: Statement
+    coordinate: Statement
     lod: Statement
 
 
 @dataclass(eq=False, slots=True)
 class TextureFetch(Statement):
-    """One texel of a sampled texture. place: i32, a vector of them from 2 axes on. lod: i32."""
+    """One texel of a sampled texture. coordinate: i32, or a vector of i32 for 2 and more axes. lod: i32."""
 
-    OPERANDS: ClassVar[tuple[str, ...]] = ("place", "lod")
+    OPERANDS: ClassVar[tuple[str, ...]] = ("coordinate", "lod")
     EFFECT: ClassVar[Effect] = Effect.READ
     texture: Texture
-    place: Statement
+    coordinate: Statement
     lod: Statement
 
 
 @dataclass(eq=False, slots=True)
 class ImageLoad(Statement):
-    """One texel of a storage texture; 0 outside. place: as for TextureFetch."""
+    """One texel of a storage texture; 0 outside. coordinate: as for TextureFetch."""
 
-    OPERANDS: ClassVar[tuple[str, ...]] = ("place",)
+    OPERANDS: ClassVar[tuple[str, ...]] = ("coordinate",)
     EFFECT: ClassVar[Effect] = Effect.READ
     texture: Texture
-    place: Statement
+    coordinate: Statement
 
 
 @dataclass(eq=False, slots=True)
 class ImageStore(Statement):
-    """Store a texel, rounded to the format; outside nothing happens. place: as for TextureFetch. value: a texel."""
+    """Stores a texel, rounded to the format; does nothing out of bounds. coordinate: as for TextureFetch. value: a texel."""
 
-    OPERANDS: ClassVar[tuple[str, ...]] = ("place", "value")
+    OPERANDS: ClassVar[tuple[str, ...]] = ("coordinate", "value")
     EFFECT: ClassVar[Effect] = Effect.WRITE
     texture: Texture
-    place: Statement
+    coordinate: Statement
     value: Statement
 
 
 TextureStatement = TextureSample | TextureFetch | ImageLoad | ImageStore
 TEXTURE_STATEMENTS = (TextureSample, TextureFetch, ImageLoad, ImageStore)
 TEXEL_READS = (TextureSample, TextureFetch, ImageLoad)
-"""Those that read: whatever texture is stored to, they may read it, since one may be given twice."""
+"""Statements that read; a store to any texture may change their result, since one texture may be passed twice."""
 STATEMENT_NAMES: dict[type[Statement], str] = {
     TextureSample: "sample",
     TextureFetch: "fetch",
     ImageLoad: "image load",
     ImageStore: "image store",
 }
-"""How the forms of the IR call them."""
+"""Names of the statements in the text form of the IR."""
 
 
 def format_texture(statement: Statement, refs: Callable[[list[Statement]], str]) -> str | None:
@@ -234,6 +248,6 @@ def format_texture(statement: Statement, refs: Callable[[list[Statement]], str])
 
 
 def describe_texture(texture: Texture) -> str:
-    """Return a texture's type as texts show it: `texture[f32, 2]`, `rw_texture[rgba8, 2]`."""
+    """Return a texture's type as the IR shows it: `texture[f32, 2]`, `rw_texture[rgba8, 2]`."""
     kind = f"texture[{texture.element}" if texture.format is None else f"rw_texture[{texture.format.name}"
     return f"{kind}, {texture.ndim}]"

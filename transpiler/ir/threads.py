@@ -1,8 +1,9 @@
-"""Statements by which the threads of a block work together, and the table of what they can ask one another.
+"""Statements by which the threads of a block cooperate, and the table of collective operations.
 
 A block is `block_dim` iterations of a parallel loop that run in parallel and share memory; a subgroup (CUDA: a warp) is
-a run of its threads. `COLLECTIVES` has one row for each question that threads answer together: what it takes and gives,
-and what it means for a list of lanes, which is all the interpreter knows of it.
+a range of its threads. Each entry of `COLLECTIVES` describes one operation of several threads: its operands, its
+result,
+and a model on a list of lanes, which the interpreter executes.
 """
 
 from __future__ import annotations
@@ -21,17 +22,18 @@ from .tasks import Task
 from .types import SCALAR_OF_NUMPY, Scalar, Type, i32, u1, u32
 
 SUBGROUP_SIZE = 32
-"""Threads of a subgroup where the target runs them one after the other (C, the interpreter): CUDA's number."""
+"""Subgroup size of targets that run threads one after another (C, the interpreter): that of CUDA."""
 FULL_MASK = 0xFFFFFFFF
 """Every lane of a warp."""
 
 
 @dataclass(eq=False, slots=True)
 class ThreadIndex(Statement):
-    """The index of a thread. kind: "thread" in its block, "lane" in its subgroup, "global" in the loop (an i32).
+    """The index of a thread (i32).
 
-    kind "size" is the number of lanes of a subgroup; kind "first" the index of the parallel loop's first iteration in
-    the block, the same for all its threads.
+    kind: "thread" in its block, "lane" in its subgroup, "global" in the loop; "size" is the number of lanes of a
+    subgroup,
+    "first" the index of the first iteration of the block in the parallel loop, which is the same for all its threads.
     """
 
     kind: str
@@ -39,10 +41,13 @@ class ThreadIndex(Statement):
 
 @dataclass(eq=False, slots=True)
 class Barrier(Statement):
-    """Wait for the other threads, or only order accesses to memory (`memory_only`).
+    """Waits for the other threads, or only orders accesses to memory (`memory_only`).
 
-    scope: "block", "subgroup" or "grid" (memory only). lanes: of a warp, those that wait.
-    converged: all threads that are still running come here together. Set by `check_threads`.
+    Attributes:
+        scope: "block", "subgroup" or "grid" (memory only).
+        memory_only: it does not wait.
+        lanes: the lanes of a warp that wait.
+        converged: all threads that are still running reach it together. Set by `check_threads`.
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("lanes",)
@@ -55,9 +60,9 @@ class Barrier(Statement):
 
 @dataclass(eq=False, slots=True)
 class Collective(Statement):
-    """An operation of `COLLECTIVES` that the threads of a block or subgroup do together; each has its own result.
+    """An operation of `COLLECTIVES` that the threads of a block or subgroup execute together; each has its own result.
 
-    lanes: which lanes a warp function names, None for all that run. converged: as for Barrier.
+    lanes: the lane mask of a warp function, None for all active lanes. converged: as for Barrier.
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("operands", "lanes")
@@ -70,10 +75,10 @@ class Collective(Statement):
 
 @dataclass(eq=False, slots=True)
 class ThreadFor(Statement):
-    """What every thread of the block runs between two barriers. Made by `split_threads`.
+    """The statements that every thread of the block executes between two barriers. Made by `split_threads`.
 
-    C prints a loop over the threads, GLSL and CUDA the condition that this thread has a iteration at all.
-    condition: a per-thread variable that says which threads take part, None for all.
+    It is printed in C as a loop over the threads, in GLSL and CUDA as the condition that the thread has an iteration.
+    condition: a per-thread variable that is true for the participating threads, None for all.
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("condition",)
@@ -85,11 +90,14 @@ class ThreadFor(Statement):
 
 @dataclass(eq=False, slots=True)
 class Exchange(Statement):
-    """A Collective between two ThreadFor on a target that runs threads one after another: reads and writes per-thread
+    """A Collective between two ThreadFors, for a target that runs threads one after another; it accesses per-thread
     variables.
 
-    operands: per-thread variables, or values that are the same for all threads. result: a per-thread variable, None
-    where the answer is one for the block and the value of this statement. condition: as for ThreadFor.
+    Attributes:
+        op: of `COLLECTIVES`.
+        operands: per-thread variables, or values that are the same for all threads.
+        result: a per-thread variable; None if the block has one result, which is the value of this statement.
+        condition: as for ThreadFor.
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("operands", "result", "condition")
@@ -101,15 +109,19 @@ class Exchange(Statement):
 
 
 Model = Callable[[Mapping[int, tuple[Any, ...]], int, int], Any]
-"""From what the lanes that run gave, by lane in order, the lane itself, and the lanes of a subgroup: its result."""
+"""Maps the operands of the active lanes (by lane, in order), one lane, and the subgroup size to that lane's result."""
 
 
 @dataclass(frozen=True, slots=True)
 class CollectiveEntry:
-    """What a collective takes and gives.
+    """The signature and the model of a collective.
 
-    arguments: "value" (a number), "predicate" (u1), "lane", "offset" (i32) or "bits" (i32). result: a type, or None for
-    that of the value. scope: "block" or "subgroup". feature: of Vulkan's subgroup operations, "" for none.
+    Attributes:
+        scope: "block" or "subgroup".
+        arguments: "value" (a number), "predicate" (u1), "lane", "offset" (i32) or "bits" (i32).
+        result: a type, or None for that of the value.
+        model: its definition for the interpreter.
+        feature: the required Vulkan subgroup feature, "" for none.
     """
 
     scope: str
@@ -119,10 +131,10 @@ class CollectiveEntry:
     feature: str = ""
 
 
-Given = Mapping[int, tuple[Any, ...]]
+LaneOperands = Mapping[int, tuple[Any, ...]]
 
 
-def _firsts(given: Given) -> list[Any]:
+def _firsts(given: LaneOperands) -> list[Any]:
     return [values[0] for values in given.values()]
 
 
@@ -130,8 +142,8 @@ def _bits(lanes: Any) -> int:
     return sum(1 << lane for lane in lanes)
 
 
-def _from_lane(given: Given, source: int, lane: int, size: int) -> Any:
-    """The value of lane `source`; the own one where there is no such lane (what runs elsewhere is undefined)."""
+def _from_lane(given: LaneOperands, source: int, lane: int, size: int) -> Any:
+    """Return the value of lane `source`, or of `lane` itself if `source` is not active (undefined on other targets)."""
     return given[source][0] if 0 <= source < size and source in given else given[lane][0]
 
 
@@ -140,7 +152,7 @@ def _fold(op: str, values: list[Any]) -> Any:
 
 
 def identity(op: str, type: Scalar) -> int | float:
-    """Return the value that changes nothing: what an exclusive scan gives its first lane."""
+    """Return the neutral element of an operation: the result of an exclusive scan in its first lane."""
     if op in ("add", "bit_or", "bit_xor"):
         return 0.0 if type.is_float else 0
     if op == "mul":
@@ -154,7 +166,7 @@ def identity(op: str, type: Scalar) -> int | float:
 
 
 def _exclusive(op: str) -> Model:
-    def model(given: Given, lane: int, size: int) -> Any:
+    def model(given: LaneOperands, lane: int, size: int) -> Any:
         before = [values[0] for other, values in given.items() if other < lane]
         own = given[lane][0]
         type = _scalar_of(own)
@@ -167,23 +179,23 @@ def _scalar_of(value: Any) -> Scalar:
     return SCALAR_OF_NUMPY[np.asarray(value).dtype]
 
 
-def _equal_lanes(given: Given, lane: int) -> int:
+def _equal_lanes(given: LaneOperands, lane: int) -> int:
     return _bits(other for other, values in given.items() if values[0] == given[lane][0])
 
 
-def _all_equal(given: Given) -> bool:
+def _all_equal(given: LaneOperands) -> bool:
     return all(value == _firsts(given)[0] for value in _firsts(given))
 
 
 FOLDS = {
     "add": "add", "mul": "mul", "min": "min", "max": "max", "and": "bit_and", "or": "bit_or", "xor": "bit_xor",
 }  # fmt: skip
-"""Ways to combine the values of all lanes: name of the collective's end -> row of the op table."""
+"""Operations of reductions and scans: suffix of the collective's name -> operation of the op table."""
 
 
-def _rows() -> dict[str, CollectiveEntry]:
+def _collectives() -> dict[str, CollectiveEntry]:
     value, vote = ("value",), ("predicate",)
-    rows = {
+    entries = {
         "block_all": CollectiveEntry("block", vote, u1, lambda g, lane, size: all(_firsts(g))),
         "block_any": CollectiveEntry("block", vote, u1, lambda g, lane, size: any(_firsts(g))),
         "block_count": CollectiveEntry("block", vote, i32, lambda g, lane, size: sum(map(bool, _firsts(g)))),
@@ -219,10 +231,10 @@ def _rows() -> dict[str, CollectiveEntry]:
         ),
     }  # fmt: skip
     for name, op in FOLDS.items():
-        rows[f"reduce_{name}"] = CollectiveEntry("subgroup", value, None, _reduced(op), "arithmetic")
-        rows[f"inclusive_{name}"] = CollectiveEntry("subgroup", value, None, _inclusive(op), "arithmetic")
-        rows[f"exclusive_{name}"] = CollectiveEntry("subgroup", value, None, _exclusive(op), "arithmetic")
-    return rows
+        entries[f"reduce_{name}"] = CollectiveEntry("subgroup", value, None, _reduced(op), "arithmetic")
+        entries[f"inclusive_{name}"] = CollectiveEntry("subgroup", value, None, _inclusive(op), "arithmetic")
+        entries[f"exclusive_{name}"] = CollectiveEntry("subgroup", value, None, _exclusive(op), "arithmetic")
+    return entries
 
 
 def _reduced(op: str) -> Model:
@@ -233,26 +245,26 @@ def _inclusive(op: str) -> Model:
     return lambda given, lane, size: _fold(op, [values[0] for k, values in given.items() if k <= lane])
 
 
-COLLECTIVES: dict[str, CollectiveEntry] = _rows()
-"""By name. The names of reductions and scans end in the name of a row of `FOLDS`."""
+COLLECTIVES: dict[str, CollectiveEntry] = _collectives()
+"""By name. The names of reductions and scans end in a key of `FOLDS`."""
 
 
 def depends_on_block(statement: Statement) -> bool:
-    """Return whether a statement needs to know the block its thread runs in."""
+    """Return whether the value of a statement depends on the block of its thread."""
     return isinstance(statement, (Barrier, Collective)) or (
         isinstance(statement, ThreadIndex) and statement.kind != "global"
     )
 
 
 def waits(statement: Statement, scope: str) -> bool:
-    """Return whether a thread may have to wait here for the others of its block or subgroup."""
+    """Return whether a thread may wait here for the others of its block or subgroup."""
     if isinstance(statement, Barrier):
         return statement.scope == scope and not statement.memory_only
     return isinstance(statement, Collective) and COLLECTIVES[statement.op].scope == scope
 
 
 def has_full_blocks(task: Task) -> bool:
-    """Return whether each thread of each block has a iteration."""
+    """Return whether each thread of each block has an iteration."""
     loop = task.loop
     if loop is None:
         return False

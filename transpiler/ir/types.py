@@ -1,7 +1,7 @@
 """Types of values in a kernel: scalars, tensors (vectors and matrices) of scalars, structs; the rules of promotion.
 
-In memory every type is aligned to its widest scalar, and a struct ends at a multiple of that: C's layout, which CUDA
-shares, and GLSL's scalar block layout but for the end of structs (`backend/layout/structs.py` fills that up).
+In memory every type is aligned to its widest scalar, and the size of a struct is a multiple of that. This is the layout
+of C and CUDA, and GLSL's scalar block layout except for the padding at the end (`backend/layout/structs.py` adds it).
 """
 
 from __future__ import annotations
@@ -90,11 +90,15 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Struct:
-    """A record of named members, which may be structs themselves. name: what the emitted text calls the type.
+    """A record of named members, which may be structs themselves.
 
-    origin: the object of the language that the type was written as (`lang.struct.StructType`), if it was; it
-    distinguishes types that look alike until the frontend has given them names of their own. types: of the members by
-    name.
+    Attributes:
+        name: of the type in the emitted source.
+        members: (name, type) pairs in order.
+        origin: the object of the language that declared the type (`lang.struct.StructType`), if any; it distinguishes
+            types
+            with equal names and members until the frontend has given them unique names.
+        types: of the members, by name.
     """
 
     name: str
@@ -112,7 +116,7 @@ class Struct:
 
     @property
     def size_bytes(self) -> int:
-        """Bytes in memory, up to where the next one would begin."""
+        """Bytes in memory, including the padding before the next element."""
         return struct_layout(self)[1]
 
     @property
@@ -122,14 +126,14 @@ class Struct:
 
     @property
     def definition(self) -> str:
-        """The whole type as text: `Particle{pos: f32[3], mass: f32}`."""
+        """Return the whole type as a string: `Particle{pos: f32[3], mass: f32}`."""
         return f"{self.name}{{{', '.join(f'{name}: {described(type)}' for name, type in self.members)}}}"
 
     def __hash__(self) -> int:
         return hash((self.name, self.names))
 
     def member(self, name: str) -> Type:
-        """Return the type of a member. Raises: KeyError where there is none such."""
+        """Return the type of a member. Raises: KeyError if it is missing."""
         return self.types[name]
 
     def __str__(self) -> str:
@@ -159,7 +163,7 @@ SCALAR_OF_NUMPY: dict[np.dtype[Any], Scalar] = {dtype: SCALARS[name] for name, d
 
 
 def describe_type(type: Type | None) -> str:
-    """Return a type as users know it: `f32`, `vector(3, f32)`, `matrix(2, 2, f32)`; errors show this form."""
+    """Return a type in the form that errors show: `f32`, `vector(3, f32)`, `matrix(2, 2, f32)`."""
     if not isinstance(type, Tensor):
         return str(type)
     kind = "vector" if len(type.shape) == 1 else "matrix"
@@ -206,7 +210,7 @@ def described(type: Type) -> str:
 
 
 def alignment_bytes(type: Type) -> int:
-    """Return what the address of a value in memory is a multiple of."""
+    """Return the alignment of a value in memory [bytes]."""
     return max((scalar.size_bytes for scalar in scalars_of(type)), default=1)
 
 
@@ -217,7 +221,7 @@ def aligned(offset: int, alignment: int) -> int:
 
 @lru_cache(maxsize=256)
 def struct_layout(struct: Struct) -> tuple[tuple[int, ...], int]:
-    """Return the offset of each member, and the size [bytes], with what is added at the end."""
+    """Return the offset of each member, and the size [bytes], with the padding at the end."""
     offsets: list[int] = []
     end = 0
     for _, type in struct.members:
@@ -246,9 +250,9 @@ def _numpy_format(type: Type) -> Any:
 
 
 def promote(a: Scalar, b: Scalar) -> Scalar:
-    """Return the type in which `a` and `b` meet: float beats integer, wider beats narrower, unsigned beats signed.
+    """Return the type to which `a` and `b` promote: float over integer, wider over narrower, unsigned over signed.
 
-    u1 counts as an unsigned type of 8 bits, so i8 and u1 meet in u1. Source: measured on Taichi 1.7.4, all pairs
+    u1 counts as an unsigned type of 8 bits, so i8 and u1 promote to u1. Source: measured on Taichi 1.7.4, all pairs
     (tests/data/binary_ops.json).
     """
     if a.is_float != b.is_float:

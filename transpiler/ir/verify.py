@@ -1,6 +1,6 @@
-"""Checks that a kernel is well formed at a stage: what passes and printers may rely on, and nothing about the program.
+"""Checks that a kernel is well formed at a stage, as passes and printers require.
 
-Comes in: a kernel after any pass. Goes out: nothing, or an InternalError that names the fault and shows the kernel.
+Input: a kernel after any pass. Raises: InternalError that names the fault and shows the kernel.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from .types import Scalar, Struct, Tensor, Type, element_of, f32, i32, i64, u1
 
 
 class Stage(Enum):
-    """How far a kernel has come; the value names the form for users."""
+    """A stage of compilation; the value is its name for users."""
 
     FRONTEND = "frontend"
     LOWERED = "lowered"
@@ -65,22 +65,22 @@ class Stage(Enum):
 def verify(kernel: Kernel, stage: Stage) -> None:
     """Check `kernel` against the rules of `stage`.
 
-    Raises: InternalError with the fault, the statement and the kernel's text.
+    Raises: InternalError with the fault, the statement and the kernel in text form.
     """
     checker = _Checker(kernel, stage)
     try:
         checker.check()
     except _Fault as fault:
         statement = fault.args[1]
-        what = f" (at {type(statement).__name__}, {_place(statement)})" if isinstance(statement, Statement) else ""
+        what = f" (at {type(statement).__name__}, {_location_of(statement)})" if isinstance(statement, Statement) else ""
         raise InternalError(f"malformed {stage.value} IR: {fault.args[0]}{what}\n{print_kernel(kernel)}") from None
 
 
 class _Fault(Exception):
-    """A rule that does not hold; args: text, statement."""
+    """A violated rule; args: message, statement."""
 
 
-def _place(statement: Statement) -> str:
+def _location_of(statement: Statement) -> str:
     return f"{statement.location.file}:{statement.location.line}"
 
 
@@ -94,7 +94,7 @@ LOCALS = (Alloca, Reference)
 
 
 class _Checker:
-    """visible: values defined so far in the enclosing blocks; loops: the loops around the current statement."""
+    """State of a check. visible: values in scope; loops: the loops around the current statement."""
 
     def __init__(self, kernel: Kernel, stage: Stage) -> None:
         self.kernel = kernel
@@ -133,7 +133,7 @@ class _Checker:
             self.loops.pop()
 
     def block(self, block: Block, close: bool = True) -> None:
-        """Check the statements of a block; their values go out of sight at its end."""
+        """Check the statements of a block; their values go out of scope at its end."""
         for position, statement in enumerate(block.statements):
             _need(statement not in self.seen, "a statement in two places", statement)
             self.seen.add(statement)
@@ -269,7 +269,7 @@ class _Checker:
                 _need(result_types[position] == statement.type, "a result of another type", statement)
 
     def parameter(self, statement: Statement, parameter: Parameter) -> None:
-        """Check that a parameter belongs to the function it is read in, and is passed the way it is read."""
+        """Check that a parameter belongs to the function that reads it, and is read as it is passed."""
         owner = self.kernel if self.function is None else self.function
         _need(parameter in owner.parameters, "a parameter of another function", statement)
         _need(isinstance(statement, Reference) == parameter.by_reference, "another way to pass", statement)
@@ -289,14 +289,14 @@ class _Checker:
         self.indices(statement, statement.indices)
 
     def texel(self, statement: TextureStatement) -> None:
-        """Check that a texture is the kernel's, of the expected kind, and that a coordinate has its axes."""
+        """Check that a texture is the kernel's, of the expected kind, and the size of a coordinate."""
         texture = statement.texture
         _need(texture in self.kernel.textures, "an unknown texture", statement)
         stored = isinstance(statement, ImageLoad | ImageStore)
         _need(stored == texture.is_storage, "a texture of the other kind", statement)
         element = f32 if isinstance(statement, TextureSample) else i32
-        place = element if texture.ndim == 1 else Tensor((texture.ndim,), element)
-        _need(statement.place.type == place, "a place of another type", statement)
+        coordinate = element if texture.ndim == 1 else Tensor((texture.ndim,), element)
+        _need(statement.coordinate.type == coordinate, "a coordinate of another type", statement)
         texel = statement.value.type if isinstance(statement, ImageStore) else statement.type
         _need(texel == texture.texel, "a texel of another type", statement)
 
@@ -318,7 +318,7 @@ class _Checker:
         )
 
     def together(self, statement: Barrier | Collective | Exchange) -> None:
-        """Check that an operation of several threads has the operands of its entry, and is in a loop."""
+        """Check that a collective has the operands of its entry, and is in a loop."""
         _need(bool(self.loops), "threads that meet outside a parallel loop", statement)
         if not isinstance(statement, Barrier):
             entry = COLLECTIVES.get(statement.op)
@@ -327,7 +327,7 @@ class _Checker:
             _need(len(statement.operands) == len(entry.arguments), "another number of operands", statement)
 
     def access(self, statement: LocalLoad | GlobalLoad | LocalStore | GlobalStore | AtomicOp) -> None:
-        """Check that pointer, value and kind of access fit."""
+        """Check that an access suits the kind of its pointer and the type of its value."""
         pointer = statement.pointer
         _need(isinstance(pointer, POINTERS), "an access through what is no pointer", statement)
         local = isinstance(base_pointer(pointer), LOCALS)
@@ -340,7 +340,7 @@ class _Checker:
         else:
             _need(statement.op in ATOMIC_OPS, f"an unknown atomic `{statement.op}`", statement)
         accessed = statement.type if isinstance(statement, (LocalLoad, GlobalLoad)) else statement.value.type
-        _need(accessed == pointer.type, f"a value of type {accessed} at a place of type {pointer.type}", statement)
+        _need(accessed == pointer.type, f"a value of type {accessed} at a pointer to type {pointer.type}", statement)
 
 
 def _is_integral(statement: Statement) -> bool:

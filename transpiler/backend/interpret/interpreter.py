@@ -1,7 +1,7 @@
 """Runs the final form with NumPy scalars, one thread after the other: the oracle of the tests, and `arch=ti.python`.
 
-It shares no code with the printers: operations take their meaning from the op table alone. Array accesses outside the
-shape raise, so a kernel that is wrong on a device is found here.
+It shares no code with the printers: the semantics of operations come from the op table alone. An out-of-bounds access
+raises, so a kernel that is wrong on a device is detected here.
 """
 
 from __future__ import annotations
@@ -63,15 +63,15 @@ from ...ir.types import Scalar, Struct, Tensor, Type, element_of
 from ...options import MAX_ITERATIONS
 from ..module.random_stream import RandomStream, task_seed
 from ..module.record_sites import describe_site
-from ..module.records import Turn, failure, text_writer
-from .lockstep import Blocks, TurnEnded, turn_of
+from ..module.records import Iteration, failure, text_writer
+from .lockstep import Blocks, IterationAborted, iteration_of
 from .sparse import Cells, cell_table
 from .texels import TexelArray
 
 RECURSION_LIMIT = 20_000
-"""Python's limit while functions run: a call nests four Python calls, and each block around it two more."""
+"""Python's limit while functions run: a call takes four Python calls, and each enclosing block two more."""
 
-Place = tuple[np.ndarray[Any, Any], tuple[int, ...]]
+Address = tuple[np.ndarray[Any, Any], tuple[int, ...]]
 """An array and the index of a scalar or tensor in it."""
 
 
@@ -84,55 +84,62 @@ def run(
 ) -> list[Any]:
     """Run all tasks of a kernel in final form and return its results.
 
-    arrays: by slot, shaped (*shape, *element shape), changed in place. parameters: in the order of `kernel.parameters`,
-    numbers or arrays of the tensor's shape. seed: of this launch, for random numbers. textures: by slot.
-    A check that fails ends one turn of a parallel loop, or a serial task. The other turns still run, but no later task,
-    as on every target.
-    Raises: TaichiRuntimeError for an access outside an array; TaichiAssertionError, at the end, for the first check
-    that failed.
+    A check that fails ends one iteration of a parallel loop, or a serial task. The other iterations still run, but no
+    later task does, as on every target.
+
+    Args:
+        arrays: by binding, shaped (*shape, *element shape), modified in place.
+        parameters: in the order of `kernel.parameters`, numbers or arrays of the tensor's shape.
+        seed: of this launch, for random numbers.
+        textures: by binding.
+
+    Raises: TaichiRuntimeError for an out-of-bounds access; TaichiAssertionError, at the end, for the first check that
+        failed.
     """
     machine = _Machine(kernel, arrays, parameters, textures)
     with np.errstate(all="ignore"), _deep_calls(kernel):
         for number, task in enumerate(kernel.tasks):
             machine.run_task(task, task_seed(seed, number))
             if machine.failures:
-                check, values, turn, calls = machine.failures[0]
-                places = [describe_site(call, number) for call in calls]
+                check, values, iteration, calls = machine.failures[0]
+                call_sites = [describe_site(call, number) for call in calls]
                 site = describe_site(check, number)
-                raise failure(kernel.name, site, values, turn, len(machine.failures), places)
+                raise failure(kernel.name, site, values, iteration, len(machine.failures), call_sites)
     return machine.results
 
 
-class _Outside:
-    """A pointer outside its array: it does no harm, as on every target, before something is read or written there."""
+class _OutOfBounds:
+    """An out-of-bounds pointer: as on every target, only a load or store through it is an error."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    def __init__(self, message: str) -> None:
+        self.message = message
 
     def __iter__(self) -> Iterator[Any]:
-        raise TaichiRuntimeError(self.text)
+        raise TaichiRuntimeError(self.message)
 
 
 @contextmanager
 def _deep_calls(kernel: Kernel) -> Iterator[None]:
-    """Let functions of the kernel call themselves as deep as a device would. Raises: TaichiRuntimeError beyond."""
+    """Raise the recursion limit for functions of the kernel. Raises: TaichiRuntimeError beyond it."""
     limit = sys.getrecursionlimit()
     if kernel.functions:
         sys.setrecursionlimit(max(limit, RECURSION_LIMIT))
     try:
         yield
     except RecursionError:
-        text = f"functions of kernel `{kernel.name}` call one another deeper than the interpreter can follow"
-        raise kernel.location.error(TaichiRuntimeError, text, "does the recursion end?") from None
+        message = f"functions of kernel `{kernel.name}` call one another deeper than the interpreter can follow"
+        raise kernel.location.error(TaichiRuntimeError, message, "does the recursion end?") from None
     finally:
         sys.setrecursionlimit(limit)
 
 
 class _Machine:
-    """State of one launch. values: of statements already run by the current thread.
+    """State of one launch.
 
-    shared: the arrays of the current block. position: of the thread in its block, and in the loop. digits: the parts of
-    an index, of arrays that lie in trees.
+    shared: the arrays of the current block.
+    position: of the thread in its block, and in the loop.
+    components: index components of arrays in trees.
+    values: of statements already run by the current thread.
     """
 
     def __init__(
@@ -142,7 +149,7 @@ class _Machine:
         self.textures = textures
         self.shared: dict[Array, np.ndarray[Any, Any]] = {}
         self.position: tuple[int, int] = (0, 0)
-        self.digits: dict[Array, tuple[IndexComponent, ...]] = {}
+        self.components: dict[Array, tuple[IndexComponent, ...]] = {}
         self.parameters: dict[Parameter, Any] = {
             parameter: _to_type(value, parameter.type)
             for parameter, value in zip(kernel.parameters, parameters, strict=True)
@@ -151,8 +158,8 @@ class _Machine:
         self.values: dict[Statement, Any] = {}
         self.indices: dict[Any, tuple[int, ...]] = {}
         self.results: list[Any] = []
-        self.failures: list[tuple[Record, list[Any], Turn | None, list[Call]]] = []
-        self.turn: Turn | None = None
+        self.failures: list[tuple[Record, list[Any], Iteration | None, list[Call]]] = []
+        self.iteration: Iteration | None = None
         self.writers: dict[Print, Callable[[Sequence[Any]], str]] = {}
         self.random = RandomStream(0, 0)
         self.table: dict[type, Callable[[Any], Any]] = {
@@ -168,9 +175,9 @@ class _Machine:
             LoopIndex: lambda s: np.int32(self.indices[s.loop][s.axis]),
             ArgLoad: lambda s: self.parameters[s.parameter],
             ArrayShape: self._shape,
-            TextureSample: lambda s: self._texture(s).sample(self._place(s.place), s.texture.element),
-            TextureFetch: lambda s: self._texture(s).fetch(self._place(s.place), s.texture.element),
-            ImageLoad: lambda s: self._texture(s).fetch(self._place(s.place), s.texture.element),
+            TextureSample: lambda s: self._texture(s).sample(self._coordinates(s.coordinate), s.texture.element),
+            TextureFetch: lambda s: self._texture(s).fetch(self._coordinates(s.coordinate), s.texture.element),
+            ImageLoad: lambda s: self._texture(s).fetch(self._coordinates(s.coordinate), s.texture.element),
             ImageStore: self._image_store,
             Alloca: lambda s: (_zeros(s.type), ()),
             GlobalPtr: self._global_ptr,
@@ -190,7 +197,7 @@ class _Machine:
             IndexCheck: self._index_check,
             ThreadIndex: self._thread_index,
             **cell_table(self),
-            Barrier: lambda s: None,  # one that waits never comes here: `lockstep` has it
+            Barrier: lambda s: None,  # one that waits is never evaluated here: `lockstep` runs it
         }
         self.blocks = Blocks(self)
         self.cells = Cells(kernel, arrays)
@@ -198,29 +205,31 @@ class _Machine:
     def run_task(self, task: Task, seed: int) -> None:
         """Run a task: its body once, or for every index tuple in order. seed: of its random numbers."""
         self.random = RandomStream(seed, 0)
-        self.turn = None
+        self.iteration = None
         self.run_block(task.prologue)
         if task.loop is None:
-            self._turn(task.body)
+            self._run_iteration(task.body)
             return
         loop = task.loop
-        turns = prod(len(axis) for axis in self._ranges(loop))
-        if turns > MAX_ITERATIONS:
-            raise OverflowError(f"the loop of task `{task.name}` has {turns} iterations, more than {MAX_ITERATIONS}")
+        iterations = prod(len(axis) for axis in self._ranges(loop))
+        if iterations > MAX_ITERATIONS:
+            raise OverflowError(
+                f"the loop of task `{task.name}` has {iterations} iterations, more than {MAX_ITERATIONS}"
+            )
         if task.synchronizes:
-            self.blocks.run(task, seed, list(self.turns(loop)))
+            self.blocks.run(task, seed, list(self.iterations(loop)))
             return
-        for linear, index in enumerate(self.turns(loop)):
+        for linear, index in enumerate(self.iterations(loop)):
             self.position = (linear, linear)
             self.indices[loop] = index
             self.random = RandomStream(seed, linear)
-            self.turn = turn_of(loop, linear, index)
-            self._turn(task.body)
+            self.iteration = iteration_of(loop, linear, index)
+            self._run_iteration(task.body)
 
-    def _turn(self, body: Block) -> None:
+    def _run_iteration(self, body: Block) -> None:
         try:
             self.run_block(body)
-        except TurnEnded:
+        except IterationAborted:
             return
 
     def run_block(self, block: Block) -> type | None:
@@ -264,15 +273,15 @@ class _Machine:
                 return type(statement)
         raise TypeError(f"statement of class {type(statement).__name__} in final form")
 
-    def turns(self, loop: RangeFor) -> Iterator[tuple[int, ...]]:
-        """Yield the indices of a parallel loop in the order of its turns."""
+    def iterations(self, loop: RangeFor) -> Iterator[tuple[int, ...]]:
+        """Yield the indices of a parallel loop in the order of its iterations."""
         if not loop.order:
             yield from self.index_tuples(loop)
             return
-        begins = [axis.start for axis in self._ranges(loop)]
-        for turn in range(prod(digit.extent for digit in loop.order)):
-            places = index_at(loop.order, turn, len(begins))
-            yield tuple(begin + place for begin, place in zip(begins, places, strict=True))
+        starts = [axis.start for axis in self._ranges(loop)]
+        for iteration in range(prod(component.extent for component in loop.order)):
+            offsets = index_at(loop.order, iteration, len(starts))
+            yield tuple(start + offset for start, offset in zip(starts, offsets, strict=True))
 
     def index_tuples(self, loop: RangeFor) -> Iterator[tuple[int, ...]]:
         return _tuples(self._ranges(loop))
@@ -290,15 +299,15 @@ class _Machine:
         return self.result(statement.then if self.values[statement.condition] else statement.otherwise)
 
     def _operation(self, statement: Operation) -> Any:
-        row = OPS[statement.op]
+        operation = OPS[statement.op]
         operands = [self.values[operand] for operand in statement.operands]
         assert statement.type is not None
-        if row.shape_rule is None and isinstance(statement.type, Tensor):
+        if operation.shape_rule is None and isinstance(statement.type, Tensor):
             elements = np.broadcast_arrays(*operands)
-            flat = [row.meaning(*(part.dtype.type(value) for part, value in zip(elements, values, strict=True)))
+            flat = [operation.meaning(*(part.dtype.type(value) for part, value in zip(elements, values, strict=True)))
                     for values in zip(*(part.flat for part in elements), strict=True)]  # fmt: skip
             return np.array(flat, element_of(statement.type).numpy).reshape(statement.type.shape)
-        return _to_type(row.meaning(*operands), statement.type)
+        return _to_type(operation.meaning(*operands), statement.type)
 
     def _cast(self, statement: Cast) -> Any:
         assert statement.type is not None
@@ -318,41 +327,41 @@ class _Machine:
 
     def _struct_init(self, statement: StructInit) -> Any:
         assert isinstance(statement.type, Struct)
-        made = _zeros(statement.type)
-        for name, value in zip(statement.type.names, statement.values, strict=True):
-            made[name] = self.values[value]
-        return made[()]
+        value = _zeros(statement.type)
+        for name, member in zip(statement.type.names, statement.values, strict=True):
+            value[name] = self.values[member]
+        return value[()]
 
-    def _struct_ptr(self, statement: StructPtr) -> Place | _Outside:
+    def _struct_ptr(self, statement: StructPtr) -> Address | _OutOfBounds:
         origin = self.values[statement.origin]
-        if isinstance(origin, _Outside):
+        if isinstance(origin, _OutOfBounds):
             return origin
         array, index = origin
         return array[statement.member], index
 
-    def _global_ptr(self, statement: GlobalPtr) -> Place | _Outside:
-        meant = statement.array
-        array = self.shared[meant] if meant.is_shared else self.arrays[meant.binding]
+    def _global_ptr(self, statement: GlobalPtr) -> Address | _OutOfBounds:
+        accessed = statement.array
+        array = self.shared[accessed] if accessed.is_shared else self.arrays[accessed.binding]
         index = tuple(int(self.values[i]) for i in statement.indices)
-        shape = array.shape[: len(index)] if meant.shape is None else meant.shape
-        if meant.clamped:
+        shape = array.shape[: len(index)] if accessed.shape is None else accessed.shape
+        if accessed.clamped:
             index = tuple(min(max(i, 0), n - 1) for i, n in zip(index, shape, strict=True))
-        begins = meant.offset or (0,) * len(index)
-        if any(not begin <= i < begin + n for i, begin, n in zip(index, begins, shape, strict=True)):
+        starts = accessed.offset or (0,) * len(index)
+        if any(not start <= i < start + n for i, start, n in zip(index, starts, shape, strict=True)):
             where = statement.location.describe()
-            since = f" from {begins}" if meant.offset else ""
-            return _Outside(f"{where}\nAccess outside `{meant.name}`: index {index}, shape {shape}{since}")
-        if meant.offset:
-            index = tuple(i - begin for i, begin in zip(index, begins, strict=True))
-        if meant.place is None:
+            since = f" from {starts}" if accessed.offset else ""
+            return _OutOfBounds(f"{where}\nAccess outside `{accessed.name}`: index {index}, shape {shape}{since}")
+        if accessed.offset:
+            index = tuple(i - start for i, start in zip(index, starts, strict=True))
+        if accessed.place is None:
             return array, index
-        if meant not in self.digits:
-            self.digits[meant] = index_components_of(meant.place)
-        position = position_of(self.digits[meant], index)
-        pool = pool_above(meant.place)
+        if accessed not in self.components:
+            self.components[accessed] = index_components_of(accessed.place)
+        position = position_of(self.components[accessed], index)
+        pool = pool_above(accessed.place)
         if pool is None:
             return array, position
-        number = self.values[statement.cell] if statement.cell is not None else self.cells.number(meant.place, index)
+        number = self.values[statement.cell] if statement.cell is not None else self.cells.number(accessed.place, index)
         return array, (int(number), *position)
 
     def _shape(self, statement: ArrayShape) -> Any:
@@ -364,35 +373,35 @@ class _Machine:
     def _texture(self, statement: TextureStatement) -> TexelArray:
         return self.textures[statement.texture.binding]
 
-    def _place(self, place: Statement) -> list[Any]:
-        return np.atleast_1d(self.values[place]).tolist()  # type: ignore[no-any-return]
+    def _coordinates(self, position: Statement) -> list[Any]:
+        return np.atleast_1d(self.values[position]).tolist()  # type: ignore[no-any-return]
 
     def _image_store(self, statement: ImageStore) -> None:
         format = statement.texture.format
         assert format is not None
-        self._texture(statement).store(self._place(statement.place), self.values[statement.value], format)
+        self._texture(statement).store(self._coordinates(statement.coordinate), self.values[statement.value], format)
 
     def _thread_index(self, statement: ThreadIndex) -> Any:
         thread, linear = self.position
         kinds = {"thread": thread, "lane": thread % SUBGROUP_SIZE, "global": linear, "size": SUBGROUP_SIZE}
         return np.int32(kinds[statement.kind])
 
-    def _matrix_ptr(self, statement: MatrixPtr) -> Place | _Outside:
+    def _matrix_ptr(self, statement: MatrixPtr) -> Address | _OutOfBounds:
         origin = self.values[statement.origin]
-        if isinstance(origin, _Outside):
+        if isinstance(origin, _OutOfBounds):
             return origin
         array, index = origin
         return array, (*index, *(int(self.values[i]) for i in statement.indices))
 
     def _atomic(self, statement: AtomicOp) -> Any:
-        place = self.values[statement.pointer]
-        old = _load(place)
+        address = self.values[statement.pointer]
+        old = _load(address)
         meaning = OPS[ATOMIC_OPS[statement.op]].meaning
-        _store(place, meaning(old, self.values[statement.value]))
+        _store(address, meaning(old, self.values[statement.value]))
         return old
 
     def _call(self, statement: Call) -> Any:
-        """Run a function with values of its own; give its result, or a list of several."""
+        """Run a function with values of its own; return its result, or a list of several."""
         function = statement.function
         arguments = [self.values[argument] for argument in statement.arguments]
         outer = self.values, self.parameters, self.indices
@@ -400,10 +409,10 @@ class _Machine:
         self.parameters = dict(zip(function.parameters, arguments, strict=True))
         try:
             self.run_block(function.body)
-        except TurnEnded:
+        except IterationAborted:
             self.failures[-1][3].append(statement)
             raise
-        finally:  # a check that fails leaves through all calls
+        finally:  # a failed check unwinds all calls
             self.values, self.parameters, self.indices = outer
         return self.results[0] if len(function.results) == 1 else self.results
 
@@ -419,13 +428,13 @@ class _Machine:
 
     def _index_check(self, check: IndexCheck) -> None:
         axes = zip(check.indices, check.extents, check.lower_bounds or (0,) * len(check.indices), strict=True)
-        for index, extent, begin in axes:
-            if not begin <= int(self.values[index]) < begin + int(self.values[extent]):
+        for index, extent, start in axes:
+            if not start <= int(self.values[index]) < start + int(self.values[extent]):
                 self._fail(check)
 
     def _fail(self, statement: Record) -> None:
-        self.failures.append((statement, self._numbers(statement), self.turn, []))
-        raise TurnEnded
+        self.failures.append((statement, self._numbers(statement), self.iteration, []))
+        raise IterationAborted
 
     def _numbers(self, statement: Record) -> list[Any]:
         return [number for value in statement.values for number in np.ravel(self.values[value]).tolist()]
@@ -444,7 +453,7 @@ def _to_type(value: Any, type: Type) -> Any:
         return np.array(value, type.element.numpy).reshape(type.shape)
     if isinstance(value, np.generic) and value.dtype == type.numpy:
         return value
-    assert isinstance(type, Scalar), "structs are made of members"
+    assert isinstance(type, Scalar), "structs are built from members"
     return type.numpy.type(type(value) if type.kind in ("int", "uint") else value)
 
 
@@ -458,22 +467,22 @@ def _cast_scalar(value: Any, type: Scalar) -> Any:
     return type.numpy.type(type(int(value)))
 
 
-def _load(place: Place | _Outside) -> Any:
-    array, index = place
+def _load(address: Address | _OutOfBounds) -> Any:
+    array, index = address
     return _copied(array[index])
 
 
 def _copied(value: Any) -> Any:
-    """Return a tensor or struct apart from the memory it was read from; scalars are apart already."""
+    """Return a copy of a tensor or struct, which shares no memory with its origin; scalars are copies already."""
     return value.copy() if isinstance(value, (np.ndarray, np.void)) else value
 
 
-def _store(place: Place | _Outside, value: Any) -> None:
-    array, index = place
+def _store(address: Address | _OutOfBounds, value: Any) -> None:
+    array, index = address
     array[index] = value
 
 
 def _tuples(axes: Sequence[range]) -> Iterator[tuple[int, ...]]:
-    """Yield the tuples of `itertools.product`, which would keep each range as a list: one may have 2^31 numbers."""
+    """Yield the tuples of `itertools.product`, which would store each range as a list: one may have 2^31 numbers."""
     *outer, last = axes
     return ((*index, number) for index in _tuples(outer) for number in last) if outer else zip(last)

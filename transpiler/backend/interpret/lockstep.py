@@ -1,7 +1,7 @@
-"""Runs the threads of a block from barrier to barrier, one after the other: how the interpreter lets them meet.
+"""Runs the threads of a block for the interpreter, one after the other, each up to its next synchronization point.
 
-Each thread is a generator that stops where it has to wait for others and goes on with the answer it is sent. It knows
-nothing of how the printers cut bodies at barriers, so it checks them.
+Each thread is a generator that yields the statement at which it waits and resumes with the result that is sent. This
+shares no code with the printers, which split bodies at barriers, so it tests them.
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ from ...ir.tasks import Task
 from ...ir.threads import COLLECTIVES, SUBGROUP_SIZE, Barrier, Collective
 from ...ir.types import Tensor, element_of
 from ..module.random_stream import RandomStream
-from ..module.records import Turn
+from ..module.records import Iteration
 
 Steps = Generator[Statement, Any, "type | None"]
-"""What a thread waits at, the answer, and the class of the statement that ended its block early."""
+"""Yields the statement at which a thread waits; returns the class of the statement that ended its block early."""
 
 
-class TurnEnded(Exception):
-    """A check failed in this turn of the loop."""
+class IterationAborted(Exception):
+    """A check failed in this iteration of the loop."""
 
 
-def turn_of(loop: RangeFor, linear: int, index: tuple[int, ...]) -> Turn:
-    """Return a turn as reports show it: without indices where only a list on the device has them."""
+def iteration_of(loop: RangeFor, linear: int, index: tuple[int, ...]) -> Iteration:
+    """Return an iteration for messages: without indices if only a list on the device has them."""
     indices = dict(zip(loop.names, index, strict=False)) if loop.cells is None else None
-    return Turn(loop.location.line, linear, indices)
+    return Iteration(loop.location.line, linear, indices)
 
 
 class Machine(Protocol):
-    """What the interpreter offers: the state of the thread that runs, and the meaning of statements without waiting."""
+    """The interpreter: the state of the running thread, and the evaluation of statements that do not wait."""
 
     values: dict[Statement, Any]
     indices: dict[Any, tuple[int, ...]]
     random: RandomStream
     shared: dict[Array, np.ndarray[Any, Any]]
     position: tuple[int, int]
-    turn: Turn | None
+    iteration: Iteration | None
     table: dict[type, Any]
 
     def run_block(self, block: Block) -> type | None:
@@ -58,7 +58,12 @@ class Machine(Protocol):
 
 @dataclass(eq=False, slots=True)
 class _Thread:
-    """One thread. waits_at: where it stopped, None before it starts and after its end. path: loops and their turns."""
+    """One thread.
+
+    path: the order of each enclosing loop and the number of its iteration.
+    waits_at: the statement at which it waits, None before the start and after the end.
+    answer: the value to resume with.
+    """
 
     number: int
     values: dict[Statement, Any]
@@ -66,7 +71,7 @@ class _Thread:
     random: RandomStream
     steps: Steps
     linear: int
-    turn: Turn
+    iteration: Iteration
     path: list[int]
     waits_at: Statement | None = None
     answer: Any = None
@@ -75,121 +80,123 @@ class _Thread:
 
 @dataclass(eq=False, slots=True)
 class Blocks:
-    """Runs tasks whose threads work together.
+    """Runs tasks whose threads synchronize.
 
-    meeting: statements that wait, or hold one that does. order: of all statements in the text.
+    waiting: statements that wait, or contain one that does. order: the position of each statement in the task.
     """
 
     machine: Machine
-    meeting: set[Statement] = field(default_factory=set)
+    waiting: set[Statement] = field(default_factory=set)
     order: dict[Statement, int] = field(default_factory=dict)
 
-    def run(self, task: Task, seed: int, turns: list[tuple[int, ...]]) -> None:
-        """Run one task. turns: the index of each turn of its loop."""
-        self.meeting = {s for s in walk(task.body) if _meets(s)}
+    def run(self, task: Task, seed: int, iterations: list[tuple[int, ...]]) -> None:
+        """Run one task. iterations: the index of each iteration of its loop."""
+        self.waiting = {s for s in walk(task.body) if _synchronizes(s)}
         self.order = {statement: position for position, statement in enumerate(walk(task.body))}
         shared = {s.array for s in walk(task.body) if isinstance(s, GlobalPtr) and s.array.is_shared}
-        for first in range(0, len(turns), task.block_dim):
+        for first in range(0, len(iterations), task.block_dim):
             self.machine.shared = {array: _unset(array) for array in shared}
             threads = [
-                self.start(task, seed, first + number, number, turns[first + number])
-                for number in range(min(task.block_dim, len(turns) - first))
+                self.start(task, seed, first + number, number, iterations[first + number])
+                for number in range(min(task.block_dim, len(iterations) - first))
             ]
             self.run_threads(threads)
 
     def start(self, task: Task, seed: int, linear: int, number: int, index: tuple[int, ...]) -> _Thread:
-        """Make one thread, which has not run yet."""
+        """Return one thread, which has not run yet."""
         machine = self.machine
         indices = {**machine.indices, task.loop: index}
         random = RandomStream(seed, linear)
         assert task.loop is not None
-        turn = turn_of(task.loop, linear, index)
+        iteration = iteration_of(task.loop, linear, index)
         path: list[int] = []
-        return _Thread(number, dict(machine.values), indices, random, self.steps(task.body, path), linear, turn, path)
+        return _Thread(
+            number, dict(machine.values), indices, random, self.steps(task.body, path), linear, iteration, path
+        )
 
     def run_threads(self, threads: list[_Thread]) -> None:
-        """Let all threads of a block run to their ends."""
+        """Run all threads of a block to their ends."""
         while any(thread.is_running for thread in threads):
             for thread in threads:
                 if thread.is_running and thread.waits_at is None:
-                    self.go_on(thread)
+                    self.advance(thread)
             waiting = [thread for thread in threads if thread.is_running]
-            if waiting and not self.subgroups_meet(waiting):
-                self.block_meets(waiting)
+            if waiting and not self.resume_subgroups(waiting):
+                self.resume_block(waiting)
 
-    def go_on(self, thread: _Thread) -> None:
-        """Run a thread up to where it has to wait, or to its end."""
+    def advance(self, thread: _Thread) -> None:
+        """Run a thread until it has to wait, or to its end."""
         machine = self.machine
         machine.values, machine.indices, machine.random = thread.values, thread.indices, thread.random
-        machine.position, machine.turn = (thread.number, thread.linear), thread.turn
+        machine.position, machine.iteration = (thread.number, thread.linear), thread.iteration
         answer, thread.answer = thread.answer, None
         try:
             thread.waits_at = thread.steps.send(answer)
-        except (StopIteration, TurnEnded):
+        except (StopIteration, IterationAborted):
             thread.is_running, thread.waits_at = False, None
 
-    def subgroups_meet(self, waiting: list[_Thread]) -> bool:
-        """Answer the lanes that wait for their subgroup only; return whether there were any."""
-        found = False
+    def resume_subgroups(self, waiting: list[_Thread]) -> bool:
+        """Resume the lanes that wait only for their subgroup; return whether there were any."""
+        is_any = False
         for first in sorted({thread.number // SUBGROUP_SIZE for thread in waiting}):
             lanes = [thread for thread in waiting if thread.number // SUBGROUP_SIZE == first]
             waiting_here = [t for t in lanes if t.waits_at is not None and _scope(t.waits_at) != "block"]
-            if waiting_here:  # lanes that are further on wait for the others to come up
+            if waiting_here:  # lanes that are further ahead wait for the others
                 earliest = min(map(self.progress, waiting_here))
-                meeting = [thread for thread in waiting_here if self.progress(thread) == earliest]
-                assert meeting[0].waits_at is not None
-                self.answer(meeting[0].waits_at, meeting)
-                found = True
-        return found
+                earliest_lanes = [thread for thread in waiting_here if self.progress(thread) == earliest]
+                assert earliest_lanes[0].waits_at is not None
+                self.resume(earliest_lanes[0].waits_at, earliest_lanes)
+                is_any = True
+        return is_any
 
     def progress(self, thread: _Thread) -> tuple[int, ...]:
-        """Return how far a thread has come: the place and turn of each loop around it, and where it waits."""
+        """Return how far a thread has run: order and iteration of each enclosing loop, and order of the statement."""
         assert thread.waits_at is not None
         return (*thread.path, self.order[thread.waits_at])
 
-    def block_meets(self, waiting: list[_Thread]) -> None:
-        """Answer the threads of a block, which all wait at one place."""
-        place = waiting[0].waits_at
-        assert place is not None
-        if any(thread.waits_at is not place for thread in waiting):
+    def resume_block(self, waiting: list[_Thread]) -> None:
+        """Resume the threads of a block, which must all wait at one statement."""
+        statement = waiting[0].waits_at
+        assert statement is not None
+        if any(thread.waits_at is not statement for thread in waiting):
             raise TaichiRuntimeError(
-                f"{place.location.describe()}\nSome threads of a block wait here, others elsewhere"
+                f"{statement.location.describe()}\nSome threads of a block wait here, others elsewhere"
             )
-        self.answer(place, waiting)
+        self.resume(statement, waiting)
 
-    def answer(self, place: Statement, threads: list[_Thread]) -> None:
-        """Send each of `threads`, which wait at `place`, on its way."""
-        if isinstance(place, Collective):
-            row = COLLECTIVES[place.op]
-            size = SUBGROUP_SIZE if row.scope == "subgroup" else max(t.number for t in threads) + 1
-            given = {t.number % size: tuple(t.values[operand] for operand in place.operands) for t in threads}
-            assert place.type is not None
-            convert = element_of(place.type).numpy.type
+    def resume(self, statement: Statement, threads: list[_Thread]) -> None:
+        """Resume each of `threads`, which wait at `statement`."""
+        if isinstance(statement, Collective):
+            collective = COLLECTIVES[statement.op]
+            size = SUBGROUP_SIZE if collective.scope == "subgroup" else max(t.number for t in threads) + 1
+            given = {t.number % size: tuple(t.values[operand] for operand in statement.operands) for t in threads}
+            assert statement.type is not None
+            convert = element_of(statement.type).numpy.type
             with np.errstate(all="ignore"):
                 for thread in threads:
-                    thread.values[place] = convert(row.model(given, thread.number % size, size))
+                    thread.values[statement] = convert(collective.model(given, thread.number % size, size))
         for thread in threads:
-            self.go_on(thread)
+            self.advance(thread)
 
     # --- one thread
 
     def steps(self, block: Block, path: list[int]) -> Steps:
-        """Run a block that may have to wait; the like of the interpreter's own way through control flow."""
+        """Run a block that may have to wait, as the interpreter runs blocks that do not."""
         machine = self.machine
         for statement in block.statements:
-            if statement not in self.meeting:
+            if statement not in self.waiting:
                 ended = machine.run_block(Block([statement]))
             elif isinstance(statement, (Barrier, Collective)):
                 yield statement
                 continue
             else:
-                ended = yield from self.holder(statement, path)
+                ended = yield from self.control_flow(statement, path)
             if ended is not None:
                 return ended
         return None
 
-    def holder(self, statement: Statement, path: list[int]) -> Steps:
-        """Run control flow around a place to wait at."""
+    def control_flow(self, statement: Statement, path: list[int]) -> Steps:
+        """Run an `if` or a loop that contains a statement that waits."""
         if isinstance(statement, If):
             branch = statement.then if self.machine.values[statement.condition] else statement.otherwise
             return (yield from self.steps(branch, path)) if branch is not None else None
@@ -199,7 +206,7 @@ class Blocks:
         return ended
 
     def loop(self, statement: Statement, path: list[int]) -> Steps:
-        """Run a loop; the last number of `path` counts its turns."""
+        """Run a loop; the last number of `path` counts its iterations."""
         machine = self.machine
         if isinstance(statement, While):
             while True:
@@ -221,11 +228,13 @@ class Blocks:
         return None
 
 
-def _meets(statement: Statement) -> bool:
+def _synchronizes(statement: Statement) -> bool:
     """Return whether threads wait at or in `statement`."""
     if isinstance(statement, Barrier):
         return not statement.memory_only
-    return isinstance(statement, Collective) or any(_meets(inner) for block in blocks(statement) for inner in block)
+    return isinstance(statement, Collective) or any(
+        _synchronizes(inner) for block in blocks(statement) for inner in block
+    )
 
 
 def _scope(statement: Statement) -> str:
@@ -236,7 +245,7 @@ def _scope(statement: Statement) -> str:
 
 
 def _unset(array: Array) -> np.ndarray[Any, Any]:
-    """Return memory as a block finds it: with numbers that a program would not mean."""
+    """Return uninitialized shared memory: with values that no program expects."""
     shape = (array.shape or ()) + (array.element.shape if isinstance(array.element, Tensor) else ())
     scalar = element_of(array.element)
     return np.full(shape, np.nan if scalar.is_float else 85, scalar.numpy)

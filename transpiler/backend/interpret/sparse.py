@@ -1,6 +1,6 @@
-"""Runs the statements on cells of sparse nodes for the interpreter, as `ir.cells` says.
+"""Runs the statements on cells of sparse nodes for the interpreter, as defined in `ir.cells`.
 
-In: the arrays of a kernel, by slot; those beside the cells are found by node and role. Out: what each statement gives.
+In: the arrays of a kernel, by binding; auxiliary arrays are found by node and role. Out: the result of each statement.
 """
 
 from __future__ import annotations
@@ -27,32 +27,32 @@ from ...ir.tasks import Kernel
 
 
 class Cells:
-    """The arrays beside the cells of a kernel's trees; see `ir.cells.WordAccess`."""
+    """The auxiliary arrays of a kernel's trees; see `ir.cells.WordAccess`."""
 
     def __init__(self, kernel: Kernel, arrays: Sequence[np.ndarray[Any, Any]]) -> None:
         self.arrays = {(a.node, a.role): arrays[a.binding] for a in kernel.arrays if a.node is not None}
 
-    def get(self, node: Node, role: str, place: int = 0) -> int:
+    def get(self, node: Node, role: str, position: int = 0) -> int:
         """Return a word."""
-        return int(self.arrays[node, role].reshape(-1)[place])
+        return int(self.arrays[node, role].reshape(-1)[position])
 
-    def set(self, node: Node, role: str, value: int, place: int = 0) -> None:
+    def set(self, node: Node, role: str, value: int, position: int = 0) -> None:
         """Change a word."""
-        self.arrays[node, role].reshape(-1)[place] = value
+        self.arrays[node, role].reshape(-1)[position] = value
 
     def capacity(self, pool: Node) -> int:
-        """Return how many cells a pool has."""
+        """Return the capacity of a pool."""
         return self.arrays[pool, "cells"].size // 2
 
-    def number(self, place: Node, index: Sequence[int]) -> int:
-        """Return the cell of the pool that an element lies in."""
-        pool = pool_above(place)
+    def number(self, node: Node, index: Sequence[int]) -> int:
+        """Return the cell of the pool that contains an element."""
+        pool = pool_above(node)
         assert pool is not None
-        return cells.number_of(self, pool, cells.scaled(place, pool, index))
+        return cells.number_of(self, pool, cells.scaled(node, pool, index))
 
 
 def cell_table(machine: Any) -> dict[type, Callable[[Any], Any]]:
-    """Return what evaluates each statement. machine: has `values` of operands and `cells`."""
+    """Return the function that evaluates each class of statement. machine: has `values` of operands and `cells`."""
 
     def index(statement: Any) -> list[int]:
         return [int(machine.values[operand]) for operand in statement.indices]

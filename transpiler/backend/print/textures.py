@@ -1,4 +1,4 @@
-"""Prints what is done with textures: GLSL's own functions, and calls of those that `texture_functions` makes.
+"""Prints texture accesses: functions of GLSL, or calls of functions that `texture_functions` generates.
 
 vec4 in_num = imageLoad(in_ten, i);               vec4 in_num = load_rgba8_1d(args.in_ten, i);
 imageStore(out_ten, i, in_num + 0.5);             store_rgba8_1d(args.out_ten, i, in_num + 0.5f);
@@ -41,32 +41,32 @@ WHAT: dict[type[Statement], str] = {
 }
 
 
-def declarations(textures: Iterable[Texture], use: Usage, names: dict[object, str]) -> list[str]:
-    """Return the variables of GLSL that stand for textures. use: what the kernel does with them, in all its tasks."""
+def declarations(textures: Iterable[Texture], usage: Usage, names: dict[object, str]) -> list[str]:
+    """Return the declarations of textures in GLSL. usage: the accesses in all tasks of the kernel."""
     lines = []
     for texture in sorted(textures, key=lambda t: t.binding):
         prefix, name = PREFIXES[texture.element.name], names[texture]
         if texture.format is None:
             lines.append(f"layout(set = 0, binding = {texture.binding}) uniform {prefix}sampler{texture.ndim}D {name};")
             continue
-        row = texture.format
-        format = f"{row.name}i" if row.kind == "uint" else row.name  # GLSL says rgba8ui
-        kinds = {kind for kind, other in use.texels if other is texture}
+        format = texture.format
+        qualifier = f"{format.name}i" if format.kind == "uint" else format.name  # rgba8ui in GLSL
+        kinds = {kind for kind, other in usage.texels if other is texture}
         access = "readonly " if kinds == {ImageLoad} else "writeonly " if kinds == {ImageStore} else ""
-        layout = f"layout(set = 0, binding = {texture.binding}, {format})"
+        layout = f"layout(set = 0, binding = {texture.binding}, {qualifier})"
         lines.append(f"{layout} uniform {access}{prefix}image{texture.ndim}D {name};")
     return lines
 
 
 def _key(statement: TextureStatement) -> str:
-    """Return the key of the function that does what the statement says."""
+    """Return the key of the function for a statement."""
     texture = statement.texture
     kind = texture.element.name if texture.format is None else texture.format.name
     return key_of(WHAT[type(statement)], kind, texture.ndim)
 
 
 def _called(e: Expressions, statement: TextureStatement, *operands: Statement) -> str:
-    """Return the call that does what a statement says."""
+    """Return the call for a statement."""
     texture = statement.texture
     e.used.textures[texture] = None
     texts = [e.of(operand).text for operand in operands]
@@ -83,17 +83,17 @@ def _called(e: Expressions, statement: TextureStatement, *operands: Statement) -
 
 
 def _sample(e: Expressions, value: TextureSample | TextureFetch) -> Rendered:
-    """A texture has one level, so that C and CUDA need not know which."""
+    """Render a read: a texture has one level, so that C and CUDA need no level."""
     levels = [] if e.language.has_pointers else [value.lod]
-    return Rendered(_called(e, value, value.place, *levels))
+    return Rendered(_called(e, value, value.coordinate, *levels))
 
 
 def _load(e: Expressions, value: ImageLoad) -> Rendered:
-    return Rendered(_called(e, value, value.place))
+    return Rendered(_called(e, value, value.coordinate))
 
 
 def _store(p: Statements, statement: ImageStore) -> None:
-    p.emit(f"{_called(p.e, statement, statement.place, statement.value)};", statement.location)
+    p.emit(f"{_called(p.e, statement, statement.coordinate, statement.value)};", statement.location)
 
 
 WRITERS: dict[type, Callable[..., None]] = {ImageStore: _store}

@@ -1,6 +1,6 @@
 """Subscripts and attributes: elements of arrays and tensors, swizzles, members of Python objects.
 
-What can be stored to comes back as a `Place`, which the reader loads.
+An assignable expression is returned as an `Lvalue`, which the caller loads.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from ..context.values import ArrayMember, Lvalue, Method, describe_kind, holds_r
 from ..library.methods import METHOD_NAMES
 from ..library.slices import check_bounds, has_slice, index_statement, read_slice
 from ..library.sparse import list_method
-from ..library.structs import array_attribute, array_member, bound, member_place, struct_attribute, struct_item
+from ..library.structs import array_attribute, array_member, bound, member_lvalue, struct_attribute, struct_item
 from ..library.textures import check_texture, texture_attribute
 
 COMPONENTS = ("xyzw", "rgba", "stpq")
-"""The letter sets that name a vector's elements."""
+"""The sets of letters that name the elements of a vector."""
 
 LIST_METHODS = frozenset(("append", "extend", "insert", "pop", "clear"))
 """Methods of Python lists that a kernel may call on lists of its own."""
@@ -53,7 +53,7 @@ def build_subscript(context: Context, node: ast.Subscript) -> Any:
     if array is not None:
         element = _array_element(context, array, node)
         owner = array_member(context, base)
-        return element if owner is None else member_place(context, owner, element)
+        return element if owner is None else member_lvalue(context, owner, element)
     if isinstance(base, Lvalue | Statement) and isinstance(base.type, Struct):
         return struct_item(context, base, base.type, context.value(node.slice))
     if isinstance(base, Lvalue | Statement) and not isinstance(base.type, Tensor):
@@ -119,7 +119,7 @@ def _array_element(context: Context, array: Array, node: ast.Subscript) -> Lvalu
 
 
 def _index_scalars(context: Context, item: Any, node: ast.Subscript) -> list[Any]:
-    """Return an index as scalars: a vector counts as many."""
+    """Return an index as scalars; a vector is several of them."""
     item = context.loaded(item)
     if isinstance(item, Statement) and isinstance(item.type, Tensor):
         return list(context.values.elements(item))
@@ -152,7 +152,7 @@ def _tensor_element(context: Context, base: Lvalue | Statement, index: Any, node
 
 
 def tensor_element(context: Context, base: Lvalue | Statement, indices: list[Statement]) -> Any:
-    """Return one element: of a place its place, of a value its value."""
+    """Return one element: an lvalue of an lvalue, a value of a value."""
     if isinstance(base, Lvalue):
         return Lvalue(context.builder.element_ptr(base.pointer, indices))
     return context.builder.element(base, indices)
@@ -214,9 +214,9 @@ def build_attribute(context: Context, node: ast.Attribute) -> Any:
 
 
 def _check_own_list(context: Context, node: ast.Attribute) -> None:
-    """Raise where a list from outside is changed: that would happen once, at compile time, and not in a launch.
+    """Raise if a list from outside the kernel is changed: it would change once, at compile time, not in each launch.
 
-    `ti.static(rows.append(...))` says that it is meant.
+    `ti.static(rows.append(...))` is allowed.
     """
     if context.in_static:
         return
@@ -249,7 +249,7 @@ def _array_attribute(context: Context, owner: ArrayMember, name: str) -> Any:
         return tuple(context.builder.add(ArrayShape(array, axis, type=i32)) for axis in range(array.ndim))
     if name == "element_shape":
         extents = list(array.element.shape) if isinstance(array.element, Tensor) else []
-        return lambda: extents  # a call, as in Taichi: known at compile time
+        return lambda: extents  # a method in Taichi, too: known at compile time
     if name == "dtype":
         return next(scalars_of(owner.type), None)
     if name in ("n", "m") and isinstance(owner.type, Tensor):
@@ -286,7 +286,7 @@ def _value_attribute(context: Context, base: Lvalue | Statement, node: ast.Attri
 
 
 def _components(context: Context, type: Tensor, name: str) -> tuple[int, ...] | None:
-    """Return the element numbers a swizzle names, None if the name is none. Raises for letters the vector lacks."""
+    """Return the element numbers of a swizzle, None if the name is none. Raises for letters that the vector lacks."""
     if len(name) > 4 or not all(letter in "xyzwrgbastpq" for letter in name):
         return None
     for letters in COMPONENTS:

@@ -1,6 +1,6 @@
 """Assignment: names, elements, members and swizzles, tuples of them, `=`, `: type =` and `+=`.
 
-A name assigned once is bound to its value; one that changes gets a local variable (`bindings.py` says which).
+A name that is assigned once is bound to its value; one that changes gets a local variable (see `bindings.py`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..context.scope import Local
 from ..context.values import Formatted, Lvalue, Swizzle, describe_kind, is_number, is_runtime, number_type
 from ..library.operators import BINARY, binary
 from ..library.simt import name_shared_array
-from ..library.slices import has_slice, index_statements, slice_of_place
+from ..library.slices import has_slice, index_statements, slice_of_lvalue
 from ..library.structs import members_of
 
 ATOMIC: dict[type[ast.operator], str] = {
@@ -70,7 +70,7 @@ def build_assign(context: Context, node: ast.Assign) -> None:
 
 
 def _check_value(context: Context, value: Any, node: ast.expr) -> None:
-    """Raise for what no variable can hold."""
+    """Raise for a value that no variable can hold."""
     if value is None and isinstance(node, ast.Call):
         raise context.error(TaichiTypeError, "This call gives no value", "add a `return` to the function", node)
     if isinstance(value, Formatted):
@@ -99,7 +99,7 @@ def assign_static(context: Context, target: ast.expr, value: Any) -> None:
     elif isinstance(target, ast.Name):
         local = context.frame.find(target.id)
         if local is not None and is_runtime(local.value) and is_number(value):
-            assign_name(context, target.id, target, value)  # Taichi leaves the variable as it was, without a message
+            assign_name(context, target.id, target, value)  # Taichi does not change the variable, and reports nothing
         else:
             context.frame.declare(target.id, value, target)
     else:
@@ -150,11 +150,11 @@ def assign(context: Context, target: ast.expr, value: Any, type: Type | None = N
             TaichiSyntaxError, "Assignment to a starred variable is not supported", "name each variable", target
         )
     else:
-        store(context, place_of_target(context, target), value, target)
+        store(context, assignment_target(context, target), value, target)
 
 
 def assign_name(context: Context, name: str, node: ast.AST, value: Any, type: Type | None = None) -> None:
-    """Assign a loaded value to a variable; it is declared where there is none. node: the name or pattern."""
+    """Assign a loaded value to a variable; it is declared if it is new. node: the name or pattern."""
     local = context.frame.find(name)
     if local is None:
         declare(context, name, node, value, type)
@@ -173,7 +173,7 @@ def assign_name(context: Context, name: str, node: ast.AST, value: Any, type: Ty
 
 
 def _check_reference(context: Context, name: str, local: Local, node: ast.AST) -> None:
-    """Raise if a variable is a `ti.template()` parameter that was given no variable."""
+    """Raise if a variable is a `ti.template()` parameter whose argument is not a variable."""
     if local.node is None and name in context.frame.references:
         message = (
             f"The parameter `{name}` was given {describe_kind(local.value)}, which is no variable and cannot change"
@@ -219,7 +219,7 @@ def _bind_item(context: Context, item: Any, name: str | None, is_mutable: bool) 
 
 
 def bind(context: Context, value: Statement, name: str | None, is_mutable: bool) -> Statement | Lvalue:
-    """Give a value its Python name, or store it in a variable of that name."""
+    """Name a value, or store it in a variable of that name."""
     if is_mutable:
         assert value.type is not None
         lvalue = context.variable(name, value.type)
@@ -230,8 +230,8 @@ def bind(context: Context, value: Statement, name: str | None, is_mutable: bool)
     return value
 
 
-def place_of_target(context: Context, target: ast.expr) -> Lvalue | Swizzle:
-    """Return the place that a subscript or attribute on the left side means."""
+def assignment_target(context: Context, target: ast.expr) -> Lvalue | Swizzle:
+    """Return the lvalue of a subscript or attribute on the left side."""
     if not isinstance(target, ast.Subscript | ast.Attribute):
         raise context.error(TaichiSyntaxError, "This cannot be assigned", "assign a name or an element", target)
     if isinstance(target, ast.Attribute):
@@ -256,14 +256,14 @@ def place_of_target(context: Context, target: ast.expr) -> Lvalue | Swizzle:
 def _slice_target(context: Context, target: ast.Subscript) -> Swizzle:
     base = context.evaluate(target.value)
     if isinstance(base, Lvalue) and isinstance(base.type, Tensor):
-        return slice_of_place(context, base, target)
+        return slice_of_lvalue(context, base, target)
     need_memory(context.frame, target)
     context.evaluate(target)  # raises for arrays, which take no slices
     raise context.error(TaichiTypeError, f"Cannot assign to a slice of {describe_kind(base)}", "name elements", target)
 
 
 def _refuse_python_member(context: Context, target: ast.Attribute) -> None:
-    """Raise where the left side is a member of a Python object, which a kernel cannot change."""
+    """Raise if the left side is a member of a Python object, which a kernel cannot change."""
     base = context.evaluate(target.value)
     if not isinstance(base, Lvalue | Statement):
         raise context.error(
@@ -275,7 +275,7 @@ def _refuse_python_member(context: Context, target: ast.Attribute) -> None:
 
 
 def swizzle_target(context: Context, target: ast.Attribute) -> Swizzle | None:
-    """Return the components that `v.xy` on the left side means, None if it is no swizzle of several."""
+    """Return the components of `v.xy` on the left side, None if it is no swizzle of several components."""
     from_name = target.attr
     if len(from_name) < 2 or len(from_name) > 4 or any(letter not in "xyzwrgbastpq" for letter in from_name):
         return None
@@ -296,12 +296,12 @@ def swizzle_target(context: Context, target: ast.Attribute) -> Swizzle | None:
 
 
 def store(context: Context, lvalue: Lvalue | Swizzle, value: Any, target: ast.AST) -> None:
-    """Store a value, cast to what the place holds."""
+    """Store a value, cast to the type of the target."""
     if isinstance(lvalue, Lvalue):
         warn_of_narrowing(context, "Assign", value, lvalue.type)
         context.builder.store(lvalue.pointer, _fitted(context, value, lvalue.type, target))
         return
-    element = lvalue.place.type.element  # type: ignore[union-attr]
+    element = lvalue.lvalue.type.element  # type: ignore[union-attr]
     warn_of_narrowing(context, "Assign", value, element)
     value = context.values.fit(value, Tensor(lvalue.shape, element))
     for pointer, item in zip(_pointers(context, lvalue), context.values.elements(value), strict=True):
@@ -309,7 +309,7 @@ def store(context: Context, lvalue: Lvalue | Swizzle, value: Any, target: ast.AS
 
 
 def _pointers(context: Context, swizzle: Swizzle) -> list[Statement]:
-    origin = swizzle.place.pointer
+    origin = swizzle.lvalue.pointer
     return [context.builder.element_ptr(origin, index_statements(context, indices)) for indices in swizzle.elements]
 
 
@@ -323,7 +323,7 @@ def _fitted(context: Context, value: Any, type: Type, target: ast.AST) -> Statem
 
 
 def warn_of_narrowing(context: Context, what: str, value: Any, target_type: Type) -> None:
-    """Warn where a stored number may change; those that `target_type` holds exactly do not. what: as Taichi words it."""
+    """Warn if the conversion to `target_type` may change a stored number. what: Taichi's name of the store."""
     if isinstance(value, Const):
         value = value.value
     held = value.type if is_runtime(value) else None
@@ -333,7 +333,7 @@ def warn_of_narrowing(context: Context, what: str, value: Any, target_type: Type
     if is_number(value):
         given = number_type(value, context.options)
         if type.is_float or given.is_integral or float(value).is_integer():
-            return  # integers that do not fit wrap with a warning of their own
+            return  # integers out of range wrap with a separate warning
     elif held is None:
         return
     else:
@@ -357,7 +357,7 @@ def build_annotated(context: Context, node: ast.AnnAssign) -> None:
 
 
 def _annotation(node: ast.AnnAssign) -> ast.expr:
-    """Return the annotation; one written as a string is parsed, and has the location of the string."""
+    """Return the annotation; a string annotation is parsed, with the location of the string."""
     annotation = node.annotation
     if not isinstance(annotation, ast.Constant) or not isinstance(annotation.value, str):
         return annotation
@@ -374,7 +374,7 @@ def _annotation(node: ast.AnnAssign) -> ast.expr:
 def build_augmented(context: Context, node: ast.AugAssign) -> None:
     """`a += value`: atomic on arrays where the operation is, plain on variables."""
     value = context.value(node.value)
-    lvalue = _augmented_place(context, node)
+    lvalue = _augmented_lvalue(context, node)
     symbol = ATOMIC.get(type(node.op))
     if isinstance(lvalue, Lvalue) and isinstance(lvalue.type, StructInKernel):
         message = f"`{lvalue.type}` is a struct; operators change numbers, vectors and matrices"
@@ -394,16 +394,16 @@ def build_augmented(context: Context, node: ast.AugAssign) -> None:
 
 
 def _augment_elements(context: Context, node: ast.AugAssign, swizzle: Swizzle, value: Any) -> None:
-    """Build `v.xy += value` and `m[0, :] += value`: each element for itself, atomically where others may change it."""
-    element = element_of(swizzle.place.type)
+    """Build `v.xy += value` and `m[0, :] += value`: by element, atomically if it is shared."""
+    element = element_of(swizzle.lvalue.type)
     symbol = ATOMIC.get(type(node.op))
-    if symbol is not None and context.nesting.is_shared(swizzle.place):
+    if symbol is not None and context.nesting.is_shared(swizzle.lvalue):
         warn_of_narrowing(context, f"Atomic {symbol}", value, element)
         value = context.values.fit(value, Tensor(swizzle.shape, element))
         for pointer, item in zip(_pointers(context, swizzle), context.values.elements(value), strict=True):
             context.builder.atomic(symbol, pointer, item)
         return
-    loaded = context.values.lift(swizzle.place)
+    loaded = context.values.lift(swizzle.lvalue)
     items = [context.builder.element(loaded, index_statements(context, indices)) for indices in swizzle.elements]
     old = context.builder.tensor(items, swizzle.shape, element)
     store(context, swizzle, binary(context, BINARY[type(node.op)], old, value), node.target)
@@ -422,13 +422,13 @@ def _in_type_of(context: Context, value: Any, type: Type) -> Any:
     return value
 
 
-def _augmented_place(context: Context, node: ast.AugAssign) -> Lvalue | Swizzle:
+def _augmented_lvalue(context: Context, node: ast.AugAssign) -> Lvalue | Swizzle:
     target = node.target
     if not isinstance(target, ast.Name):
-        return place_of_target(context, target)
+        return assignment_target(context, target)
     local = context.frame.find(target.id)
     if local is None:
-        context.name(target)  # raises where there is no such name at all
+        context.name(target)  # raises if the name is undefined
         raise context.error(
             TaichiNameError,
             f'Name "{target.id}" is not a variable of this function; values from outside are constants',

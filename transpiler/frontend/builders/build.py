@@ -1,7 +1,7 @@
-"""The frontend's one entry: a specialization becomes IR.
+"""The entry point of the frontend: builds the IR of a specialization.
 
-In: a kernel's definition and the kinds of its arguments. Out: the kernel as typed statements in nested blocks, with all
-that is static evaluated and all functions inlined; real functions are part of it, each once a specialization.
+Input: a kernel's definition and the kinds of its arguments. Output: the kernel as typed statements in nested blocks,
+with static expressions evaluated and functions inlined; it contains one real function per specialization.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .returns import return_types
 from .statements import execute
 
 HANDLERS = (build_access.build_subscript, build_calls.build_call, build_loops.build_for, build_match.build_match)
-"""Handlers whose modules register all others on import."""
+"""Modules that register their handlers on import."""
 
 RECURSION_LIMIT = 20_000
 """Python's limit during a build: a hundred inlined calls nest some fifteen Python calls each."""
@@ -52,7 +52,7 @@ def build(specialization: Specialization) -> FrontendResult:
                 context = Context(specialization)
                 return _build(context)
             except NeedsMemory as request:
-                if request.node in request.mutable:  # it has memory already; to start again would never end
+                if request.node in request.mutable:  # it has memory already: restarting would never end
                     raise _internal(context, request) from request
                 request.mutable.add(request.node)
             except StructError as error:
@@ -67,9 +67,9 @@ def build(specialization: Specialization) -> FrontendResult:
 
 
 def _internal(context: Context, error: Exception) -> InternalError:
-    """Return the error for a fault of shadesmith, with the line that caused it, which the user can write differently.
+    """Return the error for a fault of shadesmith, with the line that caused it, so that the user can work around it.
 
-    The log holds the traceback, at level DEBUG.
+    The traceback is logged at level DEBUG.
     """
     logging.getLogger(PACKAGE).debug("the frontend failed", exc_info=error)
     return context.builder.location.error(
@@ -113,7 +113,7 @@ def _build(context: Context) -> FrontendResult:
 
 
 def _bind_argument(context: Context, position: int, parameter: ParameterDefinition, packs: dict[str, Pack]) -> None:
-    """Bind one parameter's name to its value, or put a member into its pack, whose name is bound with the first."""
+    """Bind the name of a parameter to its value; a pack is bound with its first member."""
     node = _argument_node(context, parameter.name)
     value = _argument(context, position, parameter, node)
     if not parameter.path:
@@ -148,7 +148,7 @@ def _argument(context: Context, position: int, parameter: ParameterDefinition, n
 
 
 def _load_argument(context: Context, path: str, type: Type, position: int, component: int) -> Statement:
-    """Return an argument passed by value; a struct is put together from one parameter a part, named by its path."""
+    """Return an argument passed by value; a struct consists of one parameter per part, named by its path."""
     if not isinstance(type, Struct):
         parameter = Parameter(path, type, position, component)
         context.kernel.parameters.append(parameter)

@@ -1,6 +1,6 @@
-"""Calls: what each function of the language means in a kernel, types as functions, Python functions.
+"""Calls of functions of the language, of types, and of Python functions.
 
-`FUNCTIONS` maps a function object to its meaning on loaded arguments; `FORMS` those that need the syntax of the call.
+`FUNCTIONS` maps function objects to handlers that get loaded arguments; handlers in `FORMS` get the call's syntax.
 """
 
 from __future__ import annotations
@@ -58,15 +58,15 @@ Meaning = Callable[..., Any]
 Form = Callable[[Context, ast.Call], Any]
 
 HOST = f"{PACKAGE}.runtime."
-"""Package of our functions for Python scope."""
+"""Package of shadesmith's functions for Python scope."""
 CALLABLE = (f"{HOST}compat.", f"{HOST}session.taichi_program")
-"""Modules below `HOST` that a kernel may call while it compiles: they return options of the session."""
+"""Modules in `HOST` whose functions a kernel may call at compile time: they return options of the session."""
 
 ARGUMENT_NAMES = ("x", "y", "z")
-"""How hints show the arguments of operations."""
+"""Names of the arguments of operations in hints."""
 
 OPERATORS = {operator[0]: operator for operator in BINARY.values()}
-"""Rows of the op table that are binary operators, as `binary` takes them."""
+"""Binary operators of the op table, as arguments of `binary`."""
 
 KERNEL_IN_KERNEL = (
     "Kernels cannot call other kernels. I.e., nested kernels are not allowed. "
@@ -120,7 +120,7 @@ def _call_function(
 
 
 def _callable(callee: Any) -> Any:
-    """Return what calling an object calls: the `@ti.func` that its class has as `__call__`, else itself."""
+    """Return the function that a call executes: `__call__` of the object's class if that is a `@ti.func`."""
     callee = as_bound(callee)
     call = getattr(type(callee), "__call__", None)  # noqa: B004 - which function it is, not whether there is one
     return BoundFunc(call, callee) if isinstance(call, Func) else callee
@@ -139,7 +139,7 @@ def _lookup(table: dict[Any, Any], callee: Any) -> Any:
 
 
 def _arguments(context: Context, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
-    """Evaluate arguments without loading places: `ti.template()` parameters take them by reference."""
+    """Evaluate arguments without loading lvalues: `ti.template()` parameters take them by reference."""
     arguments = positional(context, node)
     named: dict[str, Any] = {}
     for keyword in node.keywords:
@@ -151,7 +151,7 @@ def _arguments(context: Context, node: ast.Call) -> tuple[list[Any], dict[str, A
 
 
 def _spread(context: Context, node: ast.expr) -> dict[str, Any]:
-    """Return the arguments that `**value` gives in a call."""
+    """Return the arguments of `**value` in a call."""
     value = context.value(node)
     if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
         message = f"`**` takes a Python dict with names known at compile time, found {describe_kind(value)}"
@@ -160,7 +160,7 @@ def _spread(context: Context, node: ast.expr) -> dict[str, Any]:
 
 
 def _checked(context: Context, meaning: Meaning, arguments: list[Any], named: dict[str, Any], callee: Any) -> Any:
-    """Call a meaning; arguments that it does not take become an error at the call."""
+    """Call a handler; arguments that it does not take are reported at the call."""
     try:
         return call_handler(meaning, (context,), arguments, named)
     except ArgumentsError as error:
@@ -168,7 +168,7 @@ def _checked(context: Context, meaning: Meaning, arguments: list[Any], named: di
 
 
 def _not_callable(context: Context, callee: Any, node: ast.Call) -> TaichiCompilationError:
-    """Return the error for a call of a value; a variable may hide the function that was meant."""
+    """Return the error for a call of a value; a variable may hide the intended function."""
     name = node.func.id if isinstance(node.func, ast.Name) else ""
     if not hasattr(builtins, name) or context.frame.find(name) is None:
         message = f"{describe_kind(callee)} cannot be called"
@@ -197,9 +197,9 @@ def _python_call(context: Context, callee: Any, arguments: list[Any], named: dic
 
 
 def _is_host_only(callee: Any) -> bool:
-    """Return whether a function of shadesmith works on sessions and memory: `ti.init`, `ti.field`, `x.fill`.
+    """Return whether a function of shadesmith operates on sessions and memory: `ti.init`, `ti.field`, `x.fill`.
 
-    A query of the nodes of a tree, `x.parent()`, may be called in a kernel, while it compiles.
+    Queries of the nodes of a tree, such as `x.parent()`, may be called in a kernel at compile time.
     """
     module = ask(callee, "__module__", str, "")
     if not module.startswith(HOST) or module.startswith(CALLABLE):
@@ -292,7 +292,7 @@ def _flat(context: Context, value: Any) -> list[Any]:
 
 
 def _atomic(context: Context, node: ast.Call, op: str, arguments: list[Any]) -> Statement:
-    """Return the old value of a place that is combined with an operand in one step."""
+    """Return the old value of an lvalue that is combined with an operand in one step."""
     if len(arguments) != 2:
         raise context.error(
             TaichiSyntaxError,
@@ -323,7 +323,7 @@ def _atomic(context: Context, node: ast.Call, op: str, arguments: list[Any]) -> 
 
 
 def _same(context: Context, x: Any) -> Any:
-    """`ti.stop_grad`: the value; it says something to derivatives only."""
+    """`ti.stop_grad`: the value; it affects derivatives only."""
     return x
 
 
@@ -363,7 +363,7 @@ def _random(context: Context, dtype: Any = float) -> Statement:
 
 
 def _randn(context: Context, dt: Any = None) -> Statement:
-    """Normally distributed, by Box and Muller: 1 - u is never 0, so that the logarithm is finite."""
+    """`ti.randn`, by Box and Muller: 1 - u is never 0, so that the logarithm is finite."""
     type = as_type(float if dt is None else dt, context.options)
     if not isinstance(type, Scalar) or not type.is_float:
         raise context.error(TaichiTypeError, "`ti.randn` needs a floating-point type", "write `ti.randn(ti.f32)`")
@@ -393,7 +393,7 @@ FUNCTIONS: dict[Any, Meaning] = {
     **thread_functions(),
     **sparse_functions(),
 }
-"""What functions mean in a kernel; arguments come loaded."""
+"""Handlers of functions with loaded arguments."""
 
 
 # --- forms ----------------------------------------------------------------------------------------------------------
@@ -436,4 +436,4 @@ FORMS: dict[Any, Form] = {
     range: build_range,
     super: build_super,
 }
-"""What functions mean that need the syntax of the call."""
+"""Handlers of functions that need the syntax of the call."""

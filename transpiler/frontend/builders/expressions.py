@@ -1,6 +1,6 @@
 """Expressions: operators, conditions, displays and comprehensions.
 
-Handlers get a node and return a Python object, a statement, or a `Place` that the reader loads.
+Handlers get a node and return a Python object, a statement, or an `Lvalue` that the caller loads.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from ..library.operators import BINARY, COMPARE, UNARY, binary, compare, logical
 from .assignment import assign_name
 
 MAX_SPECULATED = 12
-"""Up to this many cheap statements the second operand of `and` and `or` is computed without asking for the first."""
+"""Up to this many cheap statements the second operand of `and` and `or` is computed unconditionally."""
 
 
 @expression(ast.BinOp)
 def build_binary(context: Context, node: ast.BinOp) -> Any:
-    """`a + b` and its like."""
+    """Binary operators: `a + b`."""
     left = context.value(node.left)
     right = context.value(node.right)
     for value, operand, other in ((left, node.left, right), (right, node.right, left)):
@@ -60,7 +60,7 @@ def build_compare(context: Context, node: ast.Compare) -> Any:
     result: Any = None
     left = context.value(node.left)
     for kind, right_node in zip(node.ops, node.comparators, strict=True):
-        if isinstance(right_node, ast.Set):  # no value elsewhere; in the order written, so that texts are stable
+        if isinstance(right_node, ast.Set):  # sets have no value elsewhere; source order keeps the output stable
             right: Any = tuple(_items(context, right_node.elts))
         else:
             right = context.value(right_node)
@@ -151,7 +151,7 @@ def _splice(context: Context, block: Block) -> None:
 
 
 def _is_cheap(block: Block) -> bool:
-    """Return whether computing a block for nothing does no harm: few operations, no division, no array."""
+    """Return whether a block may be computed unnecessarily: few operations, no division, no array."""
     return len(block) <= MAX_SPECULATED and all(_is_harmless(statement) for statement in block.statements)
 
 
@@ -195,7 +195,7 @@ def build_conditional(context: Context, node: ast.IfExp) -> Any:
 
 @expression(ast.NamedExpr)
 def build_walrus(context: Context, node: ast.NamedExpr) -> Any:
-    """`(a := value)`: a variable of the block that holds the statement."""
+    """`(a := value)`: a variable of the block of the statement."""
     value = context.value(node.value)
     name = node.target.id
     local = context.frame.find(name)
@@ -250,7 +250,7 @@ def build_dict(context: Context, node: ast.Dict) -> dict[Any, Any]:
 
 @expression(ast.ListComp)
 def build_comprehension(context: Context, node: ast.ListComp) -> list[Any]:
-    """`[f(i) for i in ...]` over what is known at compile time."""
+    """`[f(i) for i in ...]` over items known at compile time."""
     items: list[Any] = []
     _comprehend(context, node, 0, items)
     return items
@@ -300,7 +300,7 @@ def bind_target(context: Context, target: ast.expr, item: Any) -> None:
 
 @expression(ast.JoinedStr)
 def build_formatted(context: Context, node: ast.JoinedStr) -> Any:
-    """`f"..."`: a text, or parts and values for `print` and `assert`."""
+    """`f"..."`: a string, or parts and values for `print` and `assert`."""
     return formatted(context, node)
 
 

@@ -1,6 +1,6 @@
-"""Calls of `@ti.func`: the function's statements are built into the caller, its parameters bound to the arguments.
+"""Inlines calls of `@ti.func`: the function's statements are built into the caller, with parameters bound to arguments.
 
-By-value parameters that the function changes get a variable of their own; `ti.template()` parameters are the caller's.
+By-value parameters that the function changes become variables; `ti.template()` parameters are variables of the caller.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from .assignment import bind
 from .statements import execute
 
 MAX_DEPTH = 100
-"""How deep inlined calls may nest; compile-time recursion ends before."""
+"""Maximum nesting of inlined calls, also for compile-time recursion."""
 
 LIBRARY = Func.__module__.rpartition(".")[0]
-"""Package of functions of shadesmith (`ti.math`), whose lines mean nothing to a user."""
+"""Package of library functions (`ti.math`), whose lines are not shown to users."""
 
 ALGORITHMS = f"{LIBRARY}.decompositions"
-"""Module of functions of shadesmith that are long: the names of their variables help a reader of the emitted source."""
+"""Module of long library functions, whose variable names are kept for readers of the emitted source."""
 
 
 def inline(
@@ -77,14 +77,14 @@ def inline(
 
 
 def _forget_names(result: Any) -> None:
-    """Let the caller name what a functions of shadesmith returns."""
+    """Remove the name of a value returned by a library function, so that the caller names it."""
     for value in result if isinstance(result, tuple) else (result,):
         if isinstance(value, Statement):
             value.name = None
 
 
 def _require_source(context: Context, definition: KernelDefinition) -> None:
-    """Raise at the call, which the user can see, where the source of the function cannot be found."""
+    """Raise at the call, which the user sees, if the source of the function cannot be found."""
     try:
         definition.parsed  # noqa: B018 - raises
     except TaichiSyntaxError as error:
@@ -94,7 +94,7 @@ def _require_source(context: Context, definition: KernelDefinition) -> None:
 
 
 def _fail_recursion(context: Context, definition: KernelDefinition) -> NoReturn:
-    """Raise at the first call that leads a function to itself, not a hundred calls deeper."""
+    """Raise at the first recursive call, not a hundred calls deeper."""
     chain = [*(frame.definition for frame in context.frames), definition]
     sites = [*(frame.call_site for frame in context.frames), context.location()]
     for start, first in enumerate(chain):
@@ -177,7 +177,7 @@ def _bind_parameter(context: Context, parameter: ParameterDefinition, value: Any
         simple = value.name is not None or frame.is_library
         value = bind(context, value, None if simple and not is_mutable else parameter.name, is_mutable)
         if is_mutable and not frame.is_library:
-            _warn_of_lost_change(context, parameter.name)
+            _warn_of_unread_write(context, parameter.name)
     frame.declare(parameter.name, value, declaration)
 
 
@@ -187,12 +187,12 @@ def _bind_self(context: Context, parameter: ParameterDefinition, value: Any) -> 
     declaration = declaration_of(frame.definition, parameter.name)
     if declaration in frame.definition.parsed.mutable and isinstance(value, Statement):
         _need_memory(frame, parameter.name)
-        value = bind(context, value, parameter.name, True)  # a value of no variable: changed, then forgotten
+        value = bind(context, value, parameter.name, True)  # a temporary value: changes of it are lost
     frame.declare(parameter.name, value, declaration)
 
 
-def _warn_of_lost_change(context: Context, name: str) -> None:
-    """Warn where a function changes its copy of an argument and reads it no more."""
+def _warn_of_unread_write(context: Context, name: str) -> None:
+    """Warn if a function changes its copy of an argument and does not read it afterwards."""
     definition = context.frame.definition
     if definition.parsed.unread_writes is None:
         definition.parsed.unread_writes = unread_parameter_writes(definition.tree)
@@ -216,7 +216,7 @@ def _converted(context: Context, value: Any, type: Type, parameter: ParameterDef
 
 
 def _need_memory(frame: Frame, parameter: str) -> None:
-    """Start again with memory for the caller's variable that a parameter refers to, since the function changes it."""
+    """Restart the build with memory for the caller's variable of a parameter, since the function changes it."""
     reference = frame.references.get(parameter)
     if reference is not None:
         need_memory(*reference)
@@ -241,24 +241,24 @@ def _result(context: Context, frame: Frame, falls: bool, node: ast.Call) -> Any:
     if frame.result is None:
         value: Any = frame.value
     else:
-        if frame.value is not None or (falls and frame.result.places):
+        if frame.value is not None or (falls and frame.result.variables):
             _check_all_return(context, frame, falls, node)
-        values = [_typed_load(context, frame, position) for position in range(len(frame.result.places))]
+        values = [_typed_load(context, frame, position) for position in range(len(frame.result.variables))]
         value = tuple(values) if frame.result.is_tuple else values[0] if values else None
     return _annotated(context, frame, value)
 
 
 def _check_all_return(context: Context, frame: Frame, falls: bool, node: ast.Call) -> None:
-    """Warn that a function that may end without `return` gives zeros then, as variables start with zero."""
+    """Warn of a function that may end without `return`: the result is then zero, the initial value of variables."""
     if falls:
         name = frame.definition.name
         context.warn(f"`{name}` may end without `return`; it gives 0 then", "end every branch with `return`", node)
 
 
 def _typed_load(context: Context, frame: Frame, position: int) -> Statement:
-    """Give the variable of a result the type all `return`s promote to, cast what they store, and load it."""
+    """Set the type of a result variable to the common type of all `return`s, cast the stored values, and load it."""
     assert frame.result is not None
-    lvalue, stores = frame.result.places[position], frame.result.stores[position]
+    lvalue, stores = frame.result.variables[position], frame.result.stores[position]
     types: list[Type] = [store.value.type for _, store in stores if store.value.type is not None]
     lvalue.type = _joined(context, frame, types)
     for block, store in stores:
@@ -267,7 +267,7 @@ def _typed_load(context: Context, frame: Frame, position: int) -> Statement:
 
 
 def _joined(context: Context, frame: Frame, types: list[Type]) -> Type:
-    """Return the type that all `return`s of a function promote to."""
+    """Return the common type of all `return`s of a function."""
     if any(isinstance(type, StructInKernel) for type in types):
         return join_structs(context, types)
     element = element_of(types[0])
@@ -285,7 +285,7 @@ def _joined(context: Context, frame: Frame, types: list[Type]) -> Type:
 
 
 def _fit_stored(context: Context, block: Block, store: LocalStore, type: Type) -> None:
-    """Put what makes the stored value one of `type` before the store."""
+    """Insert the cast of a stored value to `type` before the store."""
     before = Block()
     location, context.builder.location = context.builder.location, store.location
     with context.builder.into(before):
@@ -296,7 +296,7 @@ def _fit_stored(context: Context, block: Block, store: LocalStore, type: Type) -
 
 
 def _annotated(context: Context, frame: Frame, value: Any) -> Any:
-    """Return the result cast to the return annotation, if that is a type; a number type is one for elements too."""
+    """Return the result cast to the return annotation, if that is a type; a number type applies to elements, too."""
     annotation = frame.definition.returns
     type = None if annotation is None else context.values.type(annotation)
     if type is None or value is None or isinstance(value, tuple | Lvalue):

@@ -100,7 +100,7 @@ def _bound(context: Context, value: Any, node: ast.AST) -> Statement:
 
 
 def _check_width(context: Context, bound: Statement, node: ast.AST) -> None:
-    """Loops count in i32: refuse a constant beyond, and warn of a wider bound that is known only at run time."""
+    """Indices are i32: reject a constant bound out of range, and warn of a wider bound known only at run time."""
     if not isinstance(bound, Const):
         message = f"Casting range_for boundary values from {bound.type} to i32, which may cause numerical issues"
         context.warn(message, "loops count to 2**31 - 1; write `ti.cast(n, ti.i32)` where the value fits", node)
@@ -114,7 +114,7 @@ def _check_width(context: Context, bound: Statement, node: ast.AST) -> None:
 
 
 def _array_of_extents(starts: list[Statement], ends: list[Statement], steps: list[Any]) -> Array | None:
-    """Return the array whose shape the loop covers, if its bounds say so."""
+    """Return the array whose shape is the range of the loop, if its bounds are the extents of one."""
     first = ends[0]
     if not isinstance(first, ArrayShape) or not isinstance(first.array, Array) or first.array.ndim != len(ends):
         return None
@@ -142,7 +142,7 @@ def _loop_over_array(context: Context, node: ast.For, array: Array, grouped: boo
 
 
 def _target_names(context: Context, node: ast.For, axes: int, may_group: bool) -> list[str]:
-    """Return what Python calls the indices; a single name for several gets numbers. Raises for names in use."""
+    """Return the names of the indices; a single name for several is numbered. Raises for names in use."""
     target = node.target
     names = (
         [target]
@@ -237,7 +237,7 @@ def _body(context: Context, statements: list[ast.stmt], record: LoopRecord) -> C
 
 @statement(ast.While)
 def build_while(context: Context, node: ast.While) -> Completion:
-    """`while`: the condition is computed anew each iteration."""
+    """`while`: the condition is evaluated before each iteration."""
     if node.orelse:
         raise context.error(
             TaichiSyntaxError,
@@ -265,7 +265,7 @@ def build_while(context: Context, node: ast.While) -> Completion:
 
 
 def _check_ends(context: Context, node: ast.While) -> None:
-    """Raise for a loop without end: the device would hang, and with it the program."""
+    """Raise for an infinite loop: the device would hang, and with it the program."""
     if not any(isinstance(inner, ast.Return) for inner in ast.walk(node)):
         message = f"`while {ast.unparse(node.test)}` never ends: its body has no `break` and no `return`"
         raise context.error(
@@ -295,7 +295,7 @@ def _unroll(context: Context, node: ast.For) -> Completion:
 
 
 def _unroll_items(context: Context, node: ast.For, items: list[Any], position: int, record: LoopRecord) -> Completion:
-    """Build items from `position` on; those after a possible exit are put under a condition."""
+    """Build the items from `position` on; those after a possible exit are conditional."""
     exits: tuple[Exit, ...] = ()
     for current in range(position, len(items)):
         record.continue_exit = context.exits.new("continued", context.nesting.depth)

@@ -5,8 +5,8 @@
         case 1 | 2: ...      ->     else:
         case k if k > 9: ...            if k > 9: ...
 
-Names a pattern binds are values of its case. As with `if`, loops in a case decided at compile time are parallel only
-where the subject is written `ti.static(...)`.
+Names that a pattern binds are values of its case. As with `if`, loops in a case decided at compile time are parallel
+only if the subject is `ti.static(...)`.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from .assignment import assign_name, display, static_argument
 from .statements import NORMAL, Completion, branch, scoped
 
 Bound = list[tuple[str, ast.AST, Any]]
-"""What a pattern binds: name, the node that says so, value."""
+"""Bindings of a pattern: name, node, value."""
 
 Test = bool | Statement
-"""Whether a pattern matches: known at compile time, or a value of type u1."""
+"""Result of a test: known at compile time, or a value of type u1."""
 
 
 @statement(ast.Match)
@@ -45,7 +45,7 @@ def build_match(context: Context, node: ast.Match) -> Completion:
 
 
 def _cases(context: Context, subject: Any, cases: list[ast.match_case], is_static: bool) -> Completion:
-    """Build the first of `cases`, and where it may not match the others as its other side."""
+    """Build the first of `cases`, and the others in its `else` if it may not match."""
     if not cases:
         return NORMAL
     case, rest = cases[0], cases[1:]
@@ -78,7 +78,7 @@ def _body(context: Context, case: ast.match_case, bound: Bound) -> Completion:
 
 
 def _guarded(context: Context, test: Test, guard: ast.expr, bound: Bound) -> Test:
-    """Return whether a pattern and its guard hold; the guard is computed only where the pattern matches."""
+    """Return whether a pattern and its guard hold; the guard is computed only if the pattern matches."""
     block = Block()
     context.frame.scopes.append({name: Local(value, None) for name, _, value in bound})
     with context.builder.into(block):
@@ -102,7 +102,7 @@ def _guarded(context: Context, test: Test, guard: ast.expr, bound: Bound) -> Tes
 
 
 def _matches(context: Context, subject: Any, pattern: ast.pattern, bound: Bound) -> Test:
-    """Return whether `subject` matches; what the pattern binds is added to `bound`."""
+    """Return whether `subject` matches; the bindings of the pattern are added to `bound`."""
     match pattern:
         case ast.MatchValue(value=value):
             return _equals(context, subject, context.value(value), pattern)

@@ -1,7 +1,7 @@
-"""Calls of `@ti.real_func`, and the functions they call: one `Function` a specialization, its body built once.
+"""Calls of `@ti.real_func`, and the called functions: one `Function` per specialization, whose body is built once.
 
-A call needs no more than the signature, so bodies wait in a queue until the kernel itself is built; recursion ends by
-itself. A function is specialised on its `ti.template()` parameters and on the arrays it is called with.
+A call needs only the signature, so bodies are queued until the kernel itself is built, which also handles recursion. A
+function is specialised on its `ti.template()` parameters and on the arrays that are passed to it.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from .returns import return_types
 from .statements import execute
 
 MAX_SPECIALIZATIONS = 256
-"""Of one function in one kernel; a recursion that changes a `ti.template()` argument each time would never end."""
+"""Maximum per function and kernel: a recursion that changes a `ti.template()` argument each time would never end."""
 
 VARIABLE = "assign the value to a variable first, and pass that"
 
 
 @dataclass(frozen=True, slots=True)
 class PendingFunction:
-    """A function whose body is not built. bound: compile-time arguments by parameter. site: of the first call."""
+    """A function whose body is not built yet. bound: compile-time arguments by parameter. site: the first call."""
 
     function: Function
     definition: KernelDefinition
@@ -133,7 +133,7 @@ def _value_argument(context: Context, parameter: ParameterDefinition, value: Any
 
 
 def _reference_argument(context: Context, parameter: ParameterDefinition, value: Any, node: ast.Call) -> Lvalue:
-    """Return the place of the caller that a function may change."""
+    """Return the lvalue of the caller that a function may change."""
     type = _type_of(context, parameter)
     if not isinstance(value, Lvalue):
         message = (
@@ -158,7 +158,7 @@ def _reference_argument(context: Context, parameter: ParameterDefinition, value:
 
 
 def _needs_copy(lvalue: Lvalue) -> bool:
-    """Return whether a place is in an array, or may have another format than a variable: u1 is a byte in structs."""
+    """Return whether an lvalue is in an array, or may have another format than a variable: u1 is a byte in structs."""
     is_truth = not isinstance(lvalue.type, Struct) and element_of(lvalue.type) == u1
     return isinstance(base_pointer(lvalue.pointer), GlobalPtr) or (is_truth and isinstance(lvalue.pointer, StructPtr))
 
@@ -172,7 +172,7 @@ def _copied_in(context: Context, lvalue: Lvalue, copies: list[tuple[Lvalue, Lval
 
 
 def _check_distinct(context: Context, function: Function, values: list[Statement], node: ast.Call) -> None:
-    """Raise where one variable is passed twice: languages differ in which of the two writes stays."""
+    """Raise if one variable is passed twice: languages differ in which of the two writes is the last."""
     seen: dict[Statement, list[Statement]] = {}
     for parameter, pointer in zip(function.parameters, values, strict=True):
         if not parameter.by_reference:
@@ -185,7 +185,7 @@ def _check_distinct(context: Context, function: Function, values: list[Statement
 
 
 def _overlap(a: Statement, b: Statement) -> bool:
-    """Return whether two places of one variable surely share memory; elements by computed indices are the author's."""
+    """Return whether two lvalues certainly share memory; computed indices are the author's responsibility."""
     if isinstance(a, MatrixPtr) and isinstance(b, MatrixPtr):
         return a.origin is not b.origin and _overlap(a.origin, b.origin)
     if isinstance(a, StructPtr) and isinstance(b, StructPtr):
@@ -197,7 +197,7 @@ def _overlap(a: Statement, b: Statement) -> bool:
 
 
 def _specialized(context: Context, definition: KernelDefinition, template: dict[str, Any]) -> Function:
-    """Return the function for these compile-time arguments; a new one waits for its body."""
+    """Return the function for these compile-time arguments; the body of a new one is queued."""
     known = context.functions.built.setdefault(definition, {})
     key = tuple(_key(context, value) for value in template.values())
     if key in known:
@@ -231,7 +231,7 @@ def _specialized(context: Context, definition: KernelDefinition, template: dict[
 
 
 def _check_annotated(definition: KernelDefinition) -> None:
-    """Raise where a function without return annotation returns a value: its callers would miss it first."""
+    """Raise if a function without return annotation returns a value, before an error in a caller hides the cause."""
     if definition.returns is not None:
         return
     for node in ast.walk(definition.tree):
@@ -246,12 +246,12 @@ def _check_annotated(definition: KernelDefinition) -> None:
 def _type_of(context: Context, parameter: ParameterDefinition) -> Type:
     annotation = parameter.annotation
     type = context.values.type(annotation.tp if isinstance(annotation, RefType) else annotation)
-    assert type is not None  # checked where the function is decorated
+    assert type is not None  # checked when the function is decorated
     return type
 
 
 def _key(context: Context, value: Any) -> Hashable:
-    """Return what distinguishes compile-time arguments: numbers, texts and types by value, all else by identity."""
+    """Return what distinguishes compile-time arguments: numbers, strings and types by value, others by identity."""
     if value is None or isinstance(value, int | float | str | Scalar | Tensor):
         return (type(value), repr(value))
     if isinstance(value, list | tuple):
@@ -263,7 +263,7 @@ def _key(context: Context, value: Any) -> Hashable:
 
 
 def _template_texts(context: Context, template: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the parameters with what represents them; objects (`self`) are left out: they have no readable form."""
+    """Return the compile-time parameters with their strings; objects (`self`) are omitted: they have no readable form."""
     shown = []
     for name, value in template.items():
         if (array := context.arrays.find(value)) is not None:
@@ -277,7 +277,7 @@ def _template_texts(context: Context, template: dict[str, Any]) -> list[tuple[st
 
 
 def build_functions(context: Context) -> None:
-    """Build the bodies of all functions that are called, also of those that these call; then name them."""
+    """Build the bodies of all functions that are called, directly or indirectly; then name them."""
     while context.functions.pending:
         pending = context.functions.pending.popleft()
         try:
@@ -317,7 +317,7 @@ def _build_body(context: Context, pending: PendingFunction) -> None:
 
 
 def _finish(context: Context, function: Function, frame: Frame, falls: bool) -> None:
-    """Return zeros where the end is reached without `return`, which Taichi leaves to chance."""
+    """Return zeros if the end is reached without `return`; in Taichi the result is undefined."""
     if not function.results:
         return
     context.builder.location = function.location
@@ -340,7 +340,7 @@ def _zero(context: Context, type: Type) -> Statement:
 
 
 def _name_functions(context: Context) -> None:
-    """Give each specialization a name of its own: that of the Python function, and its arguments where they differ."""
+    """Give each specialization a unique name: the Python function's, with its arguments if there are several."""
     taken: set[str] = set()
     for known in context.functions.built.values():
         for function in known.values():

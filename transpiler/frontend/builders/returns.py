@@ -18,7 +18,7 @@ from ..source.definition import KernelDefinition
 def return_types(context: Context, definition: KernelDefinition) -> list[Type]:
     """Return the types of the results that the annotation of a kernel or real function declares.
 
-    Raises: TaichiSyntaxError where it names no type.
+    Raises: TaichiSyntaxError if it is no type.
     """
     annotation = definition.returns
     if annotation is None:
@@ -90,7 +90,7 @@ def _check_may_return(context: Context, node: ast.Return, types: list[Type], wha
 
 
 def _result_names(value: ast.expr, count: int) -> list[str]:
-    """Return what the first `return` calls the results: its variables, `value_0`, `value_1`, ... for other values."""
+    """Return names of the results from the first `return`: its variables, or `value_0`, `value_1`, ..."""
     items: list[ast.expr | None] = list(value.elts) if isinstance(value, ast.Tuple) else [None] * count
     return [item.id if isinstance(item, ast.Name) else f"value_{k}" for k, item in enumerate(items)]
 

@@ -1,6 +1,6 @@
-"""Statements but loops and assignments: `if`, `return`, `assert`, and what follows one that may leave its block.
+"""Statements except loops and assignments: `if`, `return`, `assert`, and the code after a possible exit.
 
-Handlers return None, or a `Completion` where the statement may not go on to the next one.
+Handlers return None, or a `Completion` if the statement may not continue with the next one.
 """
 
 from __future__ import annotations
@@ -25,9 +25,12 @@ from .returns import declared_return
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """How a statement may end. falls: it can go on to the next one. exits: exits that may have been taken.
+    """How a statement may end.
 
-    tail: the block that is left at its end only where no exit was taken; what follows can be put there unconditionally.
+    Attributes:
+        falls: it can continue with the next statement.
+        exits: exits that may have been taken.
+        tail: the block whose end is reached only if no exit was taken; the next statements can be appended there.
     """
 
     falls: bool = True
@@ -41,9 +44,9 @@ NEVER = Completion(falls=False)
 
 
 def execute(context: Context, statements: list[ast.stmt]) -> Completion:
-    """Build statements into the current block, up to one that never goes on.
+    """Build statements into the current block, up to one after which the block is always left.
 
-    After a statement that may have taken an exit, the rest is put under `if not taken`, or in the branch that did not.
+    After a statement that may take an exit, the rest is built under `if not taken`, or in the branch that does not.
     """
     exits: tuple[Exit, ...] = ()
     for position, node in enumerate(statements):
@@ -64,7 +67,7 @@ def execute_one(context: Context, node: ast.stmt) -> Completion:
 
 
 def after(context: Context, completion: Completion, rest: list[ast.stmt]) -> Completion:
-    """Build what follows a statement that may have taken an exit; exits out of the current loop have broken it."""
+    """Build the statements after a possible exit; exits out of the current loop have left it."""
     inner = [leave for leave in completion.exits if leave.loops >= context.nesting.depth]
     if not completion.falls or not rest:
         return completion
@@ -98,7 +101,7 @@ def leave_loop(context: Context, exits: tuple[Exit, ...]) -> None:
 
 
 def serialize_enclosing(context: Context) -> None:
-    """Make loops serial that an exit breaks: iterations after it must not run."""
+    """Make loops with an exit serial: iterations after it must not run."""
     for record in context.nesting.loops:
         if record.loop is not None and record.is_parallel:
             record.loop.serialize = True  # type: ignore[union-attr]
@@ -109,7 +112,7 @@ def _merge(first: tuple[Exit, ...], second: tuple[Exit, ...]) -> tuple[Exit, ...
 
 
 def scoped(context: Context, statements: list[ast.stmt]) -> Completion:
-    """Build statements in a scope of their own."""
+    """Build statements in a new scope."""
     context.frame.scopes.append({})
     done = execute(context, statements)
     context.frame.scopes.pop()
@@ -137,7 +140,7 @@ def _if(context: Context, node: ast.If) -> Completion:
 
 
 def says_static(context: Context, test: ast.expr) -> bool:
-    """Return whether a reader of Python sees that a condition is known."""
+    """Return whether a condition is visibly constant in the Python source."""
     return isinstance(test, ast.Constant) or any(
         static_argument(context, inner) is not None for inner in ast.walk(test) if isinstance(inner, ast.Call)
     )
@@ -150,7 +153,7 @@ def branch(
     build_otherwise: Branch | None = None,
     is_python: bool = False,
 ) -> Completion:
-    """Append an `if` on a run-time condition, its sides built by callables."""
+    """Append an `if` on a run-time condition; its branches are built by callables."""
     location = context.builder.location
     then, otherwise = Block(), Block()
     with context.builder.into(then):
@@ -165,12 +168,12 @@ def branch(
 
 
 def _guards(context: Context, test: ast.expr) -> bool:
-    """Return whether loops under a known condition are serial: unless it says `ti.static`, they are, as in Taichi."""
+    """Return whether loops under a known condition are serial: without `ti.static` they are, as in Taichi."""
     return context.nesting.is_conditional or static_argument(context, test) is None
 
 
 def _tail(then: Block, first: Completion, otherwise: Block, second: Completion) -> Block | None:
-    """Return the one block that is left at its end where no exit was taken."""
+    """Return the only block whose end is reached if no exit was taken."""
     if first.falls == second.falls:
         return None
     block, going = (then, first) if first.falls else (otherwise, second)
@@ -182,7 +185,7 @@ def _tail(then: Block, first: Completion, otherwise: Block, second: Completion) 
 
 @statement(ast.Return)
 def build_return(context: Context, node: ast.Return) -> Completion:
-    """`return`, in a kernel or real function a statement, in an inlined function a way to its end."""
+    """`return`: in a kernel or real function a statement, in an inlined function an exit."""
     frame = context.frame
     frame.returned = True
     if frame.leave is None:
@@ -205,7 +208,7 @@ def build_return(context: Context, node: ast.Return) -> Completion:
 
 
 def _store_result(context: Context, value: Any) -> None:
-    """Store what one of several `return`s gives; the variables get their types when all are known."""
+    """Store the values of one of several `return`s; the variables are typed when all are known."""
     frame = context.frame
     if frame.result is None:
         frame.result = Result(is_tuple=isinstance(value, tuple))
@@ -224,9 +227,9 @@ def _store_result(context: Context, value: Any) -> None:
         if position == len(result.stores):
             suffix = f"_{position}" if result.is_tuple else ""
             lvalue = _result_variable(context, f"{frame.definition.name}_result{suffix}", lifted.type)
-            result.places.append(lvalue)
+            result.variables.append(lvalue)
             result.stores.append([])
-        result.stores[position].append(_store_untyped(context, result.places[position], lifted))
+        result.stores[position].append(_store_untyped(context, result.variables[position], lifted))
 
 
 @statement(ast.Pass)
@@ -256,7 +259,7 @@ def build_assert(context: Context, node: ast.Assert) -> None:
 
 
 def _result_variable(context: Context, name: str, type: Type) -> Alloca:
-    """Declare, where the current function starts, a variable for what it returns."""
+    """Declare a result variable at the start of the current function."""
     leave = context.frame.leave
     assert leave is not None
     shown = None if context.frame.hides_names else name
@@ -266,5 +269,5 @@ def _result_variable(context: Context, name: str, type: Type) -> Alloca:
 
 
 def _store_untyped(context: Context, variable: Alloca, value: Statement) -> tuple[Block, LocalStore]:
-    """Store without a cast, which the caller adds when the variable's type is known."""
+    """Store without a cast, which is added later, when the variable's type is known."""
     return context.builder.block, context.builder.add(LocalStore(variable, value))

@@ -1,6 +1,6 @@
 """The arrays of a kernel: parameters, and fields and ndarrays that it reaches by name.
 
-In: objects of the runtime, which describe themselves. Out: `Array`s in the kernel's list, and its trees of SNodes.
+Input: objects of the runtime, which describe themselves. Output: `Array`s of the kernel, and its trees of SNodes.
 """
 
 from __future__ import annotations
@@ -17,16 +17,18 @@ from ...lang.describe import ArrayDescription, Step, identify_step, is_described
 from .dependencies import Dependencies
 from .reporter import Reporter
 from .struct_types import StructTypes
-from .trees import name_parts, see_tree
+from .trees import name_parts, describe_tree
 from .values import ArrayMember, Lvalue
 
 
 class Arrays:
-    """The arrays that a kernel under construction uses.
+    """The arrays of a kernel under construction.
 
-    fields: what each array of the kernel describes, by index; None for parameters. trees: the owners of the memory of
-    sparse trees, by their top nodes. objects: what the kernel's arrays describe, parameters excepted. names: all names
-    of arrays.
+    Attributes:
+        fields: the Python object of each array of the kernel, by binding; None for a parameter.
+        trees: the owners of the memory of sparse trees, by their top nodes.
+        objects: the Python objects of the kernel's arrays, except parameters.
+        names: all names of arrays.
     """
 
     def __init__(self, kernel: Kernel, reporter: Reporter, structs: StructTypes, dependencies: Dependencies) -> None:
@@ -42,11 +44,11 @@ class Arrays:
         self._gradients: dict[Array, Array] = {}
 
     def is_known(self, value: Any) -> bool:
-        """Return whether the kernel uses the array that an object describes."""
+        """Return whether the kernel already uses the array of an object."""
         return id(value) in self._by_object
 
     def find(self, value: Any) -> Array | None:
-        """Return the array that `value` is (a parameter, or an object that describes itself), or None."""
+        """Return the array of a parameter or of an object that describes itself; None for other values."""
         if isinstance(value, Array | ArrayMember):
             return value if isinstance(value, Array) else value.array
         if isinstance(value, Statement | Lvalue | list | tuple | int | float | type):
@@ -66,14 +68,14 @@ class Arrays:
         )
 
     def describe(self, value: Any) -> ArrayDescription | None:
-        """Return what an object of the runtime says of itself, None if it is no array."""
+        """Return the description of an object of the runtime, None if it is no array."""
         try:
             return value.describe_array() if is_described(value) else None
         except TaichiRuntimeError:
             return self.reporter.call_user(value.describe_array)  # type: ignore[no-any-return]
 
     def _add(self, value: Any, name: str, description: ArrayDescription, path: str = "") -> Array:
-        """Add the array that an object describes, or one for each part that is stored separately. path: of `Array`."""
+        """Add the array that an object describes, or one for each part of a split field. path: as in `Array`."""
         element = self.structs.named(description.element)
         if description.parts:
             array = Array(self.unique(name), element, len(description.shape), -1, path=path)
@@ -95,30 +97,30 @@ class Arrays:
         return array
 
     def _part(self, whole: Array, value: Any, step: Step) -> Array:
-        """Return the array of a part that is stored separately, named after the whole if Python has no name."""
+        """Return the array of a part of a split field, named after the whole if it has no Python name."""
         known = self.dependencies.names.get(id(value))
         array = self._by_object.get(id(value))
         if array is not None:
             array.path = array.path or array.name
             return array
         name = known or identify_step(whole.name, whole.element, step)
-        path = whole.path or whole.name  # also of a component: errors show what Python says, `v` of `v[i]`
+        path = whole.path or whole.name  # also of a component: errors show the Python name, `v` of `v[i]`
         path = known or (name_step(path, whole.element, step) if isinstance(step, str) else path)
         description = self.describe(value)
         assert description is not None
         return self._add(value, name, description, path)
 
     def enter_tree(self, node: Node, owner: Any) -> Tree:
-        """Return how this kernel sees the tree that a node is in. owner: of its memory, if it is sparse."""
+        """Return the kernel's view of the tree of a node. owner: of its memory, if it is sparse."""
         top = top_of(node)
         if top not in self.kernel.trees:
-            self.kernel.trees[top] = see_tree(top, self.structs.frames, self.dependencies.names, self.structs.named)
+            self.kernel.trees[top] = describe_tree(top, self.structs.frames, self.dependencies.names, self.structs.named)
         if owner is not None:
             self.trees[top] = owner
         return self.kernel.trees[top]
 
     def cells_of(self, node: Any) -> Array:
-        """Return an array that represents the cells of a node of a tree where a loop runs over them."""
+        """Return an array that represents the cells of a node of a tree, for a loop over them."""
         cells = self.reporter.call_user(node.describe_domain)
         if cells.place is not None:
             self.enter_tree(cells.place, cells.tree)
@@ -126,7 +128,7 @@ class Arrays:
         return Array(name, u1, len(cells.shape), -1, cells.shape, place=cells.place, offset=cells.offset)
 
     def gradient(self, array: Array) -> Array:
-        """Return the gradient of an argument, which a launch finds as `argument.grad`."""
+        """Return the gradient of an argument; a launch passes `argument.grad`."""
         grad = self._gradients.get(array)
         if grad is None:
             if not all(scalar.is_float for scalar in scalars_of(array.element)):
@@ -138,14 +140,14 @@ class Arrays:
         return grad
 
     def new(self, name: str, element: Type, ndim: int) -> Array:
-        """Add an array to the kernel, under a name of its own."""
+        """Add an array with a unique name to the kernel."""
         array = Array(self.unique(name), element, ndim, len(self.kernel.arrays))
         self.kernel.arrays.append(array)
         self.fields.append(None)
         return array
 
     def unique(self, name: str) -> str:
-        """Return `name`, or one made of it, that no other array of the kernel has."""
+        """Return `name`, with a number if another array of the kernel has this name."""
         unique, count = name, 1
         while unique in self.names:
             count += 1

@@ -1,4 +1,4 @@
-"""The state of one build, and what every handler needs: to evaluate a node, make a value, raise at a location.
+"""The state of one build, and the services every handler uses: evaluate a node, create a value, report an error.
 
 Handlers for syntax nodes register in `EXPRESSIONS` and `STATEMENTS`; `build.py` imports the modules that do.
 """
@@ -41,9 +41,9 @@ STATEMENTS: dict[type[ast.AST], Handler] = {}
 
 
 class NeedsMemory(Exception):
-    """A variable that was taken for a value is changed later; `node` declares it. The build starts again.
+    """A variable that was built as a value is changed later; `node` declares it. The build starts again.
 
-    mutable: the set of its function, which `node` has to join.
+    mutable: the set of its function, to which `node` has to be added.
     """
 
     def __init__(self, node: ast.AST, frame: Frame) -> None:
@@ -78,8 +78,10 @@ def statement(*kinds: type[ast.AST]) -> Callable[[H], H]:
 class FunctionTable:
     """The real functions of a kernel.
 
-    built: by definition and by what they are specialised on. pending: those whose bodies are not built yet. arguments:
-    what specialisations name by identity, so that it lives as long.
+    Attributes:
+        built: by definition and by specialization.
+        pending: those whose bodies are not built yet.
+        arguments: objects that specializations identify by identity, referenced so that they stay alive.
     """
 
     built: dict[KernelDefinition, dict[Hashable, Function]] = field(default_factory=dict)
@@ -90,9 +92,19 @@ class FunctionTable:
 class Context:
     """One build.
 
-    frames: the functions under construction, the innermost last. values, arrays, exits: make what their names say in
-    the kernel. reads: what comes from outside it. nesting: what encloses the current statement. truth_node: an
-    expression of which only the truth matters. in_static: the argument of a `ti.static` is being evaluated.
+    Attributes:
+        specialization: its input.
+        options: of the session.
+        frames: the functions under construction, the innermost last.
+        kernel: the result so far.
+        builder: appends statements to the current block.
+        values: creates run-time values.
+        arrays: creates the kernel's arrays.
+        exits: creates exits of inlined functions and unrolled loops.
+        dependencies: objects from outside the kernel that were read.
+        nesting: loops and branches around the current statement.
+        truth_node: an expression of which only the truth value is used.
+        in_static: whether the argument of a `ti.static` is being evaluated.
     """
 
     def __init__(self, specialization: Specialization) -> None:
@@ -121,7 +133,7 @@ class Context:
         return self.frames[-1]
 
     def enter(self, frame: Frame) -> None:
-        """Continue with the body of a real function, which is outside all loops."""
+        """Continue with the body of a real function, outside all loops."""
         self.frames[:] = [frame]
         self.builder.block = frame.entry
         self.nesting = Nesting(frame.entry)
@@ -147,7 +159,7 @@ class Context:
     # --- evaluation -----------------------------------------------------------------------------------------------
 
     def evaluate(self, node: ast.expr) -> Any:
-        """Return what an expression gives: a Python object, a statement or a `Place`."""
+        """Return the value of an expression: a Python object, a statement or an `Lvalue`."""
         if type(node) is ast.Constant:
             return node.value
         if type(node) is ast.Name:
@@ -162,7 +174,7 @@ class Context:
         return result
 
     def name(self, node: ast.Name) -> Any:
-        """Return what a name means here. Raises: TaichiNameError."""
+        """Return the value of a name. Raises: TaichiNameError."""
         local = self.frame.find(node.id)
         if local is not None:
             return local.value
@@ -176,15 +188,15 @@ class Context:
     def record_dependency(
         self, value: Any, path: str, name: str, read: Callable[[], Any], node: ast.AST | None = None
     ) -> None:
-        """Record an object from outside the kernel, read at `node`, or at what is being built; see `Dependencies.record`."""
+        """Record an object from outside the kernel, read at `node` or at the current location."""
         self.dependencies.record(value, path, name, read, self.location(node))
 
     def value(self, node: ast.expr) -> Any:
-        """Evaluate an expression and load it if it is a place."""
+        """Evaluate an expression, and load it if it is an lvalue."""
         return self.loaded(self.evaluate(node))
 
     def loaded(self, value: Any) -> Any:
-        """Return `value`, loaded if it is a place."""
+        """Return `value`, loaded if it is an lvalue."""
         return self.builder.load(value.pointer) if isinstance(value, Lvalue) else value
 
     def runtime(self, node: ast.expr) -> Statement:
@@ -192,12 +204,14 @@ class Context:
         return self.values.lift(self.evaluate(node), node)
 
     def truth(self, node: ast.expr) -> Any:
-        """Evaluate and load an expression of which only the truth matters: `a and b` needs no value then."""
+        """Evaluate and load an expression of which only the truth value is used: `a and b` needs no common type
+        then.
+        """
         self.truth_node = node
         return self.value(node)
 
     def unsupported(self, node: ast.AST) -> NoReturn:
-        """Raise for a syntax node that kernels cannot hold."""
+        """Raise for a syntax node that kernels do not support."""
         kind = type(node).__name__
         what, reason, hint = REASONS.get(kind, (f"`{kind}`", "kernels hold a part of Python", "write it another way"))
         raise self.error(TaichiSyntaxError, f"{what} is not supported in kernels: {reason}", hint, node)
@@ -205,7 +219,7 @@ class Context:
     # --- statements -------------------------------------------------------------------------------------------------
 
     def variable(self, name: str | None, type: Type) -> Lvalue:
-        """Make a local variable in the current block."""
+        """Declare a local variable in the current block."""
         alloca = self.builder.add(Alloca(type=type, name=name))
         if not self.nesting.is_parallel:
             self.nesting.outside.add(alloca)

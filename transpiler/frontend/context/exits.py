@@ -1,4 +1,4 @@
-"""Exits of inlined functions and unrolled loops, which no statement of the IR expresses: flags, set and read."""
+"""Exits of inlined functions and unrolled loops, lowered to flags since the IR has no statement for them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .scope import Exit
 
 
 class Exits:
-    """Makes exits, takes them and reads whether they were taken, in the builder's current block."""
+    """Creates, takes and tests exits in the builder's current block."""
 
     def __init__(self, builder: Builder) -> None:
         self.builder = builder

@@ -1,4 +1,4 @@
-"""Calls of handlers: what a function or method of the language does in a kernel, with the user's arguments.
+"""Calls of handlers: the frontend's implementation of a function or method, with the user's arguments.
 
 The arguments are compared with the handler's signature first. So a `TypeError` inside a handler is a fault of
 shadesmith, and never reported as the user's.
@@ -16,15 +16,15 @@ BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ON
 
 
 class ArgumentsError(Exception):
-    """Arguments that a function does not take. The text follows the function's name in a message."""
+    """Arguments that a function does not take. The message follows the function's name."""
 
 
 def call_handler(
     handler: Callable[..., Any], given: Sequence[Any], arguments: Sequence[Any], named: Mapping[str, Any]
 ) -> Any:
-    """Call a handler. given: its first arguments, which the frontend passes; the others are the user's.
+    """Call a handler. given: its first arguments, passed by the frontend; the others are the user's.
 
-    Raises: ArgumentsError where the handler does not take the user's arguments.
+    Raises: ArgumentsError if the handler does not take the user's arguments.
     """
     check_arguments(_parameters(handler)[len(given) :], arguments, named)
     return handler(*given, *arguments, **named)

@@ -1,4 +1,4 @@
-"""What can be gone through at compile time: ranges, ndranges, lists, vectors of known length."""
+"""Iteration at compile time: over ranges, ndranges, lists, vectors of known length."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .values import GroupedValue, Lvalue, NdrangeValue, RangeValue, describe_kin
 
 
 def compile_time_items(context: Context, value: Any, node: ast.AST | None = None) -> list[Any]:
-    """Return the items of something whose length is known. node: where errors point, else what is being built.
+    """Return the items of a value of known length. node: location of errors, by default the current one.
 
     Raises: TaichiSyntaxError for anything else.
     """

@@ -1,4 +1,4 @@
-"""`ti.loop_config`: how the loop that follows runs. In: keywords known at compile time. Out: `Context.loop_options`."""
+"""`ti.loop_config`: options of the next loop. Input: keywords known at compile time. Output: `Nesting.loop_options`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ OPTIONS = ("block_dim", "serialize", "parallelize", "block_dim_adaptive", "bit_v
 
 
 def loop_config(context: Context, **options: Any) -> None:
-    """Keep the options for the next loop.
+    """Store the options for the next loop.
 
-    `block_dim_adaptive` and `bit_vectorize` are accepted for Taichi's programs and change nothing.
+    `block_dim_adaptive` and `bit_vectorize` are accepted for compatibility and have no effect.
     """
     for name, value in options.items():
         if name not in OPTIONS:

@@ -1,4 +1,4 @@
-"""What encloses the statement under construction: loops, branches, and the variables from outside a parallel loop."""
+"""The loops and branches around the current statement, and the variables from outside a parallel loop."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .values import Lvalue
 
 @dataclass(eq=False, slots=True)
 class LoopRecord:
-    """A loop around the current statement. loop: the IR loop, None for an unrolled one, which has exits instead."""
+    """A loop around the current statement. loop: the IR loop; None for an unrolled loop, which has exits instead."""
 
     loop: RangeFor | StructFor | While | None
     is_parallel: bool = False
@@ -24,12 +24,17 @@ class LoopRecord:
 
 @dataclass(eq=False, slots=True)
 class Nesting:
-    """What encloses the current statement in the kernel, or in the real function, under construction.
+    """The context of the current statement in the kernel, or in the real function, under construction.
 
-    home: the body of the innermost run-time loop, or of the function. loops: of the current frame, the innermost last.
-    depth: the number of run-time loops, of all frames. is_parallel: one of them is parallel. is_conditional: an `if`
-    without `ti.static` encloses the statement, so that its loops are serial, also where the branch is known.
-    loop_options: what `ti.loop_config` says of the next loop. outside: variables from outside a parallel loop.
+    Attributes:
+        home: the body of the innermost run-time loop, or of the function.
+        loops: loops of the current frame, the innermost last.
+        depth: the number of run-time loops, of all frames.
+        is_parallel: one of them is parallel.
+        is_conditional: an `if` without `ti.static` encloses the statement, so that loops in it are serial, also if its
+            condition is known.
+        loop_options: options of the next loop, from `ti.loop_config`.
+        outside: variables declared outside a parallel loop.
     """
 
     home: Block
@@ -41,6 +46,6 @@ class Nesting:
     outside: set[Statement] = field(default_factory=set)
 
     def is_shared(self, lvalue: Lvalue) -> bool:
-        """Return whether other iterations may change `lvalue`: in an array, or a variable from outside the loop."""
+        """Return whether other iterations may change `lvalue`: an array element, or a variable outside the loop."""
         base = base_pointer(lvalue.pointer)
         return isinstance(base, GlobalPtr) or (self.is_parallel and base in self.outside)

@@ -1,7 +1,7 @@
-"""What `ti.template()` parameters refer to, so that a function can change its caller's variables and parts of them.
+"""Finds the variables to which `ti.template()` parameters refer, so that a function can change its caller's variables.
 
-A variable that nothing seems to change is a value. Where a function changes it through a parameter, however deep, the
-build starts again with memory for it: `swap(v[0], v[1])` finds the vector `v` of the kernel.
+A variable that seems to be constant is built as a value. If a function changes it through a parameter, at any depth,
+the build starts again with memory for it: `swap(v[0], v[1])` refers to the vector `v` of the kernel.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .scope import Frame
 def references(
     definition: KernelDefinition, callee: Func | BoundFunc, node: ast.Call, outer: Frame
 ) -> dict[str, tuple[Frame, ast.expr]]:
-    """Return, by parameter, the expression that a call gives and the function it is in, where the source shows it."""
+    """Return, by parameter, the argument expression of a call and its frame, as far as the source shows them."""
     names = [parameter.name for parameter in definition.parameters]
     arguments: dict[str, tuple[Frame, ast.expr]] = {}
     if isinstance(callee, BoundFunc) and names:
@@ -35,7 +35,7 @@ def references(
 
 
 def need_memory(frame: Frame, target: ast.AST) -> None:
-    """Start again with memory for the variable that `target` is part of, if it is bound as a value.
+    """Restart the build with memory for the variable of `target`, if it is bound as a value.
 
     Raises: NeedsMemory for it, TaichiTypeError for a part of a tuple.
     """
@@ -52,7 +52,7 @@ def need_memory(frame: Frame, target: ast.AST) -> None:
 
 
 def need_memory_of(frame: Frame, name: str) -> None:
-    """Start again with memory for the variable `name`, or for the caller's that it refers to."""
+    """Restart the build with memory for the variable `name`, or for the caller's variable to which it refers."""
     local = frame.find(name)
     if local is None or local.is_loop_index or not isinstance(local.value, Statement):
         return

@@ -1,4 +1,4 @@
-"""Errors and warnings of one build, each at the location of what is being built."""
+"""Errors and warnings of one build, each with the current location."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ ERROR_OF: dict[type[Exception], type[TaichiCompilationError]] = {
     IndexError: TaichiIndexError,
     NameError: TaichiNameError,
 }
-"""Our error for one that compile-time code raises; all others become `TaichiCompilationError`."""
+"""Errors of compile-time code and their replacements; all others become `TaichiCompilationError`."""
 
 COMPUTED_BY_PYTHON = "no run-time value takes part, so Python computes this while it compiles; write it as for Python"
 
 
 class Reporter:
-    """Makes errors and collects warnings. frames: the functions under construction, the innermost last.
+    """Creates errors and collects warnings. frames: the functions under construction, the innermost last.
 
-    warnings: their texts, which are shown once the kernel is compiled.
+    warnings: the messages, which are shown after the compilation.
     """
 
     def __init__(self, builder: Builder, frames: Sequence[Frame]) -> None:
@@ -55,9 +55,9 @@ class Reporter:
         return self.location(node).error(kind, message, hint)
 
     def warn(self, message: str, hint: str, node: ast.AST | None = None) -> None:
-        """Record a warning at `node`, or at what is being built; it is shown once the kernel is compiled.
+        """Record a warning at `node`, or at what is being built; it is shown after the compilation.
 
-        A line is built many times, in unrolled loops and inlined functions; it warns once.
+        A line that is built many times, in unrolled loops and inlined functions, warns once.
         """
         where = self.location(node)
         if (where.file, where.line, where.column, message) not in self._warned:

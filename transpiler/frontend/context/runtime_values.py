@@ -1,6 +1,6 @@
 """Run-time values of Python objects: numbers become constants, lists and matrices tensors, dicts structs.
 
-In: what expressions evaluate to. Out: statements with types, appended to the current block.
+Input: values of expressions. Output: statements with types, appended to the current block.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def fits(value: int, type: Scalar) -> bool:
 
 
 class RuntimeValues:
-    """Makes run-time values. structs: the names of struct types in the kernel."""
+    """Creates run-time values. structs: the struct types of the kernel."""
 
     def __init__(self, builder: Builder, reporter: Reporter, structs: StructTypes, options: CompileOptions) -> None:
         self.builder = builder
@@ -49,7 +49,7 @@ class RuntimeValues:
     def lift(self, value: Any, node: ast.AST | None = None) -> Statement:
         """Return `value` as a run-time value: numbers as constants, lists and matrices as tensors.
 
-        Raises: TaichiTypeError for what is no value in a kernel.
+        Raises: TaichiTypeError for an object that has no value in a kernel.
         """
         if isinstance(value, Statement):
             return value
@@ -88,7 +88,7 @@ class RuntimeValues:
         return self.builder.struct(list(values.values()), self.structs.struct(Struct("", members)))
 
     def type(self, annotation: Any) -> Type | None:
-        """Return the type that an annotation or a callable names, its structs under their names; else None."""
+        """Return the IR type of an annotation or callable, with the kernel's struct names; None if it is no type."""
         type = as_type(annotation, self.options)
         return None if type is None else self.structs.named(type)
 
@@ -157,7 +157,7 @@ class RuntimeValues:
         ]
 
     def condition(self, value: Any, what: str, node: ast.AST | None = None) -> Statement:
-        """Return a scalar of type u1: whether `value` is not 0. what: the statement, for the error."""
+        """Return a scalar of type u1: whether `value` is not 0. what: name of the statement in errors."""
         lifted = self.lift(value, node)
         if not isinstance(lifted.type, Scalar):
             hint = "use `.any()` or `.all()` of the comparison" if isinstance(lifted.type, Tensor) else "test a member"

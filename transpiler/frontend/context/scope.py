@@ -1,6 +1,6 @@
-"""Scopes: blocks of a function with their variables, and where else a name may come from.
+"""Scopes: the variables of the blocks of a function, and names from outside it.
 
-In: the function being built. Out: `Frame`, one for the kernel and one for each inlined call.
+Input: the function under construction. Output: `Frame`, one for the kernel and one for each inlined call.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ...ir.statements import Alloca, LocalStore
 from ..source.definition import KernelDefinition, location_of
 
 MISSING = object()
-"""What a look-up gives for a name that is not defined."""
+"""Result of a look-up of an undefined name."""
 
 
 @dataclass(slots=True)
@@ -31,12 +31,15 @@ class Local:
 
 @dataclass(eq=False, slots=True)
 class Exit:
-    """A way out of a piece of code that has no statement of its own: `return` of an inlined function, `break` and
-    `continue` of an unrolled loop.
+    """An exit that has no statement of its own: `return` of an inlined function, `break` and `continue` of an unrolled
+    loop.
 
-    block, position: where a flag may be declared. loops: how many run-time loops enclose the piece. flag: the variable
-    that says it was taken. stores: blocks and statements that set the flag. stores_read: how many of them existed when
-    the flag was last read; later ones are dropped.
+    Attributes:
+        block, position: where a flag may be declared.
+        loops: number of run-time loops around the code that is left.
+        flag: the variable that records that the exit was taken.
+        stores: blocks and statements that set the flag.
+        stores_read: number of stores when the flag was last read; later stores are dropped.
     """
 
     name: str
@@ -50,9 +53,9 @@ class Exit:
 
 @dataclass(eq=False, slots=True)
 class Result:
-    """Values an inlined function returned on several paths. places: one variable a value."""
+    """Values that an inlined function returns on several paths. variables: one per value."""
 
-    places: list[Alloca] = field(default_factory=list)
+    variables: list[Alloca] = field(default_factory=list)
     stores: list[list[tuple[Block, LocalStore]]] = field(default_factory=list)
     is_tuple: bool = False
 
@@ -61,11 +64,18 @@ class Result:
 class Frame:
     """A function under construction.
 
-    entry: the block its body starts in. leave: the exit `return` takes, None in a kernel or real function. value: what
-    it returned, where one `return` decides. returned: it contains a `return`. function: the real function it builds, if
-    it does. call_site: where it is inlined. is_library: it is code of shadesmith (`ti.math`), whose lines mean nothing
-    to the user. hides_names: nor do its names. captured: values from enclosing functions. references: by parameter, the
-    caller's frame and the expression in it that the argument was.
+    Attributes:
+        definition: of the function.
+        entry: the first block of its body.
+        leave: the exit that `return` takes; None in a kernel or real function.
+        value: the returned value, if there is a single `return`.
+        returned: it contains a `return`.
+        function: the real function under construction, if it is one.
+        call_site: where it is inlined.
+        is_library: it is code of shadesmith (`ti.math`), whose lines mean nothing to the user.
+        hides_names: nor do its names.
+        captured: values from enclosing functions.
+        references: by parameter, the caller's frame and the argument expression in it.
     """
 
     definition: KernelDefinition
@@ -98,7 +108,7 @@ class Frame:
         self.scopes[-1][name] = Local(value, node, is_loop_index)
 
     def outer(self, name: str) -> Any:
-        """Return what `name` means outside the function: captured, global or built in; `MISSING` if nothing."""
+        """Return the value of `name` outside the function: captured, global or built in; `MISSING` if undefined."""
         if name in self.captured:
             return self.captured[name]
         function_globals = self.definition.function.__globals__

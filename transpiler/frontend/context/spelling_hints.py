@@ -1,6 +1,6 @@
-"""Remedies for names that are not there: the name that was meant, or where a variable lives.
+"""Remedies for undefined names: the name that was probably meant, or the scope of a variable.
 
-In: a name, and what is visible. Out: the hint of an error. Nothing here runs in a build that succeeds.
+Input: a name, and the visible names. Output: the hint of an error. A successful build runs none of this.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from ...lang import functions, math, operations
 from .scope import Frame
 
 MIN_LENGTH = 3
-"""Shorter names resemble too many others."""
+"""Minimum length: shorter names resemble too many others."""
 
 CUTOFF = 0.7
-"""How alike two names must be, from 0 to 1."""
+"""Minimum similarity of two names, from 0 to 1."""
 
 
 def close_name(name: str, known: Iterable[str]) -> str | None:
@@ -33,7 +33,7 @@ def close_name(name: str, known: Iterable[str]) -> str | None:
 
 
 def missing_name_hint(frame: Frame, node: ast.Name) -> str:
-    """Return what to do about a name that is not defined at `node`."""
+    """Return the remedy for a name that is not defined at `node`."""
     return _scope_hint(frame.definition.tree, node) or _spelling_hint(frame, node.id)
 
 
@@ -47,7 +47,7 @@ def _spelling_hint(frame: Frame, name: str) -> str:
 
 
 def _alias(frame: Frame) -> str:
-    """Return what the function's module calls us: `ti` as a rule."""
+    """Return the name of shadesmith in the function's module: usually `ti`."""
     for name, value in frame.definition.function.__globals__.items():
         if isinstance(value, ModuleType) and value.__name__ == PACKAGE:
             return name
@@ -55,7 +55,7 @@ def _alias(frame: Frame) -> str:
 
 
 def _scope_hint(tree: ast.FunctionDef, node: ast.Name) -> str | None:
-    """Return where the variable lives that the function assigns elsewhere, None if it assigns none of that name."""
+    """Return the scope of a variable of that name that the function assigns elsewhere, None if there is none."""
     name, stores = node.id, []
     for inner in ast.walk(tree):
         if isinstance(inner, ast.Name) and inner.id == name and isinstance(inner.ctx, ast.Store):
@@ -74,19 +74,19 @@ def _names(target: ast.expr) -> list[str]:
 
 
 def missing_attribute_hint(owner: str, name: str, known: Iterable[str]) -> str:
-    """Return what to do about an attribute that `owner` (as written) lacks."""
+    """Return the remedy for a missing attribute of `owner`, given as its source."""
     close = close_name(name, known)
     return f"did you mean `{owner}.{close}`?" if close else f"check the spelling of `{name}`"
 
 
 def owner_text(node: ast.expr) -> str:
-    """Return an expression as written, if it is short; `x` replaces a long one."""
+    """Return the source of an expression, `x` if it is long."""
     source = ast.unparse(node)
     return source if len(source) <= 24 else "x"
 
 
 def describe_owner(value: Any, kind: str, source: str) -> str:
-    """Return how an error calls the object that lacks an attribute. kind: of the value; source: as written."""
+    """Return the description of an object that lacks an attribute. kind: of the value. source: of the expression."""
     if isinstance(value, ModuleType):
         return f"module `{value.__name__}`"
     return f"`{source}`, an object of class `{type(value).__name__}`," if kind.startswith("a Python") else kind

@@ -1,6 +1,6 @@
-"""What the structs of one kernel are called: each type of the language has one name, and no two share it.
+"""Names of the struct types of one kernel: each type of the language gets a unique name.
 
-In: IR types as annotations and arrays describe them. Out: the same with their final names.
+Input: IR types of annotations and arrays. Output: the same types with their final names.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from ...lang.struct import StructType
 from .scope import Frame
 
 SHOWN_MEMBERS = 3
-"""How many members the generated name of a struct shows."""
+"""Number of members in the generated name of a struct."""
 
 
 class StructTypes:
-    """The names given so far. frames: functions under construction, whose variables may hold a type."""
+    """The names assigned so far. frames: functions under construction, whose variables may name a type."""
 
     def __init__(self, frames: Sequence[Frame]) -> None:
         self.frames = frames
@@ -30,7 +30,7 @@ class StructTypes:
         return self.struct(type) if isinstance(type, Struct) else type
 
     def struct(self, type: Struct) -> Struct:
-        """Return a struct under its name. One that was made in the kernel is called after its members."""
+        """Return a struct with its name. A struct that the kernel creates is named after its members."""
         origin = type.origin
         known = self.named_by_origin.get(id(origin)) if origin is not None else None
         if known is not None and known[1].names == type.names:
@@ -43,7 +43,7 @@ class StructTypes:
         return registered
 
     def methods(self, type: Struct) -> Mapping[str, Any]:
-        """Return the functions that values of a struct have."""
+        """Return the methods of a struct."""
         return self.functions.get(type, {})
 
     def _name_of(self, origin: StructType) -> str | None:

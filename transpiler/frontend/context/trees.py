@@ -1,7 +1,7 @@
-"""What a kernel's Python calls the nodes and fields of a tree: variables that the kernel sees, and members of `self`.
+"""Names of the nodes and fields of a tree in a kernel: variables that the kernel sees, and members of `self`.
 
-In: the place of an array that the kernel uses. Out: the tree with names for its nodes and types for its places, from
-which the text makes structs.
+Input: the place node of an array that the kernel uses. Output: the tree with names for its nodes and types for its
+places, from which the structs of the emitted source are made.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from ...lang.describe import identify_step, name_step, steps_of
 from .scope import Frame
 
 
-def see_tree(top: Node, frames: Sequence[Frame], used: Mapping[int, str], named: Callable[[Type], Type]) -> Tree:
-    """Return a tree as the kernel sees it. used: names of objects the kernel has read, by identity; they come first.
+def describe_tree(top: Node, frames: Sequence[Frame], used: Mapping[int, str], named: Callable[[Type], Type]) -> Tree:
+    """Return the kernel's view of a tree. used: names of objects that the kernel read, by identity; preferred.
 
-    named: gives structs their names in the kernel.
+    named: returns a type with the kernel's struct names.
     """
     tree = Tree(top)
     for place in places_of(top):
@@ -39,7 +39,7 @@ def see_tree(top: Node, frames: Sequence[Frame], used: Mapping[int, str], named:
 
 
 def _with_parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield an object under its name, and the parts of a field that is split, under names made of it."""
+    """Yield an object with its name, and the parts of a split field with names derived from it."""
     yield name, value
     if hasattr(type(value), "describe_parts"):
         for step, part in value.describe_parts():
@@ -47,7 +47,7 @@ def _with_parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def name_parts(whole: Array, trees: Mapping[Node, Tree]) -> None:
-    """Let a tree that consists of the parts of one field bear its name, and its members those of the parts."""
+    """Name a tree that consists of the parts of one field after it, and its members after the parts."""
     places = [part.place for part in whole.parts]
     top = None if places[0] is None else top_of(places[0])
     if top is None or places != list(places_of(top)):
@@ -76,6 +76,6 @@ def _in_sight(frames: Sequence[Frame]) -> Iterator[tuple[str, Any]]:
 
 
 def _members(value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the members of an object that a method's `self` is."""
+    """Yield the members of the `self` of a method."""
     if hasattr(type(value), "_data_oriented"):
         yield from vars(value).items()

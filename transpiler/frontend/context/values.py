@@ -1,6 +1,6 @@
-"""What a Python object means in a kernel: numbers become constants, lists and matrices tensors, arrays `Array`s.
+"""The values of the frontend, and how Python objects are classified.
 
-A value of the frontend is a Python object known at compile time, an IR statement (known at run time), or a `Place`.
+A value is a Python object known at compile time, an IR statement (known at run time), or an `Lvalue`.
 """
 
 from __future__ import annotations
@@ -23,32 +23,35 @@ from ...options import CompileOptions
 
 @dataclass(frozen=True, slots=True)
 class Lvalue:
-    """Something that can be stored to: a pointer statement. Reading it gives a load."""
+    """The target of an assignment: a pointer statement. Reading it gives a load."""
 
     pointer: Statement
 
     @property
     def type(self) -> Type:
-        """Type of what it holds."""
+        """Type of its value."""
         assert self.pointer.type is not None
         return self.pointer.type
 
 
 @dataclass(frozen=True, slots=True)
 class Swizzle:
-    """Some elements of a tensor in a place, to be assigned: `v.xz`, `m[0, :]`.
+    """Some elements of a tensor variable that are assigned to: `v.xz`, `m[0, :]`.
 
-    elements: the indices of each, ints or statements, row by row. shape: what they form.
+    Attributes:
+        lvalue: the tensor.
+        elements: the indices of each element, ints or statements, row by row.
+        shape: of the vector or matrix that they form.
     """
 
-    place: Lvalue
+    lvalue: Lvalue
     elements: tuple[tuple[Any, ...], ...]
     shape: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ArrayMember:
-    """A part of every element of an array: `particles.pos`, `velocity.get_scalar_field(0)`. path: what leads to it."""
+    """A part of every element of an array: `particles.pos`, `velocity.get_scalar_field(0)`. path: steps to it."""
 
     array: Array
     path: tuple[Step, ...]
@@ -60,7 +63,7 @@ class ArrayMember:
 
     @property
     def name(self) -> str:
-        """What an error calls it."""
+        """Its name in errors."""
         name, type = self.array.path or self.array.name, self.array.element
         for step in self.path:
             name, type = name_step(name, type, step), step_into(type, step)
@@ -92,7 +95,7 @@ class GroupedValue:
 
 @dataclass(frozen=True, slots=True)
 class StaticValue:
-    """`ti.static(...)`: its value, which is known at compile time (or a tuple of such)."""
+    """`ti.static(...)`: its value, or a tuple of values, known at compile time."""
 
     value: Any
 
@@ -107,19 +110,19 @@ class Method:
 
 @dataclass(frozen=True, slots=True)
 class Formatted:
-    """A text with run-time values in it. parts: texts, and (value, format specification) pairs."""
+    """A string with run-time values. parts: strings, and (value, format specification) pairs."""
 
     parts: tuple[str | tuple[Any, str], ...]
 
 
 class Pack:
-    """A parameter that represents several: its members are attributes, packs too."""
+    """A parameter that represents several: its members, which may be packs, are attributes."""
 
     def __init__(self, name: str) -> None:
         self.__dict__["_name"] = name
 
     def set(self, path: tuple[str, ...], value: Any) -> None:
-        """Put a member in, by the names that lead to it."""
+        """Set a member, given by the names that lead to it."""
         members = self.__dict__
         for name in path[:-1]:
             members = members.setdefault(name, Pack(f"{members['_name']}.{name}")).__dict__
@@ -175,7 +178,7 @@ def common_type(types: list[Scalar]) -> Scalar:
 
 
 def describe_kind(value: Any) -> str:
-    """Return how an error calls a value: a type for numbers and tensors, a description for the rest."""
+    """Return the description of a value in errors: a type for numbers and tensors."""
     if isinstance(value, Statement | Lvalue):
         return f"`{describe_type(value.type)}`"
     if isinstance(value, Texture):

@@ -1,1 +1,1 @@
-"""What the functions, methods and types of the language mean in a kernel."""
+"""Handlers of the functions, methods and types of the language."""

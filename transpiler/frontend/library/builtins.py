@@ -1,6 +1,6 @@
-"""Python's own functions in kernels: `len`, `min`, `range`, `zip`, `divmod`, `super` and their like.
+"""Python's builtin functions in kernels: `len`, `min`, `range`, `zip`, `divmod`, `super` and others.
 
-`BUILTINS` maps a function to its meaning on loaded arguments; `range` and `super` need the syntax of the call.
+`BUILTINS` maps a function to its handler, which gets loaded arguments; `range` and `super` need the call's syntax.
 """
 
 from __future__ import annotations
@@ -144,14 +144,14 @@ BUILTINS: dict[Any, Meaning] = {
     tuple: _sequence(tuple),
     reversed: _sequence(lambda items: items[::-1]),
 }
-"""What Python's functions mean in a kernel; arguments come loaded."""
+"""Handlers of Python's functions, with loaded arguments."""
 
 
 # --- forms ----------------------------------------------------------------------------------------------------------
 
 
 def build_super(context: Context, node: ast.Call) -> Any:
-    """Return `super()` of a method that is built: reading a function from it gives the one it overrides."""
+    """Return `super()` of the method under construction, whose attributes are those that it overrides."""
     frame = context.frame
     owner, arguments = frame.captured.get("__class__"), frame.definition.tree.args.args
     if node.args:
@@ -164,7 +164,7 @@ def build_super(context: Context, node: ast.Call) -> Any:
 
 
 def build_range(context: Context, node: ast.Call) -> Any:
-    """Return `range(...)`: Python's where all bounds are known, else a `RangeValue`."""
+    """Return `range(...)`: Python's if all bounds are known, else a `RangeValue`."""
     limits = [context.loaded(argument) for argument in positional(context, node)]
     if not 1 <= len(limits) <= 3 or node.keywords:
         message = f"Range should have 1 to 3 arguments, found {len(limits)}"

@@ -1,4 +1,4 @@
-"""Texts with values in them: f-strings, `str.format`, the parts of `print`, the message of `assert`."""
+"""Strings with values: f-strings, `str.format`, the parts of `print`, the message of `assert`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .structs import members_of
 
 
 def formatted(context: Context, node: ast.JoinedStr) -> str | Formatted:
-    """Return an f-string: a plain text if all is known at compile time."""
+    """Return an f-string: a plain string if all values are known at compile time."""
     parts: list[str | tuple[Any, str]] = []
     for piece in node.values:
         if isinstance(piece, ast.Constant):
@@ -53,7 +53,7 @@ def _formatted_value(context: Context, piece: ast.FormattedValue) -> str | tuple
 def format_method(
     context: Context, template: str, arguments: Sequence[Any], named: Mapping[str, Any]
 ) -> str | Formatted:
-    """Return `text.format(...)`: a plain text if all is known at compile time."""
+    """Return `template.format(...)`: a plain string if all values are known at compile time."""
     if not any(holds_runtime(value) for value in (*arguments, *named.values())):
         return str(context.python(template.format, *arguments, **named))
     parts: list[str | tuple[Any, str]] = []
@@ -85,7 +85,7 @@ def _named_value(context: Context, name: str, arguments: Sequence[Any], named: M
 
 
 class Parts:
-    """Collects the parts of a `Print` or the text of an `Assert`."""
+    """Collects the parts of a `Print` or the message of an `Assert`."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
@@ -93,14 +93,14 @@ class Parts:
         self.parts: list[str | tuple[int, str]] = []
 
     def string(self, string: str) -> None:
-        """Add a literal text; neighbours are joined."""
+        """Add a literal string; adjacent strings are joined."""
         if self.parts and isinstance(self.parts[-1], str):
             self.parts[-1] += string
         elif string:
             self.parts.append(string)
 
     def add(self, value: Any, specification: str = "") -> None:
-        """Add a value: run-time values by number, lists item by item, everything else as text."""
+        """Add a value: a run-time value by its number, a list item by item, another value as a string."""
         if isinstance(value, Formatted):
             for part in value.parts:
                 if isinstance(part, str):
@@ -144,7 +144,7 @@ class Parts:
         self.values.append(value)
 
     def _struct(self, members: dict[str, Any], specification: str) -> None:
-        """Add a struct as Python scope shows it: `{'a': 1, 'v': [1.0, 2.0]}`."""
+        """Add a struct in the form of Python scope: `{'a': 1, 'v': [1.0, 2.0]}`."""
         self.text("{")
         for position, (name, member) in enumerate(members.items()):
             self.text(f"{', ' if position else ''}{name!r}: ")

@@ -1,6 +1,6 @@
-"""`ti.frexp` in kernels: mantissa and exponent out of the bits, since GLSL's `frexp` has no f64 and C's no f16.
+"""`ti.frexp` in kernels: mantissa and exponent from the bits, since GLSL's `frexp` has no f64 and C's no f16.
 
-In: a scalar. Out: a struct of `mantissa` and `exponent`, which unpacks as in Python.
+Input: a scalar. Output: a struct of `mantissa` and `exponent`, which unpacks as in Python.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ...ir.types import Scalar, Struct, describe_type, f16, f32, f64, i32, i64
 from ..context.context import Context
 
 LAYOUTS: dict[Scalar, tuple[Scalar, int, int]] = {f32: (i32, 23, 8), f64: (i64, 52, 11)}
-"""By type: the integers of its width, bits of the fraction, bits of the exponent."""
+"""By type: the integer type of equal width, bits of the fraction, bits of the exponent."""
 
 
 def frexp(context: Context, x: Any) -> Statement:
@@ -40,7 +40,7 @@ def _pair(context: Context, mantissa: Statement, exponent: Statement) -> Stateme
 
 
 def _split(context: Context, value: Statement, type: Scalar) -> tuple[Statement, Statement]:
-    """A subnormal number is its bits, times a power of two: a device may take it as 0 in any operation of floats."""
+    """Return a subnormal number as its bits times a power of two: devices may flush it in any operation of floats."""
     build = context.builder
     integer, fraction_bits, exponent_bits = LAYOUTS[type]
     all_ones, bias = (1 << exponent_bits) - 1, (1 << exponent_bits - 1) - 2

@@ -1,4 +1,4 @@
-"""Calls that say something: `print` when a kernel runs, `ti.static_assert` when it is compiled."""
+"""Calls with messages: `print` at run time, `ti.static_assert` at compile time."""
 
 from __future__ import annotations
 

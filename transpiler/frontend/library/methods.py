@@ -17,7 +17,7 @@ from ..context.context import Context
 from ..context.handler_calls import ArgumentsError, call_handler
 from ..context.values import ArrayMember, Lvalue, Method, describe_kind, holds_runtime, is_number, is_runtime
 from .sparse import ListCell, call_list_method
-from .structs import call_struct_method, element_place, filled, part_of_array, scalar_field
+from .structs import call_struct_method, element_lvalue, filled, part_of_array, scalar_field
 from .textures import call_texture_method
 
 Meaning = Callable[..., Any]
@@ -45,7 +45,7 @@ def _make(context: Context, arr: Any, dt: Any = None) -> Statement:
 
 
 def element_type(context: Context, dt: Any) -> Scalar:
-    """Return the number type that `dt` names. Raises: TaichiTypeError if it names none."""
+    """Return the number type that `dt` names. Raises: TaichiTypeError if it is none."""
     type = as_type(dt, context.options)
     if not isinstance(type, Scalar):
         raise context.error(
@@ -110,7 +110,7 @@ def _cols(context: Context, cols: Any) -> Statement:
 
 
 def matrix_constructors() -> dict[Any, Meaning]:
-    """Return what the classes and their static methods mean in a kernel."""
+    """Return the handlers of the classes and their static methods."""
     return {
         Matrix: _make,
         Vector: _make,
@@ -178,16 +178,16 @@ def _fill(context: Context, owner: Any, arguments: list[Any]) -> None:
 
 
 def _fill_array(context: Context, owner: ArrayMember, value: Any) -> None:
-    """Store `value` in every element, or the member meant of it: a loop as the user would write it."""
+    """Store `value` in every element, or in one member of each: a loop as the user would write it."""
     build, location, array = context.builder, context.builder.location, owner.array
     filling = filled(context, owner.type, value) if is_number(value) else context.values.fit(value, owner.type)
-    if len({part.shape for part in array.parts}) > 1:  # members placed one by one, in nodes of other shapes
+    if len({part.shape for part in array.parts}) > 1:  # members that were placed separately, in nodes of other shapes
         assert isinstance(owner.type, Struct)
         for name in owner.type.names:
             _fill_array(context, part_of_array(owner, name), build.member(filling, name))
         return
     if array.ndim == 0:
-        build.store(element_place(context, owner, []).pointer, filling)
+        build.store(element_lvalue(context, owner, []).pointer, filling)
         return
     loop = StructFor(array, [f"i_{axis}" for axis in range(array.ndim)])
     loop.serialize = context.nesting.is_conditional
@@ -195,7 +195,7 @@ def _fill_array(context: Context, owner: ArrayMember, value: Any) -> None:
         indices: list[Statement] = [
             build.add(LoopIndex(loop, axis, type=i32, name=name)) for axis, name in enumerate(loop.names)
         ]
-        build.store(element_place(context, owner, indices).pointer, filling)
+        build.store(element_lvalue(context, owner, indices).pointer, filling)
     build.location = loop.location = location
     build.add(loop)
 
@@ -315,7 +315,7 @@ def _determinant_of(context: Context, rows: list[list[Statement]]) -> Statement:
 
 
 def _determinant(context: Context, value: Statement) -> Statement:
-    """Return the determinant: of floats from 3x3 on by elimination, else, exact for integers, by cofactors."""
+    """Return the determinant: by elimination for floats from 3x3 on, else by cofactors, which is exact for integers."""
     rows = _square(context, value, "determinant")
     element = element_of(value.type)  # type: ignore[arg-type]
     if element.is_float and len(rows) > 2:
@@ -391,6 +391,6 @@ METHODS: dict[str, Meaning] = {
     "to_list": _to_list,
     "get_shape": _get_shape,
 }
-"""Methods of a tensor value; `fill` alone needs a place."""
+"""Methods of a tensor value; only `fill` needs an lvalue."""
 
 METHOD_NAMES = frozenset({*METHODS, "fill"})

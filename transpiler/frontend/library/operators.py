@@ -1,4 +1,4 @@
-"""Operators on values known at compile time (Python computes) or at run time (a row of the op table)."""
+"""Operators on values known at compile time (evaluated by Python) or at run time (operations of the op table)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ UNARY: dict[type[ast.unaryop], tuple[str, Meaning]] = {
 }
 
 MAX_PRODUCTS_EXPONENT = 8
-"""Up to this literal exponent a power is written as products: exact, and defined for negative bases."""
+"""Up to this literal exponent a power becomes products: exact, and defined for negative bases."""
 
 
 def binary(context: Context, entry: tuple[str, Meaning], left: Any, right: Any) -> Any:
@@ -69,7 +69,7 @@ def binary(context: Context, entry: tuple[str, Meaning], left: Any, right: Any) 
 
 
 def _by_python(context: Context, entry: tuple[str, Meaning], left: Any, right: Any) -> Any:
-    """Compute what is known at compile time; operands that Python refuses raise a kernel's error."""
+    """Evaluate a compile-time operation; operands that Python rejects raise a kernel's error."""
     try:
         return entry[1](left, right)
     except TypeError:

@@ -1,7 +1,7 @@
 """`ti.simt` in a kernel: shared arrays, barriers, votes, shuffles, reductions, and the index of a thread.
 
-In: the meanings that `lang.simt.marks` gives the functions. Out: the statements of `ir.threads`. What only works inside
-a parallel loop is refused elsewhere; whether all threads come to a barrier is the pass `check_threads`' to say.
+Input: the meanings of the functions in `lang.simt.marks`. Output: statements of `ir.threads`. Functions that require a
+parallel loop are rejected elsewhere; the pass `check_threads` checks whether all threads reach a barrier.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Meaning = Callable[..., Any]
 
 
 def thread_functions() -> dict[Any, Meaning]:
-    """Return what each function of `ti.simt`, and what belongs to it in `ti`, means in a kernel."""
+    """Return the handlers of the functions of `ti.simt`, and of the related functions in `ti`."""
     meanings: dict[Any, Meaning] = {function: _meaning(function, method) for function, method in MEANING_OF.items()}
     return meanings | {
         SharedArray: _shared_array,
@@ -111,7 +111,7 @@ def _operand(context: Context, kind: str, value: Any, name: str) -> Statement:
 
 
 def _value(context: Context, operand: Statement, name: str) -> Statement:
-    """Return a value to be exchanged, in the type that the function's name says, if it says one."""
+    """Return a value to be exchanged, cast to the type in the function's name, if there is one."""
     if _is_of_warp(name):
         return context.builder.cast(operand, f32 if name.endswith("_f32") else i32)
     if operand.type == u1:
@@ -127,8 +127,8 @@ def _value(context: Context, operand: Statement, name: str) -> Statement:
     if is_wide and not context.dependencies.allows("subgroup_features", "has", "extended_types"):
         raise context.error(
             UnsupportedError,
-            f"`{name}` of `{operand.type}` is not available on {context.dependencies.capabilities.target}: the target device "
-            "has no shaderSubgroupExtendedTypes",
+            f"`{name}` of `{operand.type}` is not available on {context.dependencies.capabilities.target}: "
+            "the target device has no shaderSubgroupExtendedTypes",
             "use 32-bit integers, or another arch",
         )
     return operand
@@ -161,8 +161,8 @@ def _require_feature(context: Context, op: str, name: str) -> None:
     if entry.feature and not context.dependencies.allows("subgroup_features", "has", entry.feature):
         raise context.error(
             UnsupportedError,
-            f"`{name}` is not available on {context.dependencies.capabilities.target}: the target device's subgroups lack "
-            f"`{entry.feature}`",
+            f"`{name}` is not available on {context.dependencies.capabilities.target}: "
+            f"the target device's subgroups lack `{entry.feature}`",
             "use shared memory and `ti.simt.block.sync()`, or another arch",
         )
     if entry.feature == "ballot" and _is_of_warp(name):
@@ -204,7 +204,7 @@ def _shared_array(context: Context, shape: Any, dtype: Any) -> Array:
 
 
 def _require_room(context: Context, size_bytes: int) -> None:
-    """Raise where one shared array alone is larger than what a block has; `check_threads` adds them up."""
+    """Raise if a single shared array exceeds the limit of a block; `check_threads` checks their sum."""
     if not context.dependencies.allows("max_shared_bytes", "at least", size_bytes):
         limit = context.dependencies.capabilities.max_shared_bytes
         raise context.error(
@@ -215,7 +215,7 @@ def _require_room(context: Context, size_bytes: int) -> None:
 
 
 def name_shared_array(context: Context, array: Array, name: str) -> None:
-    """Give a shared array the name it is first assigned to."""
+    """Name a shared array after the first variable to which it is assigned."""
     if not array.name:
         taken = {other.name for other in context.kernel.shared} | context.arrays.names
         unique, count = name, 1
@@ -226,7 +226,7 @@ def name_shared_array(context: Context, array: Array, name: str) -> None:
 
 
 def _hint(name: str) -> Meaning:
-    """`ti.block_local` and `ti.cache_read_only`: they ask for a cache, which changes no result."""
+    """`ti.block_local` and `ti.cache_read_only`: hints for a cache, which change no result."""
 
     def meaning(context: Context, *arrays: Any) -> None:
         for array in arrays:

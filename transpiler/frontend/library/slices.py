@@ -1,4 +1,4 @@
-"""Parts of vectors and matrices: `v[1:3]`, `m[:, 0]`, read as values of their own and written element by element."""
+"""Parts of vectors and matrices: `v[1:3]`, `m[:, 0]`, read as new values and assigned element by element."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def index_statement(context: Context, item: Any, node: ast.AST | None = None) ->
 def check_bounds(
     context: Context, item: Any, extent: int | None, node: ast.AST | None, what: str, size: str, begin: int = 0
 ) -> None:
-    """Raise for a constant index that cannot be right. size: the extent in a program. start: the least one."""
+    """Raise for a constant index out of range. size: the extent in a program. start: the least one."""
     value = int(item) if isinstance(item, int) else None
     if value is None:
         return
@@ -69,7 +69,7 @@ def _parts(context: Context, type: Tensor, node: ast.Subscript) -> tuple[tuple[t
 
 
 def _along(context: Context, part: ast.expr, extent: int) -> range | Statement:
-    """Return what is chosen along one axis: the numbers of a slice, or one index."""
+    """Return the selection along one axis: the positions of a slice, or one index."""
     if not isinstance(part, ast.Slice):
         index = context.value(part)
         check_bounds(context, index, extent, part, f"an axis of {extent}", str(extent))
@@ -100,7 +100,7 @@ def read_slice(context: Context, base: Statement, node: ast.Subscript) -> Statem
     )
 
 
-def slice_of_place(context: Context, lvalue: Lvalue, node: ast.Subscript) -> Swizzle:
-    """Return the elements that a slice on the left side means."""
+def slice_of_lvalue(context: Context, lvalue: Lvalue, node: ast.Subscript) -> Swizzle:
+    """Return the elements of a slice on the left side."""
     assert isinstance(lvalue.type, Tensor)
     return Swizzle(lvalue, *_parts(context, lvalue.type, node))

@@ -1,7 +1,7 @@
 """`ti.activate`, `ti.deactivate`, `ti.is_active`, `ti.append`, `ti.length`, `ti.rescale_index` in a kernel.
 
-In: nodes (`x.parent()`, variables of Python) and indices. Out: the statements of `ir.sparse`. An appended item is
-stored by an ordinary store to the place that `Append` gives.
+Input: nodes (`x.parent()`, Python variables) and indices. Output: statements of `ir.sparse`. The contents of an appended
+item are stored at the position that `Append` returns.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from .slices import check_bounds, index_statement
 Meaning = Callable[..., Any]
 
 LIST_METHODS = frozenset({"append", "deactivate", "length"})
-"""Methods of a list, which is written as the field with the indices of the list: `x[i].append(value)`."""
+"""Methods of a list, which is denoted by the field with the indices of the list: `x[i].append(value)`."""
 
 
 def sparse_functions() -> dict[Any, Meaning]:
-    """Return what each function of `lang.sparse` means in a kernel; arguments come loaded."""
+    """Return the handlers of the functions of `lang.sparse`, with loaded arguments."""
     return {
         sparse.activate: _activate,
         sparse.deactivate: _deactivate,
@@ -93,7 +93,7 @@ def _append(context: Context, node: Any, indices: Any, val: Any) -> Statement:
         at = _indices_of_item(context, target, given, item)
         for field, value in zip(description.fields, values, strict=True):
             array = context.arrays.find(field)
-            assert array is not None  # a field, as `_values` has found
+            assert array is not None  # a field, as `_values` has checked
             own = [
                 _moved(context, index, begin) for index, begin in zip(at, array.offset or [0] * len(at), strict=True)
             ]
@@ -107,7 +107,7 @@ def _moved(context: Context, index: Statement, begin: int) -> Statement:
 
 
 def _indices_of_item(context: Context, node: Node, given: list[Statement], item: Statement) -> list[Statement]:
-    """Return the indices of an item of a list, as fields of the list count them."""
+    """Return the indices of an item of a list in the fields of the list."""
     above = dict(zip(axes_of(node.parent) if node.parent is not None else [], given, strict=True))
     (own,) = node.axes
     if own in above:
@@ -118,7 +118,7 @@ def _indices_of_item(context: Context, node: Node, given: list[Statement], item:
 
 
 def _values(context: Context, description: NodeDescription, val: Any) -> list[Statement]:
-    """Return what to store in each field of a list, cast to its type."""
+    """Return the value to store in each field of a list, cast to its type."""
     node = description.node
     if any(child.kind != "place" for child in node.children):
         raise context.error(
@@ -148,7 +148,7 @@ def _values(context: Context, description: NodeDescription, val: Any) -> list[St
 
 
 def _no_activate(context: Context, *fields: Any) -> None:
-    """What a loop knows to be active is not activated anyway."""
+    """Has no effect: cells that are known to be active are never activated again."""
 
 
 def _rescale_index(context: Context, a: Any, b: Any, I: Any) -> Statement:  # noqa: E741
@@ -188,7 +188,7 @@ def _shape(context: Context, what: Any) -> tuple[int, ...]:
 
 
 def describe_node(context: Context, value: Any) -> NodeDescription | None:
-    """Return the node that an object of Python is, with its tree in the kernel; None for what is none."""
+    """Return the node of a Python object, with its tree in the kernel; None for other objects."""
     describe = getattr(type(value), "describe_cells", None)
     description: NodeDescription | None = context.python(describe, value) if describe is not None else None
     if description is not None:
@@ -197,7 +197,7 @@ def describe_node(context: Context, value: Any) -> NodeDescription | None:
 
 
 def _node(context: Context, value: Any, name: str) -> NodeDescription:
-    """Return the node that an argument is. Raises: TaichiTypeError for what is none, or a field's own."""
+    """Return the node of an argument. Raises: TaichiTypeError for other objects and for the place node of a field."""
     description = describe_node(context, value)
     if description is None or description.node.kind == "place":
         is_field = description is not None or is_described(value)
@@ -246,14 +246,14 @@ def _indices(context: Context, node: Node | None, given: Any) -> list[Statement]
 
 
 class ListCell:
-    """A list of a dynamic node, written as the field that is in it with the indices of the list."""
+    """A list of a dynamic node, denoted by a field in it with the indices of the list."""
 
     def __init__(self, node: Any, indices: Any) -> None:
         self.node, self.indices = node, indices
 
 
 def list_method(context: Context, node: ast.Attribute) -> Method | None:
-    """Return `x[i].append` or `x.append` of a field whose node is a dynamic one; None for what is something else."""
+    """Return `x[i].append` or `x.append` of a field whose node is a dynamic one; None for other objects."""
     if node.attr not in LIST_METHODS:
         return None
     inner = node.value

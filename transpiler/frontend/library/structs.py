@@ -1,6 +1,6 @@
-"""Structs in kernels: making them, their members and methods, arrays of which one member is meant.
+"""Structs in kernels: construction, members, methods, and members of arrays of structs.
 
-A member of a struct in a place is a place itself, so that `f[i].pos.x += 1` needs nothing more than a pointer.
+A member of an lvalue is an lvalue, so that `f[i].pos.x += 1` needs only a pointer.
 """
 
 from __future__ import annotations
@@ -84,14 +84,14 @@ def no_member(context: Context, type: Struct, name: str) -> TaichiCompilationErr
 
 
 def member(context: Context, base: Lvalue | Statement, name: str) -> Any:
-    """Return a member of a struct: of a place its place, of a value its value."""
+    """Return a member of a struct: an lvalue of an lvalue, a value of a value."""
     if isinstance(base, Lvalue):
         return Lvalue(context.builder.member_ptr(base.pointer, name))
     return context.builder.member(base, name)
 
 
 def struct_attribute(context: Context, base: Lvalue | Statement, type: Struct, name: str) -> Any:
-    """Return a member, a method, or what every struct has: `keys`, `items`, `entries`, `to_dict`."""
+    """Return a member, a method, or an attribute of all structs: `keys`, `items`, `entries`, `to_dict`."""
     if name in type.names:
         return member(context, base, name)
     method = context.structs.methods(type).get(name)
@@ -110,7 +110,7 @@ def struct_attribute(context: Context, base: Lvalue | Statement, type: Struct, n
 
 
 def bound(method: Any, instance: Any) -> Any:
-    """Return a method of a struct with the value it is read from; functions without `@ti.func` are taken as such."""
+    """Return a method bound to a struct value; functions without `@ti.func` are inlined, too."""
     if isinstance(method, staticmethod):
         return Func(method.__func__)
     return BoundFunc(method if isinstance(method, Func) else Func(method), instance)
@@ -186,7 +186,7 @@ def members_of(context: Context, value: Statement) -> list[Statement]:
 def join_structs(context: Context, types: Sequence[Type]) -> Struct:
     """Return the struct that values of several branches share.
 
-    Raises: TaichiTypeError if one is no struct, or has other members.
+    Raises: TaichiTypeError if one is no struct or has different members.
     """
     first = types[0]
     for type in types:
@@ -202,7 +202,7 @@ def join_structs(context: Context, types: Sequence[Type]) -> Struct:
 
 
 def array_member(context: Context, value: Any) -> ArrayMember | None:
-    """Return the part of an array's elements that `value` means: `f.pos`, in or outside the kernel; else None."""
+    """Return the array member that `value` denotes: `f.pos`, in or outside the kernel; else None."""
     if isinstance(value, ArrayMember):
         return value
     if isinstance(value, Statement | Lvalue | list | tuple | int | float | str | type) or value is None:
@@ -216,7 +216,7 @@ def array_member(context: Context, value: Any) -> ArrayMember | None:
 
 
 def array_attribute(context: Context, owner: ArrayMember, name: str) -> Any:
-    """Return what an array, or a part of its elements, has under `name`, None if nothing."""
+    """Return the attribute `name` of an array or array member, None if it has none."""
     type = owner.type
     if name in ("grad", "dual") and (owner.path or owner.array.path):
         return _derivative(context, owner, name)
@@ -234,14 +234,14 @@ def array_attribute(context: Context, owner: ArrayMember, name: str) -> Any:
 
 
 def part_of_array(owner: ArrayMember, step: Step) -> ArrayMember:
-    """Return a part of the elements that `owner` means; an array of its own if parts are stored separately."""
+    """Return a member of the elements of `owner`; in a split field this is a separate array."""
     if owner.array.parts:
         return ArrayMember(owner.array.parts[steps_of(owner.type).index(step)], ())
     return ArrayMember(owner.array, (*owner.path, step))
 
 
 def _derivative(context: Context, owner: ArrayMember, name: str) -> ArrayMember | None:
-    """Return the part of the gradient or dual of the array of which `owner` is a part."""
+    """Return the member of the gradient or dual that corresponds to the array member `owner`."""
     other = getattr(context.arrays.objects[owner.array], name, None)
     if other is None:
         return None
@@ -250,8 +250,8 @@ def _derivative(context: Context, owner: ArrayMember, name: str) -> ArrayMember 
     return None if array is None else ArrayMember(array, owner.path)
 
 
-def member_place(context: Context, owner: ArrayMember, element: Lvalue) -> Lvalue:
-    """Return the place of a part in an element of the array."""
+def member_lvalue(context: Context, owner: ArrayMember, element: Lvalue) -> Lvalue:
+    """Return the lvalue of a member of an element of the array."""
     build = context.builder
     for step in owner.path:
         if isinstance(step, str):
@@ -261,7 +261,7 @@ def member_place(context: Context, owner: ArrayMember, element: Lvalue) -> Lvalu
     return element
 
 
-def element_place(context: Context, owner: ArrayMember, indices: list[Statement]) -> Lvalue:
-    """Return the place of a part in the element at `indices`."""
+def element_lvalue(context: Context, owner: ArrayMember, indices: list[Statement]) -> Lvalue:
+    """Return the lvalue of a member of the element at `indices`."""
     pointer = context.builder.add(GlobalPtr(owner.array, indices, type=owner.array.element))
-    return member_place(context, owner, Lvalue(pointer))
+    return member_lvalue(context, owner, Lvalue(pointer))

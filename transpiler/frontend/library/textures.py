@@ -1,6 +1,6 @@
 """Textures in a kernel: `t.sample_lod(uv, lod)`, `t.fetch(i, lod)`, `t.load(i)`, `t.store(i, texel)`, `t.shape`.
 
-In: a texture parameter, places and values. Out: the statements of `ir.textures`.
+Input: a texture parameter, coordinates and values. Output: statements of `ir.textures`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..context.values import Method, NdrangeValue, describe_kind
 from ..source.specialization import TextureArgument
 
 AXES = ("x", "ti.Vector([x, y])", "ti.Vector([x, y, z])")
-"""How a program writes a place, by the number of axes less one."""
+"""Syntax of a coordinate in hints, by the number of axes less one."""
 
 
 def new_texture(context: Context, name: str, position: int, argument: TextureArgument) -> Texture:
@@ -36,7 +36,7 @@ def new_texture(context: Context, name: str, position: int, argument: TextureArg
 
 
 def texture_attribute(context: Context, texture: Texture, node: ast.Attribute) -> Any:
-    """Return what a texture's attribute means. Raises: TaichiNameError for those that it lacks."""
+    """Return an attribute of a texture. Raises: TaichiNameError if it is missing."""
     name = node.attr
     if name == "shape":
         return tuple(_extents(context, texture))
@@ -53,7 +53,7 @@ def texture_attribute(context: Context, texture: Texture, node: ast.Attribute) -
 
 
 def check_texture(context: Context, base: Any, node: ast.Attribute) -> None:
-    """Raise for a method of a texture that is no argument of the kernel."""
+    """Raise if a method is called on a texture that is not an argument of the kernel."""
     if (node.attr in STORED or node.attr in SAMPLED) and ask(base, "fmt", Format, None) is not None:
         source = ast.unparse(node.value)
         kind = "rw_texture" if node.attr in STORED else "texture"
@@ -74,7 +74,7 @@ def call_texture_method(context: Context, texture: Texture, name: str, arguments
 
 
 def texels(context: Context, texture: Texture) -> NdrangeValue:
-    """Return what a loop over a texture runs over."""
+    """Return the range of a loop over a texture."""
     return NdrangeValue(tuple((0, extent) for extent in _extents(context, texture)))
 
 
@@ -83,7 +83,7 @@ def _extents(context: Context, texture: Texture) -> list[Statement]:
 
 
 def _shown(texture: Texture, name: str) -> str:
-    """Return how a program calls a method."""
+    """Return the syntax of a method call for hints."""
     more = {"sample_lod": ", 0.0", "fetch": ", 0", "store": ", ti.Vector([r, g, b, a])"}.get(name, "")
     return f"{texture.name}.{name}({AXES[texture.ndim - 1]}{more})"
 
@@ -92,7 +92,7 @@ def _sample(context: Context, texture: Texture, uv: Any, lod: Any) -> Statement:
     level = context.values.lift(lod)
     if not isinstance(level.type, Scalar):
         raise _not_a_number(context, level, "sample_lod", texture)
-    position = _place(context, texture, uv, f32, "sample_lod")
+    position = _coordinate(context, texture, uv, f32, "sample_lod")
     return context.builder.add(TextureSample(texture, position, context.builder.cast(level, f32), type=texture.texel))
 
 
@@ -100,16 +100,16 @@ def _fetch(context: Context, texture: Texture, index: Any, lod: Any) -> Statemen
     level = context.values.lift(lod)
     if not isinstance(level.type, Scalar):
         raise _not_a_number(context, level, "fetch", texture)
-    position = _place(context, texture, index, i32, "fetch")
+    position = _coordinate(context, texture, index, i32, "fetch")
     return context.builder.add(TextureFetch(texture, position, context.builder.cast(level, i32), type=texture.texel))
 
 
 def _load(context: Context, texture: Texture, index: Any) -> Statement:
-    return context.builder.add(ImageLoad(texture, _place(context, texture, index, i32, "load"), type=texture.texel))
+    return context.builder.add(ImageLoad(texture, _coordinate(context, texture, index, i32, "load"), type=texture.texel))
 
 
 def _store(context: Context, texture: Texture, index: Any, value: Any) -> None:
-    position = _place(context, texture, index, i32, "store")
+    position = _coordinate(context, texture, index, i32, "store")
     texel = context.values.lift(value)
     if not isinstance(texel.type, Tensor) or texel.type.shape != (4,):
         raise context.error(
@@ -130,8 +130,8 @@ def _not_a_number(context: Context, level: Statement, name: str, texture: Textur
     return error
 
 
-def _place(context: Context, texture: Texture, given: Any, element: Scalar, name: str) -> Statement:
-    """Return where a texel is: a scalar, or from 2 axes on a vector. Raises: TaichiTypeError, TaichiIndexError."""
+def _coordinate(context: Context, texture: Texture, given: Any, element: Scalar, name: str) -> Statement:
+    """Return the coordinate of a texel: a scalar, or a vector for 2 and more axes. Raises: TaichiTypeError, TaichiIndexError."""
     value = context.values.lift(given)
     axes = value.type.shape if isinstance(value.type, Tensor) else (1,)
     hint = f"write `{_shown(texture, name)}`"

@@ -1,1 +1,1 @@
-"""What the author wrote: definitions, signatures, and what decides a specialization."""
+"""The user's source: definitions, signatures, specializations."""

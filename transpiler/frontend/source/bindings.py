@@ -1,7 +1,7 @@
-"""Which variables of a function need memory, found once per function from its statements.
+"""Finds the variables of a function that need memory; this runs once per function.
 
-A variable bound once is a value and needs none; one that is assigned again, or element by element, becomes an `Alloca`.
-Scopes are Taichi's: a name lives in the block that first assigns it and in the blocks inside.
+A variable that is bound once is a value; one that is assigned again, or element by element, becomes an `Alloca`.
+Scopes are those of Taichi: a name is visible in the block that first assigns it and in the blocks inside.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class _Finder:
         return None
 
     def change(self, target: ast.AST) -> None:
-        """Note a change of the variable `target` is rooted in (`v` of `v[0].x`)."""
+        """Record a change of the root variable of `target` (`v` of `v[0].x`)."""
         while isinstance(target, ast.Subscript | ast.Attribute):
             target = target.value
         if isinstance(target, ast.Name) and (scope := self.find(target.id)) is not None:
@@ -64,7 +64,7 @@ class _Finder:
                 self.loop_target(element)
 
     def case(self, case: ast.match_case) -> None:
-        """Declare the names a pattern binds, or note that they change, and go through the case's body."""
+        """Declare the names that a pattern binds, or record that they change, and visit the body of the case."""
         self.scopes.append({})
         for pattern in ast.walk(case.pattern):
             if isinstance(pattern, ast.MatchAs | ast.MatchStar) and pattern.name is not None:

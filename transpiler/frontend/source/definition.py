@@ -1,6 +1,7 @@
-"""A kernel or function as its author wrote it: text, syntax tree, parameters, captured names.
+"""The definition of a kernel or function: source, syntax tree, parameters, captured names.
 
-In: a Python function. Out: `KernelDefinition`, which reads nothing before it is used: decorating costs microseconds.
+Input: a Python function. Output: `KernelDefinition`, which reads the source on first use: decorating takes
+microseconds.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from ...lang.packs import flattened_members
 from .bindings import find_mutable
 
 NO_DEFAULT = inspect.Parameter.empty
-"""Stands for a missing default or annotation."""
+"""Represents a missing default or annotation."""
 
 ASYNC_HINT = "write a plain `def`, and launch kernels one after the other from Python"
 
 PARSED = "_shadesmith_parsed"
-"""Attribute of a Python function that caches its parsed source, as long as the function lives."""
+"""Attribute of a Python function that caches its parsed source for the lifetime of the function."""
 
 DEFINED = "_shadesmith_definition"
 """Attribute that caches the definition of a function that kernels inline or call."""
@@ -34,9 +35,13 @@ DEFINED = "_shadesmith_definition"
 
 @dataclass(frozen=True, slots=True)
 class ParameterDefinition:
-    """One parameter. annotation, default: `NO_DEFAULT` where there is none. kind: as in `inspect.Parameter`.
+    """One parameter.
 
-    path: for a member of a pack the names that lead to it from the parameter, and `name` is "pack.member".
+    Attributes:
+        name: of the parameter; "pack.member" for a member of a pack.
+        annotation, default: `NO_DEFAULT` if there is none.
+        kind: as in `inspect.Parameter`.
+        path: of a member of a pack, the names that lead to it from the parameter.
     """
 
     name: str
@@ -48,9 +53,14 @@ class ParameterDefinition:
 
 @dataclass(slots=True)
 class ParsedFunction:
-    """tree: with line numbers of the file. mutable: nodes that declare a variable which needs memory; it may grow.
+    """The source of a function and what is known from it alone.
 
-    unread_writes: changes of parameters that nothing reads, by parameter; found when a function that changes one is inlined.
+    Attributes:
+        source: its lines.
+        tree: the syntax tree, with line numbers of the file.
+        mutable: nodes that declare a variable which needs memory; the frontend may add nodes.
+        unread_writes: writes to parameters that nothing reads, by parameter; computed when a function with such a
+            write is first inlined.
     """
 
     source: SourceText
@@ -60,7 +70,7 @@ class ParsedFunction:
 
 
 class KernelDefinition:
-    """A function and what can be read from it; text and tree are read on first use.
+    """A function and its properties; source and tree are read on first use.
 
     is_method: the first parameter is `self`.
     """
@@ -72,7 +82,7 @@ class KernelDefinition:
 
     @cached_property
     def parsed(self) -> ParsedFunction:
-        """The function's text and tree. Raises: TaichiSyntaxError where there is no text, or it is no `def`."""
+        """The function's source and tree. Raises: TaichiSyntaxError if there is no source, or it is no `def`."""
         cached = self.function.__dict__.get(PARSED)
         if cached is None:
             cached = parse(self.function)
@@ -86,11 +96,11 @@ class KernelDefinition:
 
     @property
     def source(self) -> SourceText:
-        """The function's text."""
+        """The function's source."""
         return self.parsed.source
 
     def outer(self, name: str) -> Any:
-        """Return what `name` means now outside the function. Raises: KeyError, AttributeError if nothing."""
+        """Return the present value of `name` outside the function. Raises: KeyError, AttributeError if it has none."""
         captured = self.captured
         if name in captured:
             return captured[name]
@@ -99,14 +109,14 @@ class KernelDefinition:
 
     @property
     def captured(self) -> dict[str, Any]:
-        """Names of enclosing functions that this one reads, with their values now."""
+        """Names of enclosing functions that this one reads, with their present values."""
         cells = self.function.__closure__ or ()
         names = self.function.__code__.co_freevars
         return {name: cell.cell_contents for name, cell in zip(names, cells, strict=True) if _is_filled(cell)}
 
     @cached_property
     def annotations(self) -> dict[str, Any]:
-        """Annotations as objects; texts (`from __future__ import annotations`) are evaluated in its module."""
+        """Annotations as objects; strings (`from __future__ import annotations`) are evaluated in its module."""
         evaluated: dict[str, Any] = {}
         for name, value in self.function.__annotations__.items():
             evaluated[name] = self._evaluate(name, value) if isinstance(value, str) else value
@@ -115,7 +125,7 @@ class KernelDefinition:
     def _evaluate(self, name: str, source: str) -> Any:
         try:
             value = eval(source, self.function.__globals__, self.captured)
-            # Quoted in the text, and quoted once more by the future import.
+            # Quoted in the source, and quoted once more by the future import.
             return eval(value, self.function.__globals__, self.captured) if isinstance(value, str) else value
         except Exception as error:
             raise self.parameter_location(name).error(
@@ -138,7 +148,7 @@ class KernelDefinition:
 
     @cached_property
     def flat_parameters(self) -> tuple[ParameterDefinition, ...]:
-        """What a launch passes: the parameters, with each member of a pack in the pack's place."""
+        """The parameters that a launch passes: each pack is replaced by its members."""
         return tuple(
             ParameterDefinition(".".join((p.name, *path)), annotation, p.default, p.kind, path) if path else p
             for p in self.parameters
@@ -158,7 +168,7 @@ class KernelDefinition:
 
     @property
     def returns(self) -> Any:
-        """The return annotation, None without one."""
+        """The return annotation, None if there is none."""
         return self.annotations.get("return")
 
     def parameter_location(self, name: str) -> SourceLocation:
@@ -204,12 +214,12 @@ def location_of(
 
 
 def define(function: Callable[..., Any], is_method: bool = False) -> KernelDefinition:
-    """Describe `function`, reading nothing of its text yet."""
+    """Return the definition of `function` without reading its source."""
     return KernelDefinition(inspect.unwrap(function), is_method)
 
 
 def definition_of(function: Callable[..., Any], is_method: bool = False) -> KernelDefinition:
-    """Return the definition of a function that kernels inline or call, made once and cached with it."""
+    """Return the definition of a function that kernels inline or call, which is cached with it."""
     definition = function.__dict__.get(DEFINED)
     if definition is None:
         definition = function.__dict__[DEFINED] = define(function, is_method)
@@ -225,9 +235,9 @@ def _is_filled(cell: Any) -> bool:
 
 
 def parse(function: Callable[..., Any]) -> ParsedFunction:
-    """Find and parse the text of `function`.
+    """Find and parse the source of `function`.
 
-    Raises: TaichiSyntaxError if there is no text, or it holds no `def` of that name at that line.
+    Raises: TaichiSyntaxError if there is no source, or it has no `def` of that name at that line.
     """
     code = function.__code__
     nowhere = SourceLocation(
@@ -260,7 +270,7 @@ def parse(function: Callable[..., Any]) -> ParsedFunction:
 
 
 def _locate_lambda(function: Callable[..., Any], lines: list[str]) -> SourceLocation | None:
-    """Return the location of a lambda, found among others on its line by its code; None without source."""
+    """Return the location of a lambda, identified on its line by its code; None without source."""
     code = function.__code__
     try:
         tree = ast.parse("".join(lines))
@@ -280,12 +290,12 @@ def _locate_lambda(function: Callable[..., Any], lines: list[str]) -> SourceLoca
 
 
 def _file_lines(code: CodeType, module_globals: dict[str, Any]) -> list[str]:
-    """Return the lines of a file, a notebook cell or a text registered with `linecache`."""
+    """Return the lines of a file, a notebook cell or a source registered with `linecache`."""
     file = code.co_filename
     if file.startswith("<") and file.endswith(">"):
-        # Not through the module's loader: under `exec` it would return the text of the module that calls `exec`.
+        # Not through the module's loader: under `exec` it would return the source of the module that calls `exec`.
         lines = linecache.getlines(file)
-        by_code = getattr(linecache, "_getlines_from_code", None)  # the prompt of Python 3.14 stores sources so
+        by_code = getattr(linecache, "_getlines_from_code", None)  # how the prompt of Python 3.14 stores sources
         return lines or (by_code(code) if by_code is not None else [])
     linecache.checkcache(file)
     return linecache.getlines(file, module_globals)

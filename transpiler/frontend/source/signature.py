@@ -1,4 +1,4 @@
-"""What the parameters of kernels and real functions may be, checked where it is decorated."""
+"""Checks the parameters of kernels and real functions when they are decorated."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""One kernel for one kind of arguments, options and target capabilities: all that decides an emitted text.
+"""One kernel for one kind of arguments, options and target capabilities: together they determine the emitted source.
 
-In: a definition and what the launcher knows of a call. Out: `Specialization`, whose `key` names its content.
+Input: a definition and the launcher's description of a call. Output: `Specialization`, whose `key` identifies its
+content.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from ...options import Capabilities, CompileOptions
 from .definition import KernelDefinition
 
 MAX_DEPTH = 4
-"""How many levels of members of a template argument its description holds."""
+"""Depth to which members of a template argument are described."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class StructArgument:
 class ArrayArgument:
     """An ndarray: its elements and number of axes.
 
-    strided: its memory is not row by row without gaps. clamped: an index outside means the nearest inside.
+    strided: its memory is not contiguous and row-major. clamped: an index out of bounds means the nearest in bounds.
     """
 
     element: Type
@@ -61,7 +62,7 @@ class ArrayArgument:
 
 @dataclass(frozen=True, slots=True)
 class TextureArgument:
-    """A texture. format: of one that is stored to, None for one that is sampled. element: of its texels in a kernel."""
+    """A texture. format: of a storage texture, None for a sampled one. element: component type in a kernel."""
 
     ndim: int
     element: Scalar
@@ -75,7 +76,7 @@ class TextureArgument:
 
 
 def texture_argument(annotation: TextureAnnotation, fmt: Any = None) -> TextureArgument:
-    """Return what a kernel is specialised on. fmt: of the texture given, None where the kernel is only looked at."""
+    """Return what a kernel is specialised on. fmt: of the given texture, None if the kernel is only inspected."""
     if isinstance(annotation, RWTextureType):
         entry = FORMATS[annotation.fmt.name]
         return TextureArgument(annotation.num_dimensions, entry.element, entry, annotation.lod)
@@ -97,7 +98,7 @@ Argument = ScalarArgument | StructArgument | ArrayArgument | TextureArgument | T
 
 @dataclass(frozen=True)
 class Specialization:
-    """definition + argument kinds + options + capabilities. `key`: digest, equal in every process."""
+    """A definition with argument kinds, options and capabilities. `key`: a digest that is equal in every process."""
 
     definition: KernelDefinition
     arguments: tuple[Argument, ...]
@@ -106,10 +107,10 @@ class Specialization:
 
     @cached_property
     def key(self) -> str:
-        """Digest of the source text, the arguments' descriptions, the options and the capabilities.
+        """Digest of the source, the arguments' descriptions, the options and the capabilities.
 
-        Values of captured globals and texts of called functions are known after the frontend only and are not part
-        (`content_key` adds them).
+        Values of captured globals and sources of called functions are not included, since they are known only after the
+        frontend (`content_key` adds them).
         """
         seen: dict[int, int] = {}
         material = [
@@ -129,7 +130,7 @@ def _argument_text(argument: Argument, seen: dict[int, int]) -> str:
 
 
 def stable_text(options: CompileOptions | Capabilities) -> str:
-    """Return all switches as text, sets in order (their own order differs from process to process)."""
+    """Return all options as a string, with sets sorted (their own order differs between processes)."""
     parts = []
     for member in fields(options):
         value: Any = getattr(options, member.name)

@@ -1,9 +1,9 @@
-"""Changes of by-value parameters that nothing reads: the author probably meant to change the caller's variable.
+"""Finds writes to by-value parameters that nothing reads: the author probably meant to change the caller's variable.
 
-    def double(a):          `a` is a copy, and no line reads it after this one
+    def double(a):          `a` is a copy, and no later line reads it
         a *= 2
 
-In: the syntax tree of a function. Out: for each such parameter the statement that changes it last.
+Input: the syntax tree of a function. Output: the last such write to each parameter.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Position = tuple[int, int]
 
 
 def unread_parameter_writes(tree: ast.FunctionDef) -> dict[str, ast.stmt]:
-    """Return the last change of each parameter whose new value no later expression reads."""
+    """Return the last write to each parameter whose new value no later expression reads."""
     arguments = tree.args
     names = {argument.arg for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
     changes, targets = _changes(tree, names)
@@ -32,7 +32,7 @@ def unread_parameter_writes(tree: ast.FunctionDef) -> dict[str, ast.stmt]:
 
 
 def _changes(tree: ast.FunctionDef, names: set[str]) -> tuple[dict[str, ast.stmt], set[int]]:
-    """Return the last statement that changes each name, and the ids of the names in targets."""
+    """Return the last statement that writes each name, and the ids of the names in targets."""
     changes: dict[str, ast.stmt] = {}
     targets: set[int] = set()
     for node in ast.walk(tree):
@@ -48,7 +48,7 @@ def _changes(tree: ast.FunctionDef, names: set[str]) -> tuple[dict[str, ast.stmt
 
 
 def _roots(target: ast.expr) -> list[ast.Name]:
-    """Return the variables that an assignment changes: `v` of `v[0].x`, both names of `a, b`."""
+    """Return the variables that an assignment writes: `v` of `v[0].x`, both names of `a, b`."""
     if isinstance(target, ast.Tuple | ast.List):
         return [root for element in target.elts for root in _roots(element)]
     while isinstance(target, ast.Subscript | ast.Attribute | ast.Starred):
@@ -57,7 +57,7 @@ def _roots(target: ast.expr) -> list[ast.Name]:
 
 
 def _sees(read: ast.Name, change: ast.stmt, loops: list[ast.For | ast.While]) -> bool:
-    """Return whether an expression may run after a change: it is below it, or both are in one loop."""
+    """Return whether an expression may run after a write: it follows it, or both are in one loop."""
     if _start(read) >= _end(change):
         return True
     return any(_holds(loop, read) and _holds(loop, change) for loop in loops)

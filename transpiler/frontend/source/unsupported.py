@@ -1,4 +1,4 @@
-"""Python constructs that kernels cannot hold: what each is called, why it cannot be, and what to write instead."""
+"""Python constructs that kernels do not support: the name of each, the reason, and what to write instead."""
 
 from __future__ import annotations
 
@@ -30,4 +30,4 @@ REASONS: dict[str, tuple[str, str, str]] = {
     "Yield": ("`yield`", "kernels are no generators", "write the results to an array"),
     "YieldFrom": ("`yield from`", "kernels are no generators", "write the results to an array"),
 }  # fmt: skip
-"""By the name of the node class: the construct, the reason, the remedy."""
+"""The construct, the reason and the remedy, by the name of the node class."""

@@ -1,7 +1,7 @@
-"""How members of the IR's dataclasses are written and read, by the types they are declared with.
+"""How members of the IR's dataclasses are serialized, by the types with which they are declared.
 
-In: the classes. Out: their members, each with a `Codec` that is made once for each declared type. A codec is strict
-both ways: it writes only what the declaration allows, and reads only what it would have written.
+Input: the classes. Output: their members, each with a `Codec`, of which there is one per declared type. A codec is
+strict in both directions: it writes only what the declaration allows, and reads only what it would have written.
 """
 
 from __future__ import annotations
@@ -21,15 +21,19 @@ from ..types import Type
 from .tables import TableReader, TableWriter, fail, list_at
 
 MODULES = (nodes, snodes, statements, functions, tasks, sparse, textures, threads)
-"""Where the classes are that a kernel is made of."""
+"""Modules with the classes of which a kernel consists."""
 NO_NUMBERS = {"nan": math.nan, "-nan": -math.nan, "inf": math.inf, "-inf": -math.inf}
-"""Floats that JSON lacks, as texts."""
+"""Floats that JSON lacks, as strings."""
 
 
 @dataclass(frozen=True, slots=True)
 class Codec:
-    """write: a value to JSON; TypeError for a value that is not as declared. read: back, from JSON and its path;
-    ValueError. objects: adds the objects that a value refers to, None where it refers to none.
+    """Conversion of one declared type.
+
+    Attributes:
+        write: a value to JSON. Raises: TypeError for a value that is not as declared.
+        read: JSON and its path to a value. Raises: ValueError.
+        objects: adds the objects that a value refers to; None if it refers to none.
     """
 
     write: Callable[[Any, TableWriter], Any]
@@ -39,9 +43,15 @@ class Codec:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member of a class. has_default: it may be left out where it equals `default`. is_factory: that makes one.
+    """A member of a class.
 
-    path: how errors show it.
+    Attributes:
+        name: of the member.
+        codec: of its declared type.
+        has_default: it may be omitted if it equals `default`.
+        default: the default value, or its factory.
+        is_factory: `default` is a factory.
+        path: its name in errors.
     """
 
     name: str
@@ -52,7 +62,7 @@ class Member:
     path: str
 
     def is_default(self, value: Any) -> bool:
-        """Return whether the text leaves this value out."""
+        """Return whether the serialized form omits this value."""
         if not self.has_default:
             return False
         default = self.default
@@ -93,7 +103,7 @@ def _members_of_class(kind: Any) -> tuple[Member, ...]:
 
 
 def references_of(item: object) -> tuple[Member, ...]:
-    """Return those members of an object's class that hold other objects."""
+    """Return those members of an object's class that refer to other objects."""
     kind: Any = type(item)
     return _references_of_class(kind)
 

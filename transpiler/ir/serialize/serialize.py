@@ -1,11 +1,11 @@
-"""Kernels as text and back, without loss: `parse(serialize(kernel))` equals `kernel`, before and after the passes.
+"""Serialization of kernels without loss: `parse(serialize(kernel))` equals `kernel`, before and after the passes.
 
-In: a `Kernel` at any stage. Out: JSON, the same bytes for equal kernels in every process. What is compared by identity
-(statements, blocks, arrays, nodes, tasks, ...) is a line of `objects` and is referred to by its number, from 0, the
-kernel itself; what is compared by value is written where it is used, or in a table:
+Input: a `Kernel` at any stage. Output: JSON, the same bytes for equal kernels in every process. An object that is
+compared by identity (statement, block, array, node, task, ...) is a line of `objects` and is referred to by its number;
+number 0 is the kernel itself. Other values are written where they are used, or in a table:
 
     {"format": "shadesmith-ir", "version": 1,
-    "sources": [...],      the functions' texts as the user sees them: file, first_line, lines
+    "sources": [...],      the functions' sources as the user sees them: file, first_line, lines
     "locations": [...],    [source, line (0: the source's first), column, end line, end column, function, call site]
     "structs": [...],      {"name": "Ray", "members": [["origin", "f32[3]"], ...]}
     "objects": [
@@ -13,9 +13,8 @@ kernel itself; what is compared by value is written where it is used, or in a ta
     ...
     {"GlobalLoad": {"location": 2, "type": "f32", "pointer": 7}},
 
-Members at their default are left out. Which members there are, and what they hold, is read from the dataclasses
-(`serialized_members.py`), so that a new statement needs nothing here. The form of `ir/text.py` is for people, and
-leaves out what they can see.
+Members with their default value are omitted. The members and their types are read from the dataclasses (`members.py`),
+so that a new statement needs no code here. The form of `ir/text.py` is for people, and is not complete.
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ from .tables import TableReader, TableWriter, dump, fail, list_at, read_sources,
 
 FORMAT = "shadesmith-ir"
 VERSION = 1
-"""Raised with every change after which an old text would be read wrongly."""
+"""Incremented with every change after which an old document would be read wrongly."""
 TABLES = ("sources", "locations", "structs")
 
 
 def serialize(kernel: Kernel) -> str:
-    """Return a kernel as text.
+    """Return the JSON document of a kernel.
 
-    Raises: TypeError for a value that its member is not declared to hold, which is a fault of shadesmith.
+    Raises: TypeError for a value that contradicts the declaration of its member, which is a fault of shadesmith.
     """
     writer = TableWriter()
     objects = _numbered(kernel, writer)
@@ -50,11 +49,14 @@ def serialize(kernel: Kernel) -> str:
 
 
 def parse(text: str, sources: Sequence[SourceText] | None = None, tops: Mapping[int, Node] | None = None) -> Kernel:
-    """Return the kernel of a text.
+    """Return the kernel of a document.
 
-    sources: the functions' texts as they are now, in the order of `sources_of(text)`; their lines must be the same.
-    tops: trees that are there already, by position in `Kernel.trees`: their nodes take the place of those in the text.
-    Raises: ValueError with the place in the text, as `$.objects[3].GlobalLoad.pointer`, where it is not as it should.
+    Args:
+        text: the JSON document.
+        sources: the functions' present sources, in the order of `sources_of(text)`; their lines must be the same.
+        tops: existing trees, by position in `Kernel.trees`: their nodes replace those in the document.
+
+    Raises: ValueError with the path of the first fault, such as `$.objects[3].GlobalLoad.pointer`.
     """
     data = _document(text)
     reader = TableReader(data, sources)
@@ -103,14 +105,14 @@ def _take_nodes(
 
 
 def sources_of(text: str) -> list[SourceText]:
-    """Return the functions' texts that a text was made with. Raises: ValueError."""
+    """Return the functions' sources with which a document was made. Raises: ValueError."""
     return read_sources(_document(text)["sources"])
 
 
 def _numbered(kernel: Kernel, writer: TableWriter) -> list[Any]:
-    """Give each object its number and return them in order: the statements of a block behind it, each before its own.
+    """Number all objects and return them in order: the statements of a block after it, each before its own blocks.
 
-    A stack of our own, since operands and blocks nest deeper than Python's.
+    An explicit stack is used, since operands and blocks nest deeper than Python's limit.
     """
     order: list[Any] = []
     pending: list[Any] = [kernel]

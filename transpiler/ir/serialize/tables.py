@@ -1,7 +1,7 @@
-"""What a kernel's text holds once and refers to by number: sources, locations, structs; and types.
+"""Tables of shared values that a document refers to by number: sources, locations, structs; and types.
 
-In: values of the IR. Out: rows of JSON, and the values again. Lines of locations count from the first of their
-function, so that a function that moved, or whose file did, changes `sources` alone.
+Input: values of the IR. Output: JSON entries, and the values again. Lines of locations are relative to the first line
+of their function, so that a function that moved, or whose file did, changes `sources` only.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from ...errors import NOWHERE, SourceLocation, SourceText
 from ..types import SCALARS, Scalar, Struct, Tensor, Type
 
 NOWHERE_ROW = -1
-"""Stands for `NOWHERE` as a call site, where null says that there is none."""
+"""Represents the call site `NOWHERE`; null means that there is no call site."""
 TENSOR = re.compile(r"(\w+)\[(\d+(?:x\d+)*)\]")
 
 
 def fail(path: str, message: str) -> NoReturn:
-    """Raise the error for a text that is not as it should be."""
+    """Raise the error for a malformed document."""
     raise ValueError(f"{path}: {message}")
 
 
 dump = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
-"""Returns JSON on one line; made once, since `json.dumps` makes an encoder at each call."""
+"""Returns JSON on one line; created once, since `json.dumps` creates an encoder at each call."""
 
 
 def list_at(data: Any, path: str) -> list[Any]:
@@ -37,14 +37,14 @@ def list_at(data: Any, path: str) -> list[Any]:
 
 
 def row_at(rows: list[Any], number: Any, path: str, what: str) -> Any:
-    """Return a row of a table. Raises: ValueError where there is none of this number."""
+    """Return an entry of a table. Raises: ValueError if the number is out of range."""
     if type(number) is int and 0 <= number < len(rows):
         return rows[number]
     fail(path, f"{number!r:.40} is not the number of a {what}")
 
 
 class TableWriter:
-    """Gives numbers to what is shared, in order of first use. objects: by identity, numbered by who writes them."""
+    """Numbers shared values in order of first use. objects: numbers by identity, which the caller assigns."""
 
     def __init__(self) -> None:
         self.objects: dict[int, int] = {}
@@ -55,7 +55,7 @@ class TableWriter:
         self._by_content: dict[Any, int] = {}
 
     def location(self, location: SourceLocation) -> int | None:
-        """Return the number of a place in a user's file, None for nowhere."""
+        """Return the number of a location in a user's file, None for `NOWHERE`."""
         if location is NOWHERE:
             return None
         known = self._by_identity.get(id(location))
@@ -70,7 +70,7 @@ class TableWriter:
         return self._number(location, ("location", *entry), self.locations, entry)
 
     def source(self, source: SourceText) -> int:
-        """Return the number of a function's text."""
+        """Return the number of a function's source."""
         known = self._by_identity.get(id(source))
         if known is not None:
             return known[1]
@@ -91,20 +91,24 @@ class TableWriter:
         return {"struct": self._number(type, ("struct", dump(entry)), self.structs, entry)}
 
     def _number(self, item: Any, content: Any, table: list[Any], entry: Any) -> int:
-        """Return the row of a table for an item, which is added if there is none alike."""
+        """Return the number of an item in a table; it is added if no entry is equal."""
         number = self._by_content.get(content)
         if number is None:
             number = self._by_content[content] = len(table)
             table.append(entry)
-        self._by_identity[id(item)] = item, number  # kept alive, so that no other gets its identity
+        self._by_identity[id(item)] = item, number  # references the item, so that no other gets its identity
         return number
 
 
 class TableReader:
-    """The tables of a text as values. objects: what numbers of objects stand for, made before they are filled.
+    """The tables of a document as values.
 
-    given: the functions' texts as they are now; their lines must be those of the table.
-    Raises: ValueError, as all its methods do, with the place in the text.
+    Args:
+        tables: the document.
+        objects: the objects by number, created before their members are read.
+        given: the functions' present sources; their lines must be those of the table.
+
+    Raises: ValueError, as all its methods do, with the path in the document.
     """
 
     def __init__(self, tables: dict[str, Any], given: Sequence[SourceText] | None) -> None:
@@ -123,7 +127,7 @@ class TableReader:
             self.structs.append(self._read_struct(entry, f"$.structs[{number}]"))
 
     def location(self, data: Any, path: str) -> SourceLocation:
-        """Return the place of a number; None is nowhere."""
+        """Return the location of a number; None is `NOWHERE`."""
         if data is None:
             return NOWHERE
         location: SourceLocation = row_at(self.locations, data, path, "location")
@@ -166,7 +170,7 @@ class TableReader:
 
 
 def read_sources(rows: Any) -> list[SourceText]:
-    """Return the functions' texts of a table. Raises: ValueError."""
+    """Return the functions' sources of a table. Raises: ValueError."""
     sources = []
     for number, entry in enumerate(list_at(rows, "$.sources")):
         path = f"$.sources[{number}]"

@@ -27,7 +27,7 @@ from ...ir.sparse import (
     lists_per_cell,
     mask_words,
     node_name,
-    place_array,
+    leaf_array,
     pool_words,
     pools_below,
     sparse_array,
@@ -99,7 +99,7 @@ def _clear(kernel: Kernel, builder: Builder, node: Node, indices: list[Statement
     """Zero the cell of a node, and deactivate the cells inside it."""
     for child in node.children:
         if child.kind == "place":
-            array = place_array(kernel, child)
+            array = leaf_array(kernel, child)
             lower_bounds = array.offset or (0,) * array.ndim
             user_indices = [
                 more(builder, index, lower_bound) for index, lower_bound in zip(indices, lower_bounds, strict=True)
