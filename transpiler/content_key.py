@@ -1,7 +1,7 @@
-"""A digest of all that decides the emitted source, from what the frontend read.
+"""A digest of all that determines the emitted source, computed from what the frontend read.
 
-In: a specialization. Out: `content_key`, for kernels that read objects which have no description, so that the cache
-cannot tell without the frontend what they are made of (`runtime/cache/kernel_key.py`).
+In: a specialization. Out: `content_key`, for kernels that read objects without a description, whose content the cache
+knows only from the frontend (`runtime/cache/kernel_key.py`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from .frontend.builders.build import build
 from .frontend.source.specialization import Specialization
 from .ir.remarks import remark_lines
-from .ir.snodes import Node, begin_of, index_components_of, is_sparse_tree
+from .ir.snodes import Node, index_components_of, is_sparse_tree, start_offset
 from .ir.statements import Array
 from .ir.text import print_frontend
 
@@ -30,13 +30,13 @@ def content_key(specialization: Specialization) -> str:
 
 
 def _location_of(array: Array) -> str:
-    """Return where an array is in memory, as text."""
+    """Return where an array is in memory, as a string."""
     if array.place is None:
         return str(array.offset)
-    digits = [tuple(digit) for digit in index_components_of(array.place)]
-    return f"{array.offset}, {begin_of(array.place)}, {digits}"
+    components = [tuple(component) for component in index_components_of(array.place)]
+    return f"{array.offset}, {start_offset(array.place)}, {components}"
 
 
 def _members_of(node: Node) -> list[Any]:
-    """Return all that decides the memory of a tree."""
+    """Return all that determines the memory of a tree."""
     return [node.kind, node.axes, node.extents, node.chunk, str(node.element), *map(_members_of, node.children)]

@@ -1,19 +1,20 @@
-"""Every switch that can change an emitted text: compile options and target capabilities, frozen and printable."""
+"""Every option that can change an emitted source: compile options and target capabilities, frozen and printable."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 MAX_ITERATIONS = 2**31 - 1
-"""Turns of one parallel loop: threads and turns are counted in 32 bits, on the host and in every text."""
+"""Iterations of one parallel loop: threads and iterations are counted in 32 bits, on the host and in every source."""
 
 
 @dataclass(frozen=True, slots=True)
 class CompileOptions:
     """Options of one compilation; part of the key of every artefact.
 
-    default_fp, default_ip, default_up: names of scalar types. block_dim: threads a block where the loop names none.
-    disabled_passes: names of passes left out, for bisection.
+    default_fp, default_ip, default_up: names of scalar types.
+    block_dim: threads per block, unless the loop has its own.
+    disabled_passes: names of passes to skip, for bisection.
     """
 
     default_fp: str = "f32"
@@ -34,18 +35,18 @@ class CompileOptions:
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a target can do; passes ask this, never a target's name.
+    """What a target can do; passes read this, never a target's name.
 
-    types: names of scalar types it computes with. atomics: pairs like ("f32", "add") done natively; all others go
-    through a compare-and-swap loop. max_push_bytes: room for arguments by value, None: no limit that matters.
-    matrix_ops: it has native matrices (GLSL).
+    types: names of scalar types it computes with.
+    atomics: pairs like ("f32", "add") that are native; all others use a compare-and-swap loop.
+    max_push_bytes: size of arguments by value, None: no limit that matters.
     """
 
     target: str
     types: frozenset[str] = frozenset({"i32", "u32", "f32", "u1"})
     atomics: frozenset[tuple[str, str]] = frozenset()
     atomic_bits: frozenset[int] = frozenset({1, 8, 16, 32, 64})
-    """Widths of the words it can compare and swap."""
+    """Widths of the words that it can compare and swap."""
     max_push_bytes: int | None = None
     max_block_dim: int = 1024
     max_groups: int = 65535
@@ -53,30 +54,30 @@ class Capabilities:
     max_shared_bytes: int = 32768
     loop_iteration_limit: int | None = None
     branch_depth_limit: int | None = None
-    """lavapipe of Mesa 22.3 runs wrong branches where conditions nest deeper than 80."""
+    """lavapipe of Mesa 22.3 runs wrong branches if conditions nest deeper than 80."""
     volatile_vectors: bool = False
-    """lavapipe of Mesa 22.3 gives x for y where a component is read from memory after the whole vector was stored, or
+    """lavapipe of Mesa 22.3 returns x for y if a component is read from memory after the whole vector was stored, or
     after another component was read."""
     float_controls: frozenset[str] = frozenset()
-    """Execution modes of SPIR-V that can be asked for, with the bits of the type: "DenormPreserve 32"."""
+    """Execution modes of SPIR-V that it supports, with the bits of the type: "DenormPreserve 32"."""
     recursion: bool = True
     """Whether functions may call themselves; GLSL has no call stack."""
     shared_atomics: frozenset[tuple[str, str]] = frozenset()
     """Like `atomics`, in memory that a block shares; those of i32 and u32 need no entry."""
     subgroup_size: int | None = 32
-    """Threads of a subgroup; None where the device that will run the text is not known."""
+    """Threads of a subgroup; None if the device that will run the source is unknown."""
     subgroup_features: frozenset[str] = frozenset(
         {"basic", "vote", "arithmetic", "ballot", "shuffle", "shuffle_relative", "extended_types"}
     )
-    """What threads of a subgroup can do together, by Vulkan's names; "extended_types": integers other than 32 bit."""
+    """Subgroup features by Vulkan's names; "extended_types": integers other than 32 bit."""
     extra: tuple[tuple[str, str], ...] = field(default=())
 
     @property
     def blocks_as_loops(self) -> bool:
-        """Whether the threads of a block are turns of a loop on one core, so that their bodies are cut at barriers."""
+        """Whether the threads of a block are iterations of a loop on one core, so that bodies are split at barriers."""
         return self.target == "c"
 
     @property
     def blocks_in_lockstep(self) -> bool:
-        """Whether every thread is followed by itself from barrier to barrier, so that nothing is cut (interpreter)."""
+        """Whether each thread runs separately from barrier to barrier, so that no body is split (interpreter)."""
         return self.target == "python"

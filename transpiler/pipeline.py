@@ -1,4 +1,4 @@
-"""The stages in order, nothing else: specialization -> frontend -> passes -> source. Pure: no device and no clock."""
+"""The stages in order: specialization -> frontend -> passes -> source. Pure: no device and no clock."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ from .frontend.builders.build import build
 from .frontend.source.specialization import Specialization
 from .ir.forms import FrontendResult
 from .ir.tasks import Kernel
-from .ir.text import Form, form_of, frontend_form_of
+from .ir.text import IRText, frontend_text, kernel_text
 from .ir.verify import verify
 from .passes import PassContext, Stage, run
 
-Observer = Callable[[str, Form], None]
-"""Receives the name of a form ("frontend", "lowered", "pass:03:fold", "tasks", "final") and its text with places."""
-
+Observer = Callable[[str, IRText], None]
+"""Receives the name of a form ("frontend", "lowered", "pass:03:fold", "tasks", "final") and the form with locations."""
 
 Frontend = Callable[[Specialization], FrontendResult]
-"""Gives a kernel before any pass: `frontend.builders.build`, or one that remembers what that gave."""
+"""Returns a kernel before any pass: `frontend.builders.build`, or one that caches its results."""
 
 
 def compile_kernel(
@@ -33,9 +32,11 @@ def compile_kernel(
 ) -> Compilation:
     """Turn one specialization of a kernel into source for `target` ("vulkan", "cuda", "c" or "python").
 
-    observer: called with every form that exists on the way; forms are printed only for it. stage_ended: called with
-    the name of each stage that has ended ("frontend", "passes", "emit"), for who takes the time.
-    Raises: TaichiCompilationError and its subclasses for the user's mistakes, each naming the Python line.
+    Args:
+        observer: called with every intermediate form; forms are printed only for it.
+        stage_ended: called with the name of each stage at its end ("frontend", "passes", "emit"), for measurements.
+
+    Raises: TaichiCompilationError and its subclasses for the user's mistakes, each with the Python line.
     """
     try:
         return _compile(specialization, target, observer, frontend, stage_ended)
@@ -43,7 +44,7 @@ def compile_kernel(
         raise specialization.definition.location().error(
             TaichiCompilationError,
             "The kernel nests deeper than the compiler can follow",
-            "unroll fewer turns of a loop with `break`, or split the expression over several variables",
+            "unroll fewer iterations of a loop with `break`, or split the expression over several variables",
         ) from None
 
 
@@ -59,14 +60,14 @@ def _compile(
     stage_ended("frontend")
     kernel = result.kernel
     if observer is not None:
-        observer("frontend", frontend_form_of(kernel))
+        observer("frontend", frontend_text(kernel))
     context = PassContext(options, capabilities, _recorder(observer))
     run(kernel, context)
     if options.verify:
         verify(kernel, Stage.FINAL)
     stage_ended("passes")
     if observer is not None:
-        observer("final", form_of(kernel))
+        observer("final", kernel_text(kernel))
     module = emit(kernel, target, options, capabilities)
     stage_ended("emit")
     return compilation_of(module, kernel, result, tuple(context.warnings), context.times)
@@ -80,7 +81,7 @@ def _recorder(observer: Observer | None) -> Callable[[Stage, str, Kernel], None]
     def record(stage: Stage, step: str, kernel: Kernel) -> None:
         nonlocal count
         count += 1
-        form = form_of(kernel)
+        form = kernel_text(kernel)
         observer(f"pass:{count:02d}:{step}", form)
         if step in ("lower", "offload"):
             observer({"lower": "lowered", "offload": "tasks"}[step], form)

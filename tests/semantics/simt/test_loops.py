@@ -114,7 +114,7 @@ def test_full_blocks_need_no_condition() -> None:
     a = np.arange(640, dtype=np.int32)
     for arch, barrier in ((ti.vulkan, "barrier();"), (ti.cuda, "__syncthreads();")):
         source = run.source(a, arch=arch)
-        assert "has_turn" not in source and source.count(barrier) == 1
+        assert "has_iteration" not in source and source.count(barrier) == 1
     run(a)
     assert a.tolist() == np.arange(640).reshape(-1, 64)[:, ::-1].ravel().tolist()
 
@@ -157,12 +157,12 @@ def test_names_of_the_language_of_threads_stay_free_for_variables(target: str) -
         ti.loop_config(block_dim=32)
         for i in a:
             tile = ti.simt.block.SharedArray(32, ti.i32)
-            thread, threads, block, count, lanes, has_turn, index = 1, 2, 3, 4, 5, 6, 7
+            thread, threads, block, count, lanes, has_iteration, index = 1, 2, 3, 4, 5, 6, 7
             barrier, reduce_add, BLOCK, shared = 8, 9, 10, 11
             tile[i % 32] = a[i]
             ti.simt.block.sync()
             total = ti.simt.subgroup.reduce_add(1) * 0
-            a[i] = tile[i % 32] + thread + threads + block + count + lanes + has_turn + index + total
+            a[i] = tile[i % 32] + thread + threads + block + count + lanes + has_iteration + index + total
             a[i] += barrier + reduce_add + BLOCK + shared
 
     a = np.arange(40, dtype=np.int32)

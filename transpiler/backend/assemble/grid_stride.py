@@ -1,6 +1,6 @@
-"""Whether the threads of a GPU take one turn of a loop each, in one row of blocks or several, or stride over several.
+"""How the iterations of a parallel loop map to the threads of a GPU: one each, in a 1-D or 2-D grid, or grid-stride.
 
-In: a task in final form and the layout of its arguments. Out: a `Grid`, made before anything is printed.
+In: a task in final form and the layout of its arguments. Out: a `Grid`.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from ..layout.layout import Layout
 from ..layout.trip_counts import known_extents
 
 MAX_SINGLE_ITERATIONS = 1 << 20
-"""A loop known to be no longer than this has one thread a turn."""
+"""A loop that certainly has no more iterations has one thread per iteration."""
 BYTES_PER_BLOCK = 2600
-"""What an H200 moves (4.2 TB/s) while it starts one block (1.6 a nanosecond): less work in a block than this waits for
-the next one to start, more is best left to blocks of one turn a thread, which the GPU spreads evenly."""
+"""Memory traffic of an H200 (4.2 TB/s) while it starts one block (1.6 per nanosecond): a block with less traffic ends
+before the next one starts; for more, blocks with one iteration per thread are best, since the GPU balances them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """How threads of a GPU take the iterations of a task: decided once, for its source and for its launch.
+    """The grid of a task: decided once, for its source and for its launch.
 
-    is_strided: threads take several: where one thread an iteration might be too many blocks.
-    is_folded: one thread an iteration may be more blocks than an axis takes: the grid then has rows of blocks.
+    is_strided: each thread runs several iterations (grid-stride loop).
+    is_folded: one thread per iteration may need more blocks than an axis has, so that the grid is 2-D.
     """
 
     is_strided: bool = False
@@ -46,9 +46,9 @@ class Grid:
 
 
 def grid_of(task: Task, layout: Layout, max_groups: int) -> Grid:
-    """Decide how the iterations of a parallel task are taken by threads; those of a serial task are one.
+    """Return the grid of a task; a serial task has one thread.
 
-    max_groups: blocks along one axis of a grid that the device takes; Vulkan promises no more than 65,535.
+    max_groups: the device's limit of blocks along one axis of a grid; Vulkan guarantees only 65,535.
     Measured on an H200, 2^28 iterations: saxpy (12 bytes each) gains 6 % by striding, a particle update (48) loses 6 %.
     """
     if task.loop is None:
@@ -57,13 +57,13 @@ def grid_of(task: Task, layout: Layout, max_groups: int) -> Grid:
     if extents is None:
         return Grid(is_strided=True)  # only the device knows how many iterations there are
     is_short = count is not None and count <= min(MAX_SINGLE_ITERATIONS, max_groups * task.block_dim)
-    if not is_short and not is_heavy(task):
+    if not is_short and not is_long_running(task):
         return Grid(is_strided=True)
     return Grid(is_folded=(MAX_ITERATIONS if count is None else count) > max_groups * task.block_dim)
 
 
-def is_heavy(task: Task) -> bool:
-    """Tell whether a block of turns works longer than it takes to start one."""
+def is_long_running(task: Task) -> bool:
+    """Return whether a block of iterations runs longer than it takes to start a block."""
     statements = list(reachable(task.body))
     if any(isinstance(statement, (RangeFor, While)) for statement in statements):
         return True
@@ -71,7 +71,7 @@ def is_heavy(task: Task) -> bool:
 
 
 def _bytes_moved(statements: list[Statement]) -> int:
-    """Return the bytes a turn reads and writes: neighbours in one array count once, since caches bring them."""
+    """Return the bytes that an iteration reads and writes; neighbours in an array count once, thanks to caches."""
     moved: dict[tuple[bool, object, tuple[object, ...]], int] = {}
     for statement in statements:
         if isinstance(statement, (GlobalLoad, GlobalStore, AtomicOp)):
@@ -84,7 +84,7 @@ def _bytes_moved(statements: list[Statement]) -> int:
 
 
 def _path(pointer: Statement) -> tuple[object, ...]:
-    """Return how `pointer` leads into an element."""
+    """Return the path of `pointer` inside an element."""
     steps: list[object] = []
     while isinstance(pointer, (MatrixPtr, StructPtr)):
         if isinstance(pointer, StructPtr):

@@ -1,4 +1,4 @@
-"""The Jinja environment, and the only place that calls it. Jinja is imported when the first text is made."""
+"""The Jinja environment, which only this module uses. Jinja is imported when the first source is rendered."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TEMPLATES = Path(__file__).resolve().parents[3] / "templates"
 
 @lru_cache(maxsize=1)
 def environment() -> Environment:
-    """Return the one environment. The first call imports Jinja, 30 ms: a session may make it while nobody waits."""
+    """Return the environment. The first call imports Jinja (30 ms); a session may do so in the background."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     return Environment(
@@ -31,9 +31,9 @@ def environment() -> Environment:
 
 
 def render(template: str, data: dict[str, Any]) -> str:
-    """Return the text of a template, named relative to `templates/`.
+    """Return the rendered template, named relative to `templates/`.
 
-    Raises: InternalError naming the template and the line, if it asks for data it was not given.
+    Raises: InternalError with the template and the line if the template uses missing data.
     """
     from jinja2 import TemplateError
 
@@ -41,5 +41,5 @@ def render(template: str, data: dict[str, Any]) -> str:
         return environment().get_template(template).render(data)
     except TemplateError as error:
         line = getattr(error, "lineno", None)
-        place = f"templates/{template}" + (f", line {line}" if line else "")
-        raise InternalError(f"{place}: {error}") from error
+        location = f"templates/{template}" + (f", line {line}" if line else "")
+        raise InternalError(f"{location}: {error}") from error

@@ -144,7 +144,7 @@ class TaskPrinter:
         self.scopes.append(names)
         printer = Statements(expressions, placement, names, comments, atomics, writers)
         printer.result_names = [member.name for member in context.layout.result_members]
-        printer.explains = context.options.why_comments
+        printer.prints_remarks = context.options.why_comments
         printer.shared_atomics = self.capabilities.shared_atomics
         printer.declare_per_thread = declare_per_thread
         return printer

@@ -1,12 +1,12 @@
-"""Prints what the threads of a block do together: shared arrays, barriers, questions, the parts between two barriers.
+"""Prints how the threads of a block cooperate: shared arrays, barriers, collectives, the parts between two barriers.
 
     C                                                       GLSL, CUDA (where the last block may not be full)
-    for (int thread = 0; thread < threads; thread++) {      if (has_turn) {
+    for (int thread = 0; thread < threads; thread++) {      if (has_iteration) {
         int i = block * BLOCK + thread;                         tile[i % BLOCK] = x(i);
         tile[i % BLOCK] = x(i);                             }
     }                                                       barrier();
 
-In: statements of `ir.threads`, and the `Block` of their task. Out: lines and texts.
+In: statements of `ir.threads`, and the `BlockForm` of their task. Out: lines and rendered values.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ from .expressions import Expressions, Rendered
 from .statements import Statements, print_call
 
 THREADS = "threads"
-"""What C calls the number of threads of a block that have a turn."""
-HAS_ITERATION = "has_turn"
+"""C's variable for the number of threads of a block that have an iteration."""
+HAS_ITERATION = "has_iteration"
 LANES = "lanes"
+"""Parameters of a task's function: whether the thread has an iteration, and which lanes of its warp have one (CUDA)."""
 
 
 ACCESSES = (GlobalLoad, GlobalStore, AtomicOp)
@@ -37,12 +38,15 @@ ACCESSES = (GlobalLoad, GlobalStore, AtomicOp)
 
 @dataclass(slots=True)
 class BlockForm:
-    """How a task whose threads work together is printed. size: its threads a block, as text.
+    """How a task whose threads synchronize is printed.
 
-    as_loops: C, where `threads` is how many have a turn. is_full: all blocks have all threads. index: C's text of a
-    thread's number in the loop. axes: by axis of the loop the name and text of its index. uses_lanes: CUDA's task needs
-    to be told which lanes of its warp run. orders_buffers: threads hand one another values in arrays. has_barrier: threads
-    wait for one another.
+    size: name of the number of threads per block.
+    as_loops: the threads of a block are iterations of loops (C), of which `threads` run.
+    is_full: all blocks have all threads.
+    axes: name and expression of the loop's index, by axis.
+    uses_lanes: the task needs the mask of lanes that have an iteration (CUDA).
+    orders_buffers: threads exchange values through arrays.
+    has_barrier: threads wait for each other.
     """
 
     task: Task
@@ -61,7 +65,7 @@ class BlockForm:
 
     @property
     def index(self) -> str:
-        """C's number of a thread among all turns of the loop."""
+        """The number of a thread among all iterations of the loop, in C."""
         return f"block * {self.size} + thread"
 
 
@@ -78,7 +82,7 @@ def block_form(task: Task, size: str, as_loops: bool, is_full: bool) -> BlockFor
 
 
 def _is_own(pointer: GlobalPtr, task: Task) -> bool:
-    """Return whether a thread reaches the cell of its own index, which no other thread does in the same way."""
+    """Return whether a thread accesses only the element of its own index through this pointer."""
     loop = task.loop
     axes = [index.axis for index in pointer.indices if isinstance(index, LoopIndex) and index.loop is loop]
     return loop is not None and axes == list(range(len(loop.starts)))
@@ -98,18 +102,18 @@ def declare_shared(e: Expressions, arrays: list[Array]) -> list[str]:
 
 
 def block_parameters(block: BlockForm, count: str) -> list[tuple[str, str]]:
-    """Return what the function of a task takes beside indices, and what it is given. count: of all turns, as text."""
+    """Return further parameters of a task's function, with arguments. count: source of the number of iterations."""
     if block.as_loops:
         return [("int block", "block"), *([] if block.is_full else [("int count", count)])]
-    found = [(f"bool {HAS_ITERATION}", f"index < {count}")] if block.task.is_split else []
-    return found + ([(f"unsigned {LANES}", LANES)] if block.uses_lanes else [])
+    parameters = [(f"bool {HAS_ITERATION}", f"index < {count}")] if block.task.is_split else []
+    return parameters + ([(f"unsigned {LANES}", LANES)] if block.uses_lanes else [])
 
 
 # --- values -----------------------------------------------------------------------------------------------------------
 
 
 def thread_index(e: Expressions, value: ThreadIndex) -> Rendered:
-    """Return the text of a thread's number."""
+    """Render the number of a thread."""
     if value.kind == "first":
         return _first_index(e)
     if value.kind == "global" and e.block is not None and e.block.as_loops:
@@ -120,7 +124,7 @@ def thread_index(e: Expressions, value: ThreadIndex) -> Rendered:
 
 
 def _first_index(e: Expressions) -> Rendered:
-    """Return the index of the loop in a block's first thread; quotients by whole blocks are the same in all others."""
+    """Render the loop's index in the first thread of a block; quotients by the block size are equal in all threads."""
     assert e.block is not None
     name, text = e.block.axes[0]
     if not e.block.as_loops:
@@ -133,7 +137,7 @@ def _first_index(e: Expressions) -> Rendered:
 
 
 def write_threads(p: Statements, statement: ThreadFor) -> None:
-    """Print what each thread runs between two barriers."""
+    """Print the part of each thread between two barriers."""
     block = p.e.block
     assert block is not None
     if not block.as_loops:
@@ -146,27 +150,27 @@ def write_threads(p: Statements, statement: ThreadFor) -> None:
     p.emit(f"for (int thread = 0; thread < {block.threads}; thread++) {{")
     with p.indented():
         if statement.condition is not None:
-            p.emit(f"if (!{p.e.place(statement.condition)}) continue;")
+            p.emit(f"if (!{p.e.lvalue(statement.condition)}) continue;")
         used = {s.axis for s in walk(statement.body) if isinstance(s, LoopIndex) and s.loop is block.task.loop}
         if any("index" in block.axes[axis][1].split() for axis in used):
             p.emit(f"int index = {block.index};")
         for axis in sorted(used):
             name, text = block.axes[axis]
             p.emit(f"int {name} = {text};")
-        loops, p.loops = p.loops, 1  # `continue` ends the turn of this loop
-        p.last = None  # what is computed again here comes from lines that were before
+        loops, p.loops = p.loops, 1  # `continue` ends an iteration of this loop
+        p.last = None  # values computed again here come from earlier lines
         p.block(statement.body)
         p.loops = loops
     p.emit("}")
 
 
 def write_barrier(p: Statements, barrier: Barrier) -> None:
-    """Print a barrier; between two loops of C only the Python line says that one is there."""
+    """Print a barrier; between two loops of C it is only the comment with its Python line."""
     block = p.e.block
     assert block is not None
     language = p.e.language
-    asks_lanes = language.names_lanes and barrier.scope == "subgroup" and not barrier.memory_only
-    calls = language.barrier(language, barrier, block.orders_buffers, _lanes(p, barrier) if asks_lanes else "")
+    needs_lanes = language.names_lanes and barrier.scope == "subgroup" and not barrier.memory_only
+    calls = language.barrier(language, barrier, block.orders_buffers, _lanes(p, barrier) if needs_lanes else "")
     if not calls:
         p.mark(barrier.location)
     for call in calls:
@@ -175,21 +179,21 @@ def write_barrier(p: Statements, barrier: Barrier) -> None:
 
 
 def write_collective(p: Statements, statement: Collective) -> None:
-    """Print a question of GLSL or CUDA."""
-    row = COLLECTIVES[statement.op]
-    kind = statement.operands[0].type if "value" in row.arguments else None
+    """Print a collective of GLSL or CUDA."""
+    collective = COLLECTIVES[statement.op]
+    kind = statement.operands[0].type if "value" in collective.arguments else None
     assert kind is None or isinstance(kind, Scalar)
-    needs_lanes = p.e.language.names_lanes and row.scope == "subgroup" and statement.op != "active_mask"
+    needs_lanes = p.e.language.names_lanes and collective.scope == "subgroup" and statement.op != "active_mask"
     syntax = collective_syntax(p.e.language, statement.op, kind, _lanes(p, statement) if needs_lanes else "")
-    written = p.e.formatted(syntax, *statement.operands)
-    print_call(p, statement, written)
+    rendered = p.e.formatted(syntax, *statement.operands)
+    print_call(p, statement, rendered)
 
 
 def _lanes(p: Statements, statement: Barrier | Collective) -> str:
-    """Return the lanes of a warp that come here: those named; all; those with a turn; those that happen to be here.
+    """Return the lanes of a warp that participate: the given mask, all, those with an iteration, or the active ones.
 
-    `__activemask()` only where threads have parted: after that a warp runs as one again where CUDA's compiler put it,
-    so that it is no promise, but GLSL's subgroups make none either.
+    `__activemask()` is only for diverged threads: CUDA's compiler chooses where a warp converges again, so that the
+    mask guarantees nothing, but GLSL's subgroups guarantee nothing either.
     """
     block = p.e.block
     assert block is not None
@@ -202,20 +206,20 @@ def _lanes(p: Statements, statement: Barrier | Collective) -> str:
     if block.is_full and block.task.block_dim % SUBGROUP_SIZE == 0:
         return ALL_LANES
     block.uses_lanes = True
-    p.e.need(*known(p.e.language, [warp.ballot]))  # the entry asks which lanes have an iteration
+    p.e.need(*known(p.e.language, [warp.ballot]))  # the entry computes which lanes have an iteration
     return LANES
 
 
 def write_exchange(p: Statements, statement: Exchange) -> None:
-    """Print a question of C: a call with the variables of all threads."""
-    block, row = p.e.block, COLLECTIVES[statement.op]
+    """Print a collective of C: a call with the variables of all threads."""
+    block, collective = p.e.block, COLLECTIVES[statement.op]
     assert block is not None
     texts = [p.e.variable_names.get(operand) or p.e.of(operand).text for operand in statement.operands]
-    if row.scope == "block":
+    if collective.scope == "block":
         p.e.need(statement.op)
         print_call(p, statement, Rendered(f"{statement.op}({', '.join([block.threads, *texts])})"))
         return
-    kind = statement.operands[0].type if "value" in row.arguments else None
+    kind = statement.operands[0].type if "value" in collective.arguments else None
     assert kind is None or isinstance(kind, Scalar)
     uniform = len(statement.operands) > 1 and statement.operands[1] not in p.e.variable_names
     masked = statement.condition is not None
@@ -229,14 +233,14 @@ def write_exchange(p: Statements, statement: Exchange) -> None:
 
 
 def declare_per_thread(p: Statements, alloca: Alloca, name: str) -> str:
-    """Return the declaration of a variable of which each thread has its own, and note how it is reached."""
+    """Return the declaration of a variable that each thread has, and record how it is accessed."""
     block = p.e.block
     assert block is not None and alloca.type is not None
     kind = p.e.type_text(alloca.type)
     if not block.as_loops:
         return f"{kind} {name};"
     p.e.variable_names[alloca] = name
-    p.e.texts[alloca] = Rendered(f"{name}[thread]")
+    p.e.rendered[alloca] = Rendered(f"{name}[thread]")
     return f"{kind} {name}[{block.size}];"
 
 

@@ -1,7 +1,7 @@
-"""Prints values as text: operations with the parentheses they need, places in memory, short-circuit choices.
+"""Renders values as expressions: operations with the parentheses they need, lvalues, short-circuit choices.
 
-In: statements, the placement and the layout. Out: `Written`, a text with its precedence. Values printed where they are
-used keep their text until then; values with a name are that name.
+In: statements and the layout. Out: `Rendered`, an expression with its precedence. A value that is printed inside its
+user is remembered until then; a value with a variable is rendered as the name.
 """
 
 from __future__ import annotations
@@ -69,8 +69,9 @@ LOGICAL = frozenset({"{0} && {1}", "{0} || {1}"})
 class Rendered(NamedTuple):
     """The source of a value.
 
-    template: what it was made from, since `a | b | c` needs no parentheses. inverse: what it is the `!` of.
-    bare: a literal as a declaration takes it, which names its type already: `{x, y}`.
+    template: of its syntax, since `a | b | c` needs no parentheses.
+    inverse: the operand, if it is a `!`.
+    bare: a literal in a declaration, which has the type already: `{x, y}`.
     """
 
     text: str
@@ -81,17 +82,17 @@ class Rendered(NamedTuple):
 
     @property
     def start(self) -> str:
-        """What comes behind `type name =`."""
+        """The initializer behind `type name =`."""
         return self.bare or self.text
 
 
 class Expressions:
-    """The texts of values of one function. loop_names: what the text calls the index of a loop along an axis."""
+    """The rendered values of one function. loop_names: of the indices of loops, by loop and axis."""
 
     def __init__(self, target: Target, layout: Layout) -> None:
         self.target, self.language = target, target.language
         self.layout = layout
-        self.texts: dict[Statement, Rendered] = {}
+        self.rendered: dict[Statement, Rendered] = {}
         self.helpers: dict[str, None] = {}
         self.loop_names: dict[tuple[Statement, int], str] = {}
         self.indices_used: set[tuple[Statement, int]] = set()
@@ -103,33 +104,33 @@ class Expressions:
         self.variables_used: set[str] = set()
         """Names of variables and parameters that the source reads or writes."""
         self.parameters: dict[Parameter, str] = {}
-        """Of the real function that is printed; a kernel's are members of `args`."""
+        """Names of the parameters of a real function; those of a kernel are members of `args`."""
         self.index, self.random, self.failed = "0u", "rng", "failed"
-        """What calls pass on: the number of this turn, the stream of random numbers, whether a check failed."""
+        """Arguments of calls: the number of the iteration, the stream of random numbers, whether a check failed."""
         if target.language.reference_is_pointer:
             self.random = "&rng"
         self.block: Any = None
         self.variable_names: dict[Statement, str] = {}
 
     def of(self, value: Statement) -> Rendered:
-        """Return the text of a value: its name, the text kept for it, or that of an argument, a number, an index."""
-        written = self.texts.get(value)
-        if written is None:
-            written = self.texts[value] = self.compute(value)
-        return written
+        """Return a value: its name, its remembered expression, or an argument, a number, an index."""
+        rendered = self.rendered.get(value)
+        if rendered is None:
+            rendered = self.rendered[value] = self.compute(value)
+        return rendered
 
     def operand(self, value: Statement, needed: int, template: str = "") -> str:
-        """Return the text of a value, in parentheses where it binds less than `needed`."""
-        written = self.of(value)
-        is_tight = written.precedence >= needed or (template and written.template == template)
-        return written.text if is_tight else f"({written.text})"
+        """Return the source of a value, in parentheses if its precedence is below `needed`."""
+        rendered = self.of(value)
+        is_tight = rendered.precedence >= needed or (template and rendered.template == template)
+        return rendered.text if is_tight else f"({rendered.text})"
 
     def compute(self, value: Statement) -> Rendered:
-        """Return the text made from the operands' texts."""
+        """Render a value from its operands."""
         try:
             write = WRITERS[type(value)]
         except KeyError:
-            raise InternalError(f"emit: a {type(value).__name__} has no text as a value") from None
+            raise InternalError(f"emit: a {type(value).__name__} cannot be printed as a value") from None
         return write(self, value)
 
     def formatted(self, syntax: Syntax, *operands: Statement) -> Rendered:
@@ -149,12 +150,12 @@ class Expressions:
         self.symbols.use(syntax)
 
     def need(self, *helpers: str) -> None:
-        """Note helpers that the file must carry."""
+        """Record helpers that the file must contain."""
         for helper in helpers:
             self.helpers[helper] = None
 
     def type_text(self, type: Type) -> str:
-        """Return the name of a type in registers, and note what declares it."""
+        """Return the name of a type in registers, and record what declares it."""
         self.symbols.name_types(self.language, [scalar.name for scalar in scalars_of(type)])
         if isinstance(type, Struct):
             self.structs_used[type] = None
@@ -163,13 +164,13 @@ class Expressions:
         self.need(*type_helpers(self.language, type))
         return type_name(self.language, type)
 
-    # --- places
+    # --- lvalues
 
-    def place(self, pointer: Statement) -> str:
-        """Return the text of a place in memory or of a local variable."""
+    def lvalue(self, pointer: Statement) -> str:
+        """Return the lvalue of memory or of a local variable."""
         match pointer:
             case Alloca():
-                name = self.texts[pointer].text
+                name = self.rendered[pointer].text
                 self.variables_used.add(name)
                 return name
             case GlobalPtr(array=Array(is_shared=True) as array, indices=indices):
@@ -194,22 +195,22 @@ class Expressions:
             case MatrixPtr(origin=Reference() as origin, indices=indices) if self.is_pointer(origin):
                 return self._pointed(self.parameter_of(origin), origin.type, indices)
             case MatrixPtr(origin=origin, indices=indices):
-                return self.element(self.place(origin), origin.type, indices, True).text
+                return self.element(self.lvalue(origin), origin.type, indices, True).text
             case StructPtr(origin=origin, member=member):
                 name = self.member_name(origin.type, member)
                 if self.is_pointer(origin):
                     return f"{self.parameter_of(origin)}->{name}"
-                return f"{self.place(origin)}.{name}"
-        raise InternalError(f"emit: a {type(pointer).__name__} is no place")
+                return f"{self.lvalue(origin)}.{name}"
+        raise InternalError(f"emit: a {type(pointer).__name__} is no lvalue")
 
-    def is_pointer(self, place: Statement) -> bool:
-        """Tell whether a place is reached by a parameter that is a pointer."""
-        return isinstance(place, Reference) and self.language.reference_is_pointer
+    def is_pointer(self, pointer: Statement) -> bool:
+        """Return whether an lvalue is accessed through a parameter that is a pointer."""
+        return isinstance(pointer, Reference) and self.language.reference_is_pointer
 
-    def parameter_of(self, place: Statement) -> str:
-        """Return the name of the parameter that a place is reached by."""
-        assert isinstance(place, Reference)
-        name = self.parameters[place.parameter]
+    def parameter_of(self, pointer: Statement) -> str:
+        """Return the name of the parameter through which an lvalue is accessed."""
+        assert isinstance(pointer, Reference)
+        name = self.parameters[pointer.parameter]
         self.variables_used.add(name)
         return name
 
@@ -219,23 +220,23 @@ class Expressions:
         numbers = [int(i.value) if isinstance(i, Const) else self.of(i).text for i in indices]
         return pointed_element(self.language, tensor, pointer, numbers)
 
-    def element(self, owner: str, tensor: Type | None, indices: list[Statement], is_place: bool) -> Rendered:
-        """Return the text of an element of the tensor whose text is `owner`."""
+    def element(self, owner: str, tensor: Type | None, indices: list[Statement], is_lvalue: bool) -> Rendered:
+        """Render an element of the tensor `owner`."""
         assert isinstance(tensor, Tensor)
         numbers = [int(i.value) if isinstance(i, Const) else None for i in indices]
-        syntax = element_syntax(self.language, tensor, numbers, is_place)
+        syntax = element_syntax(self.language, tensor, numbers, is_lvalue)
         self.use(syntax)
         return Rendered(syntax.format(owner, *(self.of(i).text for i in indices)), syntax.precedence)
 
     def member_name(self, struct: Type | None, member: str) -> str:
-        """Return what the text calls a member of a struct."""
+        """Return the name of a struct's member in the source."""
         assert isinstance(struct, Struct)
         return self.layout.structs.members[struct][member]
 
     def is_in_memory(self, pointer: Statement) -> bool:
-        """Tell whether what lies at `pointer` has the form of memory, as do members of structs that lie there.
+        """Return whether the value at `pointer` has its memory form, as members of stored structs have.
 
-        In memory that a block of threads shares values are as in registers.
+        Shared memory of a block has values in their register form.
         """
         base = pointer
         if isinstance(base, MatrixPtr):
@@ -244,25 +245,25 @@ class Expressions:
             return base.origin.type in self.layout.structs.stored
         return not isinstance(base, (Alloca, Reference)) and not is_shared(base)
 
-    def loaded(self, place: str, kind: Type | None) -> Rendered:
-        """Return the text of the value at a place in memory."""
+    def loaded(self, lvalue: str, kind: Type | None) -> Rendered:
+        """Render the value that is read from an lvalue in memory."""
         assert kind is not None
         if isinstance(kind, Struct):
-            return Rendered(place)
+            return Rendered(lvalue)
         syntax = load_syntax(self.language, kind)
         self.use(syntax)
-        return Rendered(syntax.format(place), syntax.precedence)
+        return Rendered(syntax.format(lvalue), syntax.precedence)
 
     def passed(self, argument: Statement, by_reference: bool) -> str:
-        """Return an argument of a call: a value, or a place as C's pointer, C++'s reference or GLSL's `inout`."""
+        """Return an argument of a call: a value, or an lvalue for a pointer, a C++ reference or `inout`."""
         if not by_reference:
             return self.of(argument).text
         if isinstance(argument, Reference):
             return self.parameter_of(argument)
-        return f"{'&' if self.language.reference_is_pointer else ''}{self.place(argument)}"
+        return f"{'&' if self.language.reference_is_pointer else ''}{self.lvalue(argument)}"
 
-    def words(self, pointer: Statement) -> tuple[str, str]:
-        """Return the memory a GLSL place lies in, as a buffer reference, and its number among the scalars there."""
+    def scalar_address(self, pointer: Statement) -> tuple[str, str]:
+        """Return the buffer reference that contains a GLSL lvalue, and the number of its first scalar there."""
         assert pointer.type is not None
         base, unit = base_pointer(pointer), element_of(pointer.type).size_bytes
         offset, flat = self._offset_inside(pointer, unit)
@@ -285,12 +286,12 @@ class Expressions:
         return self.layout.data[base.array], f"uint({linear})"
 
     def _cell_of(self, pointer: GlobalPtr, indices: list[str]) -> str:
-        """Return the number of the cell of a pool that an element lies in, "" without a pool."""
+        """Return the number of the pool's cell that contains an element, "" without a pool."""
         assert pointer.array.place is not None
         return cell_of(pointer.array.place, indices, self.layout.cells)
 
     def _offset_inside(self, pointer: Statement, unit: int) -> tuple[int, str]:
-        """Return where `pointer` points inside its element: a number of scalars, and one as text if it is computed."""
+        """Return the offset of `pointer` in its element: a constant number of scalars, and a computed one."""
         offset, flat = 0, ""
         while isinstance(pointer, (MatrixPtr, StructPtr)):
             origin = pointer.origin
@@ -335,18 +336,18 @@ class Expressions:
         return _init(self, MatrixInit([Const(_zero_of(kind.element), type=kind.element)] * kind.size, type=kind))
 
     def to_memory(self, value: Statement) -> str:
-        """Return the text of a value on its way to memory, where u1 is a byte."""
+        """Return the source of a value in its memory form, where u1 is a byte."""
         assert value.type is not None
         if isinstance(value.type, Struct):
             return self.of(value).text
         return self.formatted(store_syntax(self.language, value.type), value).text
 
     def negated(self, condition: Statement) -> str:
-        """Return the text of `not condition`."""
+        """Return the source of `not condition`."""
         return self.of(condition).inverse or f"!{self.operand(condition, UNARY)}"
 
     def choice(self, value: IfExp) -> Rendered:
-        """Return an IfExp whose branches have no lines of their own."""
+        """Render an IfExp whose branches need no lines."""
         then, otherwise = result_of(value.then), result_of(value.otherwise)
         if is_const(otherwise, False) and value.type == otherwise.type and value.type == value.condition.type:
             return self._logical("&&", value.condition, then)
@@ -363,7 +364,7 @@ class Expressions:
 
 
 def is_shared(pointer: Statement) -> bool:
-    """Return whether a place lies in memory that a block of threads shares."""
+    """Return whether `pointer` is in shared memory of a block of threads."""
     base = base_pointer(pointer)
     return isinstance(base, GlobalPtr) and base.array.is_shared
 
@@ -415,7 +416,7 @@ def _index(e: Expressions, value: LoopIndex) -> Rendered:
 
 
 def _call(e: Expressions, value: Call) -> Rendered:
-    """A call: first what the function takes from the surroundings, then the arguments."""
+    """Render a call: first the context that the function takes, then the arguments."""
     signature = e.signatures[value.function]
     e.uses_args |= signature.takes_args
     texts = [
@@ -434,10 +435,10 @@ def _call_result(e: Expressions, value: CallResult) -> Rendered:
 
 
 def _load(e: Expressions, value: LocalLoad | GlobalLoad) -> Rendered:
-    text = e.place(value.pointer)
+    lvalue = e.lvalue(value.pointer)
     if e.is_in_memory(value.pointer):
-        return e.loaded(text, value.type)
-    return Rendered(text, UNARY if e.is_pointer(value.pointer) else PRIMARY)
+        return e.loaded(lvalue, value.type)
+    return Rendered(lvalue, UNARY if e.is_pointer(value.pointer) else PRIMARY)
 
 
 def _operation(e: Expressions, value: Operation) -> Rendered:
@@ -461,8 +462,8 @@ def _init(e: Expressions, value: MatrixInit) -> Rendered:
         is_short = is_short_vector(kind) and (isinstance(first, Const) or e.of(first).text.isidentifier())
         if not (language.has_pointers and is_short):
             return e.formatted(splat_syntax(language, kind), first)
-    written = e.formatted(init_syntax(language, kind), *value.elements)
-    return (_swizzle(e, value) if is_native(language, kind) else None) or written
+    rendered = e.formatted(init_syntax(language, kind), *value.elements)
+    return (_swizzle(e, value) if is_native(language, kind) else None) or rendered
 
 
 def _swizzle(e: Expressions, value: MatrixInit) -> Rendered | None:
@@ -476,7 +477,7 @@ def _swizzle(e: Expressions, value: MatrixInit) -> Rendered | None:
 
 
 def _owner(element: Statement) -> Statement | None:
-    """Return the vector, or the place of one, that an element is read from."""
+    """Return the vector, or the pointer to one, that an element is read from."""
     if isinstance(element, MatrixElement):
         return element.value
     pointer = element.pointer if isinstance(element, (LocalLoad, GlobalLoad)) else None
@@ -508,7 +509,7 @@ def _literal(e: Expressions, name: str, values: str) -> Rendered:
 
 
 def _zero_struct(e: Expressions, kind: Struct) -> Rendered:
-    """Return the struct whose every part is 0: by the rule of C's initializers, by all members in GLSL."""
+    """Render the struct of zeros: an empty initializer in C, all members in GLSL."""
     structs = e.layout.structs
     name = e.type_text(kind)
     if e.language.zero_values is not None:

@@ -4,7 +4,7 @@
     def dist(p: vec2) -> float:      ->        return vec2_length(vec2_sub(p, center(0)));
         return (p - center[None]).norm()   }
 
-In: functions in final form, their signatures, a printer for the body. Out: the parts of a text; the statement writers
+In: functions in final form, their signatures, a printer for the body. Out: `PrintedFunction`s; the statement writers
 for calls and returns. `ti.ref` parameters are pointers in C, references in CUDA, `inout` in GLSL.
 """
 
@@ -29,7 +29,7 @@ from .statements import INDENT, Line, Statements, print_call, python_comment
 
 @dataclass(slots=True)
 class PrintedFunction:
-    """One function as text. structure: the struct of several results, else empty."""
+    """One printed function. structure: the struct of several results, else empty."""
 
     function: Function
     comment: list[str]
@@ -54,14 +54,14 @@ def print_function(function: Function, printer: Statements, branch_depth_limit: 
     language = e.language
     for parameter in function.parameters:
         e.parameters[parameter] = printer.names.declare(parameter.name)
-    own = _take_context(printer, signature)
+    context = _take_context(printer, signature)
     declared = [_declared(e, p.type, e.parameters[p], p.by_reference) for p in function.parameters]
     result = signature.result_type or (e.type_text(function.results[0]) if function.results else "void")
-    parameters = ", ".join([*own, *declared]) or language.no_parameters
+    parameters = ", ".join([*context, *declared]) or language.no_parameters
     if function.results:
-        printer.leave.append(f"return {_zero(e, function, signature)};")
+        printer.exit_lines.append(f"return {_zero(e, function, signature)};")
     elif signature.may_fail:
-        printer.leave.append("return;")
+        printer.exit_lines.append("return;")
     _reuse_parameters(function, printer)
     comment = _comment(function, printer)
     printer.block(function.body)
@@ -83,7 +83,7 @@ def print_function(function: Function, printer: Statements, branch_depth_limit: 
 
 
 def _take_context(printer: Statements, signature: Signature) -> list[str]:
-    """Return the declarations of what the function takes from its caller's surroundings, and name it in the printer."""
+    """Return the parameters by which a caller passes its context, and name them in the printer."""
     e, language = printer.e, printer.e.language
     declared = language.args_parameters if signature.takes_args else []
     if signature.takes_index:
@@ -92,12 +92,12 @@ def _take_context(printer: Statements, signature: Signature) -> list[str]:
     if signature.takes_random:
         e.random = "rng"
         declared.append(language.reference.format(type="Random", name="rng"))
-    printer.leave = []
+    printer.exit_lines = []
     if signature.may_fail:
         e.failed = printer.names.declare("failed")
         printer.failed = f"*{e.failed}" if language.reference_is_pointer else e.failed
         declared.append(_declared(e, u1, e.failed, True))
-        printer.leave.append(f"{printer.failed} = true;")
+        printer.exit_lines.append(f"{printer.failed} = true;")
     return declared
 
 
@@ -107,21 +107,21 @@ def _declared(e: Expressions, type: Type, name: str, by_reference: bool) -> str:
 
 
 def _reuse_parameters(function: Function, printer: Statements) -> None:
-    """Let a parameter that Python changes be the variable itself: what is passed by value is the function's own."""
+    """Use a by-value parameter as the variable itself if Python assigns to it."""
     uses = count_uses(function.body)
     for store in function.body.statements:
         if isinstance(store, LocalStore) and isinstance(store.value, ArgLoad) and uses[store.value] == 1:
             if printer.placement.declared_by_store.get(store.pointer) is store:
-                printer.e.texts[store.pointer] = Rendered(printer.e.parameters[store.value.parameter])
+                printer.e.rendered[store.pointer] = Rendered(printer.e.parameters[store.value.parameter])
                 printer.placement.dead |= {store, store.pointer}
 
 
 def _comment(function: Function, printer: Statements) -> list[str]:
-    """Return the lines above a function: the `def` in Python, and what it is specialised on."""
+    """Return the comments above a function: the `def` in Python, and the values it is specialised on."""
     if not printer.comments or function.location is NOWHERE:
         return []
     printer.commented.add((function.location.file, function.location.line))
-    known = ", ".join(f"{name} = {text}" for name, text in function.template if name != text)
+    known = ", ".join(f"{name} = {value}" for name, value in function.template if name != value)
     return [python_comment(function.location), *([f"with {known}"] if known else [])]
 
 
@@ -134,8 +134,8 @@ def _structure(e: Expressions, function: Function, signature: Signature) -> str:
     return e.language.struct_declaration.format(name=signature.result_type, body=members)
 
 
-def _together(e: Expressions, function: Function, signature: Signature, values: list[str]) -> str:
-    """Return the text of a function's result made of values."""
+def _result(e: Expressions, function: Function, signature: Signature, values: list[str]) -> str:
+    """Return the result of a function, made of values."""
     if not signature.result_type:
         return values[0]
     language = e.language
@@ -145,16 +145,16 @@ def _together(e: Expressions, function: Function, signature: Signature, values: 
 
 
 def _unnarrowed(e: Expressions, type: Type, value: str) -> str:
-    """Return a value for braces of C++, where arithmetic on small integers counts as narrowing."""
+    """Return a value for braces in C++, where arithmetic on small integers is a narrowing conversion."""
     return f"{e.type_text(type)}({value})" if isinstance(type, Scalar) and is_small(type) else value
 
 
 def _zero(e: Expressions, function: Function, signature: Signature) -> str:
-    return _together(e, function, signature, [e.zero(type).text for type in function.results])
+    return _result(e, function, signature, [e.zero(type).text for type in function.results])
 
 
 def prototypes(functions: list[PrintedFunction]) -> list[str]:
-    """Return the declarations of functions that are called above their definition."""
+    """Return the prototypes of functions that are called before their definition."""
     defined: set[Function] = set()
     heads = {printed.function: printed.head for printed in functions}
     needed: dict[Function, None] = {}
@@ -170,8 +170,8 @@ def prototypes(functions: list[PrintedFunction]) -> list[str]:
 
 
 def write_call(p: Statements, call: Call) -> None:
-    """Print a call that does something. If a check failed in it, this turn of the loop ends, and the report of the
-    check goes on with the place of the call.
+    """Print a call with an effect. If a check fails in it, the iteration ends, and the report of the check gets the
+    location of the call.
     """
     text = p.e.compute(call).text
     if not p.e.signatures[call.function].may_fail:
@@ -186,25 +186,25 @@ def write_call(p: Statements, call: Call) -> None:
     p.emit(f"if ({p.failed}) {{")
     with p.indented():
         p.emit(f"report_call({p.e.layout.report}, {p.e.layout.usage.sites[call]}u, {p.e.index});")
-        p.emit(p.leave[-1])
-    p.exits += 1
+        p.emit(p.exit_lines[-1])
+    p.exit_count += 1
     p.emit("}")
 
 
 def return_writer(function: Function) -> Callable[[Statements, Return], None]:
-    """Return what prints the returns of `function`."""
+    """Return the printer of `function`'s returns."""
 
     def write(p: Statements, statement: Return) -> None:
-        p.exits += 1
+        p.exit_count += 1
         p.last_exit = len(p.lines)
         if not statement.values:
-            p.emit_beside("return;", statement.location)
+            p.emit_with_location("return;", statement.location)
             return
         values = [p.e.of(value).text for value in statement.values]
-        p.emit(f"return {_together(p.e, function, p.e.signatures[function], values)};", statement.location)
+        p.emit(f"return {_result(p.e, function, p.e.signatures[function], values)};", statement.location)
 
     return write
 
 
 WRITERS: dict[type, Callable[..., None]] = {Call: write_call}
-"""What `print_statements.WRITERS` has for the other effects."""
+"""What `statements.WRITERS` has for the other effects."""

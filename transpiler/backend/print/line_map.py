@@ -1,6 +1,6 @@
-"""Which Python line each line of an emitted text comes from.
+"""Which Python line each line of an emitted source comes from.
 
-In: the text, and the functions in it as they were printed. Out: the entries of `SourceFile.lines`.
+In: the source, and the printed functions in it. Out: the entries of `SourceFile.lines`.
 """
 
 from __future__ import annotations
@@ -14,29 +14,29 @@ from .statements import Line
 
 
 class PrintedBody(NamedTuple):
-    """A function of a text. head: its first line; begins: the Python line that stands for it, or `NOWHERE`."""
+    """A function of a source. head: its first line. start: the location of its first line in Python, or `NOWHERE`."""
 
     head: str
     body: list[Line]
-    begins: SourceLocation = NOWHERE
+    start: SourceLocation = NOWHERE
 
 
-def line_map(text: str, functions: Sequence[PrintedBody]) -> tuple[tuple[int, str, int], ...]:
-    """Return where Python lines begin in `text`, and where bodies end that have some.
+def line_map(source: str, functions: Sequence[PrintedBody]) -> tuple[tuple[int, str, int], ...]:
+    """Return where Python lines start in `source`, and where the bodies end that contain some.
 
-    Bodies stand whole below the heads of their functions, in order.
+    Bodies follow the heads of their functions, in order.
     """
-    lines = text.split("\n")
-    found: list[tuple[int, str, int]] = []
+    lines = source.split("\n")
+    entries: list[tuple[int, str, int]] = []
     start = 0
     for function in functions:
         start = lines.index(function.head, start) + 2
-        count = len(found)
-        if function.begins is not NOWHERE:
-            found.append((start - 1, function.begins.file, function.begins.line))
+        count = len(entries)
+        if function.start is not NOWHERE:
+            entries.append((start - 1, function.start.file, function.start.line))
         for offset, line in enumerate(function.body):
             if line.location is not None:
-                found.append((start + offset, line.location.file, line.location.line))
-        if len(found) > count:
-            found.append((start + len(function.body) + 1, *END_OF_BODY))
-    return tuple(found)
+                entries.append((start + offset, line.location.file, line.location.line))
+        if len(entries) > count:
+            entries.append((start + len(function.body) + 1, *END_OF_BODY))
+    return tuple(entries)

@@ -1,8 +1,8 @@
-"""Decides where each value of a task is printed: inside the statement that uses it, or under a name where it stands.
+"""Decides where each value of a task is printed: inside the statement that uses it, or as a variable at its position.
 
-In: the blocks of a task. Out: `Placement`. Blocks are scanned backwards, so that the places where a value will be
-printed are known when it is met. A read moves down to its user only if nothing on the way writes what it reads; a value
-crosses the head of a loop only if it costs nothing to compute again.
+In: the blocks of a task. Out: `Placement`. Blocks are scanned backwards, so that the points where a value will be
+printed are known when it is reached. A read moves down to its user only if no statement between them writes what it
+reads; a value crosses the head of a loop only if it costs nothing to compute again.
 
     load a[i]; store b[j]; add        ->  b(j) = ...; x = a(i) + 1        (a, b: fields, which never alias)
     load a[i]; store a[j]; add        ->  float t0 = a(i); a(j) = ...; x = t0 + 1
@@ -52,17 +52,17 @@ from ...ir.types import Scalar
 
 ATOMS = (Const, ArgLoad, ArrayShape, LoopIndex)
 CALLS = (AtomicOp, Rand, Collective, Exchange, Call, Activate, Deactivate, Append)
-"""Effects that give a value: a call that is printed exactly once, where it stands."""
-PLACES = (Alloca, GlobalPtr, MatrixPtr, StructPtr, GlobalTemporary, Reference)
+"""Effects with a value: a call that is printed exactly once, at its position."""
+ADDRESSES = (Alloca, GlobalPtr, MatrixPtr, StructPtr, GlobalTemporary, Reference)
 INDEX_OPERATIONS = frozenset({"add", "sub", "mul", "neg"})
 COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 ALIASED = "arrays that may share memory"
-TOPOLOGY = "which cells are active"
-TEXELS = "what textures hold"
+TOPOLOGY = "activity of cells"
+TEXELS = "texels"
 ANYTHING = "all memory"
 """What a call with effects may write."""
 MAX_READS = 2
-"""So often a load is printed again before it gets a name: compilers merge loads, and a name costs the reader more."""
+"""Uses up to which a load is repeated instead of declared: compilers merge loads, and a name costs the reader more."""
 
 
 @dataclass(eq=False, slots=True)
@@ -73,7 +73,7 @@ class _Loop:
 
 
 class _Point(NamedTuple):
-    """Where a value will be printed: position in the order of the text, and the innermost loop around it."""
+    """Where a value will be printed: position in the order of the source, and the innermost loop around it."""
 
     position: int
     loop: _Loop | None
@@ -81,12 +81,15 @@ class _Point(NamedTuple):
 
 @dataclass(slots=True)
 class Placement:
-    """inline: values printed where they are used. compound: stores of `x op y` to `x`, with that operation.
+    """Where the values of a function are printed.
 
-    read_back: stores whose value is read from the place they wrote by all later users.
-    declared_by_store: the store that declares a local variable, if one can. dead: locals never read, and their stores.
+    inline: values printed inside their users.
+    compound: stores of `x op y` to `x`, with that operation.
+    read_back: stores whose value all later users read from memory.
+    declared_by_store: the store that declares a local variable, if one can.
+    dead: locals that are never read, and their stores.
     set_by_branches: locals whose first mention is an `if` that sets them on every path.
-    direct: atomics, random numbers and calls whose one user is the next thing printed, and does nothing but store them.
+    direct: atomics, random numbers and calls whose only user is the store that is printed next.
     """
 
     inline: set[Statement] = field(default_factory=set)
@@ -102,7 +105,7 @@ class Placement:
 def place(roots: Sequence[tuple[Block, Sequence[Statement]]], is_infix: Callable[[Operation], bool]) -> Placement:
     """Return the placement for blocks printed one after the other.
 
-    roots: each block with values that its surroundings use (bounds of the parallel loop). is_infix: whether an
+    roots: each block with values that are used around it (bounds of the parallel loop). is_infix: whether an
     operation is printed as `a op b`, so that `a op= b` exists.
     """
     placer = _Placer(is_infix)
@@ -132,7 +135,7 @@ class _Placer:
         self.stored: dict[Statement, Statement] = {}
         self.next_stored: Statement | None = None
 
-    # --- order of the text, and who writes what where
+    # --- order of the source, and positions of writes
 
     def number(self, block: Block, loop: _Loop | None) -> None:
         for statement in block.statements:
@@ -152,7 +155,7 @@ class _Placer:
                 lost = not isinstance(statement, (Activate, Append))
                 self.writes.setdefault(ANYTHING if lost else TOPOLOGY, []).append(self.position[statement])
             elif statement.EFFECT & Effect.FENCE or isinstance(statement, ThreadFor):
-                self._number_meeting(statement)
+                self._number_barrier(statement)
             if not statement.BLOCKS:
                 continue
             inner = loop
@@ -168,15 +171,15 @@ class _Placer:
         self.clock += 1
 
     def _number_call(self, call: Call) -> None:
-        """Note what a call reads and writes; of the caller's variables those passed by reference only."""
+        """Record what a call reads and writes; of the caller's variables only those passed by reference."""
         self.read.update(call.references())
         for variable in call.references():
             self.writes.setdefault(variable, []).append(self.position[call])
         if call.EFFECT & Effect.WRITE:
             self.writes.setdefault(ANYTHING, []).append(self.position[call])
 
-    def _number_meeting(self, statement: Statement) -> None:
-        """Note that other threads may have written memory by now, and which variables of threads are read and set."""
+    def _number_barrier(self, statement: Statement) -> None:
+        """Record that other threads may have written memory, and which variables of threads are read and set."""
         if statement.EFFECT & Effect.FENCE:
             self.fences.append(self.position[statement])
         self.read.update(operand for operand in operands(statement) if isinstance(operand, Alloca))
@@ -184,7 +187,7 @@ class _Placer:
             self.writes.setdefault(statement.result, []).append(self.position[statement])
 
     def _find_declarations(self, block: Block) -> None:
-        """A local declared in this block is declared by its first store, if no other mention comes before it."""
+        """Let the first store of a local of this block declare it, if no other mention comes before."""
         waiting: set[Statement] = {s for s in block.statements if isinstance(s, Alloca)}
         if not waiting:
             return
@@ -230,8 +233,8 @@ class _Placer:
                 self.next_stored = None
 
     def _prints_lines(self, statement: Statement) -> bool:
-        """Whether a statement without effect stands in the text by itself."""
-        if isinstance(statement, (*ATOMS, *PLACES)):
+        """Return whether a statement without effect is printed as lines."""
+        if isinstance(statement, (*ATOMS, *ADDRESSES)):
             return isinstance(statement, Alloca) and statement not in self.placement.declared_by_store
         return statement in self.placement.used and statement not in self.placement.inline
 
@@ -292,14 +295,14 @@ class _Placer:
             self.stored[value] = store
 
     def _is_read_back(self, value: Statement, points: list[_Point]) -> bool:
-        """Print a value that is first stored, then used, inside the store, and read the place again where it is used.
+        """Print a value inside the store before its other users, which then read it from memory, if possible.
 
         t0 = v(i) + g; v(i) = t0; x(i) += t0    ->    v(i) += g; x(i) += v(i)
         """
         store = self.stored.get(value)
         if not isinstance(store, GlobalStore) or value.name or not isinstance(value, Operation):
             return False
-        if self.home[store] is not self.home[value]:  # a store in a branch is no place to read from in another one
+        if self.home[store] is not self.home[value]:  # a store in a branch may not have run in another
             return False
         position = self.position[store]
         others = [p for p in points if p.position > position]
@@ -319,11 +322,11 @@ class _Placer:
         return True
 
     def _is_compound(self, store: LocalStore | GlobalStore, value: Operation) -> bool:
-        """Whether `store` can be printed as `x op= y`: the place's value is read nowhere else and is still the same."""
+        """Return whether `store` can be printed as `x op= y`: its target is read only here, and unchanged since."""
         if len(value.operands) != 2 or value.name is not None or not self.is_infix(value):
             return False
         load = value.operands[0]
-        if not isinstance(load, (LocalLoad, GlobalLoad)) or not _same_place(load.pointer, store.pointer) or load.name:
+        if not isinstance(load, (LocalLoad, GlobalLoad)) or not _same_address(load.pointer, store.pointer) or load.name:
             return False
         if self.placement.declared_by_store.get(store.pointer) is store:
             return False
@@ -348,7 +351,7 @@ class _Placer:
         self.add_points(choice.condition, points if inline else here)
 
     def add_points(self, value: Statement, points: list[_Point]) -> None:
-        """Note that `value` will be printed at `points` too."""
+        """Record that `value` will be printed at `points` too."""
         known = self.points.get(value)
         if known is None:
             self.points[value] = list(points)
@@ -356,7 +359,7 @@ class _Placer:
             known.extend(points)
 
     def _prints_inline(self, value: Statement, points: list[_Point]) -> bool:
-        if isinstance(value, (*ATOMS, *PLACES)):
+        if isinstance(value, (*ATOMS, *ADDRESSES)):
             return True
         if value.name is not None and not (isinstance(value, Cast) and isinstance(value.value, ATOMS)):
             return False
@@ -386,7 +389,7 @@ class _Placer:
         return _is_cheap(value)
 
     def _may_have_changed(self, call: Call, point: _Point) -> bool:
-        """Whether anything is written between a call without effects of its own and the place of its one use."""
+        """Return whether memory may be written between a call without effects and its only use."""
         start = self.position[call]
         return bool(call.EFFECT) and any(self.written(memory, start, point.position) for memory in self.writes)
 
@@ -412,7 +415,7 @@ def _end_of_crossed(point: _Point, loop: _Loop | None) -> int:
 
 
 def _is_cheap(value: Statement) -> bool:
-    """Whether computing `value` again costs nothing and reads no worse than a name."""
+    """Return whether `value` can be repeated: it costs nothing and is as readable as a name."""
     if isinstance(value, ATOMS) or value.name is not None:
         return True
     match value:
@@ -440,29 +443,29 @@ def _is_named(value: Statement) -> bool:
 
 
 def _is_free_of_reads(value: Statement) -> bool:
-    """Whether the text of `value` reads no memory, so that it may be computed before or after an effect."""
+    """Return whether `value` reads no memory, so that it may be computed before or after an effect."""
     if isinstance(value, (LocalLoad, GlobalLoad, *TEXEL_READS, IfExp, *CALLS)):
         return value.name is not None
     return _is_named(value) or all(_is_free_of_reads(o) for o in operands(value))
 
 
 def _is_simple(pointer: Statement) -> bool:
-    """Whether a place in an array reads well twice: no index needs computing."""
+    """Return whether an element of an array can be printed twice: no index needs a computation."""
     while isinstance(pointer, StructPtr):
         pointer = pointer.origin
     return isinstance(pointer, GlobalPtr) and all(isinstance(i, ATOMS) or i.name is not None for i in pointer.indices)
 
 
 def _memory(pointer: Statement) -> object:
-    """Return what stands for the memory behind `pointer`: equal for two pointers that may meet."""
+    """Return a key of the memory behind `pointer`, which is equal for two pointers that may alias."""
     base = base_pointer(pointer)
     if isinstance(base, GlobalPtr):
         return ALIASED if base.array.may_alias else base.array
     return base.temporary if isinstance(base, GlobalTemporary) else base
 
 
-def _same_place(a: Statement, b: Statement) -> bool:
-    """Whether two pointers surely point to one place: made alike from the same values."""
+def _same_address(a: Statement, b: Statement) -> bool:
+    """Return whether two pointers certainly have the same address: both are made from the same values."""
     if a is b:
         return True
     match a, b:
@@ -470,9 +473,9 @@ def _same_place(a: Statement, b: Statement) -> bool:
             return a.array is b.array and all(_same_index(i, j) for i, j in zip(a.indices, b.indices, strict=True))
         case MatrixPtr(), MatrixPtr():
             same = all(_same_index(i, j) for i, j in zip(a.indices, b.indices, strict=True))
-            return same and _same_place(a.origin, b.origin)
+            return same and _same_address(a.origin, b.origin)
         case StructPtr(), StructPtr():
-            return a.member == b.member and _same_place(a.origin, b.origin)
+            return a.member == b.member and _same_address(a.origin, b.origin)
         case GlobalTemporary(), GlobalTemporary():
             return a.temporary is b.temporary
     return False
@@ -483,7 +486,7 @@ def _same_index(a: Statement, b: Statement) -> bool:
 
 
 def _is_set_by(statement: Statement, local: Statement) -> bool:
-    """Whether `statement` stores to `local` on every path, before anything else is done with it."""
+    """Return whether `statement` stores to `local` on every path before any other use of it."""
     if not isinstance(statement, If):
         return isinstance(statement, LocalStore) and statement.pointer is local
     for block in (statement.then, statement.otherwise):

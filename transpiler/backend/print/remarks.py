@@ -8,7 +8,7 @@ from ...errors import NOWHERE, SourceLocation
 from ...ir.nodes import Remark, Statement
 
 
-def left_out(statements: Sequence[Statement]) -> dict[int, list[Remark]]:
+def remarks_above(statements: Sequence[Statement]) -> dict[int, list[Remark]]:
     """Return the remarks to print above each statement of a block: before all that follows their Python line."""
     above: dict[int, list[Remark]] = {}
     for position, statement in enumerate(statements):

@@ -1,4 +1,4 @@
-"""Prints `print` and checks as records in the report buffer; what a record means stands in `Interface.reports`.
+"""Prints `print` and checks as records in the report buffer; `Interface.reports` says what a record means.
 
 In: the statement and the printer of its function. Out: lines that call the helpers of `templates/*/lib/reports.*`.
 
@@ -7,8 +7,8 @@ In: the statement and the printer of its function. Out: lines that call the help
                          report_f32(args.report, record, x);
     a[i, j]        ->    if (outside_2(args.report, 1u, index, i, j, args.n, args.m)) return;
 
-Where a check fails, this turn of the loop ends; tasks behind it end at once (`stop_after_failure`). A thread that
-others of its block may wait for goes on; the pass `clamp_indices` has made its accesses harmless.
+If a check fails, the iteration ends, and later tasks end at once (`stop_after_failure`). A thread for which others of
+its block may wait continues; the pass `clamp_indices` has made its accesses harmless.
 """
 
 from __future__ import annotations
@@ -27,31 +27,31 @@ from .expressions import Expressions
 from .statements import Statements
 
 MAX_AXES = 4
-"""Indices that one of the helpers `outside_1`, `outside_2`, ... checks."""
+"""The most indices that one of the helpers `outside_1`, `outside_2`, ... checks."""
 
 
 def print_record(p: Statements, statement: Record, location: Any) -> None:
     """Print the lines that write one record."""
     p.e.uses_args = True
-    words = [word for value in statement.values for word in _words(p.e, value)]
-    size = sum(2 if kind in ("i64", "u64", "f64") else 1 for kind, _ in words)
+    scalars = [scalar for value in statement.values for scalar in _scalars(p.e, value)]
+    size = sum(2 if kind in ("i64", "u64", "f64") else 1 for kind, _ in scalars)
     site = p.e.layout.usage.sites[statement]
-    begin = "report_print" if isinstance(statement, Print) else "report_failure"
-    p.e.need(begin, *(f"report_{kind}" for kind, _ in words))
-    start = f"{begin}({p.e.layout.report}, {site}u, {p.e.index}, {size}u)"
-    if not words:
+    start_helper = "report_print" if isinstance(statement, Print) else "report_failure"
+    p.e.need(start_helper, *(f"report_{kind}" for kind, _ in scalars))
+    start = f"{start_helper}({p.e.layout.report}, {site}u, {p.e.index}, {size}u)"
+    if not scalars:
         p.emit(f"{start};", location)
         return
     with p.names.scope():
         record = p.names.declare("record")
         p.emit(f"{p.e.type_text(u32)} {record} = {start};", location)
-        for number, (kind, text) in enumerate(words):
-            target = "" if number == len(words) - 1 else f"{record} = "
+        for number, (kind, text) in enumerate(scalars):
+            target = "" if number == len(scalars) - 1 else f"{record} = "
             p.emit(f"{target}report_{kind}({p.e.layout.report}, {record}, {text});")
 
 
 def write_print(p: Statements, statement: Print) -> None:
-    """Print a `print`; braces keep its cursor from the names of the block."""
+    """Print a `print`; braces limit the scope of its cursor."""
     if not statement.values:
         print_record(p, statement, statement.location)
         return
@@ -62,7 +62,7 @@ def write_print(p: Statements, statement: Print) -> None:
 
 
 def write_assert(p: Statements, statement: Assert) -> None:
-    """Print an `assert`: where it fails, this turn of the loop ends."""
+    """Print an `assert`: if it fails, the iteration ends."""
     p.emit(f"if ({p.e.negated(statement.condition)}) {{", statement.location)
     with p.indented():
         print_record(p, statement, statement.location)
@@ -70,7 +70,7 @@ def write_assert(p: Statements, statement: Assert) -> None:
 
 
 def write_index_check(p: Statements, check: IndexCheck) -> None:
-    """Print the check of an access: one call, or all of it where an index is wider than i32 or moved."""
+    """Print the check of an access: one call, or conditions if an index is wider than i32 or an axis has an offset."""
     site = p.e.layout.usage.sites[check]
     axes = len(check.indices)
     if axes <= MAX_AXES and not check.lower_bounds and all(index.type == i32 for index in check.indices):
@@ -81,9 +81,9 @@ def write_index_check(p: Statements, check: IndexCheck) -> None:
         if p.e.block is not None:
             p.emit(f"{text};", check.location)
             return
-        if len(p.leave) == 1:
-            p.exits += 1
-            p.emit(f"if ({text}) {p.leave[0]}", check.location)
+        if len(p.exit_lines) == 1:
+            p.exit_count += 1
+            p.emit(f"if ({text}) {p.exit_lines[0]}", check.location)
             return
         p.emit(f"if ({text}) {{", check.location)
         _leave(p)
@@ -100,19 +100,19 @@ def write_index_check(p: Statements, check: IndexCheck) -> None:
 
 
 def _leave(p: Statements) -> None:
-    """Print what ends the function where a check fails, and the end of the block it stands in.
+    """Print the exit of the function if a check fails, and the end of the enclosing block.
 
-    A thread of a block goes on: the others wait for it at barriers.
+    A thread of a synchronizing block continues: the others wait for it at barriers.
     """
     with p.indented():
-        for line in p.leave if p.e.block is None else ():
+        for line in p.exit_lines if p.e.block is None else ():
             p.emit(line)
-    p.exits += p.e.block is None
+    p.exit_count += p.e.block is None
     p.emit("}")
 
 
 def _outside(e: Expressions, index: Statement, extent: Statement) -> list[str]:
-    """Return the conditions under which an index lies outside; an extent is made unsigned beside an unsigned one."""
+    """Return the conditions under which an index is out of bounds; unsigned indices need an unsigned extent."""
     text, limit = e.operand(index, SHIFT), e.of(extent).text
     if scalar_type(index).kind == "int":
         below = [] if isinstance(index, Const) and index.value >= 0 else [f"{text} < 0"]
@@ -131,7 +131,7 @@ def _outside_from(e: Expressions, index: Statement, extent: Statement, begin: in
 
 
 def stop_after_failure(p: Statements, task: int) -> None:
-    """Print the line that ends a task where a check failed in one before it, which may not have left what it should."""
+    """Print the line that ends a task if a check failed in an earlier one, whose results may be incomplete."""
     use = p.e.layout.usage
     own = [(number, use.task_of[site], site) for site, number in use.sites.items() if number < use.task_sites]
     if not any(isinstance(site, (*CHECKS, Call)) and at < task for _, at, site in own):
@@ -142,20 +142,20 @@ def stop_after_failure(p: Statements, task: int) -> None:
     p.emit(f"if (report_stopped({p.e.layout.report}, {first}u)) return;")
 
 
-def _words(e: Expressions, value: Any) -> list[tuple[str, str]]:
-    """Return the kind and the text of each scalar of a value."""
+def _scalars(e: Expressions, value: Any) -> list[tuple[str, str]]:
+    """Return the type and the source of each scalar of a value."""
     kind: Type = value.type
-    written = e.of(value)
+    rendered = e.of(value)
     if isinstance(kind, Scalar):
-        return [_word(e, kind, written.text)]
+        return [_scalar(e, kind, rendered.text)]
     assert isinstance(kind, Tensor), "the frontend prints structs by their members"
-    words = []
+    scalars = []
     for indices in _all_indices(kind.shape):
         syntax = element_syntax(e.language, kind, indices)
         e.use(syntax)
-        owner = written.text if written.precedence == 16 else f"({written.text})"
-        words.append(_word(e, kind.element, syntax.format(owner)))
-    return words
+        owner = rendered.text if rendered.precedence == 16 else f"({rendered.text})"
+        scalars.append(_scalar(e, kind.element, syntax.format(owner)))
+    return scalars
 
 
 def _all_indices(shape: tuple[int, ...]) -> list[list[int]]:
@@ -164,7 +164,7 @@ def _all_indices(shape: tuple[int, ...]) -> list[list[int]]:
     return [[i, j] for i in range(shape[0]) for j in range(shape[1])]
 
 
-def _word(e: Expressions, kind: Scalar, text: str) -> tuple[str, str]:
+def _scalar(e: Expressions, kind: Scalar, text: str) -> tuple[str, str]:
     name = WORD_TYPES.get(kind.name, kind.name)
     if name == kind.name or e.language.converts_to_parameter:
         return name, text
@@ -173,4 +173,4 @@ def _word(e: Expressions, kind: Scalar, text: str) -> tuple[str, str]:
 
 
 WRITERS: dict[type, Callable[..., None]] = {Print: write_print, Assert: write_assert, IndexCheck: write_index_check}
-"""What `print_statements.WRITERS` has for the other effects."""
+"""What `statements.WRITERS` has for the other effects."""

@@ -1,6 +1,6 @@
 """Prints blocks as lines: declarations, stores, structured control flow, the Python line above what it became.
 
-In: a block, its placement and the texts of values. Out: `Line` objects, without the indentation of the function.
+In: a block, its placement and the rendered values. Out: `Line` objects, without the indentation of the function.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ from ..languages.common.naming import Names
 from ..languages.common.syntax import Syntax, atomic_syntax, operation_syntax
 from ..languages.common.target import Target
 from .expressions import Expressions, Rendered, is_shared, result_of
-from .placement import ATOMS, PLACES, Placement
-from .remarks import inert, left_out
+from .placement import ADDRESSES, ATOMS, Placement
+from .remarks import inert, remarks_above
 
 MAX_WIDTH = 100
-"""Columns an expression may grow to before a part of it gets a name."""
+"""Columns an expression may grow to before an operand gets a name."""
 MAX_SUM = 1000
-"""Characters a sum may grow to; it is folded before a plus or minus."""
+"""Characters a sum may grow to; it is wrapped before a plus or minus."""
 SUMS = frozenset({"{0} + {1}", "{0} - {1}"})
 FOLDS = (" + ", " - ", " && ", " || ")
 INDENT = "    "
 
 
 class Line(NamedTuple):
-    """One line of a body. location: the Python line that begins here, if one does."""
+    """One line of a body. location: the Python line whose source starts here, if any."""
 
     depth: int
     text: str
@@ -60,7 +60,7 @@ class Line(NamedTuple):
 
 
 class Statements:
-    """Prints the blocks of one function. parallel: the loop whose turns are calls of this function, if there is one."""
+    """Prints the blocks of one function."""
 
     def __init__(
         self,
@@ -81,19 +81,20 @@ class Statements:
         self.depth = 0
         self.loops = 0
         self.failed = expressions.failed
-        self.leave = ["return;"]
-        """What ends the function where a check fails; its last line, where one failed in a function it called."""
-        self.exits = 0
-        """How often the function is left so far, for `exits.py`."""
+        self.exit_lines = ["return;"]
+        """Lines that end the function if a check fails; only the last one if the check failed in a called function."""
+        self.exit_count = 0
+        """Exits of the function so far, for `early_returns.py`."""
         self.last_exit = 0
-        """The line of the last `return` of a function."""
+        """Index of the line of the function's last `return`."""
         self.shared_atomics: frozenset[tuple[str, str]] = frozenset()
         self.declare_per_thread: Callable[[Statements, Alloca, str], str] = _as_local
         self.commented: set[tuple[str, int]] = set()
-        self.explains = False
+        self.prints_remarks = False
         """Whether the remarks of statements are printed."""
         self.printed_remarks: set[tuple[str, str, int]] = set()
         self.forward: set[tuple[str, int]] = set()
+        """Python lines that were reached from an earlier line."""
         self.last: tuple[str, int] | None = None
         self.result_names: list[str] = []
 
@@ -101,32 +102,32 @@ class Statements:
 
     def emit(self, text: str, location: SourceLocation = NOWHERE) -> None:
         """Append a line, and above it the Python line it comes from if that is a new one."""
-        begins = self.mark(location)
+        start = self.mark(location)
         for part in wrapped(text) if len(text) > MAX_WIDTH + len(INDENT) else (text,):
-            self.lines.append(Line(self.depth, part, begins))
-            begins = None
+            self.lines.append(Line(self.depth, part, start))
+            start = None
 
-    def emit_beside(self, text: str, location: SourceLocation) -> None:
-        """Append a line that says what Python says, with no more than the place beside it."""
-        place = (location.file, location.line)
-        if self.comments and location is not NOWHERE and place != self.last and place not in self.commented:
-            self.commented.add(place)
-            said = python_comment(location)
-            text += f"  // {said.removesuffix(f'  {text[:-1]}')}"
+    def emit_with_location(self, text: str, location: SourceLocation) -> None:
+        """Append a line that equals its Python line, with only the location as a comment."""
+        line = (location.file, location.line)
+        if self.comments and location is not NOWHERE and line != self.last and line not in self.commented:
+            self.commented.add(line)
+            comment = python_comment(location)
+            text += f"  // {comment.removesuffix(f'  {text[:-1]}')}"
         self.emit(text, location)
 
     def mark(self, location: SourceLocation) -> SourceLocation | None:
-        """Print the Python line of `location` as a comment, once; return the location if another line was before it."""
-        place = (location.file, location.line)
-        if location is NOWHERE or place == self.last:
+        """Print the Python line of `location` as a comment, once; return the location if it is new."""
+        line = (location.file, location.line)
+        if location is NOWHERE or line == self.last:
             return None
-        previous, self.last = self.last, place
-        if previous is None or place > previous:
-            self.forward.add(place)
-        elif self.comments and place in self.commented and place in self.forward:
-            self.lines.append(Line(self.depth, ""))  # back at a line that once came on: a turn of an unrolled loop
-        if self.comments and place not in self.commented:
-            self.commented.add(place)
+        previous, self.last = self.last, line
+        if previous is None or line > previous:
+            self.forward.add(line)
+        elif self.comments and line in self.commented and line in self.forward:
+            self.lines.append(Line(self.depth, ""))  # a jump back: the next iteration of an unrolled loop
+        if self.comments and line not in self.commented:
+            self.commented.add(line)
             self.lines.append(Line(self.depth, f"// {python_comment(location)}"))
         return location
 
@@ -139,7 +140,7 @@ class Statements:
         self.lines.append(Line(self.depth, f"// {inert(remark.message)}"))
         return True
 
-    def _explain(self, statement: Statement, start: int) -> None:
+    def _print_remarks(self, statement: Statement, start: int) -> None:
         """Print the remarks of a statement whose lines start at `start`: inline ones at the end of the line."""
         inline = next((remark for remark in statement.remarks if remark.where == "inline"), None)
         line = (statement.location.file, statement.location.line)
@@ -168,7 +169,7 @@ class Statements:
 
     @contextmanager
     def indented(self) -> Iterator[None]:
-        """Print a nested block: one level deeper, with names of its own."""
+        """Print a nested block: one level deeper, in a new scope of names."""
         self.depth += 1
         with self.names.scope():
             yield
@@ -176,61 +177,61 @@ class Statements:
 
     def block(self, block: Block) -> None:
         """Print every statement of a block, and what was left out between them."""
-        above = left_out(block.statements) if self.explains else {}
+        above = remarks_above(block.statements) if self.prints_remarks else {}
         for position, statement in enumerate(block.statements):
             for remark in above.get(position, ()):
                 self.remark(remark)
             start = len(self.lines)
             self.statement(statement)
-            if statement.remarks and self.explains:
-                self._explain(statement, start)
+            if statement.remarks and self.prints_remarks:
+                self._print_remarks(statement, start)
 
     def statement(self, statement: Statement) -> None:
-        """Print one statement, or keep its text for its user."""
+        """Print one statement, or remember its expression for the statement that uses it."""
         if isinstance(statement, IfExp):
             self._choice(statement)
         elif statement.EFFECT & (Effect.WRITE | Effect.CONTROL) or isinstance(statement, Alloca):
             write = self.writers.get(type(statement))
             if write is None:
-                raise InternalError(f"emit: a {type(statement).__name__} has no text")
+                raise InternalError(f"emit: a {type(statement).__name__} cannot be printed")
             write(self, statement)
-        elif isinstance(statement, (*ATOMS, *PLACES)) or statement not in self.placement.used:
+        elif isinstance(statement, (*ATOMS, *ADDRESSES)) or statement not in self.placement.used:
             return
         else:
             self._value(statement)
 
     def _value(self, value: Statement) -> None:
-        written = self.e.compute(value)
-        if len(written.text) > MAX_WIDTH and not (written.template in SUMS and self._is_foldable(value, written)):
-            written = self._shorten(value, written)
+        rendered = self.e.compute(value)
+        if len(rendered.text) > MAX_WIDTH and not (rendered.template in SUMS and self._is_foldable(value, rendered)):
+            rendered = self._shorten(value, rendered)
         if value in self.placement.inline:
-            self.e.texts[value] = written
+            self.e.rendered[value] = rendered
         else:
-            self.declare(value, written)
+            self.declare(value, rendered)
 
-    def _is_foldable(self, value: Statement, written: Rendered) -> bool:
-        """Whether a sum is one of short terms, so that it reads well over several lines."""
+    def _is_foldable(self, value: Statement, rendered: Rendered) -> bool:
+        """Return whether a sum has short terms, so that it is readable when wrapped."""
         left, right = (self.e.of(operand) for operand in value.operands)  # type: ignore[attr-defined]
         short = len(left.text) <= MAX_WIDTH or left.template in SUMS
-        return short and len(right.text) <= MAX_WIDTH // 2 and len(written.text) <= MAX_SUM
+        return short and len(right.text) <= MAX_WIDTH // 2 and len(rendered.text) <= MAX_SUM
 
-    def _shorten(self, value: Statement, written: Rendered) -> Rendered:
-        """Give names to the widest operands until the expression fits."""
+    def _shorten(self, value: Statement, rendered: Rendered) -> Rendered:
+        """Declare the widest operands as variables until the expression fits."""
         candidates = [
-            o for o in dict.fromkeys(operands(value)) if o.type is not None and not isinstance(o, (*ATOMS, *PLACES))
+            o for o in dict.fromkeys(operands(value)) if o.type is not None and not isinstance(o, (*ATOMS, *ADDRESSES))
         ]
         for operand in sorted(candidates, key=lambda o: -len(self.e.of(o).text)):
-            if len(written.text) <= MAX_WIDTH or len(self.e.of(operand).text) < MAX_WIDTH // 4:
+            if len(rendered.text) <= MAX_WIDTH or len(self.e.of(operand).text) < MAX_WIDTH // 4:
                 break
             self.declare(operand, self.e.of(operand))
-            written = self.e.compute(value)
-        return written
+            rendered = self.e.compute(value)
+        return rendered
 
-    def declare(self, value: Statement, written: Rendered) -> None:
-        """Print `type name = value;`, and use the name from here on."""
+    def declare(self, value: Statement, rendered: Rendered) -> None:
+        """Print `type name = value;`; later uses print the name."""
         name = self.name(value)
-        self.emit(f"{self.declared_type(value)} {name} = {written.start};", value.location)
-        self.e.texts[value] = Rendered(name)
+        self.emit(f"{self.declared_type(value)} {name} = {rendered.start};", value.location)
+        self.e.rendered[value] = Rendered(name)
 
     def declared_type(self, value: Statement) -> str:
         """Return the name of a value's type; several results of a call are a struct."""
@@ -240,7 +241,7 @@ class Statements:
         return self.e.type_text(value.type)
 
     def name(self, value: Statement) -> str:
-        """Return a free name for a value: the user's, that of the array it was read from, or t0, t1, ..."""
+        """Return a free name for a value: the user's, one derived from its array, or t0, t1, ..."""
         if value.name:
             return self.names.declare(value.name)
         if isinstance(value, GlobalLoad) and isinstance(value.pointer, GlobalPtr):
@@ -256,11 +257,11 @@ class Statements:
     # --- choices
 
     def _choice(self, choice: IfExp) -> None:
-        """Print `c ? a : b`, or if and else where a branch needs lines of its own."""
-        last, place = self.last, (choice.location.file, choice.location.line)
-        is_new = place not in self.commented
-        self.commented.add(place)  # the comment stands above the whole, not in a branch
-        self.last = place
+        """Print `c ? a : b`, or if and else if a branch needs lines."""
+        last, line = self.last, (choice.location.file, choice.location.line)
+        is_new = line not in self.commented
+        self.commented.add(line)  # the comment is above the whole, not in a branch
+        self.last = line
         with self.captured() as then, self.indented():
             self.block(choice.then)
             then_lines = list(then)
@@ -269,7 +270,7 @@ class Statements:
             otherwise_lines = list(otherwise)
         self.last = last
         if is_new:
-            self.commented.discard(place)
+            self.commented.discard(line)
         if choice not in self.placement.used and not then_lines and not otherwise_lines:
             return
         if not then_lines and not otherwise_lines:
@@ -293,7 +294,7 @@ class Statements:
             self._branch(f"if ({condition}) {{", then, choice.then, name)
             self._branch("} else {", otherwise, choice.otherwise, name)
         self.emit("}")
-        self.e.texts[choice] = Rendered(name)
+        self.e.rendered[choice] = Rendered(name)
 
     def _branch(self, head: str, lines: list[Line], branch: Block, name: str) -> None:
         self.emit(head)
@@ -302,11 +303,11 @@ class Statements:
 
 
 def _as_local(p: Statements, alloca: Alloca, name: str) -> str:
-    raise InternalError(f"emit: `{name}` belongs to each thread of a block")
+    raise InternalError(f"emit: `{name}` is a variable of each thread of a block")
 
 
 def wrapped(text: str) -> list[str]:
-    """Fold a statement before operators that stand in no parentheses; where there are none it stays one line."""
+    """Wrap a statement before operators outside parentheses; without such operators it stays one line."""
     parts, start, depth, fold, brackets = [], 0, 0, 0, {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
     for index, character in enumerate(text):
         depth += brackets.get(character, 0)
@@ -319,9 +320,9 @@ def wrapped(text: str) -> list[str]:
 
 
 def python_comment(location: SourceLocation) -> str:
-    """Return `demo.py:14  s = a[i, j]`, inert in every language: one line that ends in no backslash.
+    """Return `demo.py:14  s = a[i, j]`, inert in every language: one line that does not end in a backslash.
 
-    Only the first line of a statement is known; dots say that it goes on.
+    Only the first line of a statement is known; dots mark that it continues.
     """
     line = location.python_line
     if not (line.isascii() and line.isprintable()):
@@ -332,7 +333,7 @@ def python_comment(location: SourceLocation) -> str:
 
 
 def basename(file: str) -> str:
-    """Return the last part of a path, so that texts do not depend on the folder; it cannot end a comment."""
+    """Return the last part of a path, so that sources do not depend on the folder; it cannot end a comment."""
     name = file.replace("\\", "/").rsplit("/", 1)[-1].replace("??/", "? ?/")
     return name if name.isprintable() else "".join(c if c.isprintable() else " " for c in name)
 
@@ -342,7 +343,7 @@ def _alloca(p: Statements, alloca: Alloca) -> None:
         return
     assert alloca.type is not None
     name = p.name(alloca)
-    p.e.texts[alloca] = Rendered(name)
+    p.e.rendered[alloca] = Rendered(name)
     if alloca.per_thread:
         p.emit(p.declare_per_thread(p, alloca, name))
         return
@@ -357,50 +358,50 @@ def _local_store(p: Statements, store: LocalStore) -> None:
         return
     if p.placement.declared_by_store.get(store.pointer) is store:
         assert store.pointer.type is not None
-        written = p.e.of(store.value)
+        rendered = p.e.of(store.value)
         name = p.name(store.pointer)
-        p.emit(f"{p.e.type_text(store.pointer.type)} {name} = {written.start};", store.location)
-        p.e.texts[store.pointer] = Rendered(name)
+        p.emit(f"{p.e.type_text(store.pointer.type)} {name} = {rendered.start};", store.location)
+        p.e.rendered[store.pointer] = Rendered(name)
         return
     operation = p.placement.compound.get(store)
-    place = p.e.place(store.pointer)
+    target = p.e.lvalue(store.pointer)
     if operation is not None:
-        _compound(p, store, place, operation)
+        _compound(p, store, target, operation)
     else:
         value = p.e.to_memory(store.value) if p.e.is_in_memory(store.pointer) else p.e.of(store.value).text
-        p.emit(f"{place} = {value};", store.location)
+        p.emit(f"{target} = {value};", store.location)
 
 
 def _global_store(p: Statements, store: GlobalStore) -> None:
     operation = p.placement.compound.get(store)
-    place = p.e.place(store.pointer)
+    target = p.e.lvalue(store.pointer)
     value = store.value
-    known = p.e.texts.get(value)
-    # A value that stands in a cell has the text of that cell, which was made from no template: it is read there.
-    is_unwritten = value in p.placement.inline and (known is None or known.template != "")
-    if operation is None and isinstance(value, Operation) and is_unwritten:
-        if p.e.of(value.operands[0]).text == place and infix_symbol(p.e.target, value) is not None:
-            operation = value  # what was stored there just now is read back: y(i) += x(i); y(i) *= 2.0
+    known = p.e.rendered.get(value)
+    # A value that was stored before is rendered as the element it is in, which has no template: it is read there.
+    is_unstored = value in p.placement.inline and (known is None or known.template != "")
+    if operation is None and isinstance(value, Operation) and is_unstored:
+        if p.e.of(value.operands[0]).text == target and infix_symbol(p.e.target, value) is not None:
+            operation = value  # the value just stored is read back: y(i) += x(i); y(i) *= 2.0
     if operation is not None:
-        _compound(p, store, place, operation)
+        _compound(p, store, target, operation)
     else:
         text = p.e.to_memory(store.value) if p.e.is_in_memory(store.pointer) else p.e.of(store.value).text
-        p.emit(f"{place} = {text};", store.location)
+        p.emit(f"{target} = {text};", store.location)
     if store in p.placement.read_back:
         kind = store.value.type
-        p.e.texts[store.value] = p.e.loaded(place, kind) if p.e.is_in_memory(store.pointer) else Rendered(place)
+        p.e.rendered[store.value] = p.e.loaded(target, kind) if p.e.is_in_memory(store.pointer) else Rendered(target)
 
 
-def _compound(p: Statements, store: LocalStore | GlobalStore, place: str, operation: Operation) -> None:
+def _compound(p: Statements, store: LocalStore | GlobalStore, target: str, operation: Operation) -> None:
     symbol = infix_symbol(p.e.target, operation)
     assert symbol is not None
     if isinstance(operation.type, Tensor):
-        p.e.need(*(f"assign {key}" for key in _spelled(p.e.target, operation).helpers if " -> " in key))
+        p.e.need(*(f"assign {key}" for key in _syntax(p.e.target, operation).helpers if " -> " in key))
     text = p.e.of(operation.operands[1]).text
-    p.emit(f"{place} {symbol}= {text};", store.location)
+    p.emit(f"{target} {symbol}= {text};", store.location)
 
 
-def _spelled(target: Target, operation: Operation) -> Syntax:
+def _syntax(target: Target, operation: Operation) -> Syntax:
     return operation_syntax(target.language, operation, target.exact)
 
 
@@ -408,7 +409,7 @@ def infix_symbol(target: Target, operation: Operation) -> str | None:
     """Return the symbol of an operation printed as `{0} symbol {1}` that has a compound assignment, else None."""
     if isinstance(operation.type, Tensor) and not target.language.has_tensor_assignment:
         return None
-    first, _, rest = _spelled(target, operation).text.partition(" ")
+    first, _, rest = _syntax(target, operation).text.partition(" ")
     symbol, _, last = rest.partition(" ")
     return symbol if first == "{0}" and last == "{1}" and symbol in COMPOUND else None
 
@@ -428,8 +429,8 @@ def _atomic(p: Statements, atomic: AtomicOp) -> None:
         raise atomic.location.error(UnsupportedError, error.message, error.hint) from None
     p.e.use(syntax)
     value = p.e.operand(atomic.value, syntax.operand_precedence[1])
-    data = p.e.words(atomic.pointer) if len(syntax.operand_precedence) > 2 else ()
-    print_call(p, atomic, Rendered(syntax.format(p.e.place(atomic.pointer), value, *data)))
+    data = p.e.scalar_address(atomic.pointer) if len(syntax.operand_precedence) > 2 else ()
+    print_call(p, atomic, Rendered(syntax.format(p.e.lvalue(atomic.pointer), value, *data)))
 
 
 def _rand(p: Statements, rand: Rand) -> None:
@@ -440,14 +441,14 @@ def _rand(p: Statements, rand: Rand) -> None:
     print_call(p, rand, Rendered(f"{helper}({p.e.random})"))
 
 
-def print_call(p: Statements, statement: Statement, written: Rendered) -> None:
-    """Print a call that does something and gives a value: inside the store that follows, under a name, or alone."""
+def print_call(p: Statements, statement: Statement, rendered: Rendered) -> None:
+    """Print a call with an effect and a value: inside the store that follows, as a variable, or as a statement."""
     if statement in p.placement.direct:
-        p.e.texts[statement] = written
+        p.e.rendered[statement] = rendered
     elif statement in p.placement.used:
-        p.declare(statement, written)
+        p.declare(statement, rendered)
     else:
-        p.emit(f"{written.text};", statement.location)
+        p.emit(f"{rendered.text};", statement.location)
 
 
 def _if(p: Statements, statement: If) -> None:
@@ -465,7 +466,7 @@ def _if(p: Statements, statement: If) -> None:
 
 
 def _else(p: Statements, block: Block) -> None:
-    """Print an else branch; one that holds but an If is an `else if`."""
+    """Print an else branch; one that contains only an If is an `else if`."""
     with p.indented():
         with p.captured() as before:
             for statement in block.statements[:-1]:
@@ -490,16 +491,16 @@ def _else(p: Statements, block: Block) -> None:
 
 
 def _while(p: Statements, loop: While) -> None:
-    begins = p.mark(loop.location)
+    start = p.mark(loop.location)
     condition = result_of(loop.condition)
     with p.indented():
-        with p.captured() as found:
+        with p.captured() as captured:
             p.block(loop.condition)
-            lines = list(found)
+            lines = list(captured)
         if lines:
             p.e.symbols.named.add("true")  # C has it in a header
         head = "while (true) {" if lines else f"while ({p.e.of(condition).text}) {{"
-        p.lines.append(Line(p.depth - 1, head, begins))
+        p.lines.append(Line(p.depth - 1, head, start))
         if lines:
             p.lines.extend(lines)
             p.emit(f"if ({p.e.negated(condition)}) break;")
@@ -529,29 +530,29 @@ def _range_for(p: Statements, loop: RangeFor) -> None:
 
 
 def declare_axis(names: Names, loop: RangeFor, axis: int) -> str:
-    """Take the name Python gives the index of an axis, or the first free letter from i on."""
+    """Declare the index of an axis under its name in Python, or as the first free letter from i on."""
     if len(loop.names) == len(loop.starts) and loop.names[axis].strip("_"):
         return names.declare(loop.names[axis])
     return names.declare(next((letter for letter in "ijklmnop" if names.is_free(letter)), "i"))
 
 
 def loop_head(e: Expressions, loop: RangeFor, axis: int, name: str) -> str:
-    """Return `for (int k = begin; k < end; k++)`."""
+    """Return `for (int k = start; k < end; k++)`."""
     step_value = loop.steps[axis]
     assert isinstance(step_value, Const)
     step = int(step_value.value)
     begin, end = bound(e, loop.starts[axis]), bound(e, loop.ends[axis])
     advance = {1: f"{name}++", -1: f"{name}--"}.get(step, f"{name} += {step}" if step > 0 else f"{name} -= {-step}")
-    return f"for (int {name} = {begin.text}; {name} {'<' if step > 0 else '>'} {e_parenthesised(end)}; {advance})"
+    return f"for (int {name} = {begin.text}; {name} {'<' if step > 0 else '>'} {comparison_operand(end)}; {advance})"
 
 
-def e_parenthesised(written: Rendered) -> str:
+def comparison_operand(rendered: Rendered) -> str:
     """Return a bound as the right side of a comparison."""
-    return written.text if written.precedence >= 13 else f"({written.text})"
+    return rendered.text if rendered.precedence >= 13 else f"({rendered.text})"
 
 
 def bound(e: Expressions, value: Statement) -> Rendered:
-    """Return a loop's bound as an i32."""
+    """Return a bound of a loop as an i32."""
     if value.type == i32:
         return e.of(value)
     text = e.of(value).text
@@ -559,12 +560,12 @@ def bound(e: Expressions, value: Statement) -> Rendered:
 
 
 def _break(p: Statements, statement: Break) -> None:
-    p.emit_beside("break;", statement.location)
+    p.emit_with_location("break;", statement.location)
 
 
 def _continue(p: Statements, statement: Continue) -> None:
-    p.exits += not p.loops
-    p.emit_beside("continue;" if p.loops else "return;", statement.location)
+    p.exit_count += not p.loops
+    p.emit_with_location("continue;" if p.loops else "return;", statement.location)
 
 
 def _return(p: Statements, statement: Return) -> None:

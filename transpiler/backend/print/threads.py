@@ -1,7 +1,7 @@
-"""How the turns of a parallel loop are spread: counts, and the index of an axis from the linear index of a thread.
+"""How the iterations of a parallel loop become threads: counts, and the index along an axis from a thread's number.
 
-In: a task whose prologue has been printed. Out: `Threads`: texts for the template, and the counts as expressions the
-host computes (`interface.Expression`).
+In: a task whose prologue has been printed. Out: `Threads`: source for the template, and trip counts as expressions that
+the host computes (`interface.Expression`).
 """
 
 from __future__ import annotations
@@ -18,21 +18,26 @@ from ..layout.layout import Layout
 from ..layout.trip_counts import constant_count, known_extents, step_of
 from ..module.interface import Expression
 from .expressions import Expressions, Rendered
-from .iteration_order import begin_of_loop, index_of_iteration, nested_loops
+from .iteration_order import first_index, index_of_iteration, nested_loops
 from .statements import INDENT, bound, loop_head
 
-MANY_TURNS, FEW_TURNS = 8192, 64
-"""From so many turns a loop is worth threads on the host: if its body is short, if it holds loops."""
+MANY_ITERATIONS, FEW_ITERATIONS = 8192, 64
+"""Iterations from which a loop is worth threads on the host: with a short body, with a body that contains loops."""
 
 MAX_COMPARED = 10
-"""Pairs of addresses that gcc compares before a loop, to see that they do not overlap."""
+"""Pairs of addresses that gcc compares before a loop to exclude overlap."""
 
 
 @dataclass(frozen=True, slots=True)
 class Threads:
-    """declarations: lines before all others. count: of all turns, unsigned. indices: one text an axis.
+    """How a parallel loop runs on threads.
 
-    loops: heads of nested loops. extents: for the host, or None. linear: the number of a turn.
+    declarations: lines before all others.
+    count: the number of all iterations, unsigned.
+    indices: an expression per axis.
+    loops: heads of nested loops.
+    extents: trip counts for the host, or None.
+    linear: the number of an iteration.
     """
 
     declarations: list[str]
@@ -44,28 +49,28 @@ class Threads:
 
 
 def spread(e: Expressions, loop: RangeFor, names: list[str], layout: Layout) -> Threads:
-    """Return how `loop` becomes threads, or nested loops where the target has those."""
+    """Return how `loop` becomes threads, or nested loops if the target has those."""
     axes = range(len(loop.starts))
     extents, known = known_extents(loop, layout)
     declarations: list[str] = []
     if e.language.nested_loops:
         if loop.order:
-            heads, indices, turn = nested_loops(loop, names, lambda axis: loop_head(e, loop, axis, names[axis]))
-            return Threads(declarations, str(known), indices, heads, extents, turn)
+            heads, indices, number = nested_loops(loop, names, lambda axis: loop_head(e, loop, axis, names[axis]))
+            return Threads(declarations, str(known), indices, heads, extents, number)
         _declare_ends(e, loop, names, declarations)
         heads = [loop_head(e, loop, axis, names[axis]) for axis in axes]
         factors = _factors([_difference(e, loop, axis) for axis in axes])
         count = ("(long)" if len(factors) > 1 else "") + " * ".join(factors)
-        return Threads(declarations, count, names, heads, extents, _turn(e, loop, names))
+        return Threads(declarations, count, names, heads, extents, _number(e, loop, names))
     texts = [_extent(e, loop, axis, names[axis], declarations) for axis in axes]
     count = " * ".join(f"{text}u" if text.isdigit() else e.language.as_unsigned(text) for text in _factors(texts))
-    factors = ["1" if text == "0" else text for text in texts]  # no turn, but no division by zero in the text either
+    factors = ["1" if text == "0" else text for text in texts]  # without iterations, too, no division by zero
     indices = [_index(e, loop, axis, factors) for axis in axes]
     return Threads(declarations, count, indices, [], extents)
 
 
 def _factors(texts: list[str]) -> list[str]:
-    """Return the factors of a product, with all that are constant as one, behind the others."""
+    """Return the factors of a product, with the constants joined and last."""
     known = prod(int(text) for text in texts if text.isdigit())
     factors = [text for text in texts if not text.isdigit()]
     return factors if factors and known == 1 else [*factors, str(known)]
@@ -74,9 +79,9 @@ def _factors(texts: list[str]) -> list[str]:
 def spread_blocks(
     e: Expressions, loop: RangeFor, names: list[str], layout: Layout, block_dim: int, size: str
 ) -> Threads:
-    """Return how `loop` becomes blocks of threads where a block is a turn of a loop on the host (C).
+    """Return how `loop` becomes blocks of threads if a block is an iteration of a loop on the host (C).
 
-    block_dim: threads a block; size: the same as text. `count` in the text is the number of all turns.
+    block_dim: threads per block. size: name of that constant. `count` in the source is the number of all iterations.
     """
     axes = range(len(loop.starts))
     extents, known = known_extents(loop, layout)
@@ -98,7 +103,7 @@ def spread_blocks(
 
 
 def indices_in_block(e: Expressions, loop: RangeFor, linear: str) -> list[str]:
-    """Return C's texts of a thread's indices: from `index`, or from its text `linear` where that reads well."""
+    """Return a thread's indices in C, computed from `index`, or from the expression `linear` if that is readable."""
     extents = [_extent_in_c(e, loop, axis) for axis in range(len(loop.starts))]
     texts = [_index(e, loop, axis, extents) for axis in range(len(loop.starts))]
     return [
@@ -108,76 +113,76 @@ def indices_in_block(e: Expressions, loop: RangeFor, linear: str) -> list[str]:
 
 
 def _extent_in_c(e: Expressions, loop: RangeFor, axis: int) -> str:
-    """Return the number of turns along an axis as a factor; it may be negative where there are none."""
-    begin, end, step = loop.starts[axis], loop.ends[axis], step_of(loop, axis)
-    if isinstance(begin, Const) and isinstance(end, Const):
-        return str(len(range(int(begin.value), int(end.value), step)))
+    """Return the trip count along an axis as a factor; it may be negative instead of 0."""
+    start, end, step = loop.starts[axis], loop.ends[axis], step_of(loop, axis)
+    if isinstance(start, Const) and isinstance(end, Const):
+        return str(len(range(int(start.value), int(end.value), step)))
     if step == 1:
         text = _difference(e, loop, axis)
         return text if is_plain(text) or text.startswith("(") else f"({text})"
-    low, high = (begin, end) if step > 0 else (end, begin)
+    low, high = (start, end) if step > 0 else (end, start)
     span = f"{_inside(bound(e, high), ADD)} - {_inside(bound(e, low), MULTIPLY)}"
     return f"(({span} + {abs(step) - 1}) / {abs(step)})"
 
 
 def _difference(e: Expressions, loop: RangeFor, axis: int) -> str:
-    """Return about how many turns an axis has, as a factor: it only decides whether threads are worth while."""
-    begin, end = bound(e, loop.starts[axis]), bound(e, loop.ends[axis])
-    if begin.text == "0":
+    """Return an estimate of the trip count along an axis as a factor, to decide whether threads are worthwhile."""
+    start, end = bound(e, loop.starts[axis]), bound(e, loop.ends[axis])
+    if start.text == "0":
         return end.text if end.precedence >= UNARY or len(loop.starts) == 1 else f"({end.text})"
     first, last = loop.starts[axis], loop.ends[axis]
     if isinstance(first, Const) and isinstance(last, Const):
         return str(abs(int(last.value) - int(first.value)))
-    low, high = (begin, end) if step_of(loop, axis) > 0 else (end, begin)
+    low, high = (start, end) if step_of(loop, axis) > 0 else (end, start)
     text = f"{_inside(high, ADD)} - {_inside(low, MULTIPLY)}"
     return f"({text})" if len(loop.starts) > 1 else text
 
 
 def is_plain(text: str) -> bool:
-    """Tell whether a source is a number, a name or a member of a struct."""
+    """Return whether an expression is a number, a name or a member of a struct."""
     return all(character.isalnum() or character in "._" for character in text)
 
 
 def _declare_ends(e: Expressions, loop: RangeFor, names: list[str], declarations: list[str]) -> None:
-    """Give a name to ends that are more than an argument, so that they are computed once."""
+    """Declare variables for ends that are more than an argument, so that they are computed once."""
     for axis, end in enumerate(loop.ends):
-        written = bound(e, end)
-        if is_plain(written.text):
+        rendered = bound(e, end)
+        if is_plain(rendered.text):
             continue
         name = bound_name("end", names[axis])
-        declarations.append(f"int {name} = {written.text};")
-        e.texts[end] = Rendered(name)
+        declarations.append(f"int {name} = {rendered.text};")
+        e.rendered[end] = Rendered(name)
 
 
-def _turn(e: Expressions, loop: RangeFor, names: list[str]) -> str:
-    """Return the number of a turn of nested loops, counted as threads are on other targets."""
+def _number(e: Expressions, loop: RangeFor, names: list[str]) -> str:
+    """Return the number of an iteration of nested loops, which is a thread's number on other targets."""
     text = ""
     for axis, name in enumerate(names):
-        begin, step = bound(e, loop.starts[axis]), step_of(loop, axis)
-        own = name if begin.text == "0" else f"({name} - {_inside(begin, MULTIPLY)})"
+        start, step = bound(e, loop.starts[axis]), step_of(loop, axis)
+        own = name if start.text == "0" else f"({name} - {_inside(start, MULTIPLY)})"
         own = own if step == 1 else f"{own} / {step}"
-        turns = f"({_difference(e, loop, axis)} + {step - (1 if step > 0 else -1)}) / {step}" if step != 1 else ""
-        turns = f"({turns})" if turns else _difference(e, loop, axis)
-        text = f"(uint32_t)({own})" if axis == 0 else f"({text} * {turns} + {own})"
+        count = f"({_difference(e, loop, axis)} + {step - (1 if step > 0 else -1)}) / {step}" if step != 1 else ""
+        count = f"({count})" if count else _difference(e, loop, axis)
+        text = f"(uint32_t)({own})" if axis == 0 else f"({text} * {count} + {own})"
     return f"(uint32_t){names[0]}" if text == f"(uint32_t)({names[0]})" else text
 
 
 def _extent(e: Expressions, loop: RangeFor, axis: int, name: str, declarations: list[str]) -> str:
-    """Return the number of turns along an axis as a primary text; a longer one is declared first."""
-    begin, end, step = loop.starts[axis], loop.ends[axis], step_of(loop, axis)
-    if isinstance(begin, Const) and isinstance(end, Const):
-        return str(len(range(int(begin.value), int(end.value), step)))
-    written = bound(e, end)
-    if isinstance(begin, Const) and begin.value == 0 and step == 1:
+    """Return the trip count along an axis as a primary expression; a longer one is declared first."""
+    start, end, step = loop.starts[axis], loop.ends[axis], step_of(loop, axis)
+    if isinstance(start, Const) and isinstance(end, Const):
+        return str(len(range(int(start.value), int(end.value), step)))
+    rendered = bound(e, end)
+    if isinstance(start, Const) and start.value == 0 and step == 1:
         if isinstance(end, ArrayShape):
-            return written.text
-        text = f"max({written.text}, 0)"
+            return rendered.text
+        text = f"max({rendered.text}, 0)"
         e.symbols.call("max")
     else:
-        low, high = (bound(e, begin), written) if step > 0 else (written, bound(e, begin))
+        low, high = (bound(e, start), rendered) if step > 0 else (rendered, bound(e, start))
         span = f"{_inside(high, ADD)} - {_inside(low, MULTIPLY)}"
-        if isinstance(begin, Const) and begin.value == 0:
-            span = written.text if step > 0 else f"-{_inside(written, PRIMARY)}"
+        if isinstance(start, Const) and start.value == 0:
+            span = rendered.text if step > 0 else f"-{_inside(rendered, PRIMARY)}"
         if abs(step) > 1:
             span = f"({span} + {abs(step) - 1}) / {abs(step)}"
         text = f"max({span}, 0)"
@@ -206,37 +211,34 @@ def _index(e: Expressions, loop: RangeFor, axis: int, extents: list[str]) -> str
     step = step_of(loop, axis)
     if abs(step) != 1:
         text = f"{text} * {abs(step)}"
-    begin = loop.starts[axis]
-    if isinstance(begin, Const) and begin.value == 0:
+    start = loop.starts[axis]
+    if isinstance(start, Const) and start.value == 0:
         return text if step > 0 else f"-{text}"
-    written = bound(e, begin)
-    return f"{_inside(written, ADD)} {'+' if step > 0 else '-'} {text}"
+    rendered = bound(e, start)
+    return f"{_inside(rendered, ADD)} {'+' if step > 0 else '-'} {text}"
 
 
 def _index_in_order(e: Expressions, loop: RangeFor, axis: int) -> str:
     text, is_sum = index_of_iteration(loop, axis)
-    begin = begin_of_loop(loop, axis)
+    start = first_index(loop, axis)
     if text == "0":
-        return str(begin)
+        return str(start)
     if not e.language.nested_loops:
         text = f"int({text})"
-    elif begin and is_sum:
+    elif start and is_sum:
         text = f"({text})"
-    return f"{begin} + {text}" if begin else text
+    return f"{start} + {text}" if start else text
 
 
-def _inside(written: Rendered, needed: int) -> str:
-    return written.text if written.precedence >= needed else f"({written.text})"
+def _inside(rendered: Rendered, needed: int) -> str:
+    return rendered.text if rendered.precedence >= needed else f"({rendered.text})"
 
 
-def nest(threads: Threads, call: str, plain: bool) -> list[str]:
-    """Return the lines of nested loops around `call`. Turns are independent, which the innermost loop may be told.
-
-    plain: they do nothing in which the order of turns shows.
-    """
+def nest(threads: Threads, call: str, vectorized: bool) -> list[str]:
+    """Return the lines of nested loops around `call`. vectorized: mark the innermost loop for vectorization."""
     lines: list[str] = []
     for depth, head in enumerate(threads.loops):
-        if plain and depth == len(threads.loops) - 1:
+        if vectorized and depth == len(threads.loops) - 1:
             lines.append(INDENT * depth + "#pragma omp simd")
         lines.append(INDENT * depth + head + " {")
     lines.append(INDENT * len(threads.loops) + call)
@@ -244,23 +246,25 @@ def nest(threads: Threads, call: str, plain: bool) -> list[str]:
 
 
 def is_vectorized(threads: Threads, reads: Collection[object], writes: Collection[object]) -> bool:
-    """Tell whether the innermost loop shall be told that its turns are independent.
+    """Return whether the innermost loop is marked for vectorization, which states that its iterations are independent.
 
-    Nested loops gain by it always. A single one needs it where a compiler would have to compare too many addresses
-    before it takes several turns at once: gcc gives up beyond `MAX_COMPARED` pairs of which one is written.
+    Nested loops always gain by it. A single loop needs it if a compiler would have to compare too many addresses before
+    it vectorizes: gcc gives up beyond `MAX_COMPARED` pairs of which one is written.
     """
     pairs = len(writes) * (len(writes) - 1) // 2 + len(writes) * len({*reads} - {*writes})
     return len(threads.loops) > 1 or pairs > MAX_COMPARED
 
 
 def pragma(task: Task, threads: Threads | None, loops: bool, uneven: bool, simd: bool) -> str:
-    """Return how OpenMP spreads the turns: evenly, unless a turn may take much longer; few turns stay on one thread.
+    """Return OpenMP's directive for the loop; loops with few iterations stay on one thread.
 
-    simd: a single loop is told that its turns are independent.
+    loops: the body contains loops.
+    uneven: an iteration may take much longer than others, so that the schedule is dynamic.
+    simd: a single loop is marked for vectorization.
     """
     if threads is None:
         return ""
-    least = FEW_TURNS if loops or task.synchronizes else MANY_TURNS
+    least = FEW_ITERATIONS if loops or task.synchronizes else MANY_ITERATIONS
     known = constant_count(threads.extents)
     if known is not None and known < least:
         return ""

@@ -1,6 +1,6 @@
 """Reserved names: keywords, types and macros in all scopes, built-in functions at file scope.
 
-A local variable may hide a function (`float length = ...`) that its source does not call (`shadowed_names`), and a
+A local variable may hide a function (`float length = ...`) that its source does not call (`assemble/names.py`), and a
 member never conflicts with one (`args.step`). Source: all names in the headers and the binary of gcc 12, in the binary
 of glslang 12, and, for CUDA, in the headers of CUDA 13 and the list of C; each was tried as a variable, a member, a
 type and a function.
