@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ...transpiler.backend.module.read_module import Read
+from ...transpiler.backend.module.read_module import Reader
 from ...transpiler.options import Capabilities
 from ..devices.target_tools import Part
 
@@ -35,7 +35,7 @@ class ArchiveFacts(Part):
     MODULE: ClassVar[str] = "archive_facts"
 
     binaries: tuple[str, ...]
-    requires: dict[str, Read]
+    requires: dict[str, Reader]
     minimum: Capabilities
     choice: str
     march: Callable[[], str] = native_march

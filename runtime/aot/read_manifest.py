@@ -18,19 +18,19 @@ from ...transpiler.backend.module.read_module import (
     FILE_NAME,
     MAX_BYTES,
     MAX_EXTENT,
-    Read,
-    fail,
+    Reader,
+    boolean,
+    invalid,
     items_of,
-    kind_of,
-    many,
+    json_list,
+    json_type,
+    list_of,
     number,
     one_of,
     optional,
-    plain,
     read_module,
     read_object,
-    text,
-    truth,
+    string,
 )
 from ...transpiler.ir.textures import FORMATS
 from ...transpiler.ir.types import SCALARS
@@ -156,15 +156,15 @@ def _float(digits: str) -> float:
 # --- tables
 
 
-def by_name(read: Read, limit: int = MAX_KERNELS, name: Read | None = None) -> Read:
+def by_name(read: Reader, limit: int = MAX_KERNELS, name: Reader | None = None) -> Reader:
     """Return what reads an object whose fields are names."""
-    read_name = text(MAX_NAME) if name is None else name
+    read_name = string(MAX_NAME) if name is None else name
 
     def read_all(data: Any, path: str) -> dict[str, Any]:
         if type(data) is not dict:
-            raise fail(path, f"an object is expected, found {kind_of(data)}")
+            raise invalid(path, f"an object is expected, found {json_type(data)}")
         if len(data) > limit:
-            raise fail(path, f"{len(data)} entries, and at most {limit} are taken")
+            raise invalid(path, f"{len(data)} entries, and at most {limit} are taken")
         return {read_name(key, path): read(value, f"{path}.{str(key)[:80]}") for key, value in data.items()}
 
     return read_all
@@ -193,10 +193,10 @@ def _struct_members(data: Any, path: str) -> list[list[Any]]:
     for place, item in enumerate(items_of(data, path)):
         where = f"{path}[{place}]"
         if len(items_of(item, where)) != 2:
-            raise fail(where, "a member is its name and its type")
+            raise invalid(where, "a member is its name and its type")
         found.append([read_identifier(item[0], where), _type(item[1], where)])
     if not found or len({name for name, _ in found}) != len(found):
-        raise fail(path, "a struct has members, and each a name of its own")
+        raise invalid(path, "a struct has members, and each a name of its own")
     return found
 
 
@@ -204,36 +204,36 @@ def read_identifier(data: Any, path: str) -> str:
     """Read a name as Python takes it."""
     name: str = label(data, path)
     if not name.isidentifier():
-        raise fail(path, f"{name[:80]!r} is no name of a member")
+        raise invalid(path, f"{name[:80]!r} is no name of a member")
     return name
 
 
-label = text(4096)
-member = text(200, NAME)
-struct_members: Read = _struct_members
+label = string(4096)
+member = string(200, NAME)
+struct_members: Reader = _struct_members
 size = number(0, MAX_EXTENT)
 bytes_ = number(0, MAX_BYTES)
 
 
 def tensor_shape(data: Any, path: str) -> list[int]:
     """Read the shape of a vector or matrix."""
-    return [*many(number(1, 4096), 2, 1)(data, path)]
+    return [*list_of(number(1, 4096), 2, 1)(data, path)]
 
 
-ELEMENT: dict[str, Read] = {
+ELEMENT: dict[str, Reader] = {
     "element": label,
-    "element_shape": plain(number(1, 4096)),
+    "element_shape": json_list(number(1, 4096)),
     "element_size_bytes": number(1, 1 << 30),
     "members": optional(struct_members),
 }
-PARAMETERS: dict[str, dict[str, Read]] = {
+PARAMETERS: dict[str, dict[str, Reader]] = {
     "scalar": {"type": one_of(*SCALARS)},
     "matrix": {"type": one_of(*SCALARS), "shape": tensor_shape},
     "struct": {"type": label, "members": struct_members},
-    "ndarray": {**ELEMENT, "ndim": number(0, 64), "gradient": truth},
+    "ndarray": {**ELEMENT, "ndim": number(0, 64), "gradient": boolean},
     "texture": {"ndim": number(1, 3), "element": one_of("f32", "i32", "u32")},
     "rw_texture": {"ndim": number(1, 3), "format": one_of(*FORMATS), "lod": number(0, 64)},
-    "template": {"value": text(1 << 20)},
+    "template": {"value": string(1 << 20)},
 }
 
 
@@ -241,19 +241,19 @@ def _parameter(data: Any, path: str) -> dict[str, Any]:
     kind = one_of(*PARAMETERS)(data.get("kind") if type(data) is dict else None, f"{path}.kind")
     found: dict[str, Any] = read_object(data, path, {"name": label, "kind": label, **PARAMETERS[kind]})
     if kind == "ndarray" and found["members"] is None and found["element"] not in SCALARS:
-        raise fail(f"{path}.element", f"{found['element'][:80]!r} is no scalar, and its members are not told")
+        raise invalid(f"{path}.element", f"{found['element'][:80]!r} is no scalar, and its members are not told")
     return found
 
 
-FIELD: dict[str, Read] = {
+FIELD: dict[str, Reader] = {
     "tree": size,
     "offset_bytes": bytes_,
     **ELEMENT,
-    "shape": plain(size),
-    "strides_bytes": optional(plain(number(-MAX_BYTES, MAX_BYTES))),
-    "offset": plain(number(-MAX_EXTENT, MAX_EXTENT)),
+    "shape": json_list(size),
+    "strides_bytes": optional(json_list(number(-MAX_BYTES, MAX_BYTES))),
+    "offset": json_list(number(-MAX_EXTENT, MAX_EXTENT)),
 }
-PLACE: dict[str, Read] = {"tree": size, "offset_bytes": bytes_}
+PLACE: dict[str, Reader] = {"tree": size, "offset_bytes": bytes_}
 
 
 def _constant(data: Any, path: str) -> Any:
@@ -264,14 +264,14 @@ def _constant(data: Any, path: str) -> Any:
     return number(-(2**63), 2**64 - 1)(data, path)
 
 
-TEMPLATE: dict[str, Read] = {"of": label, "arguments": by_name(label)}
-KERNEL: dict[str, Read] = {
-    "parameters": many(_parameter, 4096),
+TEMPLATE: dict[str, Reader] = {"of": label, "arguments": by_name(label)}
+KERNEL: dict[str, Reader] = {
+    "parameters": list_of(_parameter, 4096),
     "module": lambda data, path: data,  # `_kernel` reads it
-    "constants": many(_constant),
+    "constants": list_of(_constant),
     "template": optional(lambda data, path: read_object(data, path, TEMPLATE)),
-    "key": text(64, DIGEST),
-    "edited": optional(text(64, DIGEST)),
+    "key": string(64, DIGEST),
+    "edited": optional(string(64, DIGEST)),
 }
 
 
@@ -279,7 +279,7 @@ def _kernel(data: Any, path: str) -> StoredKernel:
     found = read_object(data, path, KERNEL)
     module = found["module"]
     if type(module) is not dict or type(module.get("files")) is not list:
-        raise fail(f"{path}.module", "a module has a list of files")
+        raise invalid(f"{path}.module", "a module has a list of files")
     files: list[StoredFile] = []
     plain_files: list[Any] = []
     for place, file in enumerate(module["files"]):
@@ -294,8 +294,8 @@ def _kernel(data: Any, path: str) -> StoredKernel:
     return StoredKernel(**found, files=tuple(files))
 
 
-FILE: dict[str, Read] = {
-    "name": text(256, FILE_NAME),
+FILE: dict[str, Reader] = {
+    "name": string(256, FILE_NAME),
     "source": member,
     "binary": lambda data, path: {k: v for k, v in by_name(optional(member), 4)(data, path).items() if v is not None},
     "translations": by_name(member, 8),
@@ -314,20 +314,20 @@ def _value(data: Any, path: str) -> Any:
 
 def _number(data: Any, path: str) -> int | float | bool:
     if type(data) not in (int, float, bool):
-        raise fail(path, f"a number is expected, found {kind_of(data)}")
+        raise invalid(path, f"a number is expected, found {json_type(data)}")
     return data  # type: ignore[no-any-return]
 
 
-DISPATCH: dict[str, Read] = {"kernel": label, "arguments": many(_value, 4096)}
-GRAPH: dict[str, Read] = {
-    "arguments": many(_parameter, 4096),
-    "dispatches": many(lambda data, path: read_object(data, path, DISPATCH), 1 << 16),
+DISPATCH: dict[str, Reader] = {"kernel": label, "arguments": list_of(_value, 4096)}
+GRAPH: dict[str, Reader] = {
+    "arguments": list_of(_parameter, 4096),
+    "dispatches": list_of(lambda data, path: read_object(data, path, DISPATCH), 1 << 16),
 }
-MEMBER: dict[str, Read] = {"size": number(0, MAX_MEMBER_BYTES), "sha256": text(64, SHA256)}
-MANIFEST_TABLE: dict[str, Read] = {
+MEMBER: dict[str, Reader] = {"size": number(0, MAX_MEMBER_BYTES), "sha256": string(64, SHA256)}
+MANIFEST_TABLE: dict[str, Reader] = {
     "format": one_of(FORMAT),
     "version": number(VERSION, VERSION),
-    "shadesmith": text(100),
+    "shadesmith": string(100),
     "target": one_of(*(tools.name for tools in source_tools() if find_part(tools.name, ArchiveFacts))),
     "requires": lambda data, path: data,  # `_manifest` reads it, which knows the target
     "options": anything,
@@ -337,7 +337,7 @@ MANIFEST_TABLE: dict[str, Read] = {
         MAX_KERNELS,
         member,
     ),
-    "trees": many(lambda data, path: read_object(data, path, {"size_bytes": bytes_})["size_bytes"]),
+    "trees": list_of(lambda data, path: read_object(data, path, {"size_bytes": bytes_})["size_bytes"]),
     "fields": by_name(lambda data, path: read_object(data, path, FIELD)),
     "kernels": by_name(_kernel),
     "graphs": by_name(lambda data, path: read_object(data, path, GRAPH)),
@@ -363,14 +363,14 @@ def _check_members(manifest: Manifest, sizes: Mapping[str, int]) -> None:
     """Check that the archive has the members that the manifest names, and that those are named which kernels need."""
     for name, (size_bytes, _) in manifest.members.items():
         if name not in sizes:
-            raise fail("$.members", f"`{name}` is not in the archive")
+            raise invalid("$.members", f"`{name}` is not in the archive")
         if sizes[name] != size_bytes:
-            raise fail("$.members", f"`{name}` has another size in the archive")
+            raise invalid("$.members", f"`{name}` has another size in the archive")
     if sum(manifest.trees) > MAX_BYTES:
-        raise fail("$.trees", f"they have more than {MAX_BYTES:,} bytes")
+        raise invalid("$.trees", f"they have more than {MAX_BYTES:,} bytes")
     for name in sizes:
         if name != MANIFEST and name not in manifest.members:
-            raise fail("$.members", f"the archive has `{name}`, and the manifest does not name it")
+            raise invalid("$.members", f"the archive has `{name}`, and the manifest does not name it")
     for name, field in manifest.fields.items():
         _check_field(field, manifest.trees, f"$.fields.{name[:80]}")
 
@@ -378,39 +378,39 @@ def _check_members(manifest: Manifest, sizes: Mapping[str, int]) -> None:
 def _check_field(field: Mapping[str, Any], trees: Sequence[int], path: str) -> None:
     """Check that all elements of a field lie in its tree."""
     if field["tree"] >= len(trees):
-        raise fail(f"{path}.tree", f"there are {len(trees)} trees")
+        raise invalid(f"{path}.tree", f"there are {len(trees)} trees")
     strides = field["strides_bytes"]
     if field["offset"] and len(field["offset"]) != len(field["shape"]):
-        raise fail(f"{path}.offset", "it has another number of axes than the shape")
+        raise invalid(f"{path}.offset", "it has another number of axes than the shape")
     if field["members"] is None and field["element"] not in SCALARS:
-        raise fail(f"{path}.element", f"{field['element'][:80]!r} is no scalar, and its members are not told")
+        raise invalid(f"{path}.element", f"{field['element'][:80]!r} is no scalar, and its members are not told")
     if strides is None:
         return
     if len(strides) != len(field["shape"]):
-        raise fail(f"{path}.strides_bytes", "it has another number of axes than the shape")
+        raise invalid(f"{path}.strides_bytes", "it has another number of axes than the shape")
     reach = [(extent - 1) * stride for extent, stride in zip(field["shape"], strides, strict=True) if extent]
     low = field["offset_bytes"] + sum(step for step in reach if step < 0)
     high = field["offset_bytes"] + sum(step for step in reach if step > 0) + field["element_size_bytes"]
     if low < 0 or high > trees[field["tree"]]:
-        raise fail(path, f"it does not lie in its tree of {trees[field['tree']]} bytes")
+        raise invalid(path, f"it does not lie in its tree of {trees[field['tree']]} bytes")
 
 
 def _check_kernel(kernel: StoredKernel, manifest: Manifest, path: str) -> None:
     module = kernel.module
     if module.target != manifest.target:
-        raise fail(f"{path}.module.target", f"the archive is for {manifest.target}")
+        raise invalid(f"{path}.module.target", f"the archive is for {manifest.target}")
     for place, file in enumerate(kernel.files):
         where = f"{path}.module.files[{place}]"
         kinds = part_of(manifest.target, ArchiveFacts).binaries
         if kinds[0] not in file.binaries or not set(file.binaries) <= set(kinds):
-            raise fail(f"{where}.binary", f"{' and '.join(kinds)} are expected")
+            raise invalid(f"{where}.binary", f"{' and '.join(kinds)} are expected")
         for name in (file.source, *file.binaries.values(), *file.translations.values()):
             if name not in manifest.members:
-                raise fail(where, f"there is no member `{name}`")
+                raise invalid(where, f"there is no member `{name}`")
     _check_arrays(kernel, path)
     _check_textures(kernel, path)
     if len(kernel.constants) != len(module.interface.members):
-        raise fail(f"{path}.constants", f"there are {len(module.interface.members)} members")
+        raise invalid(f"{path}.constants", f"there are {len(module.interface.members)} members")
     for place, (value, member) in enumerate(zip(kernel.constants, module.interface.members, strict=True)):
         _check_constant(value, member, kernel, manifest.trees, f"{path}.constants[{place}]")
 
@@ -421,24 +421,24 @@ def _check_arrays(kernel: StoredKernel, path: str) -> None:
         if array.parameter is None:
             continue
         if array.parameter >= len(kernel.parameters):
-            raise fail(f"{where}.parameter", f"there are {len(kernel.parameters)} parameters")
+            raise invalid(f"{where}.parameter", f"there are {len(kernel.parameters)} parameters")
         parameter = kernel.parameters[array.parameter]
         if parameter["kind"] != "ndarray" or parameter["ndim"] != array.ndim:
-            raise fail(where, f"parameter `{parameter['name'][:80]}` is no array of {array.ndim} axes")
+            raise invalid(where, f"parameter `{parameter['name'][:80]}` is no array of {array.ndim} axes")
         is_same = parameter["members"] is not None or parameter["element"] == array.element
         if not is_same or tuple(parameter["element_shape"]) != array.element_shape:
-            raise fail(where, f"parameter `{parameter['name'][:80]}` has other elements")
+            raise invalid(where, f"parameter `{parameter['name'][:80]}` has other elements")
 
 
 def _check_textures(kernel: StoredKernel, path: str) -> None:
     for place, texture in enumerate(kernel.module.interface.textures):
         where = f"{path}.module.interface.textures[{place}]"
         if texture.parameter >= len(kernel.parameters):
-            raise fail(f"{where}.parameter", f"there are {len(kernel.parameters)} parameters")
+            raise invalid(f"{where}.parameter", f"there are {len(kernel.parameters)} parameters")
         parameter = kernel.parameters[texture.parameter]
         said = parameter["kind"], parameter.get("ndim"), parameter.get("format")
         if said != ("rw_texture" if texture.storage else "texture", texture.ndim, texture.format):
-            raise fail(where, f"parameter `{parameter['name'][:80]}` is another texture, or none")
+            raise invalid(where, f"parameter `{parameter['name'][:80]}` is another texture, or none")
 
 
 def _check_constant(value: Any, member: Member, kernel: StoredKernel, trees: Sequence[int], path: str) -> None:
@@ -447,21 +447,21 @@ def _check_constant(value: Any, member: Member, kernel: StoredKernel, trees: Seq
     if kind == "argument":
         position, component = details
         if position >= len(kernel.parameters) or component >= numbers_of(kernel.parameters[position]):
-            raise fail(path, "no parameter gives this number")
+            raise invalid(path, "no parameter gives this number")
     is_captured = kind in ("pointer", "gradient", "shape", "capacity", "stride", "begin") and (
         kernel.module.interface.arrays[details[0]].parameter is None
     )
     if is_captured != (value is not None):
-        raise fail(path, "a value is missing" if is_captured else "it is given with each launch")
+        raise invalid(path, "a value is missing" if is_captured else "it is given with each launch")
     if value is None:
         return
     if (kind in ("pointer", "gradient")) != isinstance(value, dict):
-        raise fail(path, "an address is a tree and an offset, and nothing else is")
+        raise invalid(path, "an address is a tree and an offset, and nothing else is")
     if isinstance(value, dict):
         if value["tree"] >= len(trees) or value["offset_bytes"] > trees[value["tree"]]:
-            raise fail(path, "it does not lie in a tree")
+            raise invalid(path, "it does not lie in a tree")
     elif not 0 <= value < 2**31 and kind != "stride":
-        raise fail(path, f"{value} is out of range")
+        raise invalid(path, f"{value} is out of range")
 
 
 def numbers_of(parameter: Mapping[str, Any]) -> int:
@@ -487,18 +487,18 @@ def _size_of(type: Any) -> int:
 def _check_graph(graph: Mapping[str, Any], manifest: Manifest, path: str) -> None:
     names = {argument["name"] for argument in graph["arguments"]}
     if len(names) != len(graph["arguments"]):
-        raise fail(f"{path}.arguments", "two have one name")
+        raise invalid(f"{path}.arguments", "two have one name")
     for place, dispatch in enumerate(graph["dispatches"]):
         where = f"{path}.dispatches[{place}]"
         kernel = manifest.kernels.get(dispatch["kernel"])
         if kernel is None:
-            raise fail(f"{where}.kernel", f"there is no kernel `{dispatch['kernel'][:80]}`")
+            raise invalid(f"{where}.kernel", f"there is no kernel `{dispatch['kernel'][:80]}`")
         passed = [parameter for parameter in kernel.parameters if parameter["kind"] != "template"]
         if len(passed) != len(dispatch["arguments"]):
-            raise fail(f"{where}.arguments", f"the kernel takes {len(passed)}")
+            raise invalid(f"{where}.arguments", f"the kernel takes {len(passed)}")
         for given in dispatch["arguments"]:
             if isinstance(given, str) and given not in names:
-                raise fail(f"{where}.arguments", f"the graph has no argument `{given[:80]}`")
+                raise invalid(f"{where}.arguments", f"the graph has no argument `{given[:80]}`")
 
 
 __all__ = ["Manifest", "StoredFile", "StoredKernel", "numbers_of", "parse_json", "read_manifest"]

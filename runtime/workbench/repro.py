@@ -1,9 +1,9 @@
 """`kernel.export_repro(*args, folder=...)`: one call of a kernel as a folder that runs without shadesmith.
 
-In: the `Variants` of a call. Out: the emitted text, all memory that the call reaches as .npy files, what the generated
-text leaves there, and `run.py`, which compiles the text, runs it, and compares. It needs NumPy and a C compiler (C),
-CuPy (CUDA), or the package `vulkan` and glslangValidator (Vulkan): for a report to the maker of a driver or compiler,
-or to work on a kernel apart from its program.
+In: the `Variants` of a call. Out: the emitted source, all memory that the call accesses as .npy files, its contents
+after a run of the generated source, and `run.py`, which compiles the source, runs it, and compares. It needs NumPy and
+a C compiler (C), CuPy (CUDA), or the package `vulkan` and glslangValidator (Vulkan): for a bug report to the maker of a
+driver or compiler, or to work on a kernel without its program.
 """
 
 from __future__ import annotations
@@ -36,13 +36,12 @@ if TYPE_CHECKING:
 MAX_BYTES = 1 << 31
 """Memory beyond which no reproducer is written."""
 UNKNOWN_GROUPS = 1024
-"""Groups of a loop whose number of turns only the device knows."""
+"""Groups of a loop whose trip count only the device knows."""
 
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """Numbers of one type in a region. begin: of the first; extents, strides: [bytes] as they lie; shape: as Python has
-    them."""
+    """Numbers of one type in a region. begin: of the first; extents, strides: [bytes] in memory; shape: in Python."""
 
     name: str
     region: Region
@@ -62,7 +61,7 @@ class _View:
 def export_repro(variants: Variants, folder: str | Path, variant: str | None = None) -> Path:
     """Write a call of a kernel into a folder, new or empty; return it.
 
-    variant: whose text; None: the one that a launch runs. What is expected comes from the generated text in any case.
+    variant: whose source; None: of the one that a launch runs. The generated source always makes the expected outputs.
     Raises: TaichiRuntimeError for the interpreter, sparse trees, more than 2 GiB of memory, and a folder in use.
     """
     module = checked_module(variants, variants.chosen.variant if variant is None else variant)
@@ -73,8 +72,8 @@ def export_repro(variants: Variants, folder: str | Path, variant: str | None = N
     names = _file_names(recording.regions)
     replicas = Replicas(recording)
     runs = [replicas.run(variants.generated, recording.counts) for _ in range(2)]
-    for place in ("inputs", "expected"):
-        (target / place).mkdir(parents=True, exist_ok=True)
+    for name in ("inputs", "expected"):
+        (target / name).mkdir(parents=True, exist_ok=True)
     views = list(_views(outputs))
     for region, name in names.items():
         np.save(target / "inputs" / f"{name}.npy", _shaped(region, views))
@@ -91,7 +90,7 @@ def export_repro(variants: Variants, folder: str | Path, variant: str | None = N
         "outputs": [_expect(target, view, names, runs) for view in views if _is_stable(view, runs)],
         **tools.facts(),
     }
-    (target / "launch.json").write_text(_as_text(data), encoding="utf-8")
+    (target / "launch.json").write_text(_as_json(data), encoding="utf-8")
     for file in module.files:
         (target / file.name).write_text(file.text, encoding="utf-8")
     (target / "run.py").write_text(_runner(module), encoding="utf-8")
@@ -106,7 +105,7 @@ def _without_addresses(recording: Recording) -> bytes:
     return bytes(packed)
 
 
-def _as_text(data: dict[str, Any]) -> str:
+def _as_json(data: dict[str, Any]) -> str:
     """Return data as JSON with a line for each entry, and for each item of a list of tasks, pointers and outputs."""
     lines = []
     for key, value in data.items():
@@ -117,9 +116,9 @@ def _as_text(data: dict[str, Any]) -> str:
 
 
 def _recorded(launchable: Launchable) -> tuple[Recording, Outputs]:
-    """Return the call with its memory. Raises: TaichiRuntimeError where there is no reproducer of it."""
+    """Return the call with its memory. Raises: TaichiRuntimeError if it cannot be exported."""
     if tools_of(launchable.session.device.name).is_interpreter:
-        raise TaichiRuntimeError("the interpreter runs no text to export", "use ti.cpu, ti.vulkan or ti.cuda")
+        raise TaichiRuntimeError("the interpreter has no source to export", "use ti.cpu, ti.vulkan or ti.cuda")
     recording = record(launchable)
     outputs = Outputs(recording)
     if recording.textures:
@@ -134,12 +133,12 @@ def _recorded(launchable: Launchable) -> tuple[Recording, Outputs]:
         )
     size = sum(region.size_bytes for region in recording.regions)
     if size > MAX_BYTES:
-        raise TaichiRuntimeError(f"the call reaches {size:,} bytes of memory", "export a smaller one, below 2 GiB")
+        raise TaichiRuntimeError(f"the call accesses {size:,} bytes of memory", "export a smaller one, below 2 GiB")
     return recording, outputs
 
 
 def _file_names(regions: Sequence[Region]) -> dict[Region, str]:
-    """Return what the files of the regions are called."""
+    """Return the names of the regions' files."""
     found: dict[Region, str] = {}
     for region in regions:
         name = "_".join("".join(c if c.isalnum() else "_" for c in part) for part in region.name.split(", "))[:60]
@@ -150,7 +149,7 @@ def _file_names(regions: Sequence[Region]) -> dict[Region, str]:
 
 
 def _shaped(region: Region, views: Sequence[_View]) -> Array:
-    """Return the bytes of a region, as an array of numbers where it is nothing but that."""
+    """Return the bytes of a region, as an array of numbers if it is exactly that."""
     contents = region.contents if region.role == "data" else region.new_contents(0)
     if region.role == "report":
         contents = region.contents
@@ -197,13 +196,13 @@ def _results(name: str, region: Region, place: ResultField) -> Iterator[_View]:
 
 
 def _is_stable(view: _View, runs: Sequence[Outcome]) -> bool:
-    """Tell whether runs agree, but for rounding."""
+    """Return whether runs agree, except for rounding."""
     one, other = (view.read(run.contents[view.region]) for run in runs)
     return one.dtype.kind == "f" or not different(one, other).any()
 
 
 def _expect(folder: Path, view: _View, names: dict[Region, str], runs: Sequence[Outcome]) -> dict[str, Any]:
-    """Write what is expected; return how it is found and compared."""
+    """Write the expected numbers; return where they are and their tolerance."""
     arrays = [view.read(run.contents[view.region]) for run in runs]
     file = "".join(c if c.isalnum() or c in "._" else "_" for c in view.name) + ".npy"
     np.save(folder / "expected" / file, arrays[0])

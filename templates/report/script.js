@@ -1,7 +1,7 @@
 "use strict";
-// The page is whole without this script: every text stands in a `pre`. Here lines get numbers, colours and links.
-// Lines are linked by rows: `data-rows` gives each line of a text the line of the Python pane it came from, 0 for none,
-// in runs ("0*14 5 6*2"). Texts enter the document as text only, never as markup.
+// The page is complete without this script: every source is in a `pre`. The script adds line numbers, colours and links.
+// Lines are linked by rows: `data-rows` gives each line of a source the line of the Python pane it came from, 0 for none,
+// in runs ("0*14 5 6*2"). Sources are inserted into the document as text only, never as markup.
 
 const LANGUAGES = {
   python: {
@@ -60,8 +60,8 @@ function paint(line, text, language) {
 }
 
 /**
- * The lines of a text as data: {text, sign, row, number}. A text of changes leaves out lines that are as before ("@12
- * lines as before"); `before`, the lines of the form before, fills them in, with `isFilled`.
+ * The lines of a source as data: {text, sign, row, number}. A list of changes omits unchanged lines ("@12 lines as
+ * before"); they are filled in from `before`, the lines of the previous form, with `isFilled`.
  */
 function linesOf(pre, before) {
   if (pre.lines) return pre.lines;
@@ -77,7 +77,7 @@ function linesOf(pre, before) {
   return pre.lines;
 }
 
-/** A line of a listing, its parts in columns: the page holds them without. */
+/** A line of a listing, its parts in columns: the page has them without. */
 function inColumns(text, language) {
   const [, code, comment] = /^(.*?)(?: ((?:\/\/|;) \S+:\d+))?$/.exec(text);
   const [, result, operation] = language === LANGUAGES.spirv ? /^(?:(%\w+) = )?(Op.*)$/.exec(code) || [] : [];
@@ -131,7 +131,7 @@ function show(pre, lines, language, signs) {
   pre.tabIndex = 0;
 }
 
-/** Put lines that were filled in behind a button that shows them. */
+/** Hide lines that were filled in; a button shows them. */
 function fold(pre, lines) {
   const elements = [...pre.children];
   for (let i = 0; i < lines.length; i++) {
@@ -153,7 +153,7 @@ class KernelView {
     this.panes = [...article.querySelectorAll(".pane")];
     this.held = 0;
     this.lit = 0;
-    this.called = new Map();  // row -> rows of functions that were built into it
+    this.called = new Map();  // row -> rows of functions inlined into it
     this.callers = new Map();
     for (const pair of (article.dataset.calls || "").split(" ").filter(Boolean)) {
       const [row, call] = pair.split(">").map(Number);
@@ -162,7 +162,7 @@ class KernelView {
     }
   }
 
-  /** The rows that a row leads to, itself among them. */
+  /** The rows reachable from a row, including itself. */
   reach(row, next) {
     const found = new Set([row]);
     for (const at of found) for (const other of next.get(at) || []) found.add(other);
@@ -170,8 +170,8 @@ class KernelView {
   }
 
   /**
-   * The lines of a row: also those of functions that it calls. In a pane that has none, those of its callers, into
-   * whose lines it went.
+   * The lines of a row and of functions that it calls. In a pane that has none, the lines of its callers, into which it
+   * was inlined.
    */
   linesOfRow(row) {
     const found = [];
@@ -183,7 +183,7 @@ class KernelView {
     return found;
   }
 
-  /** Make elements of the texts, once, when the kernel is shown for the first time. */
+  /** Create the elements of the lines, once, when the kernel is first shown. */
   open() {
     if (this.isOpen) return;
     this.isOpen = true;
@@ -199,7 +199,7 @@ class KernelView {
       show(pre, lines, pre.language, false);
       pane.append(make("div", { className: "strip" }));
       if (pane.dataset.pane === "ir") title.append(this.stages(pre, lines));
-      const copy = make("button", { className: "bare", type: "button", textContent: "copy", title: "Copy the text of this pane" });
+      const copy = make("button", { className: "bare", type: "button", textContent: "copy", title: "Copy the source of this pane" });
       copy.onclick = () => this.copy(pre, copy);
       title.append(copy);
     }
@@ -242,7 +242,7 @@ class KernelView {
     this.article.querySelector(".panes").before(bar);
   }
 
-  /** Show these panes, or those that fit where none of them is here. */
+  /** Show the panes with these names, or those that fit if there are none. */
   choose(names) {
     const width = window.innerWidth, fits = width > 1700 ? 4 : width > 1100 ? 3 : 2;
     const usual = ["python", "glsl", "cuda", "ir", "c"].filter(name => this.panes.some(p => p.dataset.pane === name && p.querySelector("pre")));
@@ -261,7 +261,7 @@ class KernelView {
     this.marks();
   }
 
-  /** A choice of the forms of the IR, from what the passes section has. */
+  /** A selection of the forms of the IR, from the passes section. */
   stages(pre, last) {
     const select = make("select", { title: "Form of the IR" });
     const forms = [[`final`, last]];
@@ -318,7 +318,7 @@ class KernelView {
     if (row && !this.held) this.waiting = setTimeout(() => this.follow(line), 200);
   }
 
-  /** Underline a value wherever it stands in the same text. */
+  /** Underline all occurrences of a value in the same source. */
   sameValues(value) {
     for (const other of this.same || []) other.classList.remove("same");
     this.same = value ? [...value.closest("pre").querySelectorAll(".v")].filter(v => v.textContent === value.textContent) : [];
@@ -357,7 +357,7 @@ class KernelView {
     }
   }
 
-  /** Light all lines of a row; `again` also where the row is lit already. */
+  /** Highlight all lines of a row; with `again` even if the row is highlighted already. */
   light(row, again) {
     if (row === this.lit && !again) return;
     if (!this.index) {
@@ -377,7 +377,7 @@ class KernelView {
     this.marks();
   }
 
-  /** Show beside the scroll bar of each pane where its lit lines are. */
+  /** Mark the highlighted lines of each pane next to its scroll bar. */
   marks() {
     for (const pane of this.panes) {
       const strip = pane.querySelector(".strip"), pre = pane.querySelector("pre");
@@ -408,7 +408,7 @@ class KernelView {
     }
   }
 
-  /** Scroll those panes in which no linked line can be seen. */
+  /** Scroll the panes in which no linked line is visible. */
   follow(line) {
     const from = line.closest("pre");
     for (const pre of this.shownPres()) {
@@ -423,7 +423,7 @@ class KernelView {
 const VIEWS = new Map([...document.querySelectorAll("article")].map(article => [article.id, new KernelView(article)]));
 let current = null;
 
-/** Keep what is shown in the address, so that it can be sent and comes back: #paint;python,glsl;8 */
+/** Store the state of the page in its address, so that it can be shared and restored: #paint;python,glsl;8 */
 function remember(view) {
   if (view !== current) return;
   const names = view.panes.filter(pane => !pane.hidden).map(pane => pane.dataset.pane).join(",");
@@ -455,6 +455,6 @@ try {
   visit();
   window.addEventListener("hashchange", visit);
 } catch (error) {
-  document.documentElement.classList.remove("live");  // the plain page is better than half of this one
+  document.documentElement.classList.remove("live");  // the plain page is better than one that is half set up
   throw error;
 }

@@ -55,7 +55,7 @@ def test_golden_modules_come_back(name):
     [
         (interface.BackendModule, reader.MODULE), (interface.Interface, reader.INTERFACE),
         (interface.SourceFile, reader.FILE), (interface.TaskSource, reader.TASK), (interface.LoopIndices, reader.LOOP),
-        (interface.Member, reader.MEMBER), (interface.ArrayBinding, reader.ARRAY), (interface.TreeAddress, reader.PLACE),
+        (interface.Member, reader.MEMBER), (interface.ArrayBinding, reader.ARRAY), (interface.TreeAddress, reader.TREE_ADDRESS),
     ],
 )  # fmt: skip
 def test_every_field_is_read(kind, table):

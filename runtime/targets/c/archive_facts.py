@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 
-from ....transpiler.backend.module.read_module import many, text
+from ....transpiler.backend.module.read_module import list_of, string
 from ...aot.archive_facts import ArchiveFacts
 from ...devices.host.capabilities import PORTABLE
 
@@ -18,7 +18,7 @@ def _march() -> str:
 
 TOOLS = ArchiveFacts(
     binaries=("shared_object",),
-    requires={"system": text(40), "machine": text(40), "cpu": many(text(40), 500)},
+    requires={"system": string(40), "machine": string(40), "cpu": list_of(string(40), 500)},
     minimum=PORTABLE,
     choice="another GPU",
     march=_march,

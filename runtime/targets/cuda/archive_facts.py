@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from ....transpiler.backend.module.read_module import optional, text
+from ....transpiler.backend.module.read_module import optional, string
 from ...aot.archive_facts import ArchiveFacts
 from ...devices.cuda.capabilities import PORTABLE
 
@@ -15,8 +15,8 @@ PORTABLE_ARCH = "sm_75"
 TOOLS = ArchiveFacts(
     binaries=("cubin", "ptx"),
     requires={
-        "arch": text(16, re.compile(r"sm_\d{2,3}[a-z]?")),
-        "ptx": optional(text(20, re.compile(r"compute_\d{2,3}"))),
+        "arch": string(16, re.compile(r"sm_\d{2,3}[a-z]?")),
+        "ptx": optional(string(20, re.compile(r"compute_\d{2,3}"))),
     },
     minimum=replace(PORTABLE, extra=(("arch", PORTABLE_ARCH),)),
     choice="another GPU",

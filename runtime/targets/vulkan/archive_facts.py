@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ....transpiler.backend.module.read_module import many, number, optional, text
+from ....transpiler.backend.module.read_module import list_of, number, optional, string
 from ....transpiler.options import Capabilities
 from ...aot.archive_facts import VULKAN_1_1, VULKAN_1_2, ArchiveFacts
 from ...devices.portable import BITWISE
@@ -60,10 +60,10 @@ def _with_capabilities(names: Sequence[str]) -> tuple[Capabilities, str]:
 TOOLS = ArchiveFacts(
     binaries=("spirv",),
     requires={
-        "spirv": many(number(0, 255), 2, 2),
-        "capabilities": many(text(100), 200),
-        "extensions": many(text(100), 200),
-        "features": many(text(100), 200),
+        "spirv": list_of(number(0, 255), 2, 2),
+        "capabilities": list_of(string(100), 200),
+        "extensions": list_of(string(100), 200),
+        "features": list_of(string(100), 200),
         "subgroup_size": optional(number(1, 1024)),
     },
     minimum=MINIMUM,

@@ -1,6 +1,6 @@
 """Line maps: from a Python line to IR values, emitted lines and the instructions below them, and back.
 
-In: a module, its final IR with places. Out: plain data, what `map.json` holds:
+In: a module, its final IR with locations. Out: plain data, what `map.json` holds:
 
     {"version": 1, "kernel": "paint", "target": "cuda", "gpu": "sm_90",
      "tasks": [{"name": "paint", "entry": "paint_0", "file": "paint.cu", "lines": [1, 58]}],
@@ -11,7 +11,7 @@ In: a module, its final IR with places. Out: plain data, what `map.json` holds:
 
 A task's `lines` are those of its file from the end of the task before it to its own end. Every line of a file has an
 entry. `ir`: numbers of values of the form `final` (`$4`); for the other forms the lines, from 1, of the listings that
-`Inspection.ptx`, `.sass` and `.spirv` show. A form that no tool here can show is left out and stands in "missing" with
+`Inspection.ptx`, `.sass` and `.spirv` show. A form for which a tool is missing is left out and listed in "missing" with
 the reason.
 """
 
@@ -30,15 +30,15 @@ from .listing import Listing, python_of
 
 VERSION = 1
 GENERATED = "generated"
-"""Stands for the Python line of a line that no Python line asked for: declarations, the loop over threads."""
+"""The Python line of a line without one: declarations, the loop over threads."""
 
-Places = Sequence[tuple[int, str, int]]
+Locations = Sequence[tuple[int, str, int]]
 
 _VALUE = re.compile(r"\s*\$(\d+)")
 
 
-def line_map(module: BackendModule, places: Places, final: str, gpu: str) -> dict[str, Any]:
-    """Return the map of a module. places: Python lines of the lines of `final`, its last IR."""
+def line_map(module: BackendModule, locations: Locations, final: str, gpu: str) -> dict[str, Any]:
+    """Return the map of a module. locations: Python lines of the lines of `final`, its last IR."""
     shown: dict[str, list[Listing]] = {}
     missing: dict[str, str] = {}
     for form in forms_of(module.target):
@@ -46,7 +46,7 @@ def line_map(module: BackendModule, places: Places, final: str, gpu: str) -> dic
             shown[form] = listings(module, form, gpu)
         except (TaichiRuntimeError, TaichiCompilationError) as error:
             missing[form] = str(error).strip()
-    values = _values(places, final)
+    values = _values(locations, final)
     files = [
         {"name": file.name, "lines": _lines(file, {form: found[k] for form, found in shown.items()}, values)}
         for k, file in enumerate(module.files)
@@ -74,18 +74,18 @@ def _tasks(module: BackendModule) -> list[dict[str, Any]]:
 
 
 def _end_of(lines: Sequence[str], entry: str, begin: int) -> int:
-    """Return the line on which the function `entry` ends, the last one of the text where that does not show."""
+    """Return the line on which the function `entry` ends, the last one of the source if it is not found."""
     named = re.compile(rf"^\S.*\b{re.escape(entry)}\(")
     heads = (k for k in range(begin - 1, len(lines)) if named.search(lines[k]))
     head = next(heads, len(lines))
     return next((k + 1 for k in range(head, len(lines)) if lines[k] == "}"), len(lines))
 
 
-def _values(places: Places, final: str) -> dict[tuple[str, int], list[int]]:
-    """Return the numbers of IR values by the Python line that asked for them."""
+def _values(locations: Locations, final: str) -> dict[tuple[str, int], list[int]]:
+    """Return the numbers of IR values by their Python line."""
     lines = final.splitlines()
     found: dict[tuple[str, int], list[int]] = defaultdict(list)
-    for line, file, line_python in places:
+    for line, file, line_python in locations:
         match = _VALUE.match(lines[line - 1])
         if match is not None:
             found[file, line_python].append(int(match[1]))
@@ -98,20 +98,20 @@ def _lines(
     below = {form: _by_source(file, listing) for form, listing in shown.items()}
     entries: list[dict[str, Any]] = []
     for line in range(1, file.text.count("\n") + 1):
-        place = file.python_location(line)
-        python: Any = GENERATED if place is None else {"file": place[0], "line": place[1]}
+        location = file.python_location(line)
+        python: Any = GENERATED if location is None else {"file": location[0], "line": location[1]}
         forms = {form: lines.get(line, []) for form, lines in below.items()}
-        entries.append({"line": line, "python": python, "ir": values.get(place, []) if place else [], **forms})
+        entries.append({"line": line, "python": python, "ir": values.get(location, []) if location else [], **forms})
     return entries
 
 
 def _by_source(file: SourceFile, listing: Listing) -> dict[int, list[int]]:
-    """Return the lines of a listing by the line of the source they count as.
+    """Return the lines of a listing by the line of the source to which they are assigned.
 
-    That is the innermost that some Python line asked for: an operator of vectors counts as the line that uses it.
+    That is the innermost with a Python line: an operator of vectors is assigned to the line that uses it.
     """
     found: dict[int, list[int]] = defaultdict(list)
-    for line, places in listing.places.items():
-        own = next((place for place in places if python_of(file, (place,)) is not None), places[-1])
+    for line, locations in listing.locations.items():
+        own = next((location for location in locations if python_of(file, (location,)) is not None), locations[-1])
         found[own].append(line)
     return found

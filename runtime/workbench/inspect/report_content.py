@@ -252,8 +252,8 @@ def _listing_panes(compiled: Sequence[Forms], python: PythonPane, gpu: str | Non
 
 def _rows_of_listing(listing: Listing, source: SourceFile, python: PythonPane) -> list[int]:
     rows = [0] * len(_lines(listing.text))
-    for line, places in listing.places.items():
-        rows[line - 1] = python.row(python_of(source, places))
+    for line, locations in listing.locations.items():
+        rows[line - 1] = python.row(python_of(source, locations))
     return rows
 
 

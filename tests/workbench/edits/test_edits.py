@@ -127,7 +127,7 @@ def test_policies(target: str, tmp_path: Path) -> None:
             program.scale(2.0, x)
     assert np.all(x == 2), "nothing ran"
     again(edits="fallback")
-    with pytest.warns(ti.ShadesmithWarning, match="generated text of kernel `scale` runs instead"):
+    with pytest.warns(ti.ShadesmithWarning, match="generated source of kernel `scale` runs instead"):
         program.scale(2.0, x)
     assert np.all(x == 4) and program.scale.last_launch.reason == "the edit was left out"
     again()
@@ -146,7 +146,7 @@ def test_watching_keeps_the_last_good_text(target: str, tmp_path: Path) -> None:
     program.scale(2.0, x)
     assert np.all(x == 14)
     written_programs.replaced(path, "10.0", "10.0 +")
-    with pytest.warns(ti.ShadesmithWarning, match="last good text runs on"):
+    with pytest.warns(ti.ShadesmithWarning, match="last good source keeps running"):
         program.scale(2.0, x)
     assert np.all(x == 38)
     with warnings.catch_warnings():
@@ -239,7 +239,7 @@ def test_debug_runs_the_generated_text_and_says_so(target: str, tmp_path: Path) 
     written_programs.replaced(path, "args.a * x(i)", "args.a * x(i) + 10.0")
     again(debug=True)
     x = ones()
-    with pytest.warns(ti.ShadesmithWarning, match="holds edits of kernel `scale`"):
+    with pytest.warns(ti.ShadesmithWarning, match="has edits of kernel `scale`"):
         program.scale(2.0, x)
     assert np.all(x == 2)
 

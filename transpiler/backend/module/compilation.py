@@ -1,4 +1,4 @@
-"""What a compilation gives; a module of its own, since a text from the cache needs no compiler."""
+"""The result of a compilation. A module of its own, since a source from the cache needs no compiler."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ from .interface import BackendModule
 
 @dataclass(frozen=True, slots=True)
 class Compilation:
-    """module: the text and its interface. fields: captured arrays by slot, None for parameters. times: [s] by
-    stage, filled by who took them.
+    """The result of a compilation.
 
-    beside: node and role of the arrays beside the cells of sparse trees, by slot. loops: file and line of
-    the loop of each task. read: the Python objects that the
-    kernel and its functions read by a name or as a member, by identity; None for a text from the cache. passes: [s] in
-    each of them.
+    module: the source and its interface.
+    fields: captured arrays by binding, None for parameters.
+    times: [s] by stage, filled in by the caller that measures them.
+    auxiliary: node and role of the auxiliary arrays of sparse trees, by binding.
+    loops: file and line of the loop of each task.
+    dependencies: the Python objects that the kernel and its functions read by a name or as a member, by identity; None
+        for a source from the cache.
+    passes: [s] by pass.
     """
 
     module: BackendModule
@@ -27,7 +30,7 @@ class Compilation:
     captured: dict[str, CapturedConstant]
     warnings: tuple[str, ...]
     times: dict[str, float]
-    beside: Mapping[int, tuple[Node, str]] = field(default_factory=dict)
+    auxiliary: Mapping[int, tuple[Node, str]] = field(default_factory=dict)
     loops: tuple[tuple[str, int] | None, ...] = ()
     dependencies: Mapping[int, Any] | None = None
     passes: Mapping[str, float] = field(default_factory=dict)

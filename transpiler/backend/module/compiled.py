@@ -1,7 +1,7 @@
-"""What a compilation hands on, put together from what its stages gave.
+"""Builds a `Compilation` from the results of the stages.
 
 In: the emitted module, the kernel after all passes and the frontend's result. Out: `Compilation`, in which the arrays
-that passes added to a kernel on sparse trees have found the memory they stand for.
+that passes added to a kernel on sparse trees are bound to their memory.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def compilation_of(
     warnings: tuple[str, ...],
     passes: Mapping[str, float],
 ) -> Compilation:
-    """Return all of it. warnings: of the passes. passes: [s] in each of them."""
+    """Return the compilation. warnings: of the passes. passes: [s] by pass."""
     count = len(result.fields)
     added = [(array.node, array.role) for array in kernel.arrays[count:] if array.node is not None]
     fields = (*result.fields, *(result.trees[top_of(node)].sparse_memory(node, role) for node, role in added))

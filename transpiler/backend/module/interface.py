@@ -1,8 +1,8 @@
-"""The waist: text per task and what a launcher must know about it. Plain data, JSON in and out.
+"""The backend module: the source of each task and the interface that a launcher needs. Plain data that maps to JSON.
 
-Argument block: one struct `Args` a kernel, members in the order of `Interface.members`, C layout (each member aligned
-to its own scalar size; equal to GL_EXT_scalar_block_layout). It is passed by value (CUDA), in push constants or through
-one pointer (Vulkan), by pointer (C).
+Argument block: one struct `Args` for each kernel, members in the order of `Interface.members`, C layout (each member
+aligned to its own scalar size; equal to GL_EXT_scalar_block_layout). It is passed by value (CUDA), in push constants or
+through one pointer (Vulkan), by pointer (C).
 """
 
 from __future__ import annotations
@@ -12,36 +12,35 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 Expression = tuple[Any, ...]
-"""What a host can compute from arguments: ("const", n), ("member", k), or (op, a, b) with a row of the op table that
-hosts compute (`ir.ops.HOST_OPS`).
-("member", k) is the value packed for `Interface.members[k]`."""
+"""An expression that a host evaluates on arguments: ("const", n), ("member", k), or (op, a, b) with an operation of
+`ir.ops.HOST_OPS`. ("member", k) is the value packed for `Interface.members[k]`."""
 
 PACK_CODES = {
     "i8": "b", "i16": "h", "i32": "i", "i64": "q", "u8": "B", "u16": "H", "u32": "I", "u64": "Q",
     "u1": "?", "f16": "e", "f32": "f", "f64": "d", "pointer": "Q", "texture": "Q",
 }  # fmt: skip
-"""By type of a member of `Args`, its format as the module `struct` has it."""
+"""Type of a member of `Args` -> its format in the module `struct`."""
 
 END_OF_BODY = ("", 0)
-"""Stands for the Python line in `SourceFile.lines` where a text goes on that no Python line asked for."""
+"""In place of the Python line in `SourceFile.lines`: the source from here on comes from no Python line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
     """One member of `Args`.
 
-    source: where the launcher takes it from:
+    source: where the launcher reads it:
       ("argument", position, component)  a by-value parameter; component numbers the scalars of a tensor, else 0
       ("pointer", slot)                  address of an array
-      ("gradient", slot)                 the same of one that is the gradient of an argument
+      ("gradient", slot)                 address of an array that is the gradient of an argument
       ("shape", slot, axis)              extent of an ndarray (i32)
-      ("capacity", slot)                 cells of the pool of a sparse node whose stack of cells the array is
+      ("capacity", slot)                 cells in the pool of a sparse node; the array is its stack of free cells
       ("stride", slot, axis)             distance of its elements along an axis [elements]
-      ("begin", slot)                    its first element, counted from the one at the lowest address, whose address is
-                                         the pointer then: NVIDIA's Vulkan takes no negative index (580.159)
+      ("begin", slot)                    index of its first element, counted from the one at the lowest address, to
+                                         which the pointer points: NVIDIA's Vulkan takes no negative index (580.159)
       ("texture", slot)                  of a texture (CUDA: an object of it, C: the address of its description)
-      ("texels", slot)                   CUDA: the object by which single texels of a sampled texture are read
-      ("texture_channels", slot)         CUDA: channels of a sampled texture (i32), whose missing alpha is 1
+      ("texels", slot)                   CUDA: the object through which single texels of a sampled texture are read
+      ("texture_channels", slot)         CUDA: channels of a sampled texture (i32); a missing alpha is 1
       ("texture_shape", slot, axis)      extent of a texture (i32)
       ("temporaries",), ("result",)      address of the kernel's own buffers
       ("seed",)                          u32 that differs from launch to launch
@@ -57,11 +56,13 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class TreeAddress:
-    """Where an array lies that shares the memory of a tree with others, or whose elements do not lie row by row.
+    """The location of an array that shares the memory of a tree, or whose elements are not in row-major order.
 
-    slot: of the array whose pointer is the tree's. digits: the parts an index is taken apart into, slowest first, as
-    (dimension, extent, weight, stride_bytes): index[dimension] // weight % extent moves by stride_bytes. cells: of a
-    place in a pool, how many cells that has at most, and their size [bytes].
+    slot: of the array whose pointer is that of the tree.
+    begin_bytes: offset of the first element.
+    digits: index components, slowest first, as (dimension, extent, weight, stride_bytes): the offset of an element is
+        the sum of (index[dimension] // weight % extent) * stride_bytes.
+    cells: for a node in a pool, the capacity of the pool, and the size of a cell [bytes].
     """
 
     slot: int
@@ -72,10 +73,13 @@ class TreeAddress:
 
 @dataclass(frozen=True, slots=True)
 class ArrayBinding:
-    """One array. parameter: place in the signature, None for a captured field. written, read: what the kernel does.
+    """One array.
 
-    element: name of a scalar, or a struct with all its members (`ir.types.described`). offset: the first index along
-    each axis, () for 0. place: None where it lies row by row behind a pointer of its own.
+    element: name of a scalar, or a struct with all its members (`ir.types.described`).
+    parameter: position in the signature, None for a captured field.
+    read, written: whether the kernel reads or writes it.
+    offset: the first index along each axis, () for 0.
+    place: None for an array in row-major order with a pointer of its own.
     """
 
     name: str
@@ -92,10 +96,13 @@ class ArrayBinding:
 
 @dataclass(frozen=True, slots=True)
 class TextureBinding:
-    """One texture. parameter: place in the signature. binding: in set 0 of Vulkan, its place in `Interface.textures`.
+    """One texture.
 
-    storage: texels are loaded and stored, in `format` (a name of `ti.Format`); else it is sampled, and the format comes
-    with each launch. element: "f32", "i32" or "u32", what a component of a texel is in the text.
+    parameter: position in the signature.
+    binding: in set 0 of Vulkan, equal to the index in `Interface.textures`.
+    element: "f32", "i32" or "u32", the type of a component in the source.
+    storage: texels are loaded and stored in `format` (a name of `ti.Format`); else the texture is sampled, and each
+        launch gives the format.
     """
 
     name: str
@@ -112,9 +119,9 @@ class TextureBinding:
 
 @dataclass(frozen=True, slots=True)
 class ResultField:
-    """One value the kernel returns, in the result buffer.
+    """One value that the kernel returns, in the result buffer.
 
-    type: name of a scalar, or "struct " and that of a struct, whose members then have fields of their own, by name.
+    type: name of a scalar, or "struct " and the name of a struct. members: fields of the members of a struct, by name.
     """
 
     type: str
@@ -125,10 +132,11 @@ class ResultField:
 
 @dataclass(frozen=True, slots=True)
 class LoopIndices:
-    """How the indices of a parallel loop follow from the number of a turn; one name, begin and step an axis.
+    """How to compute the indices of a parallel loop from the number of an iteration; one name, start and step per axis.
 
-    line: of the loop in Python. begins: None where only the device knows. order: where turns are not taken row by row,
-    parts of the indices, the slowest first, as (axis, extent, weight).
+    line: of the loop in Python.
+    begins: starts of the axes, None if only the device knows it.
+    order: index components, slowest first, as (axis, extent, weight), unless iterations are in row-major order.
     """
 
     line: int
@@ -140,12 +148,15 @@ class LoopIndices:
 
 @dataclass(frozen=True, slots=True)
 class TaskSource:
-    """One launch. entry: name of the function to start. file: index into `BackendModule.files`.
+    """One launch.
 
-    count: how many iterations, as an expression of the arguments; None where only the device knows (the loop strides
-    then). extents: the axes' lengths, whose product `count` is. block_dim: threads a block; 1 for serial tasks.
-    strided: the text loops over more iterations than there are threads, so any number of blocks will do; else one
-    thread an iteration. reads, writes: slots of arrays; -1 stands for the temporaries.
+    entry: name of the entry point.
+    file: index into `BackendModule.files`.
+    block_dim: threads per block; 1 for serial tasks.
+    extents: lengths of the axes as expressions of the arguments; None if only the device knows the trip count (the loop
+        is then a grid-stride loop).
+    reads, writes: slots of arrays; -1 is the temporaries.
+    strided: the source has a grid-stride loop, so any number of blocks works; else there is one thread per iteration.
     """
 
     name: str
@@ -158,43 +169,43 @@ class TaskSource:
     writes: tuple[int, ...] = ()
     strided: bool = False
     serial_turns: Expression | None = None
-    """Turns of the serial loops in one thread, where they depend on arguments and the target limits them."""
+    """Trip count of the serial loops in one thread, if it depends on arguments and the target limits it."""
     loop: LoopIndices | None = None
-    """For reports of checks that failed."""
+    """For messages of failed checks."""
     folded: bool = True
-    """Whether groups may stand in several rows, where an axis of the grid takes 65,535; a text changed by hand may know
-    one row alone."""
+    """Whether a grid of several rows is supported, since an axis has at most 65,535 groups; an edited source may
+    support only one row."""
     items: int = 1
-    """Turns a thread takes: more than one only in a text changed by hand, which says so by `#define ITEMS`."""
+    """Iterations per thread: more than one only in an edited source with `#define ITEMS`."""
 
     @property
-    def turns_per_block(self) -> int:
-        """Turns that one block takes, by which the launcher divides."""
+    def iterations_per_block(self) -> int:
+        """Iterations of one block, by which the launcher divides the trip count."""
         return self.block_dim * self.items
 
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """One text that is compiled on its own.
+    """One source that is compiled on its own.
 
-    lines: (line of the text, file, Python line) where a Python line begins, and (line of the text, "", 0) below the end
-    of a function that has such lines.
+    lines: (line of the source, file, Python line) at the start of each Python line, and (line of the source, "", 0)
+        after the end of a function that has such lines.
     """
 
     name: str
     text: str
     lines: tuple[tuple[int, str, int], ...] = ()
 
-    def python_place(self, line_emitted: int) -> tuple[str, int] | None:
+    def python_location(self, line_emitted: int) -> tuple[str, int] | None:
         """Return file and line of the Python that `line_emitted` (from 1) came from, None outside bodies."""
         number = bisect_right(self.lines, line_emitted, key=lambda entry: entry[0])
-        place = self.lines[number - 1][1:] if number else END_OF_BODY
-        return None if place == END_OF_BODY else place
+        location = self.lines[number - 1][1:] if number else END_OF_BODY
+        return None if location == END_OF_BODY else location
 
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """What the text and the launcher agree on; the part of a module that a hand edit may not change."""
+    """The interface between source and launcher; the part of a module that an edit may not change."""
 
     members: tuple[Member, ...]
     args_size_bytes: int
@@ -203,25 +214,26 @@ class Interface:
     result_size_bytes: int
     temporaries_size_bytes: int
     reports: tuple[dict[str, Any], ...] = ()
-    """Print and assert sites by number: kind, file, line, message or parts, value types."""
+    """Sites of `print` and `assert` by number: kind, file, line, message or parts, value types."""
     textures: tuple[TextureBinding, ...] = ()
     """By binding."""
 
     def takes_strides(self, slot: int) -> bool:
-        """Tell whether the text finds the elements of an array by strides, which come with each launch."""
+        """Return whether the source addresses the elements of an array by strides, which each launch gives."""
         return any(member.source[:2] == ("stride", slot) for member in self.members)
 
     def takes_begin(self, slot: int) -> bool:
-        """Tell whether the text counts the elements of an array from the one at the lowest address."""
+        """Return whether the source counts the elements of an array from the one at the lowest address."""
         return any(member.source == ("begin", slot) for member in self.members)
 
 
 @dataclass(frozen=True, slots=True)
 class BackendModule:
-    """A compiled kernel as text.
+    """A compiled kernel as source.
 
-    target: "vulkan", "cuda", "c" or "python". options: those the tool needs (fast_math, ...). ir: the final form as
-    text. program: the kernel itself for the interpreter, never stored.
+    target: "vulkan", "cuda", "c" or "python".
+    options: options of the compiler of the target (fast_math, ...).
+    program: the kernel in final form for the interpreter, never stored.
     """
 
     kernel: str
@@ -239,7 +251,7 @@ class BackendModule:
         return data
 
     def source(self) -> str:
-        """Return all files as one text, each with a line that names it where there are several."""
+        """Return all files as one source; if there are several, each after a line that names it."""
         if len(self.files) == 1:
             return self.files[0].text
         return "\n".join(f"// ===== {file.name}\n{file.text}" for file in self.files)

@@ -1,8 +1,8 @@
-"""Reads back what `BackendModule.to_json` wrote. The data may come from anybody, so nothing in it is believed.
+"""Reads the JSON of `BackendModule.to_json`. The data may be untrusted input, so everything in it is validated.
 
-In: JSON values. Out: a `BackendModule` whose numbers lie in range, whose references lead somewhere and whose members
-fit into the argument block; or ValueError with the place, `$.tasks[0].block_dim: ...`. A field that is missing or
-unknown is a mistake: each class has one table here, and a test compares the tables with the classes.
+In: JSON values. Out: a `BackendModule` whose numbers are in range, whose references are valid and whose members fit
+into the argument block; or ValueError with the path, `$.tasks[0].block_dim: ...`. A missing or unknown field is an
+error: each class has one table here, and a test compares the tables with the classes.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from .interface import (
 )
 from .records import message_parts, text_writer
 
-Read = Callable[[Any, str], Any]
-"""Takes a JSON value and where it stands; returns what it means. Raises: ValueError."""
+Reader = Callable[[Any, str], Any]
+"""Takes a JSON value and its path; returns the decoded value. Raises: ValueError."""
 
 MAX_BYTES = 2**40
 MAX_NUMBER = 2**63 - 1
 MAX_EXTENT = 2**31 - 1
 MAX_AXES = 64
 MAX_ARGS_BYTES = 1 << 16
-"""Of an argument block: what fits nowhere is no argument block. CUDA takes 4,096 bytes, others a pointer."""
+"""Of an argument block, far above all targets' limits. CUDA takes 4,096 bytes, others a pointer."""
 MAX_BLOCK_DIM = 65536
 MAX_TEXT = 1 << 26
 MAX_LABEL = 4096
 LONG_NUMBER = re.compile(r"\d{4}")
 MAX_DEPTH = 48
-"""Of an expression; deeper ones are not written (`aot.manifest`)."""
+"""Of an expression; deeper ones are never stored (`aot.manifest`)."""
 
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
@@ -53,7 +53,7 @@ KINDS = ("serial", "range_for")
 
 
 def read_module(data: Any) -> BackendModule:
-    """Return the module that `BackendModule.to_json` gave as `data`. Raises: ValueError naming the place."""
+    """Return the module whose `BackendModule.to_json` is `data`. Raises: ValueError naming the path."""
     module: BackendModule = read_object(data, "$", MODULE, BackendModule)
     check_module(module)
     return module
@@ -62,92 +62,92 @@ def read_module(data: Any) -> BackendModule:
 # --- plain values
 
 
-def fail(path: str, text: str) -> ValueError:
-    """Return the error for what stands at `path`."""
-    return ValueError(f"{path}: {text}")
+def invalid(path: str, message: str) -> ValueError:
+    """Return the error for the value at `path`."""
+    return ValueError(f"{path}: {message}")
 
 
-def read_object(data: Any, path: str, table: Mapping[str, Read], make: Callable[..., Any] = dict) -> Any:
+def read_object(data: Any, path: str, table: Mapping[str, Reader], create: Callable[..., Any] = dict) -> Any:
     """Return an object with exactly the fields of `table`, each read by its function."""
     if type(data) is not dict:
-        raise fail(path, f"an object is expected, found {kind_of(data)}")
+        raise invalid(path, f"an object is expected, found {json_type(data)}")
     for name in data:
         if name not in table:
-            raise fail(path, f"the field {str(name)[:80]!r} is unknown")
+            raise invalid(path, f"the field {str(name)[:80]!r} is unknown")
     for name in table:
         if name not in data:
-            raise fail(path, f"the field {name!r} is missing")
-    return make(**{name: read(data[name], f"{path}.{name}") for name, read in table.items()})
+            raise invalid(path, f"the field {name!r} is missing")
+    return create(**{name: read(data[name], f"{path}.{name}") for name, read in table.items()})
 
 
-def kind_of(data: Any) -> str:
-    """Return what JSON calls a value."""
-    names = {dict: "an object", list: "a list", tuple: "a list", str: "a text", bool: "true or false"}
+def json_type(data: Any) -> str:
+    """Return the JSON type of a value."""
+    names = {dict: "an object", list: "a list", tuple: "a list", str: "a string", bool: "true or false"}
     return names.get(type(data), "null" if data is None else f"the number {str(data)[:40]}")
 
 
-def number(low: int = 0, high: int = MAX_NUMBER) -> Read:
-    """Return what reads a whole number of a range."""
+def number(low: int = 0, high: int = MAX_NUMBER) -> Reader:
+    """Return a reader of an integer in a range."""
 
     def read(data: Any, path: str) -> int:
         if type(data) is not int:
-            raise fail(path, f"a whole number is expected, found {kind_of(data)}")
+            raise invalid(path, f"an integer is expected, found {json_type(data)}")
         if not low <= data <= high:
-            raise fail(path, f"{data if abs(data) < 1 << 70 else 'a huge number'} is not between {low} and {high}")
+            raise invalid(path, f"{data if abs(data) < 1 << 70 else 'a huge number'} is not between {low} and {high}")
         return data
 
     return read
 
 
-def truth(data: Any, path: str) -> bool:
+def boolean(data: Any, path: str) -> bool:
     """Read true or false."""
     if type(data) is not bool:
-        raise fail(path, f"true or false is expected, found {kind_of(data)}")
+        raise invalid(path, f"true or false is expected, found {json_type(data)}")
     return data
 
 
-def text(limit: int = MAX_LABEL, pattern: re.Pattern[str] | None = None) -> Read:
-    """Return what reads a text of at most `limit` characters without NUL, all of which matches `pattern`."""
+def string(limit: int = MAX_LABEL, pattern: re.Pattern[str] | None = None) -> Reader:
+    """Return a reader of a string of at most `limit` characters without NUL that matches `pattern`."""
 
     def read(data: Any, path: str) -> str:
         if type(data) is not str:
-            raise fail(path, f"a text is expected, found {kind_of(data)}")
+            raise invalid(path, f"a string is expected, found {json_type(data)}")
         if len(data) > limit:
-            raise fail(path, f"the text has {len(data)} characters; at most {limit} are taken")
+            raise invalid(path, f"the string has {len(data)} characters; at most {limit} are allowed")
         if "\0" in data or not (data.isascii() or all(not "\ud800" <= character <= "\udfff" for character in data)):
-            raise fail(path, "the text holds a character that is none")
+            raise invalid(path, "the string contains an invalid character")
         if pattern is not None and pattern.fullmatch(data) is None:
-            raise fail(path, f"{data[:80]!r} is no name of this kind")
+            raise invalid(path, f"{data[:80]!r} is not a valid name here")
         return data
 
     return read
 
 
-def one_of(*values: str) -> Read:
-    """Return what reads one of some texts."""
+def one_of(*values: str) -> Reader:
+    """Return a reader of one of `values`."""
 
     def read(data: Any, path: str) -> str:
         if type(data) is not str or data not in values:
-            found = repr(data[:80]) if type(data) is str else kind_of(data)
-            raise fail(path, f"{' or '.join(values)} is expected, found {found}")
+            found = repr(data[:80]) if type(data) is str else json_type(data)
+            raise invalid(path, f"{' or '.join(values)} is expected, found {found}")
         return data
 
     return read
 
 
-def optional(read: Read) -> Read:
-    """Return what reads null too."""
+def optional(read: Reader) -> Reader:
+    """Return a reader that also accepts null."""
     return lambda data, path: None if data is None else read(data, path)
 
 
-def many(read: Read, limit: int = 1 << 16, least: int = 0) -> Read:
-    """Return what reads a list as a tuple."""
+def list_of(read: Reader, limit: int = 1 << 16, least: int = 0) -> Reader:
+    """Return a reader of a list, as a tuple."""
 
     def read_all(data: Any, path: str) -> tuple[Any, ...]:
         items = items_of(data, path)
         if not least <= len(items) <= limit:
-            raise fail(path, f"{len(items)} entries, and {least} to {limit} are taken")
-        return tuple(read(item, f"{path}[{place}]") for place, item in enumerate(items))
+            raise invalid(path, f"{len(items)} entries; {least} to {limit} are allowed")
+        return tuple(read(item, f"{path}[{index}]") for index, item in enumerate(items))
 
     return read_all
 
@@ -155,44 +155,44 @@ def many(read: Read, limit: int = 1 << 16, least: int = 0) -> Read:
 def items_of(data: Any, path: str) -> Any:
     """Return the entries of a list."""
     if type(data) is not list and type(data) is not tuple:
-        raise fail(path, f"a list is expected, found {kind_of(data)}")
+        raise invalid(path, f"a list is expected, found {json_type(data)}")
     return data
 
 
-def row(*reads: Read) -> Read:
-    """Return what reads a list of exactly these entries as a tuple."""
+def fixed_list(*reads: Reader) -> Reader:
+    """Return a reader of a list of exactly these entries, as a tuple."""
 
-    def read_row(data: Any, path: str) -> tuple[Any, ...]:
+    def read_entries(data: Any, path: str) -> tuple[Any, ...]:
         items = items_of(data, path)
         if len(items) != len(reads):
-            raise fail(path, f"{len(items)} entries, and {len(reads)} are expected")
-        return tuple(read(item, f"{path}[{place}]") for place, (item, read) in enumerate(zip(items, reads)))
+            raise invalid(path, f"{len(items)} entries; {len(reads)} are expected")
+        return tuple(read(item, f"{path}[{index}]") for index, (item, read) in enumerate(zip(items, reads)))
 
-    return read_row
-
-
-def plain(read: Read) -> Read:
-    """Return what reads a list as a list: reports are kept as JSON gives them."""
-    return lambda data, path: [*many(read)(data, path)]
+    return read_entries
 
 
-# --- what a module is made of
+def json_list(read: Reader) -> Reader:
+    """Return a reader of a list, as a list: reports keep the types of JSON."""
+    return lambda data, path: [*list_of(read)(data, path)]
+
+
+# --- parts of a module
 
 
 def _expression(data: Any, path: str, depth: int = 0) -> Expression:
     items = items_of(data, path)
     if not items or type(items[0]) is not str:
-        raise fail(path, "an expression starts with the name of its operation")
+        raise invalid(path, "an expression starts with the name of its operation")
     if depth > MAX_DEPTH:
-        raise fail(path, f"the expression is deeper than {MAX_DEPTH}")
+        raise invalid(path, f"the expression is deeper than {MAX_DEPTH}")
     name, *operands = items
     if name == "const" and len(operands) == 1:
         return name, number(-MAX_NUMBER, MAX_NUMBER)(operands[0], f"{path}[1]")
     if name == "member" and len(operands) == 1:
         return name, number(0, MAX_EXTENT)(operands[0], f"{path}[1]")
     if HOST_OPS.get(name) != len(operands):
-        raise fail(path, f"no operation {name[:40]!r} of {len(operands)} operands is known")
-    return (name, *(_expression(item, f"{path}[{place + 1}]", depth + 1) for place, item in enumerate(operands)))
+        raise invalid(path, f"there is no operation {name[:40]!r} with {len(operands)} operands")
+    return (name, *(_expression(item, f"{path}[{index + 1}]", depth + 1) for index, item in enumerate(operands)))
 
 
 SOURCES: dict[str, int] = {
@@ -200,63 +200,63 @@ SOURCES: dict[str, int] = {
     "result": 0, "seed": 0, "report": 0, "texture": 1, "texels": 1, "texture_channels": 1,
     "texture_shape": 2,
 }  # fmt: skip
-"""Where a member comes from, and how many numbers say more: see `interface.Member`."""
+"""Source of a member -> number of integers after its name: see `interface.Member`."""
 
 
 def _source(data: Any, path: str) -> tuple[Any, ...]:
     items = items_of(data, path)
     if not items or type(items[0]) is not str or SOURCES.get(items[0]) != len(items) - 1:
-        raise fail(path, "no member comes from there")
+        raise invalid(path, "this is no source of a member")
     read = number(0, MAX_EXTENT)
-    return (items[0], *(read(item, f"{path}[{place}]") for place, item in enumerate(items[1:], 1)))
+    return (items[0], *(read(item, f"{path}[{index}]") for index, item in enumerate(items[1:], 1)))
 
 
 def _result(data: Any, path: str, depth: int = 0) -> ResultField:
     if depth > 16:
-        raise fail(path, "the structs lie in one another too deep")
+        raise invalid(path, "the structs are nested too deeply")
 
     def members(data: Any, path: str) -> Any:
-        return many(row(text(), lambda item, path: _result(item, path, depth + 1)))(data, path)
+        return list_of(fixed_list(string(), lambda item, path: _result(item, path, depth + 1)))(data, path)
 
-    table = {"type": text(), "shape": many(size, 4), "offset_bytes": number(0, MAX_BYTES), "members": members}
-    found: ResultField = read_object(data, path, table, ResultField)
-    if found.type not in SCALARS and not found.type.startswith("struct "):
-        raise fail(f"{path}.type", f"{found.type[:80]!r} is no type")
-    return found
+    table = {"type": string(), "shape": list_of(size, 4), "offset_bytes": number(0, MAX_BYTES), "members": members}
+    result: ResultField = read_object(data, path, table, ResultField)
+    if result.type not in SCALARS and not result.type.startswith("struct "):
+        raise invalid(f"{path}.type", f"{result.type[:80]!r} is no type")
+    return result
 
 
 def _site(data: Any, path: str) -> dict[str, Any]:
-    """Read how a print or a check is told of; which fields there are depends on its kind."""
+    """Read the site of a print or a check; its fields depend on its kind."""
     kind = data.get("kind") if type(data) is dict else None
-    table = {**SITE, **SITE_KINDS.get(kind if type(kind) is str else "", {"message": text(MAX_TEXT)})}
-    found: dict[str, Any] = read_object(data, path, table)
-    return found
+    table = {**SITE, **SITE_KINDS.get(kind if type(kind) is str else "", {"message": string(MAX_TEXT)})}
+    result: dict[str, Any] = read_object(data, path, table)
+    return result
 
 
 size = number(0, MAX_EXTENT)
-identifier = text(256, IDENTIFIER)
-expression: Read = _expression
-shape = many(size, MAX_AXES)
-slots = many(number(-1, MAX_EXTENT))
+identifier = string(256, IDENTIFIER)
+expression: Reader = _expression
+shape = list_of(size, MAX_AXES)
+slots = list_of(number(-1, MAX_EXTENT))
 
-FRAME: dict[str, Read] = {
-    "file": text(),
-    "function": text(),
-    "span": plain(number(0, MAX_EXTENT)),
-    "text": text(MAX_TEXT),
+FRAME: dict[str, Reader] = {
+    "file": string(),
+    "function": string(),
+    "span": json_list(number(0, MAX_EXTENT)),
+    "text": string(MAX_TEXT),
 }
-SITE: dict[str, Read] = {
-    "kind": text(64, IDENTIFIER),
-    "frames": plain(lambda data, path: read_object(data, path, FRAME)),
+SITE: dict[str, Reader] = {
+    "kind": string(64, IDENTIFIER),
+    "frames": json_list(lambda data, path: read_object(data, path, FRAME)),
     "task": number(0, 4095),
-    "values": plain(
+    "values": json_list(
         lambda data, path: read_object(
             data,
             path,
             {
                 "type": one_of("i32", "u32", "f32", "i64", "u64", "f64"),
                 "python_type": one_of(*SCALARS),
-                "shape": lambda data, path: [*many(number(1, 4096), 2)(data, path)],
+                "shape": lambda data, path: [*list_of(number(1, 4096), 2)(data, path)],
             },
         )
     ),
@@ -264,128 +264,130 @@ SITE: dict[str, Read] = {
 
 
 def _part(data: Any, path: str) -> str | list[Any]:
-    """Read a part of what is printed: a text, or the number of a value with its format specification."""
+    """Read a part of a print: a string, or the number of a value with its format specification."""
     if type(data) is str:
-        found: str = text(MAX_TEXT)(data, path)
-        return found
-    return [*row(number(0, 4096), text(64))(data, path)]
+        part: str = string(MAX_TEXT)(data, path)
+        return part
+    return [*fixed_list(number(0, 4096), string(64))(data, path)]
 
 
-SITE_KINDS: dict[str, dict[str, Read]] = {
-    "print": {"parts": plain(_part)},
+SITE_KINDS: dict[str, dict[str, Reader]] = {
+    "print": {"parts": json_list(_part)},
     "call": {},
-    "bounds": {"message": text(MAX_TEXT), "array": text(), "axes": number(1, MAX_AXES)},
+    "bounds": {"message": string(MAX_TEXT), "array": string(), "axes": number(1, MAX_AXES)},
 }
 """Fields of the sites of a kind; all others are checks with a message."""
 
-PLACE: dict[str, Read] = {
+TREE_ADDRESS: dict[str, Reader] = {
     "slot": size,
     "begin_bytes": number(0, MAX_BYTES),
-    "digits": many(row(number(0, MAX_AXES), number(1, MAX_EXTENT), number(1, MAX_EXTENT), number(0, MAX_BYTES))),
-    "cells": many(number(0, MAX_BYTES), 2),
+    "digits": list_of(
+        fixed_list(number(0, MAX_AXES), number(1, MAX_EXTENT), number(1, MAX_EXTENT), number(0, MAX_BYTES))
+    ),
+    "cells": list_of(number(0, MAX_BYTES), 2),
 }
-ARRAY: dict[str, Read] = {
-    "name": text(),
-    "element": text(1 << 16),
-    "element_shape": many(number(1, MAX_EXTENT), 4),
+ARRAY: dict[str, Reader] = {
+    "name": string(),
+    "element": string(1 << 16),
+    "element_shape": list_of(number(1, MAX_EXTENT), 4),
     "ndim": number(0, MAX_AXES),
     "shape": optional(shape),
     "parameter": optional(size),
-    "read": truth,
-    "written": truth,
-    "offset": many(number(-MAX_EXTENT, MAX_EXTENT), MAX_AXES),
-    "place": optional(lambda data, path: read_object(data, path, PLACE, TreeAddress)),
+    "read": boolean,
+    "written": boolean,
+    "offset": list_of(number(-MAX_EXTENT, MAX_EXTENT), MAX_AXES),
+    "place": optional(lambda data, path: read_object(data, path, TREE_ADDRESS, TreeAddress)),
 }
-MEMBER: dict[str, Read] = {
-    "name": text(256),
+MEMBER: dict[str, Reader] = {
+    "name": string(256),
     "type": one_of(*sorted(MEMBER_TYPES)),
     "offset_bytes": number(0, MAX_ARGS_BYTES),
     "size_bytes": number(1, 8),
     "source": _source,
 }
-TEXTURE: dict[str, Read] = {
-    "name": text(),
+TEXTURE: dict[str, Reader] = {
+    "name": string(),
     "parameter": size,
     "binding": size,
     "ndim": number(1, 3),
     "element": one_of("f32", "i32", "u32"),
     "format": optional(one_of(*FORMATS)),
-    "storage": truth,
+    "storage": boolean,
     "lod": size,
-    "read": truth,
-    "written": truth,
+    "read": boolean,
+    "written": boolean,
 }
-LOOP: dict[str, Read] = {
+LOOP: dict[str, Reader] = {
     "line": size,
-    "names": many(text(), MAX_AXES),
-    "begins": many(optional(expression), MAX_AXES),
-    "steps": many(number(-MAX_NUMBER, MAX_NUMBER), MAX_AXES),
-    "order": many(row(number(0, MAX_AXES), number(1, MAX_EXTENT), number(1, MAX_EXTENT))),
+    "names": list_of(string(), MAX_AXES),
+    "begins": list_of(optional(expression), MAX_AXES),
+    "steps": list_of(number(-MAX_NUMBER, MAX_NUMBER), MAX_AXES),
+    "order": list_of(fixed_list(number(0, MAX_AXES), number(1, MAX_EXTENT), number(1, MAX_EXTENT))),
 }
-TASK: dict[str, Read] = {
-    "name": text(),
+TASK: dict[str, Reader] = {
+    "name": string(),
     "kind": one_of(*KINDS),
     "entry": identifier,
     "file": size,
     "block_dim": number(1, MAX_BLOCK_DIM),
-    "extents": optional(many(expression, MAX_AXES)),
+    "extents": optional(list_of(expression, MAX_AXES)),
     "reads": slots,
     "writes": slots,
-    "strided": truth,
+    "strided": boolean,
     "serial_turns": optional(expression),
     "loop": optional(lambda data, path: read_object(data, path, LOOP, LoopIndices)),
-    "folded": truth,
+    "folded": boolean,
     "items": number(1, MAX_EXTENT),
 }
-FILE: dict[str, Read] = {
-    "name": text(256, FILE_NAME),
-    "text": text(MAX_TEXT),
-    "lines": many(row(size, text(), size), 1 << 20),
+FILE: dict[str, Reader] = {
+    "name": string(256, FILE_NAME),
+    "text": string(MAX_TEXT),
+    "lines": list_of(fixed_list(size, string(), size), 1 << 20),
 }
-INTERFACE: dict[str, Read] = {
-    "members": many(lambda data, path: read_object(data, path, MEMBER, Member)),
+INTERFACE: dict[str, Reader] = {
+    "members": list_of(lambda data, path: read_object(data, path, MEMBER, Member)),
     "args_size_bytes": number(0, MAX_ARGS_BYTES),
-    "arrays": many(lambda data, path: read_object(data, path, ARRAY, ArrayBinding)),
-    "results": many(_result, 4096),
+    "arrays": list_of(lambda data, path: read_object(data, path, ARRAY, ArrayBinding)),
+    "results": list_of(_result, 4096),
     "result_size_bytes": number(0, MAX_BYTES),
     "temporaries_size_bytes": number(0, MAX_BYTES),
-    "reports": many(_site),
-    "textures": many(lambda data, path: read_object(data, path, TEXTURE, TextureBinding)),
+    "reports": list_of(_site),
+    "textures": list_of(lambda data, path: read_object(data, path, TEXTURE, TextureBinding)),
 }
-OPTIONS: dict[str, Read] = {"fast_math": truth, "debug": truth, "recursive": truth}
+OPTIONS: dict[str, Reader] = {"fast_math": boolean, "debug": boolean, "recursive": boolean}
 
 
 def _options(data: Any, path: str) -> dict[str, Any]:
-    """Read what tools need; `recursive` is left out where it does not hold."""
+    """Read the compiler options; `recursive` is absent if it is false."""
     is_recursive = type(data) is dict and "recursive" in data
     table = OPTIONS if is_recursive else {name: OPTIONS[name] for name in ("fast_math", "debug")}
-    found: dict[str, Any] = read_object(data, path, table)
-    return found
+    result: dict[str, Any] = read_object(data, path, table)
+    return result
 
 
-MODULE: dict[str, Read] = {
-    "kernel": text(),
+MODULE: dict[str, Reader] = {
+    "kernel": string(),
     "target": one_of(*TARGETS),
-    "files": many(lambda data, path: read_object(data, path, FILE, SourceFile), 4096),
-    "tasks": many(lambda data, path: read_object(data, path, TASK, TaskSource), 4096),
+    "files": list_of(lambda data, path: read_object(data, path, FILE, SourceFile), 4096),
+    "tasks": list_of(lambda data, path: read_object(data, path, TASK, TaskSource), 4096),
     "interface": lambda data, path: read_object(data, path, INTERFACE, Interface),
     "options": _options,
 }
 
 
-# --- what the parts say of one another
+# --- consistency of the parts
 
 
 def check_module(module: BackendModule) -> None:
-    """Check that references lead somewhere and that memory does not overlap. Raises: ValueError naming the place."""
+    """Check that references are valid and that memory does not overlap. Raises: ValueError naming the path."""
     interface = module.interface
     for number_, task in enumerate(module.tasks):
         path = f"$.tasks[{number_}]"
         if task.file >= len(module.files):
-            raise fail(f"{path}.file", f"there are {len(module.files)} files")
+            raise invalid(f"{path}.file", f"there are {len(module.files)} files")
         for name in ("reads", "writes"):
             if any(slot >= len(interface.arrays) for slot in getattr(task, name)):
-                raise fail(f"{path}.{name}", f"there are {len(interface.arrays)} arrays")
+                raise invalid(f"{path}.{name}", f"there are {len(interface.arrays)} arrays")
         expressions = [*(task.extents or ()), task.serial_turns, *(task.loop.begins if task.loop else ())]
         for each in expressions:
             if each is not None:
@@ -394,36 +396,36 @@ def check_module(module: BackendModule) -> None:
             _check_loop(task.loop, task, f"{path}.loop")
     _check_memory(interface)
     _check_arrays(interface)
-    for place, texture in enumerate(interface.textures):
-        if texture.binding != place or texture.storage != (texture.format is not None):
-            raise fail(f"$.interface.textures[{place}]", "its binding or its format is not one of its kind")
-    for place, site in enumerate(interface.reports):
-        _check_site(site, len(module.tasks), f"$.interface.reports[{place}]")
+    for index, texture in enumerate(interface.textures):
+        if texture.binding != index or texture.storage != (texture.format is not None):
+            raise invalid(f"$.interface.textures[{index}]", "its binding or its format is wrong")
+    for index, site in enumerate(interface.reports):
+        _check_site(site, len(module.tasks), f"$.interface.reports[{index}]")
 
 
 def _check_site(site: dict[str, Any], tasks: int, path: str) -> None:
-    """Check that a record can be shown: its text asks for values there are, in ways there are, and not in megabytes."""
+    """Check that a record can be shown: its values and format specifications exist, and no number is megabytes long."""
     if site["task"] >= tasks or not site["frames"]:
-        raise fail(path, "it is of no task, or stands nowhere")
+        raise invalid(path, "it has no task or no location")
     if any(len(frame["span"]) != 4 for frame in site["frames"]):
-        raise fail(path, "a place is two lines and two columns")
+        raise invalid(path, "a span is two lines and two columns")
     if site["kind"] == "call":
         return
     try:
         parts = site["parts"] if site["kind"] == "print" else message_parts(site["message"])
         if any(LONG_NUMBER.search(part[1]) for part in parts if not isinstance(part, str)):
-            raise fail(path, "a number is to be written wider than 999")
+            raise invalid(path, "a number is formatted wider than 999")
         text_writer(site)
     except (ValueError, IndexError, KeyError) as error:
-        raise fail(path, f"its text cannot be written: {error}") from None
+        raise invalid(path, f"its message cannot be formatted: {error}") from None
     if site["kind"] == "bounds" and len(site["values"]) < site["axes"]:
-        raise fail(path, "it has fewer values than axes")
+        raise invalid(path, "it has fewer values than axes")
 
 
 def _check_members(each: Expression, path: str, count: int) -> None:
-    """Check that an expression asks for members there are."""
+    """Check that the members in an expression exist."""
     if each[0] == "member" and each[1] >= count:
-        raise fail(path, f"an expression asks for member {each[1]} of {count}")
+        raise invalid(path, f"an expression reads member {each[1]} of {count}")
     for operand in each[1:]:
         if type(operand) is tuple:
             _check_members(operand, path, count)
@@ -432,52 +434,52 @@ def _check_members(each: Expression, path: str, count: int) -> None:
 def _check_loop(loop: LoopIndices, task: TaskSource, path: str) -> None:
     axes = len(loop.names)
     if not len(loop.begins) == len(loop.steps) == axes:
-        raise fail(path, "names, begins and steps are of different lengths")
+        raise invalid(path, "names, begins and steps have different lengths")
     if any(axis >= axes for axis, _, _ in loop.order):
-        raise fail(f"{path}.order", f"there are {axes} axes")
+        raise invalid(f"{path}.order", f"there are {axes} axes")
     if task.extents is not None and not loop.order and len(task.extents) != axes:
-        raise fail(path, f"there are {axes} indices and {len(task.extents)} extents")
+        raise invalid(path, f"there are {axes} indices and {len(task.extents)} extents")
 
 
 def _check_memory(interface: Interface) -> None:
-    """Check that the members of `Args` lie apart, aligned, in their order, and the results in their buffer."""
+    """Check that members of `Args` are disjoint, aligned and in order, and that results fit into their buffer."""
     end = 0
-    for place, member in enumerate(interface.members):
-        path = f"$.interface.members[{place}]"
+    for index, member in enumerate(interface.members):
+        path = f"$.interface.members[{index}]"
         size_bytes = 8 if member.type == "pointer" else SCALARS[member.type].size_bytes
         if member.size_bytes != size_bytes:
-            raise fail(f"{path}.size_bytes", f"{member.type} takes {size_bytes} bytes")
+            raise invalid(f"{path}.size_bytes", f"{member.type} takes {size_bytes} bytes")
         if member.offset_bytes < end or member.offset_bytes % size_bytes:
-            raise fail(f"{path}.offset_bytes", "it overlaps with the member before, or is not aligned")
+            raise invalid(f"{path}.offset_bytes", "it overlaps with the member before, or is not aligned")
         end = member.offset_bytes + size_bytes
         if end > interface.args_size_bytes:
-            raise fail(path, f"it ends behind the block of {interface.args_size_bytes} bytes")
+            raise invalid(path, f"it ends after the block of {interface.args_size_bytes} bytes")
         _check_source(member, interface, path)
-    for place, field in enumerate(interface.results):
-        _check_result(field, interface.result_size_bytes, f"$.interface.results[{place}]")
+    for index, field in enumerate(interface.results):
+        _check_result(field, interface.result_size_bytes, f"$.interface.results[{index}]")
 
 
 def _check_source(member: Member, interface: Interface, path: str) -> None:
     kind = member.source[0]
     is_address = kind in ("pointer", "gradient", "temporaries", "result", "report", "texture", "texels")
     if is_address and member.size_bytes != 8:
-        raise fail(path, "an address takes 8 bytes")
+        raise invalid(path, "an address takes 8 bytes")
     if (kind == "temporaries" and not interface.temporaries_size_bytes) or (
         kind == "result" and not interface.result_size_bytes
     ):
-        raise fail(path, "it is the address of nothing")
+        raise invalid(path, "it is the address of an empty buffer")
     if kind in ("pointer", "gradient", "shape", "capacity", "stride", "begin"):
         slot = member.source[1]
         if slot >= len(interface.arrays):
-            raise fail(f"{path}.source", f"there are {len(interface.arrays)} arrays")
+            raise invalid(f"{path}.source", f"there are {len(interface.arrays)} arrays")
         if len(member.source) == 3 and member.source[2] >= interface.arrays[slot].ndim:
-            raise fail(f"{path}.source", f"array {slot} has {interface.arrays[slot].ndim} axes")
+            raise invalid(f"{path}.source", f"array {slot} has {interface.arrays[slot].ndim} axes")
     if kind in ("texture", "texels", "texture_channels", "texture_shape"):
         slot = member.source[1]
         if slot >= len(interface.textures):
-            raise fail(f"{path}.source", f"there are {len(interface.textures)} textures")
+            raise invalid(f"{path}.source", f"there are {len(interface.textures)} textures")
         if len(member.source) == 3 and member.source[2] >= interface.textures[slot].ndim:
-            raise fail(f"{path}.source", f"texture {slot} has {interface.textures[slot].ndim} axes")
+            raise invalid(f"{path}.source", f"texture {slot} has {interface.textures[slot].ndim} axes")
 
 
 def _check_result(field: ResultField, size_bytes: int, path: str) -> None:
@@ -489,18 +491,18 @@ def _check_result(field: ResultField, size_bytes: int, path: str) -> None:
             count *= extent
         alignment = SCALARS[field.type].size_bytes
         if field.offset_bytes % alignment or field.offset_bytes + count * alignment > size_bytes:
-            raise fail(path, f"it does not lie in the result of {size_bytes} bytes")
+            raise invalid(path, f"it is not within the result of {size_bytes} bytes")
 
 
 def _check_arrays(interface: Interface) -> None:
-    for place, array in enumerate(interface.arrays):
-        path = f"$.interface.arrays[{place}]"
+    for index, array in enumerate(interface.arrays):
+        path = f"$.interface.arrays[{index}]"
         if array.shape is not None and len(array.shape) != array.ndim:
-            raise fail(f"{path}.shape", f"it has {len(array.shape)} axes, and ndim is {array.ndim}")
+            raise invalid(f"{path}.shape", f"it has {len(array.shape)} axes, but ndim is {array.ndim}")
         if array.offset and len(array.offset) != array.ndim:
-            raise fail(f"{path}.offset", f"it has {len(array.offset)} axes, and ndim is {array.ndim}")
+            raise invalid(f"{path}.offset", f"it has {len(array.offset)} axes, but ndim is {array.ndim}")
         if array.place is not None:
             if array.place.slot >= len(interface.arrays):
-                raise fail(f"{path}.place.slot", f"there are {len(interface.arrays)} arrays")
+                raise invalid(f"{path}.place.slot", f"there are {len(interface.arrays)} arrays")
             if any(digit[0] >= max(1, array.ndim) for digit in array.place.digits):
-                raise fail(f"{path}.place.digits", f"there are {array.ndim} axes")
+                raise invalid(f"{path}.place.digits", f"there are {array.ndim} axes")

@@ -1,6 +1,6 @@
-"""What the host must know of each `print` and each check to show its records: the content of `Interface.reports`.
+"""Descriptions of the `print` and check sites, with which the host decodes records: the content of `Interface.reports`.
 
-In: the statement. Out: plain data, from which `records` makes what the user reads.
+In: the statement. Out: plain data, from which `records` makes messages for the user.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from ...ir.statements import IndexCheck, Print, Record
 from ...ir.types import Tensor, element_of
 
 WORD_TYPES = {"u1": "i32", "i8": "i32", "i16": "i32", "u8": "u32", "u16": "u32", "f16": "f32"}
-"""What a value of a small type is written as."""
+"""Type of a small value -> its type in a record."""
 
 
 def describe_site(statement: Record | Call, task: int) -> dict[str, Any]:
-    """Return what the host needs to read a record: where it is from, its text, the types of its words.
+    """Return the description of a site: its location, its message, the types of its values.
 
-    task: number of the task it is in. The record of a call says that a check failed in the function it called; it
+    task: number of the task that contains it. The record of a call means that a check failed in the called function; it
     follows that of the check.
     """
     values = [
@@ -43,11 +43,11 @@ def describe_site(statement: Record | Call, task: int) -> dict[str, Any]:
 
 
 def _frames(location: SourceLocation | None) -> list[dict[str, Any]]:
-    """Return the place of each call that led to `location`, and its own."""
+    """Return the frames of the calls that led to `location`, outermost first, and its own."""
     frames: list[dict[str, Any]] = []
     while location is not None:
-        text = location.source.line(location.line)
+        source_line = location.source.line(location.line)
         span = [location.line, location.column, location.end_line, location.end_column]
-        frames.append({"file": location.file, "function": location.function, "span": span, "text": text})
+        frames.append({"file": location.file, "function": location.function, "span": span, "text": source_line})
         location = location.call_site
     return frames[::-1]

@@ -1,7 +1,7 @@
-"""From the numbers of a record, written by `print` or `assert` on a device, to what the user reads.
+"""Formats the records of `print` and `assert` on a device as messages for the user.
 
-In: a site as `Interface.reports` describes it (`sites.describe_site`). Out: functions of the record's numbers. It knows
-no statements, so a session can load it without the compiler.
+In: the description of a site in `Interface.reports` (`record_sites.describe_site`). Out: functions of the numbers of a
+record. This module depends on no statements, so a session can load it without the compiler.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from ...ir.printf import formatter
 from ...ir.types import SCALARS
 
 Part = str | tuple[int, str] | list[Any]
-"""A text, or the number of a value and its format specification (a list where it comes from JSON)."""
+"""A string, or the number of a value and its format specification (a list if it comes from JSON)."""
 
 
-class Turn(NamedTuple):
-    """A turn of a parallel loop. line: of the loop in Python. indices: by name, None where only the device knows."""
+class Iteration(NamedTuple):
+    """An iteration of a parallel loop. line: of the loop in Python. indices: by name, None if unknown to the host."""
 
     line: int
     number: int
@@ -27,7 +27,7 @@ class Turn(NamedTuple):
 
 
 def text_writer(site: dict[str, Any]) -> Callable[[Sequence[Any]], str]:
-    """Return the function that makes a site's text of the numbers of a record: scalars in order, tensors row by row."""
+    """Return the function from the numbers of a record to its message: scalars in order, tensors row by row."""
     is_print = site["kind"] == "print"
     parts: Sequence[Part] = site["parts"] if is_print else message_parts(site["message"])
     starts = [0]
@@ -58,7 +58,7 @@ def message_parts(message: str) -> list[Part]:
 
 
 def _value_writer(write: Callable[[Any], str], shape: Sequence[int], start: int) -> Callable[[Sequence[Any]], str]:
-    """Return how a scalar, `[a, b]` or `[[a, b], [c, d]]` is read from the numbers from `start` on."""
+    """Return the function that formats a scalar, `[a, b]` or `[[a, b], [c, d]]` from the numbers from `start` on."""
     if not shape:
         return lambda numbers: write(numbers[start])
     size = 1
@@ -69,46 +69,49 @@ def _value_writer(write: Callable[[Any], str], shape: Sequence[int], start: int)
 
 
 def location(frames: Sequence[dict[str, Any]]) -> SourceLocation:
-    """Return where a site stands, with the calls that led there."""
-    found: SourceLocation | None = None
+    """Return the location of a site, with the calls that led there."""
+    result: SourceLocation | None = None
     for frame in frames:
         line, column, end_line, end_column = frame["span"]
         source = SourceText(frame["file"], line, (frame["text"],) if frame["text"] else ())
-        found = SourceLocation(source, line, column, end_line, end_column, frame["function"], found)
-    assert found is not None
-    return found
+        result = SourceLocation(source, line, column, end_line, end_column, frame["function"], result)
+    assert result is not None
+    return result
 
 
 def failure(
     kernel: str,
     site: dict[str, Any],
     numbers: Sequence[Any],
-    turn: Turn | None,
+    iteration: Iteration | None,
     count: int,
     calls: Sequence[dict[str, Any]] = (),
 ) -> TaichiAssertionError:
-    """Return the error for a failed check. turn: None in a serial task. count: how many failed in the launch.
+    """Return the error for a failed check.
 
-    calls: sites of the calls of real functions that led to it, the inmost first.
+    Args:
+        iteration: None in a serial task.
+        count: number of checks that failed in the launch.
+        calls: sites of the calls of real functions that led to the check, the innermost first.
     """
-    place = location([frame for part in (*reversed(calls), site) for frame in part["frames"]])
+    where = location([frame for part in (*reversed(calls), site) for frame in part["frames"]])
     message = text_writer(site)(numbers)
-    error = TaichiAssertionError(f"{place.describe()}\n{message}{_circumstances(turn, count)}")
-    error.location, error.kind, error.kernel, error.message = place, site["kind"], kernel, message
+    error = TaichiAssertionError(f"{where.describe()}\n{message}{_circumstances(iteration, count)}")
+    error.location, error.kind, error.kernel, error.message = where, site["kind"], kernel, message
     error.values, error.failures = tuple(numbers), count
-    error.iteration = None if turn is None else turn.indices
+    error.iteration = None if iteration is None else iteration.indices
     if site["kind"] == "bounds":
         error.array = site["array"]
         error.index, error.shape = tuple(numbers[: site["axes"]]), tuple(numbers[site["axes"] :])
     return error
 
 
-def _circumstances(turn: Turn | None, count: int) -> str:
-    """Return the last line of an error: which turn of which loop, and whether there were others."""
-    if turn is None:
+def _circumstances(iteration: Iteration | None, count: int) -> str:
+    """Return the last line of an error: the iteration and its loop, and whether other checks failed."""
+    if iteration is None:
         return ""
-    indices = turn.indices or {"turn": turn.number}
+    indices = iteration.indices or {"iteration": iteration.number}
     at = ", ".join(f"{name} = {index}" for name, index in indices.items())
     if count > 1:
         return f"\n({count} checks failed in this launch; this is the first in the order of the loop: {at})"
-    return f"\n(in the parallel loop of line {turn.line}: {at})"
+    return f"\n(in the parallel loop of line {iteration.line}: {at})"
