@@ -4,7 +4,14 @@ import pytest
 
 from shadesmith.transpiler.backend.languages.common.target import Target
 from shadesmith.transpiler.backend.languages.registry import LANGUAGES
-from shadesmith.transpiler.backend.layout.accessors import Reach, accessors, clamped, less_offset, row_major, strided
+from shadesmith.transpiler.backend.layout.accessors import (
+    MemoryExpressions,
+    accessors,
+    clamped,
+    less_offset,
+    row_major,
+    strided,
+)
 from shadesmith.transpiler.ir.statements import Array
 from shadesmith.transpiler.ir.types import f32
 
@@ -21,7 +28,7 @@ def lines(*arrays: Array, target: str = "c", taken: frozenset[str] = frozenset()
         texts[owner] = f"args.{owner.name}_data"
         texts |= {(owner, axis): f"args.n{axis}" for axis in range(owner.ndim)}
         texts |= {("stride", owner, axis): f"args.s{axis}" for axis in range(owner.ndim)}
-    found = accessors(arrays, shared, Reach(Target(LANGUAGES[target]), texts, {}, None), taken)
+    found = accessors(arrays, shared, MemoryExpressions(Target(LANGUAGES[target]), texts, {}, None), taken)
     return [*found.lines.values(), *(found.names[array] for array in shared)]
 
 

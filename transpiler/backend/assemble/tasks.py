@@ -225,7 +225,7 @@ def _parameters(
         isinstance(s, (Rand, *RECORDS)) or (isinstance(s, ThreadIndex) and s.kind == "global")
         for s in reachable(task.body)
     )
-    unsigned = e.type_text(u32) if takes_index and loop is not None else ""
+    unsigned = e.name_of_type(u32) if takes_index and loop is not None else ""
     used = [k for k in range(len(names)) if loop is not None and (loop, k) in e.indices_used]
     parameters = [f"int {names[k]}" for k in used] + ([f"{unsigned} {e.index}"] if takes_index and threads else [])
     arguments = [*(threads.indices[k] for k in used), *([threads.linear] if takes_index else [])] if threads else []
@@ -260,7 +260,7 @@ def _start_random(printer: Statements, number: int) -> None:
 def _start_checks(printer: Statements) -> None:
     """Declare the variable that functions set if a check of theirs fails."""
     printer.failed = printer.e.failed = printer.names.declare("failed")
-    printer.lines.append(Line(0, f"{printer.e.type_text(u1)} {printer.failed} = false;"))
+    printer.lines.append(Line(0, f"{printer.e.name_of_type(u1)} {printer.failed} = false;"))
     if printer.e.language.reference_is_pointer:
         printer.e.failed = f"&{printer.failed}"
 

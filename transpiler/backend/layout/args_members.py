@@ -199,7 +199,7 @@ class ArgsMembers:
         self._add(parameter.name, parameter, name, declared, str(parameter.type), sources, _scalar(name).size_bytes)
 
     def _array_pointer(self, array: Array) -> str:
-        element = self.structs.type_text(array.element, True)
+        element = self.structs.name_of_type(array.element, True)
         if self.language.has_pointers:
             constant = "" if array in self.usage.written else "const "
             return f"{constant}{element} *"

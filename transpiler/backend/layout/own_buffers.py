@@ -36,7 +36,7 @@ def temporary_buffer(kernel: Kernel, target: Target, structs: Structs) -> Tempor
     for temporary in kernel.temporaries:
         name = names.declare(temporary.name)
         expressions[temporary] = f"args.temporaries{target.language.arrow}{name}"
-        declared = precise(target, temporary.type, structs.type_text(temporary.type, True))
+        declared = precise(target, temporary.type, structs.name_of_type(temporary.type, True))
         members.append(Declaration(declared, name, str(temporary.type)))
         offsets[temporary] = aligned(offset, alignment_bytes(temporary.type))
         offset = offsets[temporary] + temporary.type.size_bytes
@@ -54,7 +54,7 @@ def result_buffer(
         offset = aligned(offset, alignment_bytes(type))
         fields.append(_result_field(type, offset))
         name = "value" if len(types) == 1 else f"value_{number}"
-        members.append(Declaration(precise(target, type, structs.type_text(type, True)), name, str(type)))
+        members.append(Declaration(precise(target, type, structs.name_of_type(type, True)), name, str(type)))
         offset += type.size_bytes
     return tuple(fields), members, aligned(max(offset, 1), 8) if types else 0  # a struct may have no members
 

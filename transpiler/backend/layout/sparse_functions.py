@@ -158,7 +158,7 @@ class SparseSource:
                 number = self.language.volatile_load.format(number)
             return f"{head}({indices}) {number}"
         if what == "is_active" and node.kind == "bitmasked":
-            arguments = f"{self.passed('mask', node)}, {self._entry(node, letters)}"
+            arguments = f"{self.as_argument('mask', node)}, {self._entry(node, letters)}"
             return f"{head}({indices}) {self._helper('bit_is_set')}({arguments})"
         if what == "is_active":
             return f"{head}({indices}) ({self.identifier('number', node)}({indices}) >= {self._helper('FIRST_CELL')})"
@@ -177,7 +177,7 @@ class SparseSource:
         """Return an element of an array of 32-bit words."""
         return f"{self.expressions[what, node]}{'' if self.language.has_pointers else '.v'}[{index}]"
 
-    def passed(self, what: str, node: Node) -> str:
+    def as_argument(self, what: str, node: Node) -> str:
         """Return a member of `Args` as an argument of a function."""
         member = self.expressions[what, node]
         if self.language.has_pointers or what == "capacity":
@@ -301,19 +301,19 @@ class SparseSource:
         lines, cell = self._above(node, node, letters, "SPARE")
         entry = self._position(self._entry(node, letters, cell))
         if node.kind == "bitmasked":
-            lines.append(f"{self._helper('set_bit')}({self.passed('mask', node)}, {entry});")
+            lines.append(f"{self._helper('set_bit')}({self.as_argument('mask', node)}, {entry});")
             return (self._u32, [*lines, f"return {cell};"]) if cell else ("void", lines)
         if node.kind == "dynamic":
             row = self._position(linear(path_in_part(node)[:-1], node, letters, self.target, cell))
             lines.append(
-                f"{self._helper('lengthen')}({self.passed('lengths', node)}, {row}, {self._item(node, letters)});"
+                f"{self._helper('lengthen')}({self.as_argument('lengths', node)}, {row}, {self._item(node, letters)});"
             )
         return self._u32, [*lines, *self._call("activate_cell", node, entry, "return ")]
 
     def _deactivate(self, node: Node, letters: list[str]) -> tuple[str, list[str]]:
         if node.kind == "bitmasked":
             entry = self._position(self._entry(node, letters))
-            return "bool", [f"return {self._helper('clear_bit')}({self.passed('mask', node)}, {entry});"]
+            return "bool", [f"return {self._helper('clear_bit')}({self.as_argument('mask', node)}, {entry});"]
         if node.kind == "pointer":
             return "void", self._call("deactivate_cell", node, self._position(self._entry(node, letters)))
         row, chunks = self._row(node, letters), chunks_of(node)
@@ -326,8 +326,8 @@ class SparseSource:
 
     def _call(self, helper: str, node: Node, entry: str, before: str = "") -> list[str]:
         """Return the lines that call a function for the cell at a position of the numbers of a node."""
-        pool, capacity = self.passed("pool", node), self.passed("capacity", node)
-        numbers, function = self.passed("numbers", node), f"{before}{self._helper(helper)}"
+        pool, capacity = self.as_argument("pool", node), self.as_argument("capacity", node)
+        numbers, function = self.as_argument("numbers", node), f"{before}{self._helper(helper)}"
         line = f"{function}({numbers}, {entry}, {pool}, {capacity});"
         if len(line) <= LONGEST:
             return [line]
@@ -336,13 +336,13 @@ class SparseSource:
 
     def deactivate_cell(self, node: Node, entry: str) -> str:
         """Return the call that deactivates the cell at a position of the numbers of a node."""
-        pool, capacity = self.passed("pool", node), self.passed("capacity", node)
-        return f"{self._helper('deactivate_cell')}({self.passed('numbers', node)}, {entry}, {pool}, {capacity})"
+        pool, capacity = self.as_argument("pool", node), self.as_argument("capacity", node)
+        return f"{self._helper('deactivate_cell')}({self.as_argument('numbers', node)}, {entry}, {pool}, {capacity})"
 
     def _append(self, node: Node, letters: list[str]) -> tuple[str, list[str]]:
         lines, cell = self._above(node, node.parent or node, letters, "-1")
         row = self._position(self._row(node, letters, cell))
-        lengths, pool = self.passed("lengths", node), self.passed("pool", node)
+        lengths, pool = self.as_argument("lengths", node), self.as_argument("pool", node)
         return "int", [*lines, f"return {self._helper('append_item')}({lengths}, {row}, {node.extents[0]}, {pool});"]
 
 

@@ -37,7 +37,7 @@ class Structs:
     names: dict[Struct, str] = field(default_factory=dict)
     members: dict[Struct, dict[str, str]] = field(default_factory=dict)
 
-    def type_text(self, type: Type, in_memory: bool) -> str:
+    def name_of_type(self, type: Type, in_memory: bool) -> str:
         """Return the name of any type; in memory, u1 is a byte in GLSL."""
         if isinstance(type, Struct):
             return self.names[type]
@@ -59,7 +59,7 @@ class Structs:
         """Return the declaration of a struct, whose members' types are declared already."""
         name, in_memory = self.names[struct], struct in self.stored
         lines = [
-            f"{self.type_text(type, in_memory)} {self.members[struct][member]};" for member, type in struct.members
+            f"{self.name_of_type(type, in_memory)} {self.members[struct][member]};" for member, type in struct.members
         ]
         lines += [f"{type_name(self.language, type)} {filler};" for filler, type in self.padding(struct)]
         if not lines:
@@ -89,7 +89,7 @@ class Structs:
     def init(self, struct: Struct, values: Sequence[str]) -> tuple[str, str]:
         """Return the name of a struct and the values of a literal of it. values: of its members."""
         name = self.names[struct]
-        fillers = [literal(self.language, filler, 0).text for _, filler in self.padding(struct)]
+        fillers = [literal(self.language, filler, 0).template for _, filler in self.padding(struct)]
         text = ", ".join([*values, *fillers] or ["0"])
         return name, text
 

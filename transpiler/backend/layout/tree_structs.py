@@ -142,14 +142,14 @@ def _write_cells(
     """Declare the struct of an array's cells, if they are structs; return the name of their type."""
     tree, single = source.tree, _single(chain)
     if single is not None:
-        return structs.type_text(tree.elements[single], True)
+        return structs.name_of_type(tree.elements[single], True)
     names = Names(taken)
     inner = filled(chain[-1])
     lines = []
     for child in inner:
         if child.kind == "place":
             source.members[child] = names.declare(_name(tree, child))
-            lines.append(f"{structs.type_text(tree.elements[child], True)} {source.members[child]};")
+            lines.append(f"{structs.name_of_type(tree.elements[child], True)} {source.members[child]};")
             continue
         below = _chain(child)
         alone = _single(below)

@@ -95,7 +95,7 @@ def declare_shared(e: Expressions, arrays: list[Array]) -> list[str]:
     """
     language = e.language
     return [
-        f"{language.shared_qualifier}{e.type_text(array.element)} {e.layout.accessors.names[array]}"
+        f"{language.shared_qualifier}{e.name_of_type(array.element)} {e.layout.accessors.names[array]}"
         f"{''.join(f'[{extent}]' for extent in array.shape or ())}{language.shared_start};"
         for array in arrays
     ]
@@ -236,7 +236,7 @@ def declare_per_thread(p: Statements, alloca: Alloca, name: str) -> str:
     """Return the declaration of a variable that each thread has, and record how it is accessed."""
     block = p.e.block
     assert block is not None and alloca.type is not None
-    kind = p.e.type_text(alloca.type)
+    kind = p.e.name_of_type(alloca.type)
     if not block.as_loops:
         return f"{kind} {name};"
     p.e.variable_names[alloca] = name

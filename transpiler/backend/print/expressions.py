@@ -138,11 +138,11 @@ class Expressions:
         self.use(syntax)
         texts = []
         for index, operand in enumerate(operands):
-            chained = syntax.text if (syntax.chain and index == 0) or syntax.text in LOGICAL else ""
+            chained = syntax.template if (syntax.chain and index == 0) or syntax.template in LOGICAL else ""
             texts.append(self.operand(operand, syntax.operand_precedence[index], chained))
-        inverse = texts[0] if syntax.text == "!{0}" else ""
+        inverse = texts[0] if syntax.template == "!{0}" else ""
         bare = syntax.bare.format(*texts)
-        return Rendered(syntax.format(*texts), syntax.precedence, syntax.text, inverse, bare)
+        return Rendered(syntax.format(*texts), syntax.precedence, syntax.template, inverse, bare)
 
     def use(self, syntax: Syntax) -> None:
         """Record the helpers and names of a syntax."""
@@ -154,13 +154,13 @@ class Expressions:
         for helper in helpers:
             self.helpers[helper] = None
 
-    def type_text(self, type: Type) -> str:
+    def name_of_type(self, type: Type) -> str:
         """Return the name of a type in registers, and record what declares it."""
         self.symbols.name_types(self.language, [scalar.name for scalar in scalars_of(type)])
         if isinstance(type, Struct):
             self.structs_used[type] = None
             self.need(*self.layout.structs.helpers(type, False))
-            return self.layout.structs.type_text(type, False)
+            return self.layout.structs.name_of_type(type, False)
         self.need(*type_helpers(self.language, type))
         return type_name(self.language, type)
 
@@ -254,7 +254,7 @@ class Expressions:
         self.use(syntax)
         return Rendered(syntax.format(lvalue), syntax.precedence)
 
-    def passed(self, argument: Statement, by_reference: bool) -> str:
+    def as_argument(self, argument: Statement, by_reference: bool) -> str:
         """Return an argument of a call: a value, or an lvalue for a pointer, a C++ reference or `inout`."""
         if not by_reference:
             return self.of(argument).text
@@ -387,7 +387,7 @@ def _zero_of(kind: Scalar) -> int | float | bool:
 def _const(e: Expressions, value: Const) -> Rendered:
     syntax = constant_syntax(e.language, value)
     e.use(syntax)
-    return Rendered(syntax.text, syntax.precedence)
+    return Rendered(syntax.template, syntax.precedence)
 
 
 def _argument(e: Expressions, value: ArgLoad) -> Rendered:
@@ -399,7 +399,7 @@ def _argument(e: Expressions, value: ArgLoad) -> Rendered:
     text = e.layout.parameters[value.parameter]
     kind = value.type
     if isinstance(kind, Scalar) and kind.name in WIDENED:
-        name = e.type_text(kind)
+        name = e.name_of_type(kind)
         return Rendered(*e.language.converted(name, text, PRIMARY))
     return Rendered(text)
 
@@ -424,7 +424,7 @@ def _call(e: Expressions, value: Call) -> Rendered:
         *([e.index] if signature.takes_index else []),
         *([e.random] if signature.takes_random else []),
         *([e.failed] if signature.may_fail else []),
-        *(e.passed(a, p.by_reference) for a, p in zip(value.arguments, value.function.parameters, strict=True)),
+        *(e.as_argument(a, p.by_reference) for a, p in zip(value.arguments, value.function.parameters, strict=True)),
     ]
     return Rendered(f"{signature.name}({', '.join(texts)})")
 
@@ -454,7 +454,7 @@ def _init(e: Expressions, value: MatrixInit) -> Rendered:
     first, kind, language = value.elements[0], value.type, e.language
     if len(value.elements) > 1 and all(_is_same(first, other) for other in value.elements):
         if isinstance(first, Const) and repr(first.value) in ("0", "0.0", "False") and not is_short_vector(kind):
-            name = e.type_text(kind)
+            name = e.name_of_type(kind)
             if language.zero_values is not None:
                 return _literal(e, name, language.zero_values)
             if is_native(language, kind):  # a GLSL matrix of one number has that on its diagonal
@@ -491,13 +491,13 @@ def _matrix_element(e: Expressions, value: MatrixElement) -> Rendered:
 def _struct_init(e: Expressions, value: StructInit) -> Rendered:
     assert isinstance(value.type, Struct)
     structs = e.layout.structs
-    e.type_text(value.type)
+    e.name_of_type(value.type)
     texts = []
     for member, (_, kind) in zip(value.values, value.type.members, strict=True):
         if structs.as_bytes(value.type, kind):
             texts.append(e.to_memory(member))
         elif e.language.braces_refuse_narrowing and isinstance(kind, Scalar) and is_small(kind):
-            texts.append(f"({e.type_text(kind)}){e.operand(member, UNARY)}")  # braces do not narrow in C++
+            texts.append(f"({e.name_of_type(kind)}){e.operand(member, UNARY)}")  # braces do not narrow in C++
         else:
             texts.append(e.of(member).text)
     return _literal(e, *structs.init(value.type, texts))
@@ -511,7 +511,7 @@ def _literal(e: Expressions, name: str, values: str) -> Rendered:
 def _zero_struct(e: Expressions, kind: Struct) -> Rendered:
     """Render the struct of zeros: an empty initializer in C, all members in GLSL."""
     structs = e.layout.structs
-    name = e.type_text(kind)
+    name = e.name_of_type(kind)
     if e.language.zero_values is not None:
         return _literal(e, name, e.language.zero_values)
     zeros = [e.zero(stored_type(e.language, t) if structs.as_bytes(kind, t) else t).text for _, t in kind.members]

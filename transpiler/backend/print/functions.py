@@ -56,7 +56,7 @@ def print_function(function: Function, printer: Statements, branch_depth_limit: 
         e.parameters[parameter] = printer.names.declare(parameter.name)
     context = _take_context(printer, signature)
     declared = [_declared(e, p.type, e.parameters[p], p.by_reference) for p in function.parameters]
-    result = signature.result_type or (e.type_text(function.results[0]) if function.results else "void")
+    result = signature.result_type or (e.name_of_type(function.results[0]) if function.results else "void")
     parameters = ", ".join([*context, *declared]) or language.no_parameters
     if function.results:
         printer.exit_lines.append(f"return {_zero(e, function, signature)};")
@@ -88,7 +88,7 @@ def _take_context(printer: Statements, signature: Signature) -> list[str]:
     declared = language.args_parameters if signature.takes_args else []
     if signature.takes_index:
         e.index = printer.names.declare("index")
-        declared.append(f"{e.type_text(u32)} {e.index}")
+        declared.append(f"{e.name_of_type(u32)} {e.index}")
     if signature.takes_random:
         e.random = "rng"
         declared.append(language.reference.format(type="Random", name="rng"))
@@ -102,7 +102,7 @@ def _take_context(printer: Statements, signature: Signature) -> list[str]:
 
 
 def _declared(e: Expressions, type: Type, name: str, by_reference: bool) -> str:
-    text = e.type_text(type)
+    text = e.name_of_type(type)
     return e.language.reference.format(type=text, name=name) if by_reference else f"{text} {name}"
 
 
@@ -130,7 +130,7 @@ def _structure(e: Expressions, function: Function, signature: Signature) -> str:
     if not signature.result_type:
         return ""
     pairs = zip(function.results, signature.members, strict=True)
-    members = "\n".join(f"{INDENT}{e.type_text(type)} {name};" for type, name in pairs)
+    members = "\n".join(f"{INDENT}{e.name_of_type(type)} {name};" for type, name in pairs)
     return e.language.struct_declaration.format(name=signature.result_type, body=members)
 
 
@@ -146,7 +146,7 @@ def _result(e: Expressions, function: Function, signature: Signature, values: li
 
 def _unnarrowed(e: Expressions, type: Type, value: str) -> str:
     """Return a value for braces in C++, where arithmetic on small integers is a narrowing conversion."""
-    return f"{e.type_text(type)}({value})" if isinstance(type, Scalar) and is_small(type) else value
+    return f"{e.name_of_type(type)}({value})" if isinstance(type, Scalar) and is_small(type) else value
 
 
 def _zero(e: Expressions, function: Function, signature: Signature) -> str:

@@ -152,8 +152,8 @@ class _Placer:
             elif isinstance(statement, Call):
                 self._number_call(statement)
             elif isinstance(statement, TOPOLOGY_WRITERS):
-                lost = not isinstance(statement, (Activate, Append))
-                self.writes.setdefault(ANYTHING if lost else TOPOLOGY, []).append(self.position[statement])
+                deactivates = not isinstance(statement, (Activate, Append))
+                self.writes.setdefault(ANYTHING if deactivates else TOPOLOGY, []).append(self.position[statement])
             elif statement.EFFECT & Effect.FENCE or isinstance(statement, ThreadFor):
                 self._number_barrier(statement)
             if not statement.BLOCKS:
@@ -198,13 +198,13 @@ class _Placer:
             elif not waiting:
                 return
             elif statement.BLOCKS:
-                found = _mentioned(statement, waiting)
-                waiting -= found
-                self.placement.set_by_branches |= {a for a in found if _is_set_by(statement, a)}
+                mentioned = _mentioned(statement, waiting)
+                waiting -= mentioned
+                self.placement.set_by_branches |= {a for a in mentioned if _is_set_by(statement, a)}
             else:
                 waiting.difference_update(o for o in operands(statement) if o in waiting)
 
-    def written(self, memory: object, after: int, before: int) -> bool:
+    def may_be_written(self, memory: object, after: int, before: int) -> bool:
         """Return whether `memory` may be written between two positions."""
         is_local = isinstance(memory, Alloca)
         return any(
@@ -309,7 +309,7 @@ class _Placer:
         if len(others) + 1 != len(points) or any(p.loop is not self.loop[value] for p in points):
             return False
         pointer = store.pointer
-        if not _is_simple(pointer) or self.written(_memory(pointer), position, max(p.position for p in others)):
+        if not _is_simple(pointer) or self.may_be_written(_memory(pointer), position, max(p.position for p in others)):
             return False
         self.placement.inline.add(value)
         self.placement.read_back[store] = value
@@ -330,7 +330,7 @@ class _Placer:
             return False
         if self.placement.declared_by_store.get(store.pointer) is store:
             return False
-        return self.loop[load] is self.loop[store] and not self.written(
+        return self.loop[load] is self.loop[store] and not self.may_be_written(
             _memory(load.pointer), self.position[load], self.position[store]
         )
 
@@ -370,11 +370,13 @@ class _Placer:
             return (
                 len(points) == 1
                 and not crosses
-                and not self.written(TOPOLOGY, self.position[value], points[0].position)
+                and not self.may_be_written(TOPOLOGY, self.position[value], points[0].position)
             )
         if isinstance(value, TEXEL_READS):
             return (
-                len(points) == 1 and not crosses and not self.written(TEXELS, self.position[value], points[0].position)
+                len(points) == 1
+                and not crosses
+                and not self.may_be_written(TEXELS, self.position[value], points[0].position)
             )
         if isinstance(value, (LocalLoad, GlobalLoad)):
             if self._is_overwritten(value, points, crosses):
@@ -391,7 +393,7 @@ class _Placer:
     def _may_have_changed(self, call: Call, point: _Point) -> bool:
         """Return whether memory may be written between a call without effects and its only use."""
         start = self.position[call]
-        return bool(call.EFFECT) and any(self.written(memory, start, point.position) for memory in self.writes)
+        return bool(call.EFFECT) and any(self.may_be_written(memory, start, point.position) for memory in self.writes)
 
     def _is_overwritten(self, load: LocalLoad | GlobalLoad, points: list[_Point], crosses: bool) -> bool:
         memory = _memory(load.pointer)
@@ -402,7 +404,7 @@ class _Placer:
         last = max(point.position for point in points)
         if crosses:
             last = max(last, *(_end_of_crossed(point, loop) for point in points))
-        return self.written(memory, position, last)
+        return self.may_be_written(memory, position, last)
 
 
 def _end_of_crossed(point: _Point, loop: _Loop | None) -> int:
@@ -499,13 +501,13 @@ def _is_set_by(statement: Statement, local: Statement) -> bool:
 
 def _mentioned(statement: Statement, candidates: set[Statement]) -> set[Statement]:
     """Return which of `candidates` are read or written by `statement` or inside it."""
-    found = {o for o in operands(statement) if o in candidates}
+    mentioned = {o for o in operands(statement) if o in candidates}
     for attribute in statement.BLOCKS:
         block = getattr(statement, attribute)
         if block is None:
             continue
         if block.result in candidates:
-            found.add(block.result)
+            mentioned.add(block.result)
         for inner in block.statements:
-            found |= _mentioned(inner, candidates)
-    return found
+            mentioned |= _mentioned(inner, candidates)
+    return mentioned

@@ -44,7 +44,7 @@ def print_record(p: Statements, statement: Record, location: Any) -> None:
         return
     with p.names.scope():
         record = p.names.declare("record")
-        p.emit(f"{p.e.type_text(u32)} {record} = {start};", location)
+        p.emit(f"{p.e.name_of_type(u32)} {record} = {start};", location)
         for number, (kind, text) in enumerate(scalars):
             target = "" if number == len(scalars) - 1 else f"{record} = "
             p.emit(f"{target}report_{kind}({p.e.layout.report}, {record}, {text});")
@@ -90,8 +90,8 @@ def write_index_check(p: Statements, check: IndexCheck) -> None:
         return
     conditions = [
         condition
-        for index, extent, begin in zip(check.indices, check.extents, check.lower_bounds or (0,) * axes, strict=True)
-        for condition in (_outside(p.e, index, extent) if not begin else _outside_from(p.e, index, extent, begin))
+        for index, extent, start in zip(check.indices, check.extents, check.lower_bounds or (0,) * axes, strict=True)
+        for condition in (_outside(p.e, index, extent) if not start else _outside_from(p.e, index, extent, start))
     ]
     p.emit(f"if ({' || '.join(conditions)}) {{", check.location)
     with p.indented():
@@ -120,13 +120,13 @@ def _outside(e: Expressions, index: Statement, extent: Statement) -> list[str]:
     return [f"{text} >= {f'{limit}u' if isinstance(extent, Const) else e.language.as_unsigned(limit)}"]
 
 
-def _outside_from(e: Expressions, index: Statement, extent: Statement, begin: int) -> list[str]:
-    """Return the same for an axis whose indices start at `begin`; that of a field, so its extent is constant."""
+def _outside_from(e: Expressions, index: Statement, extent: Statement, start: int) -> list[str]:
+    """Return the same for an axis whose indices start at `start`; that of a field, so its extent is constant."""
     assert isinstance(extent, Const)
-    text, end = e.operand(index, SHIFT), begin + int(extent.value)
+    text, end = e.operand(index, SHIFT), start + int(extent.value)
     if scalar_type(index).kind == "int":
-        return [f"{text} < {begin}", f"{text} >= {end}"]
-    low = [f"{text} < {begin}u"] if begin > 0 else []
+        return [f"{text} < {start}", f"{text} >= {end}"]
+    low = [f"{text} < {start}u"] if start > 0 else []
     return [*low, f"{text} >= {max(end, 0)}u"]
 
 
@@ -168,7 +168,7 @@ def _scalar(e: Expressions, kind: Scalar, text: str) -> tuple[str, str]:
     name = WORD_TYPES.get(kind.name, kind.name)
     if name == kind.name or e.language.converts_to_parameter:
         return name, text
-    wide = {"i32": e.type_text(i32), "u32": e.type_text(u32), "f32": "float"}[name]
+    wide = {"i32": e.name_of_type(i32), "u32": e.name_of_type(u32), "f32": "float"}[name]
     return name, f"{wide}({text})"
 
 

@@ -238,7 +238,7 @@ class Statements:
         if isinstance(value, Call) and value.type is None:
             return self.e.signatures[value.function].result_type
         assert value.type is not None
-        return self.e.type_text(value.type)
+        return self.e.name_of_type(value.type)
 
     def name(self, value: Statement) -> str:
         """Return a free name for a value: the user's, one derived from its array, or t0, t1, ..."""
@@ -281,7 +281,7 @@ class Statements:
     def _choice_lines(self, choice: IfExp, then: list[Line], otherwise: list[Line]) -> None:
         name = self.name(choice)
         assert choice.type is not None
-        kind = self.e.type_text(choice.type)
+        kind = self.e.name_of_type(choice.type)
         condition = self.e.of(choice.condition).text
         if is_const(result_of(choice.otherwise), False) and choice.type == choice.condition.type and not otherwise:
             self.emit(f"{kind} {name} = {condition};", choice.location)
@@ -350,7 +350,7 @@ def _alloca(p: Statements, alloca: Alloca) -> None:
     start = ""
     if alloca not in p.placement.set_by_branches:
         start = f" = {p.e.zero(alloca.type).start}"
-    p.emit(f"{p.e.type_text(alloca.type)} {name}{start};")
+    p.emit(f"{p.e.name_of_type(alloca.type)} {name}{start};")
 
 
 def _local_store(p: Statements, store: LocalStore) -> None:
@@ -360,7 +360,7 @@ def _local_store(p: Statements, store: LocalStore) -> None:
         assert store.pointer.type is not None
         rendered = p.e.of(store.value)
         name = p.name(store.pointer)
-        p.emit(f"{p.e.type_text(store.pointer.type)} {name} = {rendered.start};", store.location)
+        p.emit(f"{p.e.name_of_type(store.pointer.type)} {name} = {rendered.start};", store.location)
         p.e.rendered[store.pointer] = Rendered(name)
         return
     operation = p.placement.compound.get(store)
