@@ -1,0 +1,57 @@
+"""Links and paths in the pages of docs/ lead to files that exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
+LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
+CODE = re.compile(r"^```.*?^```$|^    .*?$|`[^`\n]*`", re.DOTALL | re.MULTILINE)
+FOLDERS = (
+    "",
+    "transpiler/",
+    "transpiler/backend/",
+    "transpiler/frontend/",
+    "runtime/",
+    "runtime/workbench/",
+    "templates/",
+)
+"""Pages name a file by its path below one of these."""
+NOT_MERGED = {"transpiler/passes/cleanup/negate.py", "tests/passes/test_negate.py"}
+"""Files of a recipe's change, which is not merged."""
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_link_leads_to_a_file_and_a_heading(page: Path) -> None:
+    wrong = []
+    for path, anchor in LINK.findall(CODE.sub("", page.read_text(encoding="utf-8"))):
+        if "://" in path:
+            continue  # another site
+        target = (page.parent / path).resolve() if path else page
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            wrong.append(f"{path}#{anchor}")
+    assert wrong == []
+
+
+@pytest.mark.parametrize("page", ["docs/architecture.md", "docs/glossary.md", "docs/cache.md", "docs/status.md"])
+def test_every_path_exists(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    paths = set(re.findall(r"`((?:tests|[a-z_]+)/[\w/.*]+\.(?:py|c|h|j2|md)|[a-z_]+/[\w/]+/)`", text))
+    wrong = [p for p in sorted(paths - NOT_MERGED) if not any(any(ROOT.glob(f + p.rstrip("/"))) for f in FOLDERS)]
+    assert wrong == []
+
+
+def test_every_page_is_linked_from_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    pages = [page.relative_to(ROOT).as_posix() for page in (ROOT / "docs").glob("*.md")]
+    assert [page for page in pages if f"]({page})" not in readme] == []
