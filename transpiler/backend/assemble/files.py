@@ -99,7 +99,7 @@ class FileAssembler:
             ],
             "structures": [f.structure for f in functions if f.structure],
             "prototypes": prototypes(functions),
-            "functions": [{"comment": f.comment, "head": f.head, "body": f.text} for f in functions],
+            "functions": [{"comment": f.comment, "head": f.head, "body": f.source} for f in functions],
             "shared": [] if has_pointers else [line for p in printed for line in p.shared],
             "tasks": tasks,
             "task": tasks[0] if tasks else None,

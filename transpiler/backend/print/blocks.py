@@ -175,7 +175,7 @@ def write_barrier(p: Statements, barrier: Barrier) -> None:
         p.mark(barrier.location)
     for call in calls:
         p.e.use(call)
-        p.emit(f"{call.text};", barrier.location)
+        p.emit(f"{call.template};", barrier.location)
 
 
 def write_collective(p: Statements, statement: Collective) -> None:
@@ -198,7 +198,7 @@ def _lanes(p: Statements, statement: Barrier | Collective) -> str:
     block = p.e.block
     assert block is not None
     if statement.lanes is not None:
-        return p.e.of(statement.lanes).text
+        return p.e.of(statement.lanes).source
     warp = p.e.language.warp
     assert warp is not None
     if not statement.converged:
@@ -214,7 +214,7 @@ def write_exchange(p: Statements, statement: Exchange) -> None:
     """Print a collective of C: a call with the variables of all threads."""
     block, collective = p.e.block, COLLECTIVES[statement.op]
     assert block is not None
-    texts = [p.e.variable_names.get(operand) or p.e.of(operand).text for operand in statement.operands]
+    texts = [p.e.variable_names.get(operand) or p.e.of(operand).source for operand in statement.operands]
     if collective.scope == "block":
         p.e.need(statement.op)
         print_call(p, statement, Rendered(f"{statement.op}({', '.join([block.threads, *texts])})"))

@@ -74,16 +74,16 @@ class Rendered(NamedTuple):
     bare: a literal in a declaration, which has the type already: `{x, y}`.
     """
 
-    text: str
+    source: str
     precedence: int = PRIMARY
     template: str = ""
     inverse: str = ""
     bare: str = ""
 
     @property
-    def start(self) -> str:
+    def initializer(self) -> str:
         """The initializer behind `type name =`."""
-        return self.bare or self.text
+        return self.bare or self.source
 
 
 class Expressions:
@@ -123,7 +123,7 @@ class Expressions:
         """Return the source of a value, in parentheses if its precedence is below `needed`."""
         rendered = self.of(value)
         is_tight = rendered.precedence >= needed or (template and rendered.template == template)
-        return rendered.text if is_tight else f"({rendered.text})"
+        return rendered.source if is_tight else f"({rendered.source})"
 
     def compute(self, value: Statement) -> Rendered:
         """Render a value from its operands."""
@@ -170,23 +170,23 @@ class Expressions:
         """Return the lvalue of memory or of a local variable."""
         match pointer:
             case Alloca():
-                name = self.rendered[pointer].text
+                name = self.rendered[pointer].source
                 self.variables_used.add(name)
                 return name
             case GlobalPtr(array=Array(is_shared=True) as array, indices=indices):
                 self.used.arrays[array] = None
-                return f"{self.layout.accessors.names[array]}{''.join(f'[{self.of(i).text}]' for i in indices)}"
+                return f"{self.layout.accessors.names[array]}{''.join(f'[{self.of(i).source}]' for i in indices)}"
             case GlobalPtr(array=array, cell=Statement()):
                 self.used.inside[array] = None
                 self.uses_args = True
                 name, _ = self.layout.accessors.inside[array]
-                return f"{name}({', '.join(self.of(operand).text for operand in address_operands(pointer))})"
+                return f"{name}({', '.join(self.of(operand).source for operand in address_operands(pointer))})"
             case GlobalPtr(array=array, indices=indices):
                 self.used.arrays[array] = None
                 self.uses_args = True
                 if array.place is not None and (pool := pool_above(array.place)) is not None:
                     self.used.cells["number", pool] = None
-                return f"{self.layout.accessors.names[array]}({', '.join(self.of(i).text for i in indices)})"
+                return f"{self.layout.accessors.names[array]}({', '.join(self.of(i).source for i in indices)})"
             case GlobalTemporary(temporary=temporary):
                 self.uses_args = True
                 return self.layout.temporaries[temporary]
@@ -195,7 +195,7 @@ class Expressions:
             case MatrixPtr(origin=Reference() as origin, indices=indices) if self.is_pointer(origin):
                 return self._pointed(self.parameter_of(origin), origin.type, indices)
             case MatrixPtr(origin=origin, indices=indices):
-                return self.element(self.lvalue(origin), origin.type, indices, True).text
+                return self.element(self.lvalue(origin), origin.type, indices, True).source
             case StructPtr(origin=origin, member=member):
                 name = self.member_name(origin.type, member)
                 if self.is_pointer(origin):
@@ -217,7 +217,7 @@ class Expressions:
     def _pointed(self, pointer: str, tensor: Type | None, indices: list[Statement]) -> str:
         """Return an element of the tensor that `pointer` points to."""
         assert isinstance(tensor, Tensor)
-        numbers = [int(i.value) if isinstance(i, Const) else self.of(i).text for i in indices]
+        numbers = [int(i.value) if isinstance(i, Const) else self.of(i).source for i in indices]
         return pointed_element(self.language, tensor, pointer, numbers)
 
     def element(self, owner: str, tensor: Type | None, indices: list[Statement], is_lvalue: bool) -> Rendered:
@@ -226,7 +226,7 @@ class Expressions:
         numbers = [int(i.value) if isinstance(i, Const) else None for i in indices]
         syntax = element_syntax(self.language, tensor, numbers, is_lvalue)
         self.use(syntax)
-        return Rendered(syntax.format(owner, *(self.of(i).text for i in indices)), syntax.precedence)
+        return Rendered(syntax.format(owner, *(self.of(i).source for i in indices)), syntax.precedence)
 
     def member_name(self, struct: Type | None, member: str) -> str:
         """Return the name of a struct's member in the source."""
@@ -257,7 +257,7 @@ class Expressions:
     def as_argument(self, argument: Statement, by_reference: bool) -> str:
         """Return an argument of a call: a value, or an lvalue for a pointer, a C++ reference or `inout`."""
         if not by_reference:
-            return self.of(argument).text
+            return self.of(argument).source
         if isinstance(argument, Reference):
             return self.parameter_of(argument)
         return f"{'&' if self.language.reference_is_pointer else ''}{self.lvalue(argument)}"
@@ -273,8 +273,8 @@ class Expressions:
             return "args.temporaries", f"uint({number} + {flat})" if flat else f"{number}u"
         assert isinstance(base, GlobalPtr) and base.type is not None
         if base.array.place is not None:
-            indices = less_offset(base.array, [self.of(index).text for index in base.indices])
-            cell = f"({self.of(base.cell).text})" if base.cell is not None else self._cell_of(base, indices)
+            indices = less_offset(base.array, [self.of(index).source for index in base.indices])
+            cell = f"({self.of(base.cell).source})" if base.cell is not None else self._cell_of(base, indices)
             parts = [place_number(base.array.place, indices, self.target, unit, cell)]
             parts += [text for text in (str(offset or ""), flat) if text]
             return self.layout.data[base.array], f"uint({' + '.join(parts)})"
@@ -314,7 +314,7 @@ class Expressions:
     def _linear(self, pointer: GlobalPtr) -> str:
         array = pointer.array
         is_sum = len(pointer.indices) > 1 or array.strided
-        texts = [self.operand(index, MULTIPLY) if is_sum else self.of(index).text for index in pointer.indices]
+        texts = [self.operand(index, MULTIPLY) if is_sum else self.of(index).source for index in pointer.indices]
         texts = clamped(array, less_offset(array, texts), self.layout.shapes)
         if array.strided and array.ndim:
             return strided(texts, self.layout.strides[array], self.layout.first_elements.get(array))
@@ -339,8 +339,8 @@ class Expressions:
         """Return the source of a value in its memory form, where u1 is a byte."""
         assert value.type is not None
         if isinstance(value.type, Struct):
-            return self.of(value).text
-        return self.formatted(store_syntax(self.language, value.type), value).text
+            return self.of(value).source
+        return self.formatted(store_syntax(self.language, value.type), value).source
 
     def negated(self, condition: Statement) -> str:
         """Return the source of `not condition`."""
@@ -431,7 +431,7 @@ def _call(e: Expressions, value: Call) -> Rendered:
 
 def _call_result(e: Expressions, value: CallResult) -> Rendered:
     assert isinstance(value.call, Call)
-    return Rendered(f"{e.of(value.call).text}.{e.signatures[value.call.function].members[value.position]}")
+    return Rendered(f"{e.of(value.call).source}.{e.signatures[value.call.function].members[value.position]}")
 
 
 def _load(e: Expressions, value: LocalLoad | GlobalLoad) -> Rendered:
@@ -458,8 +458,8 @@ def _init(e: Expressions, value: MatrixInit) -> Rendered:
             if language.zero_values is not None:
                 return _literal(e, name, language.zero_values)
             if is_native(language, kind):  # a GLSL matrix of one number has that on its diagonal
-                return Rendered(f"{name}({e.of(first).text})")
-        is_short = is_short_vector(kind) and (isinstance(first, Const) or e.of(first).text.isidentifier())
+                return Rendered(f"{name}({e.of(first).source})")
+        is_short = is_short_vector(kind) and (isinstance(first, Const) or e.of(first).source.isidentifier())
         if not (language.has_pointers and is_short):
             return e.formatted(splat_syntax(language, kind), first)
     rendered = e.formatted(init_syntax(language, kind), *value.elements)
@@ -470,7 +470,7 @@ def _swizzle(e: Expressions, value: MatrixInit) -> Rendered | None:
     """Return `a.zyx` for a GLSL vector made of elements of one other vector."""
     if len({_owner(element) for element in value.elements}) != 1 or _owner(value.elements[0]) is None:
         return None
-    parts = [e.of(element).text.rpartition(".") for element in value.elements]
+    parts = [e.of(element).source.rpartition(".") for element in value.elements]
     if len({owner for owner, _, _ in parts}) != 1 or not all(name in tuple(COMPONENTS) for _, _, name in parts):
         return None
     return Rendered(f"{parts[0][0]}.{''.join(name for _, _, name in parts)}")
@@ -499,7 +499,7 @@ def _struct_init(e: Expressions, value: StructInit) -> Rendered:
         elif e.language.braces_refuse_narrowing and isinstance(kind, Scalar) and is_small(kind):
             texts.append(f"({e.name_of_type(kind)}){e.operand(member, UNARY)}")  # braces do not narrow in C++
         else:
-            texts.append(e.of(member).text)
+            texts.append(e.of(member).source)
     return _literal(e, *structs.init(value.type, texts))
 
 
@@ -514,7 +514,7 @@ def _zero_struct(e: Expressions, kind: Struct) -> Rendered:
     name = e.name_of_type(kind)
     if e.language.zero_values is not None:
         return _literal(e, name, e.language.zero_values)
-    zeros = [e.zero(stored_type(e.language, t) if structs.as_bytes(kind, t) else t).text for _, t in kind.members]
+    zeros = [e.zero(stored_type(e.language, t) if structs.as_bytes(kind, t) else t).source for _, t in kind.members]
     return _literal(e, *structs.init(kind, zeros))
 
 

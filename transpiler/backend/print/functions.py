@@ -42,7 +42,7 @@ class PrintedFunction:
     symbols: Symbols
 
     @property
-    def text(self) -> str:
+    def source(self) -> str:
         """The body, indented."""
         return "\n".join(INDENT * (line.depth + 1) + line.text if line.text else "" for line in self.body)
 
@@ -150,7 +150,7 @@ def _unnarrowed(e: Expressions, type: Type, value: str) -> str:
 
 
 def _zero(e: Expressions, function: Function, signature: Signature) -> str:
-    return _result(e, function, signature, [e.zero(type).text for type in function.results])
+    return _result(e, function, signature, [e.zero(type).source for type in function.results])
 
 
 def prototypes(functions: list[PrintedFunction]) -> list[str]:
@@ -173,7 +173,7 @@ def write_call(p: Statements, call: Call) -> None:
     """Print a call with an effect. If a check fails in it, the iteration ends, and the report of the check gets the
     location of the call.
     """
-    text = p.e.compute(call).text
+    text = p.e.compute(call).source
     if not p.e.signatures[call.function].may_fail:
         print_call(p, call, Rendered(text))
         return
@@ -200,7 +200,7 @@ def return_writer(function: Function) -> Callable[[Statements, Return], None]:
         if not statement.values:
             p.emit_with_location("return;", statement.location)
             return
-        values = [p.e.of(value).text for value in statement.values]
+        values = [p.e.of(value).source for value in statement.values]
         p.emit(f"return {_result(p.e, function, p.e.signatures[function], values)};", statement.location)
 
     return write

@@ -76,7 +76,7 @@ def write_index_check(p: Statements, check: IndexCheck) -> None:
     if axes <= MAX_AXES and not check.lower_bounds and all(index.type == i32 for index in check.indices):
         p.e.uses_args = True
         p.e.need(f"outside_{axes}")
-        values = ", ".join(p.e.of(value).text for value in check.values)
+        values = ", ".join(p.e.of(value).source for value in check.values)
         text = f"outside_{axes}({p.e.layout.report}, {site}u, {p.e.index}, {values})"
         if p.e.block is not None:
             p.emit(f"{text};", check.location)
@@ -113,7 +113,7 @@ def _leave(p: Statements) -> None:
 
 def _outside(e: Expressions, index: Statement, extent: Statement) -> list[str]:
     """Return the conditions under which an index is out of bounds; unsigned indices need an unsigned extent."""
-    text, limit = e.operand(index, SHIFT), e.of(extent).text
+    text, limit = e.operand(index, SHIFT), e.of(extent).source
     if scalar_type(index).kind == "int":
         below = [] if isinstance(index, Const) and index.value >= 0 else [f"{text} < 0"]
         return [*below, f"{text} >= {limit}"]
@@ -147,13 +147,13 @@ def _scalars(e: Expressions, value: Any) -> list[tuple[str, str]]:
     kind: Type = value.type
     rendered = e.of(value)
     if isinstance(kind, Scalar):
-        return [_scalar(e, kind, rendered.text)]
+        return [_scalar(e, kind, rendered.source)]
     assert isinstance(kind, Tensor), "the frontend prints structs by their members"
     scalars = []
     for indices in _all_indices(kind.shape):
         syntax = element_syntax(e.language, kind, indices)
         e.use(syntax)
-        owner = rendered.text if rendered.precedence == 16 else f"({rendered.text})"
+        owner = rendered.source if rendered.precedence == 16 else f"({rendered.source})"
         scalars.append(_scalar(e, kind.element, syntax.format(owner)))
     return scalars
 

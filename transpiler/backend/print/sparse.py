@@ -43,7 +43,7 @@ def _change(what: str) -> Callable[[Statements, Activate | Deactivate | Append],
     def write(p: Statements, statement: Activate | Deactivate | Append) -> None:
         nodes = _nodes(p.e)
         p.e.used.cells[what, statement.node] = None
-        arguments = ", ".join([*p.e.language.args, *(p.e.of(index).text for index in statement.indices)])
+        arguments = ", ".join([*p.e.language.args, *(p.e.of(index).source for index in statement.indices)])
         print_call(p, statement, Rendered(f"{nodes.identifier(what, statement.node)}({arguments})"))
 
     return write
@@ -53,7 +53,7 @@ def _deactivate_entry(p: Statements, statement: DeactivateEntry) -> None:
     nodes = _nodes(p.e)
     p.e.used.cells["entry", statement.node] = None
     p.e.need("deactivate_cell")
-    entry = p.e.of(statement.entry).text
+    entry = p.e.of(statement.entry).source
     entry = p.e.language.unsigned_argument.format(entry)
     p.emit(f"{nodes.deactivate_cell(statement.node, entry)};", statement.location)
 
@@ -66,7 +66,7 @@ def _query(what: str) -> Callable[[Expressions, Statement], Rendered]:
         nodes = _nodes(e)
         e.used.cells[what, value.node] = None
         return Rendered(
-            f"{nodes.identifier(what, value.node)}({', '.join(e.of(index).text for index in value.indices)})"
+            f"{nodes.identifier(what, value.node)}({', '.join(e.of(index).source for index in value.indices)})"
         )
 
     return write

@@ -202,7 +202,7 @@ class Statements:
 
     def _value(self, value: Statement) -> None:
         rendered = self.e.compute(value)
-        if len(rendered.text) > MAX_WIDTH and not (rendered.template in SUMS and self._is_foldable(value, rendered)):
+        if len(rendered.source) > MAX_WIDTH and not (rendered.template in SUMS and self._is_foldable(value, rendered)):
             rendered = self._shorten(value, rendered)
         if value in self.placement.inline:
             self.e.rendered[value] = rendered
@@ -212,16 +212,16 @@ class Statements:
     def _is_foldable(self, value: Statement, rendered: Rendered) -> bool:
         """Return whether a sum has short terms, so that it is readable when wrapped."""
         left, right = (self.e.of(operand) for operand in value.operands)  # type: ignore[attr-defined]
-        short = len(left.text) <= MAX_WIDTH or left.template in SUMS
-        return short and len(right.text) <= MAX_WIDTH // 2 and len(rendered.text) <= MAX_SUM
+        short = len(left.source) <= MAX_WIDTH or left.template in SUMS
+        return short and len(right.source) <= MAX_WIDTH // 2 and len(rendered.source) <= MAX_SUM
 
     def _shorten(self, value: Statement, rendered: Rendered) -> Rendered:
         """Declare the widest operands as variables until the expression fits."""
         candidates = [
             o for o in dict.fromkeys(operands(value)) if o.type is not None and not isinstance(o, (*ATOMS, *ADDRESSES))
         ]
-        for operand in sorted(candidates, key=lambda o: -len(self.e.of(o).text)):
-            if len(rendered.text) <= MAX_WIDTH or len(self.e.of(operand).text) < MAX_WIDTH // 4:
+        for operand in sorted(candidates, key=lambda o: -len(self.e.of(o).source)):
+            if len(rendered.source) <= MAX_WIDTH or len(self.e.of(operand).source) < MAX_WIDTH // 4:
                 break
             self.declare(operand, self.e.of(operand))
             rendered = self.e.compute(value)
@@ -230,7 +230,7 @@ class Statements:
     def declare(self, value: Statement, rendered: Rendered) -> None:
         """Print `type name = value;`; later uses print the name."""
         name = self.name(value)
-        self.emit(f"{self.declared_type(value)} {name} = {rendered.start};", value.location)
+        self.emit(f"{self.declared_type(value)} {name} = {rendered.initializer};", value.location)
         self.e.rendered[value] = Rendered(name)
 
     def declared_type(self, value: Statement) -> str:
@@ -282,7 +282,7 @@ class Statements:
         name = self.name(choice)
         assert choice.type is not None
         kind = self.e.name_of_type(choice.type)
-        condition = self.e.of(choice.condition).text
+        condition = self.e.of(choice.condition).source
         if is_const(result_of(choice.otherwise), False) and choice.type == choice.condition.type and not otherwise:
             self.emit(f"{kind} {name} = {condition};", choice.location)
             self._branch(f"if ({name}) {{", then, choice.then, name)
@@ -299,7 +299,7 @@ class Statements:
     def _branch(self, head: str, lines: list[Line], branch: Block, name: str) -> None:
         self.emit(head)
         self.lines.extend(lines)
-        self.lines.append(Line(self.depth + 1, f"{name} = {self.e.of(result_of(branch)).text};"))
+        self.lines.append(Line(self.depth + 1, f"{name} = {self.e.of(result_of(branch)).source};"))
 
 
 def _as_local(p: Statements, alloca: Alloca, name: str) -> str:
@@ -349,7 +349,7 @@ def _alloca(p: Statements, alloca: Alloca) -> None:
         return
     start = ""
     if alloca not in p.placement.set_by_branches:
-        start = f" = {p.e.zero(alloca.type).start}"
+        start = f" = {p.e.zero(alloca.type).initializer}"
     p.emit(f"{p.e.name_of_type(alloca.type)} {name}{start};")
 
 
@@ -360,7 +360,7 @@ def _local_store(p: Statements, store: LocalStore) -> None:
         assert store.pointer.type is not None
         rendered = p.e.of(store.value)
         name = p.name(store.pointer)
-        p.emit(f"{p.e.name_of_type(store.pointer.type)} {name} = {rendered.start};", store.location)
+        p.emit(f"{p.e.name_of_type(store.pointer.type)} {name} = {rendered.initializer};", store.location)
         p.e.rendered[store.pointer] = Rendered(name)
         return
     operation = p.placement.compound.get(store)
@@ -368,7 +368,7 @@ def _local_store(p: Statements, store: LocalStore) -> None:
     if operation is not None:
         _compound(p, store, target, operation)
     else:
-        value = p.e.to_memory(store.value) if p.e.is_in_memory(store.pointer) else p.e.of(store.value).text
+        value = p.e.to_memory(store.value) if p.e.is_in_memory(store.pointer) else p.e.of(store.value).source
         p.emit(f"{target} = {value};", store.location)
 
 
@@ -380,12 +380,12 @@ def _global_store(p: Statements, store: GlobalStore) -> None:
     # A value that was stored before is rendered as the element it is in, which has no template: it is read there.
     is_unstored = value in p.placement.inline and (known is None or known.template != "")
     if operation is None and isinstance(value, Operation) and is_unstored:
-        if p.e.of(value.operands[0]).text == target and infix_symbol(p.e.target, value) is not None:
+        if p.e.of(value.operands[0]).source == target and infix_symbol(p.e.target, value) is not None:
             operation = value  # the value just stored is read back: y(i) += x(i); y(i) *= 2.0
     if operation is not None:
         _compound(p, store, target, operation)
     else:
-        text = p.e.to_memory(store.value) if p.e.is_in_memory(store.pointer) else p.e.of(store.value).text
+        text = p.e.to_memory(store.value) if p.e.is_in_memory(store.pointer) else p.e.of(store.value).source
         p.emit(f"{target} = {text};", store.location)
     if store in p.placement.read_back:
         kind = store.value.type
@@ -397,7 +397,7 @@ def _compound(p: Statements, store: LocalStore | GlobalStore, target: str, opera
     assert symbol is not None
     if isinstance(operation.type, Tensor):
         p.e.need(*(f"assign {key}" for key in _syntax(p.e.target, operation).helpers if " -> " in key))
-    text = p.e.of(operation.operands[1]).text
+    text = p.e.of(operation.operands[1]).source
     p.emit(f"{target} {symbol}= {text};", store.location)
 
 
@@ -409,7 +409,7 @@ def infix_symbol(target: Target, operation: Operation) -> str | None:
     """Return the symbol of an operation printed as `{0} symbol {1}` that has a compound assignment, else None."""
     if isinstance(operation.type, Tensor) and not target.language.has_tensor_assignment:
         return None
-    first, _, rest = _syntax(target, operation).text.partition(" ")
+    first, _, rest = _syntax(target, operation).template.partition(" ")
     symbol, _, last = rest.partition(" ")
     return symbol if first == "{0}" and last == "{1}" and symbol in COMPOUND else None
 
@@ -448,12 +448,12 @@ def print_call(p: Statements, statement: Statement, rendered: Rendered) -> None:
     elif statement in p.placement.used:
         p.declare(statement, rendered)
     else:
-        p.emit(f"{rendered.text};", statement.location)
+        p.emit(f"{rendered.source};", statement.location)
 
 
 def _if(p: Statements, statement: If) -> None:
     if statement.then.statements or not statement.otherwise:
-        p.emit(f"if ({p.e.of(statement.condition).text}) {{", statement.location)
+        p.emit(f"if ({p.e.of(statement.condition).source}) {{", statement.location)
         with p.indented():
             p.block(statement.then)
         if statement.otherwise:
@@ -481,7 +481,7 @@ def _else(p: Statements, block: Block) -> None:
     if chained and isinstance(last, If):
         is_new = last.location is not NOWHERE and (last.location.file, last.location.line) != p.last
         comment = f"  // {python_comment(last.location)}" if p.comments and is_new else ""
-        p.lines.append(Line(p.depth, f"}} else if ({p.e.of(last.condition).text}) {{{comment}", last.location))
+        p.lines.append(Line(p.depth, f"}} else if ({p.e.of(last.condition).source}) {{{comment}", last.location))
         p.last = (last.location.file, last.location.line)
         p.commented.add(p.last)
         with p.indented():
@@ -499,7 +499,7 @@ def _while(p: Statements, loop: While) -> None:
             lines = list(captured)
         if lines:
             p.e.symbols.named.add("true")  # C has it in a header
-        head = "while (true) {" if lines else f"while ({p.e.of(condition).text}) {{"
+        head = "while (true) {" if lines else f"while ({p.e.of(condition).source}) {{"
         p.lines.append(Line(p.depth - 1, head, start))
         if lines:
             p.lines.extend(lines)
@@ -541,21 +541,21 @@ def loop_head(e: Expressions, loop: RangeFor, axis: int, name: str) -> str:
     step_value = loop.steps[axis]
     assert isinstance(step_value, Const)
     step = int(step_value.value)
-    begin, end = bound(e, loop.starts[axis]), bound(e, loop.ends[axis])
+    start, end = bound(e, loop.starts[axis]), bound(e, loop.ends[axis])
     advance = {1: f"{name}++", -1: f"{name}--"}.get(step, f"{name} += {step}" if step > 0 else f"{name} -= {-step}")
-    return f"for (int {name} = {begin.text}; {name} {'<' if step > 0 else '>'} {comparison_operand(end)}; {advance})"
+    return f"for (int {name} = {start.source}; {name} {'<' if step > 0 else '>'} {comparison_operand(end)}; {advance})"
 
 
 def comparison_operand(rendered: Rendered) -> str:
     """Return a bound as the right side of a comparison."""
-    return rendered.text if rendered.precedence >= 13 else f"({rendered.text})"
+    return rendered.source if rendered.precedence >= 13 else f"({rendered.source})"
 
 
 def bound(e: Expressions, value: Statement) -> Rendered:
     """Return a bound of a loop as an i32."""
     if value.type == i32:
         return e.of(value)
-    text = e.of(value).text
+    text = e.of(value).source
     return Rendered(*e.language.converted("int", text))
 
 

@@ -69,7 +69,7 @@ def _called(e: Expressions, statement: TextureStatement, *operands: Statement) -
     """Return the call for a statement."""
     texture = statement.texture
     e.used.textures[texture] = None
-    texts = [e.of(operand).text for operand in operands]
+    texts = [e.of(operand).source for operand in operands]
     if not e.language.has_pointers:
         e.symbols.use(GLSL[type(statement)])
         return GLSL[type(statement)].format(e.layout.textures[texture], *texts)

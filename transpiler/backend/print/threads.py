@@ -128,8 +128,8 @@ def _extent_in_c(e: Expressions, loop: RangeFor, axis: int) -> str:
 def _difference(e: Expressions, loop: RangeFor, axis: int) -> str:
     """Return an estimate of the trip count along an axis as a factor, to decide whether threads are worthwhile."""
     start, end = bound(e, loop.starts[axis]), bound(e, loop.ends[axis])
-    if start.text == "0":
-        return end.text if end.precedence >= UNARY or len(loop.starts) == 1 else f"({end.text})"
+    if start.source == "0":
+        return end.source if end.precedence >= UNARY or len(loop.starts) == 1 else f"({end.source})"
     first, last = loop.starts[axis], loop.ends[axis]
     if isinstance(first, Const) and isinstance(last, Const):
         return str(abs(int(last.value) - int(first.value)))
@@ -147,10 +147,10 @@ def _declare_ends(e: Expressions, loop: RangeFor, names: list[str], declarations
     """Declare variables for ends that are more than an argument, so that they are computed once."""
     for axis, end in enumerate(loop.ends):
         rendered = bound(e, end)
-        if is_plain(rendered.text):
+        if is_plain(rendered.source):
             continue
         name = bound_name("end", names[axis])
-        declarations.append(f"int {name} = {rendered.text};")
+        declarations.append(f"int {name} = {rendered.source};")
         e.rendered[end] = Rendered(name)
 
 
@@ -159,7 +159,7 @@ def _number(e: Expressions, loop: RangeFor, names: list[str]) -> str:
     text = ""
     for axis, name in enumerate(names):
         start, step = bound(e, loop.starts[axis]), step_of(loop, axis)
-        own = name if start.text == "0" else f"({name} - {_inside(start, MULTIPLY)})"
+        own = name if start.source == "0" else f"({name} - {_inside(start, MULTIPLY)})"
         own = own if step == 1 else f"{own} / {step}"
         count = f"({_difference(e, loop, axis)} + {step - (1 if step > 0 else -1)}) / {step}" if step != 1 else ""
         count = f"({count})" if count else _difference(e, loop, axis)
@@ -175,14 +175,14 @@ def _extent(e: Expressions, loop: RangeFor, axis: int, name: str, declarations: 
     rendered = bound(e, end)
     if isinstance(start, Const) and start.value == 0 and step == 1:
         if isinstance(end, ArrayShape):
-            return rendered.text
-        text = f"max({rendered.text}, 0)"
+            return rendered.source
+        text = f"max({rendered.source}, 0)"
         e.symbols.call("max")
     else:
         low, high = (bound(e, start), rendered) if step > 0 else (rendered, bound(e, start))
         span = f"{_inside(high, ADD)} - {_inside(low, MULTIPLY)}"
         if isinstance(start, Const) and start.value == 0:
-            span = rendered.text if step > 0 else f"-{_inside(rendered, PRIMARY)}"
+            span = rendered.source if step > 0 else f"-{_inside(rendered, PRIMARY)}"
         if abs(step) > 1:
             span = f"({span} + {abs(step) - 1}) / {abs(step)}"
         text = f"max({span}, 0)"
@@ -231,7 +231,7 @@ def _index_in_order(e: Expressions, loop: RangeFor, axis: int) -> str:
 
 
 def _inside(rendered: Rendered, needed: int) -> str:
-    return rendered.text if rendered.precedence >= needed else f"({rendered.text})"
+    return rendered.source if rendered.precedence >= needed else f"({rendered.source})"
 
 
 def nest(threads: Threads, call: str, vectorized: bool) -> list[str]:
