@@ -20,9 +20,9 @@ from statistics import median
 import shadesmith as ti
 from shadesmith.runtime.session import session as sessions
 from shadesmith.runtime.workbench.measure.bench import time_modules
+from shadesmith.runtime.workbench.measure.harness import BenchmarkHarness, ReplicaSet
 from shadesmith.runtime.workbench.measure.ratios import NO_DIFFERENCE, SLOWER
 from shadesmith.runtime.workbench.measure.replicas import record
-from shadesmith.runtime.workbench.measure.harness import ReplicaSet, BenchmarkHarness
 from shadesmith.runtime.workbench.measure.timing import measure
 
 LEAST_SECONDS = 1.1e-4
@@ -79,12 +79,12 @@ def check_clock(launches: int = 200) -> None:
         ti.sync()
         walls.append((time.perf_counter() - begin) / launches)
     variants, device = smooth.variants(a, b), sessions.CURRENT.device
-    ground, timer = ReplicaSet(record(variants)), device.timer()
+    replicas, timer = ReplicaSet(record(variants)), device.timer()
     stamped = []
-    for restore in (ground.restore, lambda: None):
-        stand = BenchmarkHarness(timer, [ground.launcher(variants.generated)], restore)
-        stand.warm_up()
-        stamped.append(median(measure(stand.take, 1)[0]))
+    for restore in (replicas.restore, lambda: None):
+        harness = BenchmarkHarness(timer, [replicas.launcher(variants.generated)], restore)
+        harness.warm_up()
+        stamped.append(median(measure(harness.sample, 1)[0]))
     timer.close()
     print(
         f"clock: {device.title}, {side}^2: {1e6 * stamped[0]:.1f} us by {timer.clock}, {1e6 * stamped[1]:.1f} us if "
@@ -133,10 +133,10 @@ def judge(kernel, args: tuple, runs: int, seconds: float) -> tuple[int, int]:
     begin = time.perf_counter()
     for run in range(runs):
         if run % GROUND_RUNS == 0:
-            ground = ReplicaSet(record(variants))
+            replicas = ReplicaSet(record(variants))
         for name, timings in found.items():
             modules = {other: variants.module(other) for other in ("generated", name)}
-            timings.append(time_modules(variants, modules, seconds, ground=ground))
+            timings.append(time_modules(variants, modules, seconds, replicas=replicas))
     spent = (time.perf_counter() - begin) / (2 * runs)
     equal = sum(timing.verdict == NO_DIFFERENCE for timing in found["equal"])
     slower = sum(timing.verdict == SLOWER for timing in found["slower"])

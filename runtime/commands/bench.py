@@ -48,7 +48,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     screen.show_data(timing.to_json())
     failed = [row.name for row in timing.rows[1:] if not _is_met(options.require, row.verdict)]
     for name in failed:
-        screen.note(f"shadesmith: `{name}` is not what --require {options.require} asks: {timing[name].words}")
+        screen.note(f"shadesmith: `{name}` does not meet --require {options.require}: {timing[name].summary}")
     return 1 if failed else 0
 
 

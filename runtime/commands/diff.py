@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..aot.archive import open_archive
 from ..aot.differences import differences
-from ..workbench.edits.merge import same_text
+from ..workbench.edits.merge import same_source
 from ..workbench.edits.slots import read_text
 from ..workbench.inspect.overview import UNREADABLE, UNTOUCHED, EditState, difference
 from .screen import Screen
@@ -77,7 +77,7 @@ def _differences(state: EditState) -> tuple[str, str]:
     now = None if state.now is None else state.now.text
     base = now if base is None else base
     edited = difference(base or "", read_text(state.path) or "", (f"generated/{state.name}", path))
-    if base is None or now is None or same_text(base, now):
+    if base is None or now is None or same_source(base, now):
         return edited, ""
     return edited, difference(base, now, (f"generated then/{state.name}", f"generated now/{state.name}"))
 

@@ -13,7 +13,7 @@ from ..session import session as sessions
 from ..workbench.edits.selection import select
 from ..workbench.edits.slots import Slot, folder_of, slot_of
 from ..workbench.edits.variants import EDIT
-from ..workbench.inspect.overview import ARCH_OF_SUFFIX, UNDECIDED, EditState, Now, edits_in, slots_below, whose
+from ..workbench.inspect.overview import ARCH_OF_SUFFIX, UNDECIDED, EditState, Now, edits_in, owner_of, slots_below
 from .programs import Call, arch_of, find_calls, parse_spec
 from .screen import CommandError, Screen
 
@@ -47,7 +47,7 @@ def find_slots(options: argparse.Namespace, screen: Screen) -> dict[Path, Mappin
     generated, folder = _generated(options, screen)
     found: dict[Path, Mapping[str, Now]] = {}
     for slot in slots_below(folder):
-        name, file, _ = whose(slot)
+        name, file, _ = owner_of(slot)
         if file == spec.path.name and spec.kernel in (None, name, name.rpartition(".")[2]):
             found[slot.folder] = generated.get(slot.folder, {})
     return found

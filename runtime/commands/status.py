@@ -16,7 +16,7 @@ from ..workbench.inspect.overview import (
     UNREADABLE,
     EditState,
     checked,
-    whose,
+    owner_of,
 )
 from .diff import from_here
 from .screen import Screen
@@ -61,7 +61,7 @@ def _show(states: list[EditState], screen: Screen) -> None:
 def _tuned(slot: Slot, entry: StoredTuning) -> dict[str, Any]:
     """Return the results of a search as a row. time: divided by that of the values in the source."""
     best = {name: value for values in (entry.best or {}).values() for name, value in values.items()}
-    kernel, _, arguments = whose(slot)
+    kernel, _, arguments = owner_of(slot)
     values = ", ".join(f"{name} = {value}" for name, value in best.items()) or "those in the source"
     return {
         "kernel": kernel,

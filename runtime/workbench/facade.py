@@ -1,8 +1,8 @@
-"""What the workbench gives to kernels and sessions: its source of modules, and its tools by name.
+"""What the workbench provides to kernels and sessions: its source of modules, and its tools by name.
 
-In: a session and an emitted kernel. Out: what runs in its place. The modules of the workbench are loaded when the first
-kernel has an `edits` folder, or is asked for one: without edits a kernel pays one look for a folder when it is
-compiled, and nothing when it is launched.
+In: a session and an emitted kernel. Out: the module that runs. The modules of the workbench are loaded when the first
+kernel has an `edits` folder, or a tool is used: without edits a kernel pays one look for a folder when it is compiled,
+and nothing when it is launched.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..session.module_source import FASTEST, Choice, Launch, Recompiled
 from ..session.session import Session, install_sources
 
 TOOLS = {
-    "begin_edit": ("edits.selection", "begin"),
+    "start_edit": ("edits.selection", "start_edit"),
     "bench": ("measure.bench", "bench"),
     "compare": ("measure.compare", "compare"),
     "compile_report": ("measure.compile_times", "compile_report"),
@@ -35,7 +35,7 @@ TOOLS = {
     "resources": ("inspect.inspection_tools", "resources"),
     "tune": ("measure.tune", "tune"),
 }
-"""Names of tools, with the module of the workbench and the function in it that each is."""
+"""Tools by name: the module of the workbench, and the function in it."""
 
 
 def workbench(name: str) -> Any:
@@ -55,9 +55,10 @@ class EditedModules:
         args: Sequence[Any],
         wanted: str | None = None,
     ) -> Choice:
-        """Return what runs: the generated module, unless an edit or a variant takes its place."""
+        """Return what runs: the generated module, unless an edit or a variant replaces it."""
         if wanted == FASTEST:
-            variants = workbench("edits.selection").gather(session, specialization, compilation, argument_kinds, tuple(args))
+            gather = workbench("edits.selection").gather
+            variants = gather(session, specialization, compilation, argument_kinds, tuple(args))
             wanted = workbench("measure.fastest_variant").fastest(variants)
         policy = session.config.edits
         may_be_edited = policy == "watch" or wanted is not None or _has_folder(session.config, specialization)
@@ -69,7 +70,7 @@ class EditedModules:
     def follow(
         self, launch: Launch, choice: Choice, kernel: ref[Recompiled], key: Any, config: Config
     ) -> Launch | None:
-        """Return a launcher that looks at the files of an edit, or lets a rule choose, before it launches."""
+        """Return a launcher that checks the files of an edit, or lets a rule choose, before it launches."""
         if choice.dispatch is None and not choice.watched:
             return None
         if choice.dispatch is not None:
@@ -79,7 +80,7 @@ class EditedModules:
         return launch
 
     def digest(self, config: Config, specialization: Specialization, generated: Callable[[], BackendModule]) -> str:
-        """Return the digest of the edit that runs, "" where there is none; `generated` is called where one may be."""
+        """Return the digest of the edit that runs, "" if there is none; `generated` is called if there may be one."""
         if config.edits == "off" or not _has_folder(config, specialization):
             return ""
         digest: str = workbench("edits.selection").digest_of_edit(specialization, generated, config.edits_dir)
@@ -88,7 +89,7 @@ class EditedModules:
     def archived(
         self, config: Config, specialization: Specialization, module: BackendModule
     ) -> tuple[BackendModule, str]:
-        """Return what an archive for another device than the session's has, and the digest of the edit in it, or ""."""
+        """Return the module for an archive for another device, and the digest of the edit in it, or ""."""
         if config.edits == "off" or not _has_folder(config, specialization):
             return module, ""
         found: tuple[BackendModule, str] = workbench("edits.selection").archived(
@@ -98,7 +99,7 @@ class EditedModules:
 
 
 def _has_folder(config: Config, specialization: Specialization) -> bool:
-    """Return whether there are slots of kernels of this kernel's file."""
+    """Return whether any kernel of this kernel's file has a slot."""
     file = specialization.definition.function.__code__.co_filename
     stem, folder = UNNAMED_FILE, os.getcwd()
     if os.path.isfile(file):
@@ -117,9 +118,9 @@ def _call(module: str, function: str, *args: Any, **options: Any) -> Any:
 def _edited_as_stored(
     specialization: Specialization, module: BackendModule, edits_dir: str, variant: str
 ) -> BackendModule:
-    """Return a module with the source of an edit as it is stored. Raises: TaichiRuntimeError where there is none."""
+    """Return a module with the source of an edit as it is stored. Raises: TaichiRuntimeError if there is none."""
     slot = workbench("edits.slots").slot_of(specialization, edits_dir)
-    edited: BackendModule = workbench("inspect.overview").edited_as_it_lies(slot, module, variant)
+    edited: BackendModule = workbench("inspect.overview").edited_as_stored(slot, module, variant)
     return edited
 
 

@@ -1,4 +1,4 @@
-"""What differs between targets when a call is written as a program of its own."""
+"""What differs between targets when a call is exported as a program of its own."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ..devices.target_tools import Part
 class ReproducerTools(Part):
     """How the program launches sources of a target.
 
-    flags: what the compiler of a module is called with. grid: takes a task and its number of groups; returns groups
-    in a row, and rows. facts: what `launch.json` holds besides.
+    flags: options of the compiler for a module. grid: takes a task and its number of groups; returns groups in a row,
+    and rows. facts: further entries of `launch.json`.
     """
 
     MODULE: ClassVar[str] = "reproducer"

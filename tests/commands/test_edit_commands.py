@@ -184,7 +184,9 @@ def test_status_lists_values_that_searches_found(command, edited) -> None:
     from shadesmith.runtime.workbench.edits.stored_tunings import StoredTuning, write_entry
 
     file, text = edited
-    write_entry(Slot(text.parent), StoredTuning("NVIDIA H200", "x: 2^20", "edit", "0", {"scale.cu": {"BLOCK": "256"}}, 0.83))
+    write_entry(
+        Slot(text.parent), StoredTuning("NVIDIA H200", "x: 2^20", "edit", "0", {"scale.cu": {"BLOCK": "256"}}, 0.83)
+    )
     said = command("status", file)
     assert "values found by searches" in said.text and "BLOCK = 256  0.83" in said.text
     (row,) = command("status", text.parent, "--json").data["tuned"]
@@ -231,7 +233,7 @@ def test_a_text_that_is_none_is_told(command, edited) -> None:
     file, text = edited
     text.write_bytes(b"\xff\xfe\x00")
     said = command("status", file)
-    assert said.status == 1 and "unreadable" in said.text and "no UTF-8" in said.notes
+    assert said.status == 1 and "unreadable" in said.text and "not UTF-8" in said.notes
     assert command("diff", file).status == 0
 
 

@@ -237,8 +237,8 @@ def _member_written(found: Reflection, store: Store) -> str:
 def args_of(found: Reflection) -> tuple[Struct | None, tuple[int, ...]]:
     """Return the arguments, and the path to them: many arguments are passed by a pointer."""
     struct = arguments_of(found)
-    is_behind = found.push_constants is not None and struct is not found.push_constants.type
-    return struct, (0, THROUGH) if is_behind and struct is not None else ()
+    is_indirect = found.push_constants is not None and struct is not found.push_constants.type
+    return struct, (0, THROUGH) if is_indirect and struct is not None else ()
 
 
 def read_only_members(interface: Interface) -> dict[str, str]:

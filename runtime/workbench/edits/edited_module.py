@@ -1,7 +1,7 @@
-"""A module whose texts a person has changed: what the launcher must know is read from the text again.
+"""A module whose sources a person has changed: the facts that the launcher needs are read from the source again.
 
-In: a generated module and texts. Out: a module that launches as the changed text asks: `BLOCK` threads a block, `ITEMS`
-turns a thread. Everything else of the interface stays the generated one; `check` sees to it that the text agrees.
+In: a generated module and sources. Out: a module with the launch shape of the changed source: `BLOCK` threads a block,
+`ITEMS` iterations a thread. The rest of the interface stays the generated one; `check` ensures that the source agrees.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from ..check.edit_tools import EditTools
 from .merge import carried_lines
 
 
-def edited_module(generated: BackendModule, texts: Mapping[str, str]) -> BackendModule:
-    """Return the module with other texts. texts: by name of the file; those of files not named stay."""
-    files = tuple(_edited_file(file, texts.get(file.name, file.text)) for file in generated.files)
+def edited_module(generated: BackendModule, sources: Mapping[str, str]) -> BackendModule:
+    """Return the module with other sources, by name of the file; files that are not named stay."""
+    files = tuple(_edited_file(file, sources.get(file.name, file.text)) for file in generated.files)
     changed = {k for k, (old, new) in enumerate(zip(generated.files, files)) if old.text != new.text}
     tasks = tuple(
         part_of(generated.target, EditTools).launch_shape(task, files[task.file].text)
@@ -28,7 +28,7 @@ def edited_module(generated: BackendModule, texts: Mapping[str, str]) -> Backend
     return replace(generated, files=files, tasks=tasks)
 
 
-def _edited_file(file: SourceFile, text: str) -> SourceFile:
-    if text == file.text:
+def _edited_file(file: SourceFile, source: str) -> SourceFile:
+    if source == file.text:
         return file
-    return replace(file, text=text, lines=carried_lines(file.text, file.lines, text))
+    return replace(file, text=source, lines=carried_lines(file.text, file.lines, source))

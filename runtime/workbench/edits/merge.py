@@ -1,8 +1,8 @@
-"""Three texts into one: the generated text an edit came from, the edit, and the text generated now.
+"""Three-way merge: the generated source from which an edit was made, the edit, and the source generated now.
 
-Pure: texts in, text out. Two changes that touch different lines of the base are both made; two that touch the same
-line, or insert at the same place, conflict unless they are alike. Numbers of Python lines in comments, as in
-`// jacobi.py:7`, are no change: they follow the newly generated text wherever its line is found again.
+Pure: strings in, string out. Two changes of different lines of the base are both applied; two changes of the same line,
+or insertions at the same position, conflict unless they are equal. Numbers of Python lines in comments, as in
+`// jacobi.py:7`, are no change: they follow the newly generated source if its line is found again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from difflib import SequenceMatcher
 
 EDIT_MARK, BASE_MARK, SPLIT_MARK, NEW_MARK = "<<<<<<<", "|||||||", "=======", ">>>>>>>"
 _MARKS = re.compile(r"^(?:<{7}|\|{7}|>{7})(?: |$)|^={7}$")
-_PLACE = re.compile(r"(//.*?[\w.<>-]:)(\d+)\b")
+_LOCATION = re.compile(r"(//.*?[\w.<>-]:)(\d+)\b")
 """A comment up to the number of a Python line: `// jacobi.py:7`, `// from jacobi.py:4`."""
 
 Lines = Sequence[str]
@@ -22,7 +22,7 @@ Lines = Sequence[str]
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """text: with markers around each conflict. conflicts: how many. kept: lines of the edit that the base had not."""
+    """text: with markers around each conflict. conflicts: how many. kept: lines of the edit that the base lacks."""
 
     text: str
     conflicts: int
@@ -38,29 +38,29 @@ class _Change:
     lines: tuple[str, ...]
 
 
-def same_text(one: str, other: str) -> bool:
-    """Tell whether two generated texts differ in nothing but numbers of Python lines."""
+def same_source(one: str, other: str) -> bool:
+    """Return whether two generated sources differ only in numbers of Python lines."""
     return one == other or _unnumbered(one) == _unnumbered(other)
 
 
 def has_markers(text: str) -> bool:
-    """Tell whether a conflict is left in a text."""
+    """Return whether a source has markers of a conflict."""
     return any(_MARKS.match(line) for line in text.splitlines())
 
 
 def merge(base: str, edit: str, new: str, names: tuple[str, str, str] = ("edit", "base", "generated")) -> Merged:
-    """Return `edit` with what changed from `base` to `new`. names: written behind the markers of a conflict."""
-    bare = [_unnumbered(text).splitlines() for text in (base, edit, new)]
-    ours, theirs = _changes(bare[0], bare[1]), _changes(bare[0], bare[2])
+    """Return `edit` with what changed from `base` to `new`. names: for the markers of a conflict."""
+    unnumbered = [_unnumbered(text).splitlines() for text in (base, edit, new)]
+    user, generated = (_changes(unnumbered[0], lines) for lines in unnumbered[1:])
     lines: list[str] = []
     conflicts = position = 0
-    for group in _groups(ours, theirs):
+    for group in _groups(user, generated):
         begin = min(change.begin for side in group for change in side)
         end = max(change.end for side in group for change in side)
-        lines += bare[0][position:begin]
+        lines += unnumbered[0][position:begin]
         position = end
-        sides = [_applied(bare[0], side, begin, end) for side in group]
-        unchanged = bare[0][begin:end]
+        sides = [_applied(unnumbered[0], side, begin, end) for side in group]
+        unchanged = unnumbered[0][begin:end]
         if sides[0] == sides[1] or not group[1]:
             lines += sides[0]
         elif not group[0]:
@@ -68,29 +68,28 @@ def merge(base: str, edit: str, new: str, names: tuple[str, str, str] = ("edit",
         else:
             conflicts += 1
             lines += _conflict(sides[0], unchanged, sides[1], names)
-    lines += bare[0][position:]
-    kept = sum(len(change.lines) for change in ours)
+    lines += unnumbered[0][position:]
+    kept = sum(len(change.lines) for change in user)
     return Merged(_numbered(lines, new, edit), conflicts, kept)
 
 
 def carried_lines(text: str, lines: tuple[tuple[int, str, int], ...], edited: str) -> tuple[tuple[int, str, int], ...]:
-    """Return the line map of a generated text (as in `SourceFile.lines`) for an edit of it."""
+    """Return the line map of a generated source (as in `SourceFile.lines`) for an edit of it."""
     moved = dict(_pairs(_unnumbered(text).splitlines(), _unnumbered(edited).splitlines()))
     return tuple((moved[line - 1] + 1, file, number) for line, file, number in lines if line - 1 in moved)
 
 
 def _unnumbered(text: str) -> str:
-    return _PLACE.sub(r"\g<1>0", text)
+    return _LOCATION.sub(r"\g<1>0", text)
 
 
 def _numbered(lines: Lines, new: str, edit: str) -> str:
-    """Give each comment the number its line has in the new text, or else the one it has in the edit."""
+    """Give each comment the number of its line in the new source, else the one in the edit."""
     result = list(lines)
     for source in (edit, new):
-        known = source.splitlines()
-        bare = _unnumbered(source).splitlines()
-        for here, there in _pairs(lines, bare):
-            result[here] = known[there]
+        numbered = source.splitlines()
+        for here, there in _pairs(lines, _unnumbered(source).splitlines()):
+            result[here] = numbered[there]
     return "".join(f"{line}\n" for line in result)
 
 
@@ -105,9 +104,9 @@ def _changes(base: Lines, text: Lines) -> list[_Change]:
     return [_Change(i1, i2, tuple(text[j1:j2])) for tag, i1, i2, j1, j2 in codes if tag != "equal"]
 
 
-def _groups(ours: list[_Change], theirs: list[_Change]) -> Iterator[tuple[list[_Change], list[_Change]]]:
-    """Yield the changes in order, those of both sides together that touch the same lines."""
-    waiting: tuple[list[_Change], list[_Change]] = (list(ours), list(theirs))
+def _groups(user: list[_Change], generated: list[_Change]) -> Iterator[tuple[list[_Change], list[_Change]]]:
+    """Yield the changes in order; those of both sides that change the same lines form one group."""
+    waiting: tuple[list[_Change], list[_Change]] = (list(user), list(generated))
     while waiting[0] or waiting[1]:
         group: tuple[list[_Change], list[_Change]] = ([], [])
         side = 0 if not waiting[1] or (waiting[0] and _order(waiting[0][0]) <= _order(waiting[1][0])) else 1
@@ -127,9 +126,9 @@ def _order(change: _Change) -> tuple[int, int]:
 
 
 def _clash(one: _Change, other: _Change) -> bool:
-    """Tell whether two changes of different sides cannot be made independently.
+    """Return whether two changes of different sides cannot be applied independently.
 
-    Lines put before or after lines that the other side changes are independent of that.
+    Lines inserted before or after lines that the other side changes are independent of them.
     """
     if one.begin == one.end and other.begin == other.end:
         return one.begin == other.begin
@@ -137,7 +136,7 @@ def _clash(one: _Change, other: _Change) -> bool:
 
 
 def _applied(base: Lines, changes: list[_Change], begin: int, end: int) -> list[str]:
-    """Return lines [begin, end) of the base with changes made."""
+    """Return lines [begin, end) of the base with changes applied."""
     lines: list[str] = []
     for change in changes:
         lines += [*base[begin : change.begin], *change.lines]

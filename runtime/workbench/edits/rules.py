@@ -1,7 +1,7 @@
-"""When a named variant runs: the line `// @when device == "NVIDIA H200" and x.shape[0] >= 1024` of its text.
+"""When a named variant runs: the line `// @when device == "NVIDIA H200" and x.shape[0] >= 1024` in its source.
 
-In: texts, and the arguments of a launch. Out: which variant. A rule is a Python condition on `device`, `target` and
-`arch`, on the kernel's parameters and on shapes of arrays by their names; nothing else can be reached from it.
+In: sources, and the arguments of a launch. Out: which variant runs. A rule is a Python condition on `device`, `target`
+and `arch`, on the kernel's parameters and on shapes of arrays by their names; it can access nothing else.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ HINT = 'write `// @when x.shape[0] >= 1024 and "H200" in device`'
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A condition. text: as written. names: what it reads. holds: of a mapping of names to values."""
+    """A condition. text: in Python. names: what it reads. holds: takes a mapping of names to values."""
 
     text: str
     names: frozenset[str]
@@ -39,35 +39,35 @@ class Rule:
         return self.names <= set(FACTS)
 
 
-def rule_of(text: str, path: Path, known: frozenset[str]) -> Rule | None:
-    """Return the rule in a text, None where there is none. known: names of parameters and arrays.
+def rule_of(source: str, path: Path, known: frozenset[str]) -> Rule | None:
+    """Return the rule in a source, None if it has none. known: names of parameters and arrays.
 
-    Raises: EditError for one that is no condition, or reads what it cannot.
+    Raises: EditError for an invalid condition, or one that reads an unknown name.
     """
-    found = _WHEN.search(text)
-    if found is None:
+    match = _WHEN.search(source)
+    if match is None:
         return None
-    place = f"{path}:{text[: found.start(1)].count(chr(10)) + 1}"
-    condition = found[1].strip()
+    location = f"{path}:{source[: match.start(1)].count(chr(10)) + 1}"
+    condition = match[1].strip()
     try:
         tree = ast.parse(condition, mode="eval")
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
         reason = getattr(error, "msg", str(error))
-        raise EditError(f"{place}: `@when {condition}` is no Python condition: {reason}", HINT) from None
+        raise EditError(f"{location}: `@when {condition}` is not a Python condition: {reason}", HINT) from None
     for node in ast.walk(tree):
         if not isinstance(node, _ALLOWED) or (isinstance(node, ast.Attribute) and node.attr not in ("shape", "ndim")):
-            raise EditError(f"{place}: `@when` takes comparisons of names, shapes and constants alone", HINT)
+            raise EditError(f"{location}: `@when` accepts only comparisons of names, shapes and constants", HINT)
     names = frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
     unknown = sorted(names - known - set(FACTS))
     if unknown:
         listed = ", ".join((*FACTS, *sorted(known)))
-        raise EditError(f"{place}: `@when` reads `{unknown[0]}`, which is not known here; known are {listed}", HINT)
+        raise EditError(f"{location}: `@when` reads `{unknown[0]}`, which is unknown here; known are {listed}", HINT)
     code = compile(tree, f"<rule of {path.name}>", "eval")
 
     def holds(values: Mapping[str, Any]) -> bool:
         try:
-            return bool(eval(code, {"__builtins__": {}}, dict(values)))  # noqa: S307 - made of the nodes above alone
+            return bool(eval(code, {"__builtins__": {}}, dict(values)))  # noqa: S307 - only the nodes above
         except (TypeError, IndexError, ValueError, ZeroDivisionError, OverflowError, AttributeError) as error:
-            raise EditError(f"{place}: `@when {condition}` cannot be decided: {error}", HINT) from None
+            raise EditError(f"{location}: `@when {condition}` cannot be evaluated: {error}", HINT) from None
 
     return Rule(condition, names, holds)

@@ -1,9 +1,8 @@
-"""Which text of a kernel runs: the generated one, or one that a person made of it.
+"""Which source of a kernel runs: the generated one or an edit of it.
 
-In: a session, a specialization and its generated module. Out: `Choice`, the module that runs and the `Variant` that
-says why. A copy that nobody touched is no edit. When the generated text has changed since an edit was begun, the two
-are merged; what cannot be merged, compiled or launched is refused or left out as `ti.init(edits=...)` says, and nothing
-typed is lost.
+In: a session, a specialization and its generated module. Out: `Choice`, the module that runs and the `Variant` with the
+reason. An unchanged copy is no edit. If the generated source has changed since an edit was started, the two are merged.
+An edit that cannot be merged, compiled or launched is refused or left out, by `ti.init(edits=...)`; no work is lost.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from ...store.atomic_files import write_text
 from ..check.check_edit import check_edit
 from ..check.edit_error import EditError
 from .edited_module import edited_module
-from .merge import Merged, has_markers, merge, same_text
+from .merge import Merged, has_markers, merge, same_source
 from .rules import Rule, rule_of
 from .slots import Slot, is_writable, python_file, read_text, shown, slot_of, without_checks
 from .stored_tunings import shape_class, tuned_module
@@ -38,13 +37,13 @@ if TYPE_CHECKING:
     from ...session.session import Session
 
 CONFLICT = ".conflict"
-"""Ending of the copy that holds a merge with its markers, beside the edit."""
+"""Suffix of the copy with the markers of a merge, next to the edit."""
 BEFORE = ".before"
-"""Ending, in `.base`, of what an edit was before it was merged."""
+"""Suffix, in `.base`, of the edit before it was merged."""
 NEW = ".new"
-"""Ending, in `.base`, of the generated text that a conflict is with."""
+"""Suffix, in `.base`, of the generated source that an edit conflicts with."""
 WROTE = ".wrote"
-"""Ending, in `.base`, of a conflict as it was written, to see whether somebody works on it."""
+"""Suffix, in `.base`, of a conflict as it was written, to see whether somebody has changed it since."""
 
 
 _VARIANT = re.compile(r"@[\w-]+(?=\.\w+$)")
@@ -59,10 +58,10 @@ def choose(
 ) -> Choice:
     """Return what a launch runs, built and checked.
 
-    args: of the launch; what was tuned for their shapes is used. wanted: the variant that somebody asked for.
+    args: of the launch; the values tuned for their shapes are used. wanted: the variant that `kernel.use` names.
 
-    The device has compiled it then, so that building it again costs nothing. Raises: TaichiCompilationError for an edit
-    that cannot run, unless the policy is fallback; TaichiRuntimeError for a variant that is not there.
+    The device has compiled the module then, so that building it again costs nothing. Raises: TaichiCompilationError for
+    an edit that cannot run, unless the policy is fallback; TaichiRuntimeError for a variant that does not exist.
     """
     policy = session.config.edits
     if not module.files:
@@ -71,7 +70,7 @@ def choose(
     if not slot.folder.is_dir():
         if wanted not in (None, EDIT, GENERATED):
             raise unknown_variant(module, wanted, (), slot.folder)
-        _tell_of_debug(session, specialization, module)
+        _warn_of_debug(session, specialization, module)
         return Choice(module, variant_of(module), (slot.folder,) if policy == "watch" else ())
     watched: tuple[Path, ...] = ()
     try:
@@ -79,22 +78,22 @@ def choose(
         watched = _watched(slot, module, found.name)
         if found.dispatch is not None:
             return Choice(module, variant_of(module), watched, found.dispatch)
-        written, paths = (module, ()) if found.name == GENERATED else load(slot, module, found.name)
-        variant = GENERATED if written is module else found.name or EDIT
-        edited, knobs = _tuned(session, specialization, slot, module, written, variant, args)
+        stored, paths = (module, ()) if found.name == GENERATED else load(slot, module, found.name)
+        variant = GENERATED if stored is module else found.name or EDIT
+        edited, values = _tuned(session, specialization, slot, module, stored, variant, args)
         if edited is module:
             return Choice(module, variant_of(module, reason=found.reason), watched)
         build(session, module, edited, paths)
     except TaichiCompilationError as error:
         if policy != "fallback":
             raise
-        warn_user(f"{error}\nThe generated text of kernel `{module.kernel}` runs instead (edits='fallback')")
+        warn_user(f"{error}\nThe generated source of kernel `{module.kernel}` runs instead (edits='fallback')")
         return Choice(module, variant_of(module, reason="the edit was left out"), watched)
-    return Choice(edited, replace(variant_of(edited, variant, paths, found.reason), knobs=knobs), watched)
+    return Choice(edited, replace(variant_of(edited, variant, paths, found.reason), knobs=values), watched)
 
 
 def _watched(slot: Slot, module: BackendModule, name: str) -> tuple[Path, ...]:
-    """Return the files that a launch has to look at, and the folder, which tells of new ones."""
+    """Return the files that a launch checks, and the folder, whose time shows new files."""
     if not is_writable(slot.folder):
         return ()
     names = dict.fromkeys((name if name != GENERATED else "", *slot.variants(_files(module))))
@@ -103,7 +102,7 @@ def _watched(slot: Slot, module: BackendModule, name: str) -> tuple[Path, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Selection:
-    """name: "" for the unnamed text. reason: the rule that holds. dispatch: as in `Choice`."""
+    """name: "" for the unnamed edit. reason: the rule that holds. dispatch: as in `Choice`."""
 
     name: str
     reason: str = ""
@@ -112,14 +111,14 @@ class _Selection:
 
 def select(specialization: Specialization, slot: Slot, module: BackendModule, wanted: str | None = None) -> _Selection:
     """Return which text of a slot runs: the variant asked for, else the first by name whose `@when` holds, else the
-    unnamed text. Raises: EditError for a rule that is none; TaichiRuntimeError for a variant that is not there."""
+    unnamed text. Raises: EditError for a rule that is none; TaichiRuntimeError for a variant that does not exist."""
     names = slot.variants(_files(module))
     if wanted is not None:
         if wanted in (EDIT, GENERATED):
-            return _Selection("" if wanted == EDIT else GENERATED, "asked for")
+            return _Selection("" if wanted == EDIT else GENERATED, "requested")
         if wanted not in names:
             raise unknown_variant(module, wanted, names, slot.folder)
-        return _Selection(wanted, "asked for")
+        return _Selection(wanted, "requested")
     parameter_names = [parameter.name for parameter in specialization.definition.flat_parameters]
     shapes = {array.name: _Shape(array.shape) for array in module.interface.arrays if array.shape is not None}
     facts = {"target": module.target, "device": "", "arch": "", **dict(specialization.capabilities.extra), **shapes}
@@ -146,7 +145,7 @@ def select(specialization: Specialization, slot: Slot, module: BackendModule, wa
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """A captured field as rules see it."""
+    """A captured field in a rule."""
 
     shape: tuple[int, ...]
 
@@ -167,45 +166,45 @@ def build(session: Session, generated: BackendModule, edited: BackendModule, pat
         session.programs.find(edited)
     except EditError:
         raise
-    except TaichiCompilationError as error:  # the driver's compiler knows neither file nor line
-        where = next((f"{path}:1" for path in paths), generated.kernel)
-        raise EditError(f"{where}: the device refuses this text, which is right for its compiler: {error}") from error
+    except TaichiCompilationError as error:  # the driver's compiler reports neither file nor line
+        location = next((f"{path}:1" for path in paths), generated.kernel)
+        raise EditError(f"{location}: the driver refuses this source, which its compiler accepts: {error}") from error
 
 
 def load(slot: Slot, module: BackendModule, variant: str = "") -> tuple[BackendModule, tuple[Path, ...]]:
-    """Return the module with the texts of a slot and the files they come from; the module itself if none is changed.
+    """Return the module with the edits of a slot, and their files; the module itself if none is changed.
 
-    Raises: EditError for what is no text, and for an edit that conflicts with the text generated now.
+    Raises: EditError for an unreadable file, and for an edit that conflicts with the source generated now.
     """
-    texts: dict[str, str] = {}
+    sources: dict[str, str] = {}
     paths: list[Path] = []
     for file in module.files:
-        text = _current(slot, file.name, file.text, module.kernel, variant)
-        if text is not None:
-            texts[file.name] = text
+        source = _current(slot, file.name, file.text, module.kernel, variant)
+        if source is not None:
+            sources[file.name] = source
             paths.append(slot.path(file.name, variant))
-    return (edited_module(module, texts), tuple(paths)) if texts else (module, ())
+    return (edited_module(module, sources), tuple(paths)) if sources else (module, ())
 
 
-def begin(specialization: Specialization, module: BackendModule, edits_dir: str, variant: str = "") -> Path:
-    """Write the texts to edit, with their base, where there are none yet.
+def start_edit(specialization: Specialization, module: BackendModule, edits_dir: str, variant: str = "") -> Path:
+    """Write the sources to edit, with their base, unless they exist.
 
-    Returns the file, or the slot's folder where there are several. A copy that nobody touched is written anew if the
-    generated text has changed. Raises: OSError; EditError for a variant's name that no file can bear.
+    Returns the file, or the slot's folder if there are several. An unchanged copy is replaced if the generated source
+    has changed. Raises: OSError; EditError for a variant's name that is no file name.
     """
     if variant and not re.fullmatch(r"[\w-]+", variant):
         raise EditError(f"`{variant}` cannot name a variant", "use letters, digits, `_` and `-`")
     if not module.files:
-        why, hint = "it does nothing", None
+        reason, hint = "it does nothing", None
         if tools_of(module.target).is_interpreter:
-            why, hint = "the interpreter runs no text", "name a target, `kernel.edit(..., arch=ti.cuda)`"
-        raise EditError(f"kernel `{module.kernel}` has no text to edit: {why}", hint)
+            reason, hint = "the interpreter runs no source", "name a target, `kernel.edit(..., arch=ti.cuda)`"
+        raise EditError(f"kernel `{module.kernel}` has no source to edit: {reason}", hint)
     slot = slot_of(specialization, edits_dir)
     paths = []
     for file in module.files:
         path, base = slot.path(file.name, variant), slot.base(file.name, variant)
-        text = read_text(path)
-        if text is None or (text == read_text(base) and text != file.text):
+        found = read_text(path)
+        if found is None or (found == read_text(base) and found != file.text):
             write_text(base, file.text)
             write_text(path, file.text)
         paths.append(path)
@@ -225,9 +224,9 @@ def _facts(specialization: Specialization, module: BackendModule) -> dict[str, o
 
 
 def digest_of_edit(specialization: Specialization, generated: Callable[[], BackendModule], edits_dir: str) -> str:
-    """Return a digest of the texts that take the place of the generated ones, "" where none does.
+    """Return a digest of the edits that run instead of the generated sources, "" if none does.
 
-    generated: gives the generated module; it is called where there is a slot.
+    generated: returns the generated module; it is called if there is a slot.
     Raises: EditError for an edit that cannot be read or merged.
     """
     slot = slot_of(specialization, edits_dir)
@@ -240,7 +239,7 @@ def digest_of_edit(specialization: Specialization, generated: Callable[[], Backe
 
 
 def archived(specialization: Specialization, module: BackendModule, edits_dir: str) -> tuple[BackendModule, str]:
-    """Return what an archive for another device than the session's holds, and the digest of the edit in it, or "".
+    """Return the module for an archive for another device than the session's, and the digest of the edit in it, or "".
 
     Raises: EditError for an edit that cannot be read, merged or launched.
     """
@@ -251,7 +250,7 @@ def archived(specialization: Specialization, module: BackendModule, edits_dir: s
     if found.dispatch is not None:
         warn_user(
             f"which edit of kernel `{module.kernel}` runs depends on each launch's arguments (`@when`); the generated "
-            "text is archived. Hint: `kernel.use(...)` names one"
+            "source is archived. Hint: `kernel.use(...)` selects one"
         )
         return module, ""
     edited, paths = load(slot, module, found.name) if found.name != GENERATED else (module, ())
@@ -268,7 +267,7 @@ def gather(
     argument_kinds: Sequence[str],
     args: tuple[object, ...],
 ) -> Variants:
-    """Return all texts of one specialization. Edits that cannot be loaded stand in `errors`."""
+    """Return all sources of one specialization. Edits that cannot be loaded are in `errors`."""
     module = compilation.module
     slot = slot_of(specialization, session.config.edits_dir)
     found = Variants(
@@ -298,27 +297,27 @@ def _tuned(
     specialization: Specialization,
     slot: Slot,
     module: BackendModule,
-    written: BackendModule,
+    stored: BackendModule,
     variant: str,
     args: Sequence[object],
 ) -> tuple[BackendModule, dict[str, str]]:
-    """Return a variant's module with what a search found for this device and these shapes, and these values."""
+    """Return a variant's module with the values tuned for this device and these shapes, and these values."""
     tunable, shapes = tunable_of(specialization.definition.function), shape_class(module, args)
-    return tuned_module(slot, module, written, variant, session.device.title, shapes, tunable)
+    return tuned_module(slot, module, stored, variant, session.device.title, shapes, tunable)
 
 
 def _gather_tuned(found: Variants) -> None:
-    """Add the text that runs with the values a search found, as `tuned`, unless somebody named a variant so."""
+    """Add the source with the tuned values, as `tuned`, unless a variant has that name."""
     name = found.chosen.variant
-    written = found.module(name)
-    tuned, knobs = _tuned(found.session, found.specialization, found.slot, found.generated, written, name, found.args)
-    if tuned is not written and TUNED not in found.edits:
+    stored = found.module(name)
+    tuned, values = _tuned(found.session, found.specialization, found.slot, found.generated, stored, name, found.args)
+    if tuned is not stored and TUNED not in found.edits:
         found.edits[TUNED], found.paths[TUNED] = tuned, found.paths.get(name, ())
-        found.chosen = replace(found.chosen, digest=digest_of(tuned), knobs=knobs)
+        found.chosen = replace(found.chosen, digest=digest_of(tuned), knobs=values)
 
 
 def _current(slot: Slot, name: str, generated: str, kernel: str, variant: str) -> str | None:
-    """Return the edited text of one file, merged with the generated one if that has changed; None if nobody edited."""
+    """Return the edit of one file, merged with the generated source if that has changed; None if there is no edit."""
     path = slot.path(name, variant)
     text, base = read_text(path), read_text(slot.base(name, variant))
     if text is None:
@@ -327,20 +326,20 @@ def _current(slot: Slot, name: str, generated: str, kernel: str, variant: str) -
         base = _adopted(slot, name, generated, variant)
     if text in (base, generated):
         return None
-    if same_text(base, generated):
+    if same_source(base, generated):
         return text
     return _merged(slot, name, variant, text, base, generated, kernel)
 
 
 def _adopted(slot: Slot, name: str, generated: str, variant: str) -> str:
-    """Take the generated text as the base of a file that came without one: it was put there by hand."""
+    """Use the generated source as the base of a file without one, which a person has put there."""
     with suppress(OSError):
         write_text(slot.base(name, variant), generated)
     return generated
 
 
 def _merged(slot: Slot, name: str, variant: str, text: str, base: str, generated: str, kernel: str) -> str:
-    """Bring an edit up to the text generated now. Raises: EditError for a conflict, or where nothing can be written."""
+    """Merge an edit with the source generated now. Raises: EditError for a conflict, or if the file is read-only."""
     path = slot.path(name, variant)
     resolved = _resolved(slot, name, variant, generated)
     merged = merge(base, text, generated, (path.name, "generated before", "generated now"))
@@ -348,47 +347,50 @@ def _merged(slot: Slot, name: str, variant: str, text: str, base: str, generated
         merged = Merged(resolved, 0, merged.kept)
     if not is_writable(path):
         raise EditError(
-            f"{path}:1: this edit was made for another text than is generated now for kernel `{kernel}`, and it cannot "
-            "be merged where it lies, since the file is read-only",
+            f"{path}:1: this edit was made for another generated source of kernel `{kernel}` than the present one, and "
+            "it cannot be merged here, since the file is read-only",
             "merge it where it is developed, or run with ti.init(edits='fallback')",
         )
     if merged.conflicts:
         raise _conflict(slot, name, variant, merged, generated, kernel)
-    before = _beside(slot, name, variant, BEFORE)
+    before = _auxiliary_path(slot, name, variant, BEFORE)
     write_text(before, text)
     write_text(path, merged.text)
     write_text(slot.base(name, variant), generated)
     for ending in (NEW, WROTE):
-        _beside(slot, name, variant, ending).unlink(missing_ok=True)
+        _auxiliary_path(slot, name, variant, ending).unlink(missing_ok=True)
     path.with_name(path.name + CONFLICT).unlink(missing_ok=True)
     lines = f"{merged.kept} {'line' if merged.kept == 1 else 'lines'}"
     warn_user(
-        f"{path}:1: kernel `{kernel}` has changed; this edit was merged with the text generated now, with {lines} of "
-        f"yours kept. It was before: {before}. Hint: `shadesmith diff` shows what is left of it"
+        f"{path}:1: the generated source of kernel `{kernel}` has changed; this edit was merged with it and keeps "
+        f"{lines} of yours. The edit as it was before: {before}. Hint: `shadesmith diff` shows your changes"
     )
     return merged.text
 
 
 def _resolved(slot: Slot, name: str, variant: str, generated: str) -> str | None:
-    """Return the text of a conflict in which somebody has decided all, None where that has not happened."""
+    """Return the source of a conflict that somebody has resolved, None if that has not happened."""
     path = slot.path(name, variant)
     text = read_text(path.with_name(path.name + CONFLICT))
-    if text is None or has_markers(text) or text == read_text(_beside(slot, name, variant, WROTE)):
+    if text is None or has_markers(text) or text == read_text(_auxiliary_path(slot, name, variant, WROTE)):
         return None
-    new = read_text(_beside(slot, name, variant, NEW))
-    if new is None or same_text(new, generated):
+    new = read_text(_auxiliary_path(slot, name, variant, NEW))
+    if new is None or same_source(new, generated):
         return text
-    again = merge(new, text, generated)  # it changed once more in the meantime
+    again = merge(new, text, generated)  # the generated source has changed again
     return None if again.conflicts else again.text
 
 
 def _conflict(slot: Slot, name: str, variant: str, merged: Merged, generated: str, kernel: str) -> EditError:
-    """Write the copy with markers, unless somebody is at work on one, and return the error that names it."""
+    """Write the copy with markers, unless somebody is editing one, and return the error that names it."""
     path = slot.path(name, variant)
-    copy, wrote, new = (path.with_name(path.name + CONFLICT), *(_beside(slot, name, variant, e) for e in (WROTE, NEW)))
+    copy, wrote, new = (
+        path.with_name(path.name + CONFLICT),
+        *(_auxiliary_path(slot, name, variant, e) for e in (WROTE, NEW)),
+    )
     found = read_text(copy)
-    if found is not None and found != read_text(wrote):  # somebody works on it
-        if not same_text(read_text(new) or "", generated):
+    if found is not None and found != read_text(wrote):  # somebody is editing it
+        if not same_source(read_text(new) or "", generated):
             numbers = (copy.with_name(f"{copy.name}-{number}") for number in itertools.count(2))
             os.replace(copy, next(path for path in numbers if not path.exists()))
             found = None
@@ -399,19 +401,20 @@ def _conflict(slot: Slot, name: str, variant: str, merged: Merged, generated: st
     shown = read_text(copy) or merged.text
     line = next((k for k, text in enumerate(shown.splitlines(), 1) if has_markers(text)), 1)
     return EditError(
-        f"{copy}:{line}: kernel `{kernel}` has changed where {path.name} was edited: {merged.conflicts} "
+        f"{copy}:{line}: the generated source of kernel `{kernel}` has changed where {path.name} was edited: "
+        f"{merged.conflicts} "
         f"{'conflict' if merged.conflicts == 1 else 'conflicts'}. The edit is unchanged",
-        "decide between the markers in this copy; when none is left it replaces the edit",
+        "resolve the conflicts in this copy; without markers it replaces the edit",
     )
 
 
-def _beside(slot: Slot, name: str, variant: str, ending: str) -> Path:
+def _auxiliary_path(slot: Slot, name: str, variant: str, ending: str) -> Path:
     base = slot.base(name, variant)
     return base.with_name(base.name + ending)
 
 
-def _tell_of_debug(session: Session, specialization: Specialization, module: BackendModule) -> None:
-    """Warn that an edit is left out, since it is one of the text without checks."""
+def _warn_of_debug(session: Session, specialization: Specialization, module: BackendModule) -> None:
+    """Warn that an edit is left out, since it is one of the source without checks."""
     options = without_checks(specialization.options)
     if options == specialization.options:
         return
@@ -419,6 +422,6 @@ def _tell_of_debug(session: Session, specialization: Specialization, module: Bac
     slot = slot_of(plain, session.config.edits_dir)
     if any(slot.path(file.name).is_file() for file in module.files):
         warn_user(
-            f"{slot.folder} holds edits of kernel `{module.kernel}`, which are of its text without checks; with debug "
-            "the generated text runs. Hint: `kernel.edit(...)` under debug=True makes a slot for the checked text"
+            f"{slot.folder} has edits of kernel `{module.kernel}` without checks; with debug the generated source runs"
+            ". Hint: `kernel.edit(...)` under debug=True starts an edit of the source with checks"
         )

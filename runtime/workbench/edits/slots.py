@@ -1,12 +1,12 @@
-"""Where the edited texts of one specialization lie, and what is in them.
+"""Where the edited sources of one specialization are stored.
 
-    edits/<python file>.<kernel>/<arguments>-<digest>/jacobi.cu          the text a person edits
+    edits/<python file>.<kernel>/<arguments>-<digest>/jacobi.cu          the source that a person edits
                                                       jacobi@tiled.cu    a named variant of it
-                                                      .base/jacobi.cu    the generated text it came from
-                                                      .base/slot.json    whose it is
+                                                      .base/jacobi.cu    the generated source of which it is an edit
+                                                      .base/slot.json    kernel, Python file and arguments
 
-In: a specialization and an emitted module. Out: `Slot`, the only place that knows names of files. `edits` lies beside
-the Python file, so it goes into version control and into a package with it; `ti.init(edits_dir=...)` names another.
+In: a specialization and an emitted module. Out: `Slot`, the only class that knows names of files. `edits` is next to
+the Python file, so both go into version control and into a package together; `ti.init(edits_dir=...)` names another.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ..check.edit_error import EditError
 BASE = ".base"
 FACTS = "slot.json"
 MAX_LABEL = 48
-"""Characters of a slot's name before its digest; file systems and people end there."""
+"""Characters of a slot's name before its digest: file systems have limits, and people read it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +43,18 @@ class Slot:
     folder: Path
 
     def path(self, name: str, variant: str = "") -> Path:
-        """Return where the text of the module's file `name` lies. variant: of a named one, without `@`."""
+        """Return the path of the edit of the module's file `name`. variant: of a named one, without `@`."""
         if not variant:
             return self.folder / name
         stem, dot, suffix = name.rpartition(".")
         return self.folder / f"{stem}@{variant}{dot}{suffix}"
 
     def base(self, name: str, variant: str = "") -> Path:
-        """Return where the generated text lies that an edit came from."""
+        """Return the path of the generated source of which a file is an edit."""
         return self.folder / BASE / self.path(name, variant).name
 
     def variants(self, names: tuple[str, ...]) -> list[str]:
-        """Return the named variants that have a text for one of the module's files, in alphabetical order."""
+        """Return the named variants that have a source for one of the module's files, in alphabetical order."""
         found = set()
         for name in names:
             stem, dot, suffix = name.rpartition(".")
@@ -63,7 +63,7 @@ class Slot:
         return sorted(found)
 
     def facts(self) -> dict[str, Any]:
-        """Return what `slot.json` says: kernel, file, signature, shadesmith's version; {} where there is none."""
+        """Return the content of `slot.json`: kernel, file, arguments; {} if there is none."""
         text = read_text(self.folder / BASE / FACTS)
         try:
             found = json.loads(text) if text is not None else {}
@@ -72,15 +72,15 @@ class Slot:
         return found if isinstance(found, dict) else {}
 
     def write_facts(self, facts: dict[str, Any]) -> None:
-        """Say whose slot it is."""
+        """Write `slot.json`."""
         write_text(self.folder / BASE / FACTS, json.dumps(facts, indent=1) + "\n")
 
 
 def slot_of(specialization: Specialization, edits_dir: str = "") -> Slot:
-    """Return the slot of a specialization. edits_dir: the folder of all slots; "": beside the kernel's file.
+    """Return the slot of a specialization. edits_dir: the folder of all slots; "": next to the kernel's file.
 
-    It depends on the arguments' types, template values and options, and on nothing in the kernel's text, so that an
-    edit is found again when the Python changes.
+    It depends on the arguments' types, template values and options, and not on the kernel's source, so that an edit is
+    found again after the Python has changed.
     """
     definition = specialization.definition
     label = "-".join(map(_label, specialization.arguments)) or "no_arguments"
@@ -99,42 +99,42 @@ def folder_of(definition: KernelDefinition, edits_dir: str = "") -> Path:
 
 
 def python_file(definition: KernelDefinition) -> Path | None:
-    """Return the file that a kernel is written in, None for one typed into a shell or a notebook."""
+    """Return the file that defines a kernel, None if it was typed into a shell or a notebook."""
     path = Path(inspect.getfile(inspect.unwrap(definition.function)))
     return path.absolute() if path.is_file() else None
 
 
 def without_checks(options: CompileOptions) -> CompileOptions:
-    """Return the options of the same program without debug: edits belong to those."""
+    """Return the options of the same program without debug: edits are of that program."""
     return replace(options, debug=False, check_out_of_bound=False, check_overflow=False, verify=False)
 
 
 def read_text(path: Path) -> str | None:
-    """Return a text with plain line ends, None where there is no file. Raises: EditError for what is no text."""
+    """Return a file with plain line ends, None if it does not exist. Raises: EditError if it is not UTF-8 text."""
     try:
         data = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return None
     except OSError as error:
-        raise EditError(f"{path}:1: the edited text cannot be read: {error.strerror}") from None
+        raise EditError(f"{path}:1: the edited source cannot be read: {error.strerror}") from None
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
-        raise EditError(f"{path}:{line}: byte {data[error.start]:#04x} is no UTF-8", "save it as UTF-8") from None
+        raise EditError(f"{path}:{line}: byte {data[error.start]:#04x} is not UTF-8", "save it as UTF-8") from None
     if "\x00" in text:
         line = text[: text.index("\x00")].count("\n") + 1
-        raise EditError(f"{path}:{line}: the text holds a NUL character", "remove it")
+        raise EditError(f"{path}:{line}: the source contains a NUL character", "remove it")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def is_writable(path: Path) -> bool:
-    """Tell whether a file or folder may be changed; those of an installed package may not, as a rule."""
+    """Return whether a file or folder may be changed; those of an installed package mostly may not."""
     return os.access(path, os.W_OK)
 
 
 def _literal(name: str) -> str:
-    """Return a pattern of `glob` that means just this name."""
+    """Return a pattern of `glob` that matches only this name."""
     return re.sub(r"([*?\[])", r"[\1]", name)
 
 
@@ -157,9 +157,9 @@ def _label(argument: Argument) -> str:
 
 
 def _identity(argument: Argument) -> str:
-    """Return what tells arguments of two slots apart: types, shapes of fields, numbers; of other objects their kind.
+    """Return what distinguishes the arguments of slots: types, shapes of fields, numbers; of other objects their class.
 
-    What else a kernel reads of an object shows in the generated text: there a change is merged.
+    Whatever else a kernel reads of an object is in the generated source, where a change is merged.
     """
     if not isinstance(argument, TemplateArgument):
         return str(argument)
@@ -176,7 +176,7 @@ def _identity(argument: Argument) -> str:
 
 
 def shown(argument: Argument) -> str:
-    """Return an argument's type or number as people read it; of objects the kind, since their texts hold addresses."""
+    """Return an argument's type or number for people; for objects the class, since their `str` has addresses."""
     if not isinstance(argument, TemplateArgument):
         return str(argument)
     value: Any = argument.value
@@ -188,12 +188,12 @@ def shown(argument: Argument) -> str:
 
 
 def array_text(array: ArrayDescription) -> str:
-    """Return an array's type as people read it: `field[f32[2], 64x32]`."""
+    """Return an array's type for people: `field[f32[2], 64x32]`."""
     return f"{array.kind}[{described(array.element)}, {'x'.join(map(str, array.shape)) or '0-D'}]"
 
 
 def _options(options: CompileOptions) -> str:
-    """Return the options that are not the default; a new option of shadesmith moves no slot."""
+    """Return the options that are not the default, so that a new option of shadesmith moves no slot."""
     plain = CompileOptions()
     names = [name for name in CompileOptions.__slots__ if getattr(options, name) != getattr(plain, name)]
     values = (getattr(options, name) for name in names)

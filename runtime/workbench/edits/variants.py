@@ -1,4 +1,4 @@
-"""The texts of one specialization side by side: the generated one and those a person made of it.
+"""All sources of one specialization: the generated one and its edits.
 
 In: a kernel's arguments. Out: `Variants`, from which `compare`, `bench` and `tune` take modules to run.
 """
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 def unknown_variant(module: BackendModule, name: str | None, known: Iterable[str], folder: Path) -> TaichiRuntimeError:
-    """Return the error for a variant that a kernel has not. known: those it has."""
+    """Return the error for a variant that a kernel does not have. known: those that it has."""
     names = ", ".join(dict.fromkeys((GENERATED, *known)))
-    hint = f"name one of {names}" if names != GENERATED else "`kernel.edit(*args, variant=...)` makes one"
+    hint = f"name one of {names}" if names != GENERATED else "`kernel.edit(*args, variant=...)` writes one"
     return TaichiRuntimeError(
         f"kernel `{module.kernel}` has no variant `{name}` for these arguments in {folder}; there are {names}", hint
     )
@@ -32,9 +32,9 @@ def unknown_variant(module: BackendModule, name: str | None, known: Iterable[str
 
 @dataclass(slots=True)
 class Variants:
-    """All texts of one specialization. edits: by name, "edit" for the unnamed one; each merged and ready to build.
+    """All sources of one specialization. edits: by name, "edit" for the unnamed one; each merged and ready to build.
 
-    kinds: of arguments, as `launcher.make_launcher` takes them. args: bound, packs taken apart. chosen: what a launch
+    kinds: of arguments, as `launcher.make_launcher` takes them. args: bound, packs flattened. chosen: what a launch
     runs. paths: files of each edit. errors: of edits that cannot run, by name.
     """
 
@@ -53,7 +53,7 @@ class Variants:
     def module(self, name: str | None = None) -> BackendModule:
         """Return the module of a variant; None: of the one that a launch runs.
 
-        Raises: the edit's own error where it cannot run; TaichiRuntimeError listing the variants there are.
+        Raises: the edit's own error if it cannot run; TaichiRuntimeError with the variants that exist.
         """
         name = self.chosen.variant if name is None else name
         if name == GENERATED:

@@ -1,6 +1,6 @@
-"""Edits that are saved while the program runs: the next launch takes what is in the files then.
+"""Edits that are saved while the program runs: the next launch runs what is saved.
 
-In: a launcher and the files its text came from. Out: a launcher that looks at their times first, about 1 us a file.
+In: a launcher and the files of its source. Out: a launcher that checks their times first, about 1 us a file.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from ...session.module_source import Choice, Recompiled
 def follow(
     launch: Callable[..., Any], choice: Choice, kernel: ref[Recompiled], key: Any, policy: str
 ) -> Callable[..., Any]:
-    """Return a launcher that compiles the kernel anew once a watched file has changed.
+    """Return a launcher that recompiles the kernel after a watched file has changed.
 
-    Under the policy watch an edit that cannot run is told of once, and the last good text goes on running; under the
-    others every launch raises its error until the file is right again.
+    Under the policy "watch" an edit that cannot run causes one warning, and the last good source keeps running; under
+    the others every launch raises its error until the file is right again.
     """
     files = [os.fspath(path) for path in choice.watched]
     seen = _times(files)
@@ -36,7 +36,7 @@ def follow(
                 if policy != "watch":
                     raise
                 seen = now
-                warn_user(f"{error}\nThe last good text runs on (edits='watch')")
+                warn_user(f"{error}\nThe last good source keeps running (edits='watch')")
         return launch(*args)
 
     return launch_latest
@@ -56,7 +56,7 @@ def dispatch(choice: Choice, kernel: ref[Recompiled], key: Any) -> Callable[...,
 
 
 def _times(files: Sequence[str]) -> list[tuple[int, int] | None]:
-    """Return when each file was changed and how long it is, None for one that is not there."""
+    """Return when each file was changed and its size, None if it does not exist."""
     found: list[tuple[int, int] | None] = []
     for file in files:
         try:

@@ -12,7 +12,7 @@ from pathlib import Path
 from ....transpiler.backend.module.interface import BackendModule, SourceFile
 from ....transpiler.errors import TaichiRuntimeError
 from ...devices.cuda.nvrtc import Compiled, compile_explained
-from .listing import Listing, ListingWriter, converse, counted_as_it_is
+from .listing import Listing, ListingWriter, ignoring_line_directives, run_disassembler
 
 NVDISASM_HINT = "Install it with `pip install nvidia-cuda-nvdisasm` (or `pip install 'shadesmith[cuda]'`)."
 
@@ -39,7 +39,7 @@ def compiled(module: BackendModule, file: SourceFile, gpu: str) -> Compiled:
 
 @lru_cache(maxsize=32)
 def _compiled(file: SourceFile, gpu: str, fast_math: bool) -> Compiled:
-    return compile_explained(counted_as_it_is(file), gpu, fast_math)
+    return compile_explained(ignoring_line_directives(file), gpu, fast_math)
 
 
 @lru_cache(maxsize=32)
@@ -50,7 +50,7 @@ def _disassembled(cubin: bytes) -> str:
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:  # it reads no pipe
         file.write(cubin)
         file.flush()
-        return converse([tool, "-c", "-gi", file.name], b"")
+        return run_disassembler([tool, "-c", "-gi", file.name], b"")
 
 
 def find_nvdisasm() -> str | None:
@@ -75,12 +75,12 @@ def _ptx_listing(file: SourceFile, text: str) -> Listing:
                 callers[here] = (match[3], match[4])
             else:
                 callers.pop(here, None)
-            writer.place = _chain(here, callers)
+            writer.location = _chain(here, callers)
         elif line.startswith("\t.section"):
             break  # debug information to the end
         elif not line.startswith("\t.file"):
             if _PTX_FUNCTION.match(line):
-                writer.place = ()
+                writer.location = ()
             is_code = line.rstrip().endswith(";") and not line.lstrip().startswith(".")
             writer.write(f"    {' '.join(line.split())}" if line.startswith("\t") else line, is_code)
     return writer.listing()
@@ -89,10 +89,10 @@ def _ptx_listing(file: SourceFile, text: str) -> Listing:
 def _chain(here: tuple[str, str], callers: dict[tuple[str, str], tuple[str, str]]) -> tuple[int, ...]:
     """Return the lines from `here` outwards. A place with line 0 is none."""
     found: list[int] = []
-    place: tuple[str, str] | None = here
-    while place is not None and len(found) <= len(callers):
-        found.append(int(place[0]))
-        place = callers.get(place)
+    location: tuple[str, str] | None = here
+    while location is not None and len(found) <= len(callers):
+        found.append(int(location[0]))
+        location = callers.get(location)
     return tuple(line for line in found if line)
 
 
@@ -102,8 +102,8 @@ def _sass_listing(file: SourceFile, text: str) -> Listing:
     for line in text.splitlines():
         match = _FILE.match(line)
         if match is not None:
-            place = (int(match[1]),)
-            writer.place = (*writer.place, *place) if inlined else place
+            location = (int(match[1]),)
+            writer.location = (*writer.location, *location) if inlined else location
             inlined = match[2] is not None
             continue
         code = re.match(r"\s*/\*([0-9a-f]+)\*/\s+(.*?;)", line)
@@ -111,6 +111,6 @@ def _sass_listing(file: SourceFile, text: str) -> Listing:
             writer.write(f"    /*{code[1]}*/  {code[2]}", is_code=code[2] != "NOP;")  # which fill up the end
         elif _LABEL.match(line):
             if not line.startswith("."):
-                writer.place = ()  # a function, often CUDA's own: a division or root of rare numbers
+                writer.location = ()  # a function, often CUDA's own: a division or root of rare numbers
             writer.write(line.strip(), is_code=False)
     return writer.listing()

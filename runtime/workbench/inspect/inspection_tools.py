@@ -1,4 +1,4 @@
-"""What lies below the source of a kernel: listings of what compilers make of it, and what its tasks take of a device.
+"""The forms below the source of a kernel: listings of compiled code, and the resources that its tasks use.
 
 In: a module. Out: `Listing`s and `Resources`, by the `InspectionTools` of the module's target.
 """
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A form below the source. name: "ptx". title: for people. comment: what begins one. suffix: of its files.
+    """A form below the source. name: "ptx". title: for people. comment: start of a comment. suffix: of its files.
 
-    listing: makes it of a file of a module. gpu: as NVRTC names it, "sm_90".
+    listing: takes a module, one of its files and a GPU as NVRTC names it, "sm_90"; returns the listing.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Form:
 
 @dataclass(frozen=True, kw_only=True)
 class InspectionTools(Part):
-    """How the sources of a target are looked into. forms: from the source down. resources: see `resources`."""
+    """How the sources of a target are inspected. forms: from the source down. resources: see `resources`."""
 
     MODULE: ClassVar[str] = "inspection"
 
@@ -43,22 +43,22 @@ class InspectionTools(Part):
 
 
 def forms_of(target: str) -> dict[str, Form]:
-    """Return the forms that sources of a target have below them, by name."""
+    """Return the forms below the sources of a target, by name."""
     tools = find_part(target, InspectionTools)
     return {} if tools is None else {form.name: form for form in tools.forms}
 
 
 def listings(module: BackendModule, form: str, gpu: str = "") -> list[Listing]:
-    """Return one of `forms_of(module.target)`, a listing a file. gpu: as NVRTC names it, "" for a common one.
+    """Return one of `forms_of(module.target)`, a listing for each file. gpu: as NVRTC names it, "" for a common one.
 
-    Raises: TaichiCompilationError where a text is refused, TaichiRuntimeError where a tool is missing.
+    Raises: TaichiCompilationError if a source is refused, TaichiRuntimeError if a tool is missing.
     """
     gpu = gpu or tools_of(module.target).default_gpu
     return [forms_of(module.target)[form].listing(module, file, gpu) for file in module.files]
 
 
 def listing_text(module: BackendModule, form: str, gpu: str) -> str:
-    """Return `listings` as one text, each with a line that names its file where there are several."""
+    """Return `listings` as one string, each with a line that names its file if there are several."""
     found = listings(module, form, gpu)
     if len(found) == 1:
         return found[0].text
@@ -67,9 +67,9 @@ def listing_text(module: BackendModule, form: str, gpu: str) -> str:
 
 
 def resources(module: BackendModule, gpu: str, session: Session | None = None) -> Resources:
-    """Return what the tasks of a module take. gpu: for CUDA, as NVRTC names it. session: its device is asked on Vulkan,
-    else the first there is.
+    """Return the resources of the tasks of a module. gpu: for CUDA, as NVRTC names it. session: for its Vulkan device;
+    None: the first device.
 
-    Raises: TaichiCompilationError where a text is refused; TaichiRuntimeError where NVRTC is missing.
+    Raises: TaichiCompilationError if a source is refused; TaichiRuntimeError if NVRTC is missing.
     """
     return part_of(module.target, InspectionTools).resources(module, gpu, session)

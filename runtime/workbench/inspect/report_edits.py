@@ -1,4 +1,4 @@
-"""The hand edits of a kernel as the report page shows them: what a person changed. Nothing is written or merged."""
+"""The edits of a kernel for the report page: what a person changed. Nothing is written or merged."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from pathlib import Path
 from ....transpiler.backend.module.interface import SourceFile
 from ....transpiler.errors import TaichiCompilationError
 from ...launch.inspection import Inspection
-from ..edits.merge import same_text
+from ..edits.merge import same_source
 from ..edits.slots import Slot, read_text, slot_of
 from .ir_changes import GONE, KEPT, NEW, changes
 from .report import Text
 
 RowsOf = Callable[[SourceFile], list[int]]
-"""Returns the line of the Python pane that each line of an emitted text came from."""
+"""Returns the line of the Python pane for each line of an emitted source."""
 
 
 def describe_edits(inspection: Inspection, edits_dir: str, rows_of: RowsOf) -> Iterator[Text]:
-    """Yield what was changed in each file of each variant, then what the compiler changed since, where it did."""
+    """Yield the changes of a person in each file of each variant, then the compiler's since then."""
     slot = slot_of(inspection.specialization, edits_dir)
     if not slot.folder.is_dir():
         return
@@ -29,7 +29,7 @@ def describe_edits(inspection: Inspection, edits_dir: str, rows_of: RowsOf) -> I
         for file in inspection.module.files:
             try:
                 yield from _edit(slot, file, variant, rows_of)
-            except TaichiCompilationError as error:  # it is no text
+            except TaichiCompilationError as error:  # it cannot be read
                 yield Text(slot.path(file.name, variant).name, "plain", str(error), subtitle="cannot be read")
 
 
@@ -43,8 +43,8 @@ def _edit(slot: Slot, file: SourceFile, variant: str, rows_of: RowsOf) -> Iterat
         base = file.text
     if text != base:
         yield _difference(path.name, f"in {_shown(slot)}", base, text, file.name, rows_of)
-    if text != base and not same_text(base, file.text):
-        yield _difference(path.name, "in what is generated since it was made", base, file.text, file.name, rows_of)
+    if text != base and not same_source(base, file.text):
+        yield _difference(path.name, "generated source since then", base, file.text, file.name, rows_of)
 
 
 def _difference(title: str, subtitle: str, before: str, after: str, name: str, rows_of: RowsOf) -> Text:
@@ -62,5 +62,5 @@ def _difference(title: str, subtitle: str, before: str, after: str, name: str, r
 
 
 def _shown(slot: Slot) -> str:
-    """Return the slot's folder below that of all edits: no other folder of this machine."""
+    """Return the slot's folder below that of all edits, without other folders of this machine."""
     return os.path.join(*Path(slot.folder).parts[-3:]).replace(os.sep, "/")

@@ -1,4 +1,4 @@
-"""How long a kernel takes, for the report page: what searches have stored, or what is measured now."""
+"""Times of a kernel for the report page: those stored by searches, or measured now."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..edits.stored_tunings import flat, read_entries
 from .report import Table
 
 TITLE = "Times"
-UNKNOWN = "Nothing was measured yet: `shadesmith report --bench` does, and `shadesmith tune` stores what it finds."
+UNKNOWN = "Nothing was measured yet. `shadesmith report --bench` measures, and `shadesmith tune` stores its results."
 
 
 def stored_times(inspections: Sequence[Inspection], edits_dir: str) -> Table:
@@ -31,12 +31,12 @@ def stored_times(inspections: Sequence[Inspection], edits_dir: str) -> Table:
             values = ", ".join(f"{name} = {value}" for name, value in flat(entry.best or {}).items())
             row = (entry.device, entry.shapes, entry.variant, values or "as written", f"{entry.ratio:.3g}")
             rows.append((*row, str(len(entry.trials))))
-    header = ("device", "shapes", "variant", "fastest values", "time to the text's own", "trials")
+    header = ("device", "shapes", "variant", "fastest values", "time to the source's own", "trials")
     return Table(TITLE, header, tuple(rows), "\n".join(notes) or ("" if rows else UNKNOWN))
 
 
 def measured_times(kernel: Kernel, arguments: Sequence[Any]) -> Table:
-    """Time the generated text and its edits in turns, on copies of the arguments. Edits that cannot run say why."""
+    """Time the generated source and its edits alternately, on copies of the arguments."""
     try:
         timing = kernel.bench(*arguments)
     except (TaichiCompilationError, TaichiRuntimeError) as error:
@@ -46,7 +46,7 @@ def measured_times(kernel: Kernel, arguments: Sequence[Any]) -> Table:
 
 
 def compile_times(inspections: Sequence[Inspection]) -> Table:
-    """Time the stages of the compiler, for each target once."""
+    """Time the stages of the compiler, once for each target."""
     rows = []
     for inspection in inspections:
         times = compile_source(inspection.specialization).times

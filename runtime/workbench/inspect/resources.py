@@ -1,6 +1,6 @@
-"""What a task takes of the hardware: registers, spills, shared memory, and how many of its threads run at once.
+"""The hardware resources of a task: registers, spills, shared memory, and how many of its threads run at once.
 
-`InspectionTools.resources` finds it out for a target; here is what all of them return, printable.
+`InspectionTools.resources` returns them for a target, as the printable data defined here.
 """
 
 from __future__ import annotations
@@ -11,11 +11,16 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class TaskResources:
-    """What one task takes; None where nobody knows.
+    """The resources of one task; None if unknown.
 
-    registers: of a thread. spill bytes: written and read of a thread, in the text of the machine code. local_bytes: of
-    a thread's stack, spills included. shared_bytes: of a block. occupancy: threads that run at once on a multiprocessor
-    as part of what it can hold; limit: what keeps it from more. statistics: what a driver says beyond that.
+    Attributes:
+        registers: Of a thread.
+        spill_store_bytes, spill_load_bytes: Of a thread, as the instructions are written, not as often as they run.
+        local_bytes: Of a thread's stack, with spills.
+        shared_bytes: Of a block.
+        occupancy: Threads that run at once on a multiprocessor, divided by its capacity.
+        limit: What prevents a higher occupancy.
+        statistics: What a driver reports in addition.
     """
 
     task: str
@@ -43,7 +48,7 @@ class Resources:
     reason: str = ""
 
     def rows(self) -> list[tuple[Any, ...]]:
-        """Return a row a task below `COLUMNS`; sizes in bytes."""
+        """Return a row for each task, as in `COLUMNS`; sizes in bytes."""
         return [
             (
                 task.task,

@@ -10,7 +10,7 @@ from functools import lru_cache
 from ....transpiler.backend.module.interface import BackendModule, SourceFile
 from ....transpiler.errors import TaichiRuntimeError
 from ...devices.vulkan.glslang import LINES_AND_SOURCE, Glslang
-from .listing import Listing, ListingWriter, converse, counted_as_it_is
+from .listing import Listing, ListingWriter, ignoring_line_directives, run_disassembler
 
 SPIRV_DIS_HINT = "Install it with `apt-get install spirv-tools`."
 
@@ -31,8 +31,8 @@ def _spirv_text(file: SourceFile, kernel: str) -> str:
     tool = shutil.which("spirv-dis")
     if tool is None:
         raise TaichiRuntimeError(f"`spirv-dis`, which shows SPIR-V, was not found. {SPIRV_DIS_HINT}")
-    words = Glslang(flags=LINES_AND_SOURCE).compile(counted_as_it_is(file), kernel)
-    return converse([tool, "--no-color", "--no-header", "-"], words)
+    words = Glslang(flags=LINES_AND_SOURCE).compile(ignoring_line_directives(file), kernel)
+    return run_disassembler([tool, "--no-color", "--no-header", "-"], words)
 
 
 def _spirv_listing(file: SourceFile, text: str) -> Listing:
@@ -41,13 +41,13 @@ def _spirv_listing(file: SourceFile, text: str) -> Listing:
     for line in _without_sources(text):
         match = _OP_LINE.match(line)
         if match is not None:
-            writer.place = (int(match[1]),)
+            writer.location = (int(match[1]),)
             continue
         if " OpFunction " in line:
             in_function = True
         writer.write(line, is_code=in_function and bool(line.strip()))
         if _END_OF_BLOCK.search(line):
-            writer.place = ()
+            writer.location = ()
         in_function = in_function and "OpFunctionEnd" not in line
     return writer.listing()
 

@@ -23,7 +23,7 @@ def vulkan_resources(module: BackendModule, gpu: str, session: Session | None) -
         return Resources("Vulkan", reason=f"only a driver knows, and no device opens: {error}")
     try:
         return _of_driver(module, device.statistics(module))
-    except (TaichiCompilationError, TaichiRuntimeError) as error:  # the text may be for a larger device
+    except (TaichiCompilationError, TaichiRuntimeError) as error:  # the source may be for a larger device
         return Resources(device.adapter.name, reason=str(error).strip())
     finally:
         device.close()

@@ -1,4 +1,4 @@
-"""`kernel.bench`: how long the texts of a kernel take, and whether one is faster than another.
+"""`kernel.bench`: how long the sources of a kernel take, and whether one is faster than another.
 
 In: the variants of a call. Out: a `Timing`, which prints as a table:
 
@@ -8,7 +8,7 @@ In: the variants of a call. Out: a `Timing`, which prints as a table:
     edit       180.1 us  [179.8 us, 180.6 us]  0.848 [0.847, 0.850]  faster by 15.2 %
     tiled      212.8 us  [212.0 us, 213.5 us]  1.002 [1.000, 1.003]  no difference (within 0.3 %)
 
-"faster" and "slower" are said only where they are sure; see `ratios.py`.
+The verdict is "faster" or "slower" only beyond doubt; see `ratios.py`.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from ....transpiler.backend.module.interface import BackendModule
 
 LARGE = 1.5
-"""Ratios from here on are said as such, not in percent."""
+"""Ratios from here on are printed as factors, not in percent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One variant. times: of one launch each [s], by round. ratio, verdict: to the base; None and "" for itself."""
+    """One variant. times: of a launch [s], by round. ratio, verdict: to the base; None and "" for the base itself."""
 
     name: str
     times: tuple[float, ...]
@@ -50,7 +50,7 @@ class Row:
         return quartiles(self.times)[1]
 
     @property
-    def words(self) -> str:
+    def summary(self) -> str:
         """The verdict with its number: "slower by 5.1 %", "no difference (within 0.4 %)"."""
         ratio = self.ratio
         if ratio is None:
@@ -76,7 +76,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Times of variants, the base first. device: its name; clock: whose; repeats: launches in a sample."""
+    """Times of variants, the base first. device: its name; clock: what measured; repeats: launches in a sample."""
 
     kernel: str
     device: str
@@ -94,7 +94,7 @@ class Timing:
 
     @property
     def rounds(self) -> int:
-        """In how many rounds the times were taken."""
+        """The number of rounds."""
         return len(self.rows[0].times)
 
     @property
@@ -116,13 +116,13 @@ class Timing:
         return f"{self.kernel} on {self.device}: {self.rounds} rounds{several}, by {self.clock}"
 
     def table(self) -> list[tuple[str, ...]]:
-        """Return rows of text, a heading first."""
+        """Return rows of strings, a heading first."""
         base = self.rows[0].name
         found: list[tuple[str, ...]] = [("variant", "median", "quartiles", f"time to {base}", "verdict")]
         for row in self.rows:
             low, median, high = map(in_words, quartiles(row.times))
             ratio = "" if row.ratio is None else str(row.ratio)
-            found.append((row.name, median, f"[{low}, {high}]", ratio, row.words))
+            found.append((row.name, median, f"[{low}, {high}]", ratio, row.summary))
         return found
 
     def __str__(self) -> str:
@@ -154,9 +154,9 @@ def bench(
     margin: float = MARGIN,
     confidence: float = CONFIDENCE,
 ) -> Timing:
-    """Time variants of a kernel on copies of the arguments, in turns; see `Timing`.
+    """Time variants of a kernel on copies of the arguments, alternately; see `Timing`.
 
-    names: of the variants, the base first; None: the generated text and all edits of it. seconds: for rounds.
+    names: of the variants, the base first; None: the generated source and all its edits. seconds: for rounds.
     margin: smaller differences count as none.
     Raises: the edit's own error where one cannot run; TaichiRuntimeError for a name that no variant bears.
     """
@@ -177,17 +177,17 @@ def time_modules(
     seconds: float = SECONDS,
     margin: float = MARGIN,
     confidence: float = CONFIDENCE,
-    ground: ReplicaSet | None = None,
+    replicas: ReplicaSet | None = None,
 ) -> Timing:
-    """Time any modules of the kernel's interface, by name; the first is the base. ground: copies that are there."""
+    """Time any modules of the kernel's interface, by name; the first is the base. replicas: existing copies."""
     session = variants.session
     for module in modules.values():
         session.programs.find(module)
-    ground = ReplicaSet(record(variants)) if ground is None else ground
+    replicas = ReplicaSet(record(variants)) if replicas is None else replicas
     timer = session.device.timer()
     try:
-        stand = ground.stand(list(modules.values()), timer)
-        columns = measure(stand.take, len(modules), seconds, confidence, margin / 2)
+        harness = replicas.harness(list(modules.values()), timer)
+        columns = measure(harness.sample, len(modules), seconds, confidence, margin / 2)
     finally:
         timer.close()
     each = shared_confidence(confidence, len(modules))
@@ -197,4 +197,4 @@ def time_modules(
         verdict = ratio.verdict(margin) if ratio is not None else ""
         rows.append(Row(name, tuple(times), ratio, verdict, margin))
     kernel = f"{variants.generated.kernel}({', '.join(map(shown, variants.specialization.arguments))})"
-    return Timing(kernel, session.device.title, timer.clock, tuple(rows), stand.repeats, margin, confidence)
+    return Timing(kernel, session.device.title, timer.clock, tuple(rows), harness.repeats, margin, confidence)

@@ -1,6 +1,6 @@
-"""`kernel.compare(*args)`: whether two texts of a kernel compute the same, output by output, on copies of arguments.
+"""`kernel.compare(*args)`: whether two sources of a kernel compute the same, output by output, on copies of arguments.
 
-In: the `Variants` of a call. Out: a `Comparison`, which prints as a table. Both texts run several times from the same
+In: the `Variants` of a call. Out: a `Comparison`, which prints as a table. Both sources run several times from the same
 contents. Runs with an odd number begin with arrays that are only written filled with a pattern, and with other guards:
 so a value that stood there before is not taken for one that was computed, and what is read outside of arrays shows.
 """
@@ -29,24 +29,24 @@ if TYPE_CHECKING:
     from ....transpiler.backend.module.interface import BackendModule
 
 ROUNDS = 3
-TURN = re.compile(r"=\s*atomic\w*\((?!&?report[.\[])")
-"""In a text: what an atomic gives is used, which depends on the order of threads; a report's goes nowhere else."""
+ATOMIC_RESULT = re.compile(r"=\s*atomic\w*\((?!&?report[.\[])")
+"""The result of an atomic is used, which depends on the order of threads; that of a report is not used elsewhere."""
 MORE_ROUNDS = 5
-"""Further runs of the generated text where another differs from it: perhaps it differs from itself."""
+"""Further runs of the generated source if another differs from it: perhaps it differs from itself."""
 CHAOTIC_ROUNDS = 40
-"""The same where it has been seen to differ from itself elsewhere: what threads race for may come out alike many times
-(one of 8 runs of a kernel on an H200)."""
+"""The same if it has differed from itself elsewhere: a race may have the same result many times (a kernel on an H200
+differed in one of 8 runs)."""
 CHAOTIC_BYTES = 1 << 26
-"""Memory that all those runs may take together."""
+"""Memory for all these runs together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What `kernel.compare` found. outputs: by name, `x`, `p.mass`, `return value`.
+    """The result of `kernel.compare`. outputs: by name, `x`, `p.mass`, `return value`.
 
     passed: no output differs by more than rounding explains, and nothing was written out of bounds.
-    out_of_bounds: what was, as text. nondeterministic: outputs that differ from run to run of the generated text.
-    notes: what else is worth knowing.
+    out_of_bounds: such writes, as messages. nondeterministic: outputs that differ from run to run of the generated
+    source. notes: further remarks.
     """
 
     kernel: str
@@ -60,7 +60,7 @@ class Comparison:
 
     @property
     def passed(self) -> bool:
-        """Whether the two texts may stand for each other."""
+        """Whether the two sources compute the same."""
         return not self.out_of_bounds and all(output.passed for output in self.outputs.values())
 
     @property
@@ -78,11 +78,11 @@ class Comparison:
                 *(_row(output) for output in self.outputs.values())]  # fmt: skip
 
     def remarks(self) -> list[str]:
-        """Return what stands below the table."""
-        found = [f"out of bounds: {text}" for text in self.out_of_bounds]
+        """Return the lines below the table."""
+        found = [f"out of bounds: {message}" for message in self.out_of_bounds]
         if self.nondeterministic:
             names = ", ".join(self.nondeterministic)
-            found.append(f"not deterministic: runs of the generated text differ in {names}")
+            found.append(f"not deterministic: runs of the generated source differ in {names}")
         return [*found, *self.notes]
 
     def __str__(self) -> str:
@@ -108,10 +108,10 @@ def _row(output: Output) -> tuple[str, ...]:
 
 
 class Comparer:
-    """The generated text of one call, run and kept, against which any number of texts can be compared.
+    """The runs of the generated source of one call, with which any number of sources can be compared.
 
-    rounds: runs of each text, at least 2 to see whether they agree. relative, absolute: tolerances instead of those by
-    type (`differences`).
+    rounds: runs of each source, at least 2 to see whether they agree. relative, absolute: tolerances instead of those
+    by type (`differences`).
     """
 
     def __init__(
@@ -122,9 +122,9 @@ class Comparer:
         absolute: float | None = None,
     ) -> None:
         if tools_of(launchable.session.device.name).is_interpreter:
-            raise TaichiRuntimeError("the interpreter runs no text to compare", "use ti.cpu, ti.vulkan or ti.cuda")
+            raise TaichiRuntimeError("the interpreter has no source to compare", "use ti.cpu, ti.vulkan or ti.cuda")
         if rounds < 1:
-            raise ValueError(f"rounds={rounds}: each text has to run at least once")
+            raise ValueError(f"rounds={rounds}: each source has to run at least once")
         self.launchable, self.rounds = launchable, rounds
         self.tolerance = Tolerance(relative, absolute)
         self.recording = record(launchable)
@@ -134,11 +134,11 @@ class Comparer:
         self._poisoned = {located.slot.name for located in arrays}
         self._base = [self._run(launchable.generated, self.recording.counts, k, GENERATED) for k in range(rounds)]
         self._more = [MORE_ROUNDS, CHAOTIC_ROUNDS]
-        slots = launchable.generated.interface.arrays if TURN.search(launchable.generated.source()) else ()
+        slots = launchable.generated.interface.arrays if ATOMIC_RESULT.search(launchable.generated.source()) else ()
         self._unordered = {slot.name for slot in slots if slot.written and not slot.read}
 
     def against(self, name: str, module: BackendModule) -> Comparison:
-        """Compare a module with the generated one. Raises: TaichiRuntimeError where the device reports a fault."""
+        """Compare a module with the generated one. Raises: TaichiRuntimeError if the device reports a fault."""
         counts = counts_of(self.launchable, module)
         runs = [self._run(module, counts, k, name) for k in range(self.rounds)]
         outputs = self._judged(runs)
@@ -151,7 +151,7 @@ class Comparer:
         )  # fmt: skip
 
     def close(self) -> None:
-        """Give the copies back."""
+        """Free the copies."""
         self._replicas = Replicas(self.recording)
 
     # --- runs
@@ -165,7 +165,7 @@ class Comparer:
         return self.outputs.poisoned(region, contents, pattern)
 
     def _run_more(self) -> bool:
-        """Run the generated text again, to see whether it agrees with itself; return False where that is known."""
+        """Run the generated source again, to see whether it agrees with itself; return False if that is known."""
         count = self._more.pop(0) if self._more else 0
         if count == CHAOTIC_ROUNDS:
             size = sum(region.size_bytes for region in self.recording.regions)
@@ -174,10 +174,10 @@ class Comparer:
         return count > 0
 
     def _alike(self) -> list[Outcome]:
-        """Return the runs of the generated text that began as the first."""
+        """Return the runs of the generated source that started from the same contents as the first."""
         return [*self._base[: self.rounds : 2], *self._base[self.rounds :]]
 
-    # --- what they gave
+    # --- results
 
     def _judged(self, runs: Sequence[Outcome]) -> dict[str, Output]:
         alike = [self._values(outcome) for outcome in self._alike()]
@@ -194,7 +194,7 @@ class Comparer:
         return {label: merged(found) for label, found in rounds.items()}
 
     def _values(self, outcome: Outcome) -> dict[str, Values]:
-        """Return all numbers that a run left, by label."""
+        """Return all numbers after a run, by label."""
         return self.outputs.values(outcome.contents) | {values.label: values for values in outcome.textures}
 
     def _judged_texts(self, base: Outcome, run: Outcome) -> dict[str, Output]:
@@ -209,7 +209,7 @@ class Comparer:
         return found
 
     def _varying(self, runs: Sequence[Outcome]) -> list[str]:
-        """Return the outputs in which runs that began alike, each other one, differ."""
+        """Return the outputs that differ between runs from equal contents, which are every other one."""
         return self._different(runs[::2])
 
     def _different(self, alike: Sequence[Outcome]) -> list[str]:
@@ -223,28 +223,28 @@ class Comparer:
             notes.append(f"`{name}` differs from run to run in {', '.join(changing)}: a race, or a missing barrier?")
         base = self._base[0].trespasses
         if base:
-            texts = ", ".join(self._text(trespass) for trespass in base)
-            notes.append(f"the generated text writes out of bounds too: {texts}; `ti.init(debug=True)` says where")
+            messages = ", ".join(self._message(trespass) for trespass in base)
+            notes.append(f"the generated source writes out of bounds too: {messages}; `ti.init(debug=True)` says where")
         return notes
 
-    # --- writes where no array is
+    # --- writes outside of arrays
 
     def _out_of_bounds(self, runs: Sequence[Outcome]) -> list[str]:
-        """Return the writes outside of arrays that the generated text does not make."""
+        """Return the writes outside of arrays that the generated source does not make."""
         found: dict[Any, str] = {}
         for number, run in enumerate(runs):
-            known = {(trespass.region, trespass.is_behind): trespass for trespass in self._base[number].trespasses}
+            known = {(trespass.region, trespass.is_after): trespass for trespass in self._base[number].trespasses}
             for trespass in run.trespasses:
-                if known.get((trespass.region, trespass.is_behind)) != trespass:
-                    found.setdefault((trespass.region, trespass.is_behind), self._text(trespass))
+                if known.get((trespass.region, trespass.is_after)) != trespass:
+                    found.setdefault((trespass.region, trespass.is_after), self._message(trespass))
             for region in self.recording.regions:
-                text = self._stray(region, self._base[number], run)
-                if text:
-                    found.setdefault(region, text)
+                message = self._stray(region, self._base[number], run)
+                if message:
+                    found.setdefault(region, message)
         return list(found.values())
 
     def _stray(self, region: Region, base: Outcome, run: Outcome) -> str:
-        """Return words on bytes that differ though no array of the kernel is there; "" for none."""
+        """Return a message on bytes that differ though no array of the kernel is there; "" for none."""
         if region.role != "data" or region in self.outputs.sparse_regions:
             return ""
         one, other = base.contents[region], run.contents[region]
@@ -255,19 +255,19 @@ class Comparer:
             return ""
         first = int(found[0])
         owner = region.handle.owner if region.handle is not None else region.name
-        size = f"{found.size} bytes of {owner} that no array of the kernel holds, the first at byte {first}"
+        size = f"{found.size} bytes of {owner} that are in no array of the kernel, the first at byte {first}"
         return self._place(region, first, size) or size
 
-    def _text(self, trespass: Trespass) -> str:
-        """Return words on bytes changed outside of a region."""
+    def _message(self, trespass: Trespass) -> str:
+        """Return a message on bytes changed outside of a region."""
         region, offset = trespass.region, trespass.offset_bytes
-        where = f"{offset} bytes behind its end" if trespass.is_behind else f"{-offset} bytes before its begin"
+        where = f"{offset} bytes after its end" if trespass.is_after else f"{-offset} bytes before its start"
         size = f"{trespass.count_bytes} bytes changed, the first {where}"
-        found = self._place(region, offset + (region.size_bytes if trespass.is_behind else 0), size)
+        found = self._place(region, offset + (region.size_bytes if trespass.is_after else 0), size)
         return found or f"{region.name if region.role == 'data' else f'the {region.role}'} ({size})"
 
     def _place(self, region: Region, offset_bytes: int, size: str) -> str:
-        """Return what the only array of a region calls a place outside of it: `b[128, 0] of shape (128, 64)`, or ""."""
+        """Return the index of a position outside of the only array of a region: `b[128, 0] of shape (128, 64)`."""
         here = [located for located in self.outputs.located if located.region is region]
         index = _index_outside(here[0], offset_bytes) if len(here) == 1 else None
         if index is None:
@@ -276,7 +276,7 @@ class Comparer:
 
 
 def _index_outside(located: Located, offset_bytes: int) -> tuple[int, ...] | None:
-    """Return the index, out of range along the first axis, of what would be at a place; None for arrays with gaps."""
+    """Return the index of a position, out of range along the first axis; None for arrays with gaps."""
     extents, item_bytes = located.extents, located.item_bytes
     if not extents or 0 in extents[1:] or not item_bytes or located.slot.place is not None:
         return None
@@ -303,7 +303,7 @@ def compare(
     relative: float | None = None,
     absolute: float | None = None,
 ) -> Comparison:
-    """Compare a variant of a kernel with its generated text on copies of the arguments; see `Comparison`.
+    """Compare a variant of a kernel with its generated source on copies of the arguments; see `Comparison`.
 
     variant: its name; None: the one that a launch runs, or the unnamed edit. relative, absolute: tolerances instead of
     those by type. Raises: the edit's own error where it cannot run; TaichiRuntimeError where there is no such variant,
@@ -316,7 +316,7 @@ def compare(
 
 
 def checked_module(variants: Variants, name: str) -> BackendModule:
-    """Return the module of a variant, after its interface was checked and it was compiled; nothing else may run.
+    """Return the module of a variant, checked and compiled; only such a module may run.
 
     Raises: the edit's own error where it cannot run; TaichiRuntimeError where there is no such variant.
     """

@@ -1,6 +1,6 @@
-"""`kernel.report(*args)`: where the time goes when a kernel is compiled, from Python's text to what can be launched.
+"""`kernel.report(*args)`: where the time goes when a kernel is compiled, from Python's source to what can be launched.
 
-In: a specialization and the device of a session. Out: `CompileReport`. The kernel is compiled anew for it, and nothing
+In: a specialization and the device of a session. Out: `CompileReport`. The kernel is recompiled for it, and nothing
 is taken from a cache: neither what is kept on disk nor what the process remembers.
 """
 
@@ -42,11 +42,11 @@ class CompileReport:
         rows = [*self.times.items(), ("all", self.wall)]
         width = max(len(name) for name, _ in rows)
         lines = [f"{name:<{width}}  {1e3 * time:9.3f} ms  {time / self.wall:6.1%}" for name, time in rows]
-        return "\n".join([f"{self.kernel} on {self.device}, compiled anew", *lines])
+        return "\n".join([f"{self.kernel} on {self.device}, recompiled", *lines])
 
 
 def compile_report(specialization: Specialization, device: Device) -> CompileReport:
-    """Compile for a device, and say what took how long. Raises: as the first launch does."""
+    """Compile for a device and return the time of each stage. Raises: as the first launch does."""
     times: dict[str, float] = {}
     begin = perf_counter()
     parse(specialization.definition.function)
@@ -69,7 +69,7 @@ def compile_report(specialization: Specialization, device: Device) -> CompileRep
 
 
 def _build_times(module: BackendModule, device: Device) -> dict[str, float]:
-    """Compile texts that no one has compiled before: they differ in a comment at their end."""
+    """Compile sources that are in no cache: they differ in a comment at their end."""
     number = next(_NUMBERS)
     files = tuple(replace(file, text=f"{file.text}// timed {number}\n") for file in module.files)
     tool, load = tools_of(device.name).build_stages

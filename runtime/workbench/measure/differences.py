@@ -1,8 +1,8 @@
-"""How far numbers of two runs of a kernel lie apart, and whether that is as far as rounding explains.
+"""How much the numbers of two runs of a kernel differ, and whether rounding explains it.
 
-In: `Values` of the generated text, one of each of its runs, and of another text. Out: an `Output`.
+In: `Values` of the generated source, one of each of its runs, and of another source. Out: an `Output`.
 
-What counts as equal enough, where the caller does not say otherwise:
+The tolerances, unless the caller gives others:
 
 | type | accepted |
 |---|---|
@@ -13,7 +13,7 @@ What counts as equal enough, where the caller does not say otherwise:
 | f16 | relative 4e-3, likewise: 4 units in the last place |
 
 What is usual is the median of the magnitudes that are not 0: where terms cancel, an error is as large as the terms'
-rounding. Not-a-number equals itself. Where runs of the generated text differ among themselves, twice their spread is
+rounding. Not-a-number equals itself. If runs of the generated source differ among themselves, twice their spread is
 added, and an integer that they give differently may be any; numbers whose runs differ in their order alone are compared
 in ascending order. So are those of arrays that are only written where the kernel uses what an atomic gives, a place in
 a list: on the host runs often agree by chance.
@@ -35,12 +35,12 @@ RELATIVE = {2: 4e-3, 4: 1e-5, 8: 1e-12}
 SHARE = 0.1
 """How much of the relative difference is accepted of what is usual in an array."""
 SPREADS = 2.0
-"""How many times the spread of the generated text's own runs is added."""
+"""How many times the spread of the generated source's own runs is added."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """A number that differs. text: as Python names it, `b[3, 17]`; index: of its element."""
+    """A number that differs. text: its name in Python, `b[3, 17]`; index: of its element."""
 
     text: str
     index: tuple[int, ...]
@@ -53,12 +53,12 @@ class Mismatch:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """One array, member of an array of structs, or result, in two texts.
+    """One array, member of an array of structs, or result, of two sources.
 
     equal: no number differs. passed: none by more than is accepted. max_abs, max_ulp: largest difference; inf where one
     text gives NaN or infinity alone; max_ulp is None for integers. count: numbers that are not accepted. first: the
     first of these, else the first that differs at all. is_written: the kernel may change it. nondeterministic: runs of
-    the generated text differ. note: words on how it was judged.
+    the generated source differ. note: on how it was compared.
     """
 
     name: str
@@ -82,7 +82,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """What the caller asked for; None: by type, as the table above says."""
+    """Tolerances of the caller; None: by type, as in the table above."""
 
     relative: float | None = None
     absolute: float | None = None
@@ -107,9 +107,9 @@ def judge(
     pattern: int | None = None,
     unordered: bool = False,
 ) -> Output:
-    """Compare one run of another text with the run of the generated text under equal conditions.
+    """Compare one run of another source with the run of the generated source under equal conditions.
 
-    base: runs of the generated text from the same contents. expected: the one to compare with, of these or of one
+    base: runs of the generated source from the same contents. expected: the one to compare with, of these or of one
     with another pattern. pattern: byte that all of the array was filled with before, None where it was not.
     unordered: the order of its numbers may change from run to run.
     """
@@ -119,7 +119,7 @@ def judge(
 
 
 def merged(outputs: Sequence[Output]) -> Output:
-    """Return what the rounds of one output say together: the first that failed, and the largest differences.
+    """Return the rounds of one output combined: the first that failed, and the largest differences.
 
     Those of rounds with an odd number count where the others show none: they begin with arrays filled with a pattern.
     """
@@ -151,7 +151,7 @@ def _judge_numbers(
     output = Output(
         expected.label, expected.type, expected.shape, expected.is_written, True, True,
         max_ulp=0 if is_float else None, nondeterministic=spread > 0,
-        note="runs of the generated text differ" if spread > 0 else "",
+        note="runs of the generated source differ" if spread > 0 else "",
     )  # fmt: skip
     if not differs.any():
         return output
@@ -179,7 +179,7 @@ def _judge_order(output: Output, expected: Values, found: Values, pattern: int |
     one, other = np.sort(expected.array, axis=None), np.sort(found.array, axis=None)
     wrong = different(one, other)
     if not wrong.any():
-        return replace(output, equal=False, note="the same numbers in another order, as runs may give them")
+        return replace(output, equal=False, note="the same numbers in another order, as between runs")
     position = int(np.flatnonzero(wrong)[0])
     pair = [_item(array, position, pattern) for array in (one, other)]
     return replace(
@@ -190,14 +190,14 @@ def _judge_order(output: Output, expected: Values, found: Values, pattern: int |
 
 
 def _item(array: Array, position: int, pattern: int | None) -> Any:
-    """Return a number as Python has it; words for one that still holds the pattern it began with."""
+    """Return a number as in Python; a remark if it still has the pattern of memory without contents."""
     item = array.ravel()[position]
     is_pattern = pattern is not None and item.tobytes() == bytes([pattern]) * item.itemsize
     return "not written" if is_pattern else item.item()
 
 
 def _judge_sparse(base: Sequence[Values], expected: Values, found: Values, tolerance: Tolerance) -> Output:
-    """Compare active elements: an element that is active in one text alone is a mismatch."""
+    """Compare active elements: an element that is active in only one of them is a mismatch."""
     assert expected.keys is not None and found.keys is not None
     keys = np.unique(np.concatenate([values.keys for values in (*base, expected, found) if values.keys is not None]))
     one, other = _at(expected, keys), _at(found, keys)
@@ -247,7 +247,7 @@ def _close(one: Array, other: Array, relative: float, absolute: float) -> Array:
 
 
 def distances(one: Array, other: Array) -> Array:
-    """Return the absolute differences; inf where one is NaN or infinite alone."""
+    """Return the absolute differences; inf where only one is NaN or infinite."""
     a, b = np.atleast_1d(one), np.atleast_1d(other)
     if a.dtype.kind != "f":
         wide = np.int64 if a.dtype.kind == "i" else np.uint64
@@ -268,7 +268,7 @@ def largest_difference(one: Array, other: Array) -> float:
 
 
 def largest_ulps(one: Array, other: Array) -> int | None:
-    """Return by how many representable numbers floats differ at most, None for integers; NaN counts as beyond inf."""
+    """Return the largest difference of floats in units in the last place, None for integers; NaN is beyond inf."""
     if one.dtype.kind != "f":
         return None
     steps = [_steps(np.atleast_1d(array)) for array in (one, other)]
@@ -286,12 +286,12 @@ def _steps(array: Array) -> Array:
 
 
 def spread_of(runs: Sequence[Array]) -> float:
-    """Return how far runs of one text lie apart at most; inf where one is NaN or infinite alone."""
+    """Return the largest difference between runs of one source; inf where only one is NaN or infinite."""
     return max((largest_difference(runs[0], run) for run in runs[1:]), default=0.0)
 
 
 def _are_permutations(arrays: Sequence[Array]) -> bool:
-    """Tell whether all arrays hold the same numbers."""
+    """Return whether all arrays have the same numbers."""
     first, *others = (np.sort(array, axis=None) for array in arrays)
     return not any(different(first, other).any() for other in others)
 

@@ -1,7 +1,7 @@
-"""The fastest right text of a kernel, for `kernel.use("fastest")`.
+"""The fastest correct variant of a kernel, for `kernel.use("fastest")`.
 
-In: variants. Out: the name of one. Each is compared with the generated text before it is timed; one that computes
-something else is left out, and a warning says so.
+In: variants. Out: the name of one. Each is compared with the generated source before it is timed; one that computes
+something else is left out with a warning.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from .bench import bench
 from .compare import compare
 
 SECONDS = 2.0
-"""For the rounds of one choice; it is made once for each kind of arguments."""
+"""For the rounds of one choice, which is made once for each specialization."""
 
 
 def fastest(variants: Variants) -> str:
-    """Return the variant that is surely faster than the generated text, and than the others, else "generated"."""
-    right = [GENERATED]
+    """Return the fastest variant if it is faster than the generated source beyond doubt, else "generated"."""
+    correct = [GENERATED]
     for name in variants.edits:
         try:
             comparison = compare(variants, name)
@@ -25,10 +25,10 @@ def fastest(variants: Variants) -> str:
             warn_user(f"{error}\nThe variant `{name}` of kernel `{variants.generated.kernel}` is left out")
             continue
         if comparison.passed:
-            right.append(name)
+            correct.append(name)
         else:
             warn_user(f"{comparison}\nThe variant `{name}` computes something else and is left out")
-    if len(right) == 1:
+    if len(correct) == 1:
         return GENERATED
-    found = bench(variants, right, SECONDS).fastest
+    found = bench(variants, correct, SECONDS).fastest
     return variants.chosen.variant if found == TUNED else found

@@ -1,6 +1,6 @@
-"""What is in copies of a kernel's memory, as arrays with Python indices: the arrays of the kernel, and its results.
+"""The contents of copies of a kernel's memory, as arrays with Python indices: its arrays and results.
 
-In: a `Recording` and the bytes that a run left. Out: `Values`, one for each array, or for each member of an array of
+In: a `Recording` and the bytes after a run. Out: `Values`, one for each array, or for each member of an array of
 structs. An array in a tree is shown by the user's indices wherever its cells lie; of a sparse tree the active elements
 count, whichever cells of the pools they were given.
 """
@@ -61,7 +61,7 @@ class Located:
         yield from members_of(Values(self.slot.name, whole, self.shape, "", self.slot.offset, self.slot.written))
 
     def mark(self, covered: Array) -> None:
-        """Note in an array with a byte for each of the region's which are elements."""
+        """Mark the bytes of elements in an array with a byte for each of the region's."""
         full = (*self.extents, *self.element_shape)
         if 0 in full:
             return
@@ -92,7 +92,7 @@ def members_of(values: Values) -> Iterator[Values]:
 
 
 class Outputs:
-    """Where the arrays of one recorded call lie. located: of all but those in sparse trees, which `trees` are."""
+    """The locations of the arrays of one recorded call. located: of all except those in sparse trees, `trees`."""
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
@@ -141,7 +141,7 @@ class Outputs:
                 yield from _results(place, name, "", contents[result])
 
     def texts(self, contents: dict[Region, Array]) -> dict[str, str]:
-        """Return what a run printed, and how many checks failed in it."""
+        """Return what a run printed, and how many of its checks failed."""
         if self._report is None or self._reports is None:
             return {}
         printed, failed = self._reports.read(contents[self._report].tobytes())
@@ -155,9 +155,9 @@ class Outputs:
         return [located for located in here if located.slot.written and not located.slot.read]
 
     def poisoned(self, region: Region, contents: Array, pattern: int) -> Array:
-        """Return contents in which arrays that are only written hold the pattern.
+        """Return contents in which arrays that are only written have the pattern.
 
-        So an element that one text leaves alone and another writes differs, though the right value stood there before.
+        So an element that only one source writes differs, even if the right value was there before.
         """
         chosen = self.only_written(region)
         if not chosen:
@@ -178,7 +178,7 @@ class Outputs:
         covered: Array = mask != 0
         return covered
 
-    # --- where arrays lie
+    # --- locations of arrays
 
     def _locate(self, number: int, slot: ArrayBinding, owner: Any, address: int, region: Region) -> Located:
         element = self._element(slot, owner)
@@ -198,7 +198,7 @@ class Outputs:
         return Located(slot, region, dtype, begin, shape, strides, shape, slot.element_shape, owner)
 
     def _beside(self) -> list[Located]:
-        """Return the fields that share a tree with those of the kernel, which it must leave alone."""
+        """Return the fields that share a tree with those of the kernel, which it must not change."""
         found: list[Located] = []
         placed = [located for located in self.located if located.slot.place is not None]
         seen = {id(located.owner.describe_node()) for located in placed}
@@ -237,7 +237,7 @@ class Outputs:
         return {region for region in self.recording.regions if region.handle in handles}
 
     def _sparse_values(self, tree: SparseTree, contents: dict[Region, Array]) -> Iterator[Values]:
-        """Yield the fields of a sparse tree as a run left it."""
+        """Yield the fields of a sparse tree as they were after a run."""
         seen = _as_left(tree, contents)
         for number, place in enumerate(places_of(tree.top)):
             name, _ = self._fields.get(place, (place.name or f"field {number} of the tree", True))
@@ -249,7 +249,7 @@ class Outputs:
 
 
 def tree_of(owner: Any) -> SparseTree | None:
-    """Return the sparse tree that an array of a kernel is in, None for any other."""
+    """Return the sparse tree of an array of a kernel, None if it is in none."""
     if isinstance(owner, AuxiliaryArray):
         return owner.tree
     tree = getattr(getattr(owner, "memory", None), "tree", None)
@@ -266,7 +266,7 @@ def _parts(place: TreeAddress, shape: tuple[int, ...]) -> tuple[tuple[int, ...],
 
 
 def _neighbour(node: Node, name: str, region: Region, begin: int) -> Located:
-    """Return where a field of a tree lies that the kernel does not know. begin: of the tree in its region."""
+    """Return the location of a field of a tree that the kernel does not use. begin: of the tree in its region."""
     element = node.element
     assert element is not None
     shape = shape_of(node)
@@ -303,15 +303,15 @@ class _Seen:
     is_gone: bool = False
 
     def refresh(self) -> None:
-        """Do nothing: a copy stays as it is."""
+        """Do nothing: a copy does not change."""
 
     refresh_lazily = refresh
 
 
 def _as_left(tree: SparseTree, contents: dict[Region, Array]) -> SparseTree:
-    """Return the tree as a run left it, to be read."""
+    """Return the tree as it was after a run, for reading."""
     by_handle = {region.handle: data for region, data in contents.items() if region.handle is not None}
-    seen = copy.copy(tree)  # shares the nodes, knows no session's list and owns nothing
+    seen = copy.copy(tree)  # shares the nodes, is in no list of a session and owns nothing
     seen.mirrored = False
     seen.parts = {node: _seen(memory, by_handle) for node, memory in tree.parts.items()}
     seen.arrays = {key: _seen(memory, by_handle) for key, memory in tree.arrays.items()}

@@ -1,11 +1,11 @@
-"""Copies of all memory that a launch reaches, with guard zones around each, in which any text of the kernel can run.
+"""Copies of all memory that a launch accesses, with guard zones around each, on which any source of the kernel can run.
 
 In: a compiled kernel and the arguments of one call. Out: `Recording`, what the call would have launched and the memory
 that it reaches as it is now; `Replicas`, where a module runs on copies of that. What the user owns is read once, and
 never written: the launcher runs up to the point where it would submit, so that every kind of argument gets its address
 in the way it does in any launch.
 
-Guard zones hold a pattern. Who writes there wrote outside of an array, and results that change with the pattern come
+Guard zones have a pattern. A write there is outside of an array, and results that change with the pattern come
 from reading there.
 """
 
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
 
 MIN_GUARD_BYTES = 1 << 16
 MAX_GUARD_BYTES = 1 << 22
-"""A guard zone is as long as what it guards, within these bounds: a loop that is a row too long ends in it."""
+"""A guard zone is as long as the region, within these bounds: a loop with one row too many ends in it."""
 ALIGNMENT = 64
-"""[bytes] A copy stands at the same place within so many as what it is a copy of: wide loads go as well or as ill."""
+"""[bytes] A copy has the same address as its original modulo this, so that wide loads work or fail alike."""
 PATTERNS = (0xFF, 0x7F)
-"""Bytes that guards and memory without contents hold in turn: NaN and -1; 3.4e38 and 2,139,062,143."""
+"""Bytes in guard zones and memory without contents, alternately: NaN and -1; 3.4e38 and 2,139,062,143."""
 POINTERS = ("pointer", "gradient", "temporaries", "result", "report")
 """Members of `Args` that are addresses."""
 
@@ -55,7 +55,7 @@ class Launchable(Protocol):
 
     @property
     def session(self) -> Session:
-        """The session it would run in."""
+        """The session in which it would run."""
 
     @property
     def specialization(self) -> Specialization:
@@ -80,7 +80,7 @@ class Launchable(Protocol):
 
 @dataclass(eq=False, slots=True)
 class Region:
-    """Memory in one piece that a launch reaches.
+    """A contiguous piece of memory that a launch accesses.
 
     begin: its address. role: "data", "temporaries", "result" or "report". hold: who owns it, None for memory of other
     libraries. contents: its bytes before the launch. is_lazy: parts that nobody touched take no memory.
@@ -96,16 +96,16 @@ class Region:
 
     @property
     def end(self) -> int:
-        """The address behind it."""
+        """The address after it."""
         return self.begin + self.size_bytes
 
     @property
     def guard_bytes(self) -> int:
-        """Length of the guard zones before and behind its copy."""
+        """Length of the guard zones before and after its copy."""
         return min(MAX_GUARD_BYTES, max(MIN_GUARD_BYTES, -(-self.size_bytes // ALIGNMENT) * ALIGNMENT))
 
     def new_contents(self, pattern: int) -> Array:
-        """Return what a copy holds when a run begins: memory that no launch may rely on is filled with the pattern."""
+        """Return the contents of a copy at the start of a run: memory that no launch may rely on has the pattern."""
         if self.role in ("temporaries", "result"):
             return np.full(self.size_bytes, pattern, np.uint8)
         return self.contents
@@ -113,7 +113,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """A member of `Args` that leads into a region. slot: of the array, -1 where it is none."""
+    """A member of `Args` that points into a region. slot: of the array, -1 for anything else."""
 
     offset_bytes: int
     address: int
@@ -138,36 +138,36 @@ class Recording:
 
 @dataclass(frozen=True, slots=True)
 class Trespass:
-    """Bytes of a guard zone that a run changed. offset_bytes: of the first, from where the region begins or ends.
+    """Bytes of a guard zone that a run changed. offset_bytes: of the first, from the start or end of the region.
 
-    is_behind: they lie behind the region, at `offset_bytes` from its end; else before, at a negative offset from its
+    is_after: they are after the region, at `offset_bytes` from its end; else before, at a negative offset from its
     begin.
     """
 
     region: Region
-    is_behind: bool
+    is_after: bool
     offset_bytes: int
     count_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run left. contents: bytes by region. textures: texels."""
+    """The memory after a run. contents: bytes by region. textures: texels."""
 
     contents: dict[Region, Array]
     trespasses: tuple[Trespass, ...]
     textures: tuple[Values, ...] = ()
 
 
-# --- what a call would launch
+# --- recording of a call
 
 
 class _Recorded(Exception):  # noqa: N818 - no error: it ends a launch before its start
-    """Leaves the launcher where it would submit."""
+    """Leaves the launcher at the point where it would submit."""
 
 
 class StandIn:
-    """Stands for a program: takes the packed arguments and starts nothing."""
+    """Replaces a program: takes the packed arguments and starts nothing."""
 
     def __init__(self, size_bytes: int, take: Callable[[bytes], None] | None) -> None:
         self._size_bytes = size_bytes
@@ -177,22 +177,22 @@ class StandIn:
         self._take = take
 
     def submit(self, counts: Sequence[int], stream: int | None = None) -> None:
-        """Note what came, while all of it is alive."""
+        """Record the arguments, while all of them are alive."""
         self.counts = tuple(counts)
         if self._take is not None:
             self._take(bytes(self.arguments[: self._size_bytes]))
         raise _Recorded
 
     def use_textures(self, textures: Sequence[Any]) -> None:
-        """Do nothing: the arguments tell which they are."""
+        """Do nothing: the arguments have their textures."""
 
     def again(self) -> StandIn:
-        """Return itself: it holds no code."""
+        """Return itself: it has no code."""
         return self
 
 
 def record(launchable: Launchable) -> Recording:
-    """Return what the call would launch, with a copy of all memory it reaches.
+    """Return what the call would launch, with a copy of all memory it accesses.
 
     Raises: as the launch itself, for arguments that it cannot take.
     """
@@ -204,7 +204,7 @@ def record(launchable: Launchable) -> Recording:
 
 
 def counts_of(launchable: Launchable, module: BackendModule) -> tuple[int, ...]:
-    """Return how many turns each task of a module takes in the call."""
+    """Return the trip count of each task of a module in the call."""
     recorder = StandIn(module.interface.args_size_bytes, None)
     _launch_into(launchable, module, recorder)
     return recorder.counts
@@ -219,13 +219,13 @@ def _launch_into(launchable: Launchable, module: BackendModule, recorder: StandI
     try:
         launch(*launchable.args)
     except _Recorded:
-        launchable.session.launches = launches  # so that the program goes on with the same random numbers
+        launchable.session.launches = launches  # so that the program continues with the same random numbers
         return
     raise AssertionError("a launcher returned without submitting")
 
 
 def taken(launchable: Launchable, packed: bytes) -> Recording:
-    """Copy the memory that packed arguments lead to."""
+    """Copy the memory that packed arguments point to."""
     session, interface = launchable.session, launchable.generated.interface
     session.device.synchronize()
     owners = tuple(_owner(launchable, slot) for slot in range(len(interface.arrays)))
@@ -267,7 +267,7 @@ def _owner(launchable: Launchable, slot: int) -> Any:
 def _piece(
     session: Session, member: Member, address: int, interface: Any, owners: Sequence[Any]
 ) -> tuple[Member, Region]:
-    """Return the memory that an address is in: what the session allocated, or what another library did."""
+    """Return the memory of an address: an allocation of the session or of another library."""
     kind = member.source[0]
     role = kind if kind in ("temporaries", "result", "report") else "data"
     name = interface.arrays[member.source[1]].name if role == "data" else role
@@ -284,7 +284,7 @@ def _piece(
 
 
 def _foreign_extent(owner: Any, name: str) -> tuple[int, int]:
-    """Return where memory of another library begins and ends."""
+    """Return start and end of memory of another library."""
     memory = find_memory(owner, f"argument `{name}`")
     if not isinstance(memory, GpuArray):
         return extent_of(memory)
@@ -297,7 +297,7 @@ def _foreign_extent(owner: Any, name: str) -> tuple[int, int]:
 
 
 def _merged(pieces: Sequence[Region]) -> list[Region]:
-    """Return regions that share no byte, which cover all pieces."""
+    """Return disjoint regions that cover all pieces."""
     found: list[Region] = []
     for piece in sorted(pieces, key=lambda piece: (piece.begin, -piece.size_bytes)):
         last = found[-1] if found else None
@@ -333,7 +333,7 @@ class _Place:
 
 
 def _copied(memory: Array) -> Array:
-    """Return a copy for which only as much memory is taken as somebody touched; the rest is zero."""
+    """Return a copy that takes only as much memory as was touched; the rest is zero."""
     result = np.zeros(memory.size, np.uint8)
     for begin, end in touched_parts(memory.ctypes.data, memory.size):
         result[begin:end] = memory[begin:end]
@@ -361,7 +361,7 @@ class Replicas:
     ) -> Outcome:
         """Run a module once and wait for it. pattern: of the guards.
 
-        prepare: changes what a copy holds before, given a region and its contents, which are not to be written.
+        prepare: changes what a copy holds before, given a region and its contents, which it must not change.
         Raises: TaichiRuntimeError where the device reports a fault.
         """
         packed = self.place(pattern, prepare)
@@ -372,7 +372,7 @@ class Replicas:
         return self._collect(pattern)
 
     def place(self, pattern: int = PATTERNS[0], prepare: Callable[[Region, Array], Array] | None = None) -> bytes:
-        """Fill the copies, as `run` does before it runs; return the packed arguments that lead to them."""
+        """Fill the copies, as `run` does before it runs; return the packed arguments that point to them."""
         begins: dict[Region, int] = {}
         for region in self.recording.regions:
             contents = region.new_contents(pattern)
@@ -388,7 +388,7 @@ class Replicas:
         return bytes(packed)
 
     def load(self, module: BackendModule, packed: bytes) -> Any:
-        """Return the program of a module, with an argument block of its own that holds packed arguments."""
+        """Return the program of a module, with its own argument block, which has the packed arguments."""
         program: Any = self._session.programs.find(module).program.again()
         size = module.interface.args_size_bytes
         struct.pack_into(f"{size}s", program.arguments, 0, packed[:size])
@@ -396,11 +396,11 @@ class Replicas:
         return program
 
     def memory(self, region: Region) -> AllocationHandle:
-        """Return what holds the copy of a region, with its guards, once it was filled."""
+        """Return the allocation of a region's copy and guard zones, after it was filled."""
         return self._handles[region]
 
     def _fill(self, region: Region, contents: Array, pattern: int) -> int:
-        """Write a copy with its guards; return its address."""
+        """Write a copy with its guard zones; return its address."""
         handle = self._handles.get(region)
         if handle is None or region.is_lazy:
             self._handles.pop(region, None)
@@ -421,7 +421,7 @@ class Replicas:
         return handle.allocation.address + begin
 
     def offset(self, region: Region) -> int:
-        """Return where in its hold a copy begins."""
+        """Return the offset of a copy in its allocation."""
         guard = region.guard_bytes
         address = self._handles[region].allocation.address + guard
         return guard + (region.begin - address) % ALIGNMENT
@@ -444,16 +444,16 @@ class Replicas:
         return Outcome(contents, tuple(trespasses), tuple(self.textures.values()))
 
 
-def _trespasses(region: Region, changed: Array, is_behind: bool) -> list[Trespass]:
+def _trespasses(region: Region, changed: Array, is_after: bool) -> list[Trespass]:
     found = np.flatnonzero(changed)
     if not found.size:
         return []
-    first = int(found[0]) if is_behind else int(found[0]) - changed.size
-    return [Trespass(region, is_behind, first, int(found.size))]
+    first = int(found[0]) if is_after else int(found[0]) - changed.size
+    return [Trespass(region, is_after, first, int(found.size))]
 
 
 def run_or_name(name: str, run: Callable[[], Outcome]) -> Outcome:
-    """Run, and let what a device reports name the text that ran. Raises: TaichiRuntimeError."""
+    """Run, and name the module in errors of the device. Raises: TaichiRuntimeError."""
     try:
         return run()
     except TaichiRuntimeError as error:

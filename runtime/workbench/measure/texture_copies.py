@@ -1,4 +1,4 @@
-"""Copies of the textures of a call, in which any text of the kernel can run.
+"""Copies of the textures of a call, on which any source of the kernel can run.
 
 In: the texture arguments of one call. Out: `Seen`, each texture with its texels as they were; `TextureCopies`, textures
 of equal kind that a program uses in their place. A texture given twice is copied once.

@@ -192,7 +192,7 @@ class _Search:
     def _timed(self, modules: dict[str, BackendModule], seconds: float) -> Timing:
         if self._replicas is None:
             self._replicas = ReplicaSet(self.comparer.recording)
-        return time_modules(self.variants, modules, seconds, ground=self._replicas)
+        return time_modules(self.variants, modules, seconds, replicas=self._replicas)
 
     def decide(self, seconds: float) -> None:
         """Time the fastest together, and store which of them wins."""

@@ -131,7 +131,7 @@ class Tuning:
             return "no setting is faster than the source as written, which stays"
         shown = ", ".join(f"{name}={value}" for name, value in flat(self.best).items())
         assert self.final is not None
-        return f"{shown} wins: {self.final[shown].words}; launches with these shapes use it"
+        return f"{shown} wins: {self.final[shown].summary}; launches with these shapes use it"
 
     def __str__(self) -> str:
         table = self.table()

@@ -246,7 +246,7 @@ def test_debug_runs_the_generated_text_and_says_so(target: str, tmp_path: Path) 
 
 @pytest.mark.parametrize(
     ("data", "words"),
-    [(b"\xff\xfe\x00", "no UTF-8"), (b"void main() {}\nab\x00c", ":2: the text holds a NUL"), (b"", "scale")],
+    [(b"\xff\xfe\x00", "not UTF-8"), (b"void main() {}\nab\x00c", ":2: the source contains a NUL"), (b"", "scale")],
 )
 def test_what_is_no_text_is_refused(target: str, tmp_path: Path, data: bytes, words: str) -> None:
     program = written_programs.write(tmp_path / "p.py", SCALE)

@@ -12,7 +12,7 @@ import written_programs
 
 import shadesmith as ti
 from shadesmith.runtime.session import session as sessions
-from shadesmith.runtime.workbench.edits.merge import carried_lines, has_markers, merge, same_text
+from shadesmith.runtime.workbench.edits.merge import carried_lines, has_markers, merge, same_source
 
 SIZE = 257
 
@@ -97,7 +97,7 @@ def test_numbers_of_python_lines_are_no_change() -> None:
     )
     new = base.replace(":4,", ":14,").replace(":6 ", ":16 ").replace(":7 ", ":17 ")
     edit = base.replace("    x(i) = 1;", "    x(i) = 1;  // p.py:6 by hand")
-    assert same_text(base, new) and not same_text(base, edit)
+    assert same_source(base, new) and not same_source(base, edit)
     result = merge(base, edit, new)
     assert result.conflicts == 0 and "// p.py:6 by hand" in result.text
     assert "// p.py:16  for i in x:" in result.text and "// from p.py:14" in result.text and ":17  y = 2" in result.text
@@ -140,7 +140,7 @@ def program_of(body: list[str]) -> str:
 
 
 @pytest.mark.sampled(4)
-@pytest.mark.filterwarnings("ignore:.*was merged with the text generated now")
+@pytest.mark.filterwarnings("ignore:.*this edit was merged with it")
 @pytest.mark.parametrize("seed", range(50))
 def test_edits_of_kernels_that_change(target: str, tmp_path: Path, seed: int) -> None:
     """A clean merge runs and gives what the generated text gives; a conflict changes nothing and loses nothing."""
@@ -207,7 +207,7 @@ def test_a_conflict_is_decided_in_its_copy(target: str, tmp_path: Path) -> None:
         if not has_markers(line) and "1 + x(i)" not in line and "x(i) + 1" not in line
     ]
     copy.write_text("\n".join(kept).replace("x(i) + 2", "2 + x(i)"))
-    with pytest.warns(ti.ShadesmithWarning, match="was merged with the text generated now"):
+    with pytest.warns(ti.ShadesmithWarning, match="this edit was merged with it"):
         program.run(x, y)
     assert np.array_equal(y, x + 2) and program.run.last_launch.variant == "edit"
     assert "2 + x(i)" in path.read_text() and not copy.exists()
@@ -239,9 +239,9 @@ def test_an_edit_that_cannot_be_written_is_refused_when_stale(target: str, tmp_p
     written_programs.replaced(path, "#include" if "#include" in path.read_text() else "void ", "// by hand\nvoid ")
     program = written_programs.write(tmp_path / "p.py", SUM.format(number=2))
     monkeypatch.setattr("shadesmith.runtime.workbench.edits.selection.is_writable", lambda path: False)
-    with pytest.raises(ti.TaichiCompilationError, match="made for another text .* read-only"):
+    with pytest.raises(ti.TaichiCompilationError, match="made for another generated source .* read-only"):
         program.run(x, y)
     ti.init(arch=sessions.CURRENT.arch, log_level=ti.WARN, edits="fallback")
-    with pytest.warns(ti.ShadesmithWarning, match="generated text of kernel `run` runs instead"):
+    with pytest.warns(ti.ShadesmithWarning, match="generated source of kernel `run` runs instead"):
         program.run(x, y)
     assert np.array_equal(y, x + 2)

@@ -48,7 +48,7 @@ def test_a_program_asks_for_a_variant(kernel) -> None:
     variant(kernel, "five", "5.0")
     assert (run(kernel), kernel.last_launch.variant) == (2, "generated")
     kernel.use("five")
-    assert (run(kernel), kernel.last_launch.variant, kernel.last_launch.reason) == (5, "five", "asked for")
+    assert (run(kernel), kernel.last_launch.variant, kernel.last_launch.reason) == (5, "five", "requested")
     kernel.use("generated")
     assert (run(kernel), kernel.last_launch.variant) == (2, "generated")
     kernel.use("seven")
@@ -117,13 +117,13 @@ def test_rules_about_the_arguments(kernel) -> None:
 @pytest.mark.parametrize(
     ("rule", "words"),
     [
-        ("x.shape[0] >", ":2: `@when x.shape.0. >` is no Python condition"),
-        ("y.shape[0] > 3", ":2: `@when` reads `y`, which is not known here; known are device, target, arch, a, x"),
-        ("__import__('os')", "takes comparisons of names, shapes and constants alone"),
-        ("x.__class__ == 3", "takes comparisons of names, shapes and constants alone"),
-        ("[a for a in x]", "takes comparisons of names, shapes and constants alone"),
-        ("x.shape[3] > 3", "cannot be decided: tuple index out of range"),
-        ("", "is no Python condition"),
+        ("x.shape[0] >", ":2: `@when x.shape.0. >` is not a Python condition"),
+        ("y.shape[0] > 3", ":2: `@when` reads `y`, which is unknown here; known are device, target, arch, a, x"),
+        ("__import__('os')", "accepts only comparisons of names, shapes and constants"),
+        ("x.__class__ == 3", "accepts only comparisons of names, shapes and constants"),
+        ("[a for a in x]", "accepts only comparisons of names, shapes and constants"),
+        ("x.shape[3] > 3", "cannot be evaluated: tuple index out of range"),
+        ("", "is not a Python condition"),
     ],
 )
 def test_what_is_no_rule(kernel, rule: str, words: str) -> None:

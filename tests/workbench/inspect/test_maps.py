@@ -124,10 +124,10 @@ def test_the_map_and_the_listings_say_the_same(kernel, language) -> None:
         ):
             texts = listing.text.splitlines()
             of_map = {below: line for line in entry["lines"] for below in line[form]}
-            assert set(of_map) == set(listing.places), "every instruction stands in the map once"
+            assert set(of_map) == set(listing.locations), "every instruction stands in the map once"
             for below, line in of_map.items():
                 said = texts[below - 1].rpartition(" ")[2]
-                place = python_of(file, listing.places[below])
+                place = python_of(file, listing.locations[below])
                 if place is None:
                     assert line["python"] == "generated" and said == f"{file.name}:{line['line']}"
                 else:

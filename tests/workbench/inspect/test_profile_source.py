@@ -90,7 +90,9 @@ def test_texts_are_kept_by_content(tmp_path) -> None:
 def test_a_folder_that_cannot_be_written_is_told(tmp_path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")
-    with pytest.raises(ti.TaichiRuntimeError, match=r"profile_source=True stores emitted sources in .* Hint: .*dump_dir="):
+    with pytest.raises(
+        ti.TaichiRuntimeError, match=r"profile_source=True stores emitted sources in .* Hint: .*dump_dir="
+    ):
         keep(kernels.smooth.inspect(arch=ti.cuda).module, blocked)
 
 

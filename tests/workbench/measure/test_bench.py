@@ -15,7 +15,7 @@ from shadesmith.runtime.devices.cuda.timer import BUSY
 from shadesmith.runtime.devices.timer import HostTimer
 from shadesmith.runtime.devices.vulkan import timer as vulkan_timer
 from shadesmith.runtime.session import session as sessions
-from shadesmith.runtime.workbench.measure import stand
+from shadesmith.runtime.workbench.measure import harness
 from shadesmith.runtime.workbench.measure.harness import ReplicaSet
 from shadesmith.runtime.workbench.measure.replicas import record
 from shadesmith.transpiler.errors import TaichiCompilationError, TaichiRuntimeError
@@ -73,12 +73,12 @@ def test_users_arrays_are_left_alone(work, target: str) -> None:
 def test_each_sample_begins_with_the_same_inputs(work, target: str) -> None:
     variants = work.variants(ones(), 2)
     recording = record(variants)
-    ground = ReplicaSet(recording)
+    replicas = ReplicaSet(recording)
     (region,) = [region for region in recording.regions if region.role == "data"]
-    launch = ground.launcher(variants.generated)
+    launch = replicas.launcher(variants.generated)
 
     def held() -> np.ndarray:
-        hold, begin = ground._replicas.memory(region), ground._replicas.offset(region)
+        hold, begin = replicas._replicas.memory(region), replicas._replicas.offset(region)
         data = np.empty(hold.size_bytes, np.uint8)
         sessions.CURRENT.device.read(hold.allocation, data.data)
         return data[begin : begin + 4 * SIZE].view(np.float32)
@@ -87,7 +87,7 @@ def test_each_sample_begins_with_the_same_inputs(work, target: str) -> None:
     once = held()
     launch()
     twice = held()
-    ground.restore()
+    replicas.restore()
     assert (held() == 1).all() and (once != 1).all() and (twice != once).all()
     launch()
     np.testing.assert_array_equal(held(), once)
@@ -139,7 +139,7 @@ def test_one_text_alone_has_times_and_no_verdict(work, target: str) -> None:
 
 
 def test_short_kernels_are_launched_several_times_in_a_sample(work, target: str, monkeypatch) -> None:
-    monkeypatch.setattr(stand, "SAMPLE_RESOLUTIONS", 20_000)  # no launch of nothing takes that long, however busy
+    monkeypatch.setattr(harness, "SAMPLE_RESOLUTIONS", 20_000)  # no launch of nothing takes that long, however busy
     found = work.bench(ti.ndarray(ti.f32, 1), 0, seconds=0.2)
     assert found.repeats > 1 and f"rounds of {found.repeats} launches" in str(found)
 
