@@ -234,7 +234,7 @@ def node_name(kernel: Kernel, node: Node) -> str:
     names = kernel.trees[top_of(node)].names
     if node in names:
         return names[node]
-    fields = [names[place] for place in places_of(node) if place in names]
+    fields = [names[leaf] for leaf in places_of(node) if leaf in names]
     return f"{fields[0]}_{UNNAMED[node.kind]}" if fields else UNNAMED[node.kind]
 
 
@@ -359,18 +359,16 @@ def pool_words(pool: Node) -> int:
     return pool_cell_bytes(pool) // word_of(pool).size_bytes
 
 
-def leaf_array(kernel: Kernel, place: Node) -> Array:
+def leaf_array(kernel: Kernel, leaf: Node) -> Array:
     """Return the kernel's array of a field by its place node; it is added if the kernel does not use the field."""
     for array in kernel.arrays:
-        if array.place is place:
+        if array.place is leaf:
             return array
-    tree = kernel.trees[top_of(place)]
-    shape = shape_of(place)
-    name = _unique(kernel, tree.names.get(place, "other"))
-    array = Array(
-        name, tree.elements[place], len(shape), len(kernel.arrays), shape, place=place, role="place", node=place
-    )
-    tree.names[place] = name
+    tree = kernel.trees[top_of(leaf)]
+    shape = shape_of(leaf)
+    name = _unique(kernel, tree.names.get(leaf, "other"))
+    array = Array(name, tree.elements[leaf], len(shape), len(kernel.arrays), shape, place=leaf, role="place", node=leaf)
+    tree.names[leaf] = name
     kernel.arrays.append(array)
     return array
 

@@ -1,4 +1,4 @@
-"""Kernels and tasks, into which the passes turn a function. A task is one launch."""
+"""Kernels, and the tasks into which the passes split them. A task is one launch."""
 
 from __future__ import annotations
 

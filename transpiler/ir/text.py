@@ -168,7 +168,9 @@ class _Printer:
             self.depth = 0
             self.task(task)
         locations = enumerate(self.locations, 1)
-        lines = tuple((number, place.file, place.line) for number, place in locations if place is not NOWHERE)
+        lines = tuple(
+            (number, location.file, location.line) for number, location in locations if location is not NOWHERE
+        )
         return IRText("\n".join(self.lines) + "\n", lines, _calls(self.locations))
 
     def function(self, function: Function) -> None:

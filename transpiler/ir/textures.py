@@ -218,7 +218,7 @@ class ImageLoad(Statement):
 
 @dataclass(eq=False, slots=True)
 class ImageStore(Statement):
-    """Stores a texel, rounded to the format; does nothing out of bounds. coordinate: as for TextureFetch. value: a texel."""
+    """Stores a texel, rounded to the format; no effect out of bounds. coordinate: as for TextureFetch."""
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("coordinate", "value")
     EFFECT: ClassVar[Effect] = Effect.WRITE

@@ -72,7 +72,9 @@ def verify(kernel: Kernel, stage: Stage) -> None:
         checker.check()
     except _Fault as fault:
         statement = fault.args[1]
-        what = f" (at {type(statement).__name__}, {_location_of(statement)})" if isinstance(statement, Statement) else ""
+        what = ""
+        if isinstance(statement, Statement):
+            what = f" (at {type(statement).__name__}, {_location_of(statement)})"
         raise InternalError(f"malformed {stage.value} IR: {fault.args[0]}{what}\n{print_kernel(kernel)}") from None
 
 

@@ -1,1 +1,1 @@
-"""What a kernel author writes, in plain Python: annotations, functions, vectors and matrices, `ti.math`."""
+"""The language of kernels as plain Python: annotations, functions, vectors and matrices, `ti.math`."""

@@ -1,7 +1,7 @@
 """Annotations of kernel parameters (`ti.template()`, `ti.types.ndarray`) and vector and matrix types.
 
-In: number types and sizes. Out: frozen objects the frontend reads; vector and matrix types also make values and arrays
-in Python scope.
+Input: number types and sizes. Output: frozen objects that the frontend reads; vector and matrix types also create
+values and arrays in Python scope.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def is_template(annotation: object) -> bool:
 
 
 class _TensorTypeMethods(ABC):
-    """What vector and matrix types share. declared: the element type as the author wrote it.
+    """The base of vector and matrix types. declared: the element type as given.
 
     Python's `int` and `float` follow the session's defaults at the time of use, as `ti.math.vec3` does in Taichi, hence
     `dtype` and `tensor` are computed.
@@ -166,7 +166,7 @@ def matrix(n: int, m: int, dtype: Any) -> MatrixType:
 
 
 class DescribesType(ABC):
-    """Base of types of the language that represent a struct in kernels."""
+    """Base of the types of the language that are structs in kernels."""
 
     __slots__ = ()
 
@@ -183,7 +183,7 @@ class DescribesType(ABC):
 def type_of(dtype: Any) -> Type:
     """Return the IR type that an annotation or `dtype` argument names: a Scalar, a Tensor or a Struct.
 
-    Raises: ValueError where it names none.
+    Raises: ValueError if it is no type.
     """
     if isinstance(dtype, (Tensor, Struct)):
         return dtype
@@ -194,11 +194,16 @@ def type_of(dtype: Any) -> Type:
 
 @dataclass(frozen=True, slots=True)
 class NdarrayAnnotation:
-    """Annotation of an array parameter; `ti.types.ndarray` itself is one that leaves all open, calling it makes others.
+    """Annotation of an array parameter; `ti.types.ndarray` is an instance without restrictions, which returns others
+    if called.
 
-    dtype: element type as written, None: any. ndim: number of axes, None: any. needs_grad: whether arguments must have
-    a gradient. boundary: "unsafe" or "clamp". element_dim, element_shape: of vectors and matrices, where `dtype` is a
-    number type or open (the form before Taichi 1.5).
+    Attributes:
+        dtype: element type as given, None: any.
+        ndim: number of axes, None: any.
+        needs_grad: whether arguments must have a gradient.
+        boundary: "unsafe" or "clamp".
+        element_dim, element_shape: of vectors and matrices, if `dtype` is a number type or None (the form before
+            Taichi 1.5).
     """
 
     dtype: Any = None
@@ -240,14 +245,14 @@ class NdarrayAnnotation:
 
     @property
     def element_axes(self) -> int:
-        """How many axes an element has: 1 for vectors, 2 for matrices."""
+        """Number of axes of an element: 1 for vectors, 2 for matrices."""
         if self.element_shape is not None or self.element_dim is not None:
             return len(self.element_shape) if self.element_shape is not None else self.element_dim or 0
         return len(self.dtype.shape) if isinstance(self.dtype, VectorType | MatrixType | Tensor) else 0
 
     @property
     def is_element_open(self) -> bool:
-        """Whether the shape of vectors or matrices, or their number type, follows from each argument."""
+        """Whether the shape of vectors or matrices, or their number type, is that of each argument."""
         return self.element_shape is not None or self.element_dim is not None
 
 
@@ -256,7 +261,7 @@ ndarray = NDArray = NdarrayAnnotation()
 
 @dataclass(frozen=True, slots=True)
 class RefType:
-    """Annotation of a parameter of a real function that is the caller's variable. tp: type of the variable."""
+    """Annotation of a parameter passed by reference to a real function. tp: type of the variable."""
 
     tp: Any
 
@@ -288,7 +293,7 @@ def make_tensor_type(shape: tuple[int, ...], dtype: Any) -> TensorType:
 
 
 def as_type(value: Any, options: CompileOptions) -> Type | None:
-    """Return the IR type that an object used as annotation or callable names, or None."""
+    """Return the IR type of an annotation or callable, None if it is no type."""
     if isinstance(value, Scalar | Tensor | Struct):
         return value
     if issubclass(type(value), DescribesType):  # not `isinstance`, which reads the class from the object

@@ -1,6 +1,6 @@
-"""Architecture and extension constants (`ti.cpu`, `ti.extension.sparse`): values a program names, with no device.
+"""Architecture and extension constants (`ti.cpu`, `ti.extension.sparse`), which need no device.
 
-In: nothing. Out: `Arch` objects that the session maps to targets, and what each target offers by Taichi's names.
+The session maps `Arch` objects to targets; extensions list the targets that support them.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from platform import machine
 class Arch:
     """One of Taichi's architectures.
 
-    target: the target that runs it, or None if there is none. source_target: one whose source can be emitted, though
-    nothing here runs it.
+    target: the target that runs it, or None if there is none. source_target: the target whose source can be
+    emitted even if it cannot run.
     """
 
     name: str
@@ -50,12 +50,12 @@ ARCHES: dict[str, Arch] = {
     arch.name: arch
     for arch in (x64, arm64, cc, python, cuda, vulkan, opengl, gles, metal, amdgpu, dx11, dx12)
 } | {"cpu": cpu, "x86_64": x64}  # fmt: skip
-"""Architectures by the names that `TI_ARCH` and `ti.init(arch="...")` take; "gpu" is a list and not among them."""
+"""Architectures by their names in `TI_ARCH` and `ti.init(arch="...")`, without "gpu", which is a list."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extension:
-    """A feature that a program may ask a target for. targets: those that offer it."""
+    """A feature that a program may query. targets: those that support it."""
 
     name: str
     targets: frozenset[str] = frozenset()
@@ -82,7 +82,7 @@ class extension:  # noqa: N801 - Taichi's public name
 
 
 def is_extension_supported(arch: Arch, wanted: Extension) -> bool:
-    """Return whether our target for `arch` offers `wanted`; False for architectures without a target."""
+    """Return whether the target of `arch` supports `wanted`; False for architectures without a target."""
     return arch.target in wanted.targets
 
 

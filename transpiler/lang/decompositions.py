@@ -1,11 +1,11 @@
 """`ti.svd`, `ti.polar_decompose`, `ti.eig`, `ti.sym_eig` and `ti.solve` of small matrices, for kernels.
 
-Written in the language itself and inlined by the frontend. Iterations stay loops, so that a call costs some two hundred
-statements and not a thousand. Every algorithm first brings its matrix into range by a power of two, which is exact: no
-square overflows, and the result of `2 * A` is that of `A`, scaled. Nothing divides by what may be zero, and nothing
-depends on an order of summation, so `fast_math` changes the last digits only.
+They are kernel functions that the frontend inlines. Iterations stay loops, so that a call has about two hundred
+statements, not a thousand. Every algorithm first scales its matrix by a power of two, which is exact: no square
+overflows, and the result of `2 * A` is that of `A`, scaled. No divisor can be zero, and no result depends on the order
+of summation, so that `fast_math` changes the last digits only.
 
-Results have the type `dt`; left out, that of `A` if it is a floating-point type, else `default_fp`. f16 is computed in
+Results have the type `dt`; by default that of `A` if it is a floating-point type, else `default_fp`. f16 is computed in
 f32. Conventions of order and sign are Taichi's, as measured; each function documents its own.
 """
 
@@ -25,23 +25,23 @@ from .operations import abs, cast, max, min, round, sqrt  # noqa: A004
 __all__ = ["eig", "polar_decompose", "solve", "svd", "sym_eig"]
 
 MAX_SWEEPS = 16
-"""Jacobi's iterations converge quadratically: 3 to 7 sweeps do for matrices of 3 rows."""
+"""Jacobi's iterations converge quadratically: 3 to 7 sweeps suffice for matrices of 3 rows."""
 
 BIG, SMALL = 2.0**64, 2.0**-64
-"""Beyond these a matrix is brought into range in two steps, since 1 / x overflows where x is subnormal."""
+"""Matrices outside this range are scaled in two steps, since 1 / x overflows for subnormal x."""
 
 LEAST_F32, LEAST_NORMAL = 2.0**-149, 2.0**-126
 LARGEST_BITS, LEAST_NORMAL_BITS = 0x7FFFFFFF, 0x00800000
 """Of f32: the least numbers, the bits of a number without its sign, and those of the least that is not subnormal."""
 
 NEGLIGIBLE = {f32: 1e-15, f64: 1e-30}
-"""Relative to the largest element of a matrix: a column as short as this has no direction worth keeping."""
+"""Relative to the largest element of a matrix: the direction of a column as short as this is rounding noise."""
 
 ORTHOGONAL = {f32: 2.5e-7, f64: 5e-16}
-"""A cosine as small as this is rounding: the columns are orthogonal."""
+"""A cosine as small as this is rounding noise: the columns are orthogonal."""
 
 DIAGONAL = {f32: 1e-8, f64: 1e-17}
-"""Relative to the largest element of a matrix: a tenth of its rounding."""
+"""Relative to the largest element of a matrix: a tenth of its rounding error."""
 
 LEAST_PIVOT, LARGEST = 1e-37, 1e30
 """Relative to the largest element: the reciprocal of a lesser pivot overflows in f32; no unknown grows beyond."""
@@ -55,7 +55,7 @@ def _refuse(message: str, hint: str) -> NoReturn:
 
 
 def _check_square(name: str, shape: tuple[int, ...], sizes: tuple[int, ...]) -> None:
-    """Check what `name` is given. Raises: TaichiCompilationError for a shape it does not take."""
+    """Check the argument of `name`. Raises: TaichiCompilationError for an unsupported shape."""
     if len(shape) != 2 or shape[0] != shape[1] or shape[0] not in sizes:
         taken = " and ".join(f"{n}x{n}" for n in sizes)
         shown = "x".join(map(str, shape)) if len(shape) == 2 else f"a vector of {shape[0]} elements"
@@ -63,7 +63,7 @@ def _check_square(name: str, shape: tuple[int, ...], sizes: tuple[int, ...]) -> 
 
 
 def _check_system(a: tuple[int, ...], b: tuple[int, ...]) -> None:
-    """Check what `solve` is given. Raises: TaichiCompilationError for shapes that do not fit."""
+    """Check the arguments of `solve`. Raises: TaichiCompilationError for shapes that do not match."""
     if len(a) != 2 or a[0] != a[1]:
         _refuse(f"`ti.solve` takes a square matrix, found shape {a}", "give it as many equations as unknowns")
     if b[0] != a[0]:
@@ -166,7 +166,7 @@ def _turn(x: template, y: template, t: Any, c: Any) -> None:
 
 @func
 def _direction(v: Any, otherwise: Any) -> Any:
-    """Return `v` at length 1, or `otherwise` where `v` has no length to speak of."""
+    """Return `v` normalized, or `otherwise` if `v` is almost zero."""
     length = v.norm()
     result = otherwise
     if length > cast(static(NEGLIGIBLE[v.dtype]), v.dtype):
@@ -184,7 +184,7 @@ def _unit(n: template, k: template, dtype: template) -> Any:
 
 @func
 def _orthogonalise(x: template, y: template, p: template, q: template) -> Any:
-    """Make the columns `x` and `y` orthogonal by a rotation, of `p` and `q` too; return whether they were not."""
+    """Make the columns `x` and `y` orthogonal by a rotation, also of `p` and `q`; return whether they were not."""
     alpha, beta, gamma = x.dot(x), y.dot(y), x.dot(y)
     is_turned = abs(gamma) > cast(static(ORTHOGONAL[x.dtype]), x.dtype) * sqrt(alpha) * sqrt(beta)
     if is_turned:
@@ -196,7 +196,7 @@ def _orthogonalise(x: template, y: template, p: template, q: template) -> Any:
 
 @func
 def _longer_first(x: template, y: template, p: template, q: template) -> None:
-    """Order two columns by length, by a quarter of a iteration."""
+    """Order two columns by length, by a rotation of 90 degrees."""
     if x.dot(x) < y.dot(y):
         _turn_quarter(x, y)
         _turn_quarter(p, q)
@@ -310,7 +310,7 @@ def _sym_eig_2(a: Any) -> Any:
 
 @func
 def _diagonalise(x: template, y: template, xy: template, xz: template, yz: template, p: template, q: template) -> Any:
-    """Make `xy` of [[x, xy, xz], [xy, y, yz], [xz, yz, z]] zero by a rotation; return whether it was not."""
+    """Make `xy` of [[x, xy, xz], [xy, y, yz], [xz, yz, z]] zero by a rotation; return whether it was not zero."""
     is_turned = abs(xy) > cast(static(DIAGONAL[x.dtype]), x.dtype)
     if is_turned:
         t, c = _rotation(x, y, xy)
@@ -322,7 +322,7 @@ def _diagonalise(x: template, y: template, xy: template, xz: template, yz: templ
 
 @func
 def _lesser_first(x: template, y: template, p: template, q: template) -> None:
-    """Order two eigenvalues and their vectors, by a quarter of a iteration."""
+    """Order two eigenvalues and their vectors, by a rotation of 90 degrees."""
     if x > y:
         x, y = y, x
         _turn_quarter(p, q)
@@ -350,7 +350,7 @@ def _sym_eig_3(a: Any) -> Any:
 def sym_eig(A: Any, dt: template = None) -> Any:  # type: ignore[assignment]
     """Return the eigenvalues of a symmetric matrix, and its eigenvectors as the columns of a rotation.
 
-    2x2: the larger eigenvalue first. 3x3: the least first. Of A the diagonal and what is above it is read.
+    2x2: the larger eigenvalue first. 3x3: the least first. Only the diagonal of A and the elements above it are read.
     Source: Jacobi, "Ueber ein leichtes Verfahren ..." (1846): cyclic rotations.
     """
     a = Matrix(A)
@@ -363,7 +363,7 @@ def sym_eig(A: Any, dt: template = None) -> Any:  # type: ignore[assignment]
 
 @func
 def _eigenvector(x: Any, y: Any, otherwise: Any, sign: Any) -> Any:
-    """Return (x, y) at length 1, its second element of the sign of `sign`; `otherwise` where there is no length."""
+    """Return (x, y) normalized, its second element with the sign of `sign`; `otherwise` if it is zero."""
     largest = max(abs(x), abs(y))
     result = otherwise
     if largest > cast(static(NEGLIGIBLE[x.dtype]), x.dtype):
@@ -378,7 +378,7 @@ def _eigenvector(x: Any, y: Any, otherwise: Any, sign: Any) -> Any:
 def _real_eigenvectors(p: Any, r: Any, b: Any, c: Any) -> Any:
     """Return the null vectors of [[p - r, b], [c, -p - r]] and [[p + r, b], [c, r - p]]; r >= 0, p*p + b*c = r*r.
 
-    Of the two rows that each may be taken from, the one without cancellation.
+    Each is computed from the row without cancellation.
     """
     u, v = Vector([r + p, c]), Vector([b, -r - p])
     i, j = _unit(2, 0, p.dtype), _unit(2, 1, p.dtype)
@@ -422,7 +422,7 @@ def eig(A: Any, dt: template = None) -> Any:  # type: ignore[assignment]
 def solve(A: Any, b: Any, dt: template = None) -> Any:  # type: ignore[assignment]
     """Return x with A x = b, for a vector b or, column by column, a matrix b.
 
-    A singular A gives finite numbers, with which the equations need not hold.
+    A singular A gives finite numbers, which need not satisfy the equations.
     Source: Gauss's elimination, with the largest element of each column as the pivot.
     """
     a, right = Matrix(A), Matrix(b)

@@ -1,7 +1,7 @@
-"""`@ti.func`, `@ti.pyfunc` and `@ti.data_oriented`: marks on functions and classes that the frontend looks for.
+"""`@ti.func`, `@ti.pyfunc` and `@ti.data_oriented`: mark functions and classes for the frontend.
 
-In: Python functions and classes. Out: `Func` objects, which kernels inline or call, and classes marked as holding
-kernels. `@ti.real_func` is in the runtime, since it checks annotations as `@ti.kernel` does.
+Input: Python functions and classes. Output: `Func` objects, which kernels inline or call, and classes marked as
+containing kernels. `@ti.real_func` is in the runtime, since it checks annotations as `@ti.kernel` does.
 """
 
 from __future__ import annotations
@@ -17,9 +17,12 @@ Class = TypeVar("Class", bound=type)
 
 
 class Func:
-    """A function of kernels. function: as written. in_python: whether Python may call it too (`ti.pyfunc`).
+    """A function of kernels.
 
-    is_real: kernels call it (`ti.real_func`); all others they inline.
+    Attributes:
+        function: the decorated function.
+        in_python: whether Python may call it too (`ti.pyfunc`).
+        is_real: kernels call it (`ti.real_func`); others are inlined.
     """
 
     def __init__(self, function: Callable[..., Any], in_python: bool = False, is_real: bool = False) -> None:
@@ -59,7 +62,7 @@ class BoundFunc:
 
     @property
     def function(self) -> Callable[..., Any]:
-        """The function as written, `self` its first parameter."""
+        """The decorated function, with `self` as its first parameter."""
         return self.func.function
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
@@ -71,7 +74,7 @@ class BoundFunc:
 
 
 def as_bound(value: Any) -> Any:
-    """Return a `Func` below `classmethod` with its class: Python 3.13 and later make a plain method of it."""
+    """Bind a `Func` inside a `classmethod` to its class; Python 3.13 and later make a plain method of it."""
     if isinstance(value, MethodType) and isinstance(value.__func__, Func):
         return BoundFunc(value.__func__, value.__self__)
     return value

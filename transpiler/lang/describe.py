@@ -1,4 +1,4 @@
-"""How an object of the runtime enters a kernel: it has a method `describe_array()` that returns this."""
+"""Descriptions of runtime objects for the compiler, returned by their method `describe_array()`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..ir.snodes import Node
 from ..ir.types import Struct, Tensor, Type
 
 Step = str | tuple[int, ...]
-"""What leads from an element to a part of it: the name of a member, or the indices of a component."""
+"""A step from an element to a part of it: the name of a member, or the indices of a component."""
 
 COMPONENTS = "xyzw"
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def step_into(element: Type, step: Step) -> Type:
-    """Return the type of a part. Raises: KeyError where a struct has no such member."""
+    """Return the type of a part. Raises: KeyError if a struct has no such member."""
     if isinstance(element, Struct):
         assert isinstance(step, str)
         return element.member(step)
@@ -35,7 +35,7 @@ def steps_of(element: Type) -> list[Step]:
 
 
 def name_step(name: str, element: Type, step: Step) -> str:
-    """Return what a program calls a part of what it calls `name`: `s.pos`, `v.x`, `m[0, 1]`."""
+    """Return the Python expression of a part of `name`: `s.pos`, `v.x`, `m[0, 1]`."""
     if isinstance(step, str):
         return f"{name}.{step}"
     assert isinstance(element, Tensor)
@@ -45,21 +45,21 @@ def name_step(name: str, element: Type, step: Step) -> str:
 
 
 def identify_step(name: str, element: Type, step: Step) -> str:
-    """Return an identifier for a part of what is called `name`: `s_pos`, `v_x`, `m_01`, `m_0_12`."""
+    """Return an identifier for a part of `name`: `s_pos`, `v_x`, `m_01`, `m_0_12`."""
     if isinstance(element, Tensor) and len(element.shape) == 2 and max(element.shape) <= 10:
         return f"{name}_{step[0]}{step[1]}"
     return "_".join(findall(r"\w+", name_step(name, element, step)))
 
 
 def is_described(value: Any) -> bool:
-    """Return whether `value` has `describe_array`. Its class is examined, since an object may answer to any name."""
+    """Return whether `value` has `describe_array`. Its class is examined, since an object may have any attribute."""
     return hasattr(type(value), "describe_array")
 
 
-def ask(value: Any, name: str, kind: type[T], default: T) -> T:
+def safe_attribute(value: Any, name: str, kind: type[T], default: T) -> T:
     """Return the attribute of a foreign object if it is of this kind, else the default.
 
-    Objects of a program may answer to any name with anything, or fail otherwise than by AttributeError.
+    A user's object may return anything for any attribute, or raise other errors than AttributeError.
     """
     try:
         result = getattr(value, name, default)
@@ -69,19 +69,23 @@ def ask(value: Any, name: str, kind: type[T], default: T) -> T:
 
 
 def name_of(value: Any) -> str:
-    """Return what errors call a function or a class; another object by its text."""
-    return ask(value, "__name__", str, "") or str(value)
+    """Return the name of a function or class in errors; another object is shown as a string."""
+    return safe_attribute(value, "__name__", str, "") or str(value)
 
 
 @dataclass(frozen=True, slots=True)
 class ArrayDescription:
-    """A dense array as the compiler sees it. kind: "field" (constant shape, captured) or "ndarray" (an argument).
+    """A dense array as the compiler sees it.
 
-    shape: extents (for a field part of the compiled code). name: the Python name if the object knows one.
-    owner, path: for a part of another array's elements: that array, and the steps that lead to the part: the name of a
-    member, the indices of a component. place, offset, strided: as in `ir.statements.Array`. tree: what owns the memory
-    of a sparse tree, `NodeDescription.tree`. parts: objects for the parts of a field whose parts are stored separately,
-    in order.
+    Attributes:
+        kind: "field" (constant shape, captured) or "ndarray" (an argument).
+        element: type of the elements.
+        shape: extents (of a field: part of the compiled code).
+        name: the Python name if the object knows one.
+        owner, path: of a part of another array's elements: that array, and the steps that lead to the part.
+        place, offset, strided: as in `ir.statements.Array`.
+        tree: owner of the memory of a sparse tree, as `NodeDescription.tree`.
+        parts: of a split field, the objects of its parts in order.
     """
 
     element: Type
@@ -99,10 +103,12 @@ class ArrayDescription:
 
 @dataclass(frozen=True, slots=True)
 class NodeDescription:
-    """A node of a tree as the compiler sees it; an object that is one has a method `describe_cells()`.
+    """A node of a tree as the compiler sees it; returned by the method `describe_cells()` of a node.
 
-    tree: what gives, at run time, the memory of the auxiliary arrays: `tree.sparse_memory(node, role)`. fields:
-    those placed in the node itself, in order.
+    Attributes:
+        node: the node.
+        tree: has the method `sparse_memory(node, role)`, which returns the memory of an auxiliary array at run time.
+        fields: those placed in the node itself, in order.
     """
 
     node: Node

@@ -1,8 +1,8 @@
 """The functions of `ti` that are not `operations` (`ti.static`, `ti.ndrange`, `ti.atomic_add`) in Python scope.
 
-In a kernel the frontend gives each its meaning by the identity of the function object; `ATOMIC_OF` and
-`operations.OPERATION_OF` name the rows of the op table for those that are one operation. In Python scope they compute
-with NumPy as Taichi does, or raise Taichi's error.
+In a kernel the frontend finds the handler of each by the identity of the function object; `ATOMIC_OF` and
+`operations.OPERATION_OF` map those that are one operation to its name. In Python scope they compute with NumPy as
+Taichi does, or raise Taichi's error.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = [
 """Public names of `ti`."""
 
 ATOMIC_OF: dict[Callable[..., Any], str] = {}
-"""Functions that are one row of `ir.ops.ATOMIC_OPS`, with its name."""
+"""Functions that are one operation of `ir.ops.ATOMIC_OPS`, with its name."""
 
 
 def _kernel_only(name: str) -> NoReturn:
@@ -44,7 +44,7 @@ def rsqrt(x: Any) -> Any:
 
 
 class Frexp(NamedTuple):
-    """What `frexp` gives."""
+    """The result of `frexp`."""
 
     mantissa: Any
     exponent: Any
@@ -151,7 +151,7 @@ def randn(dt: template = float) -> Any:  # type: ignore[assignment]
 
 
 def stop_grad(x: Any) -> NoReturn:
-    """Say that no gradient passes through `x`; kernels only."""
+    """Stop gradients at `x`; kernels only."""
     _kernel_only("stop_grad")
 
 
@@ -166,49 +166,49 @@ def _not_writable(name: str) -> NoReturn:
 
 @_atomic
 def atomic_add(x: Any, y: Any) -> NoReturn:
-    """Add `y` to the place `x` and return its old value; kernels only."""
+    """Add `y` to `x` in memory and return the old value; kernels only."""
     _not_writable("atomic_add")
 
 
 @_atomic
 def atomic_sub(x: Any, y: Any) -> NoReturn:
-    """Subtract `y` from the place `x` and return its old value; kernels only."""
+    """Subtract `y` from `x` in memory and return the old value; kernels only."""
     _not_writable("atomic_sub")
 
 
 @_atomic
 def atomic_mul(x: Any, y: Any) -> NoReturn:
-    """Multiply the place `x` by `y` and return its old value; kernels only."""
+    """Multiply `x` in memory by `y` and return the old value; kernels only."""
     _not_writable("atomic_mul")
 
 
 @_atomic
 def atomic_min(x: Any, y: Any) -> NoReturn:
-    """Store the lesser of the place `x` and `y` there and return its old value; kernels only."""
+    """Store the lesser of `x` and `y` in `x` and return its old value; kernels only."""
     _not_writable("atomic_min")
 
 
 @_atomic
 def atomic_max(x: Any, y: Any) -> NoReturn:
-    """Store the greater of the place `x` and `y` there and return its old value; kernels only."""
+    """Store the greater of `x` and `y` in `x` and return its old value; kernels only."""
     _not_writable("atomic_max")
 
 
 @_atomic
 def atomic_and(x: Any, y: Any) -> NoReturn:
-    """Store the bitwise and of the place `x` and `y` there and return its old value; kernels only."""
+    """Store the bitwise and of `x` and `y` in `x` and return its old value; kernels only."""
     _not_writable("atomic_and")
 
 
 @_atomic
 def atomic_or(x: Any, y: Any) -> NoReturn:
-    """Store the bitwise or of the place `x` and `y` there and return its old value; kernels only."""
+    """Store the bitwise or of `x` and `y` in `x` and return its old value; kernels only."""
     _not_writable("atomic_or")
 
 
 @_atomic
 def atomic_xor(x: Any, y: Any) -> NoReturn:
-    """Store the bitwise exclusive or of the place `x` and `y` there and return its old value; kernels only."""
+    """Store the bitwise exclusive or of `x` and `y` in `x` and return its old value; kernels only."""
     _not_writable("atomic_xor")
 
 
@@ -246,12 +246,12 @@ def loop_config(
 
 
 def block_local(*args: Any) -> NoReturn:
-    """Ask for a cache of fields in the memory of blocks; kernels only. Results are the same without it."""
+    """Request a cache of fields in shared memory; kernels only. It does not change results."""
     _kernel_only("block_local")
 
 
 def cache_read_only(*args: Any) -> NoReturn:
-    """Ask for a read-only cache of fields; kernels only. Results are the same without it."""
+    """Request a read-only cache of fields; kernels only. It does not change results."""
     _kernel_only("cache_read_only")
 
 

@@ -1,6 +1,6 @@
-"""What the language needs of a running session, registered by the root package so that `lang` imports no runtime.
+"""Callables of the running session, registered by the root package so that `lang` imports no runtime.
 
-In: callables of the runtime. Out: default number types, fields and ndarrays for code that runs in Python scope.
+Input: callables of the runtime. Output: default number types, fields and ndarrays for code in Python scope.
 """
 
 from __future__ import annotations
@@ -17,10 +17,12 @@ from ..ir.types import SCALAR_OF_NUMPY, SCALARS, Scalar, f32, i32, u32
 
 @dataclass(slots=True)
 class Hooks:
-    """Callables of the runtime; without one, the defaults are Taichi's and there is no memory to make arrays in.
+    """Callables of the runtime; without a runtime the defaults are Taichi's and arrays cannot be created.
 
-    default_types: gives (default_fp, default_ip, default_up) of the session.
-    make_field: takes (dtype, shape, **options); dtype is a Scalar or a vector or matrix type. make_ndarray: the same.
+    Attributes:
+        default_types: returns (default_fp, default_ip, default_up) of the session.
+        make_field: takes (dtype, shape, **options); dtype is a Scalar or a vector or matrix type.
+        make_ndarray: takes the same arguments.
     """
 
     default_types: Callable[[], tuple[Scalar, Scalar, Scalar]] = lambda: (f32, i32, u32)
@@ -32,7 +34,7 @@ HOOKS = Hooks()
 
 
 class Layout(Enum):
-    """Order in memory of the parts of a field's elements: each element in one piece (AOS), or each part (SOA).
+    """Memory layout of the parts of a field's elements: array of structs (AOS), or one array per part (SOA).
 
     Parts are the components of vectors and matrices, and the members of structs.
     """
@@ -48,7 +50,7 @@ class uint:  # noqa: N801 - complements Python's `int` and `float`
 def scalar_of(dtype: Any) -> Scalar:
     """Return the number type that `dtype` names: a Scalar itself, Python's `float`, `int` and `bool`, or a NumPy type.
 
-    Raises: ValueError where it names none.
+    Raises: ValueError if it is no number type.
     """
     if isinstance(dtype, Scalar):
         return dtype
@@ -65,14 +67,14 @@ def scalar_of(dtype: Any) -> Scalar:
 
 
 def make_field(dtype: Any, shape: Any = None, **options: Any) -> Any:
-    """Make a field through the runtime. Raises: RuntimeError where no runtime is loaded."""
+    """Create a field in the runtime. Raises: RuntimeError if no runtime is loaded."""
     if HOOKS.make_field is None:
         raise RuntimeError("Fields need the runtime: `import shadesmith`, not only `shadesmith.transpiler`.")
     return HOOKS.make_field(dtype, shape, **options)
 
 
 def make_ndarray(dtype: Any, shape: Any = None, **options: Any) -> Any:
-    """Make an ndarray through the runtime. Raises: RuntimeError where no runtime is loaded."""
+    """Create an ndarray in the runtime. Raises: RuntimeError if no runtime is loaded."""
     if HOOKS.make_ndarray is None:
         raise RuntimeError("Ndarrays need the runtime: `import shadesmith`, not only `shadesmith.transpiler`.")
     return HOOKS.make_ndarray(dtype, shape, **options)

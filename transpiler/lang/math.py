@@ -41,13 +41,13 @@ mat2, mat3, mat4 = (matrix(n, n, float) for n in (2, 3, 4))
 
 @pyfunc
 def mix(x: Any, y: Any, a: Any) -> Any:
-    """Return `x` where `a` is 0, `y` where it is 1, and the line between."""
+    """Return the linear interpolation between `x` (`a` = 0) and `y` (`a` = 1)."""
     return x * (1.0 - a) + y * a
 
 
 @pyfunc
 def clamp(x: Any, xmin: Any, xmax: Any) -> Any:
-    """Return `x` moved into [xmin, xmax]."""
+    """Return `x` clamped to [xmin, xmax]."""
     return min(xmax, max(xmin, x))
 
 

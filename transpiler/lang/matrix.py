@@ -1,7 +1,7 @@
 """Vectors and matrices in Python scope: `ti.Vector([1, 2])`, `ti.Matrix([[1, 2], [3, 4]])`, backed by NumPy arrays.
 
-In: lists, NumPy arrays. Out: objects with Taichi's arithmetic, methods and swizzles. In kernels the frontend gives
-`Matrix` and `Vector` their meaning by identity, and an object made here is a constant.
+Input: lists, NumPy arrays. Output: objects with Taichi's arithmetic, methods and swizzles. In kernels the frontend
+finds the handlers of `Matrix` and `Vector` by identity, and an object of these classes is a constant.
 """
 
 from __future__ import annotations
@@ -72,12 +72,12 @@ else:
 
 
 def unwrap(value: Any) -> Any:
-    """Return the NumPy array behind a Matrix, and any other value as it is."""
+    """Return the NumPy array of a Matrix, and any other value unchanged."""
     return value.entries if isinstance(value, Matrix) else value
 
 
 def wrap(value: Any) -> Any:
-    """Return a Vector or Matrix that shares a NumPy array, and a scalar as it is."""
+    """Return a Vector or Matrix that shares a NumPy array, and a scalar unchanged."""
     if not isinstance(value, np.ndarray) or value.ndim == 0:
         return value
     result: Matrix = object.__new__(Vector if value.ndim == 1 else Matrix)
@@ -91,10 +91,10 @@ def elementwise(meaning: Callable[..., Any], *operands: Any) -> Any:
 
 
 class Matrix(_Swizzles):
-    """An (n, m) matrix, or a vector of n elements, in Python scope. entries: the NumPy array that holds it."""
+    """An (n, m) matrix, or a vector of n elements, in Python scope. entries: the NumPy array with its elements."""
 
     entries: np.ndarray[Any, Any]
-    __array_priority__ = 1000  # `numpy_array + matrix` comes to `__radd__` instead of NumPy taking our elements
+    __array_priority__ = 1000  # `numpy_array + matrix` calls `__radd__`; NumPy does not iterate over our elements
 
     def __init__(self, arr: Any, dt: Any = None) -> None:
         if not isinstance(arr, (list, tuple, np.ndarray, Matrix)):
@@ -410,7 +410,7 @@ class Matrix(_Swizzles):
 
 
 class Vector(Matrix):
-    """A vector in Python scope; the class exists since programs write `ti.Vector(...)` and `ti.Vector.field(...)`."""
+    """A vector in Python scope; the class provides `ti.Vector(...)` and `ti.Vector.field(...)`."""
 
     @classmethod
     def field(cls, n: int, dtype: Any, shape: Any = None, **options: Any) -> Any:  # type: ignore[override]

@@ -1,7 +1,7 @@
-"""The functions that are one operation of the op table, in `ti` as in `ti.math`: what they do in Python scope.
+"""The functions of `ti` and `ti.math` that are one operation of the op table: their implementation in Python scope.
 
-In a kernel the frontend takes each for its row by the identity of the function object (`OPERATION_OF`). In Python scope
-they compute with NumPy as Taichi does, mostly by the meaning of the row.
+In a kernel the frontend finds the operation by the identity of the function object (`OPERATION_OF`). In Python scope
+they compute with NumPy as Taichi does, mostly by the meaning of the operation.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ __all__ = [
     "abs", "acos", "acosh", "asin", "asinh", "atan2", "atanh", "ceil", "cos", "exp", "floor", "log", "max", "min",
     "pow", "round", "sin", "sqrt", "tan", "tanh",
 ]  # fmt: skip
-"""Public names of `ti`, `ti.math` and `ti.lang.ops`: these take them from here."""
+"""Public names of `ti`, `ti.math` and `ti.lang.ops`, which import them from here."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 OPERATION_OF: dict[Callable[..., Any], str] = {}
-"""Functions that are one row of `ir.ops.OPS`, with its name."""
+"""Functions that are one operation of `ir.ops.OPS`, with its name."""
 
 
 def operation(name: str) -> Callable[[Function], Function]:

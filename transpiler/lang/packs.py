@@ -1,7 +1,7 @@
 """Several kernel arguments under one name: `ti.types.argpack`, and Python's dataclasses that hold arrays and numbers.
 
-In: names with annotations. Out: `ArgPackType`, which makes `ArgPack` values; `members_of`, by which the rest of the
-compiler sees a pack as the parameters it represents. A kernel takes only those members that it uses.
+Input: names with annotations. Output: `ArgPackType`, which creates `ArgPack` values; `members_of`, by which the rest of
+the compiler sees a pack as the parameters it represents. A kernel takes only those members that it uses.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from .textures import RWTextureType, TextureType
 class ArgPackType:
     """The annotation of a parameter that represents several. members: annotation by name.
 
-    Calling it makes an `ArgPack`; members left out are zero, and may not be arrays or textures. Raises: ValueError for
-    a member that is no type of a kernel's parameter, or has no name that could be an attribute.
+    Calling it creates an `ArgPack`; omitted members are zero, and may not be arrays or textures. Raises: ValueError for
+    a member whose type is no parameter type, or whose name is no identifier.
     """
 
     __slots__ = ("members",)
@@ -102,7 +102,7 @@ class ArgPack:
         return self.to_dict().items()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the members by name; packs in packs as dicts too."""
+        """Return the members by name; nested packs are dicts, too."""
         values = {name: self.__dict__[name] for name in self._members}
         return {name: value.to_dict() if isinstance(value, ArgPack) else value for name, value in values.items()}
 
@@ -111,16 +111,16 @@ class ArgPack:
 
 
 def members_of(annotation: Any) -> dict[str, Any] | None:
-    """Return the annotations of a pack's members by name, None for what is no pack.
+    """Return the annotations of a pack's members by name, None for other annotations.
 
-    Annotations of a dataclass that are texts (`from __future__ import annotations`) are evaluated in its module.
-    Raises: NameError and its subclasses where one cannot be.
+    String annotations of a dataclass (`from __future__ import annotations`) are evaluated in its module.
+    Raises: NameError and its subclasses if one cannot be evaluated.
     """
     if isinstance(annotation, ArgPackType):
         return annotation.members
     if not (isinstance(annotation, type) and dataclasses.is_dataclass(annotation)) or is_template(annotation):
         return None
-    if annotation in (TextureType, RWTextureType):  # written without its arguments: an annotation that is refused
+    if annotation in (TextureType, RWTextureType):  # without its arguments: an annotation that is rejected
         return None
     names = vars(sys.modules[annotation.__module__])
     return {

@@ -1,6 +1,6 @@
 """Functions on the cells of sparse nodes: `ti.activate`, `ti.append`, ... All but `rescale_index` need a kernel.
 
-In a kernel the frontend gives each its meaning by the identity of the function object.
+In a kernel the frontend finds the handler of each by the identity of the function object.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ def _kernel_only(name: str) -> NoReturn:
 
 
 def activate(node: Any, indices: Any) -> NoReturn:
-    """Make a cell of a node active, with all above it that it is in; kernels only. Dense cells always are."""
+    """Activate a cell of a node and the cells that contain it; kernels only. Dense cells are always active."""
     _kernel_only("activate")
 
 
 def deactivate(node: Any, indices: Any) -> NoReturn:
-    """Make a cell of a node inactive and zero, or empty a list; kernels only. On dense nodes it does nothing."""
+    """Deactivate and zero a cell of a node, or empty a list; kernels only. It does nothing on dense nodes."""
     _kernel_only("deactivate")
 
 
@@ -29,19 +29,19 @@ def is_active(node: Any, indices: Any) -> NoReturn:
 
 
 def length(node: Any, indices: Any) -> NoReturn:
-    """Return how many items a list of a dynamic node has; kernels only. indices: those of the node above."""
+    """Return the number of items of a list of a dynamic node; kernels only. indices: those of the node above."""
     _kernel_only("length")
 
 
 def append(node: Any, indices: Any, val: Any) -> NoReturn:
-    """Append an item to a list of a dynamic node and return its place; kernels only. indices: of the node above."""
+    """Append an item to a list of a dynamic node and return its position; kernels only. indices: of the node above."""
     _kernel_only("append")
 
 
 def no_activate(*args: Any) -> NoReturn:
-    """Say that the loop that follows stores to active cells of these fields only; kernels only.
+    """Declare that the next loop stores only to active cells of these fields; kernels only.
 
-    Results are the same without it: what a loop knows to be active is not activated anyway.
+    It has no effect: cells that are known to be active are never activated again.
     """
     _kernel_only("no_activate")
 
@@ -53,9 +53,9 @@ def rescaled(
     divide: Callable[[Any, int], Any],
     multiply: Callable[[Any, int], Any],
 ) -> list[Any]:
-    """Return an index of something of shape `a` as that of something of shape `b`, axis by axis.
+    """Return an index for the shape `a` converted to the shape `b`, axis by axis.
 
-    divide, multiply: take an index and a factor.
+    divide, multiply: functions of an index and a factor.
     """
     indices = list(I)
     for axis, (here, there) in enumerate(zip(a, b, strict=False)):
@@ -68,5 +68,5 @@ def rescaled(
 
 
 def rescale_index(a: Any, b: Any, I: Any) -> Any:  # noqa: E741 - Taichi's public name
-    """Return the index in `b` of what is at index `I` of `a`, fields or nodes whose extents are multiples."""
+    """Return the index in `b` that corresponds to index `I` of `a`: fields or nodes whose extents are multiples."""
     return rescaled(I, a.shape, b.shape, lambda i, factor: i // factor, lambda i, factor: i * factor)

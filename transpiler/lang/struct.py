@@ -1,8 +1,8 @@
 """Structs: `ti.types.struct(a=ti.i32, ...)`, `@ti.dataclass`, and `ti.Struct`, a value in Python scope.
 
-In: member types, or a class with annotations and methods. Out: `StructType`, which makes values, fields and ndarrays
-and names the type to kernels, and `Struct`. A value's `entries` are a dict, or for an element of an array a mapping
-that reads and writes the array.
+Input: member types, or a class with annotations and methods. Output: `StructType`, which creates values, fields and
+ndarrays and is the type in kernels, and `Struct`. A value's `entries` are a dict, or for an element of an array a
+mapping that reads and writes the array.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .hooks import Layout, make_field, make_ndarray, scalar_of
 from .matrix import Matrix, Vector, unwrap
 
 METHODS = "__struct_methods"
-"""Key of the methods among the members, in Taichi's dicts of both."""
+"""Key of the methods in Taichi's dicts of members and methods."""
 
 
 class Struct:
@@ -57,7 +57,7 @@ class Struct:
         return object.__getattribute__(self, name)
 
     def __getattr__(self, name: str) -> Any:
-        """Return a member whose name begins with an underscore, or a method of the struct's type, bound to it."""
+        """Return a member whose name starts with an underscore, or a method of the struct's type, bound to it."""
         entries = object.__getattribute__(self, "_entries")
         if name in entries:
             return entries[name]
@@ -172,12 +172,12 @@ def make_struct(entries: MutableMapping[str, Any], type: StructType) -> Struct:
 
 
 def type_of_struct(struct: Struct) -> StructType | None:
-    """Return the type a value was made of, None for one made by `ti.Struct(...)`."""
+    """Return the type of a value, None for one created by `ti.Struct(...)`."""
     return struct._type
 
 
 def copy_of(struct: Struct) -> Struct:
-    """Return a struct of the same members that shares nothing with this one."""
+    """Return a deep copy of a struct."""
     copied = object.__new__(Struct)
     _fill(copied, {name: _as_entry(value) for name, value in struct.items}, struct.methods, struct._type)
     return copied
@@ -213,10 +213,13 @@ def _bound(method: Any, struct: Struct) -> Any:
 
 
 class StructType(DescribesType):
-    """Type of structs; calling it makes a value, in Python scope and in kernels.
+    """Type of structs; calling it creates a value, in Python scope and in kernels.
 
-    members: types by name, as `ti.types.struct` was given them. methods: functions that values have. name: of the class
-    for a dataclass, else None. `scope` is where the type was made: the name it has there is what emitted texts call it.
+    Attributes:
+        members: types by name, as given to `ti.types.struct`.
+        methods: methods of its values.
+        name: of the class for a dataclass, else None.
+        scope: module in which the type was created: its variable name there is the name in the emitted source.
     """
 
     def __init__(
@@ -241,7 +244,7 @@ class StructType(DescribesType):
         return make_struct(values, self)
 
     def arguments(self, args: Any, kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the values of a call by member. Raises: TaichiSyntaxError for those that fit no member."""
+        """Return the arguments of a call by member. Raises: TaichiSyntaxError for those that belong to no member."""
         names = list(self.members)
         if len(args) > len(names):
             raise TaichiSyntaxError(f"{self.title} has {len(names)} members, found {len(args)} values")
@@ -256,11 +259,11 @@ class StructType(DescribesType):
 
     @property
     def title(self) -> str:
-        """What an error calls the type."""
+        """Name of the type in errors."""
         return f"struct `{self.known_name() or self}`"
 
     def known_name(self) -> str | None:
-        """Return the name of the class, or that of the first global variable of the type's module that holds it."""
+        """Return the name of the class, or of the first global variable of the type's module whose value it is."""
         if self.name is None and self.scope is not None:
             return next((name for name, value in list(self.scope.items()) if value is self), None)
         return self.name
@@ -280,7 +283,7 @@ class StructType(DescribesType):
         return StructInKernel(self.known_name() or "struct", members, self)
 
     def cast(self, struct: Any) -> Struct:
-        """Return a struct or dict as a value of this type. Raises: TaichiSyntaxError where members differ."""
+        """Return a struct or dict as a value of this type. Raises: TaichiSyntaxError if members differ."""
         given = dict(struct.items) if isinstance(struct, Struct) else struct
         if not isinstance(given, dict) or sorted(given) != sorted(self.members):
             raise TaichiSyntaxError("Incompatible arguments for custom struct members!")
@@ -314,7 +317,7 @@ class StructType(DescribesType):
 
 
 def _as_member(type: Any) -> Any:
-    """Return a member's type as the author wrote it. Raises: ValueError where it names none."""
+    """Return a member's type as given. Raises: ValueError if it is no type."""
     if isinstance(type, dict):
         return StructType({k: v for k, v in type.items() if k != METHODS}, type.get(METHODS, {}))
     if not isinstance(type, (StructType, VectorType, MatrixType)) and type not in (int, float):
@@ -332,13 +335,13 @@ def _converted(type: Any, value: Any, name: str) -> Any:
     assert isinstance(kind, Scalar)
     if isinstance(value, (Struct, Matrix, dict, list, tuple, str)) or value is None:
         raise TaichiTypeError(f"Member `{name}` is a number of type {kind}, found {value!r}")
-    return float(value) if kind.is_float else kind(value)  # floats are rounded where they enter memory, as in Taichi
+    return float(value) if kind.is_float else kind(value)  # floats are rounded in memory, as in Taichi
 
 
 def struct(**kwargs: Any) -> StructType:
     """Return the type of structs with these members: `ti.types.struct(pos=vec3, mass=ti.f32)`.
 
-    `__struct_methods` is no member: a dict of functions that values have.
+    `__struct_methods` is a dict of methods, not a member.
     """
     methods = kwargs.pop(METHODS, {})
     return StructType(kwargs, methods, scope=sys._getframe(1).f_globals)
@@ -347,7 +350,7 @@ def struct(**kwargs: Any) -> StructType:
 def dataclass(cls: type) -> StructType:
     """Make a struct type of a class: its annotations are the members, its functions the methods.
 
-    Raises: TaichiSyntaxError where a member has a default value.
+    Raises: TaichiSyntaxError if a member has a default value.
     """
     annotations: dict[str, Any] = {}
     for base in reversed(cls.__mro__[:-1]):

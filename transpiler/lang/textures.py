@@ -23,7 +23,7 @@ def _error(message: str, hint: str) -> Exception:
 
 
 def format_row(format: Any) -> TexelFormat:
-    """Return what the table says of a `ti.Format`. Raises: TaichiCompilationError for what is none."""
+    """Return the table entry of a `ti.Format`. Raises: TaichiCompilationError for other objects."""
     entry = FORMATS.get(getattr(format, "name", ""))
     if entry is None:
         raise _error(f"{format!r} is no format of a texture", "write `ti.Format.rgba8`")
@@ -31,7 +31,7 @@ def format_row(format: Any) -> TexelFormat:
 
 
 def legacy_format(num_channels: int | None, channel_format: Any) -> TexelFormat:
-    """Return the format of Taichi 1.2's notation. Raises: TaichiCompilationError where there is none such."""
+    """Return the format of Taichi 1.2's notation. Raises: TaichiCompilationError if there is none."""
     channel = f32 if channel_format is None else scalar_of(channel_format)
     entry = format_of(channel, 4 if num_channels is None else num_channels)
     if entry is None:
@@ -95,7 +95,7 @@ class RWTextureType:
 
     @property
     def row(self) -> TexelFormat:
-        """What the table says of the format."""
+        """The table entry of the format."""
         return FORMATS[self.fmt.name]
 
 

@@ -40,7 +40,7 @@ RECURSION_LIMIT = 20_000
 
 
 def build(specialization: Specialization) -> FrontendResult:
-    """Turn a kernel into IR.
+    """Build the IR of a kernel.
 
     Raises: TaichiCompilationError and its subclasses for every mistake in the kernel, with its location.
     """

@@ -21,7 +21,7 @@ from ...lang import functions, operations
 from ...lang import struct as lang
 from ...lang.annotations import as_type
 from ...lang.decorators import BoundFunc, Func, as_bound
-from ...lang.describe import ask, name_of
+from ...lang.describe import safe_attribute, name_of
 from ...lang.functions import ATOMIC_OF
 from ...lang.matrix import Matrix
 from ...lang.operations import OPERATION_OF
@@ -178,16 +178,19 @@ def _not_callable(context: Context, callee: Any, node: ast.Call) -> TaichiCompil
 
 
 def _python_call(context: Context, callee: Any, arguments: list[Any], named: dict[str, Any], node: ast.Call) -> Any:
-    if ask(ask(callee, "kernel", object, callee), "definition", KernelDefinition, None) is not None:
+    if (
+        safe_attribute(safe_attribute(callee, "kernel", object, callee), "definition", KernelDefinition, None)
+        is not None
+    ):
         hint = f"decorate `{ask(callee, '__name__', str, 'it')}` with `@ti.func`"
         raise context.error(TaichiSyntaxError, KERNEL_IN_KERNEL, hint)
     if _is_host_only(callee):
-        name = ask(callee, "__qualname__", str, name_of(callee))
+        name = safe_attribute(callee, "__qualname__", str, name_of(callee))
         raise context.error(TaichiSyntaxError, f"`{name}` cannot be called in a kernel", "call it in Python scope")
     if is_runtime(callee) or not callable(callee):
         raise _not_callable(context, callee, node)
     if any(holds_runtime(value) for value in (*arguments, *named.values())):
-        name, module = name_of(callee), ask(callee, "__module__", str, "")
+        name, module = name_of(callee), safe_attribute(callee, "__module__", str, "")
         twin = getattr(operations, name, None) or getattr(functions, name, None)
         hint = f"use `ti.{name}`" if module in ("math", "cmath", "numpy") and twin else "decorate it with `@ti.func`"
         raise context.error(
@@ -201,11 +204,11 @@ def _is_host_only(callee: Any) -> bool:
 
     Queries of the nodes of a tree, such as `x.parent()`, may be called in a kernel at compile time.
     """
-    module = ask(callee, "__module__", str, "")
+    module = safe_attribute(callee, "__module__", str, "")
     if not module.startswith(HOST) or module.startswith(CALLABLE):
         return False
-    asks = ask(callee, "__name__", str, "") == "parent"
-    return not (asks and hasattr(type(ask(callee, "__self__", object, None)), "describe_node"))
+    is_parent_query = safe_attribute(callee, "__name__", str, "") == "parent"
+    return not (is_parent_query and hasattr(type(safe_attribute(callee, "__self__", object, None)), "describe_node"))
 
 
 # --- operations -----------------------------------------------------------------------------------------------------

@@ -263,7 +263,7 @@ def _key(context: Context, value: Any) -> Hashable:
 
 
 def _template_texts(context: Context, template: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the compile-time parameters with their strings; objects (`self`) are omitted: they have no readable form."""
+    """Return the compile-time parameters with their strings, without objects (`self`), which have no readable form."""
     shown = []
     for name, value in template.items():
         if (array := context.arrays.find(value)) is not None:

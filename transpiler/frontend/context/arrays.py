@@ -17,7 +17,7 @@ from ...lang.describe import ArrayDescription, Step, identify_step, is_described
 from .dependencies import Dependencies
 from .reporter import Reporter
 from .struct_types import StructTypes
-from .trees import name_parts, describe_tree
+from .trees import describe_tree, name_parts
 from .values import ArrayMember, Lvalue
 
 
@@ -114,7 +114,8 @@ class Arrays:
         """Return the kernel's view of the tree of a node. owner: of its memory, if it is sparse."""
         top = top_of(node)
         if top not in self.kernel.trees:
-            self.kernel.trees[top] = describe_tree(top, self.structs.frames, self.dependencies.names, self.structs.named)
+            structs, names = self.structs, self.dependencies.names
+            self.kernel.trees[top] = describe_tree(top, structs.frames, names, structs.named)
         if owner is not None:
             self.trees[top] = owner
         return self.kernel.trees[top]

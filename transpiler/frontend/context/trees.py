@@ -22,11 +22,11 @@ def describe_tree(top: Node, frames: Sequence[Frame], used: Mapping[int, str], n
     named: returns a type with the kernel's struct names.
     """
     tree = Tree(top)
-    for place in places_of(top):
-        assert place.element is not None
-        tree.elements[place] = named(place.element)
-        if place.name:
-            tree.names[place] = place.name
+    for leaf in places_of(top):
+        assert leaf.element is not None
+        tree.elements[leaf] = named(leaf.element)
+        if leaf.name:
+            tree.names[leaf] = leaf.name
     own: set[Node] = set()
     for seen, whole in _in_sight(frames):
         for name, value in _with_parts(seen, whole):
@@ -48,16 +48,16 @@ def _with_parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 def name_parts(whole: Array, trees: Mapping[Node, Tree]) -> None:
     """Name a tree that consists of the parts of one field after it, and its members after the parts."""
-    places = [part.place for part in whole.parts]
-    top = None if places[0] is None else top_of(places[0])
-    if top is None or places != list(places_of(top)):
+    leaves = [part.place for part in whole.parts]
+    top = None if leaves[0] is None else top_of(leaves[0])
+    if top is None or leaves != list(places_of(top)):
         return
     names = trees[top].names
     names.setdefault(top, whole.name)
-    for place, step in zip(places, steps_of(whole.element), strict=True):
+    for leaf, step in zip(leaves, steps_of(whole.element), strict=True):
         short = name_step("", whole.element, step).removeprefix(".")
-        if place is not None and short.isidentifier():
-            names[place] = short
+        if leaf is not None and short.isidentifier():
+            names[leaf] = short
 
 
 def _in_sight(frames: Sequence[Frame]) -> Iterator[tuple[str, Any]]:

@@ -37,12 +37,12 @@ def _formatted_value(context: Context, piece: ast.FormattedValue) -> str | tuple
     value = context.value(piece.value)
     specification = ""
     if piece.format_spec is not None:
-        found = formatted(context, piece.format_spec)  # type: ignore[arg-type]
-        if not isinstance(found, str):
+        format_spec = formatted(context, piece.format_spec)  # type: ignore[arg-type]
+        if not isinstance(format_spec, str):
             raise context.error(
                 TaichiSyntaxError, "A format specification must be known at compile time", "write it out", piece
             )
-        specification = found
+        specification = format_spec
     if holds_runtime(value):
         return (value, specification)
     if piece.conversion > 0:
@@ -92,7 +92,7 @@ class Parts:
         self.values: list[Statement] = []
         self.parts: list[str | tuple[int, str]] = []
 
-    def string(self, string: str) -> None:
+    def literal(self, string: str) -> None:
         """Add a literal string; adjacent strings are joined."""
         if self.parts and isinstance(self.parts[-1], str):
             self.parts[-1] += string

@@ -1,7 +1,7 @@
 """`ti.activate`, `ti.deactivate`, `ti.is_active`, `ti.append`, `ti.length`, `ti.rescale_index` in a kernel.
 
-Input: nodes (`x.parent()`, Python variables) and indices. Output: statements of `ir.sparse`. The contents of an appended
-item are stored at the position that `Append` returns.
+Input: nodes (`x.parent()`, Python variables) and indices. Output: statements of `ir.sparse`. `Append` returns the
+position at which ordinary stores write the contents of the item.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ...ir.sparse import Activate, Append, Deactivate, IsActive, Length, node_na
 from ...ir.statements import GlobalPtr
 from ...ir.types import Struct, Tensor, count_scalars, element_of, i32, u1
 from ...lang import sparse
-from ...lang.describe import NodeDescription, ask, is_described
+from ...lang.describe import NodeDescription, safe_attribute, is_described
 from ...lang.matrix import Matrix
 from ..context.context import Context
 from ..context.values import Method, describe_kind, is_number, is_runtime
@@ -176,7 +176,7 @@ def _rescale_index(context: Context, a: Any, b: Any, I: Any) -> Statement:  # no
 
 
 def _shape(context: Context, what: Any) -> tuple[int, ...]:
-    shape = ask(what, "shape", object, None)
+    shape = safe_attribute(what, "shape", object, None)
     if not isinstance(shape, tuple) or not all(is_number(extent) for extent in shape):
         raise context.error(
             TaichiTypeError, f"`ti.rescale_index` takes fields and nodes, found {describe_kind(what)}", "name a field"

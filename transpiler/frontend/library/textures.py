@@ -14,7 +14,7 @@ from ...ir.nodes import Statement
 from ...ir.statements import ArrayShape
 from ...ir.textures import ImageLoad, ImageStore, Texture, TextureFetch, TextureSample
 from ...ir.types import Scalar, Tensor, describe_type, element_of, f32, i32
-from ...lang.describe import ask
+from ...lang.describe import safe_attribute
 from ...lang.textures import Format
 from ..context.context import Context
 from ..context.handler_calls import ArgumentsError, call_handler
@@ -54,7 +54,7 @@ def texture_attribute(context: Context, texture: Texture, node: ast.Attribute) -
 
 def check_texture(context: Context, base: Any, node: ast.Attribute) -> None:
     """Raise if a method is called on a texture that is not an argument of the kernel."""
-    if (node.attr in STORED or node.attr in SAMPLED) and ask(base, "fmt", Format, None) is not None:
+    if (node.attr in STORED or node.attr in SAMPLED) and safe_attribute(base, "fmt", Format, None) is not None:
         source = ast.unparse(node.value)
         kind = "rw_texture" if node.attr in STORED else "texture"
         more = f"num_dimensions={len(base.shape)}" + (f", fmt=ti.Format.{base.fmt.name}" if kind != "texture" else "")
@@ -105,7 +105,8 @@ def _fetch(context: Context, texture: Texture, index: Any, lod: Any) -> Statemen
 
 
 def _load(context: Context, texture: Texture, index: Any) -> Statement:
-    return context.builder.add(ImageLoad(texture, _coordinate(context, texture, index, i32, "load"), type=texture.texel))
+    coordinate = _coordinate(context, texture, index, i32, "load")
+    return context.builder.add(ImageLoad(texture, coordinate, type=texture.texel))
 
 
 def _store(context: Context, texture: Texture, index: Any, value: Any) -> None:
@@ -131,7 +132,7 @@ def _not_a_number(context: Context, level: Statement, name: str, texture: Textur
 
 
 def _coordinate(context: Context, texture: Texture, given: Any, element: Scalar, name: str) -> Statement:
-    """Return the coordinate of a texel: a scalar, or a vector for 2 and more axes. Raises: TaichiTypeError, TaichiIndexError."""
+    """Return a coordinate: a scalar, or a vector for 2 and more axes. Raises: TaichiTypeError, TaichiIndexError."""
     value = context.values.lift(given)
     axes = value.type.shape if isinstance(value.type, Tensor) else (1,)
     hint = f"write `{_shown(texture, name)}`"

@@ -284,10 +284,10 @@ def _sequence(kind: Any, codec: Codec) -> Codec:
         items = [read_one(item, reader, path) for item in list_at(data, path)]
         return items if kind is list else kind(items)
 
-    def objects(value: Any, found: list[Any]) -> None:
+    def objects(value: Any, result: list[Any]) -> None:
         assert objects_of_one is not None
         for item in value:
-            objects_of_one(item, found)
+            objects_of_one(item, result)
 
     return Codec(write, read, None if objects_of_one is None else objects)
 
@@ -324,10 +324,10 @@ def _pairs(key: Codec, value: Codec) -> Codec:
             fail(path, "a key is repeated")
         return pairs
 
-    def objects(values: Any, found: list[Any]) -> None:
+    def objects(values: Any, result: list[Any]) -> None:
         for name, item in values.items():
             for codec, part in ((key, name), (value, item)):
                 if codec.objects is not None:
-                    codec.objects(part, found)
+                    codec.objects(part, result)
 
     return Codec(write, read, None if key.objects is value.objects is None else objects)

@@ -1,4 +1,4 @@
-"""`ti.simt`: what the threads of a block, of a subgroup or warp, and of the whole grid can do together."""
+"""`ti.simt`: cooperation of the threads of a block, of a subgroup or warp, and of the whole grid."""
 
 from . import block, grid, subgroup, warp
 

@@ -1,10 +1,9 @@
-"""What the threads of a block do together: shared memory, barriers, votes.
+"""Cooperation of the threads of a block: shared memory, barriers, votes.
 
-Turn number k of a parallel loop, counted as the loop would run in order, is thread k % block_dim of block
-k // block_dim. The last block of a loop may have fewer iterations than threads: those without one come to its barriers
-and do nothing else, so that cells of a shared array which they would have set hold nothing in particular, and they
-count in no vote. A barrier must be reached by all threads of a block: one under a condition that may differ between
-them is refused when the kernel is compiled.
+Iteration k of a parallel loop, in serial order, is thread k % block_dim of block k // block_dim. The last block of a
+loop may have fewer iterations than threads. Threads without an iteration reach the barriers and do nothing else: the
+elements of a shared array that they would have set are undefined, and they do not vote. A barrier must be reached by
+all threads of a block: one under a condition that may differ between them is rejected when the kernel is compiled.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from .marks import kernel_only, means
 class SharedArray:
     """Memory that the threads of one block share: `SharedArray(64, ti.f32)`; kernels only, inside a parallel loop.
 
-    shape: an integer or a tuple of integers. dtype: a number type, or a vector or matrix type. The elements begin with
-    no value in particular.
+    shape: an integer or a tuple of integers. dtype: a number type, or a vector or matrix type. The elements are
+    initially undefined.
     """
 
     def __init__(self, shape: Any, dtype: Any) -> None:
@@ -27,7 +26,7 @@ class SharedArray:
 
 @means("barrier block")
 def sync() -> NoReturn:
-    """Wait until all threads of the block are here, and see what they wrote; kernels only."""
+    """Wait for all threads of the block; their writes are visible afterwards; kernels only."""
     kernel_only("block.sync")
 
 

@@ -1,4 +1,4 @@
-"""What all threads of a launch do together."""
+"""Cooperation of all threads of a launch."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from .marks import kernel_only, means
 
 @means("memory grid")
 def memfence() -> NoReturn:
-    """Order this thread's accesses to global memory as all threads see them; kernels only."""
+    """Order this thread's accesses to global memory for all threads; kernels only."""
     kernel_only("grid.memfence")

@@ -1,4 +1,4 @@
-"""Registers the functions of `ti.simt`: in a kernel the frontend gives each its meaning by `MEANING_OF`.
+"""Registers the functions of `ti.simt`: in a kernel the frontend finds the handler of each by `MEANING_OF`.
 
 In Python scope there are no threads, so each raises Taichi's kind of error.
 """
@@ -11,7 +11,7 @@ from typing import Any, NoReturn, TypeVar
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 MEANING_OF: dict[Callable[..., Any], str] = {}
-"""Function -> "collective <row of ir.threads.COLLECTIVES>", "barrier <scope>", "memory <scope>" or "index <kind>"."""
+"""Function -> "collective <name in ir.threads.COLLECTIVES>", "barrier <scope>", "memory <scope>" or "index <kind>"."""
 
 
 def means(meaning: str) -> Callable[[Function], Function]:
@@ -25,5 +25,5 @@ def means(meaning: str) -> Callable[[Function], Function]:
 
 
 def kernel_only(name: str) -> NoReturn:
-    """Raise what a call in Python scope gives."""
+    """Raise the error of a call in Python scope."""
     raise AssertionError(f"ti.simt.{name} cannot be called in Python-scope")

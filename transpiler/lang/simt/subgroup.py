@@ -1,6 +1,6 @@
-"""What the threads of a subgroup do together.
+"""Cooperation of the threads of a subgroup.
 
-A subgroup is 32 threads of a block on CUDA, in C and in the interpreter, and as many as the device says on Vulkan:
+A subgroup is 32 threads of a block on CUDA, in C and in the interpreter, and a property of the device on Vulkan:
 `ti.simt.subgroup.group_size()` in a kernel, `capabilities.subgroup_size` of the session's device outside.
 """
 
@@ -13,19 +13,19 @@ from .marks import kernel_only, means
 
 @means("barrier subgroup")
 def barrier() -> NoReturn:
-    """Wait until all lanes of the subgroup are here, and see what they wrote; kernels only."""
+    """Wait for all lanes of the subgroup; their writes are visible afterwards; kernels only."""
     kernel_only("subgroup.barrier")
 
 
 @means("memory subgroup")
 def memory_barrier() -> NoReturn:
-    """Order this lane's accesses to memory as the subgroup sees them, without waiting; kernels only."""
+    """Order this lane's accesses to memory for the subgroup, without waiting; kernels only."""
     kernel_only("subgroup.memory_barrier")
 
 
 @means("collective elect")
 def elect() -> NoReturn:
-    """Return 1 in the lowest lane that runs this, 0 in the others; kernels only."""
+    """Return 1 in the lowest active lane, 0 in the others; kernels only."""
     kernel_only("subgroup.elect")
 
 

@@ -1,6 +1,6 @@
-"""What the threads of a warp, 32 lanes on CUDA, do together; on Vulkan a subgroup represents it.
+"""Cooperation of the threads of a warp: 32 lanes on CUDA, a subgroup on Vulkan.
 
-`mask` has a bit for each lane that takes part; a lane that runs the function must be in it.
+`mask` has a bit for each participating lane; it must include every lane that executes the call.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from .marks import kernel_only, means
 
 @means("collective active_mask")
 def active_mask() -> NoReturn:
-    """Return a bit for each lane of the warp that runs this; kernels only."""
+    """Return a bit for each active lane of the warp; kernels only."""
     kernel_only("warp.active_mask")
 
 
@@ -54,7 +54,7 @@ def match_all(mask: Any, val: Any) -> NoReturn:
 
 @means("barrier subgroup")
 def sync(mask: Any) -> NoReturn:
-    """Wait for the lanes in `mask`, and see what they wrote; kernels only."""
+    """Wait for the lanes in `mask`; their writes are visible afterwards; kernels only."""
     kernel_only("warp.sync")
 
 

@@ -96,10 +96,10 @@ class _Activation:
 
     def _current_cell_number(self, pointer: GlobalPtr) -> Statement | None:
         """Return the number of the cell of the current iteration, if the element is in that cell."""
-        place = pointer.array.place
-        if pointer.cell is not None or place is None or self.has_deactivated or not _is_in_current_cell(pointer):
+        leaf = pointer.array.place
+        if pointer.cell is not None or leaf is None or self.has_deactivated or not _is_in_current_cell(pointer):
             return None
-        index, pool = pointer.indices[0], pool_above(place)
+        index, pool = pointer.indices[0], pool_above(leaf)
         if pool is not None and pool.kind == "dynamic" and pointer in self.stored:
             return None
         body = index.loop.body.statements if isinstance(index, CellIndex) else []
@@ -132,9 +132,9 @@ class _Activation:
 
     def _cell(self, builder: Builder, pointer: GlobalPtr) -> Statement | None:
         """Activate the cell of an element; return the number of its pool cell, None without a pool."""
-        place = pointer.array.place
-        assert place is not None
-        lowest, pool = sparse_above(place)[-1], pool_above(place)
+        leaf = pointer.array.place
+        assert leaf is not None
+        lowest, pool = sparse_above(leaf)[-1], pool_above(leaf)
         if not self.has_deactivated and _is_in_current_cell(pointer) and pool is None:
             return None
         lower_bounds = pointer.array.offset or (0,) * len(pointer.indices)
@@ -142,7 +142,7 @@ class _Activation:
             less(builder, index, lower_bound) for index, lower_bound in zip(pointer.indices, lower_bounds, strict=True)
         ]
         name = None if pool is None else self.name(pool)
-        cell_indices = scaled(builder, place, lowest, indices)
+        cell_indices = scaled(builder, leaf, lowest, indices)
         activation = builder.add(Activate(lowest, cell_indices, type=number_type(lowest), name=name))
         return activation if pool is not None else None
 
@@ -186,10 +186,10 @@ def _base(operand: Statement) -> Statement:
 
 def _key(pointer: GlobalPtr) -> Key:
     """Return a key that is equal for elements of one cell: fields of one node, at the same indices."""
-    place = pointer.array.place
-    assert place is not None
+    leaf = pointer.array.place
+    assert leaf is not None
     indices = (index.value if isinstance(index, Const) else index for index in pointer.indices)
-    return (place.parent, pointer.array.offset, *indices)
+    return (leaf.parent, pointer.array.offset, *indices)
 
 
 def _is_in_current_cell(pointer: GlobalPtr) -> bool:
