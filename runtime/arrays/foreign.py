@@ -16,7 +16,7 @@ import numpy as np
 
 from ...transpiler.errors import TaichiRuntimeTypeError
 from ...transpiler.ir.types import SCALAR_OF_NUMPY
-from ...transpiler.lang.describe import ask
+from ...transpiler.lang.describe import safe_attribute
 from .memory import Array
 
 DLPACK_CUDA = (2, 13)
@@ -65,7 +65,7 @@ def find_memory(value: Any, where: str) -> Array | GpuArray:
         return value
     if is_tensor(value):
         return _of_tensor(value, where)
-    if ask(value, "requires_grad", bool, False):  # a tensor behind a wrapper; the protocols refuse it
+    if safe_attribute(value, "requires_grad", bool, False):  # a tensor behind a wrapper; the protocols refuse it
         raise TaichiRuntimeTypeError(f"{where} is a tensor that requires grad", "pass `tensor.detach()`")
     try:
         found = _by_protocol(value, where)

@@ -24,7 +24,7 @@ from ....transpiler.frontend.source.definition import KernelDefinition
 from ....transpiler.frontend.source.specialization import Argument, ArrayArgument, Specialization, TemplateArgument
 from ....transpiler.ir.snodes import index_components_of
 from ....transpiler.ir.types import described
-from ....transpiler.lang.describe import ArrayDescription, ask, is_described
+from ....transpiler.lang.describe import ArrayDescription, is_described, safe_attribute
 from ....transpiler.options import CompileOptions
 from ...config import EDITS_FOLDER, UNNAMED_FILE, plain_name
 from ...store.atomic_files import write_text
@@ -152,7 +152,7 @@ def _label(argument: Argument) -> str:
         value: Any = argument.value
         if value is None or isinstance(value, bool | int | float | str):
             return plain_name(str(value))
-        return "field" if is_described(value) else plain_name(ask(value, "__name__", str, type(value).__name__))
+        return "field" if is_described(value) else plain_name(safe_attribute(value, "__name__", str, type(value).__name__))
     return plain_name(str(argument))
 
 
@@ -169,7 +169,7 @@ def _identity(argument: Argument) -> str:
     if isinstance(value, list | tuple):
         return f"({', '.join(_identity(TemplateArgument(item)) for item in value)})"
     if not is_described(value):
-        return ask(value, "__qualname__", str, type(value).__qualname__)
+        return safe_attribute(value, "__qualname__", str, type(value).__qualname__)
     found = value.describe_array()
     place = "" if found.place is None else f" {[tuple(digit) for digit in index_components_of(found.place)]}"
     return f"{array_text(found)}{found.offset or ''}{place}"
@@ -183,7 +183,7 @@ def shown(argument: Argument) -> str:
     if value is None or isinstance(value, bool | int | float | str):
         return repr(value)
     if not is_described(value):
-        return ask(value, "__name__", str, type(value).__name__)
+        return safe_attribute(value, "__name__", str, type(value).__name__)
     return array_text(value.describe_array())
 
 

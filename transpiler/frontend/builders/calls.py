@@ -21,7 +21,7 @@ from ...lang import functions, operations
 from ...lang import struct as lang
 from ...lang.annotations import as_type
 from ...lang.decorators import BoundFunc, Func, as_bound
-from ...lang.describe import safe_attribute, name_of
+from ...lang.describe import name_of, safe_attribute
 from ...lang.functions import ATOMIC_OF
 from ...lang.matrix import Matrix
 from ...lang.operations import OPERATION_OF
@@ -182,7 +182,7 @@ def _python_call(context: Context, callee: Any, arguments: list[Any], named: dic
         safe_attribute(safe_attribute(callee, "kernel", object, callee), "definition", KernelDefinition, None)
         is not None
     ):
-        hint = f"decorate `{ask(callee, '__name__', str, 'it')}` with `@ti.func`"
+        hint = f"decorate `{safe_attribute(callee, '__name__', str, 'it')}` with `@ti.func`"
         raise context.error(TaichiSyntaxError, KERNEL_IN_KERNEL, hint)
     if _is_host_only(callee):
         name = safe_attribute(callee, "__qualname__", str, name_of(callee))

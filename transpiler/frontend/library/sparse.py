@@ -17,7 +17,7 @@ from ...ir.sparse import Activate, Append, Deactivate, IsActive, Length, node_na
 from ...ir.statements import GlobalPtr
 from ...ir.types import Struct, Tensor, count_scalars, element_of, i32, u1
 from ...lang import sparse
-from ...lang.describe import NodeDescription, safe_attribute, is_described
+from ...lang.describe import NodeDescription, is_described, safe_attribute
 from ...lang.matrix import Matrix
 from ..context.context import Context
 from ..context.values import Method, describe_kind, is_number, is_runtime
