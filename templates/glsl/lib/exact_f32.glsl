@@ -288,10 +288,10 @@ vec2 reduce_f32(float x, out int quadrant) {
     if (bits >= 0x7f800000u) {
         return vec2(uintBitsToFloat(0x7fc00000u), 0.0);
     }
-    uvec4 turns = quarter_turns(uvec2((bits & 0x007fffffu) | 0x00800000u, 0u), int(bits >> 23) - 150);
-    int nearest = int((turns.x + 0x20000000u) >> 30);
-    uint high = turns.x << 2 | turns.y >> 30;
-    uint low = turns.y << 2 | turns.z >> 30;
+    uvec4 quadrants = times_two_over_pi(uvec2((bits & 0x007fffffu) | 0x00800000u, 0u), int(bits >> 23) - 150);
+    int nearest = int((quadrants.x + 0x20000000u) >> 30);
+    uint high = quadrants.x << 2 | quadrants.y >> 30;
+    uint low = quadrants.y << 2 | quadrants.z >> 30;
     bool is_before = high >= 0x80000000u;
     high = is_before ? ~high : high;
     low = is_before ? ~low : low;

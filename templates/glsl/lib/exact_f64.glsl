@@ -8,13 +8,13 @@ dvec2 reduce_large(double x, out int quadrant) {
     if (high >= 0x7ff00000u) {
         return dvec2(packDouble2x32(uvec2(0u, 0x7ff80000u)), 0.0lf);
     }
-    uvec4 turns = quarter_turns(uvec2(bits.x, (high & 0x000fffffu) | 0x00100000u), int(high >> 20) - 1075);
-    int nearest = int((turns.x + 0x20000000u) >> 30);
-    turns = turns << 2 | uvec4(turns.yzw, 0u) >> 30;
-    bool is_before = turns.x >= 0x80000000u;
-    turns = is_before ? ~turns : turns;
-    dvec2 fraction = two_sum(double(turns.x) * 2.3283064365386963e-10lf, double(turns.y) * 5.4210108624275222e-20lf);
-    double rest = double(turns.z) * 1.2621774483536189e-29lf + double(turns.w) * 2.9387358770557188e-39lf;
+    uvec4 quadrants = times_two_over_pi(uvec2(bits.x, (high & 0x000fffffu) | 0x00100000u), int(high >> 20) - 1075);
+    int nearest = int((quadrants.x + 0x20000000u) >> 30);
+    quadrants = quadrants << 2 | uvec4(quadrants.yzw, 0u) >> 30;
+    bool is_before = quadrants.x >= 0x80000000u;
+    quadrants = is_before ? ~quadrants : quadrants;
+    dvec2 fraction = two_sum(double(quadrants.x) * 2.3283064365386963e-10lf, double(quadrants.y) * 5.4210108624275222e-20lf);
+    double rest = double(quadrants.z) * 1.2621774483536189e-29lf + double(quadrants.w) * 2.9387358770557188e-39lf;
     fraction = two_sum(fraction.x, fraction.y + rest);
     dvec2 r = two_product(fraction.x, 1.5707963267948966lf);
     r = two_sum(r.x, r.y + (fraction.x * 6.123233995736766e-17lf + fraction.y * 1.5707963267948966lf));

@@ -1,4 +1,4 @@
-// Range reduction of angles of any size modulo a quarter turn, for sine, cosine and tangent of float and double.
+// Range reduction of angles of any size modulo pi/2, for sine, cosine and tangent of float and double.
 // Source: Payne and Hanek, "Radian reduction for trigonometric functions" (1983): of the product of an integer and 2/pi
 // only the bits from 2^1 to the last significant one are computed.
 
@@ -31,7 +31,7 @@ uint multiply_add(uint a, uint b, uint addend, inout uint carry) {
 
 // m * 2^e * 2/pi modulo 4, for m = m.y * 2^32 + m.x and -30 <= e <= 971: 2 bits before the point and 126 after it, all
 // but the last correct. Without a loop: lavapipe adds its iterations to those of the loops around it, and ends all at 65,535.
-uvec4 quarter_turns(uvec2 m, int e) {
+uvec4 times_two_over_pi(uvec2 m, int e) {
     int start = e + 30;  // bits before this one are multiples of 4
     uvec4 a = bits_of_two_over_pi(start >> 7);
     uvec4 b = bits_of_two_over_pi((start >> 7) + 1);
@@ -47,18 +47,18 @@ uvec4 quarter_turns(uvec2 m, int e) {
     int shift = start & 31;
     uvec4 first = a << shift | uvec4(a.yzw, b.x) >> 1 >> (31 - shift);
     uvec2 last = b.xy << shift | b.yz >> 1 >> (31 - shift);
-    uvec4 turns;
+    uvec4 quadrants;
     uint carry = 0u;
     multiply_add(m.x, last.x, 0u, carry);
-    turns.w = multiply_add(m.x, first.w, 0u, carry);
-    turns.z = multiply_add(m.x, first.z, 0u, carry);
-    turns.y = multiply_add(m.x, first.y, 0u, carry);
-    turns.x = multiply_add(m.x, first.x, 0u, carry);
+    quadrants.w = multiply_add(m.x, first.w, 0u, carry);
+    quadrants.z = multiply_add(m.x, first.z, 0u, carry);
+    quadrants.y = multiply_add(m.x, first.y, 0u, carry);
+    quadrants.x = multiply_add(m.x, first.x, 0u, carry);
     carry = 0u;
     multiply_add(m.y, last.y, 0u, carry);
-    turns.w = multiply_add(m.y, last.x, turns.w, carry);
-    turns.z = multiply_add(m.y, first.w, turns.z, carry);
-    turns.y = multiply_add(m.y, first.z, turns.y, carry);
-    turns.x = multiply_add(m.y, first.y, turns.x, carry);
-    return turns;
+    quadrants.w = multiply_add(m.y, last.x, quadrants.w, carry);
+    quadrants.z = multiply_add(m.y, first.w, quadrants.z, carry);
+    quadrants.y = multiply_add(m.y, first.z, quadrants.y, carry);
+    quadrants.x = multiply_add(m.y, first.y, quadrants.x, carry);
+    return quadrants;
 }

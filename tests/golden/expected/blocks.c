@@ -7,12 +7,12 @@ typedef struct {
     float x, y;
 } vec2;
 
-static inline float atomic_add_f32(float *place, float value) {
+static inline float atomic_add_f32(float *address, float value) {
     float old, new;
-    __atomic_load(place, &old, __ATOMIC_RELAXED);
+    __atomic_load(address, &old, __ATOMIC_RELAXED);
     do {
         new = old + value;
-    } while (!__atomic_compare_exchange(place, &old, &new, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    } while (!__atomic_compare_exchange(address, &old, &new, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
     return old;
 }
 
@@ -24,13 +24,13 @@ typedef struct {
     vec2 velocity;
     float mass;
 } Cell;
-_Static_assert(sizeof(Cell) == 12, "the host lays cells out so");
+_Static_assert(sizeof(Cell) == 12, "cell size on the host");
 
 typedef struct {
     Cell cells[12];
     float total;
 } Block;
-_Static_assert(sizeof(Block) == 148, "the host lays cells out so");
+_Static_assert(sizeof(Block) == 148, "cell size on the host");
 
 struct Args {
     Block *blocks;  // velocity: field[f32[2], 32x12], mass: field[f32, 32x12], total: field[f32, 8x4]

@@ -3,14 +3,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// Stands where the site of a record would: no records follow.
+// In place of the site of a record: no records follow.
 #define EMPTY_SITE 0xffffffffu
 
-// Begin a record of `size` words in the room at words[room]; gives where its first word goes, or 0 if it is full.
-static inline uint32_t report_start(uint32_t *report, uint32_t room, uint32_t site, uint32_t thread, uint32_t size) {
-    uint32_t end = report[room + 1u];
-    if (__atomic_load_n(&report[room], __ATOMIC_RELAXED) < end) {
-        uint32_t start = __atomic_fetch_add(&report[room], 3u + size, __ATOMIC_RELAXED);
+// Start a record of `size` words in the section with its header at words[section]; returns the index of its first word,
+// or 0 if the section is full.
+static inline uint32_t report_start(uint32_t *report, uint32_t section, uint32_t site, uint32_t thread, uint32_t size) {
+    uint32_t end = report[section + 1u];
+    if (__atomic_load_n(&report[section], __ATOMIC_RELAXED) < end) {
+        uint32_t start = __atomic_fetch_add(&report[section], 3u + size, __ATOMIC_RELAXED);
         if (start + 3u + size <= end) {
             report[start] = site;
             report[start + 1u] = thread;
@@ -21,11 +22,11 @@ static inline uint32_t report_start(uint32_t *report, uint32_t room, uint32_t si
             report[start] = EMPTY_SITE;
         }
     }
-    __atomic_fetch_add(&report[room + 2u], 1u, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&report[section + 2u], 1u, __ATOMIC_RELAXED);
     return 0u;
 }
 
-// Lower a word to `value`; gives what it was.
+// Lower a word to `value`; returns the previous value.
 static inline uint32_t report_min(uint32_t *word, uint32_t value) {
     uint32_t old = __atomic_load_n(word, __ATOMIC_RELAXED);
     while (value < old && !__atomic_compare_exchange_n(word, &old, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
@@ -33,14 +34,14 @@ static inline uint32_t report_min(uint32_t *word, uint32_t value) {
     return old;
 }
 
-// Begin the record of a failed check, unless a turn before this one has one: the first is the one that is shown.
+// Start the record of a failed check, unless an earlier iteration has one: only the first is shown.
 static inline uint32_t report_failure(uint32_t *report, uint32_t site, uint32_t thread, uint32_t size) {
     __atomic_fetch_add(&report[6], 1u, __ATOMIC_RELAXED);
     report_min(&report[8], site);
     return thread < report_min(&report[7], thread) ? report_start(report, 3u, site, thread, size) : 0u;
 }
 
-// Write one word; gives where the next one goes.
+// Write one word; returns the index of the next.
 static inline uint32_t report_u32(uint32_t *report, uint32_t cursor, uint32_t value) {
     if (cursor == 0u) {
         return 0u;

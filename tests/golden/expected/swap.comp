@@ -18,16 +18,16 @@ layout(push_constant, scalar) uniform Args {
 shared float tile[64];
 
 // swap.py:6  for i in a:
-void task(int i, bool has_turn) {
+void task(int i, bool has_iteration) {
     // swap.py:8  t = ti.simt.block.thread_idx()
     int t = int(gl_LocalInvocationID.x);
-    if (has_turn) {
+    if (has_iteration) {
         // swap.py:9  tile[t] = a[i]
         tile[t] = a(i);
     }
     // swap.py:10  ti.simt.block.sync()
     barrier();
-    if (has_turn) {
+    if (has_iteration) {
         // swap.py:11  a[i] = tile[63 - t]
         a(i) = tile[63 - t];
     }

@@ -11,17 +11,17 @@ struct Args {
 #define a(i) args.a_data[i]
 
 // swap.py:6  for i in a:
-__device__ inline void task(const Args &args, int i, bool has_turn) {
+__device__ inline void task(const Args &args, int i, bool has_iteration) {
     __shared__ float tile[64];
     // swap.py:8  t = ti.simt.block.thread_idx()
     int t = int(threadIdx.x);
-    if (has_turn) {
+    if (has_iteration) {
         // swap.py:9  tile[t] = a[i]
         tile[t] = a(i);
     }
     // swap.py:10  ti.simt.block.sync()
     __syncthreads();
-    if (has_turn) {
+    if (has_iteration) {
         // swap.py:11  a[i] = tile[63 - t]
         a(i) = tile[63 - t];
     }

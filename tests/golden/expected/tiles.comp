@@ -20,11 +20,11 @@ layout(push_constant, scalar) uniform Args {
 shared float tile[64];
 
 // tiles.py:6  for i in a:
-void task(int i, bool has_turn) {
+void task(int i, bool has_iteration) {
     // tiles.py:8  t = ti.simt.block.thread_idx()
     int t = int(gl_LocalInvocationID.x);
     float x;
-    if (has_turn) {
+    if (has_iteration) {
         // tiles.py:9  x = a[i] * a[i]
         x = a(i) * a(i);
         // tiles.py:10  tile[t] = x
@@ -36,7 +36,7 @@ void task(int i, bool has_turn) {
     int stride = 32;
     // tiles.py:13  while stride > 0:
     while (stride > 0) {
-        if (has_turn) {
+        if (has_iteration) {
             // tiles.py:14  if t < stride:
             if (t < stride) {
                 // tiles.py:15  tile[t] += tile[t + stride]
@@ -48,7 +48,7 @@ void task(int i, bool has_turn) {
         // tiles.py:17  stride >>= 1
         stride >>= 1;
     }
-    if (has_turn) {
+    if (has_iteration) {
         // tiles.py:18  a[i] = x / tile[0]
         a(i) = x / tile[0];
         // tiles.py:19  if t == 0:

@@ -13,12 +13,12 @@ struct Args {
 #define sums(i) args.sums_data[i]
 
 // tiles.py:6  for i in a:
-__device__ inline void task(const Args &args, int i, bool has_turn) {
+__device__ inline void task(const Args &args, int i, bool has_iteration) {
     __shared__ float tile[64];
     // tiles.py:8  t = ti.simt.block.thread_idx()
     int t = int(threadIdx.x);
     float x;
-    if (has_turn) {
+    if (has_iteration) {
         // tiles.py:9  x = a[i] * a[i]
         x = a(i) * a(i);
         // tiles.py:10  tile[t] = x
@@ -30,7 +30,7 @@ __device__ inline void task(const Args &args, int i, bool has_turn) {
     int stride = 32;
     // tiles.py:13  while stride > 0:
     while (stride > 0) {
-        if (has_turn) {
+        if (has_iteration) {
             // tiles.py:14  if t < stride:
             if (t < stride) {
                 // tiles.py:15  tile[t] += tile[t + stride]
@@ -42,7 +42,7 @@ __device__ inline void task(const Args &args, int i, bool has_turn) {
         // tiles.py:17  stride >>= 1
         stride >>= 1;
     }
-    if (has_turn) {
+    if (has_iteration) {
         // tiles.py:18  a[i] = x / tile[0]
         a(i) = x / tile[0];
         // tiles.py:19  if t == 0:

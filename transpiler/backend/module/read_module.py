@@ -504,5 +504,5 @@ def _check_arrays(interface: Interface) -> None:
         if array.place is not None:
             if array.place.slot >= len(interface.arrays):
                 raise invalid(f"{path}.place.slot", f"there are {len(interface.arrays)} arrays")
-            if any(digit[0] >= max(1, array.ndim) for digit in array.place.digits):
+            if any(component[0] >= max(1, array.ndim) for component in array.place.digits):
                 raise invalid(f"{path}.place.digits", f"there are {array.ndim} axes")

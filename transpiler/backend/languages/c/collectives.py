@@ -32,8 +32,8 @@ def barrier(language: Language, barrier: Barrier, orders_buffers: bool, lanes: s
 def helper(language: Language, op: str, type: Scalar | None, options: frozenset[str]) -> Generated:
     """Return the function of a collective."""
     uniform, masked = "by" in options, "some" in options
-    text = _function(language, op, type, uniform, masked)
-    return Generated(exchange_name(op, type, uniform, masked), text, called(language, text))
+    source = _function(language, op, type, uniform, masked)
+    return Generated(exchange_name(op, type, uniform, masked), source, called(language, source))
 
 
 PARTS: dict[str, tuple[str, str, str]] = {
@@ -119,7 +119,7 @@ def _parts(
     scan, _, fold = op.partition("_")
     assert type is not None
     combined = language.operation(FOLDS[fold], type).format("all", "value[lane]")
-    before = [f"{scalar_name(language, type)} all = {literal(language, type, identity(FOLDS[fold], type)).text};"]
+    before = [f"{scalar_name(language, type)} all = {literal(language, type, identity(FOLDS[fold], type)).template};"]
     step, store = f"all = {combined};", "result[lane] = all;"
     if scan == "reduce":
         return before, [step], [store]

@@ -19,25 +19,25 @@ def helper(language: Language, what: str, kind: str, ndim: int) -> Function:
     return _sampled(language, what, SCALARS[kind], ndim)
 
 
-def _read(format: TexelFormat, text: str) -> str:
+def _read(format: TexelFormat, value: str) -> str:
     """Return the component of a texel, converted from a channel in memory."""
-    return f"(float){text}" if format.channel.name == "f16" else text
+    return f"(float){value}" if format.channel.name == "f16" else value
 
 
-def _stored(language: Language, format: TexelFormat, text: str) -> str:
+def _stored(language: Language, format: TexelFormat, value: str) -> str:
     """Return the channel value that a component is stored as: the nearest that the format can represent."""
     channel, type = format.channel, name_of(language, format.channel)
     if format.kind == "unorm":
-        return f"({type})rintf(fminf(fmaxf({text}, 0.0f), 1.0f) * {greatest_of(channel)})"
+        return f"({type})rintf(fminf(fmaxf({value}, 0.0f), 1.0f) * {greatest_of(channel)})"
     if channel.name == "f16":
-        return f"(_Float16){text}"
+        return f"(_Float16){value}"
     if channel.bits == 32:
-        return text
+        return value
     if format.kind == "uint":
         most = f"{(1 << channel.bits) - 1}u"
-        return f"({type})({text} < {most} ? {text} : {most})"
+        return f"({type})({value} < {most} ? {value} : {most})"
     least, most = str(-(1 << channel.bits - 1)), str((1 << channel.bits - 1) - 1)
-    return f"({type})({text} < {least} ? {least} : {text} < {most} ? {text} : {most})"
+    return f"({type})({value} < {least} ? {least} : {value} < {most} ? {value} : {most})"
 
 
 def _position(ndim: int) -> str:

@@ -24,10 +24,10 @@ from ..common.syntax_forms import (
     Syntax,
     c_cast,
     call,
+    custom,
     infix,
     prefix,
     same,
-    template,
 )
 
 TYPES: dict[str, str] = {
@@ -52,7 +52,7 @@ ANY: dict[str, Syntax] = {
     "sub": infix("-"),
     "mul": infix("*"),
     "neg": prefix("-"),
-    "select": template("{0} ? {1} : {2}", TERNARY, OR, OR, TERNARY),
+    "select": custom("{0} ? {1} : {2}", TERNARY, OR, OR, TERNARY),
     **{op: infix(symbol) for op, symbol in COMPARISONS.items()},
 }
 """The same syntax for all numbers."""
@@ -60,7 +60,7 @@ ANY: dict[str, Syntax] = {
 FLOATS: dict[str, Syntax] = {
     "div": infix("/"),
     "raw_div": infix("/"),
-    "floordiv": template("floor$f({0} / {1})", PRIMARY, MULTIPLY, UNARY),
+    "floordiv": custom("floor$f({0} / {1})", PRIMARY, MULTIPLY, UNARY),
     "mod": call("mod_$t", 2),
     "raw_mod": call("fmod$f", 2),
     "pow": call("pow$f", 2),
@@ -95,9 +95,9 @@ INTEGERS: dict[str, Syntax] = {
     "bit_or": infix("|"),
     "bit_xor": infix("^"),
     "bit_not": prefix("~"),
-    "shl": template("{0} << ({1} & $m)", SHIFT, MULTIPLY, MULTIPLY),
-    "sar": template("{0} >> ({1} & $m)", SHIFT, MULTIPLY, MULTIPLY),
-    "shr": template("($T)(($U){0} >> ({1} & $m))", UNARY, UNARY, MULTIPLY),
+    "shl": custom("{0} << ({1} & $m)", SHIFT, MULTIPLY, MULTIPLY),
+    "sar": custom("{0} >> ({1} & $m)", SHIFT, MULTIPLY, MULTIPLY),
+    "shr": custom("($T)(($U){0} >> ({1} & $m))", UNARY, UNARY, MULTIPLY),
     "popcnt": call("__builtin_popcount"),
     "clz": call("clz_$t"),
     **{f"{op}_overflows": call(f"{op}_overflows_$t", 2) for op in ("add", "sub", "mul", "shl", "pow")},
@@ -108,21 +108,21 @@ UNSIGNED: dict[str, Syntax] = {
     "floordiv": call("div_$t", 2),
     "mod": call("rem_$t", 2),
     "abs": same(),
-    "sign": template("($T)({0} != 0)", UNARY, SHIFT),
+    "sign": custom("($T)({0} != 0)", UNARY, SHIFT),
     "shr": INTEGERS["sar"],
 }
 
 BOOLEANS: dict[str, Syntax] = {
-    "lt": template("!{0} && {1}", AND, PRIMARY, SHIFT),
-    "le": template("!{0} || {1}", OR, PRIMARY, SHIFT),
-    "gt": template("{0} && !{1}", AND, SHIFT, PRIMARY),
-    "ge": template("{0} || !{1}", OR, SHIFT, PRIMARY),
+    "lt": custom("!{0} && {1}", AND, PRIMARY, SHIFT),
+    "le": custom("!{0} || {1}", OR, PRIMARY, SHIFT),
+    "gt": custom("{0} && !{1}", AND, SHIFT, PRIMARY),
+    "ge": custom("{0} || !{1}", OR, SHIFT, PRIMARY),
     "min": infix("&&"), "bit_and": infix("&&"), "logical_and": infix("&&"),
     "max": infix("||"), "bit_or": infix("||"), "logical_or": infix("||"),
     "bit_xor": infix("!="), "bit_not": prefix("!"), "logical_not": prefix("!"),
     **{name: same() for name in ("abs", "sign", "floor", "ceil", "round", "popcnt")},
-    "clz": template("8 - {0}", ADD, MULTIPLY),
-    **{name: template("{0}", PRIMARY, PRIMARY, PRIMARY) for name in ("shl", "sar", "shr")},
+    "clz": custom("8 - {0}", ADD, MULTIPLY),
+    **{name: custom("{0}", PRIMARY, PRIMARY, PRIMARY) for name in ("shl", "sar", "shr")},
 }  # fmt: skip
 """u1: a shift by 0, the only count that a 1-bit mask leaves, changes nothing; for `clz` it is 8 bits wide."""
 
@@ -145,12 +145,14 @@ def entry(op: str, type: Scalar) -> Syntax:
 
 def fill(syntax: Syntax, type: Scalar, names: dict[str, str]) -> Syntax:
     """Replace `$f $t $T $U $m` by their values for `type`."""
-    text = syntax.text
-    if "$" not in text:
+    template = syntax.template
+    if "$" not in template:
         return syntax
-    text = text.replace("$f", "f" if type.bits == 32 else "").replace("$t", type.name).replace("$T", names[type.name])
-    text = text.replace("$m", str(type.bits - 1)).replace("$U", names["u" + type.name[1:]])
-    return replace(syntax, text=text)
+    template = (
+        template.replace("$f", "f" if type.bits == 32 else "").replace("$t", type.name).replace("$T", names[type.name])
+    )
+    template = template.replace("$m", str(type.bits - 1)).replace("$U", names["u" + type.name[1:]])
+    return replace(syntax, template=template)
 
 
 def operation(op: str, type: Scalar) -> Syntax:
@@ -174,20 +176,20 @@ def _narrow(op: str, type: Scalar) -> Syntax:
     if op in ("shl", "sar", "shr"):
         return entry(op, type) if op != "shl" else c_cast(entry(op, type), TYPES[type.name])
     if op == "popcnt":
-        return template(f"__builtin_popcount(({TYPES['u' + type.name[1:]]}){{0}})", PRIMARY, UNARY)
+        return custom(f"__builtin_popcount(({TYPES['u' + type.name[1:]]}){{0}})", PRIMARY, UNARY)
     if op == "clz":
-        return template(f"clz_u32(({TYPES['u' + type.name[1:]]}){{0}}) - {32 - type.bits}", ADD, UNARY)
+        return custom(f"clz_u32(({TYPES['u' + type.name[1:]]}){{0}}) - {32 - type.bits}", ADD, UNARY)
     if type.kind == "uint" and op in ("abs", "sign"):
         return fill(UNSIGNED[op], type, TYPES)
     inner = entry(op, i32)
-    return inner if op in EXACT_IN_I32 or inner.text == "{0}" else c_cast(inner, TYPES[type.name])
+    return inner if op in EXACT_IN_I32 or inner.template == "{0}" else c_cast(inner, TYPES[type.name])
 
 
 def cast(old: Scalar, new: Scalar) -> Syntax:
     """Return the syntax of a conversion: toward zero to integers, `!= 0` to u1; out of range as the machine does."""
     if new.kind == "bool":
-        return template("{0} != 0", EQUAL, SHIFT)
-    return template(f"({TYPES[new.name]}){{0}}", UNARY, UNARY)
+        return custom("{0} != 0", EQUAL, SHIFT)
+    return custom(f"({TYPES[new.name]}){{0}}", UNARY, UNARY)
 
 
 def bit_cast(old: Scalar, new: Scalar) -> Syntax:

@@ -51,8 +51,8 @@ def generate(language: Language, key: str) -> Generated:
     """Return the helper of `key`."""
     _, op, name = key.split(" ")
     type = SCALARS[name]
-    text = language.atomic_helper(language, op, type)
-    return Generated(f"atomic_{op}_{type}", text, called(language, text))
+    source = language.atomic_helper(language, op, type)
+    return Generated(f"atomic_{op}_{type}", source, called(language, source))
 
 
 def combined(language: Language, op: str, type: Scalar, old: str) -> str:

@@ -41,8 +41,8 @@ def from_table(
         operands = [f"{{{k}}}" for k in range(len(collective.arguments))]
         entry = (f"{op}({', '.join(['{lanes}', *operands] if language.names_lanes else operands)})", PRIMARY)
         keys = () if op in LIBRARY else (f"subgroup {op} {type}",)
-    text, precedence = entry[0].replace("{lanes}", lanes), entry[1]
-    syntax = Syntax(text, precedence, (ASSIGN,) * len(collective.arguments), keys)
+    template, precedence = entry[0].replace("{lanes}", lanes), entry[1]
+    syntax = Syntax(template, precedence, (ASSIGN,) * len(collective.arguments), keys)
     return with_helpers(syntax, *known(language, syntax.named))
 
 

@@ -49,7 +49,7 @@ def _determinant_3(language: Language, matrix: Tensor) -> str:
 
 def _inverse_3(language: Language, matrix: Tensor, larger: str) -> str:
     scalar = name_of(language, matrix.element)
-    zero, one = (literals.literal(language, matrix.element, value).text for value in (0, 1))
+    zero, one = (literals.literal(language, matrix.element, value).template for value in (0, 1))
     a, r = _element(language, matrix, "i", "j"), _element(language, matrix, "i", "j", "r")
     cofactors = "\n".join(
         f"    {_element(language, matrix, i, j, 'r')} = {_cofactor(language, matrix, j, i)};"
@@ -83,7 +83,7 @@ def _inverse_3(language: Language, matrix: Tensor, larger: str) -> str:
 
 def _determinant_n(language: Language, matrix: Tensor, absolute: str) -> str:
     n, scalar = matrix.shape[0], name_of(language, matrix.element)
-    zero, one = (literals.literal(language, matrix.element, value).text for value in (0, 1))
+    zero, one = (literals.literal(language, matrix.element, value).template for value in (0, 1))
 
     def a(row: str, column: str) -> str:
         return _element(language, matrix, row, column)
@@ -116,7 +116,7 @@ def _determinant_n(language: Language, matrix: Tensor, absolute: str) -> str:
 
 def _inverse_n(language: Language, matrix: Tensor, absolute: str) -> str:
     n, scalar = matrix.shape[0], name_of(language, matrix.element)
-    zero, one = (literals.literal(language, matrix.element, value).text for value in (0, 1))
+    zero, one = (literals.literal(language, matrix.element, value).template for value in (0, 1))
 
     def a(row: str, column: str) -> str:
         return _element(language, matrix, row, column)

@@ -50,7 +50,7 @@ class Helper:
     """One chunk. uses: names of the chunks that it needs. identifiers: all of its identifiers."""
 
     name: str
-    text: str
+    source: str
     uses: tuple[str, ...]
     identifiers: frozenset[str]
 
@@ -69,27 +69,27 @@ def chunks_of(folder: str, suffix: str) -> dict[str, tuple[str, str]]:
 @cache
 def library(language: Language) -> dict[str, Helper]:
     """Return all chunks of a language's libraries by name, in the order of the files."""
-    found = chunks_of(*language.libraries)
-    chunks = {name: text for name, (text, _) in found.items()}
+    shared = chunks_of(*language.libraries)
+    chunks = {name: source for name, (source, _) in shared.items()}
     chunks.update((_defined_name(chunk), chunk) for chunk in _chunks(language.own_library))
     for name in language.built_in:
         chunks.pop(name, None)
-    identifiers = {name: identifiers_of(text) for name, text in chunks.items()}
+    identifiers = {name: identifiers_of(source) for name, source in chunks.items()}
     return {
-        name: Helper(name, text, tuple(c for c in chunks if c in identifiers[name] and c != name), identifiers[name])
-        for name, text in chunks.items()
+        name: Helper(name, source, tuple(c for c in chunks if c in identifiers[name] and c != name), identifiers[name])
+        for name, source in chunks.items()
     }
 
 
 @cache
 def constants(language: Language) -> frozenset[str]:
     """Return the chunks that are macros without parameters."""
-    return frozenset(name for name, helper in library(language).items() if f"#define {name} " in helper.text)
+    return frozenset(name for name, helper in library(language).items() if f"#define {name} " in helper.source)
 
 
-def _chunks(text: str) -> list[str]:
+def _chunks(source: str) -> list[str]:
     """Split at blank lines, without parts that are only comments or preprocessor set-up (`#ifndef`, `#include`)."""
-    chunks = [chunk.strip("\n") for chunk in re.split(r"\n\s*\n", text)]
+    chunks = [chunk.strip("\n") for chunk in re.split(r"\n\s*\n", source)]
     chunks = [chunk for chunk in chunks if _code(chunk).strip() and not re.match(r"#(?!define)", _code(chunk).lstrip())]
     return [instance for chunk in chunks for instance in instances(chunk)]
 
@@ -99,9 +99,9 @@ def _code(chunk: str) -> str:
 
 
 def _defined_name(chunk: str) -> str:
-    found = DEFINED.search(re.sub(r"layout\([^)]*\)", "", _code(chunk)))
-    assert found is not None, chunk
-    return next(name for name in found.groups() if name)
+    match = DEFINED.search(re.sub(r"layout\([^)]*\)", "", _code(chunk)))
+    assert match is not None, chunk
+    return next(name for name in match.groups() if name)
 
 
 @lru_cache(maxsize=4096)

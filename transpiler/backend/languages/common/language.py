@@ -227,17 +227,17 @@ class Language:
         """The parameter that takes `args`."""
         return [self.args_parameter] if self.args_parameter else []
 
-    def as_unsigned(self, text: str, precedence: int = 0) -> str:
-        """Return a number of 32 bits converted to unsigned. precedence: of `text`."""
-        return self.converted(self.unsigned, text, precedence)[0]
+    def as_unsigned(self, source: str, precedence: int = 0) -> str:
+        """Return a number of 32 bits converted to unsigned. precedence: of `source`."""
+        return self.converted(self.unsigned, source, precedence)[0]
 
     def literal(self, name: str, values: str) -> tuple[str, str]:
         """Return a struct literal, and its form for the initializer of a declaration, which has the type already."""
-        text = self.struct_literal.format(type=name, values=values)
-        return text, f"{{{values}}}" if self.has_braces else text
+        literal = self.struct_literal.format(type=name, values=values)
+        return literal, f"{{{values}}}" if self.has_braces else literal
 
-    def converted(self, name: str, text: str, precedence: int = 0) -> tuple[str, int]:
-        """Return a number converted to the type `name`, and the precedence of that. precedence: of `text`."""
+    def converted(self, name: str, source: str, precedence: int = 0) -> tuple[str, int]:
+        """Return a number converted to the type `name`, and the precedence of that. precedence: of `source`."""
         if self.converts_by_constructor:
-            return f"{name}({text})", PRIMARY
-        return (f"({name}){text}" if precedence >= UNARY else f"({name})({text})"), UNARY
+            return f"{name}({source})", PRIMARY
+        return (f"({name}){source}" if precedence >= UNARY else f"({name})({source})"), UNARY

@@ -22,7 +22,7 @@ NAMES = {"i8": "int8_t", "i16": "int16_t", "i32": "int", "i64": "int64_t"} | {
 """Types that chunks are written for -> their names in the C family."""
 
 Macros = Mapping[str, tuple[Sequence[str] | None, str]]
-"""Name -> parameters, None where it has none, and replacement."""
+"""Name -> parameters, None for a macro without, and replacement."""
 
 
 def read_library(path: Path) -> str:
@@ -65,9 +65,9 @@ def expand(source: str, macros: Macros) -> str:
         return source
     name = re.compile(r"\b(" + "|".join(macros) + r")\b")
     done, rest = "", source
-    while found := name.search(rest):
-        parameters, body = macros[found[1]]
-        done, rest = done + rest[: found.start()], rest[found.end() :]
+    while match := name.search(rest):
+        parameters, body = macros[match[1]]
+        done, rest = done + rest[: match.start()], rest[match.end() :]
         if parameters is not None:
             arguments, rest = _arguments(rest)
             arguments = [expand(argument, macros) for argument in arguments]

@@ -38,15 +38,15 @@ def _float(language: Language, type: Scalar, value: float) -> Syntax:
         if isnan(value):
             return language.literals.nans[type.name]
         infinity = language.literals.infinities[type.name]
-        return infinity if value > 0 else Syntax(f"-{infinity.text}", UNARY, (), infinity.helpers)
-    text = str(type.numpy.type(value)) if type.bits != 64 else repr(value)
-    if type.bits == 32 and np.float32(float(text)) != np.float32(value):
-        text = repr(value)  # a compiler may parse decimals as double first: double rounding must not change the number
-    text = EXPONENT.sub(lambda m: f"e{m[1] or ''}", text) + language.literals.float_suffixes[type.name]
+        return infinity if value > 0 else Syntax(f"-{infinity.template}", UNARY, (), infinity.helpers)
+    decimal = str(type.numpy.type(value)) if type.bits != 64 else repr(value)
+    if type.bits == 32 and np.float32(float(decimal)) != np.float32(value):
+        decimal = repr(value)  # a compiler may parse it as double first: double rounding must not change it
+    decimal = EXPONENT.sub(lambda m: f"e{m[1] or ''}", decimal) + language.literals.float_suffixes[type.name]
     half = language.literals.half
     if type.name == "f16" and half is not None:
-        return Syntax(half.format(text), half.precedence, (), half.helpers)
-    return Syntax(text, UNARY if text.startswith("-") else PRIMARY)
+        return Syntax(half.format(decimal), half.precedence, (), half.helpers)
+    return Syntax(decimal, UNARY if decimal.startswith("-") else PRIMARY)
 
 
 def _integer(language: Language, type: Scalar, value: int) -> Syntax:

@@ -51,7 +51,7 @@ def _ascii(character: str) -> str:
         return plain
     words = unicodedata.name(character, "").split()
     if len(words) >= 4 and words[1] in ("SMALL", "CAPITAL") and words[2] == "LETTER" and words[3].isascii():
-        word = "LAMBDA" if words[3] == "LAMDA" else words[3]  # as Unicode spells it
+        word = "LAMBDA" if words[3] == "LAMDA" else words[3]  # the name in Unicode
         return word.lower() if words[1] == "SMALL" else word.capitalize()
     return f"u{ord(character):x}"
 

@@ -61,16 +61,16 @@ class Steps:
                 for m, n in ((p, q), (q, p))
             ]
             tests += [f"mul_overflows_{self.scalar}({x}, {y})" for x, y in factors]
-            products = ", ".join(self.multiply.text.format(x, y) for x, y in factors)
+            products = ", ".join(self.multiply.format(x, y) for x, y in factors)
             tests.append(f"sub_overflows_{self.scalar}({products})")
         return "    return " + "\n        || ".join(tests) + ";"
 
     def _start(self) -> str:
-        zero = literals.literal(self.language, self.scalar, 0).text
+        zero = literals.literal(self.language, self.scalar, 0).template
         return f"{name_of(self.language, self.scalar)} sum = {zero};"
 
     def _multiply(self, left: str, right: str) -> list[str]:
-        product = f"{name_of(self.language, self.scalar)} product = {self.multiply.text.format(left, right)};"
+        product = f"{name_of(self.language, self.scalar)} product = {self.multiply.format(left, right)};"
         return [*_return_if(f"mul_overflows_{self.scalar}({left}, {right})"), product]
 
     def _add(self, term: str) -> list[str]:
@@ -79,7 +79,7 @@ class Steps:
     def _element(self, tensor: Tensor, name: str, indices: Sequence[str]) -> str:
         syntax = element_syntax(self.language, tensor, indices, False)
         self.keys += syntax.helpers
-        return syntax.text.format(name)
+        return syntax.format(name)
 
     def _body(self, lines: Sequence[str]) -> str:
         return "\n".join(f"    {line}" for line in (*lines, "return false;"))

@@ -42,17 +42,17 @@ def signatures(kernel: Kernel, target: Target, taken: frozenset[str]) -> dict[Fu
 
 
 def _signature(function: Function, target: Target, names: Names) -> Signature:
-    found = {type(statement) for statement in reachable(function.body)}
+    kinds = {type(statement) for statement in reachable(function.body)}
     has_args = target.language.has_pointers  # GLSL's arguments are global
     name = names.declare(function.name)
     several = len(function.results) > 1
     members = Names(target.language.reserved)
     return Signature(
         name=name,
-        takes_args=has_args and not found.isdisjoint(NEEDS_ARGS),
-        takes_index=not found.isdisjoint(RECORDS),
-        takes_random=Rand in found,
-        may_fail=not found.isdisjoint(CHECKS),
+        takes_args=has_args and not kinds.isdisjoint(NEEDS_ARGS),
+        takes_index=not kinds.isdisjoint(RECORDS),
+        takes_random=Rand in kinds,
+        may_fail=not kinds.isdisjoint(CHECKS),
         is_recursive=function in called(function.body),
         result_type=names.declare(f"{name}_results") if several else "",
         members=tuple(members.declare(legal(name)) for name in function.result_names) if several else (),

@@ -181,15 +181,15 @@ def atomic_syntax(language: Language, op: str, type: Scalar, native: bool) -> Sy
 def helpers_source(language: Language, keys: Iterable[str]) -> str:
     """Return the declarations and functions that `keys` need, dependencies first, or an empty string."""
     library_keys, structs, functions = _closure(language, tuple(dict.fromkeys(keys)))
-    texts = [helper.text for helper in helpers.order(language, library_keys)]
-    texts += [tensors.struct_source(language, tensor) for tensor in structs]
-    texts += [_generate(language, key).text for key in functions]
-    return "".join(f"{text}\n{_gap(text, below)}" for text, below in pairwise([*texts, ""])).rstrip("\n")
+    sources = [helper.source for helper in helpers.order(language, library_keys)]
+    sources += [tensors.struct_source(language, tensor) for tensor in structs]
+    sources += [_generate(language, key).source for key in functions]
+    return "".join(f"{source}\n{_gap(source, below)}" for source, below in pairwise([*sources, ""])).rstrip("\n")
 
 
-def _gap(text: str, below: str) -> str:
+def _gap(source: str, below: str) -> str:
     """Return the blank line between two declarations; none between macros of one line each."""
-    return "" if all(t.startswith("#define") and "\n" not in t for t in (text, below)) else "\n"
+    return "" if all(s.startswith("#define") and "\n" not in s for s in (source, below)) else "\n"
 
 
 def helper_names(language: Language, keys: Iterable[str]) -> list[str]:
@@ -205,7 +205,7 @@ def helper_identifiers(language: Language, keys: Iterable[str]) -> set[str]:
     library_keys, structs, functions = _closure(language, tuple(dict.fromkeys(keys)))
     identifiers = set().union(*(helper.identifiers for helper in helpers.order(language, library_keys)))
     chunks = [tensors.struct_source(language, tensor) for tensor in structs]
-    chunks += [_generate(language, key).text for key in functions]
+    chunks += [_generate(language, key).source for key in functions]
     return identifiers.union(*map(helpers.identifiers_of, chunks))
 
 
@@ -270,10 +270,10 @@ def _scalar(type: Type | None) -> Scalar:
 
 def _without_mask(syntax: Syntax, count: Const) -> Syntax:
     """A constant count in range needs no mask: `x << 3`."""
-    start = syntax.text.find("({1} & ")
+    start = syntax.template.find("({1} & ")
     if start < 0 or not 0 <= count.value < element_of(count.type or u1).bits:
         return syntax
     end = start + 1
-    while syntax.text[start:end].count("(") != syntax.text[start:end].count(")"):
+    while syntax.template[start:end].count("(") != syntax.template[start:end].count(")"):
         end += 1
-    return replace(syntax, text=syntax.text[:start] + "{1}" + syntax.text[end:])
+    return replace(syntax, template=syntax.template[:start] + "{1}" + syntax.template[end:])

@@ -22,7 +22,7 @@ EXACT = "exact "
 class Syntax:
     """The syntax of an operation.
 
-    text: a `str.format` template; {0} is the first operand.
+    template: a `str.format` template; {0} is the first operand.
     precedence: of the whole expression.
     operand_precedence: the precedence that each operand must have at least to need no parentheses.
     helpers: keys for `helpers_source`.
@@ -30,7 +30,7 @@ class Syntax:
     bare: the template of a literal without the name of its type.
     """
 
-    text: str
+    template: str
     precedence: int = PRIMARY
     operand_precedence: tuple[int, ...] = ()
     helpers: tuple[str, ...] = ()
@@ -40,16 +40,16 @@ class Syntax:
     @property
     def named(self) -> tuple[str, ...]:
         """The names in the template, in order: functions, types, constants."""
-        return _names_in(self.text)[0]
+        return _names_in(self.template)[0]
 
     @property
     def called(self) -> tuple[str, ...]:
         """The names in the template that an argument list follows."""
-        return _names_in(self.text)[1]
+        return _names_in(self.template)[1]
 
     def format(self, *operands: str) -> str:
         """Return the source with operands, which already have the parentheses that they need."""
-        return self.text.format(*operands)
+        return self.template.format(*operands)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Generated:
     """One generated function. uses: keys of structs, library chunks and other generated functions."""
 
     name: str
-    text: str
+    source: str
     uses: tuple[str, ...]
 
 
@@ -117,25 +117,27 @@ def same() -> Syntax:
     return Syntax("{0}", PRIMARY, (PRIMARY,))
 
 
-def template(text: str, precedence: int, *operand_precedence: int) -> Syntax:
+def custom(template: str, precedence: int, *operand_precedence: int) -> Syntax:
     """Any other template."""
-    return Syntax(text, precedence, operand_precedence)
+    return Syntax(template, precedence, operand_precedence)
 
 
 def c_cast(inner: Syntax, type_name: str) -> Syntax:
     """`(type_name)inner`, with parentheses around `inner` if it binds less than a cast."""
-    text = inner.text if inner.precedence >= UNARY else f"({inner.text})"
+    template = inner.template if inner.precedence >= UNARY else f"({inner.template})"
     operands = (
-        tuple(max(p, UNARY) for p in inner.operand_precedence) if inner.text == "{0}" else inner.operand_precedence
+        tuple(max(p, UNARY) for p in inner.operand_precedence) if inner.template == "{0}" else inner.operand_precedence
     )
-    return replace(inner, text=f"({type_name}){text}", precedence=UNARY, operand_precedence=operands, chain=False)
+    return replace(
+        inner, template=f"({type_name}){template}", precedence=UNARY, operand_precedence=operands, chain=False
+    )
 
 
 def constructor(inner: Syntax, type_name: str) -> Syntax:
     """`type_name(inner)`."""
-    operands = (ASSIGN,) if inner.text == "{0}" else inner.operand_precedence
+    operands = (ASSIGN,) if inner.template == "{0}" else inner.operand_precedence
     return replace(
-        inner, text=f"{type_name}({inner.text})", precedence=PRIMARY, operand_precedence=operands, chain=False
+        inner, template=f"{type_name}({inner.template})", precedence=PRIMARY, operand_precedence=operands, chain=False
     )
 
 
@@ -146,8 +148,8 @@ def with_operands(inner: Syntax, form: str, precedence: int, needed: int) -> Syn
     """
     count = len(inner.operand_precedence)
     wrapped = [form.format(f"{{{k}}}") for k in range(count)]
-    texts = [w if precedence >= p else f"({w})" for w, p in zip(wrapped, inner.operand_precedence, strict=True)]
-    return replace(inner, text=inner.text.format(*texts), operand_precedence=(needed,) * count, chain=False)
+    operands = [w if precedence >= p else f"({w})" for w, p in zip(wrapped, inner.operand_precedence, strict=True)]
+    return replace(inner, template=inner.template.format(*operands), operand_precedence=(needed,) * count, chain=False)
 
 
 def with_helpers(inner: Syntax, *helpers: str) -> Syntax:

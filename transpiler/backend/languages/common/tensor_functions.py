@@ -56,7 +56,7 @@ def parse_key(key: str) -> tuple[str, tuple[Type, ...], Type]:
     """Return operation, operand types and result type of a key."""
     head, result = key.split(" -> ")
     op, operands = head[:-1].split("(")
-    return op, tuple(parse_type(text) for text in operands.split(", ")), parse_type(result)
+    return op, tuple(parse_type(operand) for operand in operands.split(", ")), parse_type(result)
 
 
 def operator_symbol(op: str, types: Sequence[Type]) -> str | None:
@@ -101,7 +101,7 @@ def call_syntax(language: Language, op: str, types: tuple[Type, ...], result: Ty
     symbol = operator_symbol(op, types) if language.has_operators else None
     if symbol is not None:
         form = prefix(symbol) if len(types) == 1 else infix(symbol)
-        return Syntax(form.text, form.precedence, form.operand_precedence, key, form.chain)
+        return Syntax(form.template, form.precedence, form.operand_precedence, key, form.chain)
     arguments = ", ".join(f"{{{k}}}" for k in range(len(types)))
     return Syntax(f"{function_name(language, op, types, result)}({arguments})", PRIMARY, (ASSIGN,) * len(types), key)
 
@@ -126,9 +126,9 @@ def generate(language: Language, key: str) -> Generated:
     symbol = operator_symbol(op, types) if language.has_operators else None
     name = f"operator{symbol}" if symbol else function_name(language, op, types, result)
     parameters = ", ".join(f"{name_of(language, t)} {_parameter(op, k)}" for k, t in enumerate(types))
-    text = f"{language.helper_qualifier}{name_of(language, result)} {name}({parameters}) {{\n{body}\n}}"
+    source = f"{language.helper_qualifier}{name_of(language, result)} {name}({parameters}) {{\n{body}\n}}"
     declared = [k for t in (*types, result) for k in (*type_keys(language, t), *type_keys(language, element_of(t)))]
-    return Generated(name, text, tuple(dict.fromkeys([*declared, *uses, *called(language, body)])))
+    return Generated(name, source, tuple(dict.fromkeys([*declared, *uses, *called(language, body)])))
 
 
 def _assignment(language: Language, key: str) -> Generated:
@@ -167,7 +167,7 @@ def _each(language: Language, result: Tensor, write: Callable[[tuple[int | str, 
 
 def _format(syntax: Syntax, operands: Sequence[str]) -> str:
     """Return the source with operands that are primary expressions."""
-    return syntax.text.format(*operands)
+    return syntax.format(*operands)
 
 
 def _read(language: Language, type: Type, name: str, indices: tuple[int | str, ...]) -> str:
@@ -181,8 +181,8 @@ def _elementwise(language: Language, op: str, types: Sequence[Type], result: Typ
     narrows = language.braces_refuse_narrowing and is_short_vector(tensor) and is_small(tensor.element)
 
     def write(indices: tuple[int | str, ...]) -> str:
-        text = _format(syntax, [_read(language, t, PARAMETERS[k], indices) for k, t in enumerate(types)])
-        return f"({text})" if narrows and syntax.precedence < UNARY else text
+        element = _format(syntax, [_read(language, t, PARAMETERS[k], indices) for k, t in enumerate(types)])
+        return f"({element})" if narrows and syntax.precedence < UNARY else element
 
     return _each(language, tensor, write), ()
 
@@ -204,7 +204,7 @@ def _accumulate(
     if tensor.size <= 4:
         return f"    return {finish.format(' + '.join(term(position) for position in positions(tensor)))};"
     indices = ("i", "j")[: len(tensor.shape)]
-    lines = [f"    {name_of(language, scalar)} r = {literals.literal(language, scalar, 0).text};"]
+    lines = [f"    {name_of(language, scalar)} r = {literals.literal(language, scalar, 0).template};"]
     for depth, (index, extent) in enumerate(zip(indices, tensor.shape, strict=True)):
         lines.append(f"{'    ' * (depth + 1)}for (int {index} = 0; {index} < {extent}; {index}++) {{")
     lines.append(f"{'    ' * (len(indices) + 1)}r += {term(indices)};")
@@ -241,7 +241,7 @@ def _norm(language: Language, op: str, types: Sequence[Type], result: Type) -> B
         element = element_source(language, tensor, "a", indices)
         return f"{element} * {element}"
 
-    return _accumulate(language, tensor, scalar, square, scalar_syntax(language, "sqrt", scalar, scalar).text), ()
+    return _accumulate(language, tensor, scalar, square, scalar_syntax(language, "sqrt", scalar, scalar).template), ()
 
 
 def _normalized(language: Language, op: str, types: Sequence[Type], result: Type) -> Body:
@@ -277,7 +277,7 @@ def _outer_product(language: Language, op: str, types: Sequence[Type], result: T
 def _matmul(language: Language, op: str, types: Sequence[Type], result: Type) -> Body:
     a, b, product = _tensor(types[0]), _tensor(types[1]), _tensor(result)
     inner = a.shape[1]
-    zero = literals.literal(language, product.element, 0).text
+    zero = literals.literal(language, product.element, 0).template
     if inner <= 4 or is_short_vector(product):
         return _each_unrolled(
             language, product, lambda p: " + ".join(_product(language, a, b, p, k) for k in range(inner))
@@ -309,12 +309,14 @@ def _product(language: Language, a: Tensor, b: Tensor, position: Sequence[int | 
 
 def _determinant(language: Language, op: str, types: Sequence[Type], result: Type) -> Body:
     scalar = element_of(result)
-    return elimination.determinant(language, _tensor(types[0]), scalar_syntax(language, "abs", scalar, scalar).text), ()
+    return elimination.determinant(
+        language, _tensor(types[0]), scalar_syntax(language, "abs", scalar, scalar).template
+    ), ()
 
 
 def _inverse(language: Language, op: str, types: Sequence[Type], result: Type) -> Body:
     scalar = element_of(result)
-    absolute, maximum = (scalar_syntax(language, name, scalar, scalar).text for name in ("abs", "max"))
+    absolute, maximum = (scalar_syntax(language, name, scalar, scalar).template for name in ("abs", "max"))
     return elimination.inverse(language, _tensor(types[0]), absolute, maximum), ()
 
 

@@ -44,11 +44,11 @@ def name_of(language: Language, type: Type) -> str:
     return tensor_name(type) if isinstance(type, Tensor) else scalar_name(language, type)
 
 
-def parse_type(text: str) -> Scalar | Tensor:
-    """Return the type whose `str` is `text`: "f32" or "f32[3x3]"."""
-    if "[" not in text:
-        return SCALARS[text]
-    element, shape = text[:-1].split("[")
+def parse_type(name: str) -> Scalar | Tensor:
+    """Return the type whose `str` is `name`: "f32" or "f32[3x3]"."""
+    if "[" not in name:
+        return SCALARS[name]
+    element, shape = name[:-1].split("[")
     return Tensor(tuple(int(extent) for extent in shape.split("x")), SCALARS[element])
 
 
@@ -152,20 +152,20 @@ def _literal(language: Language, tensor: Tensor, elements: Sequence[str]) -> tup
             elements = [elements[i * columns + j] for j in range(columns) for i in range(rows)]
         return language.literal(name, ", ".join(elements))
     if not language.has_braces:
-        text = _constructors(language, tensor, elements)
-        return text, text
+        source = _constructors(language, tensor, elements)
+        return source, source
     return language.literal(name, _values(language, tensor, elements))
 
 
 def _values(language: Language, tensor: Tensor, elements: Sequence[str]) -> str:
     if language.braces_refuse_narrowing and is_small(tensor.element):
         elements = [f"({scalar_name(language, tensor.element)}){element}" for element in elements]
-    text = ", ".join(elements)
+    values = ", ".join(elements)
     if len(tensor.shape) == 2:
         columns = tensor.shape[1]
         rows = [elements[k : k + columns] for k in range(0, tensor.size, columns)]
         return "{" + ", ".join("{" + ", ".join(row) + "}" for row in rows) + "}"
-    return text if is_short_vector(tensor) else "{" + text + "}"
+    return values if is_short_vector(tensor) else "{" + values + "}"
 
 
 def is_small(type: Scalar) -> bool:
@@ -190,12 +190,14 @@ def _constructors(language: Language, tensor: Tensor, elements: Sequence[str]) -
 def init_syntax(language: Language, tensor: Tensor) -> Syntax:
     """Return the syntax of a tensor made of its elements {0}, {1}, ..., row by row."""
     fields = [f"\0{k}\1" for k in range(prod(tensor.shape))]
-    text, bare = (
-        text.replace("{", "{{").replace("}", "}}").replace("\0", "{").replace("\1", "}")
-        for text in _literal(language, tensor, fields)
+    template, bare = (
+        source.replace("{", "{{").replace("}", "}}").replace("\0", "{").replace("\1", "}")
+        for source in _literal(language, tensor, fields)
     )
     narrows = language.braces_refuse_narrowing and is_small(tensor.element)
-    return Syntax(text, PRIMARY, (UNARY if narrows else ASSIGN,) * tensor.size, type_keys(language, tensor), bare=bare)
+    return Syntax(
+        template, PRIMARY, (UNARY if narrows else ASSIGN,) * tensor.size, type_keys(language, tensor), bare=bare
+    )
 
 
 def type_keys(language: Language, type: Type) -> tuple[str, ...]:

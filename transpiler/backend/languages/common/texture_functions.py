@@ -39,9 +39,9 @@ def generate(language: Language, key: str) -> Generated:
     result, parameters, lines = language.texel_helper(language, what, kind, ndim)
     head = f"{language.helper_qualifier}{result} {name_in(key)}({', '.join(parameters)}) {{"
     comment = _comment(what, kind, ndim)
-    text = "\n".join([comment, head, *(f"    {line}" for line in lines), "}"])
+    source = "\n".join([comment, head, *(f"    {line}" for line in lines), "}"])
     body = "\n".join([head, *lines])
-    return Generated(name_in(key), text, (*_types(language, what, kind, ndim), *called(language, body)))
+    return Generated(name_in(key), source, (*_types(language, what, kind, ndim), *called(language, body)))
 
 
 def _comment(what: str, kind: str, ndim: int) -> str:
@@ -74,8 +74,8 @@ def axes_of(name: str, ndim: int) -> list[str]:
 def texel_of(language: Language, element: Scalar, channels: Sequence[str]) -> str:
     """Return a texel made of the channels that a format has: 0 for missing ones, 1 for missing alpha."""
     missing = {"f32": ("0.0f", "1.0f"), "u32": ("0u", "1u"), "i32": ("0", "1")}[element.name]
-    texts = [*channels, *[missing[0]] * 3][:3] + [channels[3] if len(channels) == 4 else missing[1]]
-    return init_source(language, Tensor((4,), element), texts)
+    channels = [*channels, *[missing[0]] * 3][:3] + [channels[3] if len(channels) == 4 else missing[1]]
+    return init_source(language, Tensor((4,), element), channels)
 
 
 def greatest_of(channel: Scalar) -> str:
@@ -83,8 +83,9 @@ def greatest_of(channel: Scalar) -> str:
     return f"{(1 << channel.bits) - 1}.0f"
 
 
-def channels_of(format: TexelFormat, read: Callable[[TexelFormat, str], str], texts: Iterable[str]) -> list[str]:
+def channels_of(format: TexelFormat, read: Callable[[TexelFormat, str], str], channels: Iterable[str]) -> list[str]:
     """Return the components of a texel, converted from its channels in memory."""
     return [
-        f"{text} / {greatest_of(format.channel)}" if format.kind == "unorm" else read(format, text) for text in texts
+        f"{source} / {greatest_of(format.channel)}" if format.kind == "unorm" else read(format, source)
+        for source in channels
     ]

@@ -76,8 +76,8 @@ def barrier(language: Language, barrier: Barrier, orders_buffers: bool, lanes: s
 def helper(language: Language, op: str, type: Scalar | None, options: frozenset[str]) -> Generated:
     """Return the function of a collective that CUDA lacks."""
     assert type is not None
-    text = _function(language, op, type)
-    return Generated(op, text, called(language, text))
+    source = _function(language, op, type)
+    return Generated(op, source, called(language, source))
 
 
 def _function(language: Language, op: str, type: Scalar) -> str:
@@ -92,7 +92,7 @@ def _function(language: Language, op: str, type: Scalar) -> str:
         return f"// Whether all of `lanes` have one value.\n{head}    return {warp.all}(lanes, {same}) != 0;\n}}"
     scan, _, fold = op.partition("_")
     combined = language.operation(FOLDS[fold], type).format("result", "other")
-    start = literal(language, type, identity(FOLDS[fold], type)).text
+    start = literal(language, type, identity(FOLDS[fold], type)).template
     among = {"reduce": "", "inclusive": " up to this one", "exclusive": " below this one"}[scan]
     test = {"reduce": "", "inclusive": "source <= lane", "exclusive": "source < lane"}[scan]
     lane = "    int lane = threadIdx.x % 32;\n" if test else ""

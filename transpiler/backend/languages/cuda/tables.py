@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ....ir.types import Scalar, f32, i32
 from ..c_family import tables as tables_c
-from ..common.syntax_forms import ADD, PRIMARY, UNARY, Syntax, c_cast, call, constructor, template
+from ..common.syntax_forms import ADD, PRIMARY, UNARY, Syntax, c_cast, call, constructor, custom
 
 TYPES: dict[str, str] = {**tables_c.TYPES, "f16": "half"}
 
@@ -31,13 +31,13 @@ BIT_CASTS: dict[tuple[str, str], Syntax] = {
     ("i32", "f32"): call("__int_as_float"),
     ("u32", "f32"): call("__uint_as_float"),
     ("f64", "i64"): call("__double_as_longlong"),
-    ("f64", "u64"): template("(uint64_t)__double_as_longlong({0})", UNARY, 1),
+    ("f64", "u64"): custom("(uint64_t)__double_as_longlong({0})", UNARY, 1),
     ("i64", "f64"): call("__longlong_as_double"),
-    ("u64", "f64"): template("__longlong_as_double((int64_t){0})", PRIMARY, UNARY),
-    ("f16", "u16"): template("{0}.bits", PRIMARY, PRIMARY),
-    ("f16", "i16"): template("(int16_t){0}.bits", UNARY, PRIMARY),
+    ("u64", "f64"): custom("__longlong_as_double((int64_t){0})", PRIMARY, UNARY),
+    ("f16", "u16"): custom("{0}.bits", PRIMARY, PRIMARY),
+    ("f16", "i16"): custom("(int16_t){0}.bits", UNARY, PRIMARY),
     ("u16", "f16"): call("half_from_bits"),
-    ("i16", "f16"): template("half_from_bits((uint16_t){0})", PRIMARY, UNARY),
+    ("i16", "f16"): custom("half_from_bits((uint16_t){0})", PRIMARY, UNARY),
 }
 
 
@@ -67,21 +67,21 @@ def _half(op: str) -> Syntax:
 def _narrow(op: str, type: Scalar) -> Syntax:
     unsigned = TYPES["u" + type.name[1:]]
     if op == "popcnt":
-        return template(f"__popc(({unsigned}){{0}})", PRIMARY, UNARY)
+        return custom(f"__popc(({unsigned}){{0}})", PRIMARY, UNARY)
     if op == "clz":
-        return template(f"__clz(({unsigned}){{0}}) - {32 - type.bits}", ADD, UNARY)
+        return custom(f"__clz(({unsigned}){{0}}) - {32 - type.bits}", ADD, UNARY)
     return c_cast(operation(op, i32), TYPES[type.name])
 
 
 def cast(old: Scalar, new: Scalar) -> Syntax:
     """Return the syntax of a conversion: as in C, but floats out of an integer's range convert to its nearest bound."""
     if new.name == "f16":
-        return call("half") if old.name == "f32" else template("half((float){0})", PRIMARY, UNARY)
+        return call("half") if old.name == "f32" else custom("half((float){0})", PRIMARY, UNARY)
     if old.name == "f16" and new.name != "f32":
         return (
-            template("(float){0} != 0", 10, UNARY)
+            custom("(float){0} != 0", 10, UNARY)
             if new.kind == "bool"
-            else template(f"({TYPES[new.name]})(float){{0}}", UNARY, UNARY)
+            else custom(f"({TYPES[new.name]})(float){{0}}", UNARY, UNARY)
         )
     return tables_c.cast(old, new)
 

@@ -38,24 +38,24 @@ def helper(
     return _sampled(language, what, SCALARS[kind], ndim)
 
 
-def _read(format: TexelFormat, text: str) -> str:
+def _read(format: TexelFormat, value: str) -> str:
     """Return the component of a texel, converted from a channel in memory."""
-    return f"half_from_bits({text})" if format.channel.name == "f16" else text
+    return f"half_from_bits({value})" if format.channel.name == "f16" else value
 
 
-def _stored(language: Language, format: TexelFormat, text: str) -> str:
+def _stored(language: Language, format: TexelFormat, value: str) -> str:
     """Return the channel value that a component is stored as: the nearest that the format can represent."""
     channel, type = format.channel, name_of(language, format.channel)
     if format.kind == "unorm":
-        return f"({type})rintf(__saturatef({text}) * {greatest_of(channel)})"
+        return f"({type})rintf(__saturatef({value}) * {greatest_of(channel)})"
     if channel.name == "f16":
-        return f"half({text}).bits"
+        return f"half({value}).bits"
     if channel.bits == 32:
-        return text
+        return value
     if format.kind == "uint":
-        return f"({type})min({text}, {(1 << channel.bits) - 1}u)"
+        return f"({type})min({value}, {(1 << channel.bits) - 1}u)"
     least, most = str(-(1 << channel.bits - 1)), str((1 << channel.bits - 1) - 1)
-    return f"({type})max({least}, min({text}, {most}))"
+    return f"({type})max({least}, min({value}, {most}))"
 
 
 def _vector(format: TexelFormat) -> str:

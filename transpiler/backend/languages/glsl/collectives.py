@@ -81,10 +81,10 @@ def helper(language: Language, op: str, type: Scalar | None, options: frozenset[
     """Return a shuffle by a distance: in GLSL the result is undefined if the source lane does not exist."""
     assert type is not None
     name, (suffix, parameter, lane, source) = scalar_name(language, type), SHUFFLES[op]
-    text = (
+    source = (
         f"// The value of {lane}, or that of this lane if there is no such lane.\n"
         f"{name} {op}({name} value, int {parameter}) {{\n"
         f"    {name} other = subgroupShuffle{suffix}(value, uint({parameter}));\n"
         f"    return {source} < gl_SubgroupSize ? other : value;\n}}"
     )
-    return Generated(op, text, called(language, text))
+    return Generated(op, source, called(language, source))

@@ -80,7 +80,7 @@ rgba32ui r11f_g11f_b10f rgb10_a2 rgb10_a2ui
 RESERVED = TENSORS.union(_GLSL)
 """Keywords and types."""
 FUNCTIONS = frozenset(_GLSL_FUNCTIONS)
-"""Functions that a local variable may hide where nothing calls them."""
+"""Functions that a local variable may hide if its function does not call them."""
 MEMBERS = frozenset({"length"})
 """What no member of a struct may be called though a variable may: GLSL reads it as a method."""
 TYPES = frozenset(

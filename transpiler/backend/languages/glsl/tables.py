@@ -25,10 +25,10 @@ from ..common.syntax_forms import (
     Syntax,
     call,
     constructor,
+    custom,
     infix,
     prefix,
     same,
-    template,
     with_operands,
 )
 
@@ -67,7 +67,7 @@ EXTENSION_OF_NAME: dict[str, str] = {
 FLOATS: dict[str, Syntax] = {
     "div": infix("/"),
     "raw_div": infix("/"),
-    "floordiv": template("floor({0} / {1})", PRIMARY, MULTIPLY, 15),
+    "floordiv": custom("floor({0} / {1})", PRIMARY, MULTIPLY, 15),
     "mod": call("mod", 2),
     "raw_mod": call("rem_$t", 2),
     "pow": call("pow_$t", 2),
@@ -99,7 +99,7 @@ COARSE: dict[str, dict[str, Syntax]] = {
     "f64": {
         **{name: call(f"accurate_{name}_f64") for name in ("sin", "cos", "tan")},
         "sign": call("sign_f64"),
-        "rsqrt": template("1.0lf / sqrt({0})", MULTIPLY, ASSIGN),
+        "rsqrt": custom("1.0lf / sqrt({0})", MULTIPLY, ASSIGN),
         "mod": call("exact_mod_f64", 2),
         "raw_mod": call("fmod_f64", 2),
     },
@@ -125,9 +125,9 @@ INTEGERS: dict[str, Syntax] = {
     "bit_or": infix("|"),
     "bit_xor": infix("^"),
     "bit_not": prefix("~"),
-    "shl": template("{0} << ({1} & $m)", SHIFT, MULTIPLY, MULTIPLY),
-    "sar": template("{0} >> ({1} & $m)", SHIFT, MULTIPLY, MULTIPLY),
-    "shr": template("$T($U({0}) >> ({1} & $m))", PRIMARY, ASSIGN, MULTIPLY),
+    "shl": custom("{0} << ({1} & $m)", SHIFT, MULTIPLY, MULTIPLY),
+    "sar": custom("{0} >> ({1} & $m)", SHIFT, MULTIPLY, MULTIPLY),
+    "shr": custom("$T($U({0}) >> ({1} & $m))", PRIMARY, ASSIGN, MULTIPLY),
     "popcnt": call("popcnt_u64"),
     "clz": call("clz_u64"),
     **{f"{op}_overflows": call(f"{op}_overflows_$t", 2) for op in ("add", "sub", "mul", "shl", "pow")},
@@ -137,7 +137,7 @@ UNSIGNED: dict[str, Syntax] = {
     "floordiv": call("div_$t", 2),
     "mod": call("rem_$t", 2),
     "abs": same(),
-    "sign": template("$T({0} != $0)", PRIMARY, SHIFT),
+    "sign": custom("$T({0} != $0)", PRIMARY, SHIFT),
     "shr": INTEGERS["sar"],
 }
 
@@ -168,10 +168,10 @@ def operation(op: str, type: Scalar) -> Syntax:
 
 
 def _fill(syntax: Syntax, type: Scalar) -> Syntax:
-    text = syntax.text
-    if "$" not in text:
+    template = syntax.template
+    if "$" not in template:
         return syntax
-    text = text.replace("$t", type.name).replace("$T", TYPES[type.name]).replace("$0", ZERO.get(type.name, "0"))
+    template = template.replace("$t", type.name).replace("$T", TYPES[type.name]).replace("$0", ZERO.get(type.name, "0"))
     mask = f"{type.bits - 1}"
     if type.bits < 32:
         mask = f"{TYPES[type.name]}({mask})"
@@ -179,23 +179,23 @@ def _fill(syntax: Syntax, type: Scalar) -> Syntax:
         mask += "l" if type.kind == "int" else "ul"
     elif type.kind == "uint":
         mask += "u"
-    return replace(syntax, text=text.replace("$m", mask).replace("$U", TYPES["u" + type.name[1:]]))
+    return replace(syntax, template=template.replace("$m", mask).replace("$U", TYPES["u" + type.name[1:]]))
 
 
 def _boolean(op: str) -> Syntax:
     if op == "popcnt":
         return call("int")
-    return template("8 - int({0})", ADD, ASSIGN) if op == "clz" else BOOLEANS[op]
+    return custom("8 - int({0})", ADD, ASSIGN) if op == "clz" else BOOLEANS[op]
 
 
 def has_helper(op: str, type: Scalar) -> bool:
-    """Return whether a function of floats is always one of ours: its name and type name it in `MATH_FILES`."""
+    """Return whether a function of floats is always a helper, which `MATH_FILES` define under its name and type."""
     _, file = chunks_of("glsl", "glsl").get(f"{op}_{type.name}", ("", ""))
     return file in MATH_FILES and op in FLOATS
 
 
 def is_coarse(op: str, type: Scalar) -> bool:
-    """Tell whether fast_math=False writes an operation in another way."""
+    """Return whether an operation has a different syntax for fast_math=False."""
     return op in COARSE.get("f32" if type.name == "f16" else type.name, ())
 
 
@@ -223,14 +223,14 @@ def _count_bits(op: str, type: Scalar) -> Syntax:
     if type.bits < 32 and type.kind == "int":
         bits = f"uint({TYPES['u' + type.name[1:]]}({{0}}))"
     if op == "popcnt":
-        return template("bitCount({0})" if type.bits == 32 else f"bitCount({bits})", PRIMARY, ASSIGN)
-    return template(f"{type.bits - 1} - findMSB({bits})", ADD, ASSIGN)
+        return custom("bitCount({0})" if type.bits == 32 else f"bitCount({bits})", PRIMARY, ASSIGN)
+    return custom(f"{type.bits - 1} - findMSB({bits})", ADD, ASSIGN)
 
 
 def cast(old: Scalar, new: Scalar) -> Syntax:
     """Return the syntax of a conversion: toward zero to integers, `!= 0` to u1; out of range is undefined."""
     if new.kind == "bool" and old.is_float:
-        return template(f"{{0}} != {TYPES[old.name]}(0)" if old.bits != 32 else "{0} != 0.0", EQUAL, SHIFT)
+        return custom(f"{{0}} != {TYPES[old.name]}(0)" if old.bits != 32 else "{0} != 0.0", EQUAL, SHIFT)
     return call(TYPES[new.name])
 
 

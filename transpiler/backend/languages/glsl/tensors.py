@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from ....ir.ops import MATH_H
 from ....ir.types import Scalar, Tensor, Type, element_of, u32, with_element
-from ..common.syntax_forms import ASSIGN, PRIMARY, Syntax, call, infix, prefix, same, template, with_operands
+from ..common.syntax_forms import ASSIGN, PRIMARY, Syntax, call, custom, infix, prefix, same, with_operands
 from ..common.tensors import tensor_name
 from . import tables as tables_glsl
 
@@ -71,7 +71,7 @@ def _vector(op: str, types: Sequence[Type], result: Type, element: Scalar) -> Sy
     if op in RELATIONS:
         return _relation(op, types, element)
     if op == "select":
-        return _repeat(template("mix({2}, {1}, {0})", PRIMARY, ASSIGN, ASSIGN, ASSIGN), types, result, (1, 2))
+        return _repeat(custom("mix({2}, {1}, {0})", PRIMARY, ASSIGN, ASSIGN, ASSIGN), types, result, (1, 2))
     if element.kind == "bool":
         return _logical(op, types)
     if op in ("add", "sub", "mul", "neg", "div", "bit_and", "bit_or", "bit_xor", "bit_not"):
@@ -101,13 +101,13 @@ def _float(op: str, types: Sequence[Type], result: Type, element: Scalar) -> Syn
 
 def _repeat(syntax: Syntax, types: Sequence[Type], shape: Type, which: Sequence[int]) -> Syntax:
     """Wrap the scalar operands numbered in `which` in the constructor of a tensor."""
-    texts = [f"{{{k}}}" for k in range(len(types))]
+    operands = [f"{{{k}}}" for k in range(len(types))]
     needs = list(syntax.operand_precedence)
     for k in which:
         if k < len(types) and isinstance(types[k], Scalar) and isinstance(shape, Tensor):
-            texts[k] = f"{_name_of(with_element(shape, element_of(types[k])))}({{{k}}})"
+            operands[k] = f"{_name_of(with_element(shape, element_of(types[k])))}({{{k}}})"
             needs[k] = ASSIGN
-    return Syntax(syntax.text.format(*texts), syntax.precedence, tuple(needs), syntax.helpers)
+    return Syntax(syntax.template.format(*operands), syntax.precedence, tuple(needs), syntax.helpers)
 
 
 def _relation(op: str, types: Sequence[Type], element: Scalar) -> Syntax:
@@ -127,8 +127,8 @@ def _logical(op: str, types: Sequence[Type]) -> Syntax | None:
         return same() if op in ("abs", "sign", "floor", "ceil", "round") else None
     numbers = tensor_name(Tensor(shape.shape, u32))
     wrapped = [f"{numbers}({{0}})", f"{numbers}({{1}})"]
-    text = f"{tensor_name(shape)}({f' {symbol} '.join(wrapped)})"
-    return Syntax(text, PRIMARY, (ASSIGN, ASSIGN))
+    template = f"{tensor_name(shape)}({f' {symbol} '.join(wrapped)})"
+    return Syntax(template, PRIMARY, (ASSIGN, ASSIGN))
 
 
 def cast(old: Tensor, new: Tensor, bits: bool) -> Syntax | None:
