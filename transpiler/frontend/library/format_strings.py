@@ -104,7 +104,7 @@ class Parts:
         if isinstance(value, Formatted):
             for part in value.parts:
                 if isinstance(part, str):
-                    self.string(part)
+                    self.literal(part)
                 else:
                     self.add(part[0], part[1])
         elif is_runtime(value):
@@ -123,9 +123,9 @@ class Parts:
             )
         elif is_number(value):
             type = number_type(value, self.context.options)
-            self.string(formatter(type)(type(value)))
+            self.literal(formatter(type)(type(value)))
         else:
-            self.string(str(value))
+            self.literal(str(value))
 
     def _runtime(self, value: Statement, specification: str) -> None:
         assert value.type is not None
@@ -145,19 +145,19 @@ class Parts:
 
     def _struct(self, members: dict[str, Any], specification: str) -> None:
         """Add a struct in the form of Python scope: `{'a': 1, 'v': [1.0, 2.0]}`."""
-        self.string("{")
+        self.literal("{")
         for position, (name, member) in enumerate(members.items()):
-            self.string(f"{', ' if position else ''}{name!r}: ")
+            self.literal(f"{', ' if position else ''}{name!r}: ")
             self.add(member, specification)
-        self.string("}")
+        self.literal("}")
 
     def _sequence(self, value: Sequence[Any], specification: str) -> None:
         """Add lists and tuples in brackets, as Taichi shows both."""
-        self.string("[")
+        self.literal("[")
         for position, item in enumerate(value):
-            self.string(", " if position else "")
+            self.literal(", " if position else "")
             self.add(item, specification)
-        self.string("]")
+        self.literal("]")
 
 
 def message_parts(context: Context, node: ast.expr | None) -> tuple[str, list[Statement]]:

@@ -30,9 +30,9 @@ def build_print(context: Context, node: ast.Call) -> None:
             end = value
     parts = Parts(context)
     for position, argument in enumerate(node.args):
-        parts.string(separator if position else "")
+        parts.literal(separator if position else "")
         parts.add(context.value(argument))
-    parts.string(end)
+    parts.literal(end)
     context.builder.add(Print(parts.values, parts.parts))
 
 
