@@ -1,8 +1,8 @@
 """What the mathematical functions are measured by: arguments, true values, errors in units in the last place (ulp).
 
 4,000 arguments a function: zeros, infinities, NaN, subnormal numbers, the neighbours of every value where functions
-turn, overflow or vanish, multiples of pi/2 up to the largest number, and numbers of all sizes. True values are NumPy's
-in the 80-bit long double of x86, which has 11 bits more than f64. The error of a result is its distance from the true
+have an extremum, overflow or vanish, multiples of pi/2 up to the largest number, and numbers of all sizes. True values are
+NumPy's in the 80-bit long double of x86, which has 11 bits more than f64. The error of a result is its distance from the true
 value in the spacing of the type's numbers at that value, below the normal numbers in the spacing of subnormal ones.
 Infinity counts as the power of two behind the largest number, so that the largest number is one ulp from it; where a
 function is infinite (log(0)) or not a number, nothing else is right. A zero has the sign of the true value, or of a
@@ -191,21 +191,22 @@ def kernel_of(rows: tuple[Row, ...]) -> Any:
 
 
 def _neighbours(values: Array, dtype: Any) -> Array:
-    """Return values rounded to the type, and the numbers beside them."""
+    """Return values rounded to the type, and their neighbours."""
     with np.errstate(over="ignore"):
         near = values.astype(dtype)
         return np.concatenate([near, np.nextafter(near, dtype(np.inf)), np.nextafter(near, dtype(-np.inf))])
 
 
 def _landmarks(dtype: Any) -> Array:
-    """Return where functions begin, end, turn or change their method of computation."""
+    """Return where functions start, end, have an extremum or change their method of computation."""
     info = np.finfo(dtype)
     limits = np.array([info.max, info.tiny, info.smallest_subnormal, info.tiny / 2, info.eps, 2.0**info.nmant], dtype)
     limits = np.concatenate([limits.astype(np.longdouble) * scale for scale in (1, 2, 0.5)])
     largest, least = np.log(np.longdouble(info.max)), np.log(np.longdouble(info.smallest_subnormal))
-    turns = [largest, least, np.log(np.longdouble(info.tiny)), largest / 2, 0.25, 0.5, 0.55, 0.625, 1, 1.5, 2, 2.5, 4]
-    turns += [np.sqrt(np.longdouble(0.5)), np.sqrt(np.longdouble(2)), 3, 9, 10, 18.5, 20, 22, 100, 1e4, 1e5, 1e6]
-    values = _neighbours(np.concatenate([limits, np.array(turns, np.longdouble)]), dtype)
+    landmarks = [largest, least, np.log(np.longdouble(info.tiny)), largest / 2]
+    landmarks += [0.25, 0.5, 0.55, 0.625, 1, 1.5, 2, 2.5, 4]
+    landmarks += [np.sqrt(np.longdouble(0.5)), np.sqrt(np.longdouble(2)), 3, 9, 10, 18.5, 20, 22, 100, 1e4, 1e5, 1e6]
+    values = _neighbours(np.concatenate([limits, np.array(landmarks, np.longdouble)]), dtype)
     values = np.concatenate([values, -values, [np.inf, -np.inf, np.nan, 0.0, -0.0]])
     return values.astype(dtype)
 
@@ -267,7 +268,7 @@ def true_values(row: Row, name: str) -> tuple[tuple[Array, ...], Array]:
 
 
 def flushes_subnormals(name: str) -> bool:
-    """Tell whether the device in use takes subnormal numbers of a type as 0 in plain arithmetic."""
+    """Return whether the device in use takes subnormal numbers of a type as 0 in plain arithmetic."""
     x = np.full(1, np.finfo(TYPES[name]).tiny / 2, TYPES[name])
     doubled = np.ones(1, TYPES[name])
 

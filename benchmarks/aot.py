@@ -1,4 +1,4 @@
-"""Is a kernel that was loaded as fast as one that was compiled here? The Julia set of the seed, in turns.
+"""Is a kernel that was loaded as fast as one that was compiled here? The Julia set of the seed, alternately.
 
     python benchmarks/aot.py [--arch vulkan|cuda|cpu] [--rounds 41]
 

@@ -45,8 +45,8 @@ def prepare(module: str, python: str, folder: Path) -> list[str]:
     path, program = folder / f"{module}.tcm", folder / module
     subprocess.run([python, __file__, "--archive", module, str(path)], check=True, stdout=subprocess.DEVNULL)
     find = f"import {module}; print('found', {module}.__path__[0])"
-    said = subprocess.run([python, "-c", find], check=True, capture_output=True, text=True).stdout
-    home = Path(said.split("found ")[1].strip())
+    output = subprocess.run([python, "-c", find], check=True, capture_output=True, text=True).stdout
+    home = Path(output.split("found ")[1].strip())
     if module == "taichi":
         api = home / "_lib" / "c_api"
         more = ["-DTAICHI", f"-I{api}/include", f"-L{api}/lib", "-ltaichi_c_api", f"-Wl,-rpath,{api}/lib"]
@@ -73,8 +73,8 @@ def main() -> None:
         found: dict[str, list[list[float]]] = {module: [] for module in commands}
         for _ in range(args.rounds):
             for module, command in commands.items():
-                said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-                found[module].append([float(number) for number in said.splitlines()[-1].split()])
+                output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+                found[module].append([float(number) for number in output.splitlines()[-1].split()])
     for row, name in enumerate(ROWS):
         for module, rounds in found.items():
             times = [times[row] for times in rounds]

@@ -112,7 +112,7 @@ def measure(python: str, module: str, arguments: argparse.Namespace, folder: str
 
 
 def compare(arguments: argparse.Namespace) -> None:
-    """Measure both in turns and print the table."""
+    """Measure both alternately and print the table."""
     with tempfile.TemporaryDirectory() as folder:
         write_program(Path(folder), arguments.kernels)
         pythons = {"shadesmith": sys.executable} | ({"taichi": arguments.taichi} if arguments.taichi else {})
@@ -121,7 +121,7 @@ def compare(arguments: argparse.Namespace) -> None:
             {module: measure(python, module, arguments, folder) for module, python in pythons.items()}
             for _ in range(arguments.rounds)
         ]
-    print(f"{arguments.kernels} kernels, arch={arguments.arch}, {arguments.rounds} rounds in turns; seconds")
+    print(f"{arguments.kernels} kernels, arch={arguments.arch}, {arguments.rounds} alternating rounds; seconds")
     for module in pythons:
         seconds = sorted(row[module]["seconds"] for row in rounds)
         parts = {name: statistics.median(row[module][name] for row in rounds) for name in ("import", "init")}
@@ -130,10 +130,10 @@ def compare(arguments: argparse.Namespace) -> None:
             f"{module:<11} cold {cold[module]:.3f}  warm {shown}"
             f"  import {parts['import']:.3f}  init {parts['init']:.3f}"
         )
-    ours = [row["shadesmith"] for row in rounds]
-    share = statistics.median(row["keys"] / row["seconds"] for row in ours)
-    print(f"frontend runs {max(r['frontend'] for r in ours)}, compilers {max(r['compilers'] for r in ours)}, "
-          f"compiler imported {any(r['pipeline'] for r in ours)}")  # fmt: skip
+    results = [row["shadesmith"] for row in rounds]
+    share = statistics.median(row["keys"] / row["seconds"] for row in results)
+    print(f"frontend runs {max(r['frontend'] for r in results)}, compilers {max(r['compilers'] for r in results)}, "
+          f"compiler imported {any(r['pipeline'] for r in results)}")  # fmt: skip
     print(f"keys: {100 * share:.1f} % of the time (goal {100 * GOAL_KEYS:.0f} %)")
     if "taichi" in pythons:
         ratios = sorted(row["shadesmith"]["seconds"] / row["taichi"]["seconds"] for row in rounds)

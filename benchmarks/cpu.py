@@ -68,13 +68,13 @@ def compare(arguments: argparse.Namespace, case: str, steady: bool) -> bool:
             result = run_worker(python, module, case, steady)
             times[module].append(result["ms"])
             checks[module] = result["check"]
-    ratios = [ours / theirs for ours, theirs in zip(times["shadesmith"], times["taichi"], strict=True)]
-    ours, theirs, ratio = (statistics.median(v) for v in (times["shadesmith"], times["taichi"], ratios))
+    ratios = [own / taichi for own, taichi in zip(times["shadesmith"], times["taichi"], strict=True)]
+    own_time, taichi_time, ratio = (statistics.median(v) for v in (times["shadesmith"], times["taichi"], ratios))
     goal = (STEADY_GOALS if steady else COLD_GOALS).get(case)
     worst = max((abs(a - b) / (1 + abs(b)) for a, b in zip(*checks.values(), strict=True)), default=0.0)
     verdict = "" if goal is None else f"  goal {goal:.2f} {'ok' if ratio <= goal else 'MISSED'}"
     print(
-        f"{'steady' if steady else 'cold':7}{case:11} shadesmith {ours:9.2f} ms  Taichi {theirs:9.2f} ms  "
+        f"{'steady' if steady else 'cold':7}{case:11} shadesmith {own_time:9.2f} ms  Taichi {taichi_time:9.2f} ms  "
         f"ratio {ratio:5.2f} ({min(ratios):.2f} to {max(ratios):.2f}){verdict}  difference {worst:.1e}",
         flush=True,
     )

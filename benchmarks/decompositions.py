@@ -1,9 +1,9 @@
-"""Errors of `ti.svd` and its kin against NumPy, as a Markdown table: the largest of 10,000 random and 150 degenerate
-matrices.
+"""Errors of `ti.svd` and related functions against NumPy, as a Markdown table: the largest of 10,000 random and
+150 degenerate matrices.
 
     python benchmarks/decompositions.py [--targets cpu,vulkan,python] [--exact] [--count 10000]
 
-What each error is relative to stands in tests/support/small_matrices.py. `--exact` compiles with `fast_math=False`. The
+tests/support/small_matrices.py defines what each error is relative to. `--exact` compiles with `fast_math=False`. The
 interpreter takes a hundredth of the matrices.
 """
 

@@ -1,4 +1,4 @@
-"""What plain divisions win: kernels of index arithmetic with and without the pass `ranges`, in turns.
+"""What plain divisions gain: kernels of index arithmetic with and without the pass `ranges`, alternately.
 
 usage: python benchmarks/divisions.py [--arch cpu|vulkan|cuda] [--rounds N] [--log2 N]
 Each row: time of a launch without and with the pass [us], and the ratio as median [lowest, highest] of the rounds.

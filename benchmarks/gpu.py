@@ -1,7 +1,7 @@
 """Bandwidth of emitted kernels on a GPU against the same kernels written by hand in CUDA C, timed in the same run.
 
 usage: python benchmarks/gpu.py [--repeat N]     needs an NVIDIA GPU with CuPy; Vulkan rows need a driver and glslang
-Each row: GB/s by hand, GB/s of ours, ratio as median [lowest, highest] of interleaved rounds.
+Each row: GB/s by hand, GB/s of shadesmith, ratio as median [lowest, highest] of interleaved rounds.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ def seconds(launch, wait, launches: int = 20) -> float:
     return (time.perf_counter() - start) / launches
 
 
-def compare(name: str, size_bytes: int, hand, ours, repeat: int) -> None:
-    """Print one row; `hand` and `ours` are pairs (launch, wait)."""
-    pairs = [(seconds(*hand), seconds(*ours)) for _ in range(repeat)]
+def compare(name: str, size_bytes: int, hand, generated, repeat: int) -> None:
+    """Print one row; `hand` and `generated` are pairs (launch, wait)."""
+    pairs = [(seconds(*hand), seconds(*generated)) for _ in range(repeat)]
     ratios = [a / b for a, b in pairs]
     by_hand, emitted = (size_bytes / statistics.median(column) / 1e9 for column in zip(*pairs))
     spread = f"[{min(ratios):.3f}, {max(ratios):.3f}]"
     print(
-        f"{name:<22} by hand {by_hand:7.0f} GB/s   ours {emitted:7.0f} GB/s   "
+        f"{name:<22} by hand {by_hand:7.0f} GB/s   shadesmith {emitted:7.0f} GB/s   "
         f"bandwidth ratio {statistics.median(ratios):.3f} {spread}",
         flush=True,
     )

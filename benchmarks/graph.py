@@ -4,7 +4,7 @@
     python benchmarks/graph.py --arch vulkan --taichi /path/to/python-with-taichi    (goal: at most Taichi's graph)
 
 Rows: the same arguments with each run, where each kernel goes on with what the one before it wrote; the same on 50
-arrays in turn, so that most kernels have nothing to do with each other; one number that changes, which every kernel
+alternating arrays, so that most kernels have nothing to do with each other; one number that changes, which every kernel
 takes; and kernels that draw random numbers. Each measurement is a process of its own, the modules alternate; times are
 from the first launch to the end of the work, per kernel [us], medians of the rounds, with the spread of the ratios.
 """
@@ -23,7 +23,7 @@ from typing import Any
 KERNELS = 1000
 RUNS = 5
 ARRAYS = 50
-ROWS = ("same arguments", "50 arrays in turn", "a changed number", "random numbers")
+ROWS = ("same arguments", "50 alternating arrays", "a changed number", "random numbers")
 GOALS = {"cuda": 0.2, "vulkan": 1.0}
 """Cost of a graph's kernel in that of a plain call (cuda), and of Taichi's graph (vulkan), same arguments."""
 
@@ -58,12 +58,12 @@ def make_rows(ti: Any) -> dict[str, tuple[Callable[[int], object], Callable[[int
         for _ in range(KERNELS):
             kernel(*args)
 
-    def calls_in_turn() -> None:
+    def alternating_calls() -> None:
         for k in range(KERNELS):
             step(1.5, arrays[k % ARRAYS])
 
     return {
-        "50 arrays in turn": (lambda k: wide.run(same), lambda k: calls_in_turn()),
+        "50 alternating arrays": (lambda k: wide.run(same), lambda k: alternating_calls()),
         "same arguments": (lambda k: steps.run(same), lambda k: calls(step, 1.5, x)),
         "a changed number": (lambda k: steps.run({"a": 0.5 + k, "x": x}), lambda k: calls(step, 0.5 + k, x)),
         "random numbers": (lambda k: draws.run(same), lambda k: calls(draw, x)),
@@ -121,24 +121,24 @@ def main() -> int:
     if arguments.worker:
         print(json.dumps(measure(arguments.worker, arguments.arch)))
         return 0
-    ours, theirs = [], []
+    own_rows, taichi_rows = [], []
     for _ in range(arguments.rounds):
-        ours.append(run_worker(sys.executable, "shadesmith", arguments.arch))
+        own_rows.append(run_worker(sys.executable, "shadesmith", arguments.arch))
         if arguments.taichi:
-            theirs.append(run_worker(arguments.taichi, "taichi", arguments.arch))
+            taichi_rows.append(run_worker(arguments.taichi, "taichi", arguments.arch))
     missed = 0
     print(f"{KERNELS} kernels, {arguments.arch}, us a kernel")
     for row in ROWS:
-        graph, plain, run, calls = (statistics.median(one[row][k] for one in ours) for k in range(4))
+        graph, plain, run, calls = (statistics.median(one[row][k] for one in own_rows) for k in range(4))
         print(f"{row}: graph {graph:.3f} (Python goes on after {run:.3f}), plain calls {plain:.3f} ({calls:.3f})")
         is_first = row == ROWS[0]
         goal = GOALS["cuda"] if is_first and arguments.arch == "cuda" else None
-        missed += show("graph / plain calls", [one[row][0] / one[row][1] for one in ours], goal)
-        show("until Python goes on", [one[row][2] / one[row][3] for one in ours], None)
-        if theirs:
-            print(f"    Taichi's graph {statistics.median(one[row][0] for one in theirs):.3f}")
+        missed += show("graph / plain calls", [one[row][0] / one[row][1] for one in own_rows], goal)
+        show("until Python goes on", [one[row][2] / one[row][3] for one in own_rows], None)
+        if taichi_rows:
+            print(f"    Taichi's graph {statistics.median(one[row][0] for one in taichi_rows):.3f}")
             goal = GOALS["vulkan"] if is_first and arguments.arch == "vulkan" else None
-            missed += show("graph / Taichi's graph", [a[row][0] / b[row][0] for a, b in zip(ours, theirs)], goal)
+            missed += show("graph / Taichi's graph", [a[row][0] / b[row][0] for a, b in zip(own_rows, taichi_rows)], goal)
     return missed
 
 

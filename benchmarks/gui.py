@@ -83,13 +83,13 @@ def main() -> int:
             rounds[module].append(json.loads(done.stdout.splitlines()[-1]))
     missed = 0
     for name in rounds["taichi"][0]:
-        ours, theirs = ([found[name] for found in rounds[module]] for module in ("shadesmith", "taichi"))
-        ratios = [mine / other for mine, other in zip(ours, theirs, strict=True)]
-        time_ms, goal = statistics.median(ours), GOALS_MS.get(name)
+        own_times, taichi_times = ([found[name] for found in rounds[module]] for module in ("shadesmith", "taichi"))
+        ratios = [mine / other for mine, other in zip(own_times, taichi_times, strict=True)]
+        time_ms, goal = statistics.median(own_times), GOALS_MS.get(name)
         verdict = "" if goal is None else f"  goal {goal:.0f} ms {'ok' if time_ms <= goal else 'MISSED'}"
         missed += goal is not None and time_ms > goal
         print(
-            f"{name:10} shadesmith {time_ms:8.1f} ms  Taichi {statistics.median(theirs):8.1f} ms  "
+            f"{name:10} shadesmith {time_ms:8.1f} ms  Taichi {statistics.median(taichi_times):8.1f} ms  "
             f"ratio {statistics.median(ratios):6.2f} ({min(ratios):.2f} to {max(ratios):.2f}){verdict}",
             flush=True,
         )

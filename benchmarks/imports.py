@@ -37,11 +37,11 @@ def main() -> int:
         for statement in STATEMENTS:
             seconds(statement, environment)
         found = [[seconds(statement, environment) for statement in STATEMENTS] for _ in range(rounds)]
-    numpy, ours = (statistics.median(times) * 1e3 for times in zip(*found, strict=True))
+    numpy, own_time = (statistics.median(times) * 1e3 for times in zip(*found, strict=True))
     ratios = [mine / other for other, mine in found]
     ratio = statistics.median(ratios)
     print(
-        f"import     shadesmith {ours:8.1f} ms  numpy {numpy:8.1f} ms  ratio {ratio:5.2f} "
+        f"import     shadesmith {own_time:8.1f} ms  numpy {numpy:8.1f} ms  ratio {ratio:5.2f} "
         f"({min(ratios):.2f} to {max(ratios):.2f})  goal {GOAL:.2f} {'ok' if ratio <= GOAL else 'MISSED'}"
     )
     return int(ratio > GOAL)

@@ -126,20 +126,20 @@ def main() -> int:
         return 0
     rival, python = ("cupy", sys.executable) if arguments.cupy else ("taichi", arguments.taichi)
     arch, goal = ("cuda", GOAL_CUPY) if arguments.cupy else ("cpu", GOAL_CPU)
-    theirs, ours = [], []
+    rival_times, own_times = [], []
     for _ in range(arguments.rounds):
-        theirs.append(run_worker(python, rival, arch))
-        ours.append(run_worker(sys.executable, "shadesmith", arch))
+        rival_times.append(run_worker(python, rival, arch))
+        own_times.append(run_worker(sys.executable, "shadesmith", arch))
     missed = 0
     for row in ROWS:
-        if row not in theirs[0]:
+        if row not in rival_times[0]:
             continue
-        ratios = [a[row] / b[row] for a, b in zip(ours, theirs)]
+        ratios = [a[row] / b[row] for a, b in zip(own_times, rival_times)]
         ratio = statistics.median(ratios)
         missed += ratio > goal
         print(
-            f"{row:16} shadesmith {statistics.median(a[row] for a in ours):7.2f} us  "
-            f"{rival} {statistics.median(b[row] for b in theirs):7.2f} us  ratio {ratio:5.2f} "
+            f"{row:16} shadesmith {statistics.median(a[row] for a in own_times):7.2f} us  "
+            f"{rival} {statistics.median(b[row] for b in rival_times):7.2f} us  ratio {ratio:5.2f} "
             f"({min(ratios):.2f} to {max(ratios):.2f})  goal {goal:.2f} {'ok' if ratio <= goal else 'MISSED'}"
         )
     return missed

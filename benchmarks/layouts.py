@@ -1,7 +1,7 @@
 """A 3-D particle update on fields of each layout, against the same update written by hand in CUDA C, in the same run.
 
 usage: python benchmarks/layouts.py [--repeat N] [--log2 N] [--targets cuda,vulkan]     needs an NVIDIA GPU with CuPy
-Each row: GB/s by hand, GB/s of ours, ratio as median [lowest, highest] of interleaved rounds. By hand means
+Each row: GB/s by hand, GB/s of shadesmith, ratio as median [lowest, highest] of interleaved rounds. By hand means
 `__restrict__` pointers, each value read once and written once: 48 bytes a particle.
 """
 
@@ -97,7 +97,7 @@ def make_structs(n: int, layout: ti.Layout):
 
 
 def run(arch, name: str, make, layout: ti.Layout, by_hand, arrays: list[tuple[int, ...]], repeat: int, n: int) -> None:
-    """Compare one layout with its hand-written form; ours is freed before the next."""
+    """Compare one layout with its hand-written form; the field is freed before the next."""
     ti.init(arch=arch, enable_fallback=False)
     update = make(n, layout)
     memory = [cupy.ones(shape, cupy.float32) for shape in arrays]

@@ -2,11 +2,10 @@
 
     python benchmarks/numerics.py [--targets cpu,vulkan,python] [--write docs/numerics.md]
 
-`accuracy.py` says what runs and what an error is. A cell holds the greatest error of 4,000 results with
-`fast_math=False`, and behind a stroke that with `fast_math=True`, where it is another one; ∞ stands for a NaN, an
-infinity or the sign of a zero missed, and `*` for results that are right if subnormal numbers count as 0, on a device
-that cannot keep them. `--write` puts the columns into the table of a document, beside those that other
-machines wrote there.
+`accuracy.py` defines the arguments and the errors. A cell has the greatest error of 4,000 results with
+`fast_math=False`, and after a slash that with `fast_math=True`, if it differs. ∞ stands for a wrong NaN, infinity or
+sign of a zero, `*` for results that are right if subnormal numbers count as 0, on a device that cannot keep them.
+`--write` puts the columns into the table of a document; columns of other machines stay.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""How often `kernel.bench` is right: equal texts called equal, and five percent more work called slower.
+"""How often `kernel.bench` is right: equal sources called equal, and five percent more work called slower.
 
 usage: python benchmarks/workbench.py [--targets cuda,vulkan] [--runs 100] [--seconds 2]
 Two kernels a target, one bound by arithmetic and one by memory, of 100 us or more. `equal` differs from the generated
-text in a comment alone, but is compiled and loaded apart; `slower` runs 21 turns of the inner loop for 20. Each run is
-a bench as `kernel.bench` makes it. The status is 1 where fewer than 95 of 100 verdicts are right.
+source only in a comment, but is compiled and loaded separately; `slower` runs 21 iterations of the inner loop for 20. Each
+run is a bench as `kernel.bench` makes it. The status is 1 if fewer than 95 of 100 verdicts are right.
 
 Before, a kernel that writes a large array is timed by the clock on the wall too, as one of 200 launches in a row: what
 `kernel.bench` finds must not be longer, though its copies of the arguments are restored before each sample.
@@ -33,25 +33,25 @@ NEEDED = 0.95
 
 
 @ti.kernel
-def arithmetic(x: ti.types.ndarray(ti.f32, 1), turns: ti.i32):
+def arithmetic(x: ti.types.ndarray(ti.f32, 1), count: ti.i32):
     for i in x:
         s = x[i]
-        for k in range(turns * 20):
+        for k in range(count * 20):
             s = s * 0.5 + 1.0 / (s + k)
         x[i] = s
 
 
 @ti.kernel
-def memory(x: ti.types.ndarray(ti.f32, 2), y: ti.types.ndarray(ti.f32, 1), turns: ti.i32):
+def memory(x: ti.types.ndarray(ti.f32, 2), y: ti.types.ndarray(ti.f32, 1), count: ti.i32):
     for i in y:
         s = 0.0
-        for k in range(turns * 20):
+        for k in range(count * 20):
             s += x[k, i]
         y[i] = s
 
 
 def is_gpu() -> bool:
-    """Tell whether the session's device is hardware with thousands of threads."""
+    """Return whether the session's device is hardware with thousands of threads."""
     device = sessions.CURRENT.device
     return device.name in ("cuda", "vulkan") and not getattr(device, "is_software", False)
 
@@ -94,34 +94,34 @@ def check_clock(launches: int = 200) -> None:
     )
 
 
-def arguments(kernel, turns: int) -> tuple:
-    """Return arguments of which one turn more is one twentieth more work, if turns count by twenties."""
+def arguments(kernel, count: int) -> tuple:
+    """Return arguments for `count` times 20 iterations, so that 21 for 20 is one twentieth more work."""
     n = 1 << 18 if is_gpu() else 1 << 12
-    x = ti.ndarray(ti.f32, n if kernel is arithmetic else (turns * 21, n))
+    x = ti.ndarray(ti.f32, n if kernel is arithmetic else (count * 21, n))
     x.fill(0.5)
-    return (x, turns) if kernel is arithmetic else (x, ti.ndarray(ti.f32, n), turns)
+    return (x, count) if kernel is arithmetic else (x, ti.ndarray(ti.f32, n), count)
 
 
 def long_enough(kernel) -> tuple:
     """Return arguments with which a launch takes `LEAST_SECONDS`."""
-    turns = 1
+    count = 1
     while True:
-        found = arguments(kernel, turns)
+        found = arguments(kernel, count)
         seconds = kernel.bench(*found, variants=["generated"], seconds=0.2).rows[0].median
         if seconds >= LEAST_SECONDS:
             return found
-        turns = max(turns + 1, int(turns * LEAST_SECONDS / seconds * 1.1))
+        count = max(count + 1, int(count * LEAST_SECONDS / seconds * 1.1))
 
 
 def variants_of(kernel, args: tuple):
-    """Write the two texts into their slots and return all."""
+    """Write the two sources into their slots and return all."""
     for name in ("equal", "slower"):
         path = kernel.edit(*args, variant=name)
         text = path.read_text()
         changed = text.replace("// workbench.py", "//  workbench.py", 1)
         if name == "slower":
-            changed = changed.replace("args.turns * 20", "args.turns * 21")
-            assert "args.turns * 21" in changed, text
+            changed = changed.replace("args.count * 20", "args.count * 21")
+            assert "args.count * 21" in changed, text
         path.write_text(changed)
     return kernel.variants(*args)
 

@@ -1,8 +1,8 @@
 """Two kernels to tune by hand: a Jacobi step and a matrix product. docs/hand-tuning.md goes through it.
 
-The folder `edits` beside this file holds their emitted CUDA and GLSL with vector loads and tiles in shared memory; they
-run as soon as this program does. `python hand_tuning.py --arch cuda --size 4096` compares each with the generated text
-and times both.
+The folder `edits` next to this file has their CUDA C and GLSL, edited to use vector loads and tiles in shared memory;
+this program runs the edits. `python hand_tuning.py --arch cuda --size 4096` compares each with the generated source and
+times both.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ def paint_on(target: str, n: int) -> np.ndarray | None:
     except (ti.TaichiRuntimeError, ti.TaichiCompilationError) as error:
         print(f"  ti.{target:<8} not here: {reason_of(error)}")
         return None
-    how = "compiling" if compiler_runs() > compilers else "loading the kept kernel"
+    how = "compiling" if compiler_runs() > compilers else "loading the cached kernel"
     print(f"  ti.{target:<8} first call {seconds[0] * 1e3:5.0f} ms with {how}, then {min(seconds[1:]) * 1e3:5.1f} ms")
     return pixels.to_numpy()
 

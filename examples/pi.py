@@ -1,4 +1,4 @@
-"""Pi by Monte Carlo: the share of random points in the unit square that lie in the quarter disc."""
+"""Pi by Monte Carlo: the share of random points in the unit square that are in the quarter disc."""
 
 from __future__ import annotations
 

@@ -37,5 +37,5 @@ def test_compilers_accept_the_text_without_a_warning(maker, language: str, optio
     assert module.files or not module.tasks
     for file in module.files:
         assert file.name.endswith(SUFFIX[language])
-        said = emitted.complaint(file.name, file.text)
-        assert not said, f"{said}\n{file.text}"
+        diagnostics = emitted.diagnostics_of(file.name, file.text)
+        assert not diagnostics, f"{diagnostics}\n{file.text}"

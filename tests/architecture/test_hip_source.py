@@ -33,8 +33,8 @@ def test_nvrtc_accepts_hip_with_the_names_of_its_header(maker, options: str) -> 
     assert module.target == "hip"
     for file in module.files:
         assert file.name.endswith(".hip")
-        said = emitted.complaint(file.name.replace(".hip", ".cu"), as_cuda(file.text))
-        assert not said, f"{said}\n{file.text}"
+        diagnostics = emitted.diagnostics_of(file.name.replace(".hip", ".cu"), as_cuda(file.text))
+        assert not diagnostics, f"{diagnostics}\n{file.text}"
 
 
 def test_half_atomics_are_refused() -> None:

@@ -21,7 +21,7 @@ MAX_FUNCTION_LINES = 60
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_imports_stand_at_the_top_of_the_file(path: Path) -> None:
+def test_imports_are_at_the_top_of_the_file(path: Path) -> None:
     for line, target, how in imports(path):
         assert target != "shadesmith", f"{path}:{line}: use relative imports inside the package"
         if how == "function":

@@ -17,7 +17,7 @@ MOST_FILES = {"transpiler": 3, "runtime": 27}
 """Files that may compare a target's or language's name."""
 
 
-def asks_for_names(tree: ast.AST) -> Iterator[int]:
+def name_comparisons(tree: ast.AST) -> Iterator[int]:
     """Yield the lines that compare a name, look for it in a collection, match it or have it as the key of a dict."""
     for node in ast.walk(tree):
         parts: list[ast.AST | None] = []
@@ -37,12 +37,12 @@ def leaves(part: ast.AST | None) -> list[ast.AST]:
     return [] if part is None else [part]
 
 
-def files_that_ask(folder: str) -> dict[str, list[int]]:
+def files_that_compare(folder: str) -> dict[str, list[int]]:
     found = {}
     for path in sorted((ROOT / folder).rglob("*.py")):
         if path.parent.parent == LANGUAGES and path.parent.name in OWN:
             continue
-        lines = sorted(set(asks_for_names(ast.parse(path.read_text(encoding="utf-8")))))
+        lines = sorted(set(name_comparisons(ast.parse(path.read_text(encoding="utf-8")))))
         if lines:
             found[str(path.relative_to(ROOT))] = lines
     return found
@@ -50,12 +50,12 @@ def files_that_ask(folder: str) -> dict[str, list[int]]:
 
 @pytest.mark.parametrize("folder", MOST_FILES)
 def test_few_files_compare_the_name_of_a_language(folder: str) -> None:
-    found = files_that_ask(folder)
+    found = files_that_compare(folder)
     assert len(found) <= MOST_FILES[folder], "\n".join(f"{path}: {lines}" for path, lines in found.items())
 
 
 def test_no_printer_compares_the_name_of_a_language() -> None:
-    assert not [path for path in files_that_ask("transpiler") if "/backend/" in path]
+    assert not [path for path in files_that_compare("transpiler") if "/backend/" in path]
 
 
 @pytest.mark.parametrize(
@@ -63,8 +63,8 @@ def test_no_printer_compares_the_name_of_a_language() -> None:
     ['x == "c"', '"cuda" != x', 'x in ("glsl", "c")', '{"vulkan": 1}', 'match x:\n    case "hip":\n        pass'],
 )
 def test_what_counts_as_a_comparison(source: str) -> None:
-    assert list(asks_for_names(ast.parse(source)))
+    assert list(name_comparisons(ast.parse(source)))
 
 
 def test_a_name_that_is_only_given_does_not_count() -> None:
-    assert not list(asks_for_names(ast.parse('Arch("x64", "c"); x = ["cuda"]; x == "complete"')))
+    assert not list(name_comparisons(ast.parse('Arch("x64", "c"); x = ["cuda"]; x == "complete"')))

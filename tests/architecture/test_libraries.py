@@ -64,7 +64,7 @@ def test_each_library_compiles_as_it_is_emitted(language: str) -> None:
     elif language == "c":
         source = f"#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n#include <string.h>\n{source}"
         source = '#pragma GCC diagnostic ignored "-Wunused-function"\n' + source
-    assert not emitted.complaint(f"library{SUFFIX[language]}", source)
+    assert not emitted.diagnostics_of(f"library{SUFFIX[language]}", source)
 
 
 @pytest.mark.parametrize("language", ["c", "cuda"])

@@ -101,7 +101,7 @@ def test_operations_without_a_vector_form() -> None:
 
 
 @pytest.mark.parametrize("table", [tables_c, tables_cuda, tables_glsl], ids=["c", "cuda", "glsl"])
-def test_every_operation_has_a_spelling(table) -> None:
+def test_every_operation_has_a_syntax(table) -> None:
     lacking = [
         (name, str(scalar))
         for name, op in OPS.items()
@@ -116,8 +116,8 @@ def test_every_operation_has_a_spelling(table) -> None:
 
 def test_operations_without_an_exact_variant() -> None:
     assert {name for name in tables_glsl.FLOATS if name not in tables_glsl.COARSE["f32"]} == set(NO_EXACT_VARIANT)
-    ours = [name for name in MATH_H if tables_glsl.has_helper(name, f64)]
-    exact = [name for name in MATH_H if name not in ours]
+    own = [name for name in MATH_H if tables_glsl.has_helper(name, f64)]
+    exact = [name for name in MATH_H if name not in own]
     assert exact == ["floor", "ceil", "sqrt"], "GLSL's own functions of double are these; others need ours"
 
 

@@ -9,20 +9,20 @@ from shadesmith.runtime.session import session as sessions
 
 
 def find(specialization):
-    """Return what a launch would be given: from the cache, or compiled and kept."""
+    """Return what a launch would be given: from the cache, or compiled and cached."""
     return compiler.find_or_compile(specialization, sessions.current().config)
 
 
-def compare_compilations(kept, made) -> None:
+def compare_compilations(cached, compiled) -> None:
     """Check that a compilation from the cache is what the compiler makes, objects of Python included."""
-    assert kept.module.source() == made.module.source()
-    ours, theirs = (json.dumps(module.to_json(), sort_keys=True) for module in (kept.module, made.module))
-    assert ours == theirs
-    assert len(kept.fields) == len(made.fields)
-    for ours, theirs in zip(kept.fields, made.fields, strict=True):
-        assert ours is theirs or (ours.address == theirs.address and ours.capacity == theirs.capacity)
-    assert kept.warnings == made.warnings
-    assert kept.captured.keys() == made.captured.keys()
-    for path, found in kept.captured.items():
-        value = made.captured[path].value
+    assert cached.module.source() == compiled.module.source()
+    first, second = (json.dumps(module.to_json(), sort_keys=True) for module in (cached.module, compiled.module))
+    assert first == second
+    assert len(cached.fields) == len(compiled.fields)
+    for first, second in zip(cached.fields, compiled.fields, strict=True):
+        assert first is second or (first.address == second.address and first.capacity == second.capacity)
+    assert cached.warnings == compiled.warnings
+    assert cached.captured.keys() == compiled.captured.keys()
+    for path, found in cached.captured.items():
+        value = compiled.captured[path].value
         assert found.value is value or (type(found.value), repr(found.value)) == (type(value), repr(value)), path

@@ -35,8 +35,8 @@ class Browser:
         self.messages: list[str] = []
         self.count = 0
         self.buffer = b""
-        ours_in, its_out = os.pipe()
-        its_in, ours_out = os.pipe()
+        parent_in, its_out = os.pipe()
+        its_in, parent_out = os.pipe()
         high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 20) for fd in (its_in, its_out)]  # 3 and 4 are free for its ends then
 
         def take_places() -> None:
@@ -49,7 +49,7 @@ class Browser:
         )  # fmt: skip
         for fd in (its_in, its_out, *high):
             os.close(fd)
-        self.input, self.output = ours_in, ours_out
+        self.input, self.output = parent_in, parent_out
         self.session = ""
         targets = self.call("Target.getTargets")["targetInfos"]
         page = next(target for target in targets if target["type"] == "page")

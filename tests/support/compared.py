@@ -41,7 +41,7 @@ def product() -> tuple[Any, tuple[Any, ...]]:
     random = np.random.default_rng(SEED)
     a, b = random.random((33, 40), np.float32), random.random((40, 21), np.float32)
     c = np.zeros((33, 21), np.float32)
-    multiply(a, b, c)  # so that the right values stand there before
+    multiply(a, b, c)  # so that the right values are there before
     return multiply, (a, b, c)
 
 
@@ -58,7 +58,7 @@ def bits() -> tuple[Any, tuple[Any, ...]]:
 
 
 def histogram() -> tuple[Any, tuple[Any, ...]]:
-    """Return counts of 200,000 numbers in 4 buckets, 20 times each: so long that threads of the host meet."""
+    """Return counts of 200,000 numbers in 4 buckets, 20 times each: so long that threads of the host run at the same time."""
     counts = ti.field(ti.i32, 4)
 
     @ti.kernel

@@ -91,8 +91,8 @@ def of_containers(members: dict[str, bytes], data: bytes) -> Iterator[tuple[str,
     yield "5,000 members", write_container({**members, **{f"m{number}": b"" for number in range(5000)}})
     bomb = zlib.compressobj(9, zlib.DEFLATED, -15)
     packed = bomb.compress(bytes(60 << 20)) + bomb.flush()
-    for said in (60 << 20, 100, 1 << 31):
-        yield f"a bomb that says {said}", with_packed("bomb", packed, said)
+    for size in (60 << 20, 100, 1 << 31):
+        yield f"a bomb that says {size}", with_packed("bomb", packed, size)
     yield "overlapping members", overlapping(data)
     yield "comment", data[:-2] + struct.pack("<H", 3) + b"abc"
     for name, offset, value in (("disk", -18, 1), ("count", -14, 9), ("count of zip64", -12, 0xFFFF), ("size", -10, 7)):

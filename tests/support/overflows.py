@@ -8,7 +8,7 @@ import shadesmith as ti
 
 INTEGERS = ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"]
 SENTINEL = 77
-"""What stands where a failed check kept a result from being stored."""
+"""The value of an element whose store a failed check prevented."""
 
 
 def edges(name: str) -> np.ndarray:

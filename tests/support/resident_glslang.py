@@ -26,10 +26,10 @@ SECONDS = 30
 """[s] that the tool may take to start."""
 
 
-def start(kept: Path, run: Path) -> Callable[[], None] | None:
+def start(cache: Path, run: Path) -> Callable[[], None] | None:
     """Start the tool and put it first on the PATH; return what stops it, None where it is left as it is.
 
-    kept: a folder that outlives the run, where the programs are built once. run: a folder of this run.
+    cache: a folder that outlives the run, where the programs are built once. run: a folder of this run.
     """
     tool = shutil.which(NAME)
     if sys.platform != "linux" or tool is None or shutil.which("gcc") is None or len(str(run)) > MOST_CHARACTERS - 8:
@@ -37,7 +37,7 @@ def start(kept: Path, run: Path) -> Callable[[], None] | None:
     if os.environ.get("SHADESMITH_PLAIN_GLSLANG", "0") not in ("", "0") or SOCKET in os.environ:
         return None
     try:
-        folder = _programs(Path(tool).resolve(), kept)
+        folder = _programs(Path(tool).resolve(), cache)
         process, socket = _started(Path(tool), folder, run)
     except (OSError, subprocess.SubprocessError, TimeoutError):
         return None
@@ -52,11 +52,11 @@ def start(kept: Path, run: Path) -> Callable[[], None] | None:
     return stop
 
 
-def _programs(tool: Path, kept: Path) -> Path:
+def _programs(tool: Path, cache: Path) -> Path:
     """Return a folder with client and server for this very tool. Its name says which: binaries are known by the client."""
     status = tool.stat()
     material = [f"{tool} {status.st_size} {status.st_mtime_ns}", *(path.read_text() for path in _sources())]
-    folder = kept / f"glslang-{hashlib.sha256(''.join(material).encode()).hexdigest()[:16]}"
+    folder = cache / f"glslang-{hashlib.sha256(''.join(material).encode()).hexdigest()[:16]}"
     if not (folder / NAME).exists():
         folder.mkdir(parents=True, exist_ok=True)
         server, client = _sources()

@@ -37,7 +37,7 @@ def changed(text: str, changes: tuple[tuple[str, str], ...]) -> str:
     return text
 
 
-def complaint(target: str, texts: dict[int, str], kernel: str, capabilities: Capabilities | None = None) -> str:
+def diagnostics_of(target: str, texts: dict[int, str], kernel: str, capabilities: Capabilities | None = None) -> str:
     """Return what the check says to other texts of a golden kernel, "" where it lets them pass."""
     module = compiled(kernel, target)
     names = {module.files[number].name: text for number, text in texts.items()}
@@ -53,19 +53,19 @@ def expect_refusal(target: str, seed: Seed, capabilities: Capabilities | None = 
     """Assert that a seeded mistake is refused at its line with its own message; return the message."""
     file = compiled(seed.kernel, target).files[seed.file]
     text = changed(file.text, seed.changes)
-    said = complaint(target, {seed.file: text}, seed.kernel, capabilities)
-    assert said, "the edit was let pass"
-    first = said.split("\n")
+    message = diagnostics_of(target, {seed.file: text}, seed.kernel, capabilities)
+    assert message, "the edit was let pass"
+    first = message.split("\n")
     head = re.match(rf"edits/{re.escape(file.name)}:(\d+): (.*)", first[0])
-    assert head is not None, said
+    assert head is not None, message
     line = text.split("\n")[int(head[1]) - 1]
-    assert seed.at in line, f"blamed is `{line}`\n{said}"
-    assert re.search(seed.says, head[2]), said
+    assert seed.at in line, f"blamed is `{line}`\n{message}"
+    assert re.search(seed.says, head[2]), message
     assert (
         len(first) > 2
         and first[1].endswith(f"| {line.rstrip().expandtabs(1)}")
         and re.fullmatch(r" +\| +\^+", first[2])
-    ), said
+    ), message
     caret = first[2].index("^") - first[1].index("| ") - 2
-    assert caret < len(line.rstrip()), said
-    return said
+    assert caret < len(line.rstrip()), message
+    return message

@@ -1,8 +1,8 @@
-"""Random and degenerate small matrices, and how far `ti.svd` and its kin are from NumPy on them.
+"""Random and degenerate small matrices, and how far `ti.svd` and related functions are from NumPy on them.
 
 For tests/semantics/numbers/test_decompositions.py and benchmarks/decompositions.py. `measure` gives relative errors, largest
-over all matrices; what they are relative to stands with each. NumPy computes in f64, on matrices scaled by a power of
-two, so that it meets neither overflow nor underflow; eigenvalues of degenerate matrices, where NumPy itself is off by
+over all matrices; each says what they are relative to. NumPy computes in f64, on matrices scaled by a power of
+two, so that nothing overflows or underflows; eigenvalues of degenerate matrices, where NumPy itself is off by
 the square root of the rounding, are compared with exact arithmetic.
 """
 

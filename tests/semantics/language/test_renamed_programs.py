@@ -57,6 +57,6 @@ def test_compilers_accept_every_name(program: str) -> None:
     ti.init(arch=ti.python, log_level=ti.ERROR, debug=True)
     _, compiled = programs.run(programs.PROGRAMS[program], renamed(program, SEEDS, words))
     for file in programs.texts(compiled):
-        said = emitted.complaint(file.name, file.text)
+        said = emitted.diagnostics_of(file.name, file.text)
         assert not said or "declared deprecated" in said, f"{said}\n{file.text}"
     ti.reset()

@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from emitted import complaint, missing_tool
+from emitted import diagnostics_of, missing_tool
 from golden_kernels import compiled
 
 import shadesmith as ti
@@ -467,4 +467,4 @@ def test_texts_of_all_formats_compile(axes: int, element: str, tmp_path) -> None
     every = runpy.run_path(str(path))["every"]
     for arch, suffix in ((ti.vulkan, ".comp"), (ti.cuda, ".cu"), (ti.cc, ".c")):
         if not missing_tool(suffix):
-            assert complaint(f"every{suffix}", every.source(arch=arch)) == ""
+            assert diagnostics_of(f"every{suffix}", every.source(arch=arch)) == ""

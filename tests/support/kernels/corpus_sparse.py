@@ -1,4 +1,4 @@
-"""Kernels of sparse trees, beside those of `corpus.py`: makers of (kernel, arguments) of every form of tree and statement."""
+"""Kernels of sparse trees, in addition to those of `corpus.py`: makers of (kernel, arguments) of every form of tree and statement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random programs of threads that meet: barriers, votes and subgroups under control flow that is the same for all.
+"""Random programs of threads that synchronize: barriers, votes and subgroups under control flow that is the same for all.
 
 In: a seed. Out: the text of a module with a kernel `k(a, out, n, m)`. Each thread writes cells of its own, and shared
 cells are read between two barriers only, so that every order of the threads gives the same numbers.
@@ -122,11 +122,11 @@ class Program:
         if not self.with_subgroups:
             return
         variable = self.name("v")
-        asked = self.random.choice(QUESTIONS).format(self.value(False))
-        if self.random.random() < 0.3:  # lanes part, and each side asks for itself
+        call = self.random.choice(QUESTIONS).format(self.value(False))
+        if self.random.random() < 0.3:  # lanes part, and each side calls it separately
             self.emit(f"{variable} = 0")
             self.emit(f"if {self.value(False)} > {self.value(False)}:")
             self.emit(f"    {variable} = subgroup.{QUESTIONS[0].format(self.value(False))}")
         else:
-            self.emit(f"{variable} = subgroup.{asked}")
+            self.emit(f"{variable} = subgroup.{call}")
         self.own.append(variable)

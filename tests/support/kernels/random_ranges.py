@@ -1,7 +1,7 @@
-"""Random kernels of integer arithmetic, as texts: loops of all kinds, branches, variables, and divisions everywhere.
+"""Random kernels of integer arithmetic, as source: loops of all kinds, branches, variables, and divisions everywhere.
 
-In: a number. Out: the text of a kernel `run(out, data, small, n, m, u)`, whose turns each leave what they computed in a
-cell of `out`, and argument values to launch it with. Numbers are small, or at the ends of their type.
+In: a number. Out: the source of a kernel `run(out, data, small, n, m, u)`, whose iterations each store their result in an
+element of `out`, and argument values to launch it with. Numbers are small, or at the ends of their type.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Random sparse trees and what is done to them, beside a model of sets and NumPy arrays.
+"""Random operations on random sparse trees, and the same on a model of sets and NumPy arrays.
 
 `tests/semantics/sparse/test_random.py` runs some of them.
 
@@ -17,7 +17,7 @@ import numpy as np
 
 import shadesmith as ti
 
-KINDS = ("dense", "pointer", "pointer", "bitmasked")
+KINDS = ("dense", "pointer", "pointer", "bitmactive_at")
 AXES = {1: [ti.i, ti.j], 2: [ti.ij, ti.jk, ti.ik], 3: [ti.ijk], 4: [ti.ijkl]}
 COUNTS = [1, 1, 1, 1, 2, 2, 3, 4]
 """How many axes a node has."""
@@ -25,7 +25,7 @@ DTYPES = {"i32": np.int32, "u8": np.uint8, "i64": np.int64, "f64": np.float64, "
 
 
 class Level:
-    """A sparse node: how it is asked, and which of its cells are active as the model has it."""
+    """A sparse node: how it is queried, and which of its cells are active as the model has it."""
 
     def __init__(self, node: Any, kind: str, axes: list[int], own: int = 0) -> None:
         self.node, self.kind, self.axes = node, kind, axes
@@ -50,7 +50,7 @@ class Level:
         return [(*of_list[:place], k, *of_list[place:]) for k in range(self.node.node.extents[0])]
 
     def scaled(self, shape: tuple[int, ...], axes: list[int], index: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the cell of this node that an index of something of `shape` lies in."""
+        """Return the cell of this node that contains the element at an index of a field of `shape`."""
         found = []
         for axis, extent in zip(self.axes, self.node.shape, strict=True):
             place = axes.index(axis)
@@ -103,7 +103,7 @@ class Case:
     # --- the model
 
     def touch(self, index: tuple[int, ...], upto: Level | None = None) -> None:
-        """Activate what an element lies in, or a cell of `upto`."""
+        """Activate the cells that contain an element, or a cell of `upto`."""
         for level in self.levels:
             shape, axes = (self.shape, self.axes) if upto is None else (upto.node.shape, upto.axes)
             level.active.update(level.with_all_before(level.scaled(shape, axes, index)))
@@ -239,8 +239,8 @@ class Case:
                 assert length == len(level.active.intersection(level.items(of_list))), f"{where}, {of_list}"
                 continue
             for cell in self.indices(level.node.shape):
-                asked = self.kernels.is_active(level.node, table([cell]), len(level.node.shape))
-                assert asked == (cell in level.active), f"{where}, {level.kind} {cell}"
+                active_at = self.kernels.is_active(level.node, table([cell]), len(level.node.shape))
+                assert active_at == (cell in level.active), f"{where}, {level.kind} {cell}"
 
 
 def table(indices: list[tuple[int, ...]]) -> np.ndarray:
@@ -283,7 +283,7 @@ class Kernels:
                 ti.deactivate(node, [at[k, axis] for axis in ti.static(range(n))])
 
         @ti.kernel
-        def asked(node: ti.template(), at: ti.types.ndarray(dtype=ti.i32, ndim=2), n: ti.template()) -> ti.i32:
+        def active_at(node: ti.template(), at: ti.types.ndarray(dtype=ti.i32, ndim=2), n: ti.template()) -> ti.i32:
             return ti.is_active(node, ti.Vector([at[0, axis] for axis in ti.static(range(n))]))
 
         @ti.kernel
@@ -304,7 +304,7 @@ class Kernels:
                     found[k, axis] = I[axis]
 
         self.store, self.add, self.grow = store, add, grow
-        self.activate, self.deactivate, self.is_active = activate, deactivate, asked
+        self.activate, self.deactivate, self.is_active = activate, deactivate, active_at
         self.append, self.length = append, length
         self.visit, self.count, self.found = visit, count, found
 

@@ -1,6 +1,6 @@
 """Random SNode trees of dense nodes, as data: for shadesmith, for Taichi and for NumPy alike.
 
-In: a number. Out: what stands below the root of a `FieldsBuilder`: one or two trees (structures of arrays have several)
+In: a number. Out: the nodes below the root of a `FieldsBuilder`: one or two trees (structures of arrays have several)
 to depth 4, over 1 to 4 axes, with fields of all widths, vectors and offsets. `build` makes the fields of it.
 """
 
@@ -57,8 +57,8 @@ class _Maker:
         extents = []
         shape = dict(shape)
         for axis in axes:
-            room = max(1, MAX_CELLS // prod(shape.values()))
-            extents.append(choice.choice([extent for extent in EXTENTS if extent <= room]))
+            most = max(1, MAX_CELLS // prod(shape.values()))
+            extents.append(choice.choice([extent for extent in EXTENTS if extent <= most]))
             shape[axis] = shape.get(axis, 1) * extents[-1]
         node = Dense(axes, tuple(extents))
         for _ in range(choice.choice((1, 1, 2, 3))):

@@ -354,7 +354,7 @@ def user_names(text: str) -> frozenset[str]:
 
 
 def may_be_named(word: str, own: frozenset[str]) -> bool:
-    """Tell whether Python takes `word` as a name in a program that has the words `own` already."""
+    """Return whether Python takes `word` as a name in a program that has the words `own` already."""
     return word.isidentifier() and not keyword.iskeyword(word) and word not in own and not word.startswith("__")
 
 

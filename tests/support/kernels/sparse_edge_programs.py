@@ -51,7 +51,7 @@ def gradients_beside(ti: Any) -> list[Any]:
 
 
 def components_apart(ti: Any) -> list[Any]:
-    """Vectors whose components lie in nodes of their own."""
+    """Vectors whose components are in separate nodes."""
     x = ti.Vector.field(2, ti.f32)
     blocks = ti.root.pointer(ti.i, 4)
     for component in range(2):
@@ -89,8 +89,8 @@ def structs(ti: Any) -> list[Any]:
         return y[2].length()
 
     x[3].mass = 4
-    said = [run(), probe.visited(x.mass), probe.visited(lists)]
-    return [*said, *(field.to_numpy()[name].tolist() for field in (x, y) for name in ("pos", "mass"))]
+    message = [run(), probe.visited(x.mass), probe.visited(lists)]
+    return [*message, *(field.to_numpy()[name].tolist() for field in (x, y) for name in ("pos", "mass"))]
 
 
 def matrices(ti: Any) -> list[Any]:
@@ -110,16 +110,16 @@ def matrices(ti: Any) -> list[Any]:
                 v[I][k] += k
 
     run(2)
-    said = [x.to_numpy().tolist(), v.to_numpy().tolist()]
+    message = [x.to_numpy().tolist(), v.to_numpy().tolist()]
     v.fill(3)
-    said.append(v.to_numpy().tolist())
+    message.append(v.to_numpy().tolist())
     v.from_numpy(np.arange(36).reshape(2, 6, 3).astype(np.int32))
-    return [*said, v.to_numpy().tolist()]
+    return [*message, v.to_numpy().tolist()]
 
 
 def types_of_elements(ti: Any) -> list[Any]:
-    """Elements of all sizes, alone in their cells and beside an f32."""
-    said = []
+    """Elements of all sizes, alone in their cells and next to an f32."""
+    message = []
     for name in ("u8", "i8", "i16", "u16", "u32", "i64", "u64", "f16", "f64"):
         x, y, z = ti.field(getattr(ti, name)), ti.field(ti.f32), ti.field(getattr(ti, name))
         ti.root.pointer(ti.i, 3).dense(ti.i, 3).place(x, y)
@@ -136,8 +136,8 @@ def types_of_elements(ti: Any) -> list[Any]:
                 z[i] = z[i] + 1
 
         run(x, z)
-        said += [x.to_numpy().tolist(), z.to_numpy().tolist(), float(x[5])]
-    return said
+        message += [x.to_numpy().tolist(), z.to_numpy().tolist(), float(x[5])]
+    return message
 
 
 def kinds_in_one_cell(ti: Any) -> list[Any]:
@@ -166,11 +166,11 @@ def kinds_in_one_cell(ti: Any) -> list[Any]:
         return [visited, *(field.to_numpy().tolist() for field in (a, b, c, d))]
 
     fill()
-    said = [state()]
+    message = [state()]
     probe.deactivate_1(top, 2)
-    said.append(state())
+    message.append(state())
     fill()
-    return [*said, state()]
+    return [*message, state()]
 
 
 def deactivated_by_loops(ti: Any) -> list[Any]:
@@ -197,11 +197,11 @@ def deactivated_by_loops(ti: Any) -> list[Any]:
 
     for i in range(0, 16, 3):
         x[i] = i + 1
-    said = []
+    message = []
     for kernel in (drop_blocks, drop_bits):
         kernel()
-        said += [x.to_numpy().tolist(), y.to_numpy().tolist(), probe.visited(blocks), probe.visited(x)]
-    return said
+        message += [x.to_numpy().tolist(), y.to_numpy().tolist(), probe.visited(blocks), probe.visited(x)]
+    return message
 
 
 def below_lists(ti: Any) -> list[Any]:
@@ -223,7 +223,7 @@ def below_lists(ti: Any) -> list[Any]:
 
 
 def loops_over_several_nodes(ti: Any) -> list[Any]:
-    """Loops over an inner node, over its blocks and over a field of fewer axes beside it."""
+    """Loops over an inner node, over its blocks and over a field of fewer axes next to it."""
     x, y, z = ti.field(ti.i32), ti.field(ti.i32), ti.field(ti.i32)
     blocks = ti.root.pointer(ti.ij, 3)
     cells = blocks.dense(ti.ij, 2)
@@ -254,11 +254,11 @@ def copies(ti: Any) -> list[Any]:
         y[i] = i + 1
     x[3], z[0] = 9, 5
     z.copy_from(x)
-    said = [z.to_numpy().tolist(), probe.visited(z)]
+    message = [z.to_numpy().tolist(), probe.visited(z)]
     y.copy_from(x)
-    said.append(y.to_numpy().tolist())
+    message.append(y.to_numpy().tolist())
     x.copy_from(y)
-    return [*said, x.to_numpy().tolist(), probe.visited(x)]
+    return [*message, x.to_numpy().tolist(), probe.visited(x)]
 
 
 def atomics(ti: Any) -> list[Any]:

@@ -82,23 +82,23 @@ def pointer_dense(ti: Any) -> list[Any]:
     def add() -> ti.i32:
         return ti.atomic_add(x[4, 4], 0)
 
-    said = [read(3, 3), x[3, 3], probe.active(blocks)]
+    message = [read(3, 3), x[3, 3], probe.active(blocks)]
     x[3, 3] = 5
-    said += [probe.active(blocks), probe.visited(x), probe.visited(cells), probe.visited(blocks)]
+    message += [probe.active(blocks), probe.visited(x), probe.visited(cells), probe.visited(blocks)]
     write()
-    said += [add(), probe.active(blocks), probe.visited(y), x.to_numpy().tolist(), y.to_numpy().tolist()]
+    message += [add(), probe.active(blocks), probe.visited(y), x.to_numpy().tolist(), y.to_numpy().tolist()]
     x.fill(7)
-    said += [probe.active(blocks), x.to_numpy().tolist(), y.to_numpy().tolist()]
+    message += [probe.active(blocks), x.to_numpy().tolist(), y.to_numpy().tolist()]
     x.from_numpy(np.arange(72, dtype=np.int32).reshape(8, 9))
-    said += [probe.active(blocks), x.to_numpy().tolist()]
+    message += [probe.active(blocks), x.to_numpy().tolist()]
     probe.deactivate(blocks, 1, 1)
     probe.deactivate(blocks, 1, 1)
-    said += [probe.active(blocks), read(3, 3), x[3, 3], x.to_numpy().tolist()]
+    message += [probe.active(blocks), read(3, 3), x[3, 3], x.to_numpy().tolist()]
     probe.activate(blocks, 1, 1)
-    said += [probe.active(blocks), read(3, 3), probe.visited(x)]
+    message += [probe.active(blocks), read(3, 3), probe.visited(x)]
     blocks.deactivate_all()
-    said += [probe.active(blocks), x.to_numpy().tolist(), probe.visited(x)]
-    return said
+    message += [probe.active(blocks), x.to_numpy().tolist(), probe.visited(x)]
+    return message
 
 
 def activation_by_parents(ti: Any) -> list[Any]:
@@ -119,10 +119,10 @@ def activation_by_parents(ti: Any) -> list[Any]:
         ti.activate(x.snode.parent().parent(), ti.Vector([1, 2]))
 
     dense()
-    said = [probe.active(blocks)]
+    message = [probe.active(blocks)]
     pointer()
     shapes = [list(node.shape) for node in (x, x.parent(), x.snode.parent(2), x.snode, blocks)]
-    return [*said, probe.active(blocks), shapes, x.parent() == x.snode.parent(), str(x.parent()), repr(blocks)]
+    return [*message, probe.active(blocks), shapes, x.parent() == x.snode.parent(), str(x.parent()), repr(blocks)]
 
 
 def nested_pointers(ti: Any) -> list[Any]:
@@ -133,18 +133,18 @@ def nested_pointers(ti: Any) -> list[Any]:
     inner.dense(ti.ij, 2).place(x)
     probe = Probe(ti)
     x[0, 0], x[11, 11], x[5, 4] = 1, 2, 3
-    said = [probe.active(outer), probe.active(inner), probe.visited(x), probe.visited(inner), probe.visited(outer)]
+    message = [probe.active(outer), probe.active(inner), probe.visited(x), probe.visited(inner), probe.visited(outer)]
     probe.deactivate(inner, 5, 5)
-    said += [probe.active(outer), probe.active(inner), x.to_numpy().tolist()]
+    message += [probe.active(outer), probe.active(inner), x.to_numpy().tolist()]
     inner.deactivate_all()
-    said += [probe.active(outer), probe.active(inner), x.to_numpy().tolist()]
+    message += [probe.active(outer), probe.active(inner), x.to_numpy().tolist()]
     x[11, 10] = 4
-    said += [probe.active(outer), probe.active(inner), x[11, 11]]
+    message += [probe.active(outer), probe.active(inner), x[11, 11]]
     outer.deactivate_all()
-    said += [probe.active(outer), probe.visited(inner), x.to_numpy().tolist()]
+    message += [probe.active(outer), probe.visited(inner), x.to_numpy().tolist()]
     x[11, 10] = 5
-    said += [probe.active(outer), probe.active(inner), x[11, 11], probe.visited(x)]
-    return said
+    message += [probe.active(outer), probe.active(inner), x[11, 11], probe.visited(x)]
+    return message
 
 
 def bitmasked(ti: Any) -> list[Any]:
@@ -155,14 +155,14 @@ def bitmasked(ti: Any) -> list[Any]:
     probe = Probe(ti)
     x[1, 2] = 3
     v[3, 7] = [0, 0]
-    said = [probe.active(cells), probe.visited(x), probe.visited(cells)]
+    message = [probe.active(cells), probe.visited(x), probe.visited(cells)]
     x.fill(2)
-    said += [probe.active(cells), x.to_numpy().tolist()]
+    message += [probe.active(cells), x.to_numpy().tolist()]
     probe.activate(cells, 0, 0)
     probe.deactivate(cells, 1, 2)
-    said += [probe.active(cells), probe.visited(v), x.to_numpy().tolist()]
+    message += [probe.active(cells), probe.visited(v), x.to_numpy().tolist()]
     cells.deactivate_all()
-    return [*said, probe.active(cells), probe.visited(x), x.to_numpy().tolist(), v.to_numpy().tolist()]
+    return [*message, probe.active(cells), probe.visited(x), x.to_numpy().tolist(), v.to_numpy().tolist()]
 
 
 def bitmasked_blocks(ti: Any) -> list[Any]:
@@ -176,11 +176,11 @@ def bitmasked_blocks(ti: Any) -> list[Any]:
     probe = Probe(ti)
     a[4], a[13] = 1, 2
     q[3], q[30], q[31] = 1, 2, 3
-    said = [probe.visited(a), probe.visited(blocks), probe.active(blocks), a.to_numpy().tolist()]
-    said += [probe.visited(q), probe.visited(bits), probe.visited(outer), probe.active(bits), probe.active(outer)]
+    message = [probe.visited(a), probe.visited(blocks), probe.active(blocks), a.to_numpy().tolist()]
+    message += [probe.visited(q), probe.visited(bits), probe.visited(outer), probe.active(bits), probe.active(outer)]
     probe.deactivate_1(bits, 30)
     probe.deactivate_1(outer, 0)
-    return [*said, probe.visited(q), probe.active(bits), probe.active(outer), q.to_numpy().tolist()]
+    return [*message, probe.visited(q), probe.active(bits), probe.active(outer), q.to_numpy().tolist()]
 
 
 def under_dense(ti: Any) -> list[Any]:
@@ -197,13 +197,13 @@ def under_dense(ti: Any) -> list[Any]:
     columns.place(m)
     probe = Probe(ti)
     a[7] = 1
-    said = [probe.visited(a), probe.visited(blocks), probe.visited(top)]
+    message = [probe.visited(a), probe.visited(blocks), probe.visited(top)]
     c[3] = 4
-    said += [probe.visited(b), probe.visited(c)]
+    message += [probe.visited(b), probe.visited(c)]
     b[2] = 1
-    said += [probe.visited(b), probe.visited(c), c.to_numpy().tolist()]
+    message += [probe.visited(b), probe.visited(c), c.to_numpy().tolist()]
     m[2, 3], m[0, 4], m[0, 0] = 1, 2, 3
-    return [*said, probe.visited(m), probe.visited(rows), probe.visited(columns), m.to_numpy().tolist()]
+    return [*message, probe.visited(m), probe.visited(rows), probe.visited(columns), m.to_numpy().tolist()]
 
 
 def with_offset(ti: Any) -> list[Any]:
@@ -259,15 +259,15 @@ def dynamic(ti: Any) -> list[Any]:
     def write(i: ti.i32):
         x[i] += 1
 
-    said = [[append(k) for k in (4, 5, 6)], length(), x.to_numpy().tolist()]
+    message = [[append(k) for k in (4, 5, 6)], length(), x.to_numpy().tolist()]
     x[20] = 3
-    said += [length(), x[19], x[20], x[99], probe.visited(x), probe.visited(items)]
+    message += [length(), x[19], x[20], x[99], probe.visited(x), probe.visited(items)]
     write(33)
-    said += [length(), x[33], x[32], append(7), x[34]]
+    message += [length(), x[33], x[32], append(7), x[34]]
     empty()
-    said += [length(), x.to_numpy().tolist(), probe.visited(x), append(8), x[0], x[1], length()]
+    message += [length(), x.to_numpy().tolist(), probe.visited(x), append(8), x[0], x[1], length()]
     items.deactivate_all()
-    return [*said, length(), x.to_numpy().tolist()]
+    return [*message, length(), x.to_numpy().tolist()]
 
 
 def lists_under_dense(ti: Any) -> list[Any]:
@@ -304,15 +304,15 @@ def lists_under_dense(ti: Any) -> list[Any]:
         x[i].deactivate()
 
     fill()
-    said = [count.to_numpy().tolist(), x.to_numpy().tolist(), probe.visited(x), probe.visited(lists)]
-    said += [methods(3, 10), methods(0, 11), method_length(3), x[3, 3], x[0, 0]]
+    message = [count.to_numpy().tolist(), x.to_numpy().tolist(), probe.visited(x), probe.visited(lists)]
+    message += [methods(3, 10), methods(0, 11), method_length(3), x[3, 3], x[0, 0]]
     method_deactivate(5)
     x[1, 9] = 4
     measure()
-    said += [count.to_numpy().tolist(), x.to_numpy().tolist()]
+    message += [count.to_numpy().tolist(), x.to_numpy().tolist()]
     lists.deactivate_all()
     measure()
-    return [*said, count.to_numpy().tolist(), x.to_numpy().tolist()]
+    return [*message, count.to_numpy().tolist(), x.to_numpy().tolist()]
 
 
 def lists_of_structs(ti: Any) -> list[Any]:
@@ -338,8 +338,8 @@ def lists_of_structs(ti: Any) -> list[Any]:
         v.deactivate()
         return v.length()
 
-    said = [append(), v.to_numpy().tolist(), add(3), add(4), bodies[1].kind, bodies[1].at[0], bodies[2].kind]
-    return [*said, empty(), v.to_numpy().tolist()]
+    message = [append(), v.to_numpy().tolist(), add(3), add(4), bodies[1].kind, bodies[1].at[0], bodies[2].kind]
+    return [*message, empty(), v.to_numpy().tolist()]
 
 
 def pointer_lists(ti: Any) -> list[Any]:
@@ -358,11 +358,11 @@ def pointer_lists(ti: Any) -> list[Any]:
     def length(i: ti.i32) -> ti.i32:
         return ti.length(lists, i)
 
-    said = [[append(2, k) for k in range(6)], append(0, 9), [length(i) for i in range(4)], probe.active(blocks)]
-    said += [probe.visited(x), probe.visited(blocks), x.to_numpy().tolist()]
+    message = [[append(2, k) for k in range(6)], append(0, 9), [length(i) for i in range(4)], probe.active(blocks)]
+    message += [probe.visited(x), probe.visited(blocks), x.to_numpy().tolist()]
     probe.deactivate_1(blocks, 2)
     return [
-        *said,
+        *message,
         [length(i) for i in range(4)],
         probe.active(blocks),
         probe.visited(x),
@@ -381,14 +381,14 @@ def whole_trees(ti: Any) -> list[Any]:
     ti.root.dense(ti.i, 3).place(z)
     probe = Probe(ti)
     x[3] = y[3] = z[1] = 1
-    said = [probe.active(blocks), probe.active(bits)]
+    message = [probe.active(blocks), probe.active(bits)]
     ti.deactivate_all_snodes()
-    said += [probe.active(blocks), probe.active(bits), z[1]]
-    return [*said, x.to_numpy().tolist(), y.to_numpy().tolist()]
+    message += [probe.active(blocks), probe.active(bits), z[1]]
+    return [*message, x.to_numpy().tolist(), y.to_numpy().tolist()]
 
 
 def sums(ti: Any) -> list[Any]:
-    """Many turns add to few cells; a loop over active cells adds to a variable."""
+    """Many iterations add to few cells; a loop over active cells adds to a variable."""
     x, total = ti.field(ti.i32), ti.field(ti.i32, shape=())
     blocks = ti.root.pointer(ti.i, 8)
     blocks.dense(ti.i, 4).place(x)
@@ -413,19 +413,19 @@ def grids(ti: Any) -> list[Any]:
     members = {"pos": ti.math.vec2, "mass": ti.f32, "near": ti.types.vector(20, ti.i32)}
     grid = ti.sparse.grid(members, shape=(8, 16))
     solid = ti.sparse.grid({"mass": ti.f32}, shape=(4, 4, 4))
-    said = [ti.sparse.usage(grid), ti.sparse.usage(solid)]
+    message = [ti.sparse.usage(grid), ti.sparse.usage(solid)]
     grid[0, 0].pos = ti.math.vec2(1.0, 2.0)
     grid[3, 5].mass = 1.0
     grid[3, 5].near[2] = 123
     solid[3, 2, 1].mass = 2.0
-    said += [
+    message += [
         ti.sparse.usage(grid),
         ti.sparse.usage(solid),
         grid[0, 0].pos.to_list(),
         grid[3, 5].near[2],
         grid[7, 15].mass,
     ]
-    return said
+    return message
 
 
 PROGRAMS = (

@@ -32,7 +32,7 @@ def write(path: Path, text: str, lines_before: int = 0) -> ModuleType:
 
 
 def replaced(path: Path, old: str, new: str) -> str:
-    """Replace text in a file, where it must stand; return the text that is there then."""
+    """Replace text in a file, which must contain it; return the new content."""
     text = path.read_text()
     assert old in text, f"{old!r} is not in\n{text}"
     path.write_text(text.replace(old, new))

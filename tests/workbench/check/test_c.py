@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 from golden_kernels import compiled
-from seeded_edits import Seed, changed, complaint, expect_refusal
+from seeded_edits import Seed, changed, diagnostics_of, expect_refusal
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
 SWAPPED = (r"(    float w;.*?\n)(    int n;.*?\n)", r"\2\1")
@@ -79,12 +79,12 @@ def test_all_mistakes_are_told_in_the_order_of_their_lines() -> None:
         text,
         (("float dt; ", "double dt; "), ("bool alive", "int alive"), ("void particles_2", "static void particles_2")),
     )
-    said = complaint("c", {0: text}, "particles")
+    said = diagnostics_of("c", {0: text}, "particles")
     found = [line.split(": ", 1)[1] for line in said.split("\n") if line.startswith("edits/")]
     assert [text[:28] for text in found] == ["member `alive` of `Particle`", "member `dt` of `Args` has an"]
     fixed = changed(text, (("double dt; ", "float dt; "), ("int alive", "bool alive")))
-    assert "is not exported" in complaint("c", {0: fixed}, "particles")
+    assert "is not exported" in diagnostics_of("c", {0: fixed}, "particles")
 
 
 def test_an_empty_text_lacks_the_arguments() -> None:
-    assert "the struct `Args` is missing" in complaint("c", {0: "\n"}, "jacobi")
+    assert "the struct `Args` is missing" in diagnostics_of("c", {0: "\n"}, "jacobi")

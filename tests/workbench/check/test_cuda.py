@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from golden_kernels import compiled
-from seeded_edits import Seed, complaint, expect_refusal
+from seeded_edits import Seed, diagnostics_of, expect_refusal
 
 from shadesmith.runtime.devices.cuda import nvrtc
 from shadesmith.transpiler.errors import TaichiRuntimeError
@@ -86,7 +86,7 @@ def test_a_syntax_error_is_shown_on_the_users_file(changes: tuple[tuple[str, str
 
 
 def test_an_empty_text_lacks_the_arguments() -> None:
-    assert "the struct `Args` is missing" in complaint("cuda", {0: "\n"}, "jacobi")
+    assert "the struct `Args` is missing" in diagnostics_of("cuda", {0: "\n"}, "jacobi")
 
 
 def test_the_check_compiles_for_the_architecture_of_the_device() -> None:
@@ -97,5 +97,5 @@ def test_the_check_compiles_for_the_architecture_of_the_device() -> None:
     text = compiled("jacobi", "cuda").files[0].text
     text = text.replace("float s = ", "#if __CUDA_ARCH__ < 800\n#error too old\n#endif\nfloat s = ")
     old = replace(portable("cuda"), extra=(("device", "Tesla T4"), ("arch", "sm_75")))
-    assert complaint("cuda", {0: text}, "jacobi") == ""
-    assert "too old" in complaint("cuda", {0: text}, "jacobi", old)
+    assert diagnostics_of("cuda", {0: text}, "jacobi") == ""
+    assert "too old" in diagnostics_of("cuda", {0: text}, "jacobi", old)

@@ -8,7 +8,7 @@ import shutil
 
 import pytest
 from golden_kernels import compiled
-from seeded_edits import complaint
+from seeded_edits import diagnostics_of
 
 from shadesmith.runtime.devices.cuda import nvrtc
 from shadesmith.transpiler.errors import TaichiRuntimeError
@@ -69,7 +69,7 @@ def test_a_damaged_text_is_refused_at_a_line_or_passes(language: str, kernel: st
     refused = 0
     for _ in range(8):
         number = chance.randrange(len(files))
-        said = complaint(language, {number: damaged(files[number].text, chance)}, kernel)
+        said = diagnostics_of(language, {number: damaged(files[number].text, chance)}, kernel)
         assert said == "" or re.match(rf"edits/{re.escape(files[number].name)}:\d+: ", said), said
         refused += said != ""
     assert refused > 0

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from golden_kernels import compiled
-from seeded_edits import Seed, changed, complaint, expect_refusal
+from seeded_edits import Seed, changed, diagnostics_of, expect_refusal
 
 import shadesmith as ti
 from shadesmith.runtime.devices.capabilities import portable
@@ -107,21 +107,21 @@ def test_types_that_the_device_lacks_are_refused_where_they_stand(types: set[str
         ("float s = ", use),
     )
     text = changed(compiled("jacobi", "vulkan").files[0].text, changes)
-    assert complaint("vulkan", {0: text}, "jacobi") == ""
-    said = complaint("vulkan", {0: text}, "jacobi", small)
+    assert diagnostics_of("vulkan", {0: text}, "jacobi") == ""
+    said = diagnostics_of("vulkan", {0: text}, "jacobi", small)
     assert "which a small GPU lacks" in said and token in said.split("\n")[1]
 
 
 def test_a_store_is_allowed_that_the_generated_text_makes_in_another_task() -> None:
     module = compiled("normalize", "vulkan")
     text = module.files[1].text.replace("atomicAdd(args", "a(i) = 1.0; atomicAdd(args")
-    assert complaint("vulkan", {1: text}, "normalize") == ""
+    assert diagnostics_of("vulkan", {1: text}, "normalize") == ""
 
 
 def test_each_file_is_blamed_for_its_own_mistakes() -> None:
     module = compiled("normalize", "vulkan")
     texts = {k: changed(module.files[k].text, (("int a_n;", "float a_n;"),)) for k in (1, 2)}
-    said = complaint("vulkan", texts, "normalize")
+    said = diagnostics_of("vulkan", texts, "normalize")
     assert said.count("`a_n` of `Args` has another type") == 2
     assert "edits/normalize_1.comp:" in said and "edits/normalize_2.comp:" in said
 

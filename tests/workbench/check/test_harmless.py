@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from golden_kernels import KERNELS, RECURSIVE, compiled
-from seeded_edits import changed, complaint
+from seeded_edits import changed, diagnostics_of
 
 import shadesmith as ti
 from shadesmith.examples import hand_tuning
@@ -122,7 +122,7 @@ EDITS: tuple[Callable[[str, str], str], ...] = (
 def test_an_untouched_copy_passes(kernel: str, language: str) -> None:
     needs(language)
     module = compiled(kernel, language)
-    assert complaint(language, {k: file.text for k, file in enumerate(module.files)}, kernel) == ""
+    assert diagnostics_of(language, {k: file.text for k, file in enumerate(module.files)}, kernel) == ""
 
 
 @pytest.mark.sampled(2)
@@ -143,7 +143,7 @@ def test_all_harmless_changes_at_once_pass(kernel: str, language: str) -> None:
         ):
             text = edit(text, language)
         texts[number] = text
-    assert complaint(language, texts, kernel) == ""
+    assert diagnostics_of(language, texts, kernel) == ""
 
 
 @pytest.mark.sampled(3)
@@ -153,7 +153,7 @@ def test_all_harmless_changes_at_once_pass(kernel: str, language: str) -> None:
 def test_each_harmless_change_passes_alone(kernel: str, language: str, edit: Callable[[str, str], str]) -> None:
     needs(language)
     files = compiled(kernel, language).files
-    assert complaint(language, {k: edit(file.text, language) for k, file in enumerate(files)}, kernel) == ""
+    assert diagnostics_of(language, {k: edit(file.text, language) for k, file in enumerate(files)}, kernel) == ""
 
 
 @ti.kernel
@@ -194,13 +194,13 @@ def test_a_cast_that_the_generated_text_makes_too_passes(language: str) -> None:
 def test_what_people_do_passes(language: str, changes: tuple[tuple[str, str], ...]) -> None:
     needs(language)
     text = changed(compiled("jacobi", language).files[0].text, changes)
-    assert complaint(language, {0: text}, "jacobi") == ""
+    assert diagnostics_of(language, {0: text}, "jacobi") == ""
 
 
 def test_a_kernel_may_ask_the_device_for_the_size_of_its_block() -> None:
     needs("cuda")
     text = compiled("jacobi", "cuda").files[0].text.replace("#define BLOCK 128\n", "").replace("BLOCK", "blockDim.x")
-    assert complaint("cuda", {0: text.replace("__launch_bounds__(blockDim.x) ", "")}, "jacobi") == ""
+    assert diagnostics_of("cuda", {0: text.replace("__launch_bounds__(blockDim.x) ", "")}, "jacobi") == ""
 
 
 @pytest.mark.parametrize("language", ["cuda", "vulkan"])

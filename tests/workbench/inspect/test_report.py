@@ -204,7 +204,7 @@ def test_edits_made_before_the_file_changed_find_their_lines(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--gpu", "fast"], "`--gpu fast` is no architecture of NVIDIA's"),
+        (["--gpu", "fast"], "`--gpu fast` is not an architecture of NVIDIA"),
         (["--arch", "cudda"], "did you mean `cuda`?"),
         (["-o", "."], ". is a folder"),
         (["-o", "nowhere/page.html"], "nowhere/page.html: No such file or directory"),

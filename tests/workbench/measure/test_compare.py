@@ -352,7 +352,7 @@ def test_the_edits_of_this_file_are_good_cuda(target: str, tmp_path: Path) -> No
         kernel, args = maker()
         edit(kernel, args, "cuda", old, new, arch=ti.cuda)
         (file,) = (file for file in (tmp_path / name).rglob("*.cu") if file.parent.name != ".base")
-        said[name] = emitted.complaint(file.name, file.read_text())
+        said[name] = emitted.diagnostics_of(file.name, file.read_text())
     assert not any(said.values()), said
 
 
