@@ -1,7 +1,7 @@
-"""`ti.field`, `ti.Vector.field`, `ti.Struct.field` and their kin: dense arrays that kernels capture, shape included.
+"""`ti.field`, `ti.Vector.field`, `ti.Struct.field` and others: dense arrays that kernels capture with their shape.
 
-In: an element type and a shape. Out: `ScalarField`, `MatrixField` or `StructField`, each with an allocation
-of its own, row major.
+In: an element type and a shape. Out: `ScalarField`, `MatrixField` or `StructField`, each with its own row-major
+allocation.
 """
 
 from __future__ import annotations
@@ -27,20 +27,23 @@ from .snodes import SNode, axes, leaf_of, offset_of, own_cell, place_in_order
 
 MAX_AXES = 12
 MAX_SHARED_BYTES = 1 << 30
-"""The parts of a field share an allocation up to this size, so that compilers know them to be apart. SPIR-V's offsets
-of members have 32 bits, and not every device gives larger pieces."""
+"""The parts of a split field share an allocation up to this size, so that compilers know that they do not alias. Member
+offsets have 32 bits in SPIR-V, and not every device has larger allocations."""
 PLACED_SLOTS = frozenset({"allocation", "memory", "node", "shape", "_extent", "_is_mapped"})
-"""What a field lacks before it is placed."""
+"""Attributes that a field lacks before it is placed."""
 MEMORY_SLOTS = frozenset({"allocation", "memory", "_extent", "_is_mapped"})
-"""What it lacks before its tree has memory."""
+"""Attributes that it lacks before its tree has memory."""
 
 
 class Placed:
-    """What a field has beside an ndarray: a place in the tree of nodes, and a time before it has one.
+    """The properties of fields that ndarrays lack: a node in an SNode tree, and placement after construction.
 
-    A field made without a shape lacks it until `ti.root...place(x)` gives it one, and has memory with its first use.
-    `place` takes the whole or its parts one by one, which then lie apart. parts: fields by what leads to them, None for
-    a field placed whole, whose parts share its memory. whole: what this is a part of, if it lies apart or may yet.
+    A field made without a shape gets one from `ti.root...place(x)`, and memory at its first use. `place` takes the
+    whole field or its parts one by one; in the second case the field is split.
+
+    Attributes:
+        parts: fields by component or member; None for a field that is not split, whose parts share its memory.
+        whole: the field of which this is a part, if that is split or not placed yet.
     """
 
     __slots__ = ()
@@ -61,11 +64,11 @@ class Placed:
 
     @property
     def snode(self) -> SNode:
-        """The field's own node, a leaf of the tree."""
+        """The node of the field, a leaf of the tree."""
         return self.node
 
     def parent(self, n: int = 1) -> SNode | None:
-        """Return the node `n` levels above the field's own; None above the root."""
+        """Return the node `n` levels above the field's node; None above the root."""
         return self.node.parent(n)
 
     def check_placeable(self) -> None:
@@ -76,29 +79,29 @@ class Placed:
             raise TaichiRuntimeError(f"{self!r} has been placed already", "place a field once, and without a shape")
 
     def place_at(self: Any, node: SNode, offset: tuple[int, ...]) -> None:
-        """Take the shape of `node`, the field's own; memory follows when the field is used."""
+        """Take the shape of `node`, the field's node; memory is allocated when the field is used."""
         self.shape, self.offset, self.node = node.shape, offset, node
         assert node.memory is not None
         node.memory.add(self)
         self._share_memory()
-        self._tell_whole()
+        self._notify_whole()
 
     def take_memory(self: Any, memory: Any) -> None:
-        """Use `memory`, a `Memory` or one of its form, from now on."""
+        """Use `memory`, which has the interface of `Memory`, from now on."""
         self.memory, self.allocation = memory, memory.allocation
         self._is_mapped = bool(self.offset) or memory.locate is not None
         self._extent = self.shape[0] if len(self.shape) == 1 and not self._is_mapped else -1
 
     def describe_array(self: Any) -> ArrayDescription:
-        """Return what a kernel must know of this field; its tree has memory then."""
+        """Return the description of this field for the compiler; its tree gets memory."""
         if self.parts:
             parts = tuple(self.parts[step] for step in steps_of(self.element))
             return ArrayDescription(
                 self.element, self.shape, self.KIND, self.name or None, offset=self.offset, parts=parts
             )
-        place = self.node.node
-        self.memory  # noqa: B018 - a tree gets its memory here
-        in_tree = None if self.path or is_row_major(place) else place
+        node = self.node.node
+        self.memory  # noqa: B018 - allocates the memory of the tree
+        in_tree = None if self.path or is_row_major(node) else node
         return ArrayDescription(
             self.element,
             self.shape,
@@ -107,18 +110,18 @@ class Placed:
             self.owner,
             self.path,
             in_tree,
-            self.node.memory if is_sparse(place) else None,
+            self.node.memory if is_sparse(node) else None,
             self.offset,
         )
 
     def describe_node(self) -> Node | None:
-        """Return the field's own node as the compiler knows it; None before it is placed, and where parts have one."""
+        """Return the field's node for the compiler; None before it is placed, and for a split field."""
         return self.node.node if self.is_placed and not self.parts else None
 
     # --- parts
 
     def describe_parts(self) -> list[tuple[Step, Any]]:
-        """Return the parts that are fields of their own, with what leads to them."""
+        """Return the parts that are fields, by component or member."""
         return list((self.parts or {}).items())
 
     def part(self: Any, step: Step) -> Any:
@@ -142,7 +145,7 @@ class Placed:
             part.set_derivatives(*(None if other is None else other.part(step) for other in (grad, dual)))
 
     def become_part(self: Any, owner: Any, step: Step) -> None:
-        """Share the memory of `owner`, which was placed whole, once that has some."""
+        """Share the memory of `owner`, which is not split, once it has some."""
         self.owner, self.path = owner if owner.owner is None else owner.owner, (*owner.path, step)
         self.shape, self.offset, self.node = owner.shape, owner.offset, owner.node
         self.signature, self.whole = (self.owner.signature, self.path), None
@@ -162,14 +165,14 @@ class Placed:
         first = next(iter(parts.values()))
         self.parts, self.shape, self.offset, self.node = parts, first.shape, first.offset, first.node
         self.memory, self.allocation, self._extent = SplitMemory(parts, self.element, first.shape), None, -1
-        self._tell_whole()
+        self._notify_whole()
 
     def _share_memory(self: Any) -> None:
         parts, self.parts = self.parts or {}, None
         for step, part in parts.items():
             part.become_part(self, step)
 
-    def _tell_whole(self) -> None:
+    def _notify_whole(self) -> None:
         whole = None if self.whole is None else self.whole()
         if whole is not None:
             whole.part_was_placed()
@@ -177,7 +180,7 @@ class Placed:
     # --- life
 
     def end(self: Any) -> None:
-        """Give the memory back because the session ends; any later use raises."""
+        """Free the memory because the session ends; any later use raises."""
         self.memory.end()
         self.allocation = Ended(self.memory.gone)
 
@@ -185,7 +188,7 @@ class Placed:
         return super().__repr__() if self.is_placed else "<Field: Definition of this field is incomplete>"
 
     def __getattr__(self: Any, name: str) -> Any:
-        # Reached only where a slot is empty: before the field has memory, at no cost after.
+        # Called only for unset attributes, so before the field has memory; no cost afterwards.
         if name in MEMORY_SLOTS and self.is_placed:
             if self.owner is None:
                 self.node.memory.allocate()
@@ -209,27 +212,27 @@ class ScalarField(Placed, ScalarArray):
     dual: ScalarField | MatrixField | StructField | None
 
     def _signature(self) -> object:
-        return object()  # shape and address are part of the compiled code: no two fields share it
+        return object()  # shape and address are part of the compiled code, so each field has its own
 
     def __str__(self) -> str:
         return str(self.to_numpy())
 
 
 class MatrixField(Placed, MatrixArray):
-    """A field of vectors or matrices, stored row by row."""
+    """A field of vectors or matrices, stored row-major."""
 
     KIND = "field"
     __slots__ = ("dual", "node", "parts", "whole")
     dual: ScalarField | MatrixField | StructField | None
 
     def _signature(self) -> object:
-        return object()  # shape and address are part of the compiled code: no two fields share it
+        return object()  # shape and address are part of the compiled code, so each field has its own
 
     def __str__(self) -> str:
         return str(self.to_numpy())
 
     def get_scalar_field(self, *indices: int) -> ScalarField:
-        """Return one component of all elements, a field of its own.
+        """Return one component of all elements as a field.
 
         indices: one number for vectors, row and column for matrices.
         Raises: TaichiIndexError if there is no such component.
@@ -239,7 +242,7 @@ class MatrixField(Placed, MatrixArray):
 
 
 class StructField(Placed, StructArray):
-    """A field of structs, one after the other in memory unless its members were placed one by one."""
+    """A field of structs, contiguous in memory unless its members were placed one by one."""
 
     KIND = "field"
     __slots__ = ("dual", "node", "parts", "whole")
@@ -249,7 +252,7 @@ class StructField(Placed, StructArray):
         return Placed.__getattr__(self, name) if name in PLACED_SLOTS else StructArray.__getattr__(self, name)
 
     def _signature(self) -> object:
-        return object()  # shape and address are part of the compiled code: no two fields share it
+        return object()  # shape and address are part of the compiled code, so each field has its own
 
     @property
     def field_dict(self) -> dict[str, ScalarField | MatrixField | StructField]:
@@ -283,18 +286,23 @@ def field(
 
     Without a shape the field waits for `ti.root...place(x)`.
 
-    dtype: a number type, Python's `int` or `float`, or a vector, matrix or struct type. order: axes from the slowest
-    to the fastest in memory, as "ji". offset: the first index along each axis, which may be negative. name: shown in
-    errors. needs_grad, needs_dual: make `.grad` and `.dual` beside it. layout: `Layout.SOA` puts each component of
-    vectors and each member of structs into memory of its own.
-    Raises: TaichiRuntimeError before `ti.init()`, for a shape with an extent below 1, and if memory
-    does not suffice; TaichiSyntaxError for `offset` or `order` that do not fit the shape.
+    Args:
+        dtype: a number type, Python's `int` or `float`, or a vector, matrix or struct type.
+        shape: of the field.
+        order: axes from the slowest to the fastest in memory, as "ji".
+        name: shown in errors.
+        offset: the first index along each axis, which may be negative.
+        needs_grad, needs_dual: make `.grad` and `.dual` as well.
+        layout: `Layout.SOA` stores each component of vectors and each member of structs in its own array.
+
+    Raises: TaichiRuntimeError before `ti.init()`, for a shape with an extent below 1, and if there is not enough
+    memory; TaichiSyntaxError for `offset` or `order` that do not fit the shape.
     """
     session = current("field")
     element = stored_type(dtype)
     extents = _checked_shape(shape, offset, order)
-    order_of_axes, begins = _checked_order(extents, order), _checked_offset(extents, offset)
-    make = partial(_make, session, element, extents, order=order_of_axes, offset=begins, layout=layout)
+    order_of_axes, starts = _checked_order(extents, order), _checked_offset(extents, offset)
+    make = partial(_make, session, element, extents, order=order_of_axes, offset=starts, layout=layout)
     wanted = [("grad", needs_grad), ("dual", needs_dual)]
     if needs_grad or needs_dual:
         for scalar in scalars_of(element):
@@ -314,7 +322,7 @@ def _make(
     offset: tuple[int, ...] = (),
     layout: Layout = Layout.AOS,
 ) -> ScalarField | MatrixField | StructField:
-    """Return a field: with a shape it has memory of its own, in which an order other than row major is a tree."""
+    """Return a field; with a shape it has its own memory, which is a tree unless it is row-major."""
     if shape is not None and layout is Layout.SOA and steps_of(element):
         result = _unplaced(element, name)
         _place_parts(result, shape, order, offset)
@@ -339,7 +347,7 @@ def _place_parts(
     order: Sequence[int],
     offset: tuple[int, ...],
 ) -> None:
-    """Place the components or members of a field one after the other, each in an array of its own."""
+    """Place the components or members of a field one after the other, each in its own array."""
     shared = own_cell() if prod(shape) * field.element.size_bytes <= MAX_SHARED_BYTES else None
     nodes = [[axis] for axis in order] or [[*range(len(shape))]]
     for step in steps_of(field.element):
@@ -412,4 +420,4 @@ def _checked_order(shape: tuple[int, ...] | None, order: str | None) -> list[int
 
 
 def _refused(shape: Any) -> Exception:
-    return TaichiRuntimeError(f"{shape!r} is no shape for a field", "write an integer or a tuple of integers")
+    return TaichiRuntimeError(f"{shape!r} is not a shape for a field", "write an integer or a tuple of integers")

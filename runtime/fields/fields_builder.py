@@ -1,4 +1,4 @@
-"""`ti.FieldsBuilder`: trees of fields apart from `ti.root`, whose memory can be given back before the session ends.
+"""`ti.FieldsBuilder`: trees of fields separate from `ti.root`, whose memory can be freed before the session ends.
 
 In: `builder.dense(ti.i, n).place(x)`, then `builder.finalize()`. Out: a `SNodeTree` to `destroy()`.
 """
@@ -20,7 +20,7 @@ NUMBERS = itertools.count()
 
 
 class FieldsBuilder:
-    """Builds trees of nodes below a root of its own."""
+    """Builds trees of nodes below its own root."""
 
     def __init__(self) -> None:
         current("FieldsBuilder")
@@ -29,32 +29,32 @@ class FieldsBuilder:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing stands below the root."""
+        """Whether the root has no children."""
         return not self.root._get_children()
 
     @hides_own_frames
     def dense(self, indices: Sequence[Axis], dimensions: int | Sequence[int]) -> SNode:
-        """Begin a tree with a node of `dimensions` cells along the axes `indices`; see `SNode.dense`."""
+        """Start a tree with a node of `dimensions` cells along the axes `indices`; see `SNode.dense`."""
         return self._open().dense(indices, dimensions)
 
     @hides_own_frames
     def pointer(self, indices: Sequence[Axis], dimensions: int | Sequence[int]) -> SNode:
-        """Begin a tree with a pointer node; see `SNode.pointer`."""
+        """Start a tree with a pointer node; see `SNode.pointer`."""
         return self._open().pointer(indices, dimensions)
 
     @hides_own_frames
     def bitmasked(self, indices: Sequence[Axis], dimensions: int | Sequence[int]) -> SNode:
-        """Begin a tree with a bitmasked node; see `SNode.bitmasked`."""
+        """Start a tree with a bitmasked node; see `SNode.bitmasked`."""
         return self._open().bitmasked(indices, dimensions)
 
     @hides_own_frames
     def dynamic(self, index: Sequence[Axis], dimension: int, chunk_size: int | None = None) -> SNode:
-        """Begin a tree with a dynamic node; see `SNode.dynamic`."""
+        """Start a tree with a dynamic node; see `SNode.dynamic`."""
         return self._open().dynamic(index, dimension, chunk_size)
 
     @hides_own_frames
     def quant_array(self, indices: Sequence[Axis], dimensions: int | Sequence[int], max_num_bits: int) -> SNode:
-        """Begin a tree with an array of quantised numbers; see `SNode.quant_array`."""
+        """Start a tree with an array of quantised numbers; see `SNode.quant_array`."""
         return self._open().quant_array(indices, dimensions, max_num_bits)
 
     @hides_own_frames
@@ -64,22 +64,22 @@ class FieldsBuilder:
 
     @hides_own_frames
     def lazy_grad(self) -> None:
-        """Place the gradients of all fields beside them."""
+        """Place the gradients of all fields in the nodes of the fields."""
         self._open().lazy_grad()
 
     @hides_own_frames
     def lazy_dual(self) -> None:
-        """Place the duals of all fields beside them."""
+        """Place the duals of all fields in the nodes of the fields."""
         self._open().lazy_dual()
 
     def deactivate_all(self) -> None:
-        """Deactivate all cells that can be: none of dense nodes."""
+        """Deactivate all cells that can be deactivated; those of dense nodes cannot."""
 
     @hides_own_frames
     def finalize(self, raise_warning: bool = True) -> SNodeTree:
-        """Give all fields memory, zeroed; the builder takes no more. raise_warning: of a builder without fields.
+        """Allocate zeroed memory for all fields; the builder takes no more. raise_warning: if there are no fields.
 
-        Raises: TaichiRuntimeError if it was called before, and if memory does not suffice.
+        Raises: TaichiRuntimeError if it was called before, and if there is not enough memory.
         """
         root = self._open()
         if self.empty and raise_warning:
@@ -100,7 +100,7 @@ class FieldsBuilder:
 
 
 class SNodeTree:
-    """The fields of a builder that have memory. destroyed: whether it was given back."""
+    """The fields of a builder that have memory. destroyed: whether it was freed."""
 
     def __init__(self, trees: Sequence[TreeMemory]) -> None:
         self._trees = tuple(trees)
@@ -109,9 +109,9 @@ class SNodeTree:
 
     @hides_own_frames
     def destroy(self) -> None:
-        """Give the memory of all fields back to the driver now, after all launches so far.
+        """Free the memory of all fields now, after all launches so far.
 
-        Using one of the fields is an error from then on; so is launching a kernel that was compiled with one.
+        Using one of the fields is an error afterwards; so is launching a kernel that was compiled with one.
         Raises: TaichiRuntimeError the second time.
         """
         self._check()
@@ -121,7 +121,7 @@ class SNodeTree:
 
     @property
     def id(self) -> int:
-        """A number of its own."""
+        """A unique number."""
         self._check()
         return self._number
 

@@ -1,6 +1,6 @@
-"""What stands in the memory of the device, and who owns it: `ti.profiler.print_memory_profiler_info`.
+"""The memory in use on the device by owner: `ti.profiler.print_memory_profiler_info`.
 
-In: a session, and names that a program has for its objects. Out: a row for each field, ndarray, texture and tree,
+In: a session, and the names of its objects in the user's program. Out: a row for each field, ndarray, texture and tree,
 and a table.
 """
 
@@ -25,7 +25,7 @@ HEADS = ("name", "kind", "element", "shape", "size")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One owner of memory. kind: "field", "ndarray", "texture" or "tree". name: as the program calls it, else empty."""
+    """One owner of memory. kind: "field", "ndarray", "texture" or "tree". name: in the user's program, else empty."""
 
     name: str
     kind: str
@@ -35,43 +35,43 @@ class Row:
 
 
 def rows_of(session: Session, names: Mapping[int, str]) -> list[Row]:
-    """Return a row for each owner, the largest first. names: of objects of the program, by `id`."""
+    """Return a row for each owner, the largest first. names: of the program's objects, by `id`."""
     rows = [row for owned in list(session.arrays) for row in _rows(owned, names)]
     return sorted(rows, key=lambda row: (-row.size_bytes, row.name, row.kind))
 
 
 def names_in(*scopes: Mapping[str, Any]) -> dict[int, str]:
-    """Return what a program calls its arrays, by `id`: `x`, `x.grad`, `v.y`, and `sand.x` for members of objects."""
+    """Return the names of a program's arrays, by `id`: `x`, `x.grad`, `v.y`, and `sand.x` for members of objects."""
     found: dict[int, str] = {}
     for scope in scopes:
         for name, value in list(scope.items()):
-            _note(found, name, value)
+            _add_name(found, name, value)
             members = getattr(type(value), "_data_oriented", False) and getattr(value, "__dict__", None)
             for member, inner in (members or {}).items():
-                _note(found, f"{name}.{member}", inner)
+                _add_name(found, f"{name}.{member}", inner)
     return found
 
 
-def _note(found: dict[int, str], name: str, value: Any) -> None:
+def _add_name(found: dict[int, str], name: str, value: Any) -> None:
     if not isinstance(value, DenseArray | Texture) or id(value) in found:
         return
     found[id(value)] = name
     if isinstance(value, Texture):
         return
-    for word in ("grad", "dual"):
-        _note(found, f"{name}.{word}", getattr(value, word, None))
+    for derivative in ("grad", "dual"):
+        _add_name(found, f"{name}.{derivative}", getattr(value, derivative, None))
     for step, part in (getattr(value, "parts", None) or {}).items():
-        _note(found, name_step(name, value.element, step), part)
+        _add_name(found, name_step(name, value.element, step), part)
 
 
 def table(session: Session, names: Mapping[int, str]) -> str:
-    """Return the report as text."""
+    """Return the report as a table."""
     rows = rows_of(session, names)
     cells = [HEADS, *((r.name or "-", r.kind, r.element, r.shape, in_words(r.size_bytes)) for r in rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(HEADS))]
     lines = [f"memory on arch={session.arch.name}"]
     for row in cells:
-        parts = [text.ljust(width) for text, width in zip(row[:-1], widths[:-1], strict=True)]
+        parts = [cell.ljust(width) for cell, width in zip(row[:-1], widths[:-1], strict=True)]
         lines.append("  ".join([*parts, row[-1].rjust(widths[-1])]).rstrip())
     counts = Counter(row.kind for row in rows)
     kinds = ", ".join(f"{count} {kind}{'s' * (count > 1)}" for kind, count in sorted(counts.items())) or "no arrays"

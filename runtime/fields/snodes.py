@@ -1,8 +1,8 @@
 """`ti.root` and `ti.FieldsBuilder`: the trees of nodes in which fields without a shape are placed.
 
-In: `ti.root.dense(ti.ij, (4, 8)).place(x)`. Out: the shape of `x`, and where its elements lie once the tree has
-memory (`trees.py`). A field's axes are those that its nodes name, from `ti.i` on; where an axis is split over several
-nodes its extents multiply. Each child of a root is a tree of its own, with one allocation.
+In: `ti.root.dense(ti.ij, (4, 8)).place(x)`. Out: the shape of `x`, and the addresses of its elements once the tree has
+memory (`tree_memory.py`). A field's axes are those of its nodes, from `ti.i` on; the extents of an axis that is split
+over several nodes multiply. Each child of a root is a separate tree with one allocation.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ LATER: dict[str, tuple[str, int | None, str]] = {
 
 
 class SNode:
-    """A node of the tree of fields. kind: "root", "dense" or "place" (a field's own, a leaf).
+    """A node of the tree of fields. kind: "root", "dense", ..., or "place" (a field's node, a leaf).
 
-    node: what the compiler knows of it, None for a root.
+    node: its description for the compiler, None for a root.
     """
 
     __slots__ = ("__weakref__", "_children", "_field", "_parent", "memory", "node")
@@ -74,7 +74,7 @@ class SNode:
 
     @property
     def kind(self) -> str:
-        """What it does with its cells."""
+        """The kind of node, which defines how cells are stored."""
         return "root" if self.node is None else self.node.kind
 
     @property
@@ -84,7 +84,7 @@ class SNode:
 
     @property
     def name(self) -> str:
-        """The name of a field's own node: the field's, if it has one."""
+        """The name of the field if this is a field's node, else empty."""
         return self._name
 
     @property
@@ -94,7 +94,7 @@ class SNode:
 
     @property
     def dtype(self) -> Scalar | None:
-        """Number type of a field's own node, None for others."""
+        """Number type of a field's node, None for others."""
         return self._dtype
 
     @property
@@ -120,7 +120,7 @@ class SNode:
 
     @property
     def num_dynamically_allocated(self) -> int:
-        """Cells (of a dynamic node chunks) that have memory since they are active; 0 for nodes that always have all."""
+        """Active cells that have memory (chunks of a dynamic node); 0 for nodes whose cells always have memory."""
         if self.node is None or not self.node.has_pool or self.memory is None or not self.is_complete:
             return 0
         tree = self.memory.sparse()
@@ -128,14 +128,14 @@ class SNode:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the tree has memory, and so takes no more nodes."""
+        """Whether the tree has memory and therefore takes no more nodes."""
         return self.memory is not None and self.memory.is_allocated
 
     def _get_children(self) -> list[SNode]:
         return list(self._children)
 
     def _field_here(self) -> Any:
-        """Return the field whose own node this is, if it is one and the field still lives."""
+        """Return the field of this node, if it is a field's node and the field is alive."""
         return None if self._field is None else self._field()
 
     def _nodes(self) -> list[Node]:
@@ -147,15 +147,15 @@ class SNode:
         for _ in range(n):
             node = node._parent if node is not None else None
             if node is not None and node.node is not None and not node.node.axes:
-                node = node._parent  # the one cell of a root, which users do not know
+                node = node._parent  # the one cell of a root, which users do not see
         return node
 
     @hides_own_frames_of(TypeError, ValueError)
     def dense(self, axes: Sequence[Axis], dimensions: int | Sequence[int]) -> SNode:
-        """Add a node of `dimensions` cells along `axes`; one number stands for every axis.
+        """Add a node of `dimensions` cells along `axes`; a single number applies to every axis.
 
-        Raises: TypeError if `axes` are none; ValueError for as many numbers as there are not axes;
-        TaichiRuntimeError for an extent below 1, and where the tree has memory already.
+        Raises: TypeError if `axes` are not axes; ValueError if the number of extents differs from that of axes;
+        TaichiRuntimeError for an extent below 1, and if the tree has memory already.
         """
         return self._split("dense", axes, dimensions)
 
@@ -166,7 +166,7 @@ class SNode:
 
     @hides_own_frames_of(TypeError, ValueError)
     def bitmasked(self, axes: Sequence[Axis], dimensions: int | Sequence[int]) -> SNode:
-        """Add a node whose cells all have memory, and a bit each that says whether it is active; as `dense`."""
+        """Add a node whose cells all have memory, and a bit each for whether it is active; else as `dense`."""
         return self._split("bitmasked", axes, dimensions)
 
     @hides_own_frames_of(TypeError, ValueError)
@@ -197,7 +197,7 @@ class SNode:
 
     @hides_own_frames_of(TaichiRuntimeError)
     def hash(self, axes: Any, dimensions: Any) -> NoReturn:
-        """Refuse, as Taichi does. Raises: TaichiRuntimeError."""
+        """Raise, as Taichi does. Raises: TaichiRuntimeError."""
         raise TaichiRuntimeError(
             "hash SNodes are not supported", "use `pointer`, whose cells have memory only while they are active too"
         )
@@ -211,17 +211,17 @@ class SNode:
     def place(self, *args: Any, offset: int | Sequence[int] | None = None) -> SNode:
         """Place fields (or lists of them) made without a shape in the cells of this node; return this node.
 
-        offset: the first index along each axis, instead of 0. Raises: ValueError for what is no field;
-        TaichiRuntimeError for a field that was placed already, and where the tree has memory already.
+        offset: the first index along each axis, instead of 0. Raises: ValueError for other objects;
+        TaichiRuntimeError for a field that was placed already, and if the tree has memory already.
         """
         fields = list(_flattened(args))
         for field in fields:
             field.check_placeable()
-        begins = offset_of(offset, len(self.shape))
+        starts = offset_of(offset, len(self.shape))
         for field in fields:
             leaf = self._add("place", element=field.element, name=field.name)
             leaf._field = ref(field)
-            field.place_at(leaf, begins)
+            field.place_at(leaf, starts)
         return self
 
     def _add(
@@ -233,7 +233,7 @@ class SNode:
         chunk: int = 0,
         name: str = "",
     ) -> SNode:
-        """Add a child; below a root it begins a tree."""
+        """Add a child; below a root it starts a tree."""
         if self.is_complete:
             raise TaichiRuntimeError(
                 f"{self} belongs to a tree that has memory already, and takes no more nodes and fields",
@@ -248,23 +248,23 @@ class SNode:
         return child
 
     def lazy_grad(self) -> None:
-        """Place the gradients of all fields below this node beside them."""
-        self._place_beside(attrgetter("grad"))
+        """Place the gradients of all fields below this node in the nodes of the fields."""
+        self._place_derivatives(attrgetter("grad"))
 
     def lazy_dual(self) -> None:
-        """Place the duals of all fields below this node beside them."""
-        self._place_beside(attrgetter("dual"))
+        """Place the duals of all fields below this node in the nodes of the fields."""
+        self._place_derivatives(attrgetter("dual"))
 
     def deactivate_all(self) -> None:
-        """Deactivate all cells of the sparse nodes at and below this one; dense cells keep what they hold."""
+        """Deactivate all cells of the sparse nodes at and below this one; dense cells keep their values."""
         if self.node is not None and self.memory is not None and is_sparse_tree(self.memory.top):
             self.memory.sparse().deactivate_all(self.node)
 
     def __getattr__(self, name: str) -> NoReturn:
-        refuse("ti.root" if self.node is None else "SNode", name)
+        raise_missing("ti.root" if self.node is None else "SNode", name)
 
     def describe_domain(self) -> ArrayDescription:
-        """Return what `for i, j in node` runs over in a kernel: its cells, or the elements of its field."""
+        """Return the domain of `for i, j in node` in a kernel: its cells, or the elements of its field."""
         field = self._field_here()
         offset = () if field is None else field.offset
         self._allocate_if_sparse()
@@ -272,7 +272,7 @@ class SNode:
         return ArrayDescription(u1, self.shape, "node", name, place=self.node, tree=self.memory, offset=offset)
 
     def describe_cells(self) -> NodeDescription | None:
-        """Return the node as kernels need it that ask for its cells, None for a root; a sparse tree has memory then."""
+        """Return the description for kernels that access its cells, None for a root; a sparse tree gets memory."""
         if self.node is None:
             return None
         self._allocate_if_sparse()
@@ -283,18 +283,18 @@ class SNode:
             self.memory.allocate()
 
     def describe_node(self) -> Node | None:
-        """Return the node as the compiler knows it, None for a root."""
+        """Return the node for the compiler, None for a root."""
         return self.node
 
-    def _place_beside(self, derivative: Callable[[Any], Any]) -> None:
+    def _place_derivatives(self, derivative: Callable[[Any], Any]) -> None:
         for child in self._children.copy():
             field = child._field_here()
             if field is None:
-                child._place_beside(derivative)
+                child._place_derivatives(derivative)
                 continue
-            beside = derivative(field)
-            if beside is not None and not beside.is_placed:
-                self.place(beside, offset=field.offset or None)
+            found = derivative(field)
+            if found is not None and not found.is_placed:
+                self.place(found, offset=field.offset or None)
 
     def __repr__(self) -> str:
         return "ti.root" if self.node is None else f"<ti.SNode of type {self.kind}>"
@@ -304,9 +304,9 @@ class SNode:
 
 
 class Root(SNode):
-    """A root: the node all others stand below. It takes no memory; each child begins a tree.
+    """A root: the top of all other nodes. It has no memory; each child starts a tree.
 
-    forgets: it lets go of trees that are complete, which their fields own then.
+    forgets: whether it drops references to complete trees, which only their fields then keep alive.
     """
 
     __slots__ = ("_forgets", "_session", "_trees")
@@ -319,7 +319,7 @@ class Root(SNode):
 
     def _add(self, *args: Any, **named: Any) -> SNode:
         """Add a child, without the trees of earlier sessions. Raises: TaichiRuntimeError before `ti.init()`."""
-        self._begin()
+        self._drop_old_trees()
         child = super()._add(*args, **named)
         self._trees.add(child.memory)
         return child
@@ -332,14 +332,14 @@ class Root(SNode):
 
     def place(self, *args: Any, offset: Any = None) -> SNode:
         """As `SNode.place`; fields placed here have one element, `x[None]`."""
-        self._begin()
+        self._drop_old_trees()
         for field in _flattened(args):
             field.check_placeable()
         self._add("dense").place(*args, offset=offset)
         return self
 
-    def _begin(self) -> None:
-        """Forget the trees of earlier sessions."""
+    def _drop_old_trees(self) -> None:
+        """Forget the trees of earlier sessions, and complete ones if `forgets`."""
         session = current("SNodes")
         if self._session is not session:
             self._session = session
@@ -353,9 +353,9 @@ root = Root(forgets=True)
 
 
 def own_cell() -> SNode:
-    """Return a cell below a root of its own, for fields that share an allocation and lie one after the other in it."""
+    """Return a cell below a new root, for fields that are contiguous in one allocation."""
     above = Root()
-    above._begin()
+    above._drop_old_trees()
     return above._add("dense")
 
 
@@ -367,25 +367,25 @@ def deactivate_all_snodes() -> None:
 
 
 def field_of(node: SNode) -> Any:
-    """Return the field whose own node this is, None if it is none or the field is gone."""
+    """Return the field of a node, None if it is not a field's node or the field is no longer alive."""
     return node._field_here()
 
 
 def fields_in_tree(node: SNode) -> Iterator[Any]:
-    """Yield the fields that still live in the tree of a node, those nearer to its top first."""
+    """Yield the fields in the tree of a node that are alive, those nearer to its top first."""
     while node._parent is not None and node._parent.node is not None:
         node = node._parent
-    waiting = deque([node])
-    while waiting:
-        found = waiting.popleft()
+    queue = deque([node])
+    while queue:
+        found = queue.popleft()
         field = found._field_here()
         if field is not None:
             yield field
-        waiting += found._children
+        queue += found._children
 
 
 def leaf_of(shape: tuple[int, ...], field: Any) -> SNode:
-    """Return the node of a field that was made with a shape: it stands alone below a dense node below the root."""
+    """Return the node of a field that was made with a shape: the only child of a dense node below the root."""
     above = Node("dense", None, tuple(range(len(shape))), shape)
     below = Node("place", above, element=field.element)
     above.children.append(below)
@@ -395,7 +395,7 @@ def leaf_of(shape: tuple[int, ...], field: Any) -> SNode:
 
 
 def place_in_order(field: Any, shape: tuple[int, ...], order: Sequence[int], offset: tuple[int, ...]) -> None:
-    """Place a field in a tree of its own whose memory has the axes `order` from the slowest to the fastest."""
+    """Place a field in a separate tree whose memory has the axes `order` from the slowest to the fastest."""
     node: SNode = Root()
     for axis in order:
         node = node.dense(axes(axis), shape[axis])
@@ -405,8 +405,8 @@ def place_in_order(field: Any, shape: tuple[int, ...], order: Sequence[int], off
     top.memory.allocate()
 
 
-def refuse(owner: str, name: str) -> NoReturn:
-    """Raise for an attribute that is missing: a later issue's, or nobody's."""
+def raise_missing(owner: str, name: str) -> NoReturn:
+    """Raise for a missing attribute: NotYetError if a later issue adds it, else AttributeError."""
     if name in LATER:
         raise as_seen_by_user(NotYetError(f"{owner}.{name}", *LATER[name]))
     raise AttributeError(f"'{owner}' object has no attribute '{name}'")
@@ -445,10 +445,10 @@ def offset_of(given: Any, axes: int) -> tuple[int, ...]:
     if given is None:
         return ()
     try:
-        offset = tuple(as_index(begin) for begin in (given if isinstance(given, Sequence) else (given,)))
+        offset = tuple(as_index(start) for start in (given if isinstance(given, Sequence) else (given,)))
     except TypeError:
-        text = f"an offset is an integer for each axis, and {given!r} was given"
-        raise TypeError(f"{text}. Hint: write `offset=(0, 1)` for two axes") from None
+        message = f"an offset is an integer for each axis, and {given!r} was given"
+        raise TypeError(f"{message}. Hint: write `offset=(0, 1)` for two axes") from None
     if len(offset) != axes:
         raise TaichiRuntimeError(
             f"The dimensionality of the node and of offset must be the same ({axes} != {len(offset)})",

@@ -1,14 +1,14 @@
-"""The memory of a sparse tree: its parts, and the arrays beside the cells that say which of them are active.
+"""The memory of a sparse tree: its cells, and auxiliary arrays that record which of them are active.
 
-In: the nodes of a tree. Out: `SparseTree`, which owns a `Memory` for each part and each array; for each field a
-`CellMemory`, which is to it what `Memory` is to a field with memory of its own. From Python a store activates; reads of
-what is not active give zeros; operations on whole fields reach active cells only, as in Taichi. Memory is zero where
-nothing is active, so that a tree, or what lies below a node of it, is emptied by zeroing it.
+In: the nodes of a tree. Out: `SparseTree`, which owns a `Memory` for each part and each auxiliary array; for each field
+a `CellMemory` with the interface of `Memory`. A store from Python activates; reads of inactive elements give zeros;
+operations on whole fields affect active cells only, as in Taichi. Inactive memory is zero, so a tree, or the subtree of
+a node, is emptied by zeroing it.
 
-How many cells a pool has room for: twice as many as can be active, since a loop may free each and take it again, and
-some that threads take in vain (`ir/sparse.py`), as far as there is memory. Where memory costs nothing before it is
-touched (the host's) that is all the system has; elsewhere `device_memory_GB` a tree, shared out among its pools from
-the top down.
+Capacity of a pool: twice as many cells as can be active, since a loop may free each and allocate it again, and some
+that threads waste (`ir/sparse.py`), as far as there is memory. If memory takes no space before its first use (the
+host's), the limit is that of the system; else it is `device_memory_GB` per tree, divided among its pools from the top
+down.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ from ...transpiler.ir.snodes import (
 from ...transpiler.ir.sparse import (
     COUNTERS,
     FIRST_CELL,
-    MAX_WASTED_CELLS,
     LIST_IS_FULL,
+    MAX_WASTED_CELLS,
     SPARE,
     all_cells,
     entries_per_cell,
@@ -59,12 +59,12 @@ from ..session.session import Session
 from .sparse_field_memory import CellMemory
 
 MIN_CELLS = 1
-IN_VAIN_BYTES = 1 << 20
-"""Memory of a pool for cells taken in vain, at most."""
+MAX_WASTED_BYTES = 1 << 20
+"""Upper bound of the memory of a pool for wasted cells."""
 
 
 class AuxiliaryArray:
-    """An array beside the cells, or a piece of one, as compiled kernels need it. shape: as the interpreter sees it."""
+    """An auxiliary array, or a range of one, for compiled kernels. shape: for the interpreter."""
 
     __slots__ = ("_offset_bytes", "capacity", "memory", "shape", "tree")
 
@@ -76,20 +76,23 @@ class AuxiliaryArray:
 
     @property
     def allocation(self) -> AuxiliaryArray:
-        """What has an address."""
+        """The array itself, which has an address."""
         return self
 
     @property
     def address(self) -> int:
-        """Where it begins on the device."""
+        """Start address on the device."""
         return self.memory.allocation.address + self._offset_bytes
 
 
 class SparseTree:
-    """The memory of one sparse tree. parts: the cells, by the node whose pool they are, or the top.
+    """The memory of one sparse tree.
 
-    capacities: cells of each pool. arrays: words by node and role; a pool's counters and cells together as "pool".
-    dependents: compiled kernels that hold addresses of it.
+    Attributes:
+        parts: the memory of the cells, by the node of their pool, or the top node.
+        capacities: cells of each pool.
+        arrays: auxiliary arrays of words by node and role; a pool's counters and cells are in one array, "pool".
+        dependents: compiled kernels that hold addresses of it.
     """
 
     def __init__(self, session: Session, top: Node, owner: str, dependents: WeakSet[Any]) -> None:
@@ -111,7 +114,7 @@ class SparseTree:
         session.watch(self)
 
     def cells_of(self, part: Node) -> int:
-        """Return how many cells the memory of a part has, those that are nobody's included."""
+        """Return how many cells the memory of a part has, including the reserved ones."""
         return self.capacities[part] + FIRST_CELL if part.has_pool else 1
 
     def _rows(self, node: Node) -> int:
@@ -143,10 +146,10 @@ class SparseTree:
     def _is_lazy(self) -> bool:
         return self.session.device.lazy_memory
 
-    # --- what compiled kernels ask
+    # --- for compiled kernels
 
     def sparse_memory(self, node: Node, role: str) -> AuxiliaryArray:
-        """Return the array of a node with a role (`ir/sparse.py`), for a kernel that was compiled."""
+        """Return the array of a node with a role (`ir/sparse.py`) for a compiled kernel."""
         if role in ("place", "words"):
             part = memory_of(node) if role == "place" else node
             return AuxiliaryArray(self, self.parts[part])
@@ -161,52 +164,52 @@ class SparseTree:
     # --- words, for `ir.cells`
 
     def capacity(self, pool: Node) -> int:
-        """Return how many cells a pool has room for."""
+        """Return the capacity of a pool in cells."""
         return self.capacities[pool]
 
-    def get(self, node: Node, role: str, place: Any = 0) -> Any:
-        """Return a word, or the words at an array of places."""
-        memory, place = self._word(node, role, place)
-        if isinstance(place, np.ndarray):
-            return self._all(memory)[place].astype(np.int64)
-        return int(_ready(memory, (place,))[place])
+    def get(self, node: Node, role: str, position: Any = 0) -> Any:
+        """Return a word, or the words at an array of positions."""
+        memory, position = self._word(node, role, position)
+        if isinstance(position, np.ndarray):
+            return self._all(memory)[position].astype(np.int64)
+        return int(_ready(memory, (position,))[position])
 
-    def set(self, node: Node, role: str, value: int, place: int = 0) -> None:
+    def set(self, node: Node, role: str, value: int, position: int = 0) -> None:
         """Change a word."""
-        memory, place = self._word(node, role, place)
-        _ready(memory, (place,))[place] = value
+        memory, position = self._word(node, role, position)
+        _ready(memory, (position,))[position] = value
         if memory.mirrored:
-            memory.mark((place,))
+            memory.mark((position,))
 
-    def _word(self, node: Node, role: str, place: Any) -> tuple[Memory, Any]:
+    def _word(self, node: Node, role: str, position: Any) -> tuple[Memory, Any]:
         if role in COUNTERS:
             return self.arrays[node, "pool"], COUNTERS.index(role)
         if role == "cells":
-            return self.arrays[node, "pool"], len(COUNTERS) + place
-        return self.arrays[node, role], place
+            return self.arrays[node, "pool"], len(COUNTERS) + position
+        return self.arrays[node, role], position
 
     def _all(self, memory: Memory) -> Array:
-        """Return all of an array, to be read."""
+        """Return an array for reading."""
         if not self.mirrored:
             memory.refresh_lazily()
             return memory.view
         return memory.read_all()
 
     def words_of(self, node: Node, role: str) -> Array:
-        """Return all words of an array, to be read."""
+        """Return all words of an array for reading."""
         return self._all(self.arrays[node, role])
 
     # --- cells
 
     def activate(self, node: Node, index: Sequence[int]) -> int:
-        """Activate a cell from Python. Raises: TaichiRuntimeError if there is no room for it."""
+        """Activate a cell from Python. Raises: TaichiRuntimeError if the pool is full."""
         cell = activate(self, node, index)
         if cell == SPARE:
             self.check()
         return cell
 
     def check(self) -> None:
-        """Raise what went wrong in launches before. Raises: TaichiRuntimeError for a pool or list that was full."""
+        """Raise the errors of earlier launches. Raises: TaichiRuntimeError for a pool or list that was full."""
         if self.is_gone:
             return
         for pool in self.pools:
@@ -252,7 +255,7 @@ class SparseTree:
             self._zero_cells(node)
 
     def _empty_pool(self, pool: Node) -> None:
-        """Zero the cells of a pool and forget which were taken; of lazy memory only what was ever used is touched."""
+        """Zero the cells of a pool and mark all as free; of lazy memory only the used part is written."""
         part, words = self.parts[pool], self.arrays[pool, "pool"]
         if self.mirrored:
             part.fill(np.zeros(part.element.shape, np.uint8))  # type: ignore[union-attr]
@@ -267,7 +270,7 @@ class SparseTree:
         words.view[first + capacity : first + capacity + used] = 0
 
     def _zero_cells(self, node: Node) -> None:
-        """Zero the fields in the cells of a bitmasked node that lie in the part that it lies in itself."""
+        """Zero the fields in the cells of a bitmasked node that are stored in the same part as the node."""
         part = self.parts[memory_of(node)]
         if node is self.top:
             if self.mirrored:
@@ -281,25 +284,25 @@ class SparseTree:
                 CellMemory(self, place).zero_all()
 
     def fill_holes(self, node: Node) -> None:
-        """Activate the chunks of lists, as long as these are, that were not stored to yet."""
+        """Activate the missing chunks of lists up to their lengths."""
         lists, chunks, outer = lists_per_cell(node), chunks_of(node), pool_above(node)
         cells = np.zeros(1, np.int64) if outer is None else self.active_cells(outer)[0]
         rows = (cells[:, None] * lists + np.arange(lists)).ravel()
         lengths = self.words_of(node, "lengths")[rows]
         numbers = self.words_of(node, "numbers").reshape(-1, chunks)[rows]
-        begins = np.arange(chunks) * node.chunk
-        for place, chunk in np.argwhere((begins < lengths[:, None]) & (numbers < FIRST_CELL)).tolist():
-            if activate_entry(self, node, int(rows[place]) * chunks + chunk) == SPARE:
+        starts = np.arange(chunks) * node.chunk
+        for row, chunk in np.argwhere((starts < lengths[:, None]) & (numbers < FIRST_CELL)).tolist():
+            if activate_entry(self, node, int(rows[row]) * chunks + chunk) == SPARE:
                 self.check()
 
     def active_cells(self, pool: Node) -> tuple[Array, list[Array]]:
-        """Return the numbers of the active cells of a pool, and their indices, an array a dimension.
+        """Return the numbers of the active cells of a pool, and their indices, an array per dimension.
 
-        Of a dynamic node cells are chunks, whose index is that of their first item.
+        Cells of a dynamic node are chunks, whose index is that of their first item.
         """
         outer = pool_above(pool)
-        digits = cell_components(pool)
-        extents = [digit.extent for digit in digits]
+        components = cell_components(pool)
+        extents = [component.extent for component in components]
         numbers = self._all(self.arrays[pool, "numbers"]).reshape(-1, *extents)
         if outer is not None:
             rows, above = self.active_cells(outer)
@@ -309,35 +312,35 @@ class SparseTree:
         if outer is not None:
             for dimension, axis in enumerate(axes_of(pool)):
                 if axis in axes_of(outer):
-                    place = axes_of(outer).index(axis)
-                    ratio = shape_of(pool)[dimension] // shape_of(outer)[place]
-                    index[dimension] += above[place][found[0]] * ratio
-        for digit, part in zip(digits, found[1:], strict=True):
-            index[digit.dimension] += part * digit.weight
+                    position = axes_of(outer).index(axis)
+                    ratio = shape_of(pool)[dimension] // shape_of(outer)[position]
+                    index[dimension] += above[position][found[0]] * ratio
+        for component, part in zip(components, found[1:], strict=True):
+            index[component.dimension] += part * component.weight
         return numbers[found].astype(np.int64), index
 
     def all_memory(self) -> list[Memory]:
-        """Return what it consists of."""
+        """Return all memory that it consists of."""
         return [*self.parts.values(), *self.arrays.values()]
 
     def end(self) -> None:
-        """Give all memory back."""
+        """Free all memory."""
         for memory in self.all_memory():
             memory.end()
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of all of it; on devices whose memory costs nothing before it is touched most may never be."""
+        """Bytes of all of it; on devices with lazy memory most of them may never be used."""
         return sum(memory.size_bytes for memory in self.all_memory())
 
     @property
     def is_gone(self) -> bool:
-        """Whether the memory was given back."""
+        """Whether the memory was freed."""
         return any(memory.is_gone for memory in self.parts.values())
 
 
 def _ready(memory: Memory, index: tuple[int, ...]) -> Array:
-    """Return the view of a memory that is right at `index`."""
+    """Return the view of a memory, up to date at `index`."""
     if memory.epoch != memory.session.epoch:
         memory.refresh()
     if memory.partial:
@@ -351,12 +354,12 @@ def describe(node: Node) -> str:
 
 
 def _parts(top: Node) -> list[Node]:
-    """Return the top of a tree, where something lies outside all pools, and its pools, outer ones first."""
+    """Return the top of a tree, unless it is a pool, and the pools of the tree, outer ones first."""
     return [*([] if top.has_pool else [top]), *pools_below(top)]
 
 
 def _check_count(node: Node) -> None:
-    """Check that cells can be numbered. Raises: TaichiRuntimeError if they are too many."""
+    """Check that cells can be numbered. Raises: TaichiRuntimeError if there are too many."""
     if node.kind != "place" and is_sparse(node) and (node.is_sparse or pool_above(node) is None):
         count = prod(shape_of(node))
         if count > MAX_ITEMS:
@@ -367,28 +370,30 @@ def _check_count(node: Node) -> None:
 
 
 def _capacities(session: Session, top: Node) -> dict[Node, int]:
-    """Return how many cells each pool of a tree gets room for."""
+    """Return the capacity of each pool of a tree in cells."""
     pools = pools_below(top)
     left = session.device.lazy_bytes() if session.device.lazy_memory else int(session.config.device_memory_GB * 2**30)
     found: dict[Node, int] = {}
     for position, pool in enumerate(pools):
         outer = pool_above(pool)
         most = all_cells(pool) if outer is None else min(all_cells(pool), found[outer] * entries_per_cell(pool))
-        size = max(1, pool_cell_bytes(pool)) + 12 + 4 * sum(map(_words_beside, sparse_below(pool)))
+        size = max(1, pool_cell_bytes(pool)) + 12 + 4 * sum(map(_auxiliary_words, sparse_below(pool)))
         numbered = MAX_ITEMS // _items_per_cell(pool) - FIRST_CELL
-        wanted = 2 * most + min(MAX_WASTED_CELLS, IN_VAIN_BYTES // size)
+        wanted = 2 * most + min(MAX_WASTED_CELLS, MAX_WASTED_BYTES // size)
         found[pool] = max(MIN_CELLS, min(wanted, left // (len(pools) - position) // size, numbered))
         left -= found[pool] * size
     return found
 
 
-def _words_beside(node: Node) -> int:
-    """Return how many words a sparse node has beside the cells, for each cell of the pool above it."""
+def _auxiliary_words(node: Node) -> int:
+    """Return how many auxiliary words a sparse node has for each cell of the pool above it."""
     found = mask_words(node) if node.kind == "bitmasked" else entries_per_cell(node)
     return found + (lists_per_cell(node) if node.kind == "dynamic" else 0)
 
 
 def _items_per_cell(pool: Node) -> int:
-    """Return how many things of a cell emitted text tells apart by one number: elements of a field, or words."""
+    """Return how many items of a cell emitted source addresses by one number: elements of a field, or words."""
     own = [place for place in places_of(pool) if memory_of(place) is pool]
-    return max(1, pool_words(pool), *(prod(digit.extent for digit in index_components_of(place)) for place in own))
+    return max(
+        1, pool_words(pool), *(prod(component.extent for component in index_components_of(place)) for place in own)
+    )

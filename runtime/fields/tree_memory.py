@@ -1,10 +1,9 @@
-"""The memory of SNode trees: made when first needed, seen field by field, given back by `destroy`.
+"""The memory of SNode trees: allocated at the first use, accessed field by field, freed by `destroy`.
 
-In: the nodes of a tree and the fields placed in it. Out: for each field a `PlacedMemory`, which is to it what `Memory`
-is to a field with memory of its own: NumPy views with the strides of the cells. A tree whose one field lies row by row
-has a plain `Memory`.
+In: the nodes of a tree and the fields placed in it. Out: for each field a `PlacedMemory` with the interface of
+`Memory`: NumPy views with the strides of the cells. A tree with one row-major field has a plain `Memory`.
 
-Nothing here keeps a tree alive: its fields own its memory together.
+Nothing here keeps a tree alive: its fields share the ownership of its memory.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.ir.snodes import (
     IndexComponent,
     Node,
-    start_offset,
     cell_size_bytes,
     index_components_of,
     is_row_major,
@@ -27,6 +25,7 @@ from ...transpiler.ir.snodes import (
     places_of,
     position_of,
     shape_of,
+    start_offset,
 )
 from ...transpiler.ir.types import Struct, Tensor, Type, element_of, u8
 from ..arrays.dense_array import owner_name
@@ -38,11 +37,11 @@ from .sparse_field_memory import CellMemory
 from .sparse_tree import AuxiliaryArray, SparseTree, describe
 
 SHOWN_FIELDS = 3
-"""Fields that stand for a tree in errors."""
+"""Number of fields that describe a tree in errors."""
 
 
 class Placeable(Protocol):
-    """A field, as far as trees need it."""
+    """The part of a field that trees need."""
 
     name: str
     element: Type
@@ -63,7 +62,7 @@ class Dependent(Protocol):
 
 
 class TreeMemory:
-    """One tree. top: of its nodes. memory: None before it is needed. is_destroyed: its memory was given back."""
+    """One tree. top: its top node. is_destroyed: whether `destroy` has freed its memory."""
 
     __slots__ = ("__weakref__", "_fields", "_memory", "dependents", "is_destroyed", "session", "top")
 
@@ -77,7 +76,7 @@ class TreeMemory:
 
     @property
     def is_allocated(self) -> bool:
-        """Whether it has, or has had, memory; it takes no more nodes then."""
+        """Whether it has, or has had, memory; then it takes no more nodes."""
         return self._memory is not None or self.is_destroyed
 
     @property
@@ -92,18 +91,18 @@ class TreeMemory:
         return 0 if memory is None or memory.is_gone else memory.size_bytes
 
     def living_fields(self) -> list[Any]:
-        """Return the fields that have memory here and still live."""
+        """Return the fields that have memory here and are alive."""
         found = (weak() for weak in self._fields) if self._memory is not None else ()
         return [field for field in found if field is not None]
 
     def add(self, field: Placeable) -> None:
-        """Note a field that shall have memory here, the one of the next place."""
+        """Add a field, which gets the memory of the next place node."""
         self._fields.append(field)
 
     def allocate(self) -> None:
-        """Make the memory, zeroed, and give each field its part.
+        """Allocate zeroed memory, and assign each field its part.
 
-        Raises: TaichiRuntimeError if the tree was destroyed, its session has ended, or memory does not suffice.
+        Raises: TaichiRuntimeError if the tree was destroyed, its session has ended, or there is not enough memory.
         """
         if self.is_destroyed:
             raise destroyed_error()
@@ -113,7 +112,7 @@ class TreeMemory:
             return
         if is_sparse_tree(self.top):
             tree = SparseTree(self.session, self.top, self._owner(), self.dependents)
-            self._give(tree, {place: CellMemory(tree, place) for place in places_of(self.top)})
+            self._assign(tree, {place: CellMemory(tree, place) for place in places_of(self.top)})
             return
         places = list(places_of(self.top))
         for place in places:
@@ -126,21 +125,21 @@ class TreeMemory:
             cell = Tensor((cell_size_bytes(self.top),), u8)
             memory = Memory(self.session, cell, shape_of(self.top) or (1,), self._owner())
             memories = {place: PlacedMemory(memory, place) for place in places}
-        self._give(memory, memories)
+        self._assign(memory, memories)
 
-    def _give(self, memory: Any, memories: Mapping[Node, Any]) -> None:
-        """Give each field its part of the memory."""
+    def _assign(self, memory: Any, memories: Mapping[Node, Any]) -> None:
+        """Assign each field its part of the memory."""
         self._memory = ref(memory)
         found, self._fields = self._fields, [ref(field) for field in self._fields]
         for field in found:
             field.take_memory(memories[field.node.node])
 
     def sparse_memory(self, node: Node, role: str) -> Any:
-        """Return what a compiled kernel needs beside the cells of a sparse tree; see `SparseTree`."""
+        """Return an auxiliary array of a sparse tree for a compiled kernel; see `SparseTree`."""
         return self.sparse().sparse_memory(node, role)
 
     def sparse(self) -> SparseTree:
-        """Return the memory of a sparse tree. Raises: TaichiRuntimeError if no field lives that owns it."""
+        """Return the memory of a sparse tree. Raises: TaichiRuntimeError if none of the fields that own it is alive."""
         self.allocate()
         tree = self._memory() if self._memory is not None else None
         if not isinstance(tree, SparseTree):
@@ -151,14 +150,14 @@ class TreeMemory:
         return tree
 
     def _owner(self) -> str:
-        """Return what an error calls the tree."""
+        """Return the name of the tree in errors."""
         names = [owner_name("field", field.name, field.element, field.shape) for field in self._fields]
         shown = ", ".join(names[:SHOWN_FIELDS]) + (", ..." if len(names) > SHOWN_FIELDS else "")
         return f"a tree with {shown}"
 
     def destroy(self) -> None:
-        """Give the memory back to the driver now; what was compiled with it never runs again."""
-        if self.session.epoch == CLOSED:  # the memory went back with the session
+        """Free the memory now; kernels compiled with it never run again."""
+        if self.session.epoch == CLOSED:  # the memory was freed with the session
             self.is_destroyed = True
             return
         self.session.sync()
@@ -173,7 +172,7 @@ class TreeMemory:
         self.session.sync()
 
     def end(self) -> None:
-        """Give the memory back."""
+        """Free the memory."""
         memory = self._memory() if self._memory is not None else None
         if memory is None:
             return
@@ -185,35 +184,35 @@ class TreeMemory:
 
 
 class PlacedMemory(SuballocatedMemory):
-    """The memory of one field of a tree, seen as `Memory` is.
+    """The memory of one field of a tree, with the interface of `Memory`.
 
-    view: strided, shape (*parts of an index, *element shape). located: gives the position in the view of an index
-    counted from 0; None if they are the same. A mirror is the whole tree's; it counts as
-    partial here, so that each access asks `load`.
+    view: strided, shape (*index components, *element shape). locate: returns the position in the view of an index
+    counted from 0; None if they are the same. A mirror covers the whole tree; it counts as partial here, so that each
+    access calls `load`.
     """
 
-    __slots__ = ("_begin", "_digits", "_dtype", "_is_one_piece", "_strides", "epoch", "locate", "partial")
+    __slots__ = ("_start", "_components", "_dtype", "_is_one_piece", "_strides", "epoch", "locate", "partial")
 
     def __init__(self, whole: Memory, place: Node) -> None:
         assert place.element is not None
         super().__init__(whole, place.element, shape_of(place))
         self.partial = whole.mirrored
-        self._begin = start_offset(place)
+        self._start = start_offset(place)
         self._dtype = self.element.numpy if isinstance(self.element, Struct) else element_of(self.element).numpy
-        digits = _digits_of_view(place)
-        order = sorted(range(len(digits)), key=lambda k: digits[k].dimension)
-        self.locate = None if len(digits) == len(self.shape) else self._locate
-        self._digits = tuple(digits[k] for k in order)
+        components = _view_components(place)
+        order = sorted(range(len(components)), key=lambda k: components[k].dimension)
+        self.locate = None if len(components) == len(self.shape) else self._locate
+        self._components = tuple(components[k] for k in order)
         steps = [self._dtype.itemsize]
         if isinstance(self.element, Tensor):
             steps = [self._dtype.itemsize * step for step in _steps(self.element.shape)]
-        self._strides = tuple(digit.stride_bytes for digit in self._digits) + tuple(steps)
+        self._strides = tuple(component.stride_bytes for component in self._components) + tuple(steps)
         self.view = self._seen_in(whole.view)
         self._is_one_piece = self.view.flags.c_contiguous
         self.epoch = STALE
 
     def refresh(self) -> None:
-        """Make the view show what the launches so far have left. Raises: as `Memory.refresh`."""
+        """Bring the view up to date with the launches so far. Raises: as `Memory.refresh`."""
         super().refresh()
         if not self.mirrored:
             self.epoch = self.whole.epoch
@@ -225,20 +224,20 @@ class PlacedMemory(SuballocatedMemory):
             return np.array(self.view, order="C").reshape(self._full_shape)
         if self._is_one_piece:
             result = np.empty(self._full_shape, self._dtype)
-            self.whole.read_bytes(self._begin, bytes_of(result))
+            self.whole.read_bytes(self._start, bytes_of(result))
             return result
         return np.array(self._seen_in(self.whole.read_all()), order="C").reshape(self._full_shape)
 
     def write_all(self, values: Array) -> None:
         """Set the whole field from an array of shape (*shape, *element shape), converting its number type."""
-        self._write(np.asarray(values).reshape(self.view.shape))  # one part of an index an axis, as the view
+        self._write(np.asarray(values).reshape(self.view.shape))  # one axis per index component, as in the view
 
     def fill(self, value: Array) -> None:
         """Set every element to `value`, an array of the element's type and shape."""
         self._write(value)
 
     def end(self) -> None:
-        """Show nothing any more; the tree gives the memory back."""
+        """Empty the view; the tree frees the memory."""
         self.epoch = STALE
         self.view = np.empty((0,), self._dtype)
 
@@ -253,7 +252,7 @@ class PlacedMemory(SuballocatedMemory):
             return
         if self._is_one_piece:
             contiguous = np.ascontiguousarray(np.broadcast_to(values, self.view.shape), self._dtype)
-            self.whole.write_bytes(self._begin, bytes_of(contiguous))
+            self.whole.write_bytes(self._start, bytes_of(contiguous))
             return
         whole = self.whole.read_all()
         np.copyto(self._seen_in(whole), values, casting="unsafe")
@@ -262,22 +261,22 @@ class PlacedMemory(SuballocatedMemory):
     def _seen_in(self, memory: Array) -> Array:
         """Return the field in the bytes of the tree."""
         tensor = self.element.shape if isinstance(self.element, Tensor) else ()
-        shape = tuple(digit.extent for digit in self._digits) + tensor
-        view: Array = np.ndarray(shape, self._dtype, memory.data, self._begin, self._strides[: len(shape)])
+        shape = tuple(component.extent for component in self._components) + tensor
+        view: Array = np.ndarray(shape, self._dtype, memory.data, self._start, self._strides[: len(shape)])
         return view
 
     def _locate(self, index: Sequence[int]) -> tuple[int, ...]:
-        return position_of(self._digits, index)
+        return position_of(self._components, index)
 
     def _bytes_at(self, position: Sequence[int]) -> tuple[int, int]:
-        """Return where the element at a position begins and ends in the memory of the tree."""
-        parts = zip(self._digits, position, strict=False)
-        begin = self._begin + sum(digit.stride_bytes * part for digit, part in parts)
-        return begin, begin + self.element.size_bytes
+        """Return the byte range of the element at a position in the memory of the tree."""
+        parts = zip(self._components, position, strict=False)
+        start = self._start + sum(component.stride_bytes * part for component, part in parts)
+        return start, start + self.element.size_bytes
 
 
 def depend_on_tree(field: Any, dependent: Dependent) -> None:
-    """Note that a compiled kernel holds the address of a field's tree, if it is in one that can be destroyed."""
+    """Register a compiled kernel that holds the address of a field's tree, if the field is in one."""
     if isinstance(field, AuxiliaryArray):
         field.tree.dependents.add(dependent)
         return
@@ -287,20 +286,20 @@ def depend_on_tree(field: Any, dependent: Dependent) -> None:
 
 
 def _steps(shape: tuple[int, ...]) -> list[int]:
-    """Return how many scalars lie between two neighbours along each axis of a tensor."""
+    """Return the strides of a tensor in scalars."""
     return [1] if len(shape) == 1 else [shape[1], 1]
 
 
-def _digits_of_view(place: Node) -> tuple[IndexComponent, ...]:
-    """Return the parts of an index, with one for dimensions of a single cell too."""
-    digits = index_components_of(place)
-    found = {digit.dimension for digit in digits}
+def _view_components(place: Node) -> tuple[IndexComponent, ...]:
+    """Return the index components, including one for each dimension of a single cell."""
+    components = index_components_of(place)
+    found = {component.dimension for component in components}
     single = [IndexComponent(d, 1, 1, 0) for d in range(len(shape_of(place))) if d not in found]
-    return (*digits, *single)
+    return (*components, *single)
 
 
 def destroyed_error() -> TaichiRuntimeError:
     """Return the error for a field whose tree was destroyed."""
     return TaichiRuntimeError(
-        "this field was in a tree whose memory `destroy()` gave back", "make a new field in a new `ti.FieldsBuilder()`"
+        "this field was in a tree whose memory `destroy()` freed", "make a new field in a new `ti.FieldsBuilder()`"
     )

@@ -174,7 +174,7 @@ SCOPE = [
     refused_call("further/index_in_python", INDEX, "lies outside", "from 0 to its extent - 1", FIELD + "«f[9, 9]"),
     refused_call("further/index_count_in_python", INDEX, "takes 2 indices, and 1 were given", "one index for each axis", FIELD + "«f[1]"),
     refused_call("further/unknown_option", "KeyError", "unrolling_limitt", "did you mean `unrolling_limit`", "«ti.init(unrolling_limitt=3)"),
-    refused_call("further/shape_of_text", RUNTIME, "is no shape for a field", "tuple of integers", "«ti.field(ti.f32, 'ab')"),
+    refused_call("further/shape_of_text", RUNTIME, "is not a shape for a field", "tuple of integers", "«ti.field(ti.f32, 'ab')"),
     refused_call("further/kernel_above_classmethod", SYNTAX, "ti.kernel decorates functions", "below `@classmethod`", "«ti.kernel(classmethod(print))"),
     refused("further/atomic_of_truth_values", UNSUPPORTED, "`atomic_add` of `u1`", "i32", kernel("for i in range(9):", "    «b[0] += True", head="b = ti.field(ti.u1, 4)\n")),
     refused("further/lambda_as_function", SYNTAX, "A `lambda` cannot be a kernel or a function", "write a `def`", kernel("x = g(1)", head="g = ti.func(«lambda a: a)\n")),

@@ -9,7 +9,7 @@ BUILT = (
     "f, builder = ti.field(ti.f32), ti.FieldsBuilder()\nbuilder.dense(ti.i, 4).place(f)\ntree = builder.finalize()\n"
 )
 DESTROYED = BUILT + "tree.destroy()\n"
-GONE = "whose memory `destroy()` gave back"
+GONE = "whose memory `destroy()` freed"
 LAUNCHED = BUILT + "@ti.kernel\ndef k():\n    f[0] = 1\nk()\ntree.destroy()\n«k()"
 COMPLETE = "f, g = ti.field(ti.f32), ti.field(ti.f32)\nnode = ti.root.dense(ti.i, 4)\nnode.place(f)\nf[0] = 1\n"
 

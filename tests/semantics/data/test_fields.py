@@ -110,7 +110,7 @@ def test_a_wrong_index_raises_and_names_the_field(target: str, key: object) -> N
         ({"shape": 3, "offset": (1, 2)}, SyntaxError, r"\(1 != 2\)"),
         ({"shape": (3, 2), "order": "k"}, SyntaxError, r"\(2 != 1\)"),
         ({"shape": (3, 2), "order": "ii"}, SyntaxError, "must be different"),
-        ({"shape": 2.5}, RuntimeError, "2.5 is no shape"),
+        ({"shape": 2.5}, RuntimeError, "2.5 is not a shape"),
         ({"shape": (1,) * 13}, RuntimeError, "at most 12"),
         ({"shape": (2**16, 2**16)}, RuntimeError, "can be indexed"),
     ],

@@ -183,7 +183,7 @@ def test_arguments_are_staged_in_memory_that_is_kept(device: FarDevice, written:
     np.testing.assert_array_equal(values, np.arange(4) * (2 if written else 1))
     again = stage_arguments(session, [(values[:2].copy(), slot, False)])
     assert again.arguments[0].address == first.arguments[0].address
-    assert device.pieces == 1 and len(session.stages) == 0
+    assert device.pieces == 1 and len(session.staging) == 0
     other = stage_arguments(session, [(np.zeros(9, np.uint8), slot, False)])
     assert device.pieces == 2 and other.arguments[0].address != again.arguments[0].address
     del first, again, action  # as where a launch fails
@@ -286,5 +286,5 @@ def test_a_destroyed_tree_has_no_mirror(device: FarDevice) -> None:
     tree.destroy()
     assert device.pieces == pieces - 1
     for use in (lambda: count[1], lambda: other.to_numpy(), lambda: other.fill(1), lambda: count.__setitem__(1, 1)):
-        with pytest.raises(ti.TaichiRuntimeError, match="gave back"):
+        with pytest.raises(ti.TaichiRuntimeError, match="freed"):
             use()

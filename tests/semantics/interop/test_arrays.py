@@ -275,12 +275,12 @@ def test_memory_of_copies_is_kept_for_the_next_launch(staged: None) -> None:
     session = sessions.current()
     for _ in range(3):
         double(np.arange(100, dtype=F32))
-    assert len(session.stages) == 1
+    assert len(session.staging) == 1
     in_use = session.device.used_bytes
     double(np.arange(5, dtype=F32))
     double(np.arange(200, dtype=F32))
     double(np.arange(100, dtype=F32))
-    assert len(session.stages) == 1 and session.device.used_bytes == in_use + 400
+    assert len(session.staging) == 1 and session.device.used_bytes == in_use + 400
 
 
 def test_shapes_and_strides_do_not_recompile(target: str) -> None:

@@ -354,7 +354,7 @@ def test_a_destroyed_tree_is_gone_for_python_and_for_kernels(target: str) -> Non
         lambda: x.from_numpy(np.zeros(5)), lambda: y.copy_from(y), lambda: x.__setitem__(0, 1),
     ]  # fmt: skip
     for use in uses:
-        with pytest.raises(ti.TaichiRuntimeError, match=r"whose memory `destroy\(\)` gave back"):
+        with pytest.raises(ti.TaichiRuntimeError, match=r"whose memory `destroy\(\)` freed"):
             use()
     for use in (tree.destroy, lambda: tree.id):
         with pytest.raises(ti.TaichiRuntimeError, match="SNode tree has been destroyed"):
