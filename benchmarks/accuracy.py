@@ -1,12 +1,12 @@
 """What the mathematical functions are measured by: arguments, true values, errors in units in the last place (ulp).
 
 4,000 arguments a function: zeros, infinities, NaN, subnormal numbers, the neighbours of every value where functions
-have an extremum, overflow or vanish, multiples of pi/2 up to the largest number, and numbers of all sizes. True values are
-NumPy's in the 80-bit long double of x86, which has 11 bits more than f64. The error of a result is its distance from the true
-value in the spacing of the type's numbers at that value, below the normal numbers in the spacing of subnormal ones.
-Infinity counts as the power of two behind the largest number, so that the largest number is one ulp from it; where a
-function is infinite (log(0)) or not a number, nothing else is right. A zero has the sign of the true value, or of a
-true value that is too small.
+have an extremum, overflow or vanish, multiples of pi/2 up to the largest number, and numbers of all sizes. True values
+are NumPy's in the 80-bit long double of x86, which has 11 bits more than f64. The error of a result is its distance
+from the true value in the spacing of the type's numbers at that value, below the normal numbers in the spacing of
+subnormal ones. Infinity counts as the power of two behind the largest number, so that the largest number is one ulp
+from it; where a function is infinite (log(0)) or not a number, nothing else is right. A zero has the sign of the true
+value, or of a true value that is too small.
 """
 
 from __future__ import annotations

@@ -138,7 +138,9 @@ def main() -> int:
         if taichi_rows:
             print(f"    Taichi's graph {statistics.median(one[row][0] for one in taichi_rows):.3f}")
             goal = GOALS["vulkan"] if is_first and arguments.arch == "vulkan" else None
-            missed += show("graph / Taichi's graph", [a[row][0] / b[row][0] for a, b in zip(own_rows, taichi_rows)], goal)
+            missed += show(
+                "graph / Taichi's graph", [a[row][0] / b[row][0] for a, b in zip(own_rows, taichi_rows)], goal
+            )
     return missed
 
 

@@ -2,8 +2,8 @@
 
 usage: python benchmarks/workbench.py [--targets cuda,vulkan] [--runs 100] [--seconds 2]
 Two kernels a target, one bound by arithmetic and one by memory, of 100 us or more. `equal` differs from the generated
-source only in a comment, but is compiled and loaded separately; `slower` runs 21 iterations of the inner loop for 20. Each
-run is a bench as `kernel.bench` makes it. The status is 1 if fewer than 95 of 100 verdicts are right.
+source only in a comment, but is compiled and loaded separately; `slower` runs 21 iterations of the inner loop for 20.
+Each run is a bench as `kernel.bench` makes it. The status is 1 if fewer than 95 of 100 verdicts are right.
 
 Before, a kernel that writes a large array is timed by the clock on the wall too, as one of 200 launches in a row: what
 `kernel.bench` finds must not be longer, though its copies of the arguments are restored before each sample.

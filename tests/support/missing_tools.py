@@ -40,7 +40,9 @@ class MissingTools:
     """What is missing on this machine; created before any test changes the environment."""
 
     def __init__(self) -> None:
-        self.reasons = {message: f"needs {tools[0]}" for message, tools in TOOLS.items() if not any(map(shutil.which, tools))}
+        self.reasons = {
+            message: f"needs {tools[0]}" for message, tools in TOOLS.items() if not any(map(shutil.which, tools))
+        }
         self.environment = dict(os.environ)
         self.has_tried_vulkan = False
 
