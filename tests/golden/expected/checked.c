@@ -13,14 +13,15 @@ static inline bool add_overflows_i32(int a, int b) {
     return __builtin_add_overflow(a, b, &sum);
 }
 
-// Stands where the site of a record would: no records follow.
+// In place of the site of a record: no records follow.
 #define EMPTY_SITE 0xffffffffu
 
-// Begin a record of `size` words in the room at words[room]; gives where its first word goes, or 0 if it is full.
-static inline uint32_t report_start(uint32_t *report, uint32_t room, uint32_t site, uint32_t thread, uint32_t size) {
-    uint32_t end = report[room + 1u];
-    if (__atomic_load_n(&report[room], __ATOMIC_RELAXED) < end) {
-        uint32_t start = __atomic_fetch_add(&report[room], 3u + size, __ATOMIC_RELAXED);
+// Start a record of `size` words in the section with its header at words[section]; returns the index of its first word,
+// or 0 if the section is full.
+static inline uint32_t report_start(uint32_t *report, uint32_t section, uint32_t site, uint32_t thread, uint32_t size) {
+    uint32_t end = report[section + 1u];
+    if (__atomic_load_n(&report[section], __ATOMIC_RELAXED) < end) {
+        uint32_t start = __atomic_fetch_add(&report[section], 3u + size, __ATOMIC_RELAXED);
         if (start + 3u + size <= end) {
             report[start] = site;
             report[start + 1u] = thread;
@@ -31,11 +32,11 @@ static inline uint32_t report_start(uint32_t *report, uint32_t room, uint32_t si
             report[start] = EMPTY_SITE;
         }
     }
-    __atomic_fetch_add(&report[room + 2u], 1u, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&report[section + 2u], 1u, __ATOMIC_RELAXED);
     return 0u;
 }
 
-// Lower a word to `value`; gives what it was.
+// Lower a word to `value`; returns the previous value.
 static inline uint32_t report_min(uint32_t *word, uint32_t value) {
     uint32_t old = __atomic_load_n(word, __ATOMIC_RELAXED);
     while (value < old && !__atomic_compare_exchange_n(word, &old, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
@@ -43,19 +44,19 @@ static inline uint32_t report_min(uint32_t *word, uint32_t value) {
     return old;
 }
 
-// Begin the record of a failed check, unless a turn before this one has one: the first is the one that is shown.
+// Start the record of a failed check, unless an earlier iteration has one: only the first is shown.
 static inline uint32_t report_failure(uint32_t *report, uint32_t site, uint32_t thread, uint32_t size) {
     __atomic_fetch_add(&report[6], 1u, __ATOMIC_RELAXED);
     report_min(&report[8], site);
     return thread < report_min(&report[7], thread) ? report_start(report, 3u, site, thread, size) : 0u;
 }
 
-// Tell whether a check failed in a task before the one whose first site this is.
+// Return whether a check failed in a task before the one whose first site is `site`.
 static inline bool report_stopped(const uint32_t *report, uint32_t site) {
     return __atomic_load_n(&report[8], __ATOMIC_RELAXED) < site;
 }
 
-// Write one word; gives where the next one goes.
+// Write one word; returns the index of the next.
 static inline uint32_t report_u32(uint32_t *report, uint32_t cursor, uint32_t value) {
     if (cursor == 0u) {
         return 0u;
@@ -72,7 +73,7 @@ static inline uint32_t report_f32(uint32_t *report, uint32_t cursor, float value
     return report_u32(report, cursor, f32_bits_to_u32(value));
 }
 
-// Tell whether an index lies outside its extent; if so, record all indices and extents.
+// Return whether an index is out of range; if so, record all indices and extents.
 static inline bool outside_1(uint32_t *report, uint32_t site, uint32_t thread, int i, int n) {
     if (i >= 0 && i < n) {
         return false;
@@ -103,12 +104,12 @@ static inline int ivec3_at(ivec3 a, int index) {
     return index == 0 ? a.x : index == 1 ? a.y : a.z;
 }
 
-static inline float atomic_add_f32(float *place, float value) {
+static inline float atomic_add_f32(float *address, float value) {
     float old, new;
-    __atomic_load(place, &old, __ATOMIC_RELAXED);
+    __atomic_load(address, &old, __ATOMIC_RELAXED);
     do {
         new = old + value;
-    } while (!__atomic_compare_exchange(place, &old, &new, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    } while (!__atomic_compare_exchange(address, &old, &new, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
     return old;
 }
 

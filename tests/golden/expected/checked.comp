@@ -16,14 +16,15 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Rep
     uint words[];
 };
 
-// Stands where the site of a record would: no records follow.
+// In place of the site of a record: no records follow.
 #define EMPTY_SITE 0xffffffffu
 
-// Begin a record of `size` words in the room at words[room]; gives where its first word goes, or 0 if it is full.
-uint report_start(Report report, uint room, uint site, uint thread, uint size) {
-    uint end = report.words[room + 1u];
-    if (report.words[room] < end) {
-        uint start = atomicAdd(report.words[room], 3u + size);
+// Start a record of `size` words in the section with its header at words[section]; returns the index of its first word,
+// or 0 if the section is full.
+uint report_start(Report report, uint section, uint site, uint thread, uint size) {
+    uint end = report.words[section + 1u];
+    if (report.words[section] < end) {
+        uint start = atomicAdd(report.words[section], 3u + size);
         if (start + 3u + size <= end) {
             report.words[start] = site;
             report.words[start + 1u] = thread;
@@ -34,18 +35,18 @@ uint report_start(Report report, uint room, uint site, uint thread, uint size) {
             report.words[start] = EMPTY_SITE;
         }
     }
-    atomicAdd(report.words[room + 2u], 1u);
+    atomicAdd(report.words[section + 2u], 1u);
     return 0u;
 }
 
-// Begin the record of a failed check, unless a turn before this one has one: the first is the one that is shown.
+// Start the record of a failed check, unless an earlier iteration has one: only the first is shown.
 uint report_failure(Report report, uint site, uint thread, uint size) {
     atomicAdd(report.words[6], 1u);
     atomicMin(report.words[8], site);
     return thread < atomicMin(report.words[7], thread) ? report_start(report, 3u, site, thread, size) : 0u;
 }
 
-// Write one word; gives where the next one goes.
+// Write one word; returns the index of the next.
 uint report_u32(Report report, uint cursor, uint value) {
     if (cursor == 0u) {
         return 0u;
@@ -123,14 +124,15 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Rep
     uint words[];
 };
 
-// Stands where the site of a record would: no records follow.
+// In place of the site of a record: no records follow.
 #define EMPTY_SITE 0xffffffffu
 
-// Begin a record of `size` words in the room at words[room]; gives where its first word goes, or 0 if it is full.
-uint report_start(Report report, uint room, uint site, uint thread, uint size) {
-    uint end = report.words[room + 1u];
-    if (report.words[room] < end) {
-        uint start = atomicAdd(report.words[room], 3u + size);
+// Start a record of `size` words in the section with its header at words[section]; returns the index of its first word,
+// or 0 if the section is full.
+uint report_start(Report report, uint section, uint site, uint thread, uint size) {
+    uint end = report.words[section + 1u];
+    if (report.words[section] < end) {
+        uint start = atomicAdd(report.words[section], 3u + size);
         if (start + 3u + size <= end) {
             report.words[start] = site;
             report.words[start + 1u] = thread;
@@ -141,23 +143,23 @@ uint report_start(Report report, uint room, uint site, uint thread, uint size) {
             report.words[start] = EMPTY_SITE;
         }
     }
-    atomicAdd(report.words[room + 2u], 1u);
+    atomicAdd(report.words[section + 2u], 1u);
     return 0u;
 }
 
-// Begin the record of a failed check, unless a turn before this one has one: the first is the one that is shown.
+// Start the record of a failed check, unless an earlier iteration has one: only the first is shown.
 uint report_failure(Report report, uint site, uint thread, uint size) {
     atomicAdd(report.words[6], 1u);
     atomicMin(report.words[8], site);
     return thread < atomicMin(report.words[7], thread) ? report_start(report, 3u, site, thread, size) : 0u;
 }
 
-// Tell whether a check failed in a task before the one whose first site this is.
+// Return whether a check failed in a task before the one whose first site is `site`.
 bool report_stopped(Report report, uint site) {
     return report.words[8] < site;
 }
 
-// Write one word; gives where the next one goes.
+// Write one word; returns the index of the next.
 uint report_u32(Report report, uint cursor, uint value) {
     if (cursor == 0u) {
         return 0u;
@@ -174,7 +176,7 @@ uint report_f32(Report report, uint cursor, float value) {
     return report_u32(report, cursor, floatBitsToUint(value));
 }
 
-// Tell whether an index lies outside its extent; if so, record all indices and extents.
+// Return whether an index is out of range; if so, record all indices and extents.
 bool outside_1(Report report, uint site, uint thread, int i, int n) {
     if (i >= 0 && i < n) {
         return false;

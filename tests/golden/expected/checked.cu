@@ -10,16 +10,17 @@ __device__ inline bool add_overflows_i32(int a, int b) {
     return ((a ^ sum) & (b ^ sum)) < 0;
 }
 
-// Stands where the site of a record would: no records follow.
+// In place of the site of a record: no records follow.
 #define EMPTY_SITE 0xffffffffu
 
-// Begin a record of `size` words in the room at words[room]; gives where its first word goes, or 0 if it is full.
+// Start a record of `size` words in the section with its header at words[section]; returns the index of its first word,
+// or 0 if the section is full.
 __device__ inline uint32_t report_start(
-    uint32_t *report, uint32_t room, uint32_t site, uint32_t thread, uint32_t size
+    uint32_t *report, uint32_t section, uint32_t site, uint32_t thread, uint32_t size
 ) {
-    uint32_t end = report[room + 1u];
-    if (*(volatile uint32_t *)&report[room] < end) {
-        uint32_t start = atomicAdd(&report[room], 3u + size);
+    uint32_t end = report[section + 1u];
+    if (*(volatile uint32_t *)&report[section] < end) {
+        uint32_t start = atomicAdd(&report[section], 3u + size);
         if (start + 3u + size <= end) {
             report[start] = site;
             report[start + 1u] = thread;
@@ -30,23 +31,23 @@ __device__ inline uint32_t report_start(
             report[start] = EMPTY_SITE;
         }
     }
-    atomicAdd(&report[room + 2u], 1u);
+    atomicAdd(&report[section + 2u], 1u);
     return 0u;
 }
 
-// Begin the record of a failed check, unless a turn before this one has one: the first is the one that is shown.
+// Start the record of a failed check, unless an earlier iteration has one: only the first is shown.
 __device__ inline uint32_t report_failure(uint32_t *report, uint32_t site, uint32_t thread, uint32_t size) {
     atomicAdd(&report[6], 1u);
     atomicMin(&report[8], site);
     return thread < atomicMin(&report[7], thread) ? report_start(report, 3u, site, thread, size) : 0u;
 }
 
-// Tell whether a check failed in a task before the one whose first site this is.
+// Return whether a check failed in a task before the one whose first site is `site`.
 __device__ inline bool report_stopped(const uint32_t *report, uint32_t site) {
     return *(const volatile uint32_t *)&report[8] < site;
 }
 
-// Write one word; gives where the next one goes.
+// Write one word; returns the index of the next.
 __device__ inline uint32_t report_u32(uint32_t *report, uint32_t cursor, uint32_t value) {
     if (cursor == 0u) {
         return 0u;
@@ -63,7 +64,7 @@ __device__ inline uint32_t report_f32(uint32_t *report, uint32_t cursor, float v
     return report_u32(report, cursor, __float_as_uint(value));
 }
 
-// Tell whether an index lies outside its extent; if so, record all indices and extents.
+// Return whether an index is out of range; if so, record all indices and extents.
 __device__ inline bool outside_1(uint32_t *report, uint32_t site, uint32_t thread, int i, int n) {
     if (i >= 0 && i < n) {
         return false;

@@ -29,11 +29,11 @@ float round_f32(uint sign, uint m, int e) {
         return uintBitsToFloat(sign | 0x7f800000u);
     }
     int drop = min(top - 23 + max(1 - exponent, 0), 31);  // a subnormal number keeps fewer bits
-    uint kept = m >> drop;
-    uint rest = m - (kept << drop);
+    uint rounded = m >> drop;
+    uint rest = m - (rounded << drop);
     uint one_half = 1u << (drop - 1);
-    kept += uint(rest > one_half || (rest == one_half && (kept & 1u) == 1u));
-    return uintBitsToFloat(sign | (kept + (uint(max(exponent, 1) - 1) << 23)));
+    rounded += uint(rest > one_half || (rest == one_half && (rounded & 1u) == 1u));
+    return uintBitsToFloat(sign | (rounded + (uint(max(exponent, 1) - 1) << 23)));
 }
 
 // a / b, correctly rounded: the quotient of the driver, corrected by its remainder.

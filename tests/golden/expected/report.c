@@ -7,14 +7,15 @@ static inline uint32_t f32_bits_to_u32(float x) {
     return both.bits;
 }
 
-// Stands where the site of a record would: no records follow.
+// In place of the site of a record: no records follow.
 #define EMPTY_SITE 0xffffffffu
 
-// Begin a record of `size` words in the room at words[room]; gives where its first word goes, or 0 if it is full.
-static inline uint32_t report_start(uint32_t *report, uint32_t room, uint32_t site, uint32_t thread, uint32_t size) {
-    uint32_t end = report[room + 1u];
-    if (__atomic_load_n(&report[room], __ATOMIC_RELAXED) < end) {
-        uint32_t start = __atomic_fetch_add(&report[room], 3u + size, __ATOMIC_RELAXED);
+// Start a record of `size` words in the section with its header at words[section]; returns the index of its first word,
+// or 0 if the section is full.
+static inline uint32_t report_start(uint32_t *report, uint32_t section, uint32_t site, uint32_t thread, uint32_t size) {
+    uint32_t end = report[section + 1u];
+    if (__atomic_load_n(&report[section], __ATOMIC_RELAXED) < end) {
+        uint32_t start = __atomic_fetch_add(&report[section], 3u + size, __ATOMIC_RELAXED);
         if (start + 3u + size <= end) {
             report[start] = site;
             report[start + 1u] = thread;
@@ -25,7 +26,7 @@ static inline uint32_t report_start(uint32_t *report, uint32_t room, uint32_t si
             report[start] = EMPTY_SITE;
         }
     }
-    __atomic_fetch_add(&report[room + 2u], 1u, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&report[section + 2u], 1u, __ATOMIC_RELAXED);
     return 0u;
 }
 
@@ -33,7 +34,7 @@ static inline uint32_t report_print(uint32_t *report, uint32_t site, uint32_t th
     return report_start(report, 0u, site, thread, size);
 }
 
-// Write one word; gives where the next one goes.
+// Write one word; returns the index of the next.
 static inline uint32_t report_u32(uint32_t *report, uint32_t cursor, uint32_t value) {
     if (cursor == 0u) {
         return 0u;

@@ -11,14 +11,15 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Rep
     uint words[];
 };
 
-// Stands where the site of a record would: no records follow.
+// In place of the site of a record: no records follow.
 #define EMPTY_SITE 0xffffffffu
 
-// Begin a record of `size` words in the room at words[room]; gives where its first word goes, or 0 if it is full.
-uint report_start(Report report, uint room, uint site, uint thread, uint size) {
-    uint end = report.words[room + 1u];
-    if (report.words[room] < end) {
-        uint start = atomicAdd(report.words[room], 3u + size);
+// Start a record of `size` words in the section with its header at words[section]; returns the index of its first word,
+// or 0 if the section is full.
+uint report_start(Report report, uint section, uint site, uint thread, uint size) {
+    uint end = report.words[section + 1u];
+    if (report.words[section] < end) {
+        uint start = atomicAdd(report.words[section], 3u + size);
         if (start + 3u + size <= end) {
             report.words[start] = site;
             report.words[start + 1u] = thread;
@@ -29,7 +30,7 @@ uint report_start(Report report, uint room, uint site, uint thread, uint size) {
             report.words[start] = EMPTY_SITE;
         }
     }
-    atomicAdd(report.words[room + 2u], 1u);
+    atomicAdd(report.words[section + 2u], 1u);
     return 0u;
 }
 
@@ -37,7 +38,7 @@ uint report_print(Report report, uint site, uint thread, uint size) {
     return report_start(report, 0u, site, thread, size);
 }
 
-// Write one word; gives where the next one goes.
+// Write one word; returns the index of the next.
 uint report_u32(Report report, uint cursor, uint value) {
     if (cursor == 0u) {
         return 0u;

@@ -5,16 +5,17 @@
 
 typedef unsigned int uint32_t;
 
-// Stands where the site of a record would: no records follow.
+// In place of the site of a record: no records follow.
 #define EMPTY_SITE 0xffffffffu
 
-// Begin a record of `size` words in the room at words[room]; gives where its first word goes, or 0 if it is full.
+// Start a record of `size` words in the section with its header at words[section]; returns the index of its first word,
+// or 0 if the section is full.
 __device__ inline uint32_t report_start(
-    uint32_t *report, uint32_t room, uint32_t site, uint32_t thread, uint32_t size
+    uint32_t *report, uint32_t section, uint32_t site, uint32_t thread, uint32_t size
 ) {
-    uint32_t end = report[room + 1u];
-    if (*(volatile uint32_t *)&report[room] < end) {
-        uint32_t start = atomicAdd(&report[room], 3u + size);
+    uint32_t end = report[section + 1u];
+    if (*(volatile uint32_t *)&report[section] < end) {
+        uint32_t start = atomicAdd(&report[section], 3u + size);
         if (start + 3u + size <= end) {
             report[start] = site;
             report[start + 1u] = thread;
@@ -25,7 +26,7 @@ __device__ inline uint32_t report_start(
             report[start] = EMPTY_SITE;
         }
     }
-    atomicAdd(&report[room + 2u], 1u);
+    atomicAdd(&report[section + 2u], 1u);
     return 0u;
 }
 
@@ -33,7 +34,7 @@ __device__ inline uint32_t report_print(uint32_t *report, uint32_t site, uint32_
     return report_start(report, 0u, site, thread, size);
 }
 
-// Write one word; gives where the next one goes.
+// Write one word; returns the index of the next.
 __device__ inline uint32_t report_u32(uint32_t *report, uint32_t cursor, uint32_t value) {
     if (cursor == 0u) {
         return 0u;
