@@ -374,7 +374,7 @@ def leaf_array(kernel: Kernel, leaf: Node) -> Array:
 
 
 def add_arrays(kernel: Kernel) -> None:
-    """Add to a kernel the arrays that its statements on cells need, so that it has memory for them."""
+    """Add the auxiliary arrays that the statements on cells of a kernel use."""
     for what, node in node_uses(kernel):
         if what in ("numbers", "mask", "lengths"):
             sparse_array(kernel, node, what)

@@ -331,7 +331,7 @@ class _Checker:
     def access(self, statement: LocalLoad | GlobalLoad | LocalStore | GlobalStore | AtomicOp) -> None:
         """Check that an access suits the kind of its pointer and the type of its value."""
         pointer = statement.pointer
-        _need(isinstance(pointer, POINTERS), "an access through what is no pointer", statement)
+        _need(isinstance(pointer, POINTERS), "an access through a value that is no pointer", statement)
         local = isinstance(base_pointer(pointer), LOCALS)
         if not isinstance(statement, AtomicOp):
             _need(

@@ -141,15 +141,15 @@ class Context:
     # --- errors and user code ---------------------------------------------------------------------------------------
 
     def location(self, node: ast.AST | None = None) -> SourceLocation:
-        """Return the location of `node`, or of what is being built."""
+        """Return the location of `node`, by default the current one."""
         return self.reporter.location(node)
 
     def error(self, kind: type[E], message: str, hint: str | None = None, node: ast.AST | None = None) -> E:
-        """Return (not raise) an error at `node`, or at what is being built."""
+        """Return (not raise) an error at `node`, by default at the current location."""
         return self.reporter.error(kind, message, hint, node)
 
     def warn(self, message: str, hint: str, node: ast.AST | None = None) -> None:
-        """Record a warning at `node`, or at what is being built."""
+        """Record a warning at `node`, by default at the current location."""
         self.reporter.warn(message, hint, node)
 
     def python(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

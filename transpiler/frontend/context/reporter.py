@@ -41,7 +41,7 @@ class Reporter:
         self._warned: set[tuple[str, int, int, str]] = set()
 
     def location(self, node: ast.AST | None = None) -> SourceLocation:
-        """Return the location of `node`, or of what is being built."""
+        """Return the location of `node`, by default the current one."""
         return self.builder.location if node is None else self.frames[-1].location(node)
 
     def error(
@@ -51,11 +51,11 @@ class Reporter:
         hint: str | None = None,
         node: ast.AST | None = None,
     ) -> E:
-        """Return (not raise) an error at `node`, or at what is being built."""
+        """Return (not raise) an error at `node`, by default at the current location."""
         return self.location(node).error(kind, message, hint)
 
     def warn(self, message: str, hint: str, node: ast.AST | None = None) -> None:
-        """Record a warning at `node`, or at what is being built; it is shown after the compilation.
+        """Record a warning at `node`, by default at the current location; it is shown after the compilation.
 
         A line that is built many times, in unrolled loops and inlined functions, warns once.
         """
