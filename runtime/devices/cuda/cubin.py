@@ -1,9 +1,9 @@
-"""Read what a cubin says about its kernels: parameters, registers, shared and local memory, limits on the block.
+"""Read the properties of the kernels in a cubin: parameters, registers, shared and local memory, block limits.
 
-In: the bytes NVRTC gives (an ELF file), or the log that ptxas writes. Out: plain data. A file that is damaged anywhere
-gives `CubinError`, never another exception: every offset is checked before it is followed.
+In: the bytes from NVRTC (an ELF file), or the log of ptxas. Out: plain data. A damaged file raises `CubinError`, never
+another exception: every offset is checked before use.
 Source: ELF-64 object file format; the sections `.nv.info`, `.text`, `.nv.shared` and their attributes as `cuobjdump
---dump-elf` of CUDA 12 and 13 shows them (NVIDIA documents none of it, so tests compare with what ptxas says).
+--dump-elf` of CUDA 12 and 13 shows them (NVIDIA documents none of it, so tests compare with ptxas).
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ ABI_WITH_ARCH_IN_SECOND_BYTE = 8
 
 RESERVED_SHARED_BYTES = 1024
 ARCH_WITH_RESERVED_SHARED = 90
-"""From this architecture on, the section of a kernel's shared memory begins with what CUDA reserves for itself."""
+"""From this architecture on, the section of a kernel's shared memory starts with a part that CUDA reserves."""
 
 MAX_SECTIONS = 1 << 16
 
 VALUE_IN_PLACE = (1, 2, 3)
-"""Formats of an attribute whose two bytes behind the code are all of it; format 4 is followed by that many bytes."""
+"""Attribute formats with a value of two bytes after the code; format 4 has a length there, and then the value."""
 VALUE_BEHIND = 4
 
 MAX_THREADS = 0x05
@@ -39,7 +39,7 @@ PARAMETER_BYTES = 0x19
 REGISTERS = 0x2F
 
 GLOBAL_FUNCTION = 0x12
-"""Symbol information: a function that other files see."""
+"""Symbol information: a global function."""
 ENTRY_MARK = 0x10
 """In the byte `st_other` of a symbol: the function is a kernel."""
 
@@ -50,7 +50,7 @@ _SHARED = re.compile(r"(\d+)(?:\+\d+)? bytes smem")
 
 
 class CubinError(ValueError):
-    """The bytes are no whole cubin."""
+    """The bytes are no complete cubin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +66,12 @@ class Parameter:
 class CubinKernel:
     """One kernel as compiled.
 
-    registers: of a thread. shared_bytes: of a block, as the text declares them. frame_bytes: of a thread's stack in
-    local memory, spilled registers included. code_bytes: of its machine code. max_threads: of a block
-    (`__launch_bounds__`), None where any number will do. required_threads: `__block_size__`, None where none is.
+    registers: per thread.
+    shared_bytes: per block, as declared in the source.
+    frame_bytes: of a thread's stack in local memory, including spilled registers.
+    code_bytes: of its machine code.
+    max_threads: per block (`__launch_bounds__`), None if there is no limit.
+    required_threads: `__block_size__`, None if it is not set.
     """
 
     name: str
@@ -84,7 +87,7 @@ class CubinKernel:
 
 @dataclass(frozen=True, slots=True)
 class Cubin:
-    """arch: as NVRTC names it, "sm_90". kernels: by name, those a launcher can start. functions: all global ones."""
+    """arch: NVRTC's name, "sm_90". kernels: by name, those that can be launched. functions: all global ones."""
 
     arch: str
     kernels: dict[str, CubinKernel] = field(default_factory=dict)
@@ -93,7 +96,7 @@ class Cubin:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What ptxas says of one kernel (`--ptxas-options=-v`); spills are in no other place."""
+    """Output of ptxas for one kernel (`--ptxas-options=-v`), the only source for spills."""
 
     registers: int = 0
     frame_bytes: int = 0
@@ -122,7 +125,7 @@ class _Symbol:
 
 
 def read_cubin(data: bytes) -> Cubin:
-    """Return what the file says of its kernels. Raises: CubinError where it is damaged or no cubin."""
+    """Return the kernels of a file. Raises: CubinError if it is damaged or no cubin."""
     machine, abi, flags = _header(data)
     if machine != MACHINE_CUDA:
         raise CubinError(f"an ELF file for machine {machine}, not for NVIDIA's GPUs ({MACHINE_CUDA})")
@@ -136,9 +139,9 @@ def read_cubin(data: bytes) -> Cubin:
 
 
 def global_functions(data: bytes) -> frozenset[str]:
-    """Return the names of the functions an ELF object of any machine offers to others.
+    """Return the names of the functions that an ELF object of any machine exports.
 
-    Raises: CubinError where the file is damaged or no 64-bit ELF file.
+    Raises: CubinError if the file is damaged or no 64-bit ELF file.
     """
     _header(data)
     symbols = _symbols(data, _sections(data))
@@ -146,13 +149,13 @@ def global_functions(data: bytes) -> frozenset[str]:
 
 
 def undefined_names(data: bytes) -> frozenset[str]:
-    """Return the names that an ELF object expects others to define. Raises: CubinError as `global_functions` does."""
+    """Return the undefined names of an ELF object. Raises: CubinError as `global_functions` does."""
     _header(data)
     return frozenset(s.name for s in _symbols(data, _sections(data)) if s.name and s.section == 0)
 
 
 def read_usage(log: str) -> dict[str, Usage]:
-    """Return what ptxas wrote about each kernel and function, by name; {} where it wrote nothing."""
+    """Return the output of ptxas for each kernel and function, by name; {} if there is none."""
     found: dict[str, Usage] = {}
     name = ""
     for line in log.splitlines():
@@ -182,7 +185,7 @@ def _sections(data: bytes) -> list[_Section]:
     if count > MAX_SECTIONS or offset + count * SECTION_BYTES > len(data):
         raise CubinError("the table of sections lies outside the file")
     if names >= count:
-        raise CubinError("no section holds the names of sections")
+        raise CubinError("no section with the names of sections")
     rows = [struct.unpack_from("<IIQQQQIIQQ", data, offset + k * SECTION_BYTES) for k in range(count)]
     for row in rows:
         if row[1] != SECTION_NO_BITS and row[4] + row[5] > len(data):
@@ -196,7 +199,7 @@ def _symbols(data: bytes, sections: list[_Section]) -> list[_Symbol]:
         if section.kind != SECTION_SYMBOLS:
             continue
         if section.link >= len(sections):
-            raise CubinError("no section holds the names of symbols")
+            raise CubinError("no section with the names of symbols")
         names = _content(data, sections[section.link])
         content = _content(data, section)
         count = len(content) // SYMBOL_BYTES
@@ -221,7 +224,7 @@ def _describe(
 
 
 def _with_common(kernel: CubinKernel, content: bytes, symbols: list[_Symbol]) -> CubinKernel:
-    """Add what is told of all functions in one section, each by the number of its symbol."""
+    """Add the attributes in the section of all functions, each by the number of its symbol."""
     for code, value in _attributes(content):
         if code not in (REGISTERS, FRAME_SIZE):
             continue
@@ -249,7 +252,7 @@ def _with_own(kernel: CubinKernel, content: bytes) -> CubinKernel:
 
 
 def _attributes(content: bytes) -> Iterator[tuple[int, bytes]]:
-    """Give code and value of each attribute in turn."""
+    """Yield code and value of each attribute."""
     position = 0
     while position + 4 <= len(content):
         form, code = content[position], content[position + 1]

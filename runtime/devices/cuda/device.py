@@ -1,8 +1,8 @@
 """The CUDA target: memory from CuPy's pool, kernels compiled by NVRTC, launches on CuPy's current stream.
 
 In: modules of target "cuda". Out: programs whose `submit` starts the tasks and does not wait. CuPy is imported when a
-device is opened, never before. Work follows the stream that is current in CuPy at the time of each call, so that
-kernels mix with CuPy's own operations; once a second stream has been used, reads and writes wait for all of them.
+device is opened. Each call uses the stream that is current in CuPy then, so that kernels are ordered with CuPy's own
+operations; once a second stream has been used, reads and writes wait for all streams.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ from .timer import CudaTimer
 
 MAX_GROUPS_X = 2**31 - 1
 WAVES = 4
-"""A loop that strides starts this many times the threads the GPU holds at once: enough to even out uneven turns."""
+"""Threads of a grid-stride loop, as a multiple of those that the GPU runs at once: balances uneven iterations."""
 
 PATTERN_BYTES = 1 << 20
-"""What `fill` copies from the host; the rest is doubled on the device."""
+"""Size that `fill` copies from the host; the rest is doubled on the device."""
 
 RECENT_KERNELS = 8
-"""Names an error lists: CUDA reports faults late, and not whose they are."""
+"""Number of kernels that an error lists: CUDA reports faults late, and without the kernel."""
 
 DRIVER = "nvcuda.dll" if os.name == "nt" else "libcuda.so.1"
 FAULTS = ("IllegalAddress", "ILLEGAL_ADDRESS", "Misaligned", "MISALIGNED", "LaunchFailure", "LAUNCH_FAILED")
-"""Parts of the runtime's and the driver's names for what a stray access causes."""
+"""Parts of the runtime's and the driver's names of errors by invalid accesses."""
 
 INSTALL_HINT = (
     "Install CuPy with `pip install 'shadesmith[cuda]'`; the driver comes from NVIDIA. `python -m shadesmith diagnose` "
@@ -54,20 +54,20 @@ INSTALL_HINT = (
 )
 
 INVALID_CONTEXT = 201
-"""`CUDA_ERROR_INVALID_CONTEXT`: a new thread has none until it calls the runtime's API."""
+"""`CUDA_ERROR_INVALID_CONTEXT`: a new thread has no context until it calls the runtime's API."""
 
 STACK_SIZE = 0
-"""`cudaLimitStackSize`: which limit of a device is meant."""
+"""`cudaLimitStackSize`, a limit of a device."""
 
 RECURSION_STACK_BYTES = 16 << 10
-"""Stack a thread has when a loaded kernel recurses, some hundred calls; CUDA's own limit of 1 KiB allows a dozen. The
-driver reserves it for all threads the GPU holds at once: 4 GiB on an H200, 0.7 GiB on a small GPU."""
+"""Stack of a thread if a loaded kernel is recursive, for some hundred calls; CUDA's default of 1 KiB allows a dozen.
+The driver reserves it for all threads that the GPU runs at once: 4 GiB on an H200, 0.7 GiB on a small GPU."""
 
 Submit = Callable[..., None]
 
 
 def available() -> bool:
-    """Tell whether a CUDA device can be opened: a driver with a GPU, and CuPy. Cheap where there is no driver."""
+    """Return whether a CUDA device can be opened: a driver with a GPU, and CuPy. Fast if there is no driver."""
     try:
         driver = ctypes.CDLL(DRIVER)
     except OSError:
@@ -79,7 +79,7 @@ def available() -> bool:
 
 
 class CudaAllocation:
-    """Zeroed memory of CuPy's pool. pointer: CuPy's owner of it; None after `free`."""
+    """Zeroed memory of CuPy's pool. pointer: CuPy's owner of the memory; None after `free`."""
 
     __slots__ = ("address", "pointer", "size_bytes")
 
@@ -90,7 +90,7 @@ class CudaAllocation:
 
 
 class CudaProgram:
-    """A loaded kernel. arguments: buffer of the `Args` struct; log: NVRTC's words.
+    """A loaded kernel. arguments: buffer of the `Args` struct; log: NVRTC's output.
 
     submit(counts, stream): start all tasks, on CuPy's current stream if none is given.
     """
@@ -114,7 +114,7 @@ class CudaProgram:
         return self._module.kernel
 
     def starts(self, launch: Callable[..., None], arguments: Any) -> list[Callable[[int, int], None]]:
-        """Return a function a task, of a count and a stream, that calls `launch`, the driver's or one in its place."""
+        """Return a function of count and stream for each task, which calls `launch`, the driver's or a substitute."""
         functions = [self._loaded.get_function(task.entry).ptr for task in self._module.tasks]
         return [
             _starter(launch, self._device.resident_threads, task, function, arguments)
@@ -122,7 +122,7 @@ class CudaProgram:
         ]
 
     def again(self) -> CudaProgram:
-        """Return the same code with an argument block of its own."""
+        """Return the same code with its own argument block."""
         return CudaProgram(self._device, self._module, self._loaded, self.log)
 
 
@@ -144,7 +144,7 @@ def _starter(
 
 
 def _submitter(device: CudaDevice, kernel: str, starts: Sequence[Callable[[int, int], None]], keep: Any) -> Submit:
-    """Return the function that starts all tasks; written for speed, since every launch passes here."""
+    """Return the function that starts all tasks, optimized since every launch calls it."""
     current, remember, failure = device.current_stream, device.recent.append, device.failure
 
     def submit(counts: Sequence[int], given: int | None = None, keep: Any = keep) -> None:
@@ -165,7 +165,7 @@ def _submitter(device: CudaDevice, kernel: str, starts: Sequence[Callable[[int, 
 
 
 def _in_range(submit: Submit, nvtx: Any, kernel: str) -> Submit:
-    """Return `submit` within a range that Nsight shows by the kernel's name."""
+    """Return `submit` inside a range that Nsight shows by the kernel's name."""
     push, pop = nvtx.RangePush, nvtx.RangePop
 
     def submit_in_range(counts: Sequence[int], given: int | None = None) -> None:
@@ -179,7 +179,7 @@ def _in_range(submit: Submit, nvtx: Any, kernel: str) -> Submit:
 
 
 class CudaDevice:
-    """One GPU, as CuPy sees it. sources: the folder in which texts are kept that debug information names."""
+    """One GPU, by CuPy. sources: folder of the sources that debug information refers to."""
 
     name = "cuda"
     host_memory = False
@@ -203,7 +203,7 @@ class CudaDevice:
         self.stream: int = self.current_stream().ptr
         self.several_streams = False
         self.is_given = False
-        self._kept_stream = self.current_stream()
+        self._last_stream = self.current_stream()
         self.used_bytes = 0
         self._waiting: list[Any] = []
         self._thread = threading.local()
@@ -218,7 +218,7 @@ class CudaDevice:
         self.capabilities = replace(PORTABLE, extra=extra)
 
     def enter_thread(self, error: Exception) -> bool:
-        """Make the GPU's context this thread's, if the lack of one is the error; no task has started then."""
+        """Set this thread's context to the GPU's, if the error is that it has none; then no task has started."""
         if getattr(error, "status", None) != INVALID_CONTEXT:
             return False
         self.runtime.setDevice(self.index)
@@ -226,7 +226,7 @@ class CudaDevice:
         return True
 
     def enter(self) -> None:
-        """Make the GPU's context this thread's, if it has none; asked once a thread."""
+        """Set this thread's context to the GPU's, if it has none; checked once per thread."""
         if not getattr(self._thread, "has_context", False):
             if not self._context():
                 self.runtime.setDevice(self.index)
@@ -234,22 +234,22 @@ class CudaDevice:
             self._thread.has_context = True
 
     def note_stream(self, stream: int, is_given: bool = False) -> None:
-        """Remember that work is on more than one stream.
+        """Record that work is on more than one stream.
 
-        is_given: it is that of an argument (torch's), not CuPy's current one. Who changes CuPy's stream orders the work
-        on both; a change to torch's stream or back does not show in a program, so it is ordered here.
+        is_given: it is an argument's stream (torch's), not CuPy's current one. A program that changes CuPy's stream
+        orders the work on both; a change to torch's stream or back is not visible in a program, so it is ordered here.
         """
         if is_given or self.is_given:
             self.let_wait(stream, self.stream)
         self.stream, self.several_streams, self.is_given = stream, True, is_given
-        self._kept_stream = self.current_stream()  # whose handle may be asked to wait later, and must live then
+        self._last_stream = self.current_stream()  # keeps the handle valid for later waits
 
     def let_wait(self, stream: int, other: int) -> None:
-        """Let the work to come on `stream` wait for that on `other`, on the GPU."""
+        """Let later work on `stream` wait for the work on `other`, on the GPU."""
         if stream == other:
             return
         try:
-            if self.runtime.streamIsCapturing(stream):  # a graph is recorded, which must not wait for what is outside
+            if self.runtime.streamIsCapturing(stream):  # a captured graph must not wait for work outside it
                 return
             event = self.cupy.cuda.Event(disable_timing=True)
             self.runtime.eventRecord(event.ptr, other)
@@ -258,15 +258,15 @@ class CudaDevice:
             raise self.describe(error) from error
 
     def join_stream(self, other: int, stream: int | None) -> Callable[[], None]:
-        """Let launches to come wait for what is on the stream `other`; see `GpuDevice`."""
+        """Let later launches wait for the work on the stream `other`; see `GpuDevice`."""
         own: int = self.current_stream().ptr if stream is None else stream
         self.let_wait(own, other)
         return lambda: self.let_wait(other, own)
 
     def torch_stream(self) -> Callable[[], int]:
-        """Return the function that gives torch's current stream on this GPU; it is part of every launch."""
-        torch: Any = sys.modules["torch"]  # a tensor was given, so it is loaded
-        raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # ten times as fast as what torch documents
+        """Return a function that returns torch's current stream on this GPU; every launch calls it."""
+        torch: Any = sys.modules["torch"]  # loaded, since a tensor was given
+        raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # ten times as fast as the documented function
         if raw is not None:
             return functools.partial(raw, self.index)
         return lambda: torch.cuda.current_stream(self.index).cuda_stream
@@ -281,7 +281,7 @@ class CudaDevice:
         return stream
 
     def allocate(self, size_bytes: int, lazily: bool = False) -> CudaAllocation:
-        """Give zeroed memory. Raises: OutOfMemory naming the bytes asked, used and available."""
+        """Return zeroed memory. Raises: OutOfMemory naming the bytes requested, used and available."""
         if self._waiting:
             self.synchronize()
         try:
@@ -293,11 +293,11 @@ class CudaDevice:
         return CudaAllocation(pointer, size_bytes)
 
     def lazy_bytes(self) -> int:
-        """Return 0: memory is taken when it is asked for."""
+        """Return 0: memory is committed when it is allocated."""
         return 0
 
     def _take(self, size_bytes: int) -> Any:
-        """Take memory of CuPy's pool; where there is none, the pool gives back first what it keeps for later."""
+        """Allocate from CuPy's pool; if that fails, free the pool's unused blocks and try again."""
         refused: type[Exception] = self.cupy.cuda.memory.OutOfMemoryError
         try:
             return self.cupy.cuda.alloc(size_bytes)
@@ -312,24 +312,24 @@ class CudaDevice:
             raise OutOfMemory(f"GPU {self.index}", size_bytes, self.used_bytes, free, reason) from error
 
     def free(self, allocation: CudaAllocation) -> None:
-        """Give memory back to the pool, whose next user on the stream comes after all launches so far.
+        """Return memory to the pool: its next use on the stream is ordered after all launches so far.
 
-        After work on several streams it goes back with the next allocation or `synchronize`.
+        After work on several streams, it is returned by the next allocation or `synchronize`.
         """
-        if self.several_streams:  # on which the pool does not know our launches
+        if self.several_streams:  # the pool does not order launches on other streams
             self._waiting.append(allocation.pointer)
         self.used_bytes -= allocation.size_bytes
         allocation.pointer = None
         allocation.address = allocation.size_bytes = 0
 
     def read(self, allocation: CudaAllocation, destination: memoryview, offset_bytes: int = 0) -> None:
-        """Copy to the host and wait. Raises: TaichiRuntimeError if a launch before failed."""
+        """Copy to the host and wait. Raises: TaichiRuntimeError if an earlier launch failed."""
         self.copies_to_host += 1
         address = _host_address(destination)
         self._copy(address, allocation.address + offset_bytes, destination.nbytes, self.runtime.memcpyDeviceToHost)
 
     def write(self, allocation: CudaAllocation, source: memoryview, offset_bytes: int = 0) -> None:
-        """Copy from the host and wait, since a pinned source would be read later otherwise."""
+        """Copy from the host and wait, since otherwise a pinned source would be read later."""
         self.copies_to_device += 1
         address = _host_address(source)
         self._copy(allocation.address + offset_bytes, address, source.nbytes, self.runtime.memcpyHostToDevice)
@@ -350,7 +350,7 @@ class CudaDevice:
         self._copy(destination.address, source.address, size_bytes, self.runtime.memcpyDeviceToDevice, wait=False)
 
     def fill(self, allocation: CudaAllocation, pattern: bytes) -> None:
-        """Repeat `pattern`: one memset if its bytes are alike, else a piece from the host that is doubled in place."""
+        """Repeat `pattern`: one memset if its bytes are equal, else a copied piece that is doubled in place."""
         size_bytes = allocation.size_bytes
         if len(set(pattern)) == 1:
             try:
@@ -376,18 +376,18 @@ class CudaDevice:
         return texture
 
     def free_texture(self, texture: TextureMemory) -> None:
-        """Give a texture back with the next allocation or `synchronize`, when launches that use it have ended."""
+        """Free a texture at the next allocation or `synchronize`, when launches that use it have ended."""
         assert isinstance(texture, CudaTexture)
         self.used_bytes -= texture.spec.size_bytes
         self._waiting.append(texture.release())
 
     def copy_to_texture(self, source: CudaAllocation, texture: TextureMemory) -> None:
-        """Set all texels from an allocation, where they lie packed, in order with launches."""
+        """Set all texels from an allocation of packed texels, in order with launches."""
         assert isinstance(texture, CudaTexture)
         copy_in(self, source, texture)
 
     def copy_from_texture(self, texture: TextureMemory, destination: CudaAllocation) -> None:
-        """Copy all texels likewise into an allocation."""
+        """Copy all texels into an allocation, packed, in order with launches."""
         assert isinstance(texture, CudaTexture)
         copy_out(self, texture, destination)
 
@@ -397,8 +397,8 @@ class CudaDevice:
         return self.current_stream()
 
     def share(self, allocation: CudaAllocation) -> Any:
-        """Return what keeps the bytes valid: CuPy's pool gets them back with the last reference."""
-        if self.several_streams:  # others know of one stream at most
+        """Return an object that keeps the bytes valid: CuPy's pool frees them with the last reference."""
+        if self.several_streams:  # external users order at most one stream
             self.synchronize()
         return allocation.pointer
 
@@ -410,7 +410,7 @@ class CudaDevice:
         strides: tuple[int, ...],
         dtype: Any,
     ) -> Any:
-        """Return CuPy's array over a part of an allocation; see `GpuDevice`."""
+        """Return a CuPy array over part of an allocation; see `GpuDevice`."""
         pointer = self.share(allocation)
         return self.cupy.ndarray(shape, dtype, memptr=pointer + offset_bytes, strides=strides)
 
@@ -419,7 +419,7 @@ class CudaDevice:
 
         Raises: TaichiCompilationError if NVRTC refuses it, TaichiRuntimeError if the GPU does.
         """
-        if not module.files:  # a kernel that does nothing
+        if not module.files:  # a kernel without effect
             return CudaProgram(self, module, None, "")
         file = module.files[0]
         kept = None if self.sources is None else keep_sources(module, self.sources)[file.name]
@@ -431,13 +431,13 @@ class CudaDevice:
         return self._program(module, cubin, log)
 
     def load(self, module: BackendModule, codes: Sequence[bytes]) -> CudaProgram:
-        """Make a program of a cubin, or of PTX, which the driver compiles. Raises: as `build`."""
+        """Make a program from a cubin, or from PTX, which the driver compiles. Raises: as `build`."""
         if not codes:
             return CudaProgram(self, module, None, "")
-        return self._program(module, codes[0] + b"\0", "")  # PTX is a text that ends so
+        return self._program(module, codes[0] + b"\0", "")  # PTX is a null-terminated string
 
     def _program(self, module: BackendModule, code: bytes, log: str) -> CudaProgram:
-        """Load code for the GPU. Raises: TaichiRuntimeError where the GPU refuses it, TaichiCompilationError."""
+        """Load code for the GPU. Raises: TaichiRuntimeError if the GPU refuses it, TaichiCompilationError."""
         loaded = self.cupy.cuda.function.Module()
         try:
             if module.options.get("recursive") and self.runtime.deviceGetLimit(STACK_SIZE) < RECURSION_STACK_BYTES:
@@ -447,7 +447,7 @@ class CudaDevice:
             raise self.describe(error) from error
         try:
             return CudaProgram(self, module, loaded, log)
-        except self.failure as error:  # an entry is missing: only a text changed by hand can do that
+        except self.failure as error:  # an entry point is missing, which only an edited source can cause
             raise TaichiCompilationError(
                 f"{module.files[0].name} lacks a kernel the launcher starts: {error}."
             ) from error
@@ -457,7 +457,7 @@ class CudaDevice:
         return CudaGraph(self, launches)
 
     def timer(self) -> CudaTimer:
-        """Return what takes the time of launches on CuPy's current stream, by the GPU's clock."""
+        """Return a timer of launches on CuPy's current stream, by the GPU's clock."""
         return CudaTimer(self.cupy, self.launch_kernel, self.arch, self.describe, self.failure)
 
     def synchronize(self) -> None:
@@ -470,7 +470,7 @@ class CudaDevice:
         self._waiting = []
 
     def describe(self, error: Exception) -> TaichiRuntimeError:
-        """Return the error that names the kernels launched last; CUDA does not say which of them failed."""
+        """Return the error that names the kernels launched last; CUDA does not report which of them failed."""
         kernels = ", ".join(f"`{name}`" for name in dict.fromkeys(reversed(self.recent))) or "none yet"
         text = f"CUDA reports {error} on GPU {self.index}. Kernels launched last, newest first: {kernels}."
         hint = None
@@ -482,7 +482,7 @@ class CudaDevice:
         return TaichiRuntimeError(text, hint)
 
     def close(self) -> None:
-        """Wait for all work; memory goes back with the objects that hold it. A fault is not reported any more."""
+        """Wait for all work; memory is freed with the objects that own it. Faults are not reported any more."""
         try:
             self.runtime.deviceSynchronize()
         except self.failure:
@@ -490,7 +490,7 @@ class CudaDevice:
 
 
 def _require_driver() -> None:
-    """Name a missing driver before what fails for want of it, CuPy too. Raises: TaichiRuntimeError."""
+    """Report a missing driver before its consequences, such as an error of CuPy. Raises: TaichiRuntimeError."""
     try:
         ctypes.CDLL(DRIVER)
     except OSError as error:
@@ -498,12 +498,12 @@ def _require_driver() -> None:
 
 
 def _host_address(data: memoryview) -> int:
-    """Return where contiguous host bytes lie, read-only ones too."""
+    """Return the address of contiguous host bytes, which may be read-only."""
     return int(np.frombuffer(data, np.uint8).ctypes.data) if data.nbytes else 0
 
 
 def _make_context(index: int) -> None:
-    """Let the driver make the GPU's context, for 0.2 s in which CuPy is imported; whatever fails, CuPy will tell."""
+    """Create the GPU's context, which takes 0.2 s, while CuPy is imported; CuPy reports any failure later."""
     with contextlib.suppress(OSError):
         driver = ctypes.CDLL(DRIVER)
         device, context = ctypes.c_int(), ctypes.c_void_p()
@@ -512,10 +512,10 @@ def _make_context(index: int) -> None:
 
 
 def open_device(index: int = 0, sources: Path | None = None, store: Store | None = None) -> CudaDevice:
-    """Open GPU number `index`. Raises: TaichiRuntimeError with what is missing: driver, GPU or CuPy.
+    """Open GPU number `index`. Raises: TaichiRuntimeError that names a missing driver, GPU or CuPy.
 
-    sources: cubins carry lines of their text, which is kept in that folder, and launches stand in ranges of NVTX.
-    store: where compiled kernels are kept.
+    sources: folder of the sources; then cubins have line information, and launches are inside NVTX ranges.
+    store: caches compiled kernels.
     """
     making = threading.Thread(target=_make_context, args=(index,), daemon=True)
     making.start()
@@ -533,7 +533,7 @@ def open_device(index: int = 0, sources: Path | None = None, store: Store | None
             raise TaichiRuntimeError(f"There is no GPU number {index}: the driver shows {count}.")
         making.join()
         cupy.cuda.Device(index).use()
-        cupy.cuda.runtime.free(0)  # makes the context, which loading a kernel needs, where there is none yet
+        cupy.cuda.runtime.free(0)  # creates the context, which loading a kernel needs
         return CudaDevice(cupy, driver, index, sources, store)
     except cupy.cuda.runtime.CUDARuntimeError as error:
         _require_driver()

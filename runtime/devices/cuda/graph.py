@@ -1,9 +1,9 @@
 """CUDA graphs: launches that the driver starts by one call.
 
-In: launches. Out: `CudaGraph`, kernel nodes that follow each other where they touch the same memory, instantiated once.
-A launch whose arguments change sets the parameters of its nodes; a task without turns is a node that is switched off.
-Only where other arrays make other launches follow each other it is built again. The driver's own functions are called
-through ctypes, since CuPy captures graphs but does not change their nodes (14.2).
+In: launches. Out: `CudaGraph`: kernel nodes, ordered if they access the same memory, instantiated once. A launch with
+changed arguments sets the parameters of its nodes; a task without iterations is a disabled node. The graph is rebuilt
+only if other arrays change the order of launches. The driver's own functions are called through ctypes, since CuPy
+captures graphs but does not change their nodes (14.2).
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
     "cuGraphExecDestroy": (HANDLE,),
     "cuGraphDestroy": (HANDLE,),
 }  # fmt: skip
-"""Functions of the driver by the names that its documentation has; all return a CUresult."""
+"""Functions of the driver by their documented names; all return a CUresult."""
 
 SECOND_VERSIONS = ("cuGraphAddKernelNode", "cuGraphExecKernelNodeSetParams")
-"""Functions for which drivers from 12.0 on have a second version, which takes the longer struct."""
+"""Functions with a second version since driver 12.0, which takes the longer struct."""
 
 
 @cache
@@ -70,7 +70,7 @@ def functions() -> dict[str, Callable[..., int]]:
 
 
 class Owner(Protocol):
-    """The device, as far as a graph needs it."""
+    """The part of the device that a graph needs."""
 
     current_stream: Callable[[], Any]
     driver_error: Callable[[int], Exception]
@@ -78,17 +78,17 @@ class Owner(Protocol):
     stream: int
 
     def note_stream(self, stream: int, is_given: bool = False) -> None:
-        """Remember that work is on more than one stream."""
+        """Record that work is on more than one stream."""
 
     def enter(self) -> None:
-        """Make the GPU's context this thread's, if it has none."""
+        """Set this thread's context to the GPU's, if it has none."""
 
     def describe(self, error: Exception) -> TaichiRuntimeError:
         """Return the error that names the kernels launched last."""
 
 
 class Noted:
-    """Stands for the driver's `launchKernel`. last: what it was called with, None where it was not."""
+    """Replaces the driver's `launchKernel`. last: the arguments of the last call, None if there was none."""
 
     __slots__ = ("last",)
 
@@ -96,7 +96,7 @@ class Noted:
         self.last: tuple[int, ...] | None = None
 
     def launch(self, *launched: int) -> None:
-        """Note a launch."""
+        """Record a launch."""
         self.last = launched
 
 
@@ -112,14 +112,14 @@ class Node:
         self.handle = HANDLE()
         self.is_enabled = self.has_turns = True
         self.count = -2
-        """Turns that the launch has; parameters are for them."""
+        """Trip count of the launch, for which the parameters are set."""
 
 
 class CudaGraph:
     """Launches as one CUDA graph."""
 
     def __init__(self, device: Owner, launches: Sequence[Launch]) -> None:
-        device.enter()  # in a thread without a context 580.159 crashes where nodes are added
+        device.enter()  # 580.159 crashes if a thread without a context adds nodes
         self._device = device
         self._launches = list(launches)
         self._names = list(dict.fromkeys(launch.program.name for launch in launches))
@@ -150,7 +150,7 @@ class CudaGraph:
         self._built.launch(stream)
 
     def _renew(self) -> None:
-        """Set what has changed; build the graph anew where launches follow each other otherwise."""
+        """Apply changes; rebuild the graph if the order of launches changes."""
         edges = _edges_of(self._launches) if self._has_moved else self._edges
         if edges != self._edges:
             self._edges, self._built = edges, Built(self._device, self._launches, edges)
@@ -160,7 +160,7 @@ class CudaGraph:
 
 
 def _edges_of(launches: Sequence[Launch]) -> list[list[int]]:
-    """Return for each launch the launches that it must come after; those without tasks have no part in it."""
+    """Return for each launch the launches that it must wait for; launches without tasks are ignored."""
     hazards = Hazards()
     return [
         sorted(hazards.add(number, launch.access_set)) if launch.counts else []
@@ -169,7 +169,7 @@ def _edges_of(launches: Sequence[Launch]) -> list[list[int]]:
 
 
 class Built:
-    """A graph, instantiated: each task after the one before in its launch, and each launch after some others."""
+    """An instantiated graph: tasks of a launch are ordered, and launches are ordered by their dependencies."""
 
     def __init__(self, device: Owner, launches: Sequence[Launch], edges: Sequence[Sequence[int]]) -> None:
         self._device = device
@@ -189,7 +189,7 @@ class Built:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to launch."""
+        """Whether the graph has no nodes."""
         return not any(self._nodes)
 
     def launch(self, stream: int) -> None:
@@ -197,7 +197,7 @@ class Built:
         self._call("cuGraphLaunch", self._exec, stream)
 
     def update(self, launches: Mapping[int, Launch]) -> None:
-        """Set the parameters of the nodes of some launches, by number; runs under way keep theirs."""
+        """Set the parameters of the nodes of some launches, by number; runs in progress are unaffected."""
         set_parameters, move, graph = self._driver["cuGraphExecKernelNodeSetParams"], ctypes.memmove, self._exec
         for number, launch in launches.items():
             move(self._blocks[number], launch.arguments, len(launch.arguments))
@@ -216,7 +216,7 @@ class Built:
             for node, count in zip(nodes, launch.counts, strict=True):
                 node.has_turns = self._fill(node, count)
                 if not node.has_turns:
-                    self._fill(node, 1)  # a node needs a grid, also while it is switched off
+                    self._fill(node, 1)  # a disabled node needs a grid too
                     node.count = count
                 self._add(node, ends)
                 ends = [node.handle.value]
@@ -230,7 +230,7 @@ class Built:
         self._call("cuGraphAddKernelNode", handle, self._graph, handles, count, node.reference)
 
     def _fill(self, node: Node, count: int) -> bool:
-        """Set the parameters of a node for so many turns. Returns False where there is nothing to start."""
+        """Set the parameters of a node for a trip count. Return False if there is nothing to start."""
         self._noted.last, node.count = None, count
         node.start(count, 0)
         if self._noted.last is None:
@@ -241,12 +241,12 @@ class Built:
         return True
 
     def _enable(self, node: Node) -> None:
-        """Switch a node on or off, as it has turns or not."""
+        """Enable a node if it has iterations, else disable it."""
         self._call("cuGraphNodeSetEnabled", self._exec, node.handle, int(node.has_turns))
         node.is_enabled = node.has_turns
 
     def _call(self, name: str, *args: Any) -> None:
-        """Call the driver. Raises: TaichiRuntimeError with what it says."""
+        """Call the driver. Raises: TaichiRuntimeError with its message."""
         self._check(self._driver[name](*args))
 
     def _check(self, code: int) -> None:
@@ -258,8 +258,8 @@ class Built:
 def _destroy(
     enter: Callable[[], None], driver: dict[str, Callable[..., int]], handles: Sequence[HANDLE], programs: object
 ) -> None:
-    """Destroy a graph; the driver lets runs end that are under way. programs: whose code it runs until then."""
-    enter()  # any thread may find that nobody needs it
+    """Destroy a graph; the driver lets runs in progress end. programs: kept alive until then."""
+    enter()  # a finalizer may run in any thread
     for name, handle in zip(("cuGraphExecDestroy", "cuGraphDestroy"), handles, strict=True):
         if handle.value:
             driver[name](handle)

@@ -1,4 +1,4 @@
-"""NVIDIA's run-time compiler by ctypes: CUDA C in, a cubin for one architecture out. Needs no GPU and no CuPy.
+"""NVIDIA's run-time compiler by ctypes: compiles CUDA C to a cubin for one architecture. Needs no GPU and no CuPy.
 
 Not through CuPy: that appends `-ftz=true`, needs 0.7 s to import and refuses to compile without a GPU. A cubin, not
 PTX: a driver older than the compiler refuses its PTX, while it runs cubins of the same major version.
@@ -23,23 +23,23 @@ from ...store.store import Store
 from ..compiler_messages import CompilerFailure, describe_log
 
 DEFAULT_ARCH = "sm_90"
-"""Compiled for where no device says otherwise."""
+"""Default architecture without a device."""
 
 MAJORS = ("13", "12")
-"""Major versions of CUDA whose library is looked for, newest first."""
+"""Major versions of CUDA that are searched for, newest first."""
 
 QUIET = ("--ptxas-options=--suppress-stack-size-warning",)
-"""Of a recursive function ptxas says that it cannot know the stack's size; `CudaDevice.build` makes room for it."""
+"""ptxas warns that a recursive function has an unknown stack size; `CudaDevice.build` reserves a larger stack."""
 
 LINES = ("-lineinfo",)
-"""Debug information that tells the lines of the text, by its name, and changes no instruction."""
+"""Line information, by the name of the source, which changes no instruction."""
 
 INSTALL_HINT = "Install it with `pip install 'shadesmith[cuda]'` (or `pip install nvidia-cuda-nvrtc`)."
 
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """What NVRTC made of a text. log: its warnings, and what ptxas was asked to say."""
+    """The output of NVRTC. log: its warnings, and the requested output of ptxas."""
 
     cubin: bytes
     ptx: str
@@ -55,12 +55,13 @@ def compile_cubin(
     options: Sequence[str] = (),
     store: Store | None = None,
 ) -> tuple[bytes, str]:
-    """Compile CUDA C; return the cubin and the log, which holds the warnings.
+    """Compile CUDA C; return the cubin and the log with the warnings.
 
-    fast_math allows fused multiply-add; denormals, division and square root are exact either way. name, lines: as in
-    `SourceFile`, for messages. options: further ones of NVRTC. store: what processes before have compiled, and where
-    this is kept.
-    Raises: TaichiCompilationError with the emitted and the Python line; TaichiRuntimeError where NVRTC is missing.
+    fast_math: allows fused multiply-add; denormals, division and square root are always exact.
+    name, lines: as in `SourceFile`, for messages.
+    options: further options of NVRTC.
+    store: caches results between processes.
+    Raises: TaichiCompilationError with the emitted and the Python line; TaichiRuntimeError if NVRTC is missing.
     """
     file = SourceFile(name, text, lines)
 
@@ -76,7 +77,7 @@ def compile_cubin(
 
 
 def compile_ptx(file: SourceFile, arch: str, fast_math: bool) -> bytes:
-    """Compile to PTX for `arch` ("compute_75"), which drivers turn into code for GPUs like it and newer ones.
+    """Compile to PTX for `arch` ("compute_75"), which drivers compile for GPUs of this and newer architectures.
 
     Raises: as `compile_cubin`.
     """
@@ -84,9 +85,9 @@ def compile_ptx(file: SourceFile, arch: str, fast_math: bool) -> bytes:
 
 
 def compile_explained(file: SourceFile, arch: str, fast_math: bool) -> Compiled:
-    """Compile as `compile_cubin` does, with the lines of the text in PTX and cubin, and resources in the log.
+    """Compile as `compile_cubin` does, with line information in PTX and cubin, and resource usage in the log.
 
-    The machine code is the same, to the bit. Raises: as `compile_cubin`.
+    The machine code is identical. Raises: as `compile_cubin`.
     """
     return _compile(file, arch, fast_math, (*LINES, "--ptxas-options=-v"), with_ptx=True)
 
@@ -128,7 +129,7 @@ def _text(data: bytes) -> str:
 
 
 def version() -> tuple[int, int]:
-    """Return NVRTC's major and minor version. Raises: TaichiRuntimeError where it is missing."""
+    """Return NVRTC's major and minor version. Raises: TaichiRuntimeError if it is missing."""
     library, major, minor = load_nvrtc(), ctypes.c_int(), ctypes.c_int()
     _check(library, library.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor)))
     return major.value, minor.value
@@ -136,10 +137,10 @@ def version() -> tuple[int, int]:
 
 @cache
 def nvrtc_identity() -> str:
-    """Return which NVRTC this is, without loading it where its place is known.
+    """Return the identity of NVRTC, without loading it if its path is known.
 
-    What it calls at run time (libnvrtc-builtins) lies beside it and belongs to it.
-    Raises: TaichiRuntimeError where it is missing.
+    libnvrtc-builtins, which it loads at run time, is in the same folder and belongs to it.
+    Raises: TaichiRuntimeError if it is missing.
     """
     path = next(_candidates(), "")
     if not os.path.isabs(path) or not os.path.exists(path):
@@ -150,7 +151,7 @@ def nvrtc_identity() -> str:
 
 
 def _path_of(library: ctypes.CDLL) -> str:
-    """Return from which file a library was loaded that the loader found by name; others may have loaded another one."""
+    """Return the file of a library that was loaded by name; other code may have loaded another file."""
     found = _Place()
     if ctypes.CDLL(None).dladdr(ctypes.cast(library.nvrtcVersion, ctypes.c_void_p), ctypes.byref(found)) == 0:
         raise OSError(f"nobody knows from where {library._name} was loaded")
@@ -172,7 +173,7 @@ class _Place(ctypes.Structure):
 def load_nvrtc() -> ctypes.CDLL:
     """Load the library from NVIDIA's wheels, a CUDA installation or the system.
 
-    Raises: TaichiRuntimeError with how to install it.
+    Raises: TaichiRuntimeError that says how to install it.
     """
     for path in _candidates():
         try:

@@ -1,7 +1,7 @@
-"""Textures on CUDA: an array in the GPU's own order, objects by which kernels sample and fetch, and a surface.
+"""Textures on CUDA: an array in the GPU's own order, texture objects for sampling and fetching, and a surface.
 
-`tex*` reads through the objects, which scale small integers to [0, 1] and undo sRGB; `surf*` loads and stores raw
-texels, which the kernel's text converts.
+`tex*` reads through texture objects, which scale small integers to [0, 1] and decode sRGB; `surf*` loads and stores raw
+texels, which the kernel's source converts.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ ADDRESS_MODES = {
 KINDS = {"float": "Float", "int": "Signed"}
 """Kinds of channels; all others are unsigned integers."""
 LIMITS = ("1DWidth", "2DWidth 2DHeight", "3DWidth 3DHeight 3DDepth")
-"""Ends of the names of the attributes that limit extents, of textures and surfaces, by the number of axes."""
+"""Suffixes of the attributes that limit extents, of textures and surfaces, by the number of axes."""
 
 
 class Gpu(Protocol):
-    """The CUDA device, as far as textures need it."""
+    """The part of the CUDA device that textures need."""
 
     cupy: Any
     runtime: Any
@@ -35,10 +35,10 @@ class Gpu(Protocol):
     failure: tuple[type[Exception], ...]
 
     def allocate(self, size_bytes: int, lazily: bool = False) -> Any:
-        """Give zeroed memory."""
+        """Return zeroed memory."""
 
     def free(self, allocation: Any) -> None:
-        """Take it back."""
+        """Free memory."""
 
     def ordered_stream(self) -> Any:
         """Return the stream on which copies are ordered with launches."""
@@ -51,10 +51,11 @@ class Gpu(Protocol):
 
 
 class CudaTexture:
-    """An array and the objects made of it, which CuPy destroys with their Python objects. array: None after `free`.
+    """An array and its texture and surface objects, which CuPy destroys with their Python objects.
 
-    sampled, texels, storage: handles of the objects with normalised coordinates and with whole numbers, of the surface;
-    0 where a format has none.
+    array: None after `free`.
+    sampled, texels, storage: handles of the texture objects with normalised coordinates and with integer coordinates,
+      and of the surface; 0 if a format has none.
     """
 
     __slots__ = ("_objects", "array", "filter", "sampled", "spec", "storage", "texels")
@@ -83,14 +84,14 @@ class CudaTexture:
         self.storage = int(surface.ptr) if surface is not None else 0
 
     def release(self) -> Any:
-        """Return what keeps the objects and the array, and keep them no longer."""
+        """Return the objects and the array, and drop the references to them."""
         kept, self._objects, self.array = (self._objects, self.array), (), None
         self.sampled = self.texels = self.storage = 0
         return kept
 
 
 def _descriptor(cupy: Any, spec: TextureSpec, modes: list[int], filter: int, normalized: int) -> Any:
-    """Return how an object reads the array."""
+    """Return the descriptor of how a texture object reads the array."""
     runtime = cupy.cuda.runtime
     is_scaled = spec.format.kind in ("unorm", "srgb")
     return cupy.cuda.texture.TextureDescriptor(
@@ -149,7 +150,7 @@ def _check_extents(device: Gpu, spec: TextureSpec) -> None:
 
 
 def _view(device: Gpu, texture: CudaTexture, pointer: Any) -> Any:
-    """Return CuPy's array over packed texels, in the shape in which a CUDA array is copied: channels beside x."""
+    """Return a CuPy array over packed texels, in the shape for copies of a CUDA array: channels combined with x."""
     format = texture.spec.format
     width, *others = texture.spec.shape
     shape = (*reversed(others), width * format.channels)
@@ -157,7 +158,7 @@ def _view(device: Gpu, texture: CudaTexture, pointer: Any) -> Any:
 
 
 def clear(device: Gpu, texture: CudaTexture) -> None:
-    """Set all texels to zero: a new array holds whatever was there."""
+    """Set all texels to zero: a new array is uninitialized."""
     size_bytes = texture.spec.size_bytes
     zeros = device.allocate(size_bytes)
     copy_in(device, zeros, texture)
@@ -174,7 +175,7 @@ def copy_in(device: Gpu, source: Any, texture: CudaTexture) -> None:
 
 
 def copy_out(device: Gpu, texture: CudaTexture, destination: Any) -> None:
-    """Copy all texels into an allocation likewise."""
+    """Copy all texels into an allocation, in order with launches on the current stream."""
     try:
         stream = device.ordered_stream()
         texture.array.copy_to(_view(device, texture, destination.pointer), stream)

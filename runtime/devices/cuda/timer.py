@@ -1,8 +1,8 @@
-"""Events of a CUDA stream: two a span, recorded between launches on CuPy's current stream.
+"""Events of a CUDA stream: two per span, recorded between launches on CuPy's current stream.
 
-In: spans between launches. Out: seconds by the GPU's clock. A GPU that has nothing to do stamps an event at once, and
-the time Python takes to launch the next kernel would be in the span: so before a span a kernel keeps the GPU busy until
-all of it has been queued.
+In: spans between launches. Out: seconds by the GPU's clock. An idle GPU stamps an event at once, and the span would
+include the time that Python takes to launch the next kernel: so before a span a kernel keeps the GPU busy until the
+whole span has been queued.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ....transpiler.errors import TaichiRuntimeError
 from .nvrtc import compile_cubin
 
 MAX_HOLD_SECONDS = 0.01
-"""A GPU that also draws a screen must not be kept for long."""
+"""Limit of the delay: a GPU that also drives a display must not be blocked for long."""
 
 BUSY = """\
 extern "C" __global__ void keep_busy(unsigned long long nanoseconds) {
@@ -35,11 +35,11 @@ def _busy_cubin(arch: str) -> bytes:
 
 
 class CudaTimer:
-    """A timer of events. cupy: the package; launch_kernel: the driver's; describe, failure: as the device has them."""
+    """A timer of events. cupy: the package. launch_kernel: the driver's. describe, failure: those of the device."""
 
     clock = "the device's time stamps"
     resolution = 5e-7
-    """As the runtime documents `cudaEventElapsedTime`."""
+    """As documented for `cudaEventElapsedTime`."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class CudaTimer:
         self._spans.append((self._record(), None))
 
     def stop(self) -> None:
-        """Record the second."""
+        """Record the second event."""
         begin, _ = self._spans.pop()
         self._spans.append((begin, self._record()))
 
@@ -87,7 +87,7 @@ class CudaTimer:
         return event
 
     def read(self) -> list[float]:
-        """Wait, and return the lengths of all spans since `read` was last called [s]."""
+        """Wait, and return the lengths of all spans since the last `read` [s]."""
         spans, self._spans = self._spans, []
         if not spans:
             return []
@@ -100,5 +100,5 @@ class CudaTimer:
         return found
 
     def close(self) -> None:
-        """Give the events back."""
+        """Free the events."""
         self._spans, self._idle = [], []

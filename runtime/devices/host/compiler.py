@@ -1,7 +1,7 @@
-"""The host's C compiler: finds it, gives it a text, and loads what it made.
+"""The host's C compiler: find it, compile a source, and load the result.
 
-In: C text. Out: the bytes of a shared object, and the library loaded from them. Nothing stays in the file system. What
-starts processes is `compiler_process.py`, which is loaded when the first one is started: a warm start compiles nothing.
+In: C source. Out: the bytes of a shared object, and the library loaded from them. No files remain. Processes are
+started by `compiler_process.py`, which is loaded on first use, since a warm start compiles nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     class _Process(Protocol):
-        """What is taken from `compiler_process`."""
+        """The functions of `compiler_process` that are used."""
 
         def run_tools(self, commands: Sequence[Sequence[str]], text: str, folder: str) -> list[tuple[int, str]]: ...
 
@@ -44,25 +44,25 @@ CANDIDATES = ("gcc", "cc", "clang")
 
 FLAGS = ("-std=gnu11", "-O3", "-fPIC", "-shared", "-w", "-fwrapv", "-fdiagnostics-color=never")
 """-O3, not -O2: gcc vectorises loops of unknown length only there (8 ms more for saxpy).
--fwrapv: integers wrap as on the GPU. -w: warnings are for our tests, not for users."""
+-fwrapv: integers wrap as on the GPU. -w: warnings are for shadesmith's tests, not for users."""
 
 NATIVE = "-march=native"
 """For this processor; `aot` compiles for others too."""
 
 CONCERNS = ("-Wno-unused", "-Wcast-qual", "-Wimplicit-function-declaration", "-Wno-unknown-pragmas")
-"""What an edited text is looked through for: a `const` that is cast away, a function that is declared nowhere."""
+"""Warnings that an edited source is checked for: a `const` that is cast away, an undeclared function."""
 
 MATH_FLAGS = ("-fno-math-errno", "-fno-trapping-math")
 """Without them no sqrt and no conditional is vectorised; neither changes a result."""
 
 FAST_MATH_FLAGS = ("-ffp-contract=fast", "-fassociative-math", "-fno-signed-zeros", "-freciprocal-math")
-"""Reassociation for reductions, and fused multiply-add. Not -ffast-math: that lets NaN and infinity mean anything."""
+"""Reassociation for reductions, and fused multiply-add. Not -ffast-math: that makes NaN and infinity undefined."""
 
 EXACT_MATH_FLAGS = ("-ffp-contract=off",)
 
 GCC_FLAGS = ("-pipe", "-nostdlib", "-fno-use-linker-plugin", "-fno-diagnostics-show-caret")
 GCC_LIBRARIES = ("-lm", "-lgcc")
-"""Start files and the C library are left out (4 of 40 ms): a loaded object needs no start, and the process has libc.
+"""Omits start files and the C library (4 of 40 ms): a loaded object needs no start files, and the process has libc.
 libgcc has the conversions of _Float16."""
 
 
@@ -87,14 +87,16 @@ class HostCompiler:
         anew: bool = False,
         march: str = NATIVE,
     ) -> list[bytes]:
-        """Return shared objects made of one text: for each element of `hidden` one without those functions.
+        """Return shared objects of one source: for each element of `hidden`, one without these functions.
 
-        They are compiled side by side, so a text with several tasks is ready sooner. A function is left out by making
+        They are compiled concurrently, so a source with several tasks is ready sooner. A function is hidden by making
         it static (`-Df="static f"`): the compiler drops it before the costly part.
-        store: what processes before have compiled, and where this is kept. anew: compile in any case. march: which
-        processors they are for, "" for all of the kind.
-        Raises: TaichiCompilationError with the emitted and the Python line where the compiler refuses the text, or
-        where it hangs, dies or writes nothing; TaichiRuntimeError where it cannot be started at all.
+
+        store: caches results between processes.
+        anew: compile even if there is a cached result.
+        march: the kind of processor, "" for the compiler's default.
+        Raises: TaichiCompilationError with the emitted and the Python line if the compiler refuses the source, or
+        hangs, crashes or writes nothing; TaichiRuntimeError if it cannot be started.
         """
         flags, libraries = self._flags(fast_math, openmp, march), self._libraries(openmp)
         made = find_or_make(
@@ -130,7 +132,7 @@ class HostCompiler:
             return {os.path.basename(output): self._library_bytes(file, output) for output in outputs}
 
     def is_known_without_openmp(self, store: Store | None) -> bool:
-        """Tell whether a process before has found that this compiler lacks OpenMP, so that nobody need try again."""
+        """Return whether an earlier process has found that this compiler lacks OpenMP."""
         return store is not None and store.look("tools", self._openmp_question(store))[0] is not None
 
     def note_without_openmp(self, store: Store | None) -> None:
@@ -142,9 +144,9 @@ class HostCompiler:
         return f"openmp\n{c_compiler_identity(self.command, store)}".encode()
 
     def examine(self, text: str, openmp: bool) -> tuple[bytes | None, str]:
-        """Compile quickly, to see what the compiler says; return the object file, None if it refuses, and its log.
+        """Compile quickly for the messages; return the object file, None if there are errors, and the log.
 
-        Raises: as `compile` does where it hangs or cannot be started.
+        Raises: as `compile` does if the compiler hangs or cannot be started.
         """
         process = _process()
         with process.private_folder() as folder:
@@ -178,18 +180,18 @@ class HostCompiler:
 
 
 def lacks_openmp(log: str) -> bool:
-    """Tell whether a compiler's log says that OpenMP itself is missing, not that the text is wrong."""
+    """Return whether a compiler's log reports that OpenMP is missing, not an error in the source."""
     return any(name in log for name in ("libgomp", "-lgomp", "-lomp", "fopenmp"))
 
 
 def find_compiler() -> HostCompiler:
     """Return the compiler named by CC, or the first of `CANDIDATES` on the path.
 
-    Raises: TaichiRuntimeError with how to install one.
+    Raises: TaichiRuntimeError that says how to install one.
     """
     wanted = os.environ.get("CC", "").strip()
-    words = [wanted] if find_program(wanted) else shlex.split(wanted)  # a path may hold spaces
-    names = (words,) if wanted else tuple([name] for name in CANDIDATES)
+    command = [wanted] if find_program(wanted) else shlex.split(wanted)  # a path may contain spaces
+    names = (command,) if wanted else tuple([name] for name in CANDIDATES)
     for name, *arguments in names:
         path = find_program(name)
         if path is not None:
@@ -199,12 +201,12 @@ def find_compiler() -> HostCompiler:
 
 
 def identity(store: Store | None) -> str:
-    """Return which C compiler is used here, and for which machine. Raises: OSError, TaichiRuntimeError without one."""
+    """Return the identity of the C compiler and its machine. Raises: OSError, TaichiRuntimeError without one."""
     return c_compiler_identity(find_compiler().command, store)
 
 
 def _is_gcc(path: str) -> bool:
-    """The real name tells at no cost (cc -> gcc-12); only a name that says nothing is run, which takes 3 ms."""
+    """The resolved name shows it at no cost (cc -> gcc-12); only an unclear name is run, which takes 3 ms."""
     name = os.path.basename(os.path.realpath(path))
     if "clang" in name:
         return False
@@ -221,9 +223,9 @@ def _bytes_of(path: str) -> bytes:
 
 
 class Library:
-    """A loaded shared object; it is unloaded with this object, so whoever calls its functions keeps it.
+    """A loaded shared object, which is unloaded with this object: callers of its functions keep a reference.
 
-    Not `ctypes.CDLL`: that makes a class for every library, and its functions keep it in cycles.
+    Not `ctypes.CDLL`: that makes a class for every library, and reference cycles with its functions.
     """
 
     __slots__ = ("_handle",)
@@ -233,7 +235,7 @@ class Library:
         self._handle = dlopen(path, os.RTLD_NOW | os.RTLD_LOCAL)
 
     def function(self, name: str, *arguments: Any) -> Callable[..., None]:
-        """Return the function `name` of the library or of what it is linked with. Raises: OSError without it."""
+        """Return the function `name` of the library or its dependencies. Raises: OSError if it is missing."""
         return ctypes.CFUNCTYPE(None, *arguments)(dlsym(self._handle, name))
 
     def __del__(self, close: Callable[[int], object] = dlclose) -> None:  # bound early: modules vanish at exit
@@ -242,9 +244,9 @@ class Library:
 
 
 def load_library(binary: bytes) -> Library:
-    """Load the bytes of a shared object into this process: from memory where the system has files there.
+    """Load the bytes of a shared object into this process, from a file in memory if the system supports it.
 
-    Raises: TaichiRuntimeError where the system refuses, as on a folder mounted `noexec`.
+    Raises: TaichiRuntimeError if the system refuses, as on a folder mounted `noexec`.
     """
     library = _load_from_memory(binary)
     return _load_from_folder(binary) if library is None else library
@@ -254,10 +256,10 @@ _loaded = itertools.count()
 
 
 def _load_from_memory(binary: bytes) -> Library | None:
-    """Load from a file that has no place on a disk, in 40 us where a folder takes 260; None where that is refused.
+    """Load from a file in memory, in 40 us instead of 260 with a folder; return None if the system refuses.
 
-    The loader gives an old library again for a path it knows, and numbers of closed files come again: so each path is
-    spelled in its own way, `//` and `/./` for the bits of a running number.
+    The loader returns an old library for a path that it has seen, and the system reuses the numbers of closed files. So
+    each path is made unique: `//` and `/./` encode the bits of a counter.
     """
     if not hasattr(os, "memfd_create"):
         return None
@@ -277,7 +279,7 @@ def _load_from_memory(binary: bytes) -> Library | None:
 
 
 def _load_from_folder(binary: bytes) -> Library:
-    """Load from a folder that is removed at once; its name is new each time."""
+    """Load from a folder with a new name, which is removed at once."""
     process = _process()
     with process.private_folder() as folder:
         path = os.path.join(folder, "kernel.so")

@@ -1,7 +1,7 @@
-"""Starting the host's C compiler: side by side, each with a time limit, and nothing left of it in any case.
+"""Run the host's C compiler: concurrently, each process with a time limit, and with all files removed afterwards.
 
-In: command lines and a text for their standard input. Out: exit statuses and what was printed. All files, the
-compiler's own too, lie in one private folder that is removed at once.
+In: command lines and a source for their standard input. Out: exit statuses and output. All files, the compiler's own
+too, are in one private folder that is removed at once.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ..compiler_messages import INSTALL_C_COMPILER
 
 TIME_LIMIT = 60.0
-"""[s] a compiler may take for one kernel; SHADESMITH_CC_TIMEOUT changes it."""
+"""Time limit of a compiler for one kernel [s]; SHADESMITH_CC_TIMEOUT changes it."""
 
 
 def run_tools(commands: Sequence[Sequence[str]], text: str, folder: str) -> list[tuple[int, str]]:
-    """Run compilers side by side, each with `text` as its input; return their exit statuses and all that they printed.
+    """Run compilers concurrently, each with `text` as its input; return their exit statuses and output.
 
-    Temporary files go to `folder`.
-    Raises: TaichiRuntimeError if one cannot be started; TaichiCompilationError if one exceeds the time limit. All of
-    them and their children (cc1, as, ld) have ended then.
+    Temporary files are in `folder`.
+    Raises: TaichiRuntimeError if one cannot be started; TaichiCompilationError if one exceeds the time limit. In both
+    cases all of them and their children (cc1, as, ld) have ended.
     """
     limit = float(os.environ.get("SHADESMITH_CC_TIMEOUT", TIME_LIMIT))
     source = Path(folder, "source")
@@ -50,7 +50,7 @@ def run_tools(commands: Sequence[Sequence[str]], text: str, folder: str) -> list
 
 
 def _start(command: Sequence[str], source: Path, folder: str) -> subprocess.Popen[bytes]:
-    """Start a compiler as the head of a process group, which can be ended as a whole."""
+    """Start a compiler as the leader of a process group, so that the whole group can be killed."""
     environment = {**os.environ, "TMPDIR": folder, "LC_ALL": "C"}
     try:
         with source.open("rb") as text:
@@ -75,7 +75,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def what_happened(program: str, code: int) -> str:
-    """Say how a compiler ended that did not do its work."""
+    """Return a phrase for how a failed compiler ended."""
     if code > 0:
         return f"`{program}` refused the emitted text"
     try:
@@ -86,7 +86,7 @@ def what_happened(program: str, code: int) -> str:
 
 
 def private_folder() -> tempfile.TemporaryDirectory[str]:
-    """Return a folder for one run, which goes with it. Raises: TaichiRuntimeError where there can be none."""
+    """Return a folder that exists during one run. Raises: TaichiRuntimeError if it cannot be made."""
     try:
         return tempfile.TemporaryDirectory(prefix="shadesmith-")
     except OSError as error:
@@ -94,5 +94,5 @@ def private_folder() -> tempfile.TemporaryDirectory[str]:
 
 
 def temporary_folder() -> str:
-    """Return where private folders are made."""
+    """Return the folder in which private folders are made."""
     return tempfile.gettempdir()

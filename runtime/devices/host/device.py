@@ -1,7 +1,7 @@
 """The C target: memory of this process, kernels compiled by the host's C compiler, all cores through OpenMP.
 
-In: modules of target "c". Out: programs whose `submit` calls the tasks directly and returns when they are done, so
-there is nothing to wait for. Loops without OpenMP in the compiler run on one core.
+In: modules of target "c". Out: programs whose `submit` calls the tasks directly and returns when they have ended, so
+there is nothing to wait for. If the compiler lacks OpenMP, loops run on one core.
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ from .capabilities import PORTABLE
 from .compiler import HostCompiler, Library, find_compiler, lacks_openmp, load_library
 
 ALIGNMENT = 64
-"""[bytes] a cache line, and the widest vector register."""
+"""Size of a cache line and of the widest vector register [bytes]."""
 
 CHARACTERS_PER_COMPILER = 4000
-"""Emitted text that keeps a compiler busy for about 50 ms; a second one is not started for less."""
+"""Length of a source that takes a compiler about 50 ms; a second compiler is started only for more."""
 
 
 SPIN_COUNT = "10000"
-"""How long an idle OpenMP thread spins (about 0.1 ms) before it sleeps. libgomp's own 300,000 keeps cores busy for
-milliseconds after each kernel; sleeping at once costs 16 us a launch instead of 1."""
+"""Spin count of an idle OpenMP thread (about 0.1 ms) before it sleeps. libgomp's default of 300,000 keeps cores busy
+for milliseconds after each kernel; sleeping at once costs 16 us a launch instead of 1."""
 
 Submit = Callable[..., None]
 
 
 class HostAllocation:
-    """Zeroed memory. array: the same bytes as a NumPy array, which keeps them alive even after `free`."""
+    """Zeroed memory. array: a NumPy array of the same bytes, which keeps them alive even after `free`."""
 
     __slots__ = ("address", "array", "is_lazy", "size_bytes")
 
     def __init__(self, size_bytes: int, is_lazy: bool = False) -> None:
         self.is_lazy = is_lazy
-        block = np.zeros(size_bytes + ALIGNMENT, np.uint8)  # large blocks come from calloc: pages are made when touched
+        block = np.zeros(size_bytes + ALIGNMENT, np.uint8)  # calloc: pages of large blocks are committed when touched
         start = -block.ctypes.data % ALIGNMENT
         self.array = block[start : start + size_bytes]
         self.address = self.array.ctypes.data if size_bytes else block.ctypes.data
@@ -60,7 +60,7 @@ class HostAllocation:
 class HostProgram:
     """A loaded kernel. arguments: buffer of the `Args` struct; submit(counts, packed): run all tasks.
 
-    libraries: by task, the one that holds its function.
+    libraries: by task, the library with its function.
     """
 
     __slots__ = ("_libraries", "_module", "arguments", "submit")
@@ -74,15 +74,15 @@ class HostProgram:
         self.submit = _submitter(functions, ctypes.addressof(self.arguments), (self.arguments, libraries))
 
     def again(self) -> HostProgram:
-        """Return the same code with an argument block of its own."""
+        """Return the same code with its own argument block."""
         return HostProgram(self._module, self._libraries)
 
 
 def _submitter(functions: Sequence[Callable[[int | bytes], None]], address: int, keep: object) -> Submit:
-    """Return the function that runs the tasks. The compiled loops know their own lengths, so counts are not looked at.
+    """Return the function that runs the tasks. It ignores the counts: compiled loops compute their own trip counts.
 
-    It takes the packed arguments too; without them those at `address` are used, which threads must not share.
-    keep: what has to live as long as the result does.
+    It also takes the packed arguments; without them it uses those at `address`, which threads must not share.
+    keep: objects that the result keeps alive.
     """
     if len(functions) == 1:
         (only,) = functions
@@ -122,17 +122,17 @@ class HostDevice(HoldsTextures):
 
     @property
     def title(self) -> str:
-        """Its name: the processor's, and how many threads a loop uses."""
+        """The processor's name, and the number of threads of a loop."""
         threads = self.threads or _usable_cores()
         return f"{_processor()}, {threads} {'thread' if threads == 1 else 'threads'}"
 
     @property
     def driver(self) -> str:
-        """Nothing stands between it and us."""
+        """ "": there is no driver."""
         return ""
 
     def allocate(self, size_bytes: int, lazily: bool = False) -> HostAllocation:
-        """Give zeroed memory, aligned to a cache line. Raises: OutOfMemory if there is not that much."""
+        """Return zeroed memory, aligned to a cache line. Raises: OutOfMemory if there is not that much."""
         if not lazily:
             self._budget.check(size_bytes, self.used_bytes - self._lazy_bytes)
         try:
@@ -144,11 +144,11 @@ class HostDevice(HoldsTextures):
         return allocation
 
     def lazy_bytes(self) -> int:
-        """Return how much memory may be promised to what will not touch all of it."""
+        """Return how much memory may be requested lazily, of which only part will be touched."""
         return self._budget.available_bytes(self.used_bytes - self._lazy_bytes) or LAZY_BYTES
 
     def free(self, allocation: HostAllocation) -> None:
-        """Give memory back as soon as no NumPy view of it is left."""
+        """Free memory as soon as it has no NumPy views."""
         self.used_bytes -= allocation.size_bytes
         self._lazy_bytes -= allocation.size_bytes if allocation.is_lazy else 0
         allocation.array = allocation.array[:0].copy()
@@ -175,7 +175,7 @@ class HostDevice(HoldsTextures):
         allocation.array.view(f"u{len(pattern)}")[:] = np.frombuffer(pattern, f"u{len(pattern)}")
 
     def share(self, allocation: HostAllocation) -> object:
-        """Return what keeps the bytes valid."""
+        """Return an object that keeps the bytes valid."""
         return allocation.array
 
     def build(self, module: BackendModule, keep: bool = True) -> HostProgram:
@@ -191,12 +191,12 @@ class HostDevice(HoldsTextures):
         owners = [next(library for part, library in zip(parts, libraries) if entry in part) for entry in entries]
         try:
             return HostProgram(module, owners)
-        except OSError as error:  # an entry is missing: only a text changed by hand can do that
+        except OSError as error:  # an entry point is missing, which only an edited source can cause
             text = f"{module.files[0].name} lacks a function the launcher calls: {error}."
             raise TaichiCompilationError(text) from error
 
     def load(self, module: BackendModule, codes: Sequence[bytes]) -> HostProgram:
-        """Load shared objects, which is to run what is in them. Raises: TaichiRuntimeError where the system refuses."""
+        """Load shared objects, which runs their initializers. Raises: TaichiRuntimeError if the system refuses."""
         libraries = [load_library(code) for code in codes]
         if self.threads is not None and libraries:
             self._limited = _limit_threads(libraries, self.threads) or self._limited
@@ -207,7 +207,7 @@ class HostDevice(HoldsTextures):
             raise TaichiRuntimeError(text) from error
 
     def _load(self, module: BackendModule, hidden: Sequence[Sequence[str]], store: Store | None) -> list[Library]:
-        """Compile and load; what was kept and cannot be loaded, for it is of another system, is compiled anew."""
+        """Compile and load; a cached library that cannot be loaded, being of another system, is compiled again."""
         try:
             return [load_library(binary) for binary in self._compile(module, hidden, store)]
         except TaichiCompilationError:
@@ -250,17 +250,17 @@ class HostDevice(HoldsTextures):
         """Return at once: a launch ends before `submit` does."""
 
     def timer(self) -> Timer:
-        """Return what takes the time of launches."""
+        """Return a timer of launches."""
         return HostTimer(self.synchronize)
 
     def close(self) -> None:
-        """Let the next device use all cores again; memory and libraries go with the objects that hold them."""
+        """Reset the number of threads; memory and libraries are freed with the objects that own them."""
         if self._limited is not None:
             _limit_threads([self._limited], _default_threads())
 
 
 def _limit_threads(libraries: Sequence[Library], count: int) -> Library | None:
-    """Set how many threads the loops of launches from this thread use; return the library that was asked for it.
+    """Set the number of threads of loops in launches from this thread; return the library through which it was set.
 
     A library without a parallel loop is not linked with OpenMP's runtime (`--as-needed`), and lacks its functions.
     """
@@ -272,16 +272,17 @@ def _limit_threads(libraries: Sequence[Library], count: int) -> Library | None:
 
 
 def _default_threads() -> int:
-    """Return how many threads loops use where nobody has asked for a number."""
+    """Return the default number of threads of loops."""
     wanted = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
     return int(wanted) if wanted.isdigit() and int(wanted) else _core_limit() or _usable_cores()
 
 
 def open_device(threads: int | None = None, store: Store | None = None) -> HostDevice:
-    """Open the host. threads: how many a loop may use; None: OMP_NUM_THREADS, or the cores this process may use.
+    """Open the host.
 
-    store: where compiled kernels are kept.
-    Raises: TaichiRuntimeError where there is no C compiler.
+    threads: limit for a loop; None: OMP_NUM_THREADS, or the cores this process may use.
+    store: caches compiled kernels.
+    Raises: TaichiRuntimeError if there is no C compiler.
     """
     compiler = find_compiler()
     count = threads or (None if "OMP_NUM_THREADS" in os.environ else _core_limit())
@@ -290,10 +291,10 @@ def open_device(threads: int | None = None, store: Store | None = None) -> HostD
 
 
 def _start_openmp(threads: int | None) -> None:
-    """Load libgomp with our settings, which it reads once, and make it survive a fork.
+    """Load libgomp with shadesmith's settings, which it reads once, and make it survive a fork.
 
-    A child has none of the pool's threads, and its first loop would wait for them for ever; so the pool ends before a
-    fork and comes back with the next loop, in parent and child.
+    A child has none of the pool's threads, and its first loop would wait for them forever; so the pool is ended before
+    a fork and starts again with the next loop, in parent and child.
     """
     settings = {"GOMP_SPINCOUNT": SPIN_COUNT} if "OMP_WAIT_POLICY" not in os.environ else {}
     if threads is not None:
@@ -309,7 +310,7 @@ def _start_openmp(threads: int | None) -> None:
 
 @cache
 def _load_openmp() -> None:
-    """Load libgomp and register the fork handler, once a process: Python cannot take a handler back."""
+    """Load libgomp and register the fork handler, once per process: Python cannot unregister a handler."""
     try:
         library = ctypes.CDLL("libgomp.so.1")
     except OSError:  # another OpenMP, or none: loops still run
@@ -320,10 +321,10 @@ def _load_openmp() -> None:
 
 
 def _split(file: SourceFile, entries: Sequence[str], cores: int) -> list[list[str]]:
-    """Share the tasks of a long text out to compilers that run side by side; each gets about as many characters.
+    """Distribute the tasks of a long source over concurrent compilers, with about equal numbers of characters.
 
-    The first Python line begins the first task, and a task's text ends with its entry. Short texts stay whole: each
-    compiler reads everything and needs 25 ms to start (0.2 s of mpm88 become 0.1 s on two cores).
+    The first Python line starts the first task, and a task's source ends with its entry function. Short sources are not
+    split: each compiler reads the whole source and needs 25 ms to start (0.2 s of mpm88 become 0.1 s on two cores).
     """
     count = min(cores, len(entries), len(file.text) // CHARACTERS_PER_COMPILER)
     if count < 2:
@@ -342,7 +343,7 @@ def _split(file: SourceFile, entries: Sequence[str], cores: int) -> list[list[st
 
 @cache
 def _processor() -> str:
-    """Return what the processor calls itself."""
+    """Return the processor's name."""
     with contextlib.suppress(OSError):
         for line in _text_of("/proc/cpuinfo").splitlines():
             name, _, value = line.partition(":")
@@ -361,7 +362,7 @@ def _usable_cores() -> int:
 
 
 def _core_limit() -> int | None:
-    """Return the cores a container's CPU quota leaves, None without a quota: more threads would only be throttled."""
+    """Return the cores of a container's CPU quota, None without a quota: more threads would only be throttled."""
     try:
         quota, period = _text_of("/sys/fs/cgroup/cpu.max").split()
     except (OSError, ValueError):

@@ -1,7 +1,7 @@
-"""The interpreter as a device (`arch=ti.python`): needs nothing but NumPy, runs one thread after the other.
+"""The interpreter as a device (`arch=ti.python`): needs only NumPy, and runs one thread after the other.
 
-In: modules of target "python", which carry their kernel (`BackendModule.program`). Out: programs that take the packed
-arguments apart and call `transpiler.backend.interpreter.run`. Memory is host memory, so addresses in the argument block
+In: modules of target "python", which contain their kernel (`BackendModule.program`). Out: programs that unpack the
+arguments and call `transpiler.backend.interpreter.run`. Memory is host memory, so addresses in the argument block
 are addresses of this process, also those of NumPy arrays used in place.
 """
 
@@ -62,7 +62,7 @@ class PythonProgram:
         self.arguments = bytearray(max(1, module.interface.args_size_bytes))
 
     def submit(self, counts: Sequence[int]) -> None:
-        """Run all tasks now; the counts are not needed, for the interpreter computes extents itself."""
+        """Run all tasks now; the interpreter computes extents itself and ignores the counts."""
         values = unpack(self.interface, self.arguments)
         arrays = [self._array(slot, array, values) for slot, array in enumerate(self.interface.arrays)]
         parameters = [self._parameter(p, values) for p in self.kernel.parameters]
@@ -102,14 +102,14 @@ class PythonProgram:
 
 
 def _texture(address: int) -> TexelArray:
-    """Return the texture that a descriptor in memory tells of."""
+    """Return the texture of a descriptor in memory."""
     return TexelArray(view_address(address, DESCRIPTOR, (1,))[0], view_address)
 
 
 def _view_in_tree(
     address: int, dtype: np.dtype[Any], place: TreeAddress, element_shape: tuple[int, ...]
 ) -> np.ndarray[Any, Any]:
-    """Return an array with an axis for each part of an index over the memory of its tree."""
+    """Return an array over the memory of its tree, with an axis for each index component."""
     extents = [*place.cells[:1], *(extent for _, extent, _, _ in place.digits)]
     strides = [*place.cells[1:], *(stride for _, _, _, stride in place.digits)]
     rows = [dtype.itemsize * prod(element_shape[axis + 1 :]) for axis in range(len(element_shape))]
@@ -121,7 +121,7 @@ def _view_in_tree(
 
 
 def _write_result(address: int, place: ResultField, value: Any) -> None:
-    """Write what a kernel returned to its place behind `address`, a struct member by member."""
+    """Write a kernel's result to its offset from `address`, a struct member by member."""
     if place.type not in NUMPY:
         for name, member in place.members:
             _write_result(address, member, value[name])
@@ -142,7 +142,7 @@ class PythonDevice(HoldsTextures):
     lazy_memory = True
 
     def lazy_bytes(self) -> int:
-        """Return how much memory may be promised to what will not touch all of it."""
+        """Return how much memory may be requested lazily, of which only part will be touched."""
         return self._budget.available_bytes(self.used_bytes - self._lazy_bytes) or LAZY_BYTES
 
     def __init__(self) -> None:
@@ -151,7 +151,7 @@ class PythonDevice(HoldsTextures):
         self._budget = Budget("the host")
 
     def allocate(self, size_bytes: int, lazily: bool = False) -> PythonAllocation:
-        """Give zeroed memory. Raises: OutOfMemory where the host has no such piece."""
+        """Return zeroed memory. Raises: OutOfMemory if the host has too little."""
         if not lazily:
             self._budget.check(size_bytes, self.used_bytes - self._lazy_bytes)
         try:
@@ -163,7 +163,7 @@ class PythonDevice(HoldsTextures):
         return allocation
 
     def free(self, allocation: PythonAllocation) -> None:
-        """Forget the bytes; NumPy gives them back with the last view."""
+        """Drop the bytes; NumPy frees them with the last view."""
         self.used_bytes -= allocation.size_bytes
         self._lazy_bytes -= allocation.size_bytes if allocation.is_lazy else 0
         allocation.size_bytes = 0
@@ -184,22 +184,22 @@ class PythonDevice(HoldsTextures):
         destination.data[:size_bytes] = source.data[:size_bytes]
 
     def fill(self, allocation: PythonAllocation, pattern: bytes) -> None:
-        """Repeat `pattern` over the memory; a last part that is too short for it is left alone."""
+        """Repeat `pattern` over the memory; a remainder that is shorter than the pattern is unchanged."""
         whole = allocation.size_bytes - allocation.size_bytes % len(pattern)
         allocation.data[:whole].reshape(-1, len(pattern))[...] = np.frombuffer(pattern, np.uint8)
 
     def share(self, allocation: PythonAllocation) -> object:
-        """Return what keeps the bytes valid."""
+        """Return an object that keeps the bytes valid."""
         return allocation.data
 
     def build(self, module: BackendModule, keep: bool = True) -> PythonProgram:
-        """Keep the module's kernel. Raises: TaichiRuntimeError where the module was stored without it."""
+        """Return a program of the module's kernel. Raises: TaichiRuntimeError if the module was stored without it."""
         if module.program is None:
-            raise TaichiRuntimeError(f"module `{module.kernel}` holds no kernel that the interpreter could run")
+            raise TaichiRuntimeError(f"module `{module.kernel}` has no kernel that the interpreter could run")
         return PythonProgram(module)
 
     def load(self, module: BackendModule, codes: Sequence[bytes]) -> PythonProgram:
-        """Raise TaichiRuntimeError: it runs no machine code."""
+        """Raise TaichiRuntimeError: the interpreter runs no machine code."""
         raise TaichiRuntimeError(f"module `{module.kernel}` is compiled, and the interpreter runs no compiled code")
 
     def record(self, launches: Sequence[Launch]) -> LockedCalls:
@@ -210,15 +210,15 @@ class PythonDevice(HoldsTextures):
         """Return at once."""
 
     def timer(self) -> Timer:
-        """Return what takes the time of launches."""
+        """Return a timer of launches."""
         return HostTimer(self.synchronize)
 
     def close(self) -> None:
-        """Hold nothing."""
+        """Do nothing: there are no resources."""
 
 
 def open_device() -> PythonDevice:
-    """Return the interpreter; it is always there."""
+    """Return the interpreter, which is always available."""
     return PythonDevice()
 
 

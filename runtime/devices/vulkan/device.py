@@ -1,6 +1,6 @@
-"""The Vulkan device: opens a driver, and puts instance, memory, programs and queue behind the protocol of `device.py`.
+"""The Vulkan device: opens a driver and implements the protocol of `device.py` by instance, memory, programs and queue.
 
-Loader and driver are reached when `open_device` is called, not on import.
+`open_device` loads the Vulkan loader and the driver; the import does not.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ DRIVER_FOLDERS = ("/usr/share/vulkan/icd.d", "/usr/local/share/vulkan/icd.d", "/
 
 
 class VulkanDevice:
-    """A Vulkan device as the session sees it.
+    """A Vulkan device for a session.
 
-    is_software: whether the processor does the work, so that `ti.gpu` can prefer hardware. messages: what the
-    validation layer said, also while closing.
+    is_software: whether the processor does the work, so that `ti.gpu` can prefer hardware.
+    messages: of the validation layer, also those during `close`.
     """
 
     name = "vulkan"
@@ -81,7 +81,7 @@ class VulkanDevice:
             raise
 
     def _open(self, force_staging: bool, sources: Path | None) -> None:
-        """Make the parts, each with how it goes; what was made last goes first."""
+        """Make the parts, and register how to destroy each, in reverse order."""
         api, adapter = self._api, self.adapter
         self._handle, queue = create_device(api, adapter)
         self._closing.callback(lambda: api.lib.vkDestroyDevice(self._handle, api.ffi.NULL))
@@ -99,11 +99,11 @@ class VulkanDevice:
         self.host_memory = self._memory.addresses_are_host_pointers()
 
     def allocate(self, size_bytes: int, lazily: bool = False) -> VulkanAllocation:
-        """Give zeroed memory. Raises: OutOfMemory naming the bytes asked, used and available."""
+        """Return zeroed memory. Raises: OutOfMemory naming the bytes requested, used and available."""
         return self._memory.allocate(size_bytes)
 
     def lazy_bytes(self) -> int:
-        """Return 0: memory is taken when it is asked for."""
+        """Return 0: memory is committed when it is allocated."""
         return 0
 
     @property
@@ -118,20 +118,20 @@ class VulkanDevice:
 
     @property
     def used_bytes(self) -> int:
-        """What all allocations that live have asked for [bytes]."""
+        """Total size of all live allocations, as requested [bytes]."""
         return self._memory.lent_bytes
 
     def free(self, allocation: Allocation) -> None:
-        """Give memory back, once launches that use it have ended. Any thread and any finalizer may call it."""
+        """Free memory once the launches that use it have ended. Any thread and any finalizer may call it."""
         self._memory.free(_ours(allocation))
 
     def read(self, allocation: Allocation, destination: memoryview, offset_bytes: int = 0) -> None:
-        """Copy device memory to the host after all launches before; `destination` is contiguous bytes."""
+        """Copy device memory to the host after all earlier launches; `destination` is contiguous bytes."""
         self.copies_to_host += 1
         self._memory.read(_ours(allocation), destination, offset_bytes)
 
     def write(self, allocation: Allocation, source: memoryview, offset_bytes: int = 0) -> None:
-        """Copy host bytes to the device after all launches before; `source` may be reused on return."""
+        """Copy host bytes to the device after all earlier launches; `source` may be reused on return."""
         self.copies_to_device += 1
         self._memory.write(_ours(allocation), source, offset_bytes)
 
@@ -148,19 +148,19 @@ class VulkanDevice:
         return self._images.make(spec)
 
     def free_texture(self, texture: TextureMemory) -> None:
-        """Give a texture back, once launches that use it have ended. Any thread and any finalizer may call it."""
+        """Free a texture once the launches that use it have ended. Any thread and any finalizer may call it."""
         self._images.free(_ours_too(texture))
 
     def copy_to_texture(self, source: Allocation, texture: TextureMemory) -> None:
-        """Set all texels from an allocation, where they lie packed, in order with launches."""
+        """Set all texels from an allocation of packed texels, in order with launches."""
         self._images.copy_in(_ours(source), _ours_too(texture))
 
     def copy_from_texture(self, texture: TextureMemory, destination: Allocation) -> None:
-        """Copy all texels likewise into an allocation."""
+        """Copy all texels into an allocation, packed, in order with launches."""
         self._images.copy_out(_ours_too(texture), _ours(destination))
 
     def share(self, allocation: Allocation) -> object:
-        """Return what keeps the bytes valid; the device stays open, if need be unseen, as long as there is one."""
+        """Return an object that keeps the bytes valid; it also keeps a closed device from being destroyed."""
         return self._memory.lend(_ours(allocation))
 
     def build(self, module: BackendModule, keep: bool = True) -> VulkanProgram:
@@ -170,15 +170,15 @@ class VulkanDevice:
         return self._builder.build(module, self.store if keep else None)
 
     def load(self, module: BackendModule, codes: Sequence[bytes]) -> VulkanProgram:
-        """Make a program of SPIR-V; damaged SPIR-V crashes drivers, so whoever calls this has checked it."""
+        """Make a program from SPIR-V. The caller has validated it, since damaged SPIR-V crashes drivers."""
         self._queue.require()
         self._queue.collect()
         return self._builder.build(module, binaries=codes)
 
     def statistics(self, module: BackendModule) -> dict[str, Any]:
-        """Return what the driver says the tasks of a module take: "device", "tasks", and a "reason" if it says nothing.
+        """Return the driver's statistics of the tasks of a module: "device", "tasks", and a "reason" if there are none.
 
-        Raises: TaichiCompilationError where a text is refused.
+        Raises: TaichiCompilationError for a source with errors.
         """
         title = f"{self.adapter.name} ({self.adapter.driver})"
         if "pipelineExecutableInfo" not in self.adapter.features:
@@ -195,7 +195,7 @@ class VulkanDevice:
         self._queue.synchronize()
 
     def timer(self) -> Timer:
-        """Return what takes the time of launches by the device's clock."""
+        """Return a timer of launches by the device's clock."""
         return make_timer(self._api, self.adapter, self._handle, self._queue)
 
     def close(self) -> None:
@@ -212,7 +212,7 @@ class VulkanDevice:
 
 
 def _debug_flags(adapter: Adapter) -> tuple[str, ...]:
-    """Return glslang's flags for debug information that the device takes."""
+    """Return glslang's flags for debug information that the device supports."""
     return (WHOLE_SOURCE,) if NON_SEMANTIC in adapter.extensions else LINES_AND_SOURCE
 
 
@@ -237,11 +237,13 @@ def open_device(
 ) -> VulkanDevice:
     """Open a Vulkan device: discrete before integrated before software, unless one is named.
 
-    preference: number or part of the name, also by SHADESMITH_DEVICE or TI_VISIBLE_DEVICE. validation: also by
-    SHADESMITH_VALIDATION=1. force_staging: treat memory as if the host could not see it. api: functions to use
-    instead of the installed ones. sources: SPIR-V carries its source, which is kept in that folder, and pipelines and
-    dispatches get names. store: where compiled kernels are kept.
-    Raises: TaichiRuntimeError with what is missing and how to get it.
+    preference: number or part of the name; also set by SHADESMITH_DEVICE or TI_VISIBLE_DEVICE.
+    validation: use the validation layer; also set by SHADESMITH_VALIDATION=1.
+    force_staging: treat memory as if the host could not access it.
+    api: functions that replace the installed ones.
+    sources: folder of the sources; then SPIR-V includes its source, and pipelines and dispatches have names.
+    store: caches compiled kernels.
+    Raises: TaichiRuntimeError naming what is missing and how to install it.
     """
     if api is None:
         api = load_api()
@@ -261,17 +263,17 @@ _residents: list[Instance] = []
 
 
 def _keep_driver_loaded(api: Api) -> None:
-    """Hold one instance for the life of the process, so that the loader never unloads the driver.
+    """Keep one instance for the life of the process, so that the loader never unloads the driver.
 
-    NVIDIA's 580.159 cannot be loaded again after some 40 cycles of `ti.init` and `ti.reset`: vkCreateInstance then says
-    VK_ERROR_INCOMPATIBLE_DRIVER (each load takes static thread storage that unloading does not give back).
+    NVIDIA's 580.159 cannot be loaded again after some 40 cycles of `ti.init` and `ti.reset`: vkCreateInstance then
+    returns VK_ERROR_INCOMPATIBLE_DRIVER (each load takes static thread storage that unloading does not free).
     """
     if not _residents:
         _residents.append(Instance(api, validation=False))
 
 
 def diagnose() -> list[str]:
-    """Return lines about loader, layers, drivers, devices and tools: what is there, what is missing, how to get it."""
+    """Return lines about loader, layers, drivers, devices and tools: what is installed, and how to install the rest."""
     lines = []
     try:
         api = load_api()

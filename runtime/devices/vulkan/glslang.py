@@ -1,8 +1,8 @@
 """Turn emitted GLSL into SPIR-V by the `glslangValidator` tool.
 
-In: `SourceFile`s. Out: SPIR-V bytes that were checked to be whole, since damaged modules crash drivers (mesa 22.3).
-The tool reads standard input and writes standard output, so no file of ours ever lies on a disk. It is treated as
-a stranger: it may be missing, hang, crash (glslang 12 does on very large expressions), or print without end.
+In: `SourceFile`s. Out: SPIR-V bytes that were checked to be complete, since damaged modules crash drivers (mesa 22.3).
+The tool reads standard input and writes standard output, so there are no files on disk. It is untrusted: it may be
+missing, hang, crash (glslang 12 does on very large expressions), or print endlessly.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     class _Process(Protocol):
-        """What is taken from `tool_process`."""
+        """The function of `tool_process` that is used."""
 
         def run_tool(self, command: list[str], text: bytes, time_limit_seconds: float) -> tuple[int, bytes, bytes]: ...
 
@@ -47,12 +47,12 @@ SPIRV_HEADER_WORDS = 5
 OP_FUNCTION_END = 56
 
 MODULE = "spirv"
-"""Name of the only part of an entry in the cache."""
+"""Name of the only part of a cache entry."""
 
 WHOLE_SOURCE = "-gVS"
-"""Source, lines, types and variables by NonSemantic.Shader.DebugInfo.100: what RenderDoc steps through."""
+"""Source, lines, types and variables by NonSemantic.Shader.DebugInfo.100, which RenderDoc's debugger needs."""
 LINES_AND_SOURCE = ("-g",)
-"""Source and lines as instructions of their own, which every device takes."""
+"""Source and lines as separate instructions, which every device accepts."""
 
 OP_EXTENDED = 12
 
@@ -61,10 +61,11 @@ MESSAGE = re.compile(r"^(ERROR|WARNING): [^:\n]+:(\d+): (.*)$")
 
 
 class Glslang:
-    """Compiles GLSL for Vulkan and remembers what it compiled. Safe to use from several threads.
+    """Compiles GLSL for Vulkan and caches the results. Safe to use from several threads.
 
-    validate: hand every module to `spirv-val` as well, where that tool is installed. flags: further ones of the tool.
-    environment: the Vulkan that the shader is for.
+    validate: also check every module by `spirv-val`, if that tool is installed.
+    flags: further flags of the tool.
+    environment: the version of Vulkan that the shader is for.
     """
 
     def __init__(
@@ -81,11 +82,12 @@ class Glslang:
         self._lock = threading.Lock()
 
     def compile(self, file: SourceFile, kernel: str, path: Path | None = None, store: Store | None = None) -> bytes:
-        """Return the SPIR-V of a compute shader. path: where the same text lies, to be named in debug information.
+        """Return the SPIR-V of a compute shader.
 
-        store: what processes before have compiled, and where this is kept.
-        Raises: TaichiCompilationError with the tool's words, the emitted line and the Python line; TaichiRuntimeError
-        where the tool is missing.
+        path: the file with the same source, for debug information.
+        store: caches results between processes.
+        Raises: TaichiCompilationError with the tool's message, the emitted line and the Python line; TaichiRuntimeError
+        if the tool is missing.
         """
         key = hashlib.sha256(f"{path}\0{file.text}".encode()).digest()
         with self._lock:
@@ -119,7 +121,7 @@ class Glslang:
         return module
 
     def _debug_flags(self, file: SourceFile) -> tuple[str, ...]:
-        """Return the flags for a text: with a whole source, glslang 12 crashes on a `#line` that names a file."""
+        """Return the flags for a source: if SPIR-V includes it, glslang 12 crashes on a `#line` that names a file."""
         named = "GL_GOOGLE_cpp_style_line_directive" in file.text
         return LINES_AND_SOURCE if named and WHOLE_SOURCE in self._flags else self._flags
 
@@ -174,24 +176,24 @@ def require_tool() -> str:
 
 
 def identity() -> str:
-    """Return which glslangValidator there is. Raises: OSError, TaichiRuntimeError without one."""
+    """Return the identity of glslangValidator. Raises: OSError, TaichiRuntimeError if it is missing."""
     return file_identity(require_tool())
 
 
 _process: Callable[[], _Process] = loader("..tool_process", __package__)
-"""The module that starts processes, which is loaded for the first one."""
+"""The module that starts processes, loaded on first use."""
 
 
 def run_tool(command: list[str], text: bytes, time_limit_seconds: float) -> tuple[int, bytes, bytes]:
-    """Run a program on `text` as its standard input; return exit code, output and error output.
+    """Run a program with `text` as its standard input; return exit code, output and error output.
 
-    Raises: TimeoutError, OverflowError (too much output), OSError (cannot start). No process is left in any case.
+    Raises: TimeoutError, OverflowError (too much output), OSError (cannot start). The process has always ended.
     """
     return _process().run_tool(command, text, time_limit_seconds)
 
 
 def without_warnings(output: bytes) -> bytes:
-    """Return a module without what glslang says behind it, of names with `__` for example, even if told to be quiet."""
+    """Return a module without glslang's messages after it, which it prints even with `--quiet` (names with `__`)."""
     end = output.rfind(FUNCTION_END) + len(FUNCTION_END)
     return output[:end] if output[end:].lstrip().startswith((b"WARNING", b"stdin")) else output
 
@@ -213,9 +215,10 @@ def is_whole(module: bytes) -> bool:
 
 
 def has_null_id(module: bytes) -> bool:
-    """Tell whether an extended instruction refers to id 0, which is none.
+    """Return whether an extended instruction refers to id 0, which is invalid.
 
-    glslang 12.0 describes buffer references so under `-gVS`; spirv-val refuses such a module, and drivers may crash.
+    glslang 12.0 describes buffer references this way under `-gVS`; spirv-val refuses such a module, and drivers may
+    crash.
     """
     words = memoryview(module).cast("I")
     position = SPIRV_HEADER_WORDS
@@ -243,7 +246,7 @@ def _failure(file: SourceFile, kernel: str, what: str, output: bytes) -> TaichiC
 
 
 def _explain(file: SourceFile, said: str) -> str:
-    """Put the emitted line and the Python line under each message that names a line."""
+    """Insert the emitted line and the Python line after each message that names a line."""
     text_lines = file.text.splitlines()
     result: list[str] = []
     for message in said.splitlines():
@@ -261,7 +264,7 @@ def _explain(file: SourceFile, said: str) -> str:
 
 
 def _python_line(file: SourceFile, line: int) -> list[str]:
-    """Say which Python line the emitted line came from, if one did."""
+    """Return a phrase with the Python line of an emitted line, "" if there is none."""
     place = file.python_location(line)
     if place is None:
         return []

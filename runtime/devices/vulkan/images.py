@@ -1,7 +1,7 @@
 """Textures on Vulkan: an image with its memory and view, a sampler, and the descriptor sets that programs bind.
 
-Images stay in the layout GENERAL, in which kernels may sample and store them and copies reach them, so that no launch
-has to know what an image was used for before.
+Images stay in the layout GENERAL, which allows sampling, stores and copies, so that a launch need not know the previous
+use of an image.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ SAMPLED, STORED, INTERPOLATED, COPIED = 0x1, 0x2, 0x1000, 0xC000
 """Bits of VkFormatFeatureFlagBits: sampled image, storage image, linear filter, transfer from and to."""
 
 KINDS = {"unorm": "UNORM", "srgb": "SRGB", "float": "SFLOAT", "uint": "UINT", "int": "SINT"}
-"""How Vulkan ends the names of formats."""
+"""Suffixes of Vulkan's format names."""
 
 
 def format_name(spec: TextureSpec) -> str:
-    """Return what Vulkan calls a format: "R8G8B8A8_UNORM"."""
+    """Return Vulkan's name of a format: "R8G8B8A8_UNORM"."""
     letters = "BGRA" if spec.format.is_swapped else "RGBA"[: spec.format.channels]
     bits = spec.format.channel.size_bytes * 8
     return "".join(f"{letter}{bits}" for letter in letters) + "_" + KINDS[spec.format.kind]
 
 
 class VulkanTexture:
-    """An image of a device. number: its own for ever. is_storage: kernels may store into it."""
+    """An image of a device. number: unique for the life of the device. is_storage: kernels may store into it."""
 
     __slots__ = ("filter", "image", "is_free", "is_storage", "memory", "number", "sampler", "spec", "view")
     sampled = texels = storage = address = 0
@@ -86,13 +86,15 @@ class Images:
         return texture
 
     def _check(self, spec: TextureSpec, format: int) -> int:
-        """Return what an image can be used for. Raises: UnsupportedError where there is none like it."""
+        """Return the supported usage of an image. Raises: UnsupportedError if the device has no such images."""
         api = self._api
         vk = api.constants
         properties = api.ffi.new("VkFormatProperties*")
         api.lib.vkGetPhysicalDeviceFormatProperties(self._adapter.handle, format, properties)
         features = properties.optimalTilingFeatures
-        if spec.format.channels == 3 or not features & SAMPLED or features & COPIED != COPIED:  # 3: few have them
+        if (
+            spec.format.channels == 3 or not features & SAMPLED or features & COPIED != COPIED
+        ):  # few devices support 3 channels
             raise lacks_format(spec, self._adapter.name)
         usage = vk.VK_IMAGE_USAGE_SAMPLED_BIT | vk.VK_IMAGE_USAGE_TRANSFER_SRC_BIT | vk.VK_IMAGE_USAGE_TRANSFER_DST_BIT
         if features & STORED:
@@ -103,7 +105,7 @@ class Images:
         )
         if code == NO_SUCH_FORMAT:
             raise lacks_format(spec, self._adapter.name)
-        api.check(code, "asking for the limits of textures")
+        api.check(code, "querying the limits of textures")
         most = limits.maxExtent.width, limits.maxExtent.height, limits.maxExtent.depth
         if any(extent > limit for extent, limit in zip(spec.extents, most)):
             axes = len(spec.shape)
@@ -174,7 +176,7 @@ class Images:
         return made[0]
 
     def _sampler(self, texture: VulkanTexture) -> Any:
-        """Return the sampler of a texture; textures that are sampled alike share one.
+        """Return the sampler of a texture; textures with equal sampling share it.
 
         Vulkan numbers the address modes as `ADDRESS_MODES` does.
         """
@@ -203,7 +205,7 @@ class Images:
         return self._samplers[key]
 
     def free(self, texture: VulkanTexture) -> None:
-        """Give a texture back once all launches recorded so far have ended. Twice is harmless."""
+        """Free a texture once all launches recorded so far have ended. Freeing twice is harmless."""
         if not texture.is_free and texture in self._textures:
             texture.is_free = True
             self._queue.defer(lambda: self._destroy(texture))
@@ -222,7 +224,7 @@ class Images:
             self._memory.give_back(texture.memory)
 
     def close(self) -> None:
-        """Destroy all that is left."""
+        """Destroy all remaining textures and samplers."""
         for texture in list(self._textures):
             self._destroy(texture)
         self.sets.close()
@@ -233,7 +235,7 @@ class Images:
     # --- texels
 
     def _clear(self, texture: VulkanTexture) -> None:
-        """Record the change to the layout GENERAL, and zeros."""
+        """Record the change to the layout GENERAL, and clear to zeros."""
         api, queue = self._api, self._queue
         commands = queue.open_commands()
         both = api.constants.VK_ACCESS_TRANSFER_WRITE_BIT
@@ -295,9 +297,9 @@ class Images:
 
 
 class DescriptorSets:
-    """The sets that programs bind: one for each list of textures a kernel was launched with, kept while all live.
+    """The sets that programs bind: one for each list of textures of a launch, cached while all textures live.
 
-    A list of kinds says for each binding whether it is a storage image, else it is an image with a sampler.
+    A list of kinds has for each binding whether it is a storage image; else it is an image with a sampler.
     """
 
     def __init__(self, api: Api, device: Any) -> None:
@@ -307,7 +309,7 @@ class DescriptorSets:
         self._sets: dict[tuple[Any, ...], tuple[Any, Any]] = {}
 
     def layout(self, kinds: tuple[bool, ...]) -> Any:
-        """Return the layout of sets for kernels with such textures."""
+        """Return the descriptor set layout for textures of these kinds."""
         if kinds not in self._layouts:
             api = self._api
             bindings = [
@@ -338,9 +340,9 @@ class DescriptorSets:
         return int(kind)
 
     def get(self, kinds: tuple[bool, ...], textures: Sequence[VulkanTexture]) -> Any:
-        """Return an array of the one set that holds these textures. The queue's lock must be held.
+        """Return an array with the descriptor set of these textures. The queue's lock must be held.
 
-        Raises: UnsupportedError where one of them cannot be stored into.
+        Raises: UnsupportedError if a kernel stores into a texture that does not support it.
         """
         key = (kinds, *(texture.number for texture in textures))
         found = self._sets.get(key)
@@ -354,7 +356,7 @@ class DescriptorSets:
         return found[1]
 
     def _make(self, kinds: tuple[bool, ...]) -> tuple[Any, Any]:
-        """Return a new set's pool, and an array of the set."""
+        """Return the pool of a new set, and an array with the set."""
         pools = self._pools.setdefault(kinds, [])
         for pool in pools:
             made = self._allocate(pool, kinds)
@@ -389,7 +391,7 @@ class DescriptorSets:
         return made[0]
 
     def _allocate(self, pool: Any, kinds: tuple[bool, ...]) -> Any:
-        """Return an array of a new set of the pool, None where there is no room."""
+        """Return an array with a new set from the pool, None if the pool is full."""
         api = self._api
         info = api.new(
             "VkDescriptorSetAllocateInfo",
@@ -428,7 +430,7 @@ class DescriptorSets:
         api.lib.vkUpdateDescriptorSets(self._device, len(writes), array, 0, api.ffi.NULL)
 
     def forget(self, texture: VulkanTexture) -> None:
-        """Free the sets that hold a texture, whose launches have ended."""
+        """Free the sets of a texture; their launches have ended."""
         for key in [key for key in self._sets if texture.number in key[1:]]:
             pool, made = self._sets.pop(key)
             self._api.lib.vkFreeDescriptorSets(self._device, pool, 1, made)

@@ -1,7 +1,7 @@
-"""Reach Vulkan: the raw functions, an instance, the devices it offers, and a logical device with what GLSL needs.
+"""Open Vulkan: the raw functions, an instance, its physical devices, and a logical device with the needed features.
 
-In: which device is wanted, whether the validation layer should watch. Out: `Api`, `Instance`, `Adapter`, and a
-`Capabilities` for the compiler.
+In: the preferred device, and whether to use the validation layer. Out: `Api`, `Instance`, `Adapter`, and `Capabilities`
+for the compiler.
 
 The `vulkan` package's own constructors and wrappers are not used: its structs lose their nested strings and arrays as
 soon as the wrapper object dies (1.3.275: the second pipeline gets a garbage entry name), and a call costs 20 raw ones.
@@ -27,10 +27,10 @@ API_VERSION = (1 << 22) | (2 << 12)
 
 LLVMPIPE_DRIVER_ID = 13
 LLVMPIPE_LOOP_LIMIT = 65535
-"""Mesa ends all loops of one invocation after this many iterations together, without a word (seen in 22.3)."""
+"""Mesa ends all loops of one invocation after this many iterations together, silently (seen in 22.3)."""
 
 LLVMPIPE_BRANCH_LIMIT = 78
-"""Mesa follows 80 nested conditions and runs wrong branches beyond, without a word (seen in 22.3); two to spare."""
+"""Mesa follows 80 nested conditions and silently runs wrong branches beyond (seen in 22.3); two below."""
 
 DEVICE_TYPES = ("other", "integrated", "discrete", "virtual", "cpu")
 PREFERENCE = ("discrete", "integrated", "virtual", "other", "cpu")
@@ -38,17 +38,17 @@ PREFERENCE = ("discrete", "integrated", "virtual", "other", "cpu")
 WARNING_OR_ERROR = 0x1100
 VALIDATION_OR_PERFORMANCE, PERFORMANCE = 0x6, 0x4
 GENERAL_LAYOUT = "DrawState-InvalidImageLayout"
-"""Part of the warning, one a copy, that a texture is in the layout GENERAL, as it is on purpose (`images`)."""
+"""Part of the warning, on every copy, that a texture is in the layout GENERAL, which is intended (`images`)."""
 
 ATOMIC_FLOAT = "VK_EXT_shader_atomic_float"
 ATOMIC_FLOAT_2 = "VK_EXT_shader_atomic_float2"
 MEMORY_BUDGET = "VK_EXT_memory_budget"
 STATISTICS = "VK_KHR_pipeline_executable_properties"
 IMAGE_ROBUSTNESS = "VK_EXT_image_robustness"
-"""Texels outside read as 0, and stores there are dropped."""
+"""Feature: loads outside an image return 0, and stores there are dropped."""
 DEBUG_UTILS = "VK_EXT_debug_utils"
 NON_SEMANTIC = "VK_KHR_shader_non_semantic_info"
-"""What a device needs to take SPIR-V with a whole source in it, as `-gVS` makes it; part of Vulkan 1.3."""
+"""Extension for SPIR-V that includes its source, as `-gVS` makes it; part of Vulkan 1.3."""
 
 FEATURES: tuple[tuple[str, str, str | None, tuple[str, ...]], ...] = (
     (
@@ -114,7 +114,7 @@ FEATURES: tuple[tuple[str, str, str | None, tuple[str, ...]], ...] = (
         ("robustImageAccess",),
     ),
 )
-"""Structs of the feature chain: type, structure type, the extension it needs, the members we turn on if present."""
+"""Structs of the feature chain: type, structure type, required extension, members that are enabled if present."""
 
 CORE_FEATURES = ("shaderInt64", "shaderFloat64", "shaderInt16", "shaderStorageImageExtendedFormats")
 REQUIRED_FEATURES = ("bufferDeviceAddress", "scalarBlockLayout", "timelineSemaphore")
@@ -125,13 +125,13 @@ COMPUTE_STAGE = 0x20
 
 INTEGER_ATOMICS = ("add", "sub", "min", "max", "and", "or", "xor")
 MAX_PUSH_BYTES = 128
-"""What every device has; taking more where it is offered would make emitted texts differ between devices."""
+"""Minimum that every device has; using more on some devices would make emitted sources differ between devices."""
 
 
 class Api:
-    """Vulkan's raw functions and constants, and structs whose parts live as long as they do.
+    """Vulkan's raw functions and constants, and structs that keep their parts alive.
 
-    lib: the functions, which return codes and raise nothing. Tests replace it to let a chosen call fail.
+    lib: the functions, which return codes and raise nothing. Tests replace it to make a chosen call fail.
     """
 
     def __init__(self, package: Any) -> None:
@@ -165,7 +165,7 @@ class Api:
         return self.array("char *", [self.text(value) for value in values])
 
     def check(self, code: int, action: str) -> None:
-        """Raise TaichiRuntimeError saying what was done and what Vulkan answered, unless it succeeded."""
+        """Raise TaichiRuntimeError with the failed action and Vulkan's result, unless it succeeded."""
         if code < 0:
             raise TaichiRuntimeError(f"Vulkan: {action} failed ({self.code_name(code)})")
 
@@ -174,7 +174,7 @@ class Api:
         return str(self.ffi.typeof("VkResult").elements.get(code, code))
 
     def enumerate(self, type: str, function: Any, *arguments: Any) -> Any:
-        """Return what a count-then-fill function lists."""
+        """Return the items of a count-then-fill function."""
         count = self.ffi.new("uint32_t*")
         self.check_listed(function(*arguments, count, self.ffi.NULL))
         items = self.ffi.new(f"{type}[]", count[0])
@@ -194,18 +194,19 @@ class Api:
 
 @functools.cache
 def load_api() -> Api:
-    """Return Vulkan's functions. Raises: TaichiRuntimeError saying what to install."""
+    """Return Vulkan's functions. Raises: TaichiRuntimeError naming what to install."""
     try:
         return Api(importlib.import_module("vulkan"))
     except ImportError as error:
         raise TaichiRuntimeError("the Python package `vulkan` is missing: pip install vulkan") from error
-    except OSError as error:  # the package opens the loader when it is imported
+    except OSError as error:  # importing the package opens the loader
         raise TaichiRuntimeError(f"the Vulkan loader was not found ({error}). Install it: {INSTALL_HINT}") from error
 
 
 class Instance:
-    """A Vulkan instance. messages: what the validation layer said so far (warnings and errors).
+    """A Vulkan instance.
 
+    messages: warnings and errors of the validation layer so far.
     names: objects and commands get names that tools show.
     """
 
@@ -277,7 +278,7 @@ class Instance:
         self._messenger = made[0]
 
     def adapters(self) -> list[Adapter]:
-        """Return the devices in the driver's order, those too old or without compute left out."""
+        """Return the devices in the driver's order, without those that are too old or lack compute."""
         api = self.api
         handles = api.enumerate("VkPhysicalDevice", api.lib.vkEnumeratePhysicalDevices, self.handle)
         read = (read_adapter(api, index, handle) for index, handle in enumerate(handles))
@@ -293,8 +294,14 @@ class Instance:
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
-    """A physical device. kind: one of `DEVICE_TYPES`; index: its place in the driver's list; features: those present of
-    `FEATURES` and `CORE_FEATURES`; queue_family: one that computes; float_controls: as in `Capabilities`."""
+    """A physical device.
+
+    kind: one of `DEVICE_TYPES`.
+    index: in the driver's list.
+    features: the supported ones of `FEATURES` and `CORE_FEATURES`.
+    queue_family: a queue family with compute.
+    float_controls: as in `Capabilities`.
+    """
 
     index: int
     handle: Any
@@ -321,15 +328,15 @@ class Adapter:
 
     @property
     def is_llvmpipe(self) -> bool:
-        """Whether it is Mesa's software rasteriser, whose loops end early."""
+        """Whether it is Mesa's software rasteriser, which ends long loops early."""
         return self.driver_id == LLVMPIPE_DRIVER_ID
 
     def lacks(self) -> list[str]:
-        """Return what it would need to run our shaders and does not have."""
+        """Return the features that shaders need and the device lacks."""
         return [name for name in REQUIRED_FEATURES if name not in self.features]
 
     def describe(self) -> str:
-        """Return one line about it."""
+        """Return a one-line description."""
         return f"{self.index}: {self.name} ({self.kind}, Vulkan {version_text(self.api_version)}, {self.driver})"
 
 
@@ -339,7 +346,7 @@ def version_text(version: int) -> str:
 
 
 def instance_extensions(api: Api) -> list[str]:
-    """Return the names of the extensions that the loader and its drivers have."""
+    """Return the names of the instance extensions of the loader and its drivers."""
     listed = api.enumerate("VkExtensionProperties", api.lib.vkEnumerateInstanceExtensionProperties, api.ffi.NULL)
     return [api.ffi.string(item.extensionName).decode() for item in listed]
 
@@ -351,7 +358,7 @@ def layer_names(api: Api) -> list[str]:
 
 
 def read_adapter(api: Api, index: int, handle: Any) -> Adapter | None:
-    """Ask a physical device all we want to know; None where it is older than Vulkan 1.2 or cannot compute."""
+    """Query a physical device; return None if it is older than Vulkan 1.2 or lacks compute."""
     ffi, lib = api.ffi, api.lib
     plain = ffi.new("VkPhysicalDeviceProperties*")
     lib.vkGetPhysicalDeviceProperties(handle, plain)
@@ -388,8 +395,11 @@ def read_adapter(api: Api, index: int, handle: Any) -> Adapter | None:
 
 
 def _float_controls(api: Api, properties: Any) -> frozenset[str]:
-    """Return the execution modes for f32 and f64 on offer; for subnormals only if a width can be chosen by itself:
-    NVIDIA's driver ties f64 to f16 and leaves f32 free."""
+    """Return the supported execution modes for f32 and f64.
+
+    Modes for subnormals are included only if they can be set for one width alone: NVIDIA's driver couples f64 to f16
+    and leaves f32 independent.
+    """
     constants, independence = api.constants, properties.denormBehaviorIndependence
     free = {
         constants.VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL: (32, 64),
@@ -401,7 +411,7 @@ def _float_controls(api: Api, properties: Any) -> frozenset[str]:
 
 
 def _subgroup_features(properties: Any, features: frozenset[str]) -> frozenset[str]:
-    """Return what the threads of a subgroup can do together in compute shaders."""
+    """Return the subgroup operations in compute shaders."""
     if not properties.subgroupSupportedStages & COMPUTE_STAGE:
         return frozenset()
     found = {name for bit, name in enumerate(SUBGROUP_FEATURES) if properties.subgroupSupportedOperations >> bit & 1}
@@ -416,7 +426,7 @@ def _compute_family(api: Api, handle: Any) -> int | None:
 
 
 def _feature_chain(api: Api, extensions: frozenset[str], wanted: frozenset[str]) -> tuple[Any, list[Any]]:
-    """Return a VkPhysicalDeviceFeatures2 with `wanted` set, and the structs behind it in the order of `FEATURES`."""
+    """Return a VkPhysicalDeviceFeatures2 with `wanted` set, and the chained structs in the order of `FEATURES`."""
     chain: list[Any] = []
     following = api.ffi.NULL
     for type, structure, extension, names in FEATURES:
@@ -437,10 +447,10 @@ def _present_features(api: Api, handle: Any, extensions: frozenset[str]) -> froz
 
 
 def choose_adapter(adapters: Sequence[Adapter], preference: int | str | None, allow_software: bool) -> Adapter:
-    """Return the device asked for, by number or part of its name, else the one that should be fastest.
+    """Return the preferred device, by number or part of its name, else the one that is probably fastest.
 
-    preference None: the variables SHADESMITH_DEVICE and TI_VISIBLE_DEVICE are asked.
-    Raises: TaichiRuntimeError that lists what there is.
+    preference: None: use the variables SHADESMITH_DEVICE and TI_VISIBLE_DEVICE.
+    Raises: TaichiRuntimeError that lists the available devices.
     """
     if preference is None:
         preference = os.environ.get("SHADESMITH_DEVICE") or os.environ.get("TI_VISIBLE_DEVICE") or None
@@ -497,7 +507,7 @@ def create_device(api: Api, adapter: Adapter) -> tuple[Any, Any]:
 
 
 def read_capabilities(adapter: Adapter) -> Capabilities:
-    """Return what the compiler may use on the device."""
+    """Return the capabilities of the device for the compiler."""
     has = adapter.features.__contains__
     types = {"i32", "u32", "f32", "u1"}
     atomics = {(type, op) for type in ("i32", "u32") for op in INTEGER_ATOMICS}

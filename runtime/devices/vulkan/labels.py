@@ -1,6 +1,6 @@
-"""Names for RenderDoc and Nsight: pipelines bear those of their tasks, and each dispatch stands in a label.
+"""Names for RenderDoc and Nsight: pipelines have the names of their tasks, and each dispatch is inside a label.
 
-In: a device whose instance has VK_EXT_debug_utils. Out: functions to record commands with in place of the plain ones.
+In: a device whose instance has VK_EXT_debug_utils. Out: functions that replace the plain ones for recording commands.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Labels:
         self.dispatch: Callable[..., None] = dispatch
 
     def name(self, pipeline: Any, text: str) -> None:
-        """Let tools show a pipeline, and its dispatches, by a name."""
+        """Set the name that tools show for a pipeline and its dispatches."""
         api, number = self._api, self._number(pipeline)
         kept = api.text(text)
         kind = api.constants.VK_OBJECT_TYPE_PIPELINE

@@ -1,7 +1,7 @@
-"""Device memory: buffers with addresses, small ones cut from slabs, and the ways between host and device.
+"""Device memory: buffers with addresses, slabs for small ones, and copies between host and device.
 
-Where the device's own memory is host memory (lavapipe, integrated devices) it stays mapped, and a read is a wait and
-a `memmove`. Elsewhere data passes through a ring of staging blocks, so that copying on both sides overlaps.
+If device memory is host memory (lavapipe, integrated devices), it stays mapped, and a read is a wait and a `memmove`.
+Otherwise data passes through a ring of staging blocks, so that copies on both sides overlap.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from .queue import BATCH, Queue
 ALIGNMENT = 256
 SLAB_BYTES = 64 << 20
 SMALL_BYTES = 4 << 20
-"""Allocations up to this come from slabs: drivers may allow as few as 4,096 pieces of memory."""
+"""Allocations up to this size come from slabs: drivers may allow as few as 4,096 allocations."""
 STAGING_BYTES = 8 << 20
 STAGING_BLOCKS = 4
 INLINE_BYTES = 65536
-"""Most that vkCmdUpdateBuffer carries inside a command buffer."""
+"""Size limit of vkCmdUpdateBuffer, whose data is in the command buffer."""
 
 OUT_OF_MEMORY = (-1, -2)
 DEVICE_ADDRESS_USAGE = 0x20000
@@ -36,9 +36,9 @@ DEVICE_ADDRESS_ALLOCATION = 2
 
 
 class Block:
-    """A piece of driver memory with one buffer over it.
+    """An allocation of the driver with one buffer.
 
-    size_bytes: of the buffer; taken_bytes: of the memory. pointer: its host address, 0 if not mapped.
+    size_bytes: of the buffer. taken_bytes: of the memory. pointer: its host address, 0 if not mapped.
     """
 
     __slots__ = ("address", "buffer", "heap", "memory", "pointer", "size_bytes", "taken_bytes")
@@ -51,7 +51,7 @@ class Block:
 
 
 class Slab:
-    """A block cut into allocations; free ranges are kept in order and merged."""
+    """A block divided into allocations; its free ranges are sorted and merged."""
 
     def __init__(self, block: Block) -> None:
         self.block = block
@@ -64,7 +64,7 @@ class Slab:
         return self._sizes == [self.block.size_bytes]
 
     def acquire(self, size_bytes: int) -> int | None:
-        """Return the offset of a free range, now taken, or None."""
+        """Allocate a range; return its offset, or None if none is large enough."""
         for index, size in enumerate(self._sizes):
             if size >= size_bytes:
                 offset = self._offsets[index]
@@ -77,7 +77,7 @@ class Slab:
         return None
 
     def release(self, offset: int, size_bytes: int) -> None:
-        """Take a range back."""
+        """Free a range."""
         index = bisect_left(self._offsets, offset)
         if index < len(self._offsets) and offset + size_bytes == self._offsets[index]:
             size_bytes += self._sizes[index]
@@ -90,7 +90,7 @@ class Slab:
 
 
 class VulkanAllocation:
-    """Memory on the device: `offset` bytes into a block. slab: None where the block is its own."""
+    """Memory on the device, at `offset` bytes in a block. slab: None if it has the whole block."""
 
     __slots__ = ("address", "block", "is_free", "leases", "offset", "padded_bytes", "size_bytes", "slab")
 
@@ -104,25 +104,26 @@ class VulkanAllocation:
 
 @dataclass(frozen=True, slots=True)
 class ImageMemory:
-    """Memory of one image. asked_bytes: of its texels; taken_bytes: of the memory."""
+    """Memory of one image. requested_bytes: of its texels. taken_bytes: of the memory."""
 
     handle: Any
     taken_bytes: int
     heap: int
-    asked_bytes: int
+    requested_bytes: int
 
 
 class Lease:
-    """Stands for someone who uses the bytes of an allocation beside us."""
+    """Represents an external user of the bytes of an allocation."""
 
     __slots__ = ("__weakref__",)
 
 
 class Memory:
-    """All memory of a device. is_mapped: whether the host sees device memory; force_staging: pretend it does not.
+    """All memory of a device.
 
-    lent_bytes: what allocations that live have asked for; `used_bytes` is what the driver gave for it.
-    leases: of bytes that others use. when_unused: to be called when there is none any more.
+    is_mapped: whether the host can access device memory. force_staging: behave as if it could not.
+    lent_bytes: total size of live allocations, as requested; `used_bytes` is the driver's memory for them.
+    leases: of bytes that external code uses. when_unused: called when the last lease ends.
     """
 
     def __init__(self, api: Api, adapter: Adapter, device: Any, queue: Queue, force_staging: bool) -> None:
@@ -155,11 +156,11 @@ class Memory:
 
     @property
     def used_bytes(self) -> int:
-        """Bytes taken from the driver."""
+        """Bytes allocated from the driver."""
         return sum(self._used)
 
     def addresses_are_host_pointers(self) -> bool:
-        """Whether the device's addresses are this process's (lavapipe)."""
+        """Whether the device's addresses are addresses of this process (lavapipe)."""
         if not self.is_mapped:
             return False
         if not self._slabs:
@@ -170,14 +171,14 @@ class Memory:
     # --- allocate and free
 
     def allocate(self, size_bytes: int) -> VulkanAllocation:
-        """Give zeroed memory. Raises: OutOfMemory naming the bytes asked, used and available."""
+        """Return zeroed memory. Raises: OutOfMemory naming the bytes requested, used and available."""
         with self._queue.lock:
             self._queue.require()
             self._queue.collect()
             try:
                 allocation = self._carve(size_bytes)
             except OutOfMemory:
-                self._queue.synchronize()  # memory freed while launches were under way comes back now
+                self._queue.synchronize()  # memory that was freed during launches becomes available now
                 allocation = self._carve(size_bytes)
             if allocation.slab is None and self.is_mapped and self._adapter.is_software:
                 clear_fresh(allocation.block.pointer, allocation.padded_bytes)
@@ -202,15 +203,15 @@ class Memory:
         return VulkanAllocation(slab.block, slab.acquire(padded) or 0, size_bytes, padded, slab)
 
     def free(self, allocation: VulkanAllocation) -> None:
-        """Give memory back once all launches recorded so far have ended: now, if they have. Twice is harmless."""
-        if not allocation.is_free and allocation.block in self._blocks:  # else the device was closed meanwhile
+        """Free memory once all launches recorded so far have ended. Freeing twice is harmless."""
+        if not allocation.is_free and allocation.block in self._blocks:  # else the device was closed in the meantime
             allocation.is_free = True
             if not allocation.leases:
                 self._queue.defer(lambda: self._release(allocation))
                 self._queue.collect_if_free()
 
     def lend(self, allocation: VulkanAllocation) -> Lease:
-        """Return an object as long as which lives the bytes stay valid, whoever frees them."""
+        """Return an object that keeps the bytes valid while it lives, even after `free`."""
         lease = Lease()
         self.leases.add(id(lease))
         allocation.leases.add(id(lease))
@@ -218,9 +219,9 @@ class Memory:
         return lease
 
     def _take_back(self, allocation: VulkanAllocation, lease: int) -> None:
-        """Do what waited for the end of a lease: free its allocation, and close the device after the last one.
+        """End a lease: perform a delayed free of its allocation, and close the device after the last lease.
 
-        Any thread may come here, in the midst of anything: operations on sets are done at once.
+        Any thread may call this at any moment: the set operations used here are atomic.
         """
         allocation.leases.discard(lease)
         self.leases.discard(lease)
@@ -231,7 +232,7 @@ class Memory:
             self.when_unused()
 
     def _release(self, allocation: VulkanAllocation) -> None:
-        if allocation.block not in self._blocks:  # closed meanwhile
+        if allocation.block not in self._blocks:  # closed in the meantime
             return
         self.lent_bytes -= allocation.size_bytes
         slab = allocation.slab
@@ -252,15 +253,15 @@ class Memory:
     # --- blocks of driver memory
 
     def make_staging_block(self, size_bytes: int) -> Block:
-        """Return mapped memory that the host reads fast."""
+        """Return mapped memory with fast reads by the host."""
         return self.make_block(size_bytes, self._staging_types, size_bytes)
 
     def make_argument_block(self, size_bytes: int) -> Block:
-        """Return mapped memory that the device reads fast."""
+        """Return mapped memory with fast reads by the device."""
         return self.make_block(size_bytes, self._argument_types, size_bytes)
 
-    def make_block(self, size_bytes: int, choices: tuple[int, ...], asked_bytes: int) -> Block:
-        """Take memory from the driver, of the first kind among `choices` (property flags) that there is."""
+    def make_block(self, size_bytes: int, choices: tuple[int, ...], requested_bytes: int) -> Block:
+        """Allocate from the driver, from the first available memory type of `choices` (property flags)."""
         api = self._api
         null = api.ffi.NULL
         vk = api.constants
@@ -270,7 +271,7 @@ class Memory:
         made = api.ffi.new("VkBuffer*")
         code = api.lib.vkCreateBuffer(self._device, info, null, made)
         if code in OUT_OF_MEMORY:
-            raise self._refusal(asked_bytes, 0, "the driver makes no buffer of this size")
+            raise self._refusal(requested_bytes, 0, "the driver makes no buffer of this size")
         api.check(code, "making a buffer")
         needs = api.ffi.new("VkMemoryRequirements*")
         api.lib.vkGetBufferMemoryRequirements(self._device, made[0], needs)
@@ -278,7 +279,7 @@ class Memory:
         block = Block(size_bytes, needs.size, self._properties.memoryTypes[index].heapIndex)
         block.buffer = made[0]
         try:
-            self._back(block, index, asked_bytes)
+            self._back(block, index, requested_bytes)
         except BaseException:
             api.lib.vkDestroyBuffer(self._device, block.buffer, null)
             if block.memory is not None:
@@ -295,7 +296,7 @@ class Memory:
                     return index
         raise TaichiRuntimeError(f"{self._adapter.name} has no memory for buffers that the host can reach")
 
-    def _back(self, block: Block, type_index: int, asked_bytes: int) -> None:
+    def _back(self, block: Block, type_index: int, requested_bytes: int) -> None:
         """Allocate, bind and map the memory of a block."""
         api, lib, device = self._api, self._api.lib, self._device
         flags = api.new(
@@ -303,7 +304,7 @@ class Memory:
             "MEMORY_ALLOCATE_FLAGS_INFO",
             flags=DEVICE_ADDRESS_ALLOCATION,
         )
-        block.memory = self._take(block.taken_bytes, type_index, asked_bytes, flags)
+        block.memory = self._take(block.taken_bytes, type_index, requested_bytes, flags)
         api.check(lib.vkBindBufferMemory(device, block.buffer, block.memory, 0), "binding memory")
         if self._properties.memoryTypes[type_index].propertyFlags & self._visible == self._visible:
             pointer = api.ffi.new("void**")
@@ -312,11 +313,11 @@ class Memory:
         address = api.new("VkBufferDeviceAddressInfo", "BUFFER_DEVICE_ADDRESS_INFO", buffer=block.buffer)
         block.address = lib.vkGetBufferDeviceAddress(device, address)
 
-    def _take(self, size_bytes: int, type_index: int, asked_bytes: int, flags: Any) -> Any:
-        """Return memory of the driver's. flags: a struct behind what is asked."""
+    def _take(self, size_bytes: int, type_index: int, requested_bytes: int, flags: Any) -> Any:
+        """Allocate driver memory. flags: a struct that is chained to the request."""
         api, heap = self._api, self._properties.memoryTypes[type_index].heapIndex
         if size_bytes > self._available(heap):
-            raise self._refusal(asked_bytes, heap, "")
+            raise self._refusal(requested_bytes, heap, "")
         info = api.new(
             "VkMemoryAllocateInfo",
             "MEMORY_ALLOCATE_INFO",
@@ -327,49 +328,53 @@ class Memory:
         made = api.ffi.new("VkDeviceMemory*")
         code = api.lib.vkAllocateMemory(self._device, info, api.ffi.NULL, made)
         if code in OUT_OF_MEMORY:
-            raise self._refusal(asked_bytes, heap, f"the driver said {api.code_name(code)}")
+            raise self._refusal(requested_bytes, heap, f"the driver said {api.code_name(code)}")
         api.check(code, "allocating memory")
         return made[0]
 
-    def take_for_image(self, image: Any, asked_bytes: int) -> ImageMemory:
-        """Take and bind memory for an image, of texels of `asked_bytes`. Raises: OutOfMemory."""
+    def take_for_image(self, image: Any, requested_bytes: int) -> ImageMemory:
+        """Allocate and bind memory for an image with texels of `requested_bytes`. Raises: OutOfMemory."""
         api = self._api
         needs = api.ffi.new("VkMemoryRequirements*")
         api.lib.vkGetImageMemoryRequirements(self._device, image, needs)
         index = self._choose_type(needs.memoryTypeBits, (api.constants.VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 0))
         heap = self._properties.memoryTypes[index].heapIndex
-        taken = ImageMemory(self._take(needs.size, index, asked_bytes, api.ffi.NULL), needs.size, heap, asked_bytes)
+        taken = ImageMemory(
+            self._take(needs.size, index, requested_bytes, api.ffi.NULL), needs.size, heap, requested_bytes
+        )
         self._used[heap] += taken.taken_bytes
-        self.lent_bytes += asked_bytes
+        self.lent_bytes += requested_bytes
         code = api.lib.vkBindImageMemory(self._device, image, taken.handle, 0)
         if code < 0:
             self.give_back(taken)
         if code in OUT_OF_MEMORY:
-            raise self._refusal(asked_bytes, heap, f"the driver said {api.code_name(code)}")
+            raise self._refusal(requested_bytes, heap, f"the driver said {api.code_name(code)}")
         api.check(code, "binding memory")
         return taken
 
     def give_back(self, taken: ImageMemory) -> None:
-        """Give the memory of an image back to the driver."""
+        """Return the memory of an image to the driver."""
         self._used[taken.heap] -= taken.taken_bytes
-        self.lent_bytes -= taken.asked_bytes
+        self.lent_bytes -= taken.requested_bytes
         self._api.lib.vkFreeMemory(self._device, taken.handle, self._api.ffi.NULL)
 
     def destroy_block(self, block: Block) -> None:
-        """Give a block back to the driver."""
+        """Return a block to the driver."""
         self._blocks.discard(block)
         self._used[block.heap] -= block.taken_bytes
         self._api.lib.vkDestroyBuffer(self._device, block.buffer, self._api.ffi.NULL)
         self._api.lib.vkFreeMemory(self._device, block.memory, self._api.ffi.NULL)
 
     def give_block(self, block: Block) -> None:
-        """Give a block back, unless the device was closed meanwhile."""
+        """Return a block to the driver, unless the device was closed in the meantime."""
         if block in self._blocks:
             self.destroy_block(block)
 
     def _available(self, heap: int) -> int:
-        """Return how many bytes may still be taken from a heap."""
-        if self._budget is not None:  # lavapipe's heap is a constant, and asking for more gets the process killed
+        """Return how many bytes may still be allocated from a heap."""
+        if (
+            self._budget is not None
+        ):  # lavapipe's heap size is a constant, and the system kills a process that allocates more
             available = self._budget.available_bytes(self.used_bytes)
             return int(self._properties.memoryHeaps[heap].size) if available is None else available
         api = self._api
@@ -381,14 +386,14 @@ class Memory:
         api.lib.vkGetPhysicalDeviceMemoryProperties2(self._adapter.handle, query)
         return max(0, int(budget.heapBudget[heap] - budget.heapUsage[heap]))
 
-    def _refusal(self, asked_bytes: int, heap: int, reason: str) -> OutOfMemory:
+    def _refusal(self, requested_bytes: int, heap: int, reason: str) -> OutOfMemory:
         most = self._most_bytes
-        if 0 < most < asked_bytes:
+        if 0 < most < requested_bytes:
             reason = f"the driver promises pieces of at most {in_words(most)}"
-        return OutOfMemory(self._adapter.name, asked_bytes, self.lent_bytes, self._available(heap), reason)
+        return OutOfMemory(self._adapter.name, requested_bytes, self.lent_bytes, self._available(heap), reason)
 
     def _read_most_bytes(self) -> int:
-        """Return the largest piece of memory that the driver says it gives; it may give more."""
+        """Return the largest allocation that the driver reports; it may allow more."""
         api = self._api
         limits = api.new("VkPhysicalDeviceMaintenance3Properties", "PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES")
         query = api.new("VkPhysicalDeviceProperties2", "PHYSICAL_DEVICE_PROPERTIES_2", pNext=limits)
@@ -468,7 +473,7 @@ class Memory:
         self._flush_if_full()
 
     def _fill_eight(self, allocation: VulkanAllocation, eight: bytes) -> None:
-        """Write a first piece, then double it: Vulkan's own fill knows four bytes only."""
+        """Write a first piece, then double it: Vulkan's own fill supports only patterns of four bytes."""
         block, start = allocation.block, allocation.offset
         done = min(INLINE_BYTES, allocation.padded_bytes)
         commands = self._queue.open_commands()
@@ -485,7 +490,7 @@ class Memory:
 
 
 class Staging:
-    """A ring of mapped blocks through which data passes, made when first needed. serial: work that uses a block."""
+    """A ring of mapped blocks for copies, made on first use. serial: of the work that uses a block."""
 
     def __init__(self, memory: Memory, queue: Queue) -> None:
         self._memory, self._queue = memory, queue
@@ -494,7 +499,7 @@ class Staging:
         self._next = 0
 
     def _take(self) -> int:
-        """Return the number of the next block, once the device is done with it."""
+        """Return the number of the next block when the device has finished with it."""
         if len(self._blocks) < STAGING_BLOCKS:
             self._blocks.append(self._memory.make_staging_block(STAGING_BYTES))
             return len(self._blocks) - 1
@@ -506,7 +511,7 @@ class Staging:
         return number
 
     def write(self, allocation: VulkanAllocation, offset: int, origin: int, size: int) -> None:
-        """Copy `size` bytes at host address `origin` to the device; the host may change them on return."""
+        """Copy `size` bytes at host address `origin` to the device; the host may change them after the return."""
         with self._queue.lock:
             for done in range(0, size, STAGING_BYTES):
                 piece = min(STAGING_BYTES, size - done)

@@ -1,7 +1,7 @@
 """Build compute pipelines from a `BackendModule` and launch them. `submit` is the launch path: speed outranks form.
 
-Arguments up to the push-constant limit travel in push constants; longer ones are copied into a host-visible block that
-belongs to the open command buffer, and the push constants hold its address.
+Arguments up to the push-constant limit are passed in push constants; longer ones are copied into a host-visible block
+that belongs to the open command buffer, and the push constants contain its address.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from .queue import BATCH, EAGER_THREADS, Queue
 from .statistics import read_statistics
 
 STRIDED_GROUPS = 1024
-"""Groups of a task whose count only the device knows; its loop strides."""
+"""Groups of a task whose trip count only the device knows; it has a grid-stride loop."""
 STRIDED_THREADS = 1 << 20
-"""Threads of a loop that strides on a GPU: a few times what a large one holds at once."""
+"""Threads of a grid-stride loop on a GPU: a few times the number that a large GPU runs at once."""
 GROUPS_X = 65535
-"""Groups along one axis that every device takes; 2^31 - 1 turns of one thread a group are 32,769 rows of them."""
+"""Groups along one axis that every device allows; 2^31 - 1 groups of one thread are 32,769 rows."""
 ARGUMENT_ALIGNMENT = 64
 ARGUMENT_BLOCK_BYTES = 64 << 10
 POINTER_BYTES = 8
@@ -47,7 +47,7 @@ class PipelineLayouts:
         self._layouts: dict[tuple[int, tuple[bool, ...]], Any] = {}
 
     def get(self, size_bytes: int, kinds: tuple[bool, ...]) -> Any:
-        """Return the layout, made when first asked for. kinds: whether each texture is a storage image."""
+        """Return the layout, created on first use. kinds: whether each texture is a storage image."""
         key = size_bytes, kinds
         if key not in self._layouts:
             self._layouts[key] = self._make(size_bytes, kinds)
@@ -70,16 +70,16 @@ class PipelineLayouts:
         return made[0]
 
     def close(self) -> None:
-        """Destroy them."""
+        """Destroy the layouts."""
         for layout in self._layouts.values():
             self._api.lib.vkDestroyPipelineLayout(self._device, layout, self._api.ffi.NULL)
         self._layouts.clear()
 
 
 class Builder:
-    """Turns modules into programs on one device.
+    """Builds programs from modules on one device.
 
-    labels: names for tools. sources: the folder in which texts are kept that debug information names.
+    labels: names for tools. sources: folder of the sources that debug information refers to.
     """
 
     def __init__(
@@ -104,9 +104,9 @@ class Builder:
     def build(
         self, module: BackendModule, store: Store | None = None, binaries: Sequence[bytes] | None = None
     ) -> VulkanProgram:
-        """Compile all files at once, since nearly all of the tool's time is its start, and make a pipeline per task.
+        """Compile all files concurrently, since the tool's time is mostly its start, and make a pipeline per task.
 
-        store: where SPIR-V is kept. binaries: SPIR-V of each file, where it is there.
+        store: caches SPIR-V. binaries: SPIR-V of each file, if it exists.
         """
         for task in module.tasks:
             if task.block_dim > self._adapter.max_block_dim:
@@ -131,7 +131,7 @@ class Builder:
         return program
 
     def statistics(self, module: BackendModule) -> dict[str, dict[str, Any]]:
-        """Return what the driver says each task takes, by its name; the device must have the extension for it."""
+        """Return the driver's statistics of each task by name; the device must support the extension."""
         layout, codes = self._layout(module), self._compile(module)
         found: dict[str, dict[str, Any]] = {}
         for task in module.tasks:
@@ -190,7 +190,7 @@ class Builder:
         return made[0]
 
     def close(self) -> None:
-        """Destroy the pipelines of programs that still live, and the layouts."""
+        """Destroy the pipelines of all live programs, and the layouts."""
         for program in self._programs:
             for pipeline in program.pipelines:
                 self._api.lib.vkDestroyPipeline(self._device, pipeline, self._api.ffi.NULL)
@@ -213,13 +213,13 @@ def _destroy(api: Api, queue: Queue, pipelines: list[Any]) -> None:
 
 
 def fold(groups: int) -> tuple[int, int]:
-    """Return the groups in a row, and the rows, of a grid with room for `groups`: fewer than `rows` too many."""
+    """Return groups per row, and rows, of a grid for `groups` groups, with fewer than `rows` excess groups."""
     rows = -(-groups // GROUPS_X)
     return -(-groups // rows), rows
 
 
 class VulkanProgram:
-    """A kernel's pipelines. arguments: writable buffer the launcher packs into. Pipelines go when the program goes."""
+    """A kernel's pipelines, which it owns. arguments: writable buffer that the launcher packs into."""
 
     def __init__(
         self, api: Api, queue: Queue, memory: Memory, module: BackendModule, layout: Any, is_software: bool
@@ -251,16 +251,16 @@ class VulkanProgram:
         self._functions = (barrier, push, labels.bind, labels.dispatch)
 
     def take_textures(self, sets: DescriptorSets, kinds: tuple[bool, ...]) -> None:
-        """Be a program with textures, which needs `use_textures` before each `submit`."""
+        """Make this a program with textures, which needs `use_textures` before each `submit`."""
         self._find_set = partial(sets.get, kinds)
         self._bind_sets = self._queue.api.lib.vkCmdBindDescriptorSets
 
     def use_textures(self, textures: Sequence[VulkanTexture]) -> None:
-        """Say which textures, by binding, the next `submit` is for; `lock` is held until then.
+        """Set the textures of the next `submit`, by binding; the caller holds `lock` until then.
 
-        Raises: UnsupportedError where one of them cannot be stored into.
+        Raises: UnsupportedError if the kernel stores into a texture that does not support it.
         """
-        if textures != self._textures:  # the same objects as in the last launch, mostly
+        if textures != self._textures:  # usually the same objects as in the last launch
             assert self._find_set is not None
             self._set, self._textures = self._find_set(textures), textures
 
@@ -276,14 +276,14 @@ class VulkanProgram:
             self._push_bytes, self._indirect_bytes = POINTER_BYTES, size
 
     def again(self) -> VulkanProgram:
-        """Return the same code with an argument block of its own."""
+        """Return the same code with its own argument block."""
         made = copy(self)
         made._origin = self  # which owns the pipelines
         made._make_arguments(self._queue.api, len(self.arguments))
         return made
 
     def onto(self, tape: Any) -> VulkanProgram:
-        """Return the same code that records into `tape` instead of the queue's open command buffer."""
+        """Return the same code, recording into `tape` instead of the queue's open command buffer."""
         made = self.again()
         made._queue = tape
         return made
@@ -295,25 +295,28 @@ class VulkanProgram:
 
     @property
     def indirect_bytes(self) -> int:
-        """Bytes of arguments that are too long for push constants, else 0."""
+        """Size of arguments that exceed the push constants, else 0."""
         return self._indirect_bytes
 
     def add(self, task: TaskSource, pipeline: Any) -> None:
-        """Take over the pipeline of the next task."""
+        """Add the pipeline of the next task."""
         self.pipelines.append(pipeline)
         self._tasks.append((pipeline, task.iterations_per_block, self._most_groups(task), task))
 
     def _most_groups(self, task: TaskSource) -> int:
-        """Return how many groups a row may have. On a GPU a loop that strides needs no more than keep it busy; on a
-        processor more groups cost little, and lavapipe ends a loop that strides over 65,535 turns."""
+        """Return how many groups a row may have.
+
+        On a GPU a grid-stride loop needs only enough groups to keep it busy. On a processor more groups cost little,
+        and lavapipe ends a loop after 65,535 iterations.
+        """
         if not task.strided or self._is_software:
             return GROUPS_X
         return min(GROUPS_X, STRIDED_THREADS // task.block_dim)
 
     def _fewer(self, task: TaskSource, groups: int, most: int) -> tuple[int, int]:
-        """Return groups in a row, and rows, for more than `most`.
+        """Return groups per row, and rows, for more than `most` groups.
 
-        Raises: TaichiRuntimeError for a text, changed by hand, that knows one row alone and does not stride.
+        Raises: TaichiRuntimeError for an edited source that supports only one row and has no grid-stride loop.
         """
         if task.strided:
             return most, 1
@@ -332,11 +335,11 @@ class VulkanProgram:
             self.submit_held(counts)
 
     def submit_held(self, counts: Sequence[int]) -> None:
-        """Start the tasks likewise; the caller holds `lock`, since before it packed the arguments.
+        """Start the tasks in order; the caller has held `lock` since before it packed the arguments.
 
-        There is a barrier before every dispatch but the first of a batch: 0.8 us to record, no measurable time of
-        lavapipe's. To leave one out, two dispatches must share no memory; slots do not tell (two arguments may be one
-        array), and comparing all addresses costs as much as the barrier.
+        There is a barrier before every dispatch but the first of a batch: 0.8 us to record, no measurable time on
+        lavapipe. It could be omitted only if two dispatches share no memory; bindings do not show this (two arguments
+        may be one array), and comparing all addresses costs as much as the barrier.
         """
         queue = self._queue
         barrier, push, bind, dispatch = self._functions
@@ -352,7 +355,7 @@ class VulkanProgram:
         if self._set is not None:
             self._bind_sets(commands, 1, self._layout, 0, 1, self._set, 0, null)
         recorded = queue.recorded
-        queue.recorded = recorded + len(self._tasks)  # at once: Ctrl-C may come in the middle
+        queue.recorded = recorded + len(self._tasks)  # before the loop: Ctrl-C may interrupt it
         threads = 0
         for (pipeline, block, most, task), count in zip(self._tasks, counts, strict=True):
             rows = 1
@@ -376,7 +379,7 @@ class VulkanProgram:
             queue.offer()
 
     def _store_arguments(self) -> None:
-        """Copy the arguments behind those of earlier launches in the open batch, and push their address."""
+        """Append the arguments to those of earlier launches in the open batch, and push their address."""
         queue, size = self._queue, self._indirect_bytes
         slot = queue.slot
         assert slot is not None

@@ -1,10 +1,10 @@
-"""Record commands, submit them in batches, wait for them, and retire what they used.
+"""Record commands, submit them in batches, wait for them, and free what they used.
 
-In: dispatches (written by `VulkanProgram.submit` straight into the open command buffer) and copies. Out: a serial
-number per submission, counted by one timeline semaphore; what must outlive the device's work waits for its serial.
+In: dispatches (recorded by `VulkanProgram.submit` directly into the open command buffer) and copies. Out: a serial
+number per submission, counted by one timeline semaphore; resources that the device uses are freed after their serial.
 
-This is a launch path: a submit costs 3 us where a launch with its own submit and wait costs 30 to 80 (lavapipe), so
-commands gather in an open command buffer until someone needs the result, `BATCH` dispatches are recorded, or the work
+This is a launch path: a batched launch costs 3 us, a launch with its own submit and wait costs 30 to 80 (lavapipe). So
+commands are collected in an open command buffer until a result is needed, `BATCH` dispatches are recorded, or the work
 is large.
 """
 
@@ -23,11 +23,11 @@ from .instance import Adapter, Api
 BATCH = 64
 """Commands after which a command buffer is submitted."""
 EAGER_THREADS = 1 << 20
-"""Work [threads] worth a submit of its own at once, so that the device starts while Python goes on."""
+"""Work [threads] that is submitted immediately, so that the device starts while Python continues."""
 IN_FLIGHT = 16
-"""Command buffers at once; with `BATCH` this bounds how far Python may run ahead."""
+"""Number of command buffers; with `BATCH` this limits how far Python runs ahead of the device."""
 SLICE_NANOSECONDS = 100_000_000
-"""Python looks at signals (Ctrl-C) between slices of a wait."""
+"""Length of one slice of a wait; Python handles signals (Ctrl-C) between slices."""
 RECENT = 8
 
 VK_TIMEOUT = 2
@@ -35,7 +35,7 @@ VK_ERROR_DEVICE_LOST = -4
 
 
 class Submission:
-    """What hands command buffers over. value: the serial that the semaphore reaches then; info: the struct."""
+    """A submission of command buffers. value: the serial that the semaphore reaches. info: the struct."""
 
     __slots__ = ("info", "value")
 
@@ -73,11 +73,13 @@ class CommandSlot:
 
 
 class Queue:
-    """The one queue of a device. Its public fields are read by `VulkanProgram.submit`, which may not pay for calls.
+    """The only queue of a device. `VulkanProgram.submit` reads its public fields, since calls would cost too much.
 
-    lock: held while recording. owner: the process that may use it, or -1 once it is lost or closed.
-    commands: the open command buffer or None. recorded: commands in it; a barrier is due before the next if not 0.
-    is_held: nothing is submitted but by who waits for it: a timer wants all it measures in one command buffer.
+    lock: held while recording.
+    owner: the process that may use it, or -1 once it is lost or closed.
+    commands: the open command buffer or None.
+    recorded: number of commands in it; if it is not 0, the next command needs a barrier.
+    is_held: only a wait submits: a timer needs all measured work in one command buffer.
     """
 
     def __init__(self, api: Api, adapter: Adapter, device: Any, handle: Any) -> None:
@@ -135,7 +137,7 @@ class Queue:
         self._make_barriers()
 
     def _make_barriers(self) -> None:
-        """Prepare the two barriers: between commands, and at the end of a batch, which the host may read after."""
+        """Prepare two barriers: between commands, and at the end of a batch, before reads by the host."""
         vk = self.api.constants
         written = vk.VK_ACCESS_SHADER_WRITE_BIT | vk.VK_ACCESS_TRANSFER_WRITE_BIT
         touched = written | vk.VK_ACCESS_SHADER_READ_BIT | vk.VK_ACCESS_TRANSFER_READ_BIT
@@ -177,7 +179,7 @@ class Queue:
     # --- command buffers that are kept (`recording`); the lock must be held
 
     def allocate_commands(self) -> Any:
-        """Return a command buffer of its own."""
+        """Allocate a command buffer that the caller owns."""
         api = self.api
         made = api.ffi.new("VkCommandBuffer*")
         info = api.new(
@@ -187,7 +189,7 @@ class Queue:
         return made[0]
 
     def free_commands(self, handles: Sequence[Any]) -> None:
-        """Give command buffers back that the device is done with."""
+        """Free command buffers; the device has finished with them."""
         array = self.api.array("VkCommandBuffer", handles)
         self.api.lib.vkFreeCommandBuffers(self.device, self._pool, len(handles), array)
 
@@ -196,17 +198,17 @@ class Queue:
         self._answer(self.api.lib.vkBeginCommandBuffer(handle, self._begin_tape_info), "recording")
 
     def end_tape(self, handle: Any, is_last: bool) -> None:
-        """Close it. is_last: what was written shall be seen by the host and by all work after."""
+        """Close a command buffer. is_last: make its writes visible to the host and to all later work."""
         if is_last:
             self._end_batch(handle)
         self._answer(self.api.lib.vkEndCommandBuffer(handle), "ending a command buffer")
 
     def make_submission(self, handles: Sequence[Any]) -> Submission:
-        """Return what submits command buffers together, in order."""
+        """Return a submission of several command buffers, in order."""
         return Submission(self.api, handles, self._semaphore[0])
 
     def submit(self, submission: Submission) -> int:
-        """Submit kept command buffers, after all that is recorded; return the serial that ends them."""
+        """Submit prerecorded command buffers after all recorded work; return the serial of their end."""
         self.flush()
         if self.serial - self.completed > IN_FLIGHT:
             self.wait(self.serial - IN_FLIGHT)
@@ -232,7 +234,7 @@ class Queue:
         )
 
     def open_commands(self) -> Any:
-        """Return the open command buffer, ready for a command that depends on all before. The lock must be held."""
+        """Return the open command buffer, with a barrier after all earlier commands. The lock must be held."""
         self.require()
         commands = self.commands or self.begin()
         if self.recorded:
@@ -242,12 +244,12 @@ class Queue:
         return commands
 
     def offer(self) -> None:
-        """Submit what is recorded, unless it is held."""
+        """Submit the recorded commands, unless `is_held`."""
         if not self.is_held:
             self.flush()
 
     def flush(self) -> int:
-        """Submit what is recorded and return the serial that ends it all."""
+        """Submit the recorded commands and return the serial of the end of all work."""
         with self.lock:
             self.require()
             slot = self.slot
@@ -268,7 +270,7 @@ class Queue:
             return slot.serial
 
     def wait(self, serial: int) -> None:
-        """Wait until the device has done everything up to `serial`; Ctrl-C works meanwhile."""
+        """Wait until the device has finished all work up to `serial`; Ctrl-C interrupts the wait."""
         self.require()
         if self.completed < serial:
             info, value = self._waits.pop() if self._waits else self._new_wait()
@@ -281,7 +283,7 @@ class Queue:
                 self._complete(serial)
 
     def _new_wait(self) -> tuple[Any, Any]:
-        """Return the struct of a wait and the number in it. Each thread that waits has its own meanwhile."""
+        """Return the struct of a wait and the array of its serial; each waiting thread has its own."""
         value = self.api.ffi.new("uint64_t*")
         info = self.api.new(
             "VkSemaphoreWaitInfo",
@@ -293,20 +295,20 @@ class Queue:
         return info, value
 
     def synchronize(self) -> None:
-        """Wait for everything, and free what was waiting for it."""
+        """Wait for all work, and run the deferred actions."""
         self.wait(self.flush())
         self.collect()
 
     @property
     def is_idle(self) -> bool:
-        """Whether the device is known to have nothing to do."""
+        """Whether all submitted work is known to have ended."""
         return self.commands is None and self.completed == self.serial - 1
 
     def poll(self) -> None:
-        """Ask how far the device has come."""
+        """Query the last finished serial."""
         reached = self.api.ffi.new("uint64_t*")
         code = self.api.lib.vkGetSemaphoreCounterValue(self.device, self._semaphore[0], reached)
-        self._answer(code, "asking for progress")
+        self._answer(code, "querying progress")
         self._complete(reached[0])
 
     def _complete(self, serial: int) -> None:
@@ -315,7 +317,7 @@ class Queue:
             self._idle.append(self._flying.popleft())
 
     def _answer(self, code: int, action: str) -> int:
-        """Check an answer that may tell of a lost device."""
+        """Check a result that may report a lost device."""
         if code == VK_ERROR_DEVICE_LOST:
             names = ", ".join(dict.fromkeys(reversed(self.recent))) or "none"
             self._refusal = (
@@ -329,11 +331,11 @@ class Queue:
         return code
 
     def defer(self, action: Callable[[], None]) -> None:
-        """Do `action` once all work given so far has ended. Takes no lock: finalizers call it, at any moment."""
+        """Run `action` once all work so far has ended. Takes no lock: finalizers may call it at any moment."""
         self._retiring.append((self.serial, action))
 
     def collect(self) -> None:
-        """Do the retired actions whose work has ended."""
+        """Run the deferred actions whose work has ended."""
         with self.lock:
             if self._retiring and self.completed < self.serial - 1:
                 self.poll()
@@ -342,39 +344,39 @@ class Queue:
                 self._retiring.popleft()[1]()
 
     def collect_if_free(self) -> None:
-        """Do the retired actions whose work has ended, unless something is being recorded; never waits.
+        """Run the deferred actions whose work has ended, unless a recording is in progress; never waits.
 
-        Finalizers come here, at any moment: also while this thread is in the middle of a call that holds the lock.
+        Finalizers call this at any moment, also while this thread is inside a call that holds the lock.
         """
-        held: Callable[[], bool] = getattr(self.lock, "_is_owned")  # noqa: B009 - as `threading.Condition` asks it
+        held: Callable[[], bool] = getattr(self.lock, "_is_owned")  # noqa: B009 - `threading.Condition` uses it too
         if os.getpid() != self.owner or held() or not self.lock.acquire(blocking=False):
             return
         try:
             self.collect()
-        except TaichiRuntimeError:  # the device is lost: the next call says so
+        except TaichiRuntimeError:  # the device is lost: the next call reports it
             pass
         finally:
             self.lock.release()
 
     @property
     def is_ours(self) -> bool:
-        """Whether this process made it. A forked child may not even close what its parent owns."""
+        """Whether this process made the queue. A forked child must not even close its parent's queue."""
         return os.getpid() == self._process
 
     def finish(self) -> None:
-        """Wait for the device for the last time, and refuse all later use. Failures are a warning: all goes anyway."""
+        """Wait for the device for the last time, and refuse later use. Failures are warnings: closing continues."""
         try:
             if os.getpid() == self.owner:
                 self.synchronize()
         except TaichiRuntimeError as error:
             warnings.warn(str(error), ShadesmithWarning, stacklevel=4)
         finally:
-            self.api.lib.vkDeviceWaitIdle(self.device)  # a lost device answers at once; nothing may be destroyed before
+            self.api.lib.vkDeviceWaitIdle(self.device)  # required before anything is destroyed; returns at once if lost
             self.owner = -1
             self._refusal = "the Vulkan device was closed; arrays and kernels made on it cannot be used"
 
     def close(self) -> None:
-        """Do what was retired and destroy the queue's objects."""
+        """Run the deferred actions and destroy the queue's objects."""
         lib, null = self.api.lib, self.api.ffi.NULL
         with self.lock:
             self.commands = self.slot = None

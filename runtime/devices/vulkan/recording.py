@@ -1,8 +1,8 @@
-"""Prerecorded command buffers: launches that are submitted again and again without being recorded again.
+"""Prerecorded command buffers: launches that are submitted repeatedly without being recorded again.
 
-In: launches. Out: `VulkanRecording`. Launches stand in command buffers of `CHUNK` each, all of which one submit hands
-over; where arguments change, only the buffers of the launches concerned are recorded anew, into others where the device
-may still read them. Arguments too long for push constants lie in a block that belongs to their buffer.
+In: launches. Out: `VulkanRecording`. Each command buffer has up to `CHUNK` launches, and one submit covers all buffers.
+If arguments change, only the buffers of these launches are recorded again, into other buffers if the device may still
+read the old ones. Arguments that exceed the push constants are in a block that belongs to their buffer.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from .memory import Memory
 from .queue import Queue, Submission
 
 CHUNK = 64
-"""Launches a command buffer: few are recorded anew for one that changed, and a submit of many costs little."""
+"""Launches per command buffer: few are recorded again for a changed one, and submitting many buffers costs little."""
 ARGUMENT_ALIGNMENT = 64
 
 
 class Tape:
-    """A command buffer that is kept, in the place of a queue for `VulkanProgram.submit_held`.
+    """A prerecorded command buffer, which replaces the queue in `VulkanProgram.submit_held`.
 
-    serial: of the last submission that reads it. arguments: memory for those too long for push constants.
+    serial: of the last submission that reads it. arguments: memory for arguments that exceed the push constants.
     """
 
     def __init__(self, queue: Queue, memory: Memory) -> None:
@@ -43,13 +43,13 @@ class Tape:
 
     @property
     def slot(self) -> Tape:
-        """What has the memory for arguments."""
+        """The owner of the memory for arguments."""
         return self
 
     def record(self, launches: Sequence[Launch], is_last: bool) -> None:
-        """Record launches; one that touches what another does since the last barrier has a barrier before it.
+        """Record launches, with a barrier before a launch that depends on another since the last barrier.
 
-        is_last: the host may read what they wrote. The lock is held.
+        is_last: make their writes visible to the host. The caller holds the lock.
         """
         sizes = [program.indirect_bytes for program in (launch.program for launch in launches)]
         self._make_room(sum(-(-size // ARGUMENT_ALIGNMENT) * ARGUMENT_ALIGNMENT for size in sizes))
@@ -68,11 +68,11 @@ class Tape:
             if launch.textures:
                 program.use_textures(launch.textures)
             program.arguments[:] = launch.arguments
-            program.submit_held(launch.counts)  # which copies them
+            program.submit_held(launch.counts)  # copies the arguments
         self._queue.end_tape(self.handle, is_last)
 
     def offer(self) -> None:
-        """Submit nothing: `VulkanProgram.submit_held` calls this after many commands."""
+        """Do nothing: `VulkanProgram.submit_held` calls this after many commands."""
 
     def _make_room(self, size_bytes: int) -> None:
         if self.arguments is not None and self.arguments.size_bytes < size_bytes:
@@ -94,17 +94,17 @@ class VulkanRecording:
         self._spare: list[Tape] = []
         self._all: list[Tape] = []
         self._whole: Submission | None = None
-        """All command buffers, as long as none is replaced."""
+        """The submission of all command buffers, until one is replaced."""
         self._names = list(dict.fromkeys(launch.program.name for launch in launches))
         finalize(self, _give_back, queue, memory, self._all).atexit = False
 
     def update(self, number: int, launch: Launch) -> None:
-        """Replace a launch; its command buffer is recorded anew before the next run."""
+        """Replace a launch; its command buffer is recorded again before the next run."""
         self._launches[number] = launch
         self._stale.add(number // CHUNK)
 
     def run(self) -> None:
-        """Submit everything. Where much is recorded anew, the device begins while the rest is recorded."""
+        """Submit all launches. If many are recorded again, the device starts before all are recorded."""
         queue = self._queue
         with queue.lock:
             queue.require()
@@ -140,7 +140,7 @@ class VulkanRecording:
             self._spare.append(old)
 
     def _free_tape(self) -> Tape:
-        """Return a tape that the device does not read, of those not in use or a new one."""
+        """Return an unused tape that the device does not read, or a new one."""
         self._queue.poll()
         for position, tape in enumerate(self._spare):
             if tape.serial <= self._queue.completed:

@@ -1,8 +1,8 @@
 """Read the interface of a compute shader from its SPIR-V: what the host and the shader must agree on.
 
 In: the words of a module. Out: dataclasses: entry points with their local size, push constants and descriptors with
-their types down to the last member, shared memory, capabilities and extensions. A module that is damaged anywhere gives
-`SpirvError`, never another exception, and each word is looked at once.
+their types down to the last member, shared memory, capabilities and extensions. Any damaged module raises `SpirvError`,
+never another exception, and each word is read once.
 Source: SPIR-V Specification 1.6, sections 2.3 (physical layout) and 3 (binary form).
 """
 
@@ -20,7 +20,7 @@ MAX_BOUND = 1 << 22
 """Ids of a module; the specification promises no more."""
 MAX_DEPTH = 64
 MAX_PARTS = 1 << 20
-"""Types in types, and scalars in one of them; more is damage, and would take for ever to look at."""
+"""Limits of nested types, and of scalars in one type; more is damage, and would take too long to read."""
 POINTER_BYTES = 8
 
 QUALIFIERS = {
@@ -33,7 +33,7 @@ QUALIFIERS = {
 
 
 class SpirvError(ValueError):
-    """The words are no whole SPIR-V module."""
+    """The words are no complete SPIR-V module."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Matrix:
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """count: of elements, None where only the host knows. stride_bytes: None in memory that the host does not see."""
+    """count: of elements, None if only the host knows. stride_bytes: None in memory that the host cannot access."""
 
     element: Type
     count: int | None
@@ -98,7 +98,7 @@ class Opaque:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """offset_bytes: None in memory that the host does not see. matrix_stride: [bytes], 0 for what is no matrix."""
+    """offset_bytes: None in memory that the host cannot access. matrix_stride: [bytes], 0 if it is no matrix."""
 
     name: str
     type: Type
@@ -110,7 +110,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Struct:
-    """A struct or the inside of a block."""
+    """A struct or the contents of a block."""
 
     name: str
     members: tuple[Member, ...]
@@ -121,7 +121,7 @@ Type = Scalar | Vector | Matrix | Array | Struct | Pointer | Image | Opaque
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entry point. model: SPIR-V's number, 5 for compute. modes: those that change numbers: "DenormPreserve 32"."""
+    """An entry point. model: SPIR-V's number, 5 for compute. modes: of arithmetic, "DenormPreserve 32"."""
 
     name: str
     model: int
@@ -143,7 +143,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """line: of the source text by `OpLine`, 0 where none is known."""
+    """line: in the source by `OpLine`, 0 if unknown."""
 
     opcode: int
     operands: tuple[int, ...]
@@ -152,7 +152,7 @@ class Instruction:
 
 @dataclass(slots=True)
 class Reflection:
-    """What a module shows of itself. pointees: what pointers point at. constants: whole numbers by id."""
+    """The interface of a module. pointees: target types of pointers. constants: integers by id."""
 
     version: tuple[int, int] = (0, 0)
     entries: list[Entry] = field(default_factory=list)
@@ -165,22 +165,22 @@ class Reflection:
 
     @property
     def push_constants(self) -> Variable | None:
-        """The block of push constants, None without one."""
+        """The block of push constants, None if there is none."""
         return next((v for v in self.variables if v.storage == "PushConstant"), None)
 
     @property
     def resources(self) -> list[Variable]:
-        """Everything that a descriptor has to give."""
+        """All variables that need a descriptor."""
         return [v for v in self.variables if v.storage in ("Uniform", "UniformConstant", "StorageBuffer")]
 
     @property
     def shared(self) -> list[tuple[str, int]]:
-        """Name and size [bytes] of what a workgroup shares."""
+        """Name and size [bytes] of each variable in shared memory."""
         return [(v.name, size_bytes(v.type)) for v in self.variables if v.storage == "Workgroup"]
 
 
 def reflect(module: bytes) -> Reflection:
-    """Return what a module shows of itself. Raises: SpirvError where it is damaged."""
+    """Return the interface of a module. Raises: SpirvError if it is damaged."""
     reader = _Reader(module)
     for instruction in instructions(module):
         if instruction.opcode == Op.FUNCTION:
@@ -207,7 +207,7 @@ def instructions(module: bytes) -> Iterator[Instruction]:
 
 
 def size_bytes(type: Type, depth: int = 0) -> int:
-    """Return the least room that a value takes [bytes], nothing between its parts that no offset asks for."""
+    """Return the minimum size of a value [bytes], with no padding except that of explicit offsets."""
     if depth > MAX_DEPTH:
         raise SpirvError("types lie in one another without end")
     match type:
@@ -240,7 +240,7 @@ def _words(module: bytes) -> tuple[int, ...]:
 
 
 class _Reader:
-    """Gathers what stands before the functions; a type comes after all that it is made of, but for pointers."""
+    """Collects the declarations before the functions; a type follows its component types, except for pointers."""
 
     def __init__(self, module: bytes) -> None:
         words = _words(module)
@@ -260,7 +260,7 @@ class _Reader:
         self.pending: list[tuple[int, int, int]] = []
 
     def read(self, instruction: Instruction) -> None:
-        """Take in one instruction; those without meaning for the interface are passed over."""
+        """Process one instruction; those without effect on the interface are skipped."""
         handler = _HANDLERS.get(instruction.opcode)
         if handler is not None:
             try:
@@ -269,7 +269,7 @@ class _Reader:
                 raise SpirvError(f"an instruction {instruction.opcode} lacks operands") from None
 
     def finish(self) -> Reflection:
-        """Return what was read, once all ids have their names and types."""
+        """Return the interface, when all ids have names and types."""
         found = self.found
         for pointer, (_, target) in self.pointers.items():
             found.pointees[pointer] = self.types.get(target) or Opaque("a type of another kind")
@@ -289,8 +289,8 @@ class _Reader:
         return found
 
     def type(self, id: int, user: int | None = None) -> Type:
-        """Return a type that is known by now. user: the id of the type it becomes part of."""
-        if id not in self.types and id in self.pointers:  # declared ahead, as in a list whose elements point to others
+        """Return a declared type. user: the id of the type that uses it."""
+        if id not in self.types and id in self.pointers:  # a forward declaration, as in a linked list
             return Pointer(self.pointers[id][0], id)
         type = self.types.get(id)
         if type is None:
@@ -303,13 +303,13 @@ class _Reader:
         return type
 
     def declare(self, id: int, type: Type | None) -> None:
-        """Give an id its type. None: void, which is of no value."""
+        """Set the type of an id. None: void."""
         if id in self.types:
             raise SpirvError(f"id {id} has two types")
         self.types[id] = type
 
     def scalar(self, id: int) -> Scalar:
-        """Return a scalar type that is known by now."""
+        """Return a declared scalar type."""
         type = self.type(id)
         if not isinstance(type, Scalar):
             raise SpirvError(f"id {id} is no scalar type")
@@ -336,7 +336,7 @@ class _Reader:
                 self.modes.setdefault(operands[0], set()).add(f"{name} {operands[2]}")
 
     def mode_by_id(self, operands: tuple[int, ...]) -> None:
-        """OpExecutionModeId: a local size made of constants that come later."""
+        """OpExecutionModeId: a local size of constants that are declared later."""
         if operands[1] == MODES["LocalSizeId"]:
             self.composites[-1 - operands[0]] = (operands[2], operands[3], operands[4])
 
@@ -357,7 +357,7 @@ class _Reader:
         self.member_decorations.setdefault((operands[0], operands[1]), {})[operands[2]] = operands[3:]
 
     def constant(self, operands: tuple[int, ...]) -> None:
-        """OpConstant, OpSpecConstant: only whole numbers matter here."""
+        """OpConstant, OpSpecConstant: only integers matter here."""
         type = self.types.get(operands[0])
         if isinstance(type, Scalar) and type.kind != "float":
             low, high = operands[2], operands[3] if type.bits > 32 else 0
@@ -454,7 +454,7 @@ class _Reader:
 
 
 def arguments_of(found: Reflection) -> Struct | None:
-    """Return the arguments of a kernel of ours: what is pushed, or, of many, what stands behind a pointer."""
+    """Return the arguments of a generated kernel: the push constants, or the struct that they point to."""
     push = found.push_constants
     if push is None or not isinstance(push.type, Struct):
         return None
@@ -471,7 +471,7 @@ def _first(given: dict[int, tuple[int, ...]], decoration: int) -> int | None:
 
 
 def _string(operands: tuple[int, ...]) -> tuple[str, int]:
-    """Return a text and how many words it takes."""
+    """Return a string and its number of words."""
     data = struct.pack(f"<{len(operands)}I", *operands)
     end = data.find(b"\0")
     if end < 0:

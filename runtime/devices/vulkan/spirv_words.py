@@ -95,7 +95,7 @@ class Op(IntEnum):
 
 
 class Decoration(IntEnum):
-    """What is said of an id or of a member."""
+    """Decorations of an id or a member."""
 
     ROW_MAJOR = 4
     ARRAY_STRIDE = 6

@@ -1,7 +1,7 @@
-"""Time stamps of a Vulkan queue: two queries a span, written between the commands of the open command buffer.
+"""Time stamps of a Vulkan queue: two queries per span, recorded between the commands of the open command buffer.
 
-In: spans between launches. Out: seconds by the device's clock. A span that was held lies in one command buffer, which
-begins when all work before has ended: neither that nor the time to submit is in it.
+In: spans between launches. Out: seconds by the device's clock. A delayed span is in one command buffer, which starts
+when all earlier work has ended: the span includes neither that work nor the time of the submit.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from .instance import Adapter, Api
 from .queue import Queue
 
 SPANS = 256
-"""Room for as many before they are read."""
+"""Capacity of the query pool before a read."""
 
 
 def make_timer(api: Api, adapter: Adapter, device: Any, queue: Queue) -> Timer:
-    """Return a timer by the device's clock, or by the host's where its queue has none."""
+    """Return a timer by the device's clock, or by the host's if the queue has no time stamps."""
     families = api.enumerate(
         "VkQueueFamilyProperties", api.lib.vkGetPhysicalDeviceQueueFamilyProperties, adapter.handle
     )
@@ -30,7 +30,7 @@ def make_timer(api: Api, adapter: Adapter, device: Any, queue: Queue) -> Timer:
 
 
 class VulkanTimer:
-    """A timer of queries. bits: how many of a time stamp count."""
+    """A timer of queries. bits: number of valid bits of a time stamp."""
 
     clock = "the device's time stamps"
 
@@ -40,7 +40,7 @@ class VulkanTimer:
         api.lib.vkGetPhysicalDeviceProperties(adapter.handle, properties)
         self._period = properties.limits.timestampPeriod * 1e-9
         self._mask = (1 << bits) - 1
-        self.resolution = max(self._period, 5e-7)  # what drivers promise is finer than what they keep
+        self.resolution = max(self._period, 5e-7)  # drivers report a finer period than they achieve
         self._stage = api.constants.VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT
         self._pool = api.ffi.new("VkQueryPool*")
         info = api.new(
@@ -57,10 +57,10 @@ class VulkanTimer:
         self._destroy.atexit = False
 
     def delay(self, seconds: float) -> None:
-        """Wait for all before, and record what follows without submitting it, up to `stop`.
+        """Wait for all earlier work, and record the following work without submitting it, up to `stop`.
 
-        On an H200 (580.159) a kernel behind a copy of 64 MiB took 231 us by time stamps around it, with the copy in the
-        same command buffer, and 69 us by the clock on the wall, as if the first stamp did not wait for the copy.
+        On an H200 (580.159) a kernel after a copy of 64 MiB took 231 us by time stamps around it, with the copy in the
+        same command buffer, and 69 us by wall-clock time, as if the first stamp did not wait for the copy.
         """
         self._queue.synchronize()
         self._queue.is_held = True
@@ -76,7 +76,7 @@ class VulkanTimer:
             self._api.lib.vkCmdWriteTimestamp(commands, self._stage, self._pool[0], 2 * self._used)
 
     def stop(self) -> None:
-        """Write the second, and submit the span if it was held."""
+        """Write the second time stamp, and submit the span if it was delayed."""
         queue = self._queue
         with queue.lock:
             commands = queue.open_commands()
@@ -87,18 +87,18 @@ class VulkanTimer:
                 queue.flush()
 
     def read(self) -> list[float]:
-        """Wait, and return the lengths of all spans since `read` was last called [s]."""
+        """Wait, and return the lengths of all spans since the last `read` [s]."""
         self._fetch()
         spans, self._spans = self._spans, []
         return spans
 
     def close(self) -> None:
-        """Give up the queries, once the device has written them."""
+        """Free the queries when the device has written them."""
         self._queue.is_held = False
         self._destroy()
 
     def _fetch(self) -> None:
-        """Read what has been written, and make room."""
+        """Read the written queries, and free them for reuse."""
         if not self._used:
             return
         api, vk = self._api, self._api.constants

@@ -1,4 +1,4 @@
-"""C, compiled for the host."""
+"""The target C, compiled for the host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How archives of C are made and loaded: shared objects for one kind of processor."""
+"""Make and load archives of C: shared objects for one kind of processor."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CPUINFO = Path("/proc/cpuinfo")
 PORTABLE_CPU = ("cx16", "popcnt", "sse4_1", "sse4_2", "ssse3")
 INSTRUCTION_SETS = ("aes", "amx", "avx", "bmi", "f16c", "fma", "abm", "adx", "gfni", "lzcnt", "movbe", "popcnt", "sse",
                     "ssse", "vaes", "vpclmul", "cx16", "sve", "asimd")  # fmt: skip
-"""What the names of processors' flags begin with that a compiler may use."""
+"""Prefixes of the processor flags that a compiler may use."""
 
 
 def _compile(module: BackendModule, target: Target, store: Store | None) -> list[Binaries]:
@@ -49,7 +49,7 @@ def _requirements(target: Target, binaries: Sequence[Binaries]) -> dict[str, Any
 
 
 def cpu_flags() -> list[str]:
-    """Return the instruction sets of this machine's processor, by the system's names; [] where it does not tell."""
+    """Return the instruction sets of this machine's processor, by the system's names; [] if it does not report them."""
     try:
         lines = CPUINFO.read_text().splitlines()
     except OSError:
@@ -66,7 +66,7 @@ def _codes(kernel: Kernel, requires: Mapping[str, Any], device: Device) -> list[
 
 
 def fits_host(requires: Mapping[str, Any]) -> bool:
-    """Tell whether machine code of a module for C runs on this machine."""
+    """Return whether machine code of a module for C runs on this machine."""
     here = (sys.platform, platform.machine().lower())
     return (requires["system"], requires["machine"]) == here and set(requires["cpu"]) <= set(cpu_flags())
 

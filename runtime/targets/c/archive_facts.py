@@ -1,4 +1,4 @@
-"""What archives of C are made for, and what their manifests say."""
+"""Facts of archives of C: their processors, and entries of their manifests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ...aot.archive_facts import ArchiveFacts
 from ...devices.host.capabilities import PORTABLE
 
 PORTABLE_MARCH = {"x86_64": "-march=x86-64-v2", "amd64": "-march=x86-64-v2"}
-"""For a processor of that kind from 2009 on; others take their compiler's own default."""
+"""The baseline of x86-64 processors since 2009; other processors use the compiler's default."""
 
 
 def _march() -> str:

@@ -1,4 +1,4 @@
-"""How edited sources in C are checked and launched: the compiler divides the iterations, whatever the source says."""
+"""Check and launch edited sources in C: OpenMP distributes the iterations, whatever the source declares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How kernels in C are looked into: nothing lies below them."""
+"""Inspection of kernels in C, which have no lower form."""
 
 from __future__ import annotations
 

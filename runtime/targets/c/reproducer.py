@@ -1,4 +1,4 @@
-"""How a program of its own compiles C."""
+"""How a standalone reproducer compiles C."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CUDA C, compiled by NVRTC."""
+"""The target CUDA C, compiled by NVRTC."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def _open(config: Config, allow_software: bool) -> Device:
 
 
 def gpu_number(environment: Mapping[str, str]) -> int:
-    """Return which GPU the environment names."""
+    """Return the number of the GPU that the environment selects."""
     text = environment.get("SHADESMITH_DEVICE") or environment.get("TI_VISIBLE_DEVICE") or "0"
-    return int(text) if text.isdigit() else 0  # a name chooses among Vulkan's devices
+    return int(text) if text.isdigit() else 0  # a name selects a Vulkan device
 
 
 TOOLS = TargetTools(

@@ -1,4 +1,4 @@
-"""How archives of CUDA C are made and loaded: cubins for one GPU and those after it, PTX for newer ones."""
+"""Make and load archives of CUDA C: cubins for one GPU and its successors, PTX for newer generations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ...devices.device import Device
 from ...store.store import Store
 
 FALLBACK_PTX = "compute_75"
-"""PTX that every driver of CUDA 13 turns into code for the GPU it has, where a cubin is for others."""
+"""Architecture of PTX, which every driver of CUDA 13 compiles for its GPU if the cubin does not fit."""
 
 
 def _compile(module: BackendModule, target: Target, store: Store | None) -> list[Binaries]:
@@ -27,16 +27,16 @@ def _compile(module: BackendModule, target: Target, store: Store | None) -> list
 
 
 def _gpu_of(target: Target) -> str:
-    """Return the GPU that cubins are made for."""
+    """Return the architecture of the cubins."""
     return dict(target.capabilities.extra)["arch"]
 
 
 def _compile_file(file: SourceFile, gpu: str, fast_math: bool, store: Store | None) -> Binaries:
-    """Return a cubin, and PTX for newer GPUs if an older one could run the text too."""
+    """Return a cubin, and PTX for newer GPUs if the source also compiles for an older one."""
     cubin, _ = nvrtc.compile_cubin(file.text, gpu, fast_math, file.name, file.lines, store=store)
     found = {"cubin": cubin}
     if int(gpu.removeprefix("sm_").rstrip("af")) >= int(FALLBACK_PTX.removeprefix("compute_")):
-        with suppress(CompilerFailure):  # it needs what older GPUs lack
+        with suppress(CompilerFailure):  # it needs features that older GPUs lack
             found["ptx"] = nvrtc.compile_ptx(file, FALLBACK_PTX, fast_math)
     return found
 
@@ -52,7 +52,7 @@ def _codes(kernel: Kernel, requires: Mapping[str, Any], device: Device) -> list[
 
 
 def _code(codes: Mapping[str, bytes], device: Device) -> bytes | None:
-    """Return the cubin where it is for this GPU or an older one of its generation, else the PTX if there is some."""
+    """Return the cubin if it is for this GPU or an older one of its generation, else the PTX if there is any."""
     own = _number(dict(device.capabilities.extra)["arch"])
     made_for = _number(read_cubin(codes["cubin"]).arch)
     fits = made_for // 10 == own // 10 and made_for <= own

@@ -1,4 +1,4 @@
-"""What archives of CUDA C are made for, and what their manifests say."""
+"""Facts of archives of CUDA C: their GPUs, and entries of their manifests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How edited sources in CUDA C are checked and launched."""
+"""Check and launch edited sources in CUDA C."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _launch_shape(task: TaskSource, text: str) -> TaskSource:
 
 
 def _block_of(task: TaskSource, text: str) -> int:
-    """Return how many threads of a block a source is for; the generated number where it does not say."""
+    """Return the threads per block of a source; the generated number if it declares none."""
     names = (f"BLOCK_{task.block_dim}", "BLOCK")
     return next((n for name in names if (n := constant(text, name)) is not None and n > 0), task.block_dim)
 

@@ -1,4 +1,4 @@
-"""How sources in CUDA C are looked into."""
+"""Inspection of kernels in CUDA C."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a program of its own compiles CUDA C."""
+"""How a standalone reproducer compiles CUDA C."""
 
 from __future__ import annotations
 

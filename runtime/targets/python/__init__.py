@@ -1,4 +1,4 @@
-"""The interpreter: it runs the IR, and there is no source."""
+"""The interpreter as a target: it runs the IR and has no emitted source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How kernels of the interpreter are looked into: nothing lies below them."""
+"""Inspection of kernels of the interpreter, which have no lower form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GLSL, compiled by glslang for Vulkan."""
+"""The target GLSL, compiled by glslang for Vulkan."""
 
 from __future__ import annotations
 

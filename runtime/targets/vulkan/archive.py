@@ -1,4 +1,4 @@
-"""How archives of GLSL are made and loaded: SPIR-V, and what a device of Vulkan needs for it."""
+"""Make and load archives of GLSL: SPIR-V, and the features that it requires of a Vulkan device."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ FEATURES = {
     "AtomicFloat32MinMaxEXT": ("shaderBufferFloat32AtomicMinMax",),
     "AtomicFloat64MinMaxEXT": ("shaderBufferFloat64AtomicMinMax",),
 }
-"""Features of a Vulkan device that a capability of SPIR-V asks for.
+"""Features of a Vulkan device that a capability of SPIR-V requires.
 Source: Vulkan specification, "SPIR-V Capabilities"."""
 LAYOUT_FEATURE = "scalarBlockLayout"
-"""All of our shaders need it: arguments lie as in C."""
+"""Required by all generated shaders: arguments have the layout of C."""
 SUBGROUP = "GroupNonUniform"
 
 
@@ -73,7 +73,7 @@ def _check(manifest: Manifest, kernels: Mapping[str, Kernel]) -> None:
 
 
 def _check_requirements(manifest: Manifest, kernels: Mapping[str, Kernel]) -> None:
-    """Check that the shaders are sound, and need what the manifest says and no more."""
+    """Check that the shaders are valid, and require exactly what the manifest declares."""
     needed: set[str] = set()
     extensions: set[str] = set()
     for kernel in kernels.values():

@@ -1,4 +1,4 @@
-"""What archives of GLSL are made for, and what their manifests say."""
+"""Facts of archives of GLSL: their devices, and entries of their manifests."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ MINIMUM = Capabilities(
     subgroup_size=None,
     subgroup_features=frozenset({"basic"}),
 )
-"""What version 1.1 promises of every device, 32-bit types alone; beside it shaders need bufferDeviceAddress and
-scalarBlockLayout, as all of ours do."""
+"""Features that version 1.1 guarantees on every device, with only 32-bit types; in addition all generated shaders need
+bufferDeviceAddress and scalarBlockLayout."""
 
 TYPES = {
     "spirv_has_int8": ("i8", "u8"), "spirv_has_int16": ("i16", "u16"), "spirv_has_int64": ("i64", "u64"),

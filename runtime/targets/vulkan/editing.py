@@ -1,4 +1,4 @@
-"""How edited sources in GLSL are checked and launched."""
+"""Check and launch edited sources in GLSL."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _launch_shape(task: TaskSource, text: str) -> TaskSource:
 
 
 def _block_of(task: TaskSource, text: str) -> int:
-    """Return how many threads of a block a source is for; the generated number where it does not say."""
+    """Return the threads per block of a source; the generated number if it declares none."""
     sizes = [evaluate(size, constants(text)) for _, size in _LOCAL_SIZE.findall(without_comments(text))]
     known = [size for size in sizes if size]
     return prod(known) if known else task.block_dim

@@ -1,4 +1,4 @@
-"""How sources in GLSL are looked into."""
+"""Inspection of kernels in GLSL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a program of its own launches GLSL."""
+"""How a standalone reproducer launches GLSL."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ...devices.vulkan.instance import FEATURES
 from ...workbench.reproducer_tools import ReproducerTools
 
 GROUPS_X = 65535
-"""Groups in a row of Vulkan's grid."""
+"""Groups per row of Vulkan's grid."""
 
 
 def _flags(module: BackendModule) -> list[str]:
