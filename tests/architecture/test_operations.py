@@ -21,7 +21,7 @@ from shadesmith.transpiler.backend.languages.c_family import tables as tables_c
 from shadesmith.transpiler.backend.languages.cuda import tables as tables_cuda
 from shadesmith.transpiler.backend.languages.glsl import tables as tables_glsl
 from shadesmith.transpiler.backend.languages.glsl import tensors as tensors_glsl
-from shadesmith.transpiler.backend.print.threads import HOST_OPERATIONS
+from shadesmith.transpiler.backend.layout.trip_counts import HOST_OPERATIONS
 from shadesmith.transpiler.ir import ops
 from shadesmith.transpiler.ir.ops import HOST_OPS, MATH_H, NEGATED, OPS, U1_OPS, Op, RuleError
 from shadesmith.transpiler.ir.types import SCALARS, Scalar, Tensor, f32, f64
@@ -35,17 +35,17 @@ NO_INTERVAL = """
 pow pow_overflows sum_overflows dot_overflows cross_overflows matmul_overflows outer_product_overflows dot cross matmul
 outer_product transpose sum
 """.split()
-"""`ranges` knows nothing of their integer results: of tensors, and of powers, which mostly wrap."""
+"""`ranges` has no interval of their integer results: tensors, and powers, which mostly wrap."""
 
 NO_VECTOR_FORM = """
 pow raw_mod atan2 asin acos asinh acosh atanh isnan isinf floordiv:int mod:int raw_div:int shr:i32 sign:int clz
 add_overflows sub_overflows mul_overflows shl_overflows pow_overflows
 """.split()
-"""GLSL has no operation on vectors for them: a function of ours takes element after element. A type or kind behind a
-colon limits it."""
+"""GLSL has no operation on vectors for them: our function computes element by element. A type or kind after a colon
+restricts the entry to it."""
 
 NO_EXACT_VARIANT = "floor ceil round acos asinh acosh atanh isnan isinf".split()
-"""With `fast_math=False` GLSL writes them as without: they are exact, or within 4 ulp and ours on any account (acos, asinh)."""
+"""`fast_math=False` does not change them in GLSL: they are exact, or our own functions within 4 ulp (acos, asinh)."""
 
 TO_DIFFERENTIATE = """
 add sub mul div mod pow raw_div raw_mod min max atan2 neg abs sin cos tan asin acos tanh asinh acosh atanh exp log sqrt rsqrt select dot
@@ -54,7 +54,7 @@ cross matmul outer_product transpose norm normalized determinant inverse sum
 """Issue 16 gives these a derivative; no operation has one yet."""
 
 CONSTANT_IN_PIECES = "floordiv sign floor ceil round isnan isinf lt le gt ge eq ne".split()
-"""Their derivative is zero wherever they have one."""
+"""Their derivative is zero where it exists."""
 
 
 def operands_of(op: Op) -> Iterator[tuple[Scalar, tuple[Scalar, ...], Scalar]]:
