@@ -82,7 +82,7 @@ def test_what_crosses_tasks_is_a_temporary(sketch):
         sketch.atomic("add", total, sketch.arg("w"))
     sketch.store(sketch.ptr(sketch.a, 0), sketch.load(total))
     found = laid_out(sketch)
-    assert [d.name for d in found.temporary_members] == ["total"] and ("temporaries",) in [m[3] for m in members(found)]
+    assert [d.name for d in found.temporaries.members] == ["total"] and ("temporaries",) in [m[3] for m in members(found)]
 
 
 def test_glsl_reaches_memory_by_buffer_references(sketch):

@@ -143,7 +143,7 @@ class TaskPrinter:
         names = Names(context.taken)
         self.scopes.append(names)
         printer = Statements(expressions, placement, names, comments, atomics, writers)
-        printer.result_names = [member.name for member in context.layout.result_members]
+        printer.result_names = [member.name for member in context.layout.results.members]
         printer.prints_remarks = context.options.why_comments
         printer.shared_atomics = self.capabilities.shared_atomics
         printer.declare_per_thread = declare_per_thread

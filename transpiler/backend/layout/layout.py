@@ -17,7 +17,6 @@ from ...ir.statements import (
     Array,
     ArrayShape,
     Parameter,
-    Temporary,
 )
 from ...ir.tasks import Kernel
 from ...ir.textures import Texture
@@ -41,7 +40,7 @@ from .accessors import Accessors, MemoryExpressions, accessors
 from .args_members import WIDENED, ArgsMembers, assign_offsets, owner_prefix
 from .bindings import array_binding, texture_binding
 from .declarations import Declaration, Reference
-from .own_buffers import result_buffer, temporary_buffer
+from .own_buffers import ResultBuffer, TemporaryBuffer, result_buffer, temporary_buffer
 from .sparse_functions import SparseSource
 from .structs import Structs, make_structs
 from .tree_structs import TreeSource, write_tree
@@ -67,10 +66,8 @@ class Layout:
     strides: dict[Array, list[str]]
     first_elements: dict[Array, str]
     member_numbers: dict[object, int]
-    temporaries: dict[Temporary, str]
-    temporary_members: list[Declaration]
-    temporary_offsets: dict[Temporary, int]
-    result_members: list[Declaration]
+    temporaries: TemporaryBuffer
+    results: ResultBuffer
     references: list[Reference]
     stored_types: list[Type]
     structs: Structs
@@ -105,12 +102,11 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
     usage = collect(kernel)
     if complete:
         use_all(kernel, usage)
-    results = kernel.returns
     structs = _structs(kernel, target, usage)
     trees = _trees(kernel, target, usage, structs)
     cells = _cells(kernel, target, structs, usage, complete)
     members = ArgsMembers(kernel, target, usage, structs, trees, cells)
-    items = members.gather(bool(results))
+    items = members.gather(bool(kernel.returns))
     interface_members, numbers, size = assign_offsets(items)
     expressions = {item.key: f"args.{item.name}" for item in items if item.key is not None}
     taken = taken_names(kernel, target, structs)
@@ -119,16 +115,15 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
         cells.expressions = {need: expressions[need] for need, _, _ in cells.members()}
     memory = MemoryExpressions(target, expressions, trees, cells)
     macros = accessors(usage.arrays, usage.shared, memory, taken | structs_of_trees)
-    temporaries, temporary_members, temporary_offsets, temporaries_size = temporary_buffer(kernel, target, structs)
-    result_fields, result_members, result_size = result_buffer(results, target, structs)
+    temporaries = temporary_buffer(kernel, target, structs)
+    results = result_buffer(kernel.returns, target, structs)
     parts = [part for type in _stored(kernel, usage) for part in parts_of(type)]
     stored = [with_element(part, u8) if element_of(part) == u1 else part for part in parts]
     arrays = tuple(array_binding(array, usage) for array in kernel.arrays)
     sites = tuple(describe_site(site, usage.task_of[site]) for site in usage.sites)
     textures = tuple(texture_binding(texture, usage) for texture in kernel.textures)
-    interface = Interface(
-        interface_members, size, arrays, result_fields, result_size, temporaries_size, sites, textures
-    )
+    sizes = results.fields, results.size_bytes, temporaries.size_bytes
+    interface = Interface(interface_members, size, arrays, *sizes, sites, textures)
     return Layout(
         interface=interface,
         declarations=[Declaration(item.declared, item.name, f"{owner_prefix(item)}{item.note}") for item in items],
@@ -146,9 +141,7 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
         first_elements={a: expressions["begin", a] for a in usage.arrays if ("begin", a) in expressions},
         member_numbers=numbers,
         temporaries=temporaries,
-        temporary_members=temporary_members,
-        temporary_offsets=temporary_offsets,
-        result_members=result_members,
+        results=results,
         references=[
             replace(r, volatile=volatile and usage.components, coherent=usage.fences)
             for r in members.references.references.values()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from ...ir.statements import (
     Temporary,
 )
@@ -22,8 +24,24 @@ from .declarations import Declaration, precise
 from .structs import Structs
 from .used_names import no_members
 
-TemporaryBuffer = tuple[dict[Temporary, str], list[Declaration], dict[Temporary, int], int]
-"""Expressions, members and offsets of temporaries, and the size of the buffer."""
+
+@dataclass(frozen=True, slots=True)
+class TemporaryBuffer:
+    """The buffer of temporaries. expressions, offsets: of each. members: of the struct `Temporaries`."""
+
+    expressions: dict[Temporary, str]
+    offsets: dict[Temporary, int]
+    members: list[Declaration]
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class ResultBuffer:
+    """The buffer of results. fields: of the interface. members: of the struct `Result`."""
+
+    fields: tuple[ResultField, ...]
+    members: list[Declaration]
+    size_bytes: int
 
 
 def temporary_buffer(kernel: Kernel, target: Target, structs: Structs) -> TemporaryBuffer:
@@ -40,13 +58,11 @@ def temporary_buffer(kernel: Kernel, target: Target, structs: Structs) -> Tempor
         members.append(Declaration(declared, name, str(temporary.type)))
         offsets[temporary] = aligned(offset, alignment_bytes(temporary.type))
         offset = offsets[temporary] + temporary.type.size_bytes
-    return expressions, members, offsets, aligned(offset, 8)
+    return TemporaryBuffer(expressions, offsets, members, aligned(offset, 8))
 
 
-def result_buffer(
-    types: list[Type], target: Target, structs: Structs
-) -> tuple[tuple[ResultField, ...], list[Declaration], int]:
-    """Lay out the results: fields of the interface, members of the struct, and the size of the buffer."""
+def result_buffer(types: list[Type], target: Target, structs: Structs) -> ResultBuffer:
+    """Lay out the results."""
     fields: list[ResultField] = []
     members: list[Declaration] = []
     offset = 0
@@ -56,7 +72,8 @@ def result_buffer(
         name = "value" if len(types) == 1 else f"value_{number}"
         members.append(Declaration(precise(target, type, structs.name_of_type(type, True)), name, str(type)))
         offset += type.size_bytes
-    return tuple(fields), members, aligned(max(offset, 1), 8) if types else 0  # a struct may have no members
+    size_bytes = aligned(max(offset, 1), 8) if types else 0  # a struct may have no members
+    return ResultBuffer(tuple(fields), members, size_bytes)
 
 
 def _result_field(type: Type, offset: int) -> ResultField:

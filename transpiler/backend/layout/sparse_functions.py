@@ -40,7 +40,7 @@ FUNCTIONS = ("activate", "deactivate", "append")
 REFERENCES = {"numbers": "CellNumbers", "mask": "Mask", "lengths": "Lengths", "pool": "Pool"}
 """Types of GLSL that the library declares."""
 NOTES = {
-    "numbers": "{node}: number of the pool's {cell} for each{part}, from 3 on, or 0",
+    "numbers": "{node}: number of each {cell} in its pool, from 3 on; 0 if inactive",
     "mask": "{node}: a bit per cell, set if the cell is active",
     "lengths": "{node}: number of items of each list",
     "pool": "{node}: counters and free {cell}s of its pool",
@@ -149,7 +149,7 @@ class SparseSource:
         letters = list(LETTERS[: len(axes_of(node))])
         head = f"#define {self.identifier(what, node)}"
         indices = ", ".join(letters)
-        if what == "place":
+        if what == "position":
             return f"{head}({', '.join([CELL, *_inside(node, letters)])}) ({self._linear(node, letters, CELL)})"
         if what == "number":
             number = self.element("numbers", node, self._entry(node, letters))
@@ -190,8 +190,8 @@ class SparseSource:
     def _entry(self, node: Node, letters: Sequence[str], cell: str | None = None) -> str:
         """Return the position of a cell among the numbers, or bits, of its node. cell: the pool's around it."""
         cell = self._cell_above(node, node, letters) if cell is None else cell
-        if ("place", node) in self.needs:
-            return f"{self.identifier('place', node)}({', '.join([cell, *_inside(node, letters)])})"
+        if ("position", node) in self.needs:
+            return f"{self.identifier('position', node)}({', '.join([cell, *_inside(node, letters)])})"
         return self._linear(node, letters, cell)
 
     def _linear(self, node: Node, letters: Sequence[str], cell: str) -> str:
@@ -331,7 +331,7 @@ class SparseSource:
         line = f"{function}({numbers}, {entry}, {pool}, {capacity});"
         if len(line) <= LONGEST:
             return [line]
-        name = next(name for name in ("place", "entry", "position") if name not in self.names.values())
+        name = next(name for name in ("entry", "position", "index") if name not in self.names.values())
         return [f"{self._u32} {name} = {entry};", f"{function}({numbers}, {name}, {pool}, {capacity});"]
 
     def deactivate_cell(self, node: Node, entry: str) -> str:

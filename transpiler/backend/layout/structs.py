@@ -72,7 +72,7 @@ class Structs:
         keyword = self.language.size_check
         if not keyword or struct not in self.stored or not struct.members:
             return ""
-        return f'\n{keyword}(sizeof({self.names[struct]}) == {struct.size_bytes}, "size on the host");'
+        return f'\n{keyword}(sizeof({self.names[struct]}) == {struct.size_bytes}, "must match the size on the host");'
 
     def padding(self, struct: Struct) -> list[tuple[str, Scalar]]:
         """Return the names and types of the padding at the end of a struct in GLSL."""

@@ -170,7 +170,7 @@ def _declaration(name: str, lines: list[str], size_bytes: int, target: Target) -
     declared, check = target.language.struct_declaration.format(name=name, body=body), target.language.size_check
     if not check:
         return declared
-    return f'{declared}\n{check}(sizeof({name}) == {size_bytes}, "cell size on the host");'
+    return f'{declared}\n{check}(sizeof({name}) == {size_bytes}, "must match the cell size on the host");'
 
 
 def _padding(node: Node, names: Names, target: Target) -> list[str]:

@@ -189,7 +189,7 @@ class Expressions:
                 return f"{self.layout.accessors.names[array]}({', '.join(self.of(i).source for i in indices)})"
             case GlobalTemporary(temporary=temporary):
                 self.uses_args = True
-                return self.layout.temporaries[temporary]
+                return self.layout.temporaries.expressions[temporary]
             case Reference():
                 return f"*{self.parameter_of(pointer)}" if self.is_pointer(pointer) else self.parameter_of(pointer)
             case MatrixPtr(origin=Reference() as origin, indices=indices) if self.is_pointer(origin):
@@ -269,7 +269,7 @@ class Expressions:
         offset, flat = self._offset_inside(pointer, unit)
         self.uses_args = True
         if isinstance(base, GlobalTemporary):
-            number = self.layout.temporary_offsets[base.temporary] // unit + offset
+            number = self.layout.temporaries.offsets[base.temporary] // unit + offset
             return "args.temporaries", f"uint({number} + {flat})" if flat else f"{number}u"
         assert isinstance(base, GlobalPtr) and base.type is not None
         if base.array.place is not None:
