@@ -258,7 +258,7 @@ def format_sparse(kernel: Kernel, statement: Statement, refs: Callable[[list[Sta
 
 NodeUse = tuple[str, Node]
 """A use of a node by a kernel, and the node: an array ("numbers", "mask", "lengths"), its "pool" and the "capacity" of
-that, a query ("place" among its numbers or bits, "number", "is_active", "length", "entry") or a change ("activate",
+that, a query ("position" among its numbers or bits, "number", "is_active", "length", "entry") or a change ("activate",
 "deactivate", "append")."""
 CELL_MEMBERS = ("numbers", "mask", "lengths", "pool", "capacity")
 """Uses that are memory."""
@@ -283,7 +283,7 @@ def required_uses(what: str, node: Node) -> list[NodeUse]:
     required = [*above, *((member, node) for member in own.get(what, ()))]
     counts_cells = what in ("number", "activate", "deactivate") or (what == "is_active" and node.kind == "bitmasked")
     if pool is not None and counts_cells and not (what == "deactivate" and node.kind == "dynamic"):
-        required.insert(0, ("place", node))
+        required.insert(0, ("position", node))
     return required
 
 

@@ -1,8 +1,8 @@
-// Records of print and of failed checks, read by the host. Prints have one section of the buffer, failed checks another.
-// words[0..2], the header of the prints: index of the next record, end of the section, number of records that did not fit.
-// words[3..5], the header of the failed checks: the same. words[6..8]: the number of failed checks, the first iteration
-// and the first site with one. A record: site, thread, number of words, words. If a record does not fit, EMPTY_SITE marks
-// the unused rest of the section.
+// Records of print and of failed checks, read by the host: one section of the buffer for prints, one for failed checks.
+// words[0..2], the header of the prints: index of the next record, end of the section, number of records that did not
+// fit. words[3..5], the header of the failed checks: the same. words[6..8]: the number of failed checks, the first
+// iteration and the first site with one. A record: site, thread, number of words, words. If a record does not fit,
+// EMPTY_SITE marks the unused rest of the section.
 // Use: `uint record = report_print(report, site, thread, 2u); record = report_f32(report, record, x); ...`; 64 bit
 // numbers take 2 words, the low one first. Chunks are separated by blank lines, each defines one name.
 // Included by the languages' own `reports`, after `report_start`.

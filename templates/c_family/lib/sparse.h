@@ -78,7 +78,7 @@ FUNCTION int append_item(uint32_t *lengths, uint32_t list, int capacity, Pool *p
 FUNCTION void lengthen(uint32_t *lengths, uint32_t list, int item) {
     uint32_t length = LOAD(lengths[list]);
     while (length <= (uint32_t)item) {
-        uint32_t found = COMPARE_AND_SWAP(&lengths[list], length, (uint32_t)item + 1u);
-        length = found == length ? (uint32_t)item + 1u : found;
+        uint32_t previous = COMPARE_AND_SWAP(&lengths[list], length, (uint32_t)item + 1u);
+        length = previous == length ? (uint32_t)item + 1u : previous;
     }
 }

@@ -1,8 +1,8 @@
 // Functions of float for fast_math=False: IEEE 754's division and square root, the others within 2 units in the last
 // place, for all arguments: Vulkan requires less of drivers (sin within 2^-11, division 2.5 units, nothing beyond pi).
-// `precise` keeps the error terms from being optimised away. Integer arithmetic handles what drivers may treat differently:
-// subnormal numbers, infinities, NaN. Coefficients: benchmarks/coefficients.py. Source: Dekker, "A floating-point technique for
-// extending the available precision" (1971).
+// `precise` keeps the error terms from being optimised away. Integer arithmetic handles what drivers may treat
+// differently: subnormal numbers, infinities, NaN. Coefficients: benchmarks/coefficients.py. Source: Dekker, "A
+// floating-point technique for extending the available precision" (1971).
 
 // The significand of a positive, finite x, from 2^23 on: x = significand * 2^e.
 uint split_f32(uint bits, out int e) {
@@ -15,7 +15,7 @@ uint split_f32(uint bits, out int e) {
     return (bits & 0x007fffffu) | 0x00800000u;
 }
 
-// m * 2^e to the nearest float, halves to even, for m from 2^25 to 2^31; the last bit of m may represent all lower bits.
+// m * 2^e to the nearest float, halves to even, for m from 2^25 to 2^31; the last bit of m may be a sticky bit.
 float round_f32(uint sign, uint m, int e) {
     int top = findMSB(m);
     int exponent = top + e + 127;

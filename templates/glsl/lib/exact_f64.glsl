@@ -13,7 +13,9 @@ dvec2 reduce_large(double x, out int quadrant) {
     quadrants = quadrants << 2 | uvec4(quadrants.yzw, 0u) >> 30;
     bool is_before = quadrants.x >= 0x80000000u;
     quadrants = is_before ? ~quadrants : quadrants;
-    dvec2 fraction = two_sum(double(quadrants.x) * 2.3283064365386963e-10lf, double(quadrants.y) * 5.4210108624275222e-20lf);
+    dvec2 fraction = two_sum(
+        double(quadrants.x) * 2.3283064365386963e-10lf, double(quadrants.y) * 5.4210108624275222e-20lf
+    );
     double rest = double(quadrants.z) * 1.2621774483536189e-29lf + double(quadrants.w) * 2.9387358770557188e-39lf;
     fraction = two_sum(fraction.x, fraction.y + rest);
     dvec2 r = two_product(fraction.x, 1.5707963267948966lf);

@@ -1,6 +1,7 @@
 // The inverse hyperbolic functions of float and double, within 2 units in the last place. GLSL has none of double, and
 // Vulkan lets drivers compute asinh(x) of float as log(x + sqrt(x * x + 1.0)), which loses all digits near zero.
-// Source: the formulas with log(1 + u) of C's libraries; its low part from the sums of exact_f32.glsl and math_f64.glsl.
+// Source: the formulas with log(1 + u) of C's libraries; its low part from the sums of exact_f32.glsl and
+// math_f64.glsl.
 
 // log(1 + u) for u >= 0.
 float log_of_one_plus_f32(float u) {

@@ -1,4 +1,5 @@
-// Arithmetic that GLSL lacks or leaves undefined. Chunks are separated by blank lines, each defines one name; a source includes those it uses.
+// Arithmetic that GLSL lacks or leaves undefined. Chunks are separated by blank lines, each defines one name; a source
+// includes those it uses.
 
 // Quotient rounded toward zero; 0 if the divisor is 0.
 int div_i32(int a, int b) {

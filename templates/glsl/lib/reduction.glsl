@@ -1,6 +1,6 @@
 // Range reduction of angles of any size modulo pi/2, for sine, cosine and tangent of float and double.
-// Source: Payne and Hanek, "Radian reduction for trigonometric functions" (1983): of the product of an integer and 2/pi
-// only the bits from 2^1 to the last significant one are computed.
+// Source: Payne and Hanek, "Radian reduction for trigonometric functions" (1983): of the product of an integer and
+// 2/pi only the bits from 2^1 to the last significant one are computed.
 
 // 128 bits of 2/pi, after 32 leading zeros: bit k has the weight 2^(31 - k). No array: lavapipe is slow at those.
 uvec4 bits_of_two_over_pi(int row) {
@@ -30,7 +30,8 @@ uint multiply_add(uint a, uint b, uint addend, inout uint carry) {
 }
 
 // m * 2^e * 2/pi modulo 4, for m = m.y * 2^32 + m.x and -30 <= e <= 971: 2 bits before the point and 126 after it, all
-// but the last correct. Without a loop: lavapipe adds its iterations to those of the loops around it, and ends all at 65,535.
+// but the last correct. Without a loop: lavapipe adds its iterations to those of enclosing loops, and ends all after
+// 65,535.
 uvec4 times_two_over_pi(uvec2 m, int e) {
     int start = e + 30;  // bits before this one are multiples of 4
     uvec4 a = bits_of_two_over_pi(start >> 7);

@@ -1,7 +1,7 @@
-// Cells of sparse nodes. The cells of a pointer node are stored in a pool: numbers.v[entry] is the number in the pool of the
-// cell that an index refers to. Numbers below FIRST_CELL are reserved: 0 is an inactive cell, ACTIVATING one that a thread
-// is about to activate; both hold zeros, so that a read needs no test. SPARE takes what is stored when the pool is full.
-// Chunks are separated by blank lines, each defines one name.
+// Cells of sparse nodes. The cells of a pointer node are stored in a pool: numbers.v[entry] is the number in the pool
+// of the cell that an index refers to. Numbers below FIRST_CELL are reserved: 0 is an inactive cell, ACTIVATING one that a
+// thread is about to activate; both hold zeros, so that a read needs no test. SPARE takes what is stored when the pool
+// is full. Chunks are separated by blank lines, each defines one name.
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer CellNumbers {
     uint v[];
@@ -28,7 +28,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Len
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
     uint taken;    // cells in use or freed
     uint freed;    // cells that are deactivated and not yet cleared
-    uint highest;  // most cells ever taken at a time
+    uint highest;  // maximum of `taken`
     uint listed;   // entries of the list that a loop runs over
     uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
     uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
@@ -111,7 +111,7 @@ int append_item(Lengths lengths, uint list, int capacity, Pool pool) {
 void lengthen(Lengths lengths, uint list, int item) {
     uint length = lengths.v[list];
     while (length <= uint(item)) {
-        uint found = atomicCompSwap(lengths.v[list], length, uint(item) + 1u);
-        length = found == length ? uint(item) + 1u : found;
+        uint previous = atomicCompSwap(lengths.v[list], length, uint(item) + 1u);
+        length = previous == length ? uint(item) + 1u : previous;
     }
 }

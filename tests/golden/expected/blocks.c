@@ -24,13 +24,13 @@ typedef struct {
     vec2 velocity;
     float mass;
 } Cell;
-_Static_assert(sizeof(Cell) == 12, "cell size on the host");
+_Static_assert(sizeof(Cell) == 12, "must match the cell size on the host");
 
 typedef struct {
     Cell cells[12];
     float total;
 } Block;
-_Static_assert(sizeof(Block) == 148, "cell size on the host");
+_Static_assert(sizeof(Block) == 148, "must match the cell size on the host");
 
 struct Args {
     Block *blocks;  // velocity: field[f32[2], 32x12], mass: field[f32, 32x12], total: field[f32, 8x4]

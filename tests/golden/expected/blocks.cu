@@ -15,13 +15,13 @@ struct Cell {
     vec2 velocity;
     float mass;
 };
-static_assert(sizeof(Cell) == 12, "cell size on the host");
+static_assert(sizeof(Cell) == 12, "must match the cell size on the host");
 
 struct Block {
     Cell cells[12];
     float total;
 };
-static_assert(sizeof(Block) == 148, "cell size on the host");
+static_assert(sizeof(Block) == 148, "must match the cell size on the host");
 
 struct Args {
     Block *blocks;  // velocity: field[f32[2], 32x12], mass: field[f32, 32x12], total: field[f32, 8x4]

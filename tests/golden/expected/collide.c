@@ -15,7 +15,7 @@
 typedef struct Pool {
     uint32_t taken;    // cells in use or freed
     uint32_t freed;    // cells that are deactivated and not yet cleared
-    uint32_t highest;  // most cells ever taken at a time
+    uint32_t highest;  // maximum of `taken`
     uint32_t listed;   // entries of the list that a loop runs over
     uint32_t full;     // bit 0: no cell was left for a request, bit 1: no item of a list
     uint32_t cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
@@ -79,8 +79,8 @@ static inline int append_item(uint32_t *lengths, uint32_t list, int capacity, Po
 static inline void lengthen(uint32_t *lengths, uint32_t list, int item) {
     uint32_t length = __atomic_load_n(&lengths[list], __ATOMIC_RELAXED);
     while (length <= (uint32_t)item) {
-        uint32_t found = compare_and_swap(&lengths[list], length, (uint32_t)item + 1u);
-        length = found == length ? (uint32_t)item + 1u : found;
+        uint32_t previous = compare_and_swap(&lengths[list], length, (uint32_t)item + 1u);
+        length = previous == length ? (uint32_t)item + 1u : previous;
     }
 }
 
@@ -99,7 +99,7 @@ struct Args {
     int *pairs_list;          // pairs: the items of the lists, in pieces
     uint32_t *pairs_lengths;  // pairs: number of items of each list
     Pool *pairs_pool;         // pairs: counters and free chunks of its pool
-    uint32_t *pairs_numbers;  // pairs: number of the pool's chunk for each part of a list, from 3 on, or 0
+    uint32_t *pairs_numbers;  // pairs: number of each chunk in its pool, from 3 on; 0 if inactive
     int pairs_capacity;       // pairs: number of chunks of its pool
 };
 

@@ -27,7 +27,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Len
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
     uint taken;    // cells in use or freed
     uint freed;    // cells that are deactivated and not yet cleared
-    uint highest;  // most cells ever taken at a time
+    uint highest;  // maximum of `taken`
     uint listed;   // entries of the list that a loop runs over
     uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
     uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
@@ -85,8 +85,8 @@ int append_item(Lengths lengths, uint list, int capacity, Pool pool) {
 void lengthen(Lengths lengths, uint list, int item) {
     uint length = lengths.v[list];
     while (length <= uint(item)) {
-        uint found = atomicCompSwap(lengths.v[list], length, uint(item) + 1u);
-        length = found == length ? uint(item) + 1u : found;
+        uint previous = atomicCompSwap(lengths.v[list], length, uint(item) + 1u);
+        length = previous == length ? uint(item) + 1u : previous;
     }
 }
 
@@ -99,7 +99,7 @@ layout(push_constant, scalar) uniform Args {
     I32 pairs_list;             // pairs: the items of the lists, in pieces
     Lengths pairs_lengths;      // pairs: number of items of each list
     Pool pairs_pool;            // pairs: counters and free chunks of its pool
-    CellNumbers pairs_numbers;  // pairs: number of the pool's chunk for each part of a list, from 3 on, or 0
+    CellNumbers pairs_numbers;  // pairs: number of each chunk in its pool, from 3 on; 0 if inactive
     int pairs_capacity;         // pairs: number of chunks of its pool
 } args;
 
@@ -156,7 +156,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Len
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
     uint taken;    // cells in use or freed
     uint freed;    // cells that are deactivated and not yet cleared
-    uint highest;  // most cells ever taken at a time
+    uint highest;  // maximum of `taken`
     uint listed;   // entries of the list that a loop runs over
     uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
     uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
@@ -171,7 +171,7 @@ layout(push_constant, scalar) uniform Args {
     I32 pairs_list;             // pairs: the items of the lists, in pieces
     Lengths pairs_lengths;      // pairs: number of items of each list
     Pool pairs_pool;            // pairs: counters and free chunks of its pool
-    CellNumbers pairs_numbers;  // pairs: number of the pool's chunk for each part of a list, from 3 on, or 0
+    CellNumbers pairs_numbers;  // pairs: number of each chunk in its pool, from 3 on; 0 if inactive
     int pairs_capacity;         // pairs: number of chunks of its pool
 } args;
 
@@ -207,7 +207,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Len
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
     uint taken;    // cells in use or freed
     uint freed;    // cells that are deactivated and not yet cleared
-    uint highest;  // most cells ever taken at a time
+    uint highest;  // maximum of `taken`
     uint listed;   // entries of the list that a loop runs over
     uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
     uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
@@ -222,7 +222,7 @@ layout(push_constant, scalar) uniform Args {
     I32 pairs_list;             // pairs: the items of the lists, in pieces
     Lengths pairs_lengths;      // pairs: number of items of each list
     Pool pairs_pool;            // pairs: counters and free chunks of its pool
-    CellNumbers pairs_numbers;  // pairs: number of the pool's chunk for each part of a list, from 3 on, or 0
+    CellNumbers pairs_numbers;  // pairs: number of each chunk in its pool, from 3 on; 0 if inactive
     int pairs_capacity;         // pairs: number of chunks of its pool
 } args;
 
@@ -267,7 +267,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Len
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
     uint taken;    // cells in use or freed
     uint freed;    // cells that are deactivated and not yet cleared
-    uint highest;  // most cells ever taken at a time
+    uint highest;  // maximum of `taken`
     uint listed;   // entries of the list that a loop runs over
     uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
     uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
@@ -282,7 +282,7 @@ layout(push_constant, scalar) uniform Args {
     I32 pairs_list;             // pairs: the items of the lists, in pieces
     Lengths pairs_lengths;      // pairs: number of items of each list
     Pool pairs_pool;            // pairs: counters and free chunks of its pool
-    CellNumbers pairs_numbers;  // pairs: number of the pool's chunk for each part of a list, from 3 on, or 0
+    CellNumbers pairs_numbers;  // pairs: number of each chunk in its pool, from 3 on; 0 if inactive
     int pairs_capacity;         // pairs: number of chunks of its pool
 } args;
 

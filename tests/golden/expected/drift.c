@@ -15,14 +15,14 @@ typedef struct {
     float y[100000];
     float z[100000];
 } Position;
-_Static_assert(sizeof(Position) == 1200000, "cell size on the host");
+_Static_assert(sizeof(Position) == 1200000, "must match the cell size on the host");
 
 typedef struct {
     float x[100000];
     float y[100000];
     float z[100000];
 } Velocity;
-_Static_assert(sizeof(Velocity) == 1200000, "cell size on the host");
+_Static_assert(sizeof(Velocity) == 1200000, "must match the cell size on the host");
 
 struct Args {
     Position *position;  // position_x, position_y, position_z: field[f32, 100000]

@@ -16,14 +16,14 @@ struct Position {
     float y[100000];
     float z[100000];
 };
-static_assert(sizeof(Position) == 1200000, "cell size on the host");
+static_assert(sizeof(Position) == 1200000, "must match the cell size on the host");
 
 struct Velocity {
     float x[100000];
     float y[100000];
     float z[100000];
 };
-static_assert(sizeof(Velocity) == 1200000, "cell size on the host");
+static_assert(sizeof(Velocity) == 1200000, "must match the cell size on the host");
 
 struct Args {
     Position *position;  // position_x, position_y, position_z: field[f32, 100000]

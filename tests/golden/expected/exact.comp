@@ -21,7 +21,7 @@ uint split_f32(uint bits, out int e) {
     return (bits & 0x007fffffu) | 0x00800000u;
 }
 
-// m * 2^e to the nearest float, halves to even, for m from 2^25 to 2^31; the last bit of m may represent all lower bits.
+// m * 2^e to the nearest float, halves to even, for m from 2^25 to 2^31; the last bit of m may be a sticky bit.
 float round_f32(uint sign, uint m, int e) {
     int top = findMSB(m);
     int exponent = top + e + 127;

@@ -37,14 +37,14 @@ typedef struct {
     vec3 vel;
     float mass;
 } Body;
-_Static_assert(sizeof(Body) == 28, "size on the host");
+_Static_assert(sizeof(Body) == 28, "must match the size on the host");
 
 typedef struct {
     vec3 pos[512];
     vec3 vel[512];
     float mass[512];
 } Bodies;
-_Static_assert(sizeof(Bodies) == 14336, "cell size on the host");
+_Static_assert(sizeof(Bodies) == 14336, "must match the cell size on the host");
 
 struct Temporaries {
     Body heaviest;  // Body

@@ -47,14 +47,14 @@ struct Body {
     vec3 vel;
     float mass;
 };
-static_assert(sizeof(Body) == 28, "size on the host");
+static_assert(sizeof(Body) == 28, "must match the size on the host");
 
 struct Bodies {
     vec3 pos[512];
     vec3 vel[512];
     float mass[512];
 };
-static_assert(sizeof(Bodies) == 14336, "cell size on the host");
+static_assert(sizeof(Bodies) == 14336, "must match the cell size on the host");
 
 struct Temporaries {
     Body heaviest;  // Body

@@ -33,13 +33,13 @@ typedef struct {
     vec3 vel;
     bool alive;
 } Particle;
-_Static_assert(sizeof(Particle) == 28, "size on the host");
+_Static_assert(sizeof(Particle) == 28, "must match the size on the host");
 
 typedef struct {
     vec3 normal;
     float offset;
 } Plane;
-_Static_assert(sizeof(Plane) == 16, "size on the host");
+_Static_assert(sizeof(Plane) == 16, "must match the size on the host");
 
 struct Temporaries {
     Plane highest;  // Plane

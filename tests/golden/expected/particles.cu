@@ -41,13 +41,13 @@ struct Particle {
     vec3 vel;
     bool alive;
 };
-static_assert(sizeof(Particle) == 28, "size on the host");
+static_assert(sizeof(Particle) == 28, "must match the size on the host");
 
 struct Plane {
     vec3 normal;
     float offset;
 };
-static_assert(sizeof(Plane) == 16, "size on the host");
+static_assert(sizeof(Plane) == 16, "must match the size on the host");
 
 struct Temporaries {
     Plane highest;  // Plane

@@ -13,7 +13,7 @@ static inline uint32_t max_u32(uint32_t a, uint32_t b) {
 typedef struct Pool {
     uint32_t taken;    // cells in use or freed
     uint32_t freed;    // cells that are deactivated and not yet cleared
-    uint32_t highest;  // most cells ever taken at a time
+    uint32_t highest;  // maximum of `taken`
     uint32_t listed;   // entries of the list that a loop runs over
     uint32_t full;     // bit 0: no cell was left for a request, bit 1: no item of a list
     uint32_t cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
@@ -48,7 +48,7 @@ struct Args {
     int *block_list;          // block: row-major numbers of the active cells
     uint32_t *block_words;    // block: the cells as 32-bit words
     Pool *block_pool;         // block: counters and free cells of its pool
-    uint32_t *block_numbers;  // block: number of the pool's cell for each, from 3 on, or 0
+    uint32_t *block_numbers;  // block: number of each cell in its pool, from 3 on; 0 if inactive
     int block_capacity;       // block: number of cells of its pool
 };
 

@@ -15,7 +15,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Cel
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
     uint taken;    // cells in use or freed
     uint freed;    // cells that are deactivated and not yet cleared
-    uint highest;  // most cells ever taken at a time
+    uint highest;  // maximum of `taken`
     uint listed;   // entries of the list that a loop runs over
     uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
     uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
@@ -29,7 +29,7 @@ layout(push_constant, scalar) uniform Args {
     I32 block_list;             // block: row-major numbers of the active cells
     U32 block_words;            // block: the cells as 32-bit words
     Pool block_pool;            // block: counters and free cells of its pool
-    CellNumbers block_numbers;  // block: number of the pool's cell for each, from 3 on, or 0
+    CellNumbers block_numbers;  // block: number of each cell in its pool, from 3 on; 0 if inactive
     int block_capacity;         // block: number of cells of its pool
 } args;
 
@@ -63,7 +63,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Cel
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
     uint taken;    // cells in use or freed
     uint freed;    // cells that are deactivated and not yet cleared
-    uint highest;  // most cells ever taken at a time
+    uint highest;  // maximum of `taken`
     uint listed;   // entries of the list that a loop runs over
     uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
     uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
@@ -77,7 +77,7 @@ layout(push_constant, scalar) uniform Args {
     I32 block_list;             // block: row-major numbers of the active cells
     U32 block_words;            // block: the cells as 32-bit words
     Pool block_pool;            // block: counters and free cells of its pool
-    CellNumbers block_numbers;  // block: number of the pool's cell for each, from 3 on, or 0
+    CellNumbers block_numbers;  // block: number of each cell in its pool, from 3 on; 0 if inactive
     int block_capacity;         // block: number of cells of its pool
 } args;
 
@@ -120,7 +120,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Cel
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
     uint taken;    // cells in use or freed
     uint freed;    // cells that are deactivated and not yet cleared
-    uint highest;  // most cells ever taken at a time
+    uint highest;  // maximum of `taken`
     uint listed;   // entries of the list that a loop runs over
     uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
     uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
@@ -148,7 +148,7 @@ layout(push_constant, scalar) uniform Args {
     I32 block_list;             // block: row-major numbers of the active cells
     U32 block_words;            // block: the cells as 32-bit words
     Pool block_pool;            // block: counters and free cells of its pool
-    CellNumbers block_numbers;  // block: number of the pool's cell for each, from 3 on, or 0
+    CellNumbers block_numbers;  // block: number of each cell in its pool, from 3 on; 0 if inactive
     int block_capacity;         // block: number of cells of its pool
 } args;
 
@@ -196,7 +196,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Cel
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
     uint taken;    // cells in use or freed
     uint freed;    // cells that are deactivated and not yet cleared
-    uint highest;  // most cells ever taken at a time
+    uint highest;  // maximum of `taken`
     uint listed;   // entries of the list that a loop runs over
     uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
     uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
@@ -210,7 +210,7 @@ layout(push_constant, scalar) uniform Args {
     I32 block_list;             // block: row-major numbers of the active cells
     U32 block_words;            // block: the cells as 32-bit words
     Pool block_pool;            // block: counters and free cells of its pool
-    CellNumbers block_numbers;  // block: number of the pool's cell for each, from 3 on, or 0
+    CellNumbers block_numbers;  // block: number of each cell in its pool, from 3 on; 0 if inactive
     int block_capacity;         // block: number of cells of its pool
 } args;
 
@@ -248,7 +248,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Cel
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
     uint taken;    // cells in use or freed
     uint freed;    // cells that are deactivated and not yet cleared
-    uint highest;  // most cells ever taken at a time
+    uint highest;  // maximum of `taken`
     uint listed;   // entries of the list that a loop runs over
     uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
     uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
@@ -262,7 +262,7 @@ layout(push_constant, scalar) uniform Args {
     I32 block_list;             // block: row-major numbers of the active cells
     U32 block_words;            // block: the cells as 32-bit words
     Pool block_pool;            // block: counters and free cells of its pool
-    CellNumbers block_numbers;  // block: number of the pool's cell for each, from 3 on, or 0
+    CellNumbers block_numbers;  // block: number of each cell in its pool, from 3 on; 0 if inactive
     int block_capacity;         // block: number of cells of its pool
 } args;
 
@@ -296,7 +296,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Cel
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
     uint taken;    // cells in use or freed
     uint freed;    // cells that are deactivated and not yet cleared
-    uint highest;  // most cells ever taken at a time
+    uint highest;  // maximum of `taken`
     uint listed;   // entries of the list that a loop runs over
     uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
     uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
@@ -310,7 +310,7 @@ layout(push_constant, scalar) uniform Args {
     I32 block_list;             // block: row-major numbers of the active cells
     U32 block_words;            // block: the cells as 32-bit words
     Pool block_pool;            // block: counters and free cells of its pool
-    CellNumbers block_numbers;  // block: number of the pool's cell for each, from 3 on, or 0
+    CellNumbers block_numbers;  // block: number of each cell in its pool, from 3 on; 0 if inactive
     int block_capacity;         // block: number of cells of its pool
 } args;
 

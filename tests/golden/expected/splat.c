@@ -14,7 +14,7 @@
 typedef struct Pool {
     uint32_t taken;    // cells in use or freed
     uint32_t freed;    // cells that are deactivated and not yet cleared
-    uint32_t highest;  // most cells ever taken at a time
+    uint32_t highest;  // maximum of `taken`
     uint32_t listed;   // entries of the list that a loop runs over
     uint32_t full;     // bit 0: no cell was left for a request, bit 1: no item of a list
     uint32_t cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
@@ -84,13 +84,13 @@ typedef struct {
     float mass;
     vec2 momentum;
 } BlockCell;
-_Static_assert(sizeof(BlockCell) == 12, "cell size on the host");
+_Static_assert(sizeof(BlockCell) == 12, "must match the cell size on the host");
 
 struct Args {
     const float *x_data;      // x: ndarray[f32, 2]
     BlockCell *block;         // mass: field[f32, 64x32], momentum: field[f32[2], 64x32]
     int *block_list;          // block: row-major numbers of the active cells
-    uint32_t *block_numbers;  // block: number of the pool's cell for each, from 3 on, or 0
+    uint32_t *block_numbers;  // block: number of each cell in its pool, from 3 on; 0 if inactive
     Pool *block_pool;         // block: counters and free cells of its pool
     int block_capacity;       // block: number of cells of its pool
     float gravity;            // gravity: f32

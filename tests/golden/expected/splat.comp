@@ -24,7 +24,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Cel
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
     uint taken;    // cells in use or freed
     uint freed;    // cells that are deactivated and not yet cleared
-    uint highest;  // most cells ever taken at a time
+    uint highest;  // maximum of `taken`
     uint listed;   // entries of the list that a loop runs over
     uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
     uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
@@ -79,7 +79,7 @@ layout(push_constant, scalar) uniform Args {
     F32 x_data;                 // x: ndarray[f32, 2]
     BlockCellBuffer block;      // mass: field[f32, 64x32], momentum: field[f32[2], 64x32]
     I32 block_list;             // block: row-major numbers of the active cells
-    CellNumbers block_numbers;  // block: number of the pool's cell for each, from 3 on, or 0
+    CellNumbers block_numbers;  // block: number of each cell in its pool, from 3 on; 0 if inactive
     Pool block_pool;            // block: counters and free cells of its pool
     int block_capacity;         // block: number of cells of its pool
     float gravity;              // gravity: f32
@@ -127,7 +127,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Cel
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
     uint taken;    // cells in use or freed
     uint freed;    // cells that are deactivated and not yet cleared
-    uint highest;  // most cells ever taken at a time
+    uint highest;  // maximum of `taken`
     uint listed;   // entries of the list that a loop runs over
     uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
     uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
@@ -145,7 +145,7 @@ layout(push_constant, scalar) uniform Args {
     F32 x_data;                 // x: ndarray[f32, 2]
     BlockCellBuffer block;      // mass: field[f32, 64x32], momentum: field[f32[2], 64x32]
     I32 block_list;             // block: row-major numbers of the active cells
-    CellNumbers block_numbers;  // block: number of the pool's cell for each, from 3 on, or 0
+    CellNumbers block_numbers;  // block: number of each cell in its pool, from 3 on; 0 if inactive
     Pool block_pool;            // block: counters and free cells of its pool
     int block_capacity;         // block: number of cells of its pool
     float gravity;              // gravity: f32
@@ -183,7 +183,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Cel
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
     uint taken;    // cells in use or freed
     uint freed;    // cells that are deactivated and not yet cleared
-    uint highest;  // most cells ever taken at a time
+    uint highest;  // maximum of `taken`
     uint listed;   // entries of the list that a loop runs over
     uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
     uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
@@ -201,7 +201,7 @@ layout(push_constant, scalar) uniform Args {
     F32 x_data;                 // x: ndarray[f32, 2]
     BlockCellBuffer block;      // mass: field[f32, 64x32], momentum: field[f32[2], 64x32]
     I32 block_list;             // block: row-major numbers of the active cells
-    CellNumbers block_numbers;  // block: number of the pool's cell for each, from 3 on, or 0
+    CellNumbers block_numbers;  // block: number of each cell in its pool, from 3 on; 0 if inactive
     Pool block_pool;            // block: counters and free cells of its pool
     int block_capacity;         // block: number of cells of its pool
     float gravity;              // gravity: f32
@@ -246,7 +246,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Cel
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
     uint taken;    // cells in use or freed
     uint freed;    // cells that are deactivated and not yet cleared
-    uint highest;  // most cells ever taken at a time
+    uint highest;  // maximum of `taken`
     uint listed;   // entries of the list that a loop runs over
     uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
     uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
@@ -264,7 +264,7 @@ layout(push_constant, scalar) uniform Args {
     F32 x_data;                 // x: ndarray[f32, 2]
     BlockCellBuffer block;      // mass: field[f32, 64x32], momentum: field[f32[2], 64x32]
     I32 block_list;             // block: row-major numbers of the active cells
-    CellNumbers block_numbers;  // block: number of the pool's cell for each, from 3 on, or 0
+    CellNumbers block_numbers;  // block: number of each cell in its pool, from 3 on; 0 if inactive
     Pool block_pool;            // block: counters and free cells of its pool
     int block_capacity;         // block: number of cells of its pool
     float gravity;              // gravity: f32

@@ -88,7 +88,7 @@ static inline void nearest_texel(const Texture *texture, float x, float y, float
     }
 }
 
-// The texture at a position, 0 to 1 along each axis, 0.5 along an axis that it lacks: the nearest texel, or interpolated.
+// The texture at a position, 0 to 1 along each axis, 0.5 along an axis that it lacks: nearest texel or interpolated.
 static inline void sample_floats(const Texture *texture, float x, float y, float z, float *texel) {
     int at[3];
     nearest_texel(texture, x, y, z, at);

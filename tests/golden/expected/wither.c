@@ -17,7 +17,7 @@ typedef struct {
     int alive;
     float age;
 } GridCell;
-_Static_assert(sizeof(GridCell) == 8, "cell size on the host");
+_Static_assert(sizeof(GridCell) == 8, "must match the cell size on the host");
 
 struct Args {
     GridCell *grid;       // alive: field[i32, 64x48], age: field[f32, 64x48]

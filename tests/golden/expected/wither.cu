@@ -19,7 +19,7 @@ struct GridCell {
     int alive;
     float age;
 };
-static_assert(sizeof(GridCell) == 8, "cell size on the host");
+static_assert(sizeof(GridCell) == 8, "must match the cell size on the host");
 
 struct Args {
     GridCell *grid;       // alive: field[i32, 64x48], age: field[f32, 64x48]
