@@ -258,7 +258,7 @@ def _start_random(printer: Statements, number: int) -> None:
 
 
 def _start_checks(printer: Statements) -> None:
-    """Declare the variable that functions set if a check of theirs fails."""
+    """Declare the variable that a called function sets if a check fails in it."""
     printer.failed = printer.e.failed = printer.names.declare("failed")
     printer.lines.append(Line(0, f"{printer.e.name_of_type(u1)} {printer.failed} = false;"))
     if printer.e.language.reference_is_pointer:

@@ -117,8 +117,8 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
     macros = accessors(usage.arrays, usage.shared, memory, taken | structs_of_trees)
     temporaries = temporary_buffer(kernel, target, structs)
     results = result_buffer(kernel.returns, target, structs)
-    parts = [part for type in _stored(kernel, usage) for part in parts_of(type)]
-    stored = [with_element(part, u8) if element_of(part) == u1 else part for part in parts]
+    memory_types = _stored(kernel, usage)
+    stored = _memory_parts(memory_types)
     arrays = tuple(array_binding(array, usage) for array in kernel.arrays)
     sites = tuple(describe_site(site, usage.task_of[site]) for site in usage.sites)
     textures = tuple(texture_binding(texture, usage) for texture in kernel.textures)
@@ -129,11 +129,7 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
         declarations=[Declaration(item.declared, item.name, f"{owner_prefix(item)}{item.note}") for item in items],
         accessors=macros,
         cells=cells,
-        data={
-            array: expressions[array if array.place is None else memory_of(array.place)]
-            for array in usage.arrays
-            if array in expressions or array.place is not None
-        },
+        data=_pointers(usage, expressions),
         parameters={p: expressions[p] for p in usage.parameters},
         shapes={key: expressions[key] for key in usage.shapes},
         textures=_texture_names(kernel, target, expressions, taken),
@@ -150,7 +146,7 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
         structs=structs,
         trees=trees,
         helpers=_declaring(target, usage, stored, cells),
-        memory_types=_stored(kernel, usage),
+        memory_types=memory_types,
         usage=usage,
     )
 
@@ -201,6 +197,18 @@ def _stored(kernel: Kernel, usage: Usage) -> list[Type]:
     arrays = [array.element for array in usage.arrays]
     arrays += [type for types in _in_trees(kernel, usage) for type in types]
     return [*arrays, *kernel.returns, *(temporary.type for temporary in kernel.temporaries)]
+
+
+def _memory_parts(types: Iterable[Type]) -> list[Type]:
+    """Return the parts of stored types; u1 is a byte there."""
+    parts = [part for type in types for part in parts_of(type)]
+    return [with_element(part, u8) if element_of(part) == u1 else part for part in parts]
+
+
+def _pointers(usage: Usage, expressions: dict[object, str]) -> dict[Array, str]:
+    """Return the expressions of the pointers by which arrays are reached, in a tree that of its part."""
+    keys = {array: array if array.place is None else memory_of(array.place) for array in usage.arrays}
+    return {array: expressions[key] for array, key in keys.items() if array in expressions or array.place is not None}
 
 
 def _declaring(target: Target, usage: Usage, stored: Iterable[Type], cells: SparseSource | None) -> list[str]:

@@ -1,4 +1,4 @@
-"""Prints how the threads of a block cooperate: shared arrays, barriers, collectives, the parts between two barriers.
+"""Prints how the threads of a block share data: shared arrays, barriers, collectives, the parts between two barriers.
 
     C                                                       GLSL, CUDA (where the last block may not be full)
     for (int thread = 0; thread < threads; thread++) {      if (has_iteration) {
