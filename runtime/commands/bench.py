@@ -1,4 +1,4 @@
-"""`shadesmith bench`: time the generated text of a kernel and its edits in turns, on copies of the inputs."""
+"""`shadesmith bench`: time the generated source of a kernel and its edits alternately, on copies of the inputs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CONDITIONS = {"faster": "is certainly faster than the first", "not-slower": "is 
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what this command takes."""
+    """Add the arguments of this command."""
     add_program_arguments(parser)
     parser.add_argument(
         "--variant", action="append", metavar="NAME",
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, screen: Screen) -> int:
-    """Show the times; the status is 1 where a variant is not as `--require` asks."""
+    """Show the times; the status is 1 if a variant does not meet `--require`."""
     if options.seconds < 0 or options.margin < 0:
         raise CommandError("--seconds and --margin take numbers of 0 or more")
     call = find_call(options, launches=True)

@@ -1,4 +1,4 @@
-"""`shadesmith build`: compiles a file's kernels for targets that need not be here, into an archive or a folder."""
+"""`shadesmith build`: compiles a file's kernels for targets without their devices, into an archive or a folder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .screen import CommandError, Screen
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what this command takes."""
+    """Add the arguments of this command."""
     parser.add_argument(
         "program",
         metavar="FILE[:KERNEL]",
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--target",
         action="append",
         metavar="TARGET",
-        help=f"{', '.join(target_names())}; several times for several; without it what the program's `ti.init` says",
+        help=f"{', '.join(target_names())}; may be given several times; without it that of the program's `ti.init`",
     )
     parser.add_argument(
         "-o", "--output", type=Path, metavar="PATH", help=f"FILE{SUFFIX}, or a folder; without it FILE{SUFFIX} here"
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, screen: Screen) -> int:
-    """Write a module for each target and say what is in it."""
+    """Write a module for each target and print its content."""
     options.arch = None
     spec = parse_spec(options.program)
     calls = find_calls(options)
@@ -65,7 +65,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
 def _module(
     target: str | None, options: argparse.Namespace, path: Path, calls: list[Call], is_one: bool
 ) -> tuple[Module, dict[str, str]]:
-    """Return the module for a target, and why kernels are not in it. Raises: CommandError where there are none."""
+    """Return the module for a target, and why kernels are missing. Raises: CommandError if there are none."""
     module = Module(target, _caps(target, options, calls))
     problems: dict[str, str] = {}
     for name, kernel, arguments in _wanted(path, calls, is_one):
@@ -97,21 +97,21 @@ def _wanted(path: Path, calls: list[Call], is_one: bool) -> list[tuple[str, Kern
     known = {call.kernel.definition.name: call for call in calls}
     found: dict[str, tuple[str, Kernel, tuple[Any, ...]]] = {}
     if own and not is_one:
-        for kernel, names in own.items():  # the last run of the program comes last, and stays
+        for kernel, names in own.items():  # the last run of the program wins
             for name, values in names.items():
                 found[name] = name, kernel, _exported_arguments(kernel, values, known.get(kernel.definition.name))
         return list(found.values())
     for call in calls:
         name = call.kernel.definition.function.__qualname__.rpartition("<locals>.")[2]
-        missing = call.kernel.definition.parameters[len(call.arguments) :]  # of these the type alone matters
+        missing = call.kernel.definition.parameters[len(call.arguments) :]  # of these only the type matters
         found[name] = name, call.kernel, (*call.arguments, *(parameter.annotation for parameter in missing))
     return list(found.values())
 
 
 def _exported_arguments(kernel: Kernel, values: Mapping[str, Any], call: Call | None) -> tuple[Any, ...]:
-    """Return what an exported kernel is built for: values given with the export, else of its launch, else its types.
+    """Return the arguments for an exported kernel: values of the export, else of a launch, else types.
 
-    Raises: CommandError for a template parameter of which nothing is known.
+    Raises: CommandError for a template parameter without a value.
     """
     launched = dict(zip((p.name for p in kernel.definition.parameters), call.arguments if call else ()))
     found = []
@@ -121,7 +121,7 @@ def _exported_arguments(kernel: Kernel, values: Mapping[str, Any], call: Call | 
             found.append(values[name] if name in values else launched[name])
         elif is_template(parameter.annotation):
             raise CommandError(
-                f"`{name}` of exported kernel `{kernel.definition.name}` is a template, and nothing is known for it",
+                f"`{name}` of exported kernel `{kernel.definition.name}` is a template without a value",
                 f"`@ti.aot.export_as('name', template_types={{'{name}': ...}})`",
             )
         else:
@@ -130,7 +130,7 @@ def _exported_arguments(kernel: Kernel, values: Mapping[str, Any], call: Call | 
 
 
 def _path(path: Path, target: str | None, is_one_of_many: bool) -> Path:
-    """Return where the module of a target goes; with several targets each has a place of its own."""
+    """Return the path of the module of a target; with several targets each has its own."""
     if not is_one_of_many or target is None:
         return path
     name = target.replace(":", "_")

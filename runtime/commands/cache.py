@@ -1,4 +1,4 @@
-"""`shadesmith cache`: what is kept on disk between runs, whether it is whole, and how to be rid of it."""
+"""`shadesmith cache`: list, check and remove the entries of the cache on disk."""
 
 from __future__ import annotations
 
@@ -16,30 +16,32 @@ from ..store.store import Store
 from .screen import CommandError, Screen
 
 HERE, OTHER, ANY = "this", "another", "any"
-"""Of which version of shadesmith an entry is; binaries are of any, since compilers make them."""
+"""The version of shadesmith of an entry; binaries are of any, since they come from compilers."""
 
 ACTIONS = {
     "ls": "list the entries",
-    "info": "say where they are, how many and how large",
-    "clean": "remove all of them, or those that an option names",
-    "verify": "read all of them, and say which are damaged",
+    "info": "show where they are, how many and how large",
+    "clean": "remove all of them, or those that an option selects",
+    "verify": "read all of them, and list which are damaged",
 }
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what this command takes."""
+    """Add the arguments of this command."""
     purposes = "; ".join(f"{name}: {purpose}" for name, purpose in ACTIONS.items())
     parser.add_argument("action", choices=tuple(ACTIONS), help=purposes)
-    parser.add_argument("--folder", metavar="FOLDER", default="", help="whose; without it the one that programs use")
-    parser.add_argument("--old", action="store_true", help="clean: only what other versions of shadesmith left")
     parser.add_argument(
-        "--max-size", metavar="BYTES", type=int, help="clean: the least recently used, until that is left"
+        "--folder", metavar="FOLDER", default="", help="the folder of the cache; without it the one that programs use"
     )
-    parser.add_argument("--remove", action="store_true", help="verify: remove what is damaged")
+    parser.add_argument("--old", action="store_true", help="clean: only entries of other versions of shadesmith")
+    parser.add_argument(
+        "--max-size", metavar="BYTES", type=int, help="clean: the least recently used, until this size is left"
+    )
+    parser.add_argument("--remove", action="store_true", help="verify: remove damaged entries")
 
 
 def run(options: argparse.Namespace, screen: Screen) -> int:
-    """Do one of `ACTIONS`; return 1 where `verify` found damage and left it."""
+    """Do one of `ACTIONS`; return 1 if `verify` found damage and did not remove it."""
     config = read_config({})[0]
     folder = folder_of(options.folder or config.offline_cache_file_path)
     if options.folder and not os.path.isdir(folder):
@@ -53,7 +55,7 @@ def _refuse_strangers(folder: str) -> None:
     try:
         check_folder(folder)
     except OSError as error:
-        hint = "programs keep nothing there either; make it yours alone (chmod 700), or name another one"
+        hint = "programs do not use it either; make it private (chmod 700), or name another one"
         raise CommandError(f"{folder}: {error.strerror}", hint) from None
 
 
@@ -62,7 +64,7 @@ def _list(folder: str, options: argparse.Namespace, screen: Screen) -> int:
     rows = [_row(entry, version) for entry in sorted(entry_files(folder), key=lambda entry: entry.written)]
     screen.show_data({"folder": folder, "entries": rows})
     if not rows:
-        screen.note(f"shadesmith: nothing is kept in {folder}")
+        screen.note(f"shadesmith: the cache in {folder} is empty")
         return 0
     columns = ("stage", "of", "bytes", "written", "used", "version", "key")
     screen.show_table(columns, [(*(row[name] for name in columns[:-1]), row["key"][:12]) for row in rows])

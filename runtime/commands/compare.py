@@ -1,4 +1,4 @@
-"""`shadesmith compare`: an edit against the generated text on copies of one launch's arguments, output by output."""
+"""`shadesmith compare`: compare an edit with the generated source on copies of one launch's arguments."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .screen import CommandError, Screen
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what this command takes."""
+    """Add the arguments of this command."""
     add_program_arguments(parser)
     parser.add_argument(
-        "--variant", action="append", metavar="NAME", help="an edit, several times if wanted; `all` for every one"
+        "--variant", action="append", metavar="NAME", help="an edit; may be given several times; `all` for all edits"
     )
-    parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"runs of each text, {ROUNDS} without this")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"runs of each source ({ROUNDS})")
     parser.add_argument("--relative", type=float, metavar="X", help="largest relative difference that passes")
     parser.add_argument("--absolute", type=float, metavar="X", help="largest absolute difference that passes")
 
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, screen: Screen) -> int:
     """Compare and show a table for each edit; the answer is yes if all passed."""
     if options.rounds < 1:
-        raise CommandError(f"`--rounds {options.rounds}`: each text has to run at least once")
+        raise CommandError(f"`--rounds {options.rounds}`: each source has to run at least once")
     call = find_call(options, launches=True)
     variants = call.kernel.variants(*call.arguments)
     names = options.variant or [EDIT if variants.chosen.variant == GENERATED else variants.chosen.variant]

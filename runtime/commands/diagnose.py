@@ -1,4 +1,4 @@
-"""`shadesmith diagnose`: says what is there, what is missing and how to get it; the facts a bug report needs."""
+"""`shadesmith diagnose`: lists what is installed, what is missing and how to get it; the facts for a bug report."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def probe(x: NDArray[i32, 1], factor: i32):  # type: ignore[no-untyped-def, vali
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Take none."""
+    """Add no arguments."""
 
 
 def run(options: argparse.Namespace, screen: Screen) -> int:
-    """Print what is there and what is missing; return 0 if at least one compiled target runs a kernel, else 1."""
+    """Print what is installed and what is missing; return 0 if at least one compiled target runs a kernel, else 1."""
     if not screen.json:
         return diagnose()
     printed = StringIO()
@@ -60,7 +60,7 @@ def diagnose() -> int:
     print("optional: " + ", ".join(f"{name} {_version(name) or 'not installed'}" for name in OPTIONAL_PACKAGES))
     for name in ("SHADESMITH_ARCH", "TI_ARCH"):
         if os.environ.pop(name, None) is not None:
-            print(f"{name} is set: programs use that target; here each is tried")
+            print(f"{name} is set: programs use that target; this command tries each")
     works = [
         _try("ti.cpu", arches.cpu, _host_facts),
         _try("ti.vulkan", arches.vulkan, vulkan.diagnose),
@@ -77,7 +77,7 @@ def _version(package: str) -> str | None:
 
 
 def _try(name: str, arch: arches.Arch, facts: Callable[[], list[str]]) -> bool:
-    """Compile and run a kernel on a target; print whether that works, else why not, and facts about it."""
+    """Compile and run a kernel on a target; print whether it works, or why not, and facts about it."""
     reasons: list[str] = []
     try:
         print(f"\n{name}: works (a kernel was compiled and run in {_run_probe(arch):.2f} s)")
@@ -103,7 +103,7 @@ def _run_probe(arch: arches.Arch) -> float:
     finally:
         session.reset()
     if not np.array_equal(numbers, np.arange(PROBE_SIZE) * 3):
-        raise TaichiRuntimeError("The kernel ran, but its result is wrong: compiler or driver are broken.")
+        raise TaichiRuntimeError("The kernel ran, but its result is wrong: the compiler or driver is broken.")
     return seconds
 
 

@@ -1,5 +1,5 @@
-"""`shadesmith diff`: what was edited, and what has changed in the generated text since, with Python lines; or what two
-AOT modules differ in."""
+"""`shadesmith diff`: what was edited, and what has changed in the generated source since, with Python lines; or how two
+AOT modules differ."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ SHOWN_CHARACTERS = 200
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what this command takes."""
+    """Add the arguments of this command."""
     add_slot_arguments(parser)
     parser.add_argument("other", metavar="MODULE", nargs="?", help="compare two archives or folders of `ti.aot.Module`")
-    parser.add_argument("--variant", metavar="NAME", help="only the named variant; `edit` for the unnamed text")
+    parser.add_argument("--variant", metavar="NAME", help="only this variant; `edit` for the unnamed one")
 
 
 def run(options: argparse.Namespace, screen: Screen) -> int:
-    """Show, for each edit, its difference from the text it came from, and the difference of that from today's."""
+    """Show, for each edit, its difference from its base, and the difference of that from the present source."""
     if options.other is not None:
         return _compare_modules(Path(options.program), Path(options.other), screen)
     shown = []
@@ -41,8 +41,8 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
             continue
         edited, since = _differences(state)
         shown.append({"path": str(state.path), "state": state.state, "edited": edited, "generated_since": since})
-        for text in filter(None, (edited, since)):
-            screen.show_code(text, "diff")
+        for part in filter(None, (edited, since)):
+            screen.show_code(part, "diff")
             screen.show()
     screen.show_data({"edits": shown})
     if not shown:
@@ -51,15 +51,17 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
 
 
 def _compare_modules(first: Path, second: Path, screen: Screen) -> int:
-    """Show what two modules differ in. Returns 1 where they do."""
+    """Show how two modules differ. Returns 1 if they do."""
     found = differences(open_archive(first), open_archive(second))
     screen.show_data({"first": str(first), "second": str(second), **found.to_json()})
     if found.values:
-        screen.show_table(("", "first", "second"), [(place, _short(one), _short(b)) for place, one, b in found.values])
+        screen.show_table(
+            ("", "first", "second"), [(path, _short(one), _short(other)) for path, one, other in found.values]
+        )
     for name, what in found.kernels.items():
         screen.show(f"kernel {name}: {', '.join(what)}")
-    for text in found.texts.values():
-        screen.show_code(text, "diff")
+    for difference_of_file in found.texts.values():
+        screen.show_code(difference_of_file, "diff")
     if found.are_none:
         screen.note("shadesmith: the modules are the same")
     return 0 if found.are_none else 1
@@ -74,7 +76,7 @@ def _differences(state: EditState) -> tuple[str, str]:
     """Return what a person changed, and what the compiler changed since then."""
     path = from_here(state.path)
     base = read_text(state.slot.base(state.name, state.variant))
-    now = None if state.now is None else state.now.text
+    now = None if state.now is None else state.now.source
     base = now if base is None else base
     edited = difference(base or "", read_text(state.path) or "", (f"generated/{state.name}", path))
     if base is None or now is None or same_source(base, now):
@@ -83,6 +85,6 @@ def _differences(state: EditState) -> tuple[str, str]:
 
 
 def from_here(path: Path) -> str:
-    """Return a path as a person in this folder writes it, where it lies below."""
+    """Return a path relative to the current folder if it is below it."""
     relative = os.path.relpath(path)
     return str(path) if relative.startswith("..") else relative

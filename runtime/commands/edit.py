@@ -1,4 +1,4 @@
-"""`shadesmith edit`: write the text of a kernel to where the next launch looks for an edited one."""
+"""`shadesmith edit`: write the source of a kernel to the folder where the next launch looks for an edit."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .screen import CommandError, Screen
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what this command takes."""
+    """Add the arguments of this command."""
     add_program_arguments(parser)
-    parser.add_argument("--variant", default="", metavar="NAME", help="write a further text of that name beside it")
+    parser.add_argument("--variant", default="", metavar="NAME", help="write a further variant with this name")
     parser.add_argument("--open", action="store_true", help="open it in $VISUAL or $EDITOR")
 
 
 def run(options: argparse.Namespace, screen: Screen) -> int:
-    """Write the text, unless it is there, and print the paths of the files to edit."""
+    """Write the source, unless it exists, and print the paths of the files to edit."""
     call = find_call(options, launches=False)
     arch = arch_of(options)
     target = arch.name if arch is not None else sessions.current().arch.name if sessions.is_initialized() else "cpu"
@@ -43,9 +43,9 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     for file in files:
         screen.show(str(file))
     if arch is None:
-        screen.note(f"shadesmith: the text for arch=ti.{target}; `--arch` names another")
+        screen.note(f"shadesmith: this is the source for arch=ti.{target}; `--arch` selects another")
     if any(states.get(file) == "edited" for file in files):
-        screen.note("shadesmith: it was edited before, and is left as it is")
+        screen.note("shadesmith: it was edited before and is left unchanged")
     return _open(files) if options.open else 0
 
 

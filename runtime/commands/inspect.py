@@ -21,31 +21,29 @@ MAP, RESOURCES, PYTHON = "map", "resources", "python"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what this command takes."""
+    """Add the arguments of this command."""
     add_program_arguments(parser)
     parser.add_argument(
         "--stage",
         action="append",
         metavar="NAME",
-        help="a form to show, several times if wanted: python, frontend, lowered, tasks, final, source, spirv, ptx,"
-        " sass, map, resources, or `all`; without it the source and what is below it",
+        help="a form to show; may be given several times: python, frontend, lowered, tasks, final, source, spirv, ptx,"
+        " sass, map, resources, or `all`; without it the source and the forms below it",
     )
-    parser.add_argument("--gpu", metavar="SM", help="what PTX and SASS are made for: sm_90, sm_120, ...")
-    parser.add_argument(
-        "--variant", metavar="NAME", help="an edited text in place of the generated one: `edit`, or a name"
-    )
+    parser.add_argument("--gpu", metavar="SM", help="the GPU of PTX and SASS: sm_90, sm_120, ...")
+    parser.add_argument("--variant", metavar="NAME", help="an edit in place of the generated source: `edit`, or a name")
     parser.add_argument("-o", "--output", metavar="FOLDER", type=Path, help="write each form and map.json to files")
 
 
 def run(options: argparse.Namespace, screen: Screen) -> int:
-    """Show the forms asked for."""
+    """Show the requested forms."""
     call = find_call(options, launches=False)
     inspection = call.kernel.inspect(*call.arguments, arch=arch_of(options))
     if options.gpu is not None:
         inspection = replace(inspection, gpu=gpu_of(options.gpu))
     if options.variant is not None:
         inspection = inspection.edited(options.variant)
-    names, is_wish = _stages(inspection, options.stage)
+    names, is_explicit = _stages(inspection, options.stage)
     forms: dict[str, Any] = {}
     missing: dict[str, str] = {}
     with screen.progress("compiling", len(names)) as step:
@@ -53,8 +51,8 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
             step(name)
             try:
                 forms[name] = _form(inspection, name)
-            except TaichiRuntimeError as error:  # a tool that is not here
-                if is_wish:
+            except TaichiRuntimeError as error:  # a tool is missing
+                if is_explicit:
                     raise
                 missing[name] = str(error)
     if options.output is not None:
@@ -67,14 +65,16 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
 
 
 def gpu_of(name: str) -> str:
-    """Return the architecture that `--gpu` names. Raises: CommandError for what is none."""
+    """Return the architecture that `--gpu` names. Raises: CommandError for any other name."""
     if not re.fullmatch(r"sm_\d+[a-z]?", name):
-        raise CommandError(f"`--gpu {name}` is no architecture of NVIDIA's", "write `sm_90` for compute capability 9.0")
+        raise CommandError(
+            f"`--gpu {name}` is not an architecture of NVIDIA", "write `sm_90` for compute capability 9.0"
+        )
     return name
 
 
 def _stages(inspection: Inspection, wanted: list[str] | None) -> tuple[list[str], bool]:
-    """Return the forms to show, and whether somebody asked for just these."""
+    """Return the forms to show, and whether the command line names them."""
     below = forms_of(inspection.module.target)
     there = [*inspection.names(), RESOURCES, MAP]
     if not wanted:

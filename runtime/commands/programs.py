@@ -1,8 +1,8 @@
-"""From `file.py:kernel` on a command line to a kernel and the arguments to look at it with.
+"""From `file.py:kernel` on a command line to a kernel with arguments.
 
-A kernel whose annotations say all about its arguments needs none: its file is imported, not run as a program. Else
-`--args` gives them, as Python expressions over the names of the file; else the program is run as from a shell until it
-launches the kernel, and the arguments of that launch are taken. In every case the program stops at the first launch of
+A kernel whose annotations determine its specialization needs none: its file is imported, not run as a program. Else
+`--args` has them, as Python expressions over the names of the file; else the program is run as from a shell until it
+launches the kernel, and the arguments of that launch are used. In every case the program stops at the first launch of
 the kernel: a script without `if __name__ == "__main__"` would run to its end when it is imported.
 """
 
@@ -29,10 +29,10 @@ from .running import Program, Reached, file_of, name_of
 from .screen import CommandError
 
 OVERRIDING_ARCH = "SHADESMITH_ARCH"
-"""Environment variable that `ti.init` of the program follows."""
+"""Environment variable that `ti.init` of the program obeys."""
 
 PATIENCE = 1000
-"""Launches after which a program that draws for ever is given up, if it starts no kernel that it had not before."""
+"""Launches without a new kernel after which a program is stopped, which may draw forever."""
 DECIDING = frozenset(
     {
         "advanced_optimization", "cfg_optimization", "check_out_of_bound", "check_overflow", "debug", "default_fp",
@@ -40,15 +40,15 @@ DECIDING = frozenset(
         "short_circuit_operators", "unrolling_limit",
     }
 )  # fmt: skip
-"""Options of `ti.init` that change a text or say where edits lie."""
+"""Options of `ti.init` that change a source or the folder of edits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A kernel with arguments to look at it or to launch it with.
+    """A kernel with arguments for inspecting or launching it.
 
-    arguments: of `kernel`, which is never bound: a method's object comes first. Empty where the annotations suffice.
-    origin: where they come from, in words. namespace: of the program, kept alive with the fields in it.
+    arguments: of `kernel`, which is never bound: a method's object comes first. Empty if the annotations suffice.
+    origin: where they come from, for people. namespace: of the program, which keeps its fields alive.
     """
 
     kernel: Kernel
@@ -59,21 +59,21 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """What a command line names. kernel: None for all kernels of the file."""
+    """The file and kernel of a command line. kernel: None for all kernels of the file."""
 
     path: Path
     kernel: str | None
 
 
 def add_program_arguments(parser: argparse.ArgumentParser, needs_kernel: bool = True) -> None:
-    """Add what all commands about kernels take: `FILE:KERNEL`, `--arch`, `--args`, `--call`."""
+    """Add the arguments of all commands on kernels: `FILE:KERNEL`, `--arch`, `--args`, `--call`."""
     parser.add_argument(
         "program",
         metavar="FILE:KERNEL" if needs_kernel else "FILE[:KERNEL]",
         help="a Python file and a kernel in it: `julia.py:paint`, `mpm.py:Solver.step`"
         + ("; a file with one kernel need not name it" if needs_kernel else "; without a kernel all of them"),
     )
-    parser.add_argument("--arch", help="cpu, cuda, vulkan or python; without it as the program's `ti.init` says")
+    parser.add_argument("--arch", help="cpu, cuda, vulkan or python; without it that of the program's `ti.init`")
     parser.add_argument("--args", metavar="EXPR", help="arguments of the kernel, in the names of the file: '8, x'")
     parser.add_argument(
         "--call", type=int, metavar="N", help="run the program and take the arguments of the kernel's launch number N"
@@ -81,7 +81,7 @@ def add_program_arguments(parser: argparse.ArgumentParser, needs_kernel: bool = 
 
 
 def arch_of(options: argparse.Namespace) -> Arch | None:
-    """Return the architecture that `--arch` names. Raises: CommandError for one that is none of ours."""
+    """Return the architecture that `--arch` names. Raises: CommandError for an unknown one."""
     if options.arch is None:
         return None
     arch = ARCHES.get(options.arch)
@@ -89,22 +89,22 @@ def arch_of(options: argparse.Namespace) -> Arch | None:
         names = [name for name, known in ARCHES.items() if known.target is not None]
         close = get_close_matches(options.arch, names, 1)
         hint = f"did you mean `{close[0]}`?" if close else f"there are {', '.join(names)}"
-        raise CommandError(f"`--arch {options.arch}` is no target of shadesmith", hint)
+        raise CommandError(f"`--arch {options.arch}` is not a target of shadesmith", hint)
     return arch
 
 
 def find_call(options: argparse.Namespace, launches: bool) -> Call:
     """Return the kernel that `options` names, and arguments.
 
-    launches: the command launches the kernel, so there must be a session on the device that `--arch` names, and real
-    arguments unless the kernel takes none; else nothing is launched, annotations suffice, and `--arch` is not asked.
-    Raises: CommandError for what cannot be found; what the program raises is shown by it.
+    launches: the command launches the kernel, so there must be a session on the device of `--arch`, and real arguments
+    unless the kernel takes none; else nothing is launched, annotations suffice, and `--arch` is not used.
+    Raises: CommandError for what cannot be found, and with the errors of the program.
     """
     spec = parse_spec(options.program)
     name = spec.kernel or _only_kernel(spec.path)
     if options.call is not None and options.call < 1:
         raise CommandError(f"`--call {options.call}`: launches are counted from 1")
-    with _arch_of_program(arch_of(options) if launches else None), _fallback_unsaid(not launches):
+    with _arch_of_program(arch_of(options) if launches else None), _fallback_silenced(not launches):
         call = _find(spec, name, options, launches)
         if launches:
             _ensure_session(arch_of(options))
@@ -112,7 +112,7 @@ def find_call(options: argparse.Namespace, launches: bool) -> Call:
 
 
 def find_calls(options: argparse.Namespace) -> list[Call]:
-    """Return the kernel that `options` names, or all kernels of its file in their order; nothing is launched for it.
+    """Return the kernel that `options` names, or all kernels of its file in their order; nothing is launched.
 
     A kernel that needs arguments and that the program does not launch is left out, unless it was named.
     """
@@ -122,7 +122,7 @@ def find_calls(options: argparse.Namespace) -> list[Call]:
     names = kernels_in(spec.path)
     if not names:
         raise CommandError(f"There is no kernel in {spec.path}", "a kernel is a function below `@ti.kernel`")
-    with _fallback_unsaid(True):
+    with _fallback_silenced(True):
         return _find_all(spec, names, options)
 
 
@@ -155,7 +155,7 @@ def _find_all(spec: Spec, names: list[str], options: argparse.Namespace) -> list
 
 
 def parse_spec(text: str) -> Spec:
-    """Take `file.py:kernel` apart. Raises: CommandError for a file that is not there."""
+    """Parse `file.py:kernel`. Raises: CommandError for a missing file."""
     name, colon, kernel = text.rpartition(":")
     if not colon or not all(part.isidentifier() for part in kernel.split(".")):
         name, kernel = text, ""
@@ -167,14 +167,14 @@ def parse_spec(text: str) -> Spec:
 
 
 def kernels_in(path: Path) -> list[str]:
-    """Return the names of the kernels that a file's text defines, `Class.method` for methods, in their order.
+    """Return the names of the kernels that a file defines, `Class.method` for methods, in their order.
 
-    Raises: CommandError for a text that is no Python.
+    Raises: CommandError for a file that is not Python.
     """
     try:
         tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
     except (SyntaxError, ValueError) as error:
-        raise CommandError(f"{path} is no Python: {error}") from None
+        raise CommandError(f"{path} is not Python: {error}") from None
     return list(_kernels_below(tree, ""))
 
 
@@ -222,13 +222,13 @@ def _find(spec: Spec, name: str, options: argparse.Namespace, launches: bool) ->
         return Call(*program.reached, f"launch {number} of the program", program.namespace)
     found = found or _lookup(program.kernels(), name)
     if found is not None and options.call is None and (_suffices(found) if not launches else _takes_none(found)):
-        return Call(found, (), "annotations", program.namespace)  # its errors are for the user to see
+        return Call(found, (), "annotations", program.namespace)  # the user should see its errors
     if found is None and _lookup(dict.fromkeys(kernels_in(spec.path), True), name) is None:
         raise _no_kernel(spec.path, name, list(program.kernels()))
     times = "was not launched" if number == 1 else f"was not launched {number} times"
     raise CommandError(
         f"Kernel `{name}` {times} by {spec.path.name}, and its arguments do not follow from its annotations",
-        "give them: --args 'EXPR, EXPR'; arguments of the program itself stand behind `--`",
+        "add --args 'EXPR, EXPR'; arguments of the program itself follow `--`",
     )
 
 
@@ -253,7 +253,7 @@ def _lookup(found: dict[str, Any], name: str) -> Any:
 
 
 def _named(program: Program, name: str) -> Kernel:
-    """Import the program and return a kernel. Raises: CommandError where there is none of that name."""
+    """Import the program and return a kernel. Raises: CommandError if there is none of that name."""
     program.stop_at(program.name, _is_named(program, name))
     if program.reached is not None:
         return program.reached[0]
@@ -287,7 +287,7 @@ def _kernels_hint(path: Path) -> str:
 
 
 def _suffices(kernel: Kernel | None) -> bool:
-    """Tell whether the annotations of a kernel say all that it is compiled for."""
+    """Return whether the annotations of a kernel determine its specialization."""
     if kernel is None:
         return False
     try:
@@ -302,7 +302,7 @@ def _takes_none(kernel: Kernel) -> bool:
 
 
 def _is_ready(kernel: Kernel | None) -> bool:
-    """Tell whether a kernel can be compiled by its annotations and the globals that an import makes."""
+    """Return whether a kernel can be compiled from its annotations and the globals after an import."""
     if kernel is None or not _suffices(kernel):
         return False
     try:
@@ -313,9 +313,9 @@ def _is_ready(kernel: Kernel | None) -> bool:
 
 
 def _decides_later(path: Path) -> bool:
-    """Tell whether a program calls `ti.init` with options that change texts, or where edits lie.
+    """Return whether a program calls `ti.init` with options that change sources or the folder of edits.
 
-    Such a program is run, not only imported, or a kernel would be shown as it never is.
+    Such a program is run, not only imported, or a source would be shown that never runs.
     """
     for node in ast.walk(ast.parse(path.read_bytes(), str(path))):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "init":
@@ -332,14 +332,16 @@ def _of_annotations(program: Program, name: str) -> Call | None:
 def _evaluate(program: Program, kernel: Kernel, options: argparse.Namespace) -> tuple[Any, ...]:
     """Return the values of `--args`, evaluated in the program's namespace; arrays among them need a session."""
     if not sessions.is_initialized() and _decides_later(program.path):
-        text = f"`ti.init` of {program.path.name} stands where an import does not reach it, so its options do not count"
-        print(f"shadesmith: {text}", file=sys.stderr)
+        message = f"an import of {program.path.name} does not run its `ti.init`, so its options have no effect"
+        print(f"shadesmith: {message}", file=sys.stderr)
     _ensure_session(None)
-    text = options.args.strip().rstrip(",")
+    expression = options.args.strip().rstrip(",")
     name = "--args"
-    linecache.cache[name] = (len(text), None, [text], name)
+    linecache.cache[name] = (len(expression), None, [expression], name)
     try:
-        values: tuple[Any, ...] = eval(compile(f"({text},)" if text else "()", name, "eval"), program.namespace)
+        values: tuple[Any, ...] = eval(
+            compile(f"({expression},)" if expression else "()", name, "eval"), program.namespace
+        )
     except Exception as error:
         raise CommandError(f"--args '{options.args}': {type(error).__name__}: {error}") from None
     return kernel.arguments.bind(values) if len(values) == len(kernel.definition.parameters) else values
@@ -350,7 +352,7 @@ def _evaluate(program: Program, kernel: Kernel, options: argparse.Namespace) -> 
 
 @contextmanager
 def _arch_of_program(arch: Arch | None) -> Iterator[None]:
-    """Let `ti.init` of the program take an architecture, whatever the program says."""
+    """Make `ti.init` of the program use an architecture, instead of its own."""
     before = os.environ.get(OVERRIDING_ARCH)
     if arch is not None:
         os.environ[OVERRIDING_ARCH] = arch.name
@@ -364,20 +366,20 @@ def _arch_of_program(arch: Arch | None) -> Iterator[None]:
 
 
 @contextmanager
-def _fallback_unsaid(is_unsaid: bool) -> Iterator[None]:
-    """Keep quiet about a device that is missing, where nothing is launched."""
+def _fallback_silenced(is_silent: bool) -> Iterator[None]:
+    """Suppress warnings about a missing device if nothing is launched."""
     with warnings.catch_warnings():
-        if is_unsaid:
+        if is_silent:
             warnings.filterwarnings("ignore", "(?s).*falling back", ShadesmithWarning)
         yield
 
 
 def _ensure_session(arch: Arch | None) -> None:
-    """Start a session where the program did not. Raises: CommandError where it runs elsewhere than `--arch` says."""
+    """Start a session if the program did not. Raises: CommandError if it is not on the device of `--arch`."""
     if not sessions.is_initialized():
         sessions.init(arch or cpu, enable_fallback=arch is None, log_level="warn")
     if arch is not None and sessions.current().device.name != arch.target:
-        raise CommandError(f"`--arch {arch.name}`: that device is not here", "`shadesmith diagnose` says why")
+        raise CommandError(f"`--arch {arch.name}`: this device is not available", "`shadesmith diagnose` says why")
 
 
 __all__ = ["Call", "Spec", "add_program_arguments", "arch_of", "find_call", "find_calls", "kernels_in", "parse_spec"]

@@ -1,4 +1,4 @@
-"""`shadesmith replay`: the launches of a recording again, without the program that made them."""
+"""`shadesmith replay`: repeat the launches of a recording, without the program that made them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from .screen import CommandError, Screen
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what this command takes."""
-    parser.add_argument("file", metavar="FILE", type=Path, help="what ti.aot.start_recording wrote: record.yml")
+    """Add the arguments of this command."""
+    parser.add_argument(
+        "file", metavar="FILE", type=Path, help="the file that ti.aot.start_recording wrote: record.yml"
+    )
     parser.add_argument("--list", action="store_true", help="show what was recorded, and launch nothing")
 
 
 def run(options: argparse.Namespace, screen: Screen) -> int:
-    """Replay all sessions; 1 where something else came out, or where a launch cannot be replayed."""
+    """Replay all sessions; return 1 if a result differs, or if a launch cannot be replayed."""
     file = RecordingFile(options.file)
     if options.list:
         return _list(file, screen)
@@ -47,8 +49,8 @@ def _replay(file: RecordingFile, recorded: dict[str, Any]) -> Replayed:
 def _show(result: Replayed, screen: Screen) -> None:
     launches = f"{result.launches} launch{'es' * (result.launches != 1)}"
     screen.show(f"{launches} on {result.device}: {result.seconds * 1e3:.3f} ms")
-    for text in result.skipped:
-        screen.show(f"left out: {text}")
+    for reason in result.skipped:
+        screen.show(f"left out: {reason}")
     for verdict in result.memory:
         more = f", {verdict.count} numbers" if verdict.count else ""
         largest = f", by {verdict.largest:.3g}{more}" if verdict.largest else ""

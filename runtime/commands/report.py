@@ -20,15 +20,15 @@ LEFT_OUT = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what this command takes."""
+    """Add the arguments of this command."""
     add_program_arguments(parser, needs_kernel=False)
-    parser.add_argument("--gpu", metavar="SM", help="what PTX and SASS are made for: sm_90, sm_120, ...")
+    parser.add_argument("--gpu", metavar="SM", help="the GPU of PTX and SASS: sm_90, sm_120, ...")
     parser.add_argument("--bench", action="store_true", help="time kernels and edits, on the device of --arch")
     parser.add_argument("-o", "--output", type=Path, metavar="PAGE", help="the page to write; else FILE.html here")
 
 
 def run(options: argparse.Namespace, screen: Screen) -> int:
-    """Write the page and say where it is."""
+    """Write the page and print where it is."""
     path, arch = parse_spec(options.program).path, arch_of(options)
     is_one = parse_spec(options.program).kernel is not None
     gpu = gpu_of(options.gpu) if options.gpu is not None else None
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
 
 
 def _calls(options: argparse.Namespace, names: Sequence[str], problems: dict[str, str]) -> Iterator[Call]:
-    """Yield the kernels with arguments. To be timed, each is reached by a run of the program of its own."""
+    """Yield the kernels with arguments. With `--bench`, the program runs once for each kernel."""
     spec = parse_spec(options.program)
     if not options.bench:
         yield from find_calls(options)

@@ -11,14 +11,16 @@ from .screen import Screen
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what this command takes."""
+    """Add the arguments of this command."""
     add_program_arguments(parser)
     parser.add_argument("-o", "--output", metavar="FOLDER", help="new folder; without it `repro-KERNEL` here")
-    parser.add_argument("--variant", metavar="NAME", help="whose text; without it the one that a launch runs")
+    parser.add_argument(
+        "--variant", metavar="NAME", help="the variant to export; without it the one that a launch runs"
+    )
 
 
 def run(options: argparse.Namespace, screen: Screen) -> int:
-    """Write the folder and say how to run it."""
+    """Write the folder and print how to run it."""
     call = find_call(options, launches=True)
     variants = call.kernel.variants(*call.arguments)
     folder = export_repro(variants, Path(options.output or f"repro-{variants.generated.kernel}"), options.variant)

@@ -1,6 +1,6 @@
 """A Python file that is imported or run as a program here, and watched for launches of kernels.
 
-In: a path and the program's own arguments. Out: its names, and the launch it was stopped at. What it prints goes to
+In: a path and the program's own arguments. Out: its names, and the launch at which it stopped. Its output goes to
 standard error, since the result of a command is on standard output.
 """
 
@@ -21,7 +21,7 @@ from .screen import CommandError
 
 
 class Reached(BaseException):
-    """Ends a program that has launched what was waited for; no `except Exception` of the program stops it."""
+    """Ends a program at the wanted launch; no `except Exception` of the program catches it."""
 
 
 def name_of(kernel: Kernel) -> str:
@@ -31,14 +31,14 @@ def name_of(kernel: Kernel) -> str:
 
 
 def file_of(kernel: Kernel) -> str:
-    """Return the file a kernel is written in."""
+    """Return the file that defines a kernel."""
     return kernel.definition.function.__code__.co_filename
 
 
 class Program:
     """A Python file that is imported or run here.
 
-    name: what it is imported as. namespace: of its last run. reached: the launch it stopped at.
+    name: of its module. namespace: of its last run. reached: the launch at which it stopped.
     """
 
     def __init__(self, path: Path, arguments: list[str]) -> None:
@@ -50,14 +50,14 @@ class Program:
         self._imported = False
 
     def imported(self) -> dict[str, Any]:
-        """Return the kernels of the file by name, after it was imported once; a launch of one ends that."""
+        """Return the kernels of the file by name, after one import, which ends at a launch of one of them."""
         if not self._imported:
             self._imported = True
             self.stop_at(self.name, lambda kernel: file_of(kernel) == str(self.path))
         return self.kernels()
 
     def kernels(self) -> dict[str, Kernel]:
-        """Return what stands in the namespace: kernels by name, methods as `Class.method`."""
+        """Return the kernels in the namespace by name, methods as `Class.method`."""
         found: dict[str, Kernel] = {}
         for name, value in list(self.namespace.items()):
             if isinstance(value, Kernel):
@@ -82,7 +82,7 @@ class Program:
         self.run(name, on_launch)
 
     def run(self, name: str, on_launch: Callable[[Kernel, tuple[Any, ...]], None]) -> None:
-        """Run under a name to its end, or until `on_launch` raises `Reached`; what it prints goes to standard error.
+        """Run under a name to its end, or until `on_launch` raises `Reached`; its output goes to standard error.
 
         Raises: CommandError with the traceback for an exception of the program.
         """
@@ -105,7 +105,9 @@ class Program:
             raise CommandError(f"{self.path.name} failed:\n{_shown(error, self.path)}", _failure_hint(error)) from None
         finally:
             sys.argv, sys.path[:] = outer[1], outer[2]
-            if name == "__main__" and outer[0] is not None:  # else it stays: classes are looked up by their modules
+            if (
+                name == "__main__" and outer[0] is not None
+            ):  # otherwise it stays: classes are looked up by their modules
                 sys.modules[name] = outer[0]
 
 
@@ -124,7 +126,7 @@ def watching(on_launch: Callable[[Kernel, tuple[Any, ...]], None]) -> Iterator[N
 
 
 def _shown(error: BaseException, path: Path) -> str:
-    """Return the traceback from the program's first frame on."""
+    """Return the traceback, starting at the program's first frame."""
     frames = traceback.extract_tb(error.__traceback__)
     first = next((k for k, frame in enumerate(frames) if frame.filename == str(path)), len(frames))
     lines = traceback.format_list(frames[first:]) + traceback.format_exception_only(type(error), error)
@@ -133,5 +135,5 @@ def _shown(error: BaseException, path: Path) -> str:
 
 def _failure_hint(error: BaseException) -> str:
     if isinstance(error, ImportError) and "relative import" in str(error):
-        return "a file that imports by `from .` runs as part of its package only; import it absolutely"
+        return "a file that imports by `from .` runs only as part of its package; use an absolute import"
     return ""

@@ -1,6 +1,6 @@
-"""What commands print: tables, code and notes in colours on a terminal, plain text in a pipe, JSON by `--json`.
+"""Output of commands: tables, code and notes in colours on a terminal, plain text in a pipe, JSON with `--json`.
 
-Results go to standard output, notes, progress and errors to standard error: so a pipe holds the result alone.
+Results go to standard output; notes, progress and errors go to standard error, so that a pipe gets only the result.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ASSEMBLIES = frozenset({"ir", "ptx", "sass", "spirv"})
 
 
 class CommandError(ReportedError):
-    """What was asked cannot be answered: a mistake on the command line, or a program that does not get that far.
+    """A command cannot answer: a mistake on the command line, or a program that fails before.
 
     The hint is printed in a line of its own.
     """
@@ -31,7 +31,7 @@ class CommandError(ReportedError):
 
 
 class Screen:
-    """Where a command shows its result. json: only `show_data` prints, everything else is left out."""
+    """Where a command shows its result. json: only `show_data` prints."""
 
     def __init__(self, json: bool = False, output: TextIO | None = None, notes: TextIO | None = None) -> None:
         self.json = json
@@ -40,12 +40,12 @@ class Screen:
         self.is_rich = not json and _takes_colours(self.output)
 
     def show_data(self, data: Any) -> None:
-        """Print one JSON value if that was asked for."""
+        """Print one JSON value under `--json`."""
         if self.json:
             print(json.dumps(data, indent=2, default=str), file=self.output)
 
     def show(self, text: str = "") -> None:
-        """Print lines as they are."""
+        """Print lines without changes."""
         if not self.json:
             print(text, file=self.output)
 
@@ -61,8 +61,8 @@ class Screen:
         self._console().print(Rule(f"[bold]{title}[/bold]", align="left"))
 
     def show_code(self, text: str, language: str) -> None:
-        """Print a text. language: "python", "c++", "glsl", "c", "diff" or another that Pygments knows, or one of ours:
-        "ir", "ptx", "sass" and "spirv", whose comments alone are set off.
+        """Print code. language: "python", "c++", "glsl", "c", "diff" or another of Pygments, or "ir", "ptx", "sass" and
+        "spirv", of which only comments are coloured.
         """
         text = text.rstrip("\n")
         if not self.is_rich:
@@ -80,7 +80,7 @@ class Screen:
         self._console().print(styled, soft_wrap=True)
 
     def show_table(self, columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "") -> None:
-        """Print rows below the names of their columns; numbers stand right."""
+        """Print rows below the names of their columns; numbers are right-aligned."""
         if self.json:
             return
         texts = [["" if cell is None else str(cell) for cell in row] for row in rows]
@@ -100,19 +100,19 @@ class Screen:
         for cells in texts:
             table.add_row(*map(Text, cells))
         console = self._console()
-        # as wide as it needs: a window wraps what it cannot show, and rich would break words
+        # as wide as needed: a terminal wraps long lines, and rich would break words
         console.width = max(console.width, Measurement.get(console, console.options.update(width=1000), table).maximum)
         console.print(table)
 
     def note(self, text: str) -> None:
-        """Say something beside the result."""
+        """Print a message to standard error."""
         print(text, file=self.notes, flush=True)
 
     @contextmanager
     def progress(self, what: str, total: int | None = None) -> Iterator[Callable[[str], None]]:
-        """Show that work goes on, on a terminal only; call what it gives with a word after each of `total` steps."""
+        """Show progress on a terminal; call the result with a label after each of `total` steps."""
         if self.json or not _takes_colours(self.notes):
-            yield lambda word: None
+            yield lambda label: None
             return
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -121,7 +121,7 @@ class Screen:
         columns += [MofNCompleteColumn()] if total is not None else []
         with Progress(*columns, console=Console(file=self.notes), transient=True) as shown:
             task = shown.add_task(what, total=total)
-            yield lambda word: shown.update(task, advance=1, description=f"{what}: {word}" if word else what)
+            yield lambda label: shown.update(task, advance=1, description=f"{what}: {label}" if label else what)
 
     def _console(self) -> Any:
         from rich.console import Console

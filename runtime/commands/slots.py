@@ -1,4 +1,4 @@
-"""Which slots of edits a command line means, and what is generated for them now; for `diff` and `status`."""
+"""The slots of edits that a command line selects, and what is generated for them now; for `diff` and `status`."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from .screen import CommandError, Screen
 
 
 def add_slot_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what a command about edits takes: a program, or a folder, or nothing for the folder it is started in."""
+    """Add the arguments of commands on edits: a program, a folder, or nothing for the current folder."""
     parser.add_argument(
         "program",
         metavar="FILE[:KERNEL]|FOLDER",
         nargs="?",
         default=".",
         help="a program, whose kernels are compiled to see what has changed since; or a folder with edits, which are"
-        " looked at as they lie (default: this one)",
+        " shown as they are stored (default: this one)",
     )
-    parser.add_argument("--arch", help="only texts for cpu, cuda or vulkan")
+    parser.add_argument("--arch", help="only sources for cpu, cuda or vulkan")
     parser.add_argument("--args", metavar="EXPR", help="arguments of the kernel, in the names of the file: '8, x'")
     parser.add_argument("--call", type=int, metavar="N", help="arguments of the kernel's launch number N")
 
 
 def find_slots(options: argparse.Namespace, screen: Screen) -> dict[Path, Mapping[str, Now]]:
-    """Return the folders of the slots that are meant, in order, with what is generated for each now, as far as known.
+    """Return the folders of the selected slots, in order, with what is generated for each now, as far as known.
 
-    Raises: CommandError for a path that is none.
+    Raises: CommandError for a path that does not exist.
     """
     path = Path(options.program).expanduser()
     if path.is_dir():
@@ -54,7 +54,7 @@ def find_slots(options: argparse.Namespace, screen: Screen) -> dict[Path, Mappin
 
 
 def find_edits(options: argparse.Namespace, slots: Mapping[Path, Mapping[str, Now]]) -> list[EditState]:
-    """Return the texts in slots, of one target if `--arch` names it, the only one that is meant if a file was named."""
+    """Return the sources in slots: those for `--arch` if given, only one file if the command line names it."""
     wanted = arch_of(options)
     states = [state for folder, generated in slots.items() for state in edits_in(Slot(folder), generated)]
     named = Path(options.program).expanduser().resolve()
@@ -64,23 +64,23 @@ def find_edits(options: argparse.Namespace, slots: Mapping[Path, Mapping[str, No
 
 
 def _generated(options: argparse.Namespace, screen: Screen) -> tuple[dict[Path, dict[str, Now]], Path]:
-    """Return the texts generated now, by slot and name, as far as the program can be compiled, and where slots lie."""
+    """Return the sources generated now, by slot and name, as far as the program compiles, and their folder."""
     folder = parse_spec(options.program).path.parent / "edits"
     try:
         calls = find_calls(options)
     except (CommandError, TaichiCompilationError, TaichiRuntimeError) as error:
-        screen.note(f"shadesmith: what is generated now is not known: {str(error).strip()}")
+        screen.note(f"shadesmith: what is generated now is unknown: {str(error).strip()}")
         return {}, folder
     found: dict[Path, dict[str, Now]] = {}
     for call in calls:
         folder = folder_of(call.kernel.definition, sessions.current_config().edits_dir)
         for arch in dict.fromkeys(ARCH_OF_SUFFIX.values()):
-            for slot, texts in _texts(call, arch, screen):
-                found.setdefault(slot, {}).update(texts)
+            for slot, sources in _sources(call, arch, screen):
+                found.setdefault(slot, {}).update(sources)
     return found, folder
 
 
-def _texts(call: Call, arch: str, screen: Screen) -> Iterator[tuple[Path, dict[str, Now]]]:
+def _sources(call: Call, arch: str, screen: Screen) -> Iterator[tuple[Path, dict[str, Now]]]:
     config = sessions.current_config()
     try:
         inspection = call.kernel.inspect(*call.arguments, arch=ARCHES[arch])
@@ -94,7 +94,7 @@ def _texts(call: Call, arch: str, screen: Screen) -> Iterator[tuple[Path, dict[s
 
 
 def _running(call: Call, slot: Slot, inspection: Inspection) -> str:
-    """Return the variant that the next launch runs. Raises: EditError for a rule that is none."""
+    """Return the variant that the next launch runs. Raises: EditError for an invalid rule."""
     found = select(inspection.specialization, slot, inspection.module, call.kernel.wanted)
     if found.dispatch is None:
         return found.name

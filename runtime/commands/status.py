@@ -1,4 +1,4 @@
-"""`shadesmith status`: which edits there are, whether they still fit, and which of them the next launch runs."""
+"""`shadesmith status`: list the edits, whether they still fit, and which of them the next launch runs."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ from .diff import from_here
 from .screen import Screen
 from .slots import add_slot_arguments, find_edits, find_slots
 
-COLUMNS = ("kernel", "arguments", "text", "variant", "lines", "state", "runs")
+COLUMNS = ("kernel", "arguments", "source", "variant", "lines", "state", "runs")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what this command takes."""
+    """Add the arguments of this command."""
     add_slot_arguments(parser)
 
 
 def run(options: argparse.Namespace, screen: Screen) -> int:
-    """List the texts in the slots; return 1 if one of them cannot run as it is."""
+    """List the sources in the slots; return 1 if one of them cannot run."""
     slots = find_slots(options, screen)
     with screen.progress("compiling edits"):
         states = checked(find_edits(options, slots))
     tuned = [_tuned(Slot(folder), entry) for folder in slots for entry in read_entries(Slot(folder))]
     screen.show_data({"edits": [_data(state) for state in states], "tuned": tuned})
     if not states and not tuned:
-        screen.note("shadesmith: there are no edits here. Hint: `shadesmith edit FILE:KERNEL` writes a text to edit")
+        screen.note("shadesmith: there are no edits here. Hint: `shadesmith edit FILE:KERNEL` writes a source to edit")
         return 0
     if states:
         _show(states, screen)
     if tuned:
-        screen.show_table(tuple(tuned[0]), [tuple(row.values()) for row in tuned], title="values found by searches")
+        screen.show_table(tuple(tuned[0]), [tuple(row.values()) for row in tuned], title="tuned values")
     for reason in dict.fromkeys(state.reason for state in states if state.reason):
         screen.note(f"shadesmith: {reason}")
     return 1 if any(state.state in (CONFLICTS, REFUSED, UNREADABLE) for state in states) else 0

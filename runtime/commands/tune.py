@@ -1,4 +1,4 @@
-"""`shadesmith tune`: try the values of a text's knobs, and keep the fastest that computes the same."""
+"""`shadesmith tune`: try the values of a source's tuning parameters, and store the fastest that compute the same."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what this command takes."""
+    """Add the arguments of this command."""
     add_program_arguments(parser)
-    parser.add_argument("--variant", metavar="NAME", help="whose knobs; without it, those of the text that runs")
+    parser.add_argument("--variant", metavar="NAME", help="the variant to tune; without it the one that runs")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="time for the last comparison (%(default)s)")
-    parser.add_argument("--limit", type=int, default=LIMIT, help="settings tried at most (%(default)s)")
-    parser.add_argument("--restart", action="store_true", help="forget what an earlier search has tried")
+    parser.add_argument("--limit", type=int, default=LIMIT, help="the most settings to try (%(default)s)")
+    parser.add_argument("--restart", action="store_true", help="forget the trials of earlier searches")
     parser.add_argument("--export", metavar="FILE", help="write all trials as a cache file of Kernel Tuner")
 
 
 def run(options: argparse.Namespace, screen: Screen) -> int:
-    """Show what was tried and what won."""
+    """Show the trials and the winner."""
     if options.seconds < 0 or options.limit < 1:
         raise CommandError("--seconds takes a number of 0 or more, --limit of 1 or more")
     call = find_call(options, launches=True)

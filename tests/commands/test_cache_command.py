@@ -47,7 +47,7 @@ def test_an_empty_cache_is_no_error(command, tmp_path, monkeypatch):
     monkeypatch.setenv("SHADESMITH_CACHE_DIR", str(tmp_path / "none"))
     for action in ("ls", "info", "clean", "verify"):
         assert command("cache", action).status == 0
-    assert "nothing is kept in" in command("cache", "ls").notes
+    assert "shadesmith: the cache in" in command("cache", "ls").notes
     assert not (tmp_path / "none").exists()
 
 

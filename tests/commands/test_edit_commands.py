@@ -47,7 +47,7 @@ def test_edit_leaves_an_edited_text_as_it_is(command, edited) -> None:
     file, text = edited
     change(text, "BLOCK 128", "BLOCK 64")
     said = command("edit", f"{file}:scale", "--arch", "cuda")
-    assert said.text.strip() == str(text) and "left as it is" in said.notes and "BLOCK 64" in text.read_text()
+    assert said.text.strip() == str(text) and "left unchanged" in said.notes and "BLOCK 64" in text.read_text()
 
 
 def test_edit_of_several_tasks_names_every_file(command, program) -> None:
@@ -59,7 +59,7 @@ def test_edit_of_several_tasks_names_every_file(command, program) -> None:
 
 def test_edit_says_which_target_it_took(command, program) -> None:
     said = command("edit", f"{program(KERNELS)}:scale")
-    assert said.text.strip().endswith("scale.c") and "`--arch` names another" in said.notes
+    assert said.text.strip().endswith("scale.c") and "`--arch` selects another" in said.notes
 
 
 def test_a_named_variant_lies_beside(command, edited) -> None:
@@ -168,7 +168,7 @@ def test_rules_of_named_variants_decide_what_runs(command, edited) -> None:
     assert runs("--args", "np.ones(20, np.float32), 2.0") == {"edit": True, "wide": False}
     change(wide, "x.shape[0] >= 1000", "x.size >= 1000")
     said = command("status", file)
-    assert "takes comparisons of names, shapes" in said.notes and str(wide) in said.notes
+    assert "accepts only comparisons of names, shapes" in said.notes and str(wide) in said.notes
 
 
 def test_status_of_a_folder_needs_no_program(command, edited) -> None:
@@ -188,7 +188,7 @@ def test_status_lists_values_that_searches_found(command, edited) -> None:
         Slot(text.parent), StoredTuning("NVIDIA H200", "x: 2^20", "edit", "0", {"scale.cu": {"BLOCK": "256"}}, 0.83)
     )
     said = command("status", file)
-    assert "values found by searches" in said.text and "BLOCK = 256  0.83" in said.text
+    assert "tuned values" in said.text and "BLOCK = 256  0.83" in said.text
     (row,) = command("status", text.parent, "--json").data["tuned"]
     assert row["device"] == "NVIDIA H200" and row["kernel"] == "scale"
     (text.parent / "tuned.json").write_text("{")
@@ -242,7 +242,7 @@ def test_a_program_that_no_longer_runs_still_shows_its_edits(command, edited) ->
     change(text, "BLOCK 128", "BLOCK 64")
     change(file, "import numpy as np", "import numpy as np, no_such_module")
     said = command("status", file)
-    assert "edited" in said.text and "what is generated now is not known" in said.notes
+    assert "edited" in said.text and "what is generated now is unknown" in said.notes
 
 
 def test_only_texts_of_one_target(command, edited) -> None:

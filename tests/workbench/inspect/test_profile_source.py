@@ -13,7 +13,7 @@ import pytest
 
 import shadesmith as ti
 from shadesmith.runtime.devices.cuda.nvrtc import LINES, compile_cubin
-from shadesmith.runtime.devices.stored_sources import folder_of, keep
+from shadesmith.runtime.devices.stored_sources import folder_of, store_sources
 from shadesmith.runtime.devices.vulkan.glslang import WHOLE_SOURCE, Glslang, has_null_id
 from shadesmith.runtime.session import session as sessions
 from shadesmith.runtime.workbench.inspect.cuda_listings import find_nvdisasm
@@ -38,7 +38,7 @@ def validated(module: bytes, tmp_path: Path) -> bool:
 @pytest.mark.parametrize("kernel", [kernels.smooth, kernels.cubes, kernels.two], ids=lambda k: k.__name__)
 def test_spirv_holds_its_source_and_its_name_and_is_valid(kernel, tmp_path) -> None:
     module = kernel.inspect(arch=ti.vulkan).module
-    paths = keep(module, tmp_path)
+    paths = store_sources(module, tmp_path)
     for file in module.files:
         code = Glslang(flags=(WHOLE_SOURCE,)).compile(file, module.kernel, paths[file.name])
         text = words_as_text(code)
@@ -63,7 +63,7 @@ def test_a_line_that_names_a_file_does_not_crash_the_tool() -> None:
 def test_a_cubin_names_lines_of_a_file_that_is_there(tmp_path) -> None:
     module = kernels.smooth.inspect(arch=ti.cuda).module
     (file,) = module.files
-    path = keep(module, tmp_path)[file.name]
+    path = store_sources(module, tmp_path)[file.name]
     cubin, _ = compile_cubin(file.text, name=str(path), options=LINES)
     assert str(path.parent).encode() in cubin and b"smooth.cu" in cubin and path.read_text() == file.text
     assert str(path.parent).encode() not in compile_cubin(file.text, name=str(path))[0]
@@ -78,11 +78,11 @@ def test_a_cubin_names_lines_of_a_file_that_is_there(tmp_path) -> None:
 
 def test_texts_are_kept_by_content(tmp_path) -> None:
     module = kernels.smooth.inspect(arch=ti.cuda).module
-    first = keep(module, tmp_path)
-    assert keep(module, tmp_path) == first
+    first = store_sources(module, tmp_path)
+    assert store_sources(module, tmp_path) == first
     first["smooth.cu"].write_text("changed by somebody")
-    assert keep(module, tmp_path)["smooth.cu"].read_text() == module.files[0].text
-    other = keep(kernels.smooth.inspect(arch=ti.vulkan).module, tmp_path)
+    assert store_sources(module, tmp_path)["smooth.cu"].read_text() == module.files[0].text
+    other = store_sources(kernels.smooth.inspect(arch=ti.vulkan).module, tmp_path)
     assert {path.parent for path in first.values()} != {path.parent for path in other.values()}
     assert folder_of("").is_absolute()
 
@@ -93,7 +93,7 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path) -> None:
     with pytest.raises(
         ti.TaichiRuntimeError, match=r"profile_source=True stores emitted sources in .* Hint: .*dump_dir="
     ):
-        keep(kernels.smooth.inspect(arch=ti.cuda).module, blocked)
+        store_sources(kernels.smooth.inspect(arch=ti.cuda).module, blocked)
 
 
 def test_kernels_run_with_it_and_their_text_is_kept(target: str, tmp_path, monkeypatch) -> None:

@@ -82,7 +82,7 @@ def test_shared_memory_is_counted() -> None:
 
 
 def test_targets_that_tell_nothing_say_so() -> None:
-    assert "C compilers do not tell" in str(kernels.smooth.inspect(arch=ti.cpu).resources)
+    assert "C compilers do not report them" in str(kernels.smooth.inspect(arch=ti.cpu).resources)
 
 
 def test_a_vulkan_device_is_opened_where_no_session_has_one(monkeypatch) -> None:
@@ -99,7 +99,7 @@ def test_a_vulkan_driver_is_asked(target: str) -> None:
         pytest.skip("other targets tell by their compilers")
     found = kernels.two.inspect(arch=ti.vulkan).resources
     if not found.tasks:
-        assert "does not tell" in found.reason
+        assert "does not report" in found.reason
         return
     assert [task.task for task in found.tasks] == [task.name for task in kernels.two.inspect().module.tasks]
     assert all(task.registers is not None or task.statistics for task in found.tasks)
