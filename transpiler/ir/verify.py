@@ -226,7 +226,7 @@ class _Checker:
             case MatrixElement(value=origin, indices=indices) | MatrixPtr(origin=origin, indices=indices):
                 kind = origin.type
                 is_inside = isinstance(kind, Tensor) and len(indices) == len(kind.shape)
-                _need(is_inside, "an element of no tensor", statement)
+                _need(is_inside, "an element of a value that is no tensor", statement)
                 _need(isinstance(kind, Tensor) and statement.type == kind.element, "another element type", statement)
                 self.indices(statement, indices)
             case StructInit(values=values):
@@ -234,7 +234,7 @@ class _Checker:
                 same = isinstance(kind, Struct) and [v.type for v in values] == [type for _, type in kind.members]
                 _need(same, "a struct of other members than its type", statement)
             case StructElement(value=origin, member=member) | StructPtr(origin=origin, member=member):
-                _need(_has_member(origin.type, member, statement.type), "a member that is not there", statement)
+                _need(_has_member(origin.type, member, statement.type), "a missing member", statement)
             case GlobalPtr():
                 is_whole = self.stage is Stage.FRONTEND and bool(statement.array.parts)
                 _need(statement.array in self.arrays or is_whole, "a pointer into an unknown array", statement)
@@ -244,7 +244,7 @@ class _Checker:
             case Activate() | Deactivate() | IsActive() | CellNumber() | Append() | Length():
                 self.cell(statement)
             case ArrayShape():
-                _need(0 <= statement.axis < statement.array.ndim, "a shape of an axis that is not there", statement)
+                _need(0 <= statement.axis < statement.array.ndim, "the extent of a missing axis", statement)
             case GlobalTemporary():
                 _need(statement.temporary in self.kernel.temporaries, "an unknown temporary", statement)
             case LoopIndex():
@@ -321,7 +321,7 @@ class _Checker:
 
     def together(self, statement: Barrier | Collective | Exchange) -> None:
         """Check that a collective has the operands of its entry, and is in a loop."""
-        _need(bool(self.loops), "threads that meet outside a parallel loop", statement)
+        _need(bool(self.loops), "a barrier or collective outside a parallel loop", statement)
         if not isinstance(statement, Barrier):
             entry = COLLECTIVES.get(statement.op)
             _need(entry is not None, f"an unknown collective `{statement.op}`", statement)

@@ -26,7 +26,7 @@ def format_row(format: Any) -> TexelFormat:
     """Return the table entry of a `ti.Format`. Raises: TaichiCompilationError for other objects."""
     entry = FORMATS.get(getattr(format, "name", ""))
     if entry is None:
-        raise _error(f"{format!r} is no format of a texture", "write `ti.Format.rgba8`")
+        raise _error(f"{format!r} is not a texture format", "write `ti.Format.rgba8`")
     return entry
 
 

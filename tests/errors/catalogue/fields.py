@@ -58,5 +58,5 @@ CASES: list[Case] = [
     refused("fields/mixed_swizzle_sets", SYNTAX, "mixes sets of components", "letters of one set", kernel("a = ti.Vector([x, x, x])", "y = «a.xg", signature="x: ti.f32"), "mixed swizzle sets"),
     refused("fields/slice", SYNTAX, "slices are not supported", "in a loop", kernel("y = f[«0:2, 0]", head=FIELD), "slice unsupported"),
     refused("fields/component_assigned_twice", SYNTAX, "`.xx` names a component twice", "assign each component once", kernel("a = ti.Vector([x, x, x])", "«a.xx = ti.Vector([x, x])", signature="x: ti.f32"), "assignment to swizzle twice the same"),
-    refused("fields/ellipsis", TYPE, "`...` is no index", "one index for each axis", kernel("y = f[«..., 0]", head=FIELD), "ellipsis"),
+    refused("fields/ellipsis", TYPE, "`...` is not an index", "one index for each axis", kernel("y = f[«..., 0]", head=FIELD), "ellipsis"),
 ]  # fmt: skip

@@ -13,7 +13,7 @@ CASES: list[Case] = [
     refused("loops/list_at_run_time", SYNTAX, "Cannot loop over a Python `list` at run time", "ti.static", kernel("for i in «[1, 2, 3]:", "    pass"), "iterating a list at run time"),
     refused("loops/break_in_outermost", SYNTAX, "Cannot break in the outermost loop", "ti.loop_config(serialize=True)", kernel("for i in range(3):", "    if i > 1:", "        «break"), "break in outermost parallel loop"),
     Case("loops/continue_outside_loop", "SyntaxError", "'continue' not properly in loop", "", kernel("«continue"), "continue outside loop", "python"),
-    refused("loops/return_in_parallel", SYNTAX, "Return inside a parallel loop cannot give a value", "serialize=True", kernel("for i in range(3):", "    «return i", returns="ti.i32"), "return in parallel loop"),
+    refused("loops/return_in_parallel", SYNTAX, "A `return` inside a parallel loop cannot have a value", "serialize=True", kernel("for i in range(3):", "    «return i", returns="ti.i32"), "return in parallel loop"),
     refused("loops/endless_while", SYNTAX, "never ends", "if ...: break", kernel("i = 0", "«while True:", "    i += 1"), "while True without break"),
     supported("loops/nested_struct_for", 64, kernel(*NESTED, head=FIELD + "g = ti.field(ti.f32, (2, 2))\n", returns="ti.i32"), "nested struct-for"),
     supported("loops/struct_for_inside_if", 16, kernel("s = 0", "if n > 1:", "    for i, j in f:", "        s += 1", "return s", head=FIELD, signature="n: ti.i32", returns="ti.i32"), "struct-for inside if"),

@@ -34,7 +34,7 @@ CASES: list[Case] = [
     real("real_functions/plain_return", SYNTAX, "must return a value", "g() -> ti.i32:\n    «return", "x = g()"),
     real("real_functions/count_of_results", SYNTAX, "returns 2 values, found 1", "g(a: ti.i32) -> (ti.i32, ti.f32):\n    «return a", "x, y = g(1)"),
     real("real_functions/shape_of_result", TYPE, "The return type is", "g(a: ti.f32) -> ti.math.vec2:\n    return «a", "x = g(1)"),
-    real("real_functions/gives_nothing", TYPE, "gives no value", "g(a: ti.i32):\n    pass", "x = «g(1)"),
+    real("real_functions/gives_nothing", TYPE, "returns no value", "g(a: ti.i32):\n    pass", "x = «g(1)"),
     real("real_functions/unpacks_too_many", TYPE, "Cannot unpack 2 values", "g() -> (ti.i32, ti.i32):\n    return 1, 2", "«x, y, z = g()"),
     real("real_functions/ref_of_constant", TYPE, "takes a variable", REF, "«g(3)"),
     real("real_functions/ref_of_expression", TYPE, "takes a variable", REF, "x = 1", "«g(x + 1)"),

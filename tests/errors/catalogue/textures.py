@@ -23,8 +23,8 @@ P = "ti.Vector([0, 0])"
 CASES: list[Case] = [
     refused_call("textures/four_axes", COMPILATION, "A texture has 1, 2 or 3 axes, found num_dimensions=4", "num_dimensions=2", "«ti.types.texture(4)"),
     refused_call("textures/rw_without_format", COMPILATION, "fmt is required for rw_texture type", "fmt=ti.Format.rgba8", "«ti.types.rw_texture(2)"),
-    refused_call("textures/format_of_text", COMPILATION, "'rgba8' is no format of a texture", "ti.Format.rgba8", "«ti.types.rw_texture(2, fmt='rgba8')"),
-    refused_call("textures/unknown_format", COMPILATION, "is no format of a texture", "ti.Format.rgba8", "«ti.types.rw_texture(2, fmt=ti.Format.unknown)"),
+    refused_call("textures/format_of_text", COMPILATION, "'rgba8' is not a texture format", "ti.Format.rgba8", "«ti.types.rw_texture(2, fmt='rgba8')"),
+    refused_call("textures/unknown_format", COMPILATION, "is not a texture format", "ti.Format.rgba8", "«ti.types.rw_texture(2, fmt=ti.Format.unknown)"),
     *(
         refused_call(f"textures/no_storage_of_{name}", COMPILATION, f"No kernel can store to a texture of format `{name}`", "rgba8", f"«ti.types.rw_texture(2, fmt=ti.Format.{name})")
         for name in ("rgb32f", "bgra8", "rgba8srgb", "depth32f", "rgb16u")
@@ -45,7 +45,7 @@ CASES: list[Case] = [
     refused("textures/level_of_two", TYPE, "The level of detail is a number, found `vector(2, i32)`", "t.sample_lod(ti.Vector([x, y]), 0.0)", sampled(f"v = «t.sample_lod({P}, {P})")),
     refused("textures/captured", NAME, "`t` is a texture of Python scope", "pass it as an argument", MAKE + f"@ti.kernel\ndef k():\n    v = «t.load({P})\nk()"),
     refused("textures/as_value", TYPE, "The texture `t` cannot be used as a value in a kernel", "use a number", stored("v = «t + 1.0")),
-    refused("textures/annotation_without_axes", SYNTAX, "`t` is a `TextureType`, which is no type of a kernel", "write `ti.types.texture(num_dimensions=2)`", "@ti.kernel\ndef k(«t: ti.types.texture):\n    pass"),
+    refused("textures/annotation_without_axes", SYNTAX, "`t` is a `TextureType`, which is not a type of a kernel parameter", "write `ti.types.texture(num_dimensions=2)`", "@ti.kernel\ndef k(«t: ti.types.texture):\n    pass"),
     refused("textures/annotation_without_format", SYNTAX, "`t` is a `RWTextureType`", "fmt=ti.Format.rgba8", "@ti.kernel\ndef k(«t: ti.types.rw_texture):\n    pass"),
     refused("textures/printed", TYPE, "The texture `t` cannot be printed as a whole", "print a texel: `t.fetch(p, 0)`", sampled("«print(t)")),
     refused("textures/array_printed", TYPE, "The array `t` cannot be printed as a whole", "print an element: `x[i]`", "t = ti.ndarray(ti.f32, 3)\n@ti.kernel\ndef k(t: ti.types.ndarray()):\n    «print('t:', t)\nk(t)"),

@@ -64,7 +64,7 @@ def test_methods_of_python_scope_are_refused_in_kernels(name: str) -> None:
         )
         getattr_of()
 
-    with pytest.raises(ti.TaichiSyntaxError, match=f"`x.{name}\\(\\)` belongs to Python scope"):
+    with pytest.raises(ti.TaichiSyntaxError, match=f"`x.{name}\\(\\)` can be called in Python scope only"):
         wrong()
 
 

@@ -192,6 +192,6 @@ def test_a_list_with_a_field_that_is_gone(target: str) -> None:
     def run():
         ti.append(items, [], [1, 2.0])
 
-    with pytest.raises(ti.TaichiTypeError, match="a field of the list that `ti.append` stores to is gone"):
+    with pytest.raises(ti.TaichiTypeError, match="a field of the list that `ti.append` stores to no longer exists"):
         run()
     assert x[0] == 0

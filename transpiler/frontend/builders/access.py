@@ -126,7 +126,7 @@ def _index_scalars(context: Context, item: Any, node: ast.Subscript) -> list[Any
     if isinstance(item, Matrix | list | tuple):
         return [context.loaded(inner) for inner in item]
     if item is Ellipsis:
-        raise context.error(TaichiTypeError, "`...` is no index", "write one index for each axis", node.slice)
+        raise context.error(TaichiTypeError, "`...` is not an index", "write one index for each axis", node.slice)
     return [item]
 
 
@@ -181,7 +181,7 @@ def build_attribute(context: Context, node: ast.Attribute) -> Any:
         if node.attr == "fill":
             return Method(owner, "fill")
         if node.attr.startswith(("to_", "from_", "copy_")) and hasattr(base, node.attr):  # would run once, now
-            message = f"`{array.name}.{node.attr}()` belongs to Python scope"
+            message = f"`{array.name}.{node.attr}()` can be called in Python scope only"
             raise context.error(TaichiSyntaxError, message, "call it outside the kernel")
         if base is array or isinstance(base, ArrayMember):
             _no_attribute(context, f"the array `{owner.name}`", node, _known_of_array(owner))

@@ -72,11 +72,11 @@ def build_assign(context: Context, node: ast.Assign) -> None:
 def _check_value(context: Context, value: Any, node: ast.expr) -> None:
     """Raise for a value that no variable can hold."""
     if value is None and isinstance(node, ast.Call):
-        raise context.error(TaichiTypeError, "This call gives no value", "add a `return` to the function", node)
+        raise context.error(TaichiTypeError, "This call returns no value", "add a `return` to the function", node)
     if isinstance(value, Formatted):
         raise context.error(
             TaichiSyntaxError,
-            "An f-string with run-time values is no value of a kernel",
+            "An f-string with run-time values is not a value of a kernel",
             "use the f-string in `print` or `assert` only",
             node,
         )
@@ -351,7 +351,10 @@ def build_annotated(context: Context, node: ast.AnnAssign) -> None:
     type = context.values.type(context.evaluate(_annotation(node)))
     if type is None:
         raise context.error(
-            TaichiTypeError, "The annotation is no type of a kernel", "write a type such as `ti.f32`", node.annotation
+            TaichiTypeError,
+            "The annotation is not a type of a kernel",
+            "write a type such as `ti.f32`",
+            node.annotation,
         )
     assign(context, node.target, context.value(node.value), type)
 

@@ -97,7 +97,7 @@ def _build(context: Context) -> FrontendResult:
         )
     if context.kernel.returns and done.falls:
         context.builder.location = context.kernel.location
-        message = f"`{context.kernel.name}` may end without `return`; it gives 0 then"
+        message = f"`{context.kernel.name}` may end without `return`; it returns 0 then"
         context.warn(message, "end every branch with `return`")
     build_functions(context)
     attach_remarks(context.kernel)

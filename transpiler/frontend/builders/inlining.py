@@ -252,7 +252,7 @@ def _check_all_return(context: Context, frame: Frame, falls: bool, node: ast.Cal
     """Warn of a function that may end without `return`: the result is then zero, the initial value of variables."""
     if falls:
         name = frame.definition.name
-        context.warn(f"`{name}` may end without `return`; it gives 0 then", "end every branch with `return`", node)
+        context.warn(f"`{name}` may end without `return`; it returns 0 then", "end every branch with `return`", node)
 
 
 def _typed_load(context: Context, frame: Frame, position: int) -> Statement:

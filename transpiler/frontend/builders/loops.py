@@ -103,11 +103,13 @@ def _check_width(context: Context, bound: Statement, node: ast.AST) -> None:
     """Indices are i32: reject a constant bound out of range, and warn of a wider bound known only at run time."""
     if not isinstance(bound, Const):
         message = f"Casting range_for boundary values from {bound.type} to i32, which may cause numerical issues"
-        context.warn(message, "loops count to 2**31 - 1; write `ti.cast(n, ti.i32)` where the value fits", node)
+        context.warn(
+            message, "loop indices are at most 2**31 - 1; write `ti.cast(n, ti.i32)` where the value fits", node
+        )
     elif not -(2**31) <= int(bound.value) < 2**31:
         raise context.error(
             TaichiTypeError,
-            f"The bound {bound.value} of a range exceeds i32, in which loops count",
+            f"The bound {bound.value} of a range exceeds i32, the type of loop indices",
             "write an outer and an inner loop",
             node,
         )

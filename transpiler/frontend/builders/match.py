@@ -132,7 +132,8 @@ def _equals(context: Context, subject: Any, value: Any, pattern: ast.pattern) ->
     if not isinstance(result, Statement):
         return bool(context.python(bool, result))
     if isinstance(result.type, Tensor):
-        message = f"A case compares {describe_kind(subject)} with {describe_kind(value)}, which gives no single answer"
+        kinds = f"{describe_kind(subject)} with {describe_kind(value)}"
+        message = f"A case compares {kinds}, which is not a single truth value"
         raise context.error(TaichiTypeError, message, "write the elements as a pattern: `case [0, 1]:`", pattern)
     return result
 

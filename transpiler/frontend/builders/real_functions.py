@@ -328,7 +328,7 @@ def _finish(context: Context, function: Function, frame: Frame, falls: bool) -> 
             "add `return ...`, or leave out the annotation",
         )
     if falls:
-        message = f"`{function.name}` may end without `return`; it gives 0 then"
+        message = f"`{function.name}` may end without `return`; it returns 0 then"
         context.warn(message, "end every branch with `return`")
         context.builder.add(Return([_zero(context, type) for type in function.results]))
 

@@ -32,7 +32,7 @@ def return_types(context: Context, definition: KernelDefinition) -> list[Type]:
         what = "kernel" if definition is context.specialization.definition else "function"
         raise definition.parameter_location("return").error(
             TaichiSyntaxError,
-            f"The return annotation {annotation!r} is no type of a {what}",
+            f"The return annotation {annotation!r} is not a type of a {what}",
             "write `-> ti.f32`, a vector type, or a tuple of types",
         )
     return known
@@ -83,7 +83,7 @@ def _check_may_return(context: Context, node: ast.Return, types: list[Type], wha
     if any(record.is_parallel for record in context.nesting.loops):
         raise context.error(
             TaichiSyntaxError,
-            "Return inside a parallel loop cannot give a value",
+            "A `return` inside a parallel loop cannot have a value",
             "store the value in a field, or write `ti.loop_config(serialize=True)` before the loop",
             node,
         )

@@ -213,7 +213,9 @@ class Context:
     def unsupported(self, node: ast.AST) -> NoReturn:
         """Raise for a syntax node that kernels do not support."""
         kind = type(node).__name__
-        what, reason, hint = REASONS.get(kind, (f"`{kind}`", "kernels hold a part of Python", "write it another way"))
+        what, reason, hint = REASONS.get(
+            kind, (f"`{kind}`", "kernels support a subset of Python", "write it another way")
+        )
         raise self.error(TaichiSyntaxError, f"{what} is not supported in kernels: {reason}", hint, node)
 
     # --- statements -------------------------------------------------------------------------------------------------

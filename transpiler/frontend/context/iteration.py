@@ -31,7 +31,7 @@ def compile_time_items(context: Context, value: Any, node: ast.AST | None = None
     if isinstance(value, RangeValue | Statement) or context.arrays.find(value) is not None:
         raise context.error(
             TaichiSyntaxError,
-            f"What is gone through at compile time must be known then, found {_describe(value)}",
+            f"Iteration at compile time needs a value known at compile time, found {_describe(value)}",
             "leave out `ti.static` to loop at run time",
             node,
         )

@@ -25,7 +25,7 @@ ERROR_OF: dict[type[Exception], type[TaichiCompilationError]] = {
 }
 """Errors of compile-time code and their replacements; all others become `TaichiCompilationError`."""
 
-COMPUTED_BY_PYTHON = "no run-time value takes part, so Python computes this while it compiles; write it as for Python"
+COMPUTED_BY_PYTHON = "no operand is a run-time value, so Python evaluates this at compile time; write it as in Python"
 
 
 class Reporter:

@@ -58,7 +58,7 @@ def _require_threads(context: Context, name: str) -> None:
     if not context.nesting.is_parallel:
         raise context.error(
             TaichiSyntaxError,
-            f"`{name}` belongs inside a parallel loop; here one thread runs alone",
+            f"`{name}` needs a parallel loop; a single thread runs here",
             "write it in a `for` loop at the top level of the kernel",
         )
 

@@ -69,7 +69,7 @@ def _is_active(context: Context, node: Any, indices: Any) -> Statement:
         raise context.error(
             TaichiTypeError,
             f"ti.is_active only works on pointer, hash or bitmasked nodes, found a {described.kind} node",
-            "ask the pointer or bitmasked node above: `x.parent(2)`"
+            "query the pointer or bitmasked node above: `x.parent(2)`"
             if described.kind == "dense"
             else "use `ti.length`",
         )
@@ -126,7 +126,9 @@ def _values(context: Context, description: NodeDescription, val: Any) -> list[St
         )
     if any(field is None for field in description.fields):
         raise context.error(
-            TaichiTypeError, "a field of the list that `ti.append` stores to is gone", "keep it as long as the node"
+            TaichiTypeError,
+            "a field of the list that `ti.append` stores to no longer exists",
+            "keep a reference to it as long as to the node",
         )
     types = [context.structs.named(child.element) for child in node.children if child.element is not None]
     if len(types) == 1:

@@ -339,9 +339,7 @@ def _check_kind(definition: ast.stmt, location: SourceLocation) -> None:
         if waits is not None:
             where = location_of(location.source, waits, name)
             raise where.error(TaichiSyntaxError, f"`{name}` runs on the device and cannot wait", ASYNC_HINT)
-        raise location.error(
-            TaichiSyntaxError, f"`{name}` is `async`, but what runs on a device cannot wait", ASYNC_HINT
-        )
+        raise location.error(TaichiSyntaxError, f"`{name}` is `async`, but device code cannot wait", ASYNC_HINT)
 
 
 def column_of(line: str, offset_bytes: int) -> int:

@@ -38,7 +38,7 @@ def check_function(definition: KernelDefinition) -> None:
             raise definition.parameter_location(parameter.name).error(
                 TaichiSyntaxError,
                 f"Invalid type annotation (argument {position}) of Taichi function: `{parameter.name}` is a "
-                f"{_shown(annotation)}, which is no type of a real function",
+                f"{_shown(annotation)}, which is not a parameter type of a real function",
                 REMEDY,
             )
 
@@ -58,7 +58,7 @@ def check_parameters(definition: KernelDefinition) -> None:
             raise definition.parameter_location(parameter.name).error(
                 TaichiSyntaxError,
                 f"Invalid type annotation of Taichi kernel: `{parameter.name}` is a {_shown(annotation)}, "
-                "which is no type of a kernel",
+                "which is not a type of a kernel parameter",
                 TEXTURE_REMEDIES.get(annotation, REMEDY) if isinstance(annotation, type) else REMEDY,
             )
 

@@ -141,7 +141,7 @@ def codec_of(declared: Any) -> Codec:
         return _enum(declared)
     if isinstance(declared, type) and (dataclasses.is_dataclass(declared) or issubclass(declared, tuple)):
         return _record(declared)
-    raise TypeError(f"a kernel's text has no form for {declared!r}")
+    raise TypeError(f"a kernel cannot be serialized with {declared!r}")
 
 
 # --- numbers, texts, enums ------------------------------------------------------------------------------------------
@@ -165,7 +165,7 @@ def _plain(kind: type) -> Codec:
 
 def _write_number(value: Any, writer: TableWriter) -> Any:
     if type(value) not in (int, float, bool):
-        raise TypeError(f"{value!r} is no number of Python's")
+        raise TypeError(f"{value!r} is not a Python number")
     if type(value) is float and not math.isfinite(value):
         sign = "-" if math.copysign(1, value) < 0 else ""
         return f"{sign}{'nan' if math.isnan(value) else 'inf'}"
@@ -244,7 +244,7 @@ def _union(arguments: tuple[Any, ...]) -> Codec:
     elif rest[0] is str and len(rest) == 2 and get_origin(rest[1]) is tuple:
         inner = _text_or_tuple(codec_of(rest[1]))
     else:
-        raise TypeError(f"a kernel's text has no form for {arguments!r}")
+        raise TypeError(f"a kernel cannot be serialized with {arguments!r}")
     if len(rest) == len(arguments):
         return inner
     objects = inner.objects

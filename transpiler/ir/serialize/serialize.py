@@ -68,7 +68,7 @@ def parse(text: str, sources: Sequence[SourceText] | None = None, tops: Mapping[
             fail(path, "expected one class with its members")
         ((name, members),) = entry.items()
         if name not in known or type(members) is not dict:
-            fail(path, f"`{name}` is no class of the IR with members")
+            fail(path, f"`{name}` is not a class of the IR with members")
         reader.objects.append(object.__new__(known[name]))
         contents.append((name, reader.objects[-1], members))
     if not reader.objects or not isinstance(reader.objects[0], Kernel):

@@ -117,7 +117,7 @@ class TableReader:
         self.sources = read_sources(tables["sources"])
         if given is not None:
             if [source.lines for source in given] != [source.lines for source in self.sources]:
-                fail("$.sources", "these are not the functions that the text was made of")
+                fail("$.sources", "these are not the functions of the serialized kernel")
             self.sources = list(given)
         self.locations: list[SourceLocation] = []
         for number, entry in enumerate(list_at(tables["locations"], "$.locations")):
