@@ -201,8 +201,8 @@ def _mapping(walk: Walk, value: Mapping[Any, Any]) -> str:
     if not is_new:
         return name
     factory = walk.inside(value, [value.default_factory]) if isinstance(value, defaultdict) else []
-    texts = walk.inside(value, [item for pair in value.items() for item in pair])
-    pairs = (f"{key}: {item}" for key, item in zip(texts[::2], texts[1::2], strict=True))
+    descriptions = walk.inside(value, [item for pair in value.items() for item in pair])
+    pairs = (f"{key}: {item}" for key, item in zip(descriptions[::2], descriptions[1::2], strict=True))
     return f"{name}{{{', '.join([*factory, *pairs])}}}"
 
 
@@ -414,11 +414,11 @@ def _may_hide(base: type) -> bool:
 
 def _content(walk: Walk, value: Any, base: type) -> str:
     if base is dict:
-        texts = walk.inside(value, [item for pair in dict.items(value) for item in pair])
-        return f"{texts}"
+        descriptions = walk.inside(value, [item for pair in dict.items(value) for item in pair])
+        return f"{descriptions}"
     if base in (tuple, list, set, frozenset):
-        texts = walk.inside(value, base.__iter__(value))
-        return f"{texts if base in (tuple, list) else sorted(texts)}"
+        descriptions = walk.inside(value, base.__iter__(value))
+        return f"{descriptions if base in (tuple, list) else sorted(descriptions)}"
     shown: Any = base.__repr__
     return str(shown(value))
 

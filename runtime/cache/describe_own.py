@@ -65,7 +65,7 @@ def content_of_base(walk: Walk, value: Any) -> str:
     return ""
 
 
-def type_text(walk: Walk, type: Type) -> str:
+def name_of_type(walk: Walk, type: Type) -> str:
     """Return a type with its members and methods."""
     if isinstance(type, Scalar):
         return type.name
@@ -73,13 +73,13 @@ def type_text(walk: Walk, type: Type) -> str:
         return f"{type.element}{type.shape}"
     if not isinstance(type, Struct):
         return _data(walk, type)
-    members = ", ".join(f"{name}: {type_text(walk, member)}" for name, member in type.members)
+    members = ", ".join(f"{name}: {name_of_type(walk, member)}" for name, member in type.members)
     origin = "" if type.origin is None else walk.of(type.origin)
     return f"struct {type.name!r}{{{members}}} {origin}"
 
 
 def _type(walk: Walk, value: Any) -> str:
-    return f"type {type_text(walk, value)}"
+    return f"type {name_of_type(walk, value)}"
 
 
 @lru_cache
@@ -91,7 +91,7 @@ def _data(walk: Walk, value: Any) -> str:
     """Describe one of shadesmith's dataclasses by its members."""
     kind: Any = type(value)
     names = _names_of(kind)
-    texts = walk.inside(value, [getattr(value, name) for name in names])
+    descriptions = walk.inside(value, [getattr(value, name) for name in names])
     return f"{kind.__qualname__}({', '.join(map('='.join, zip(names, texts, strict=True)))})"
 
 
@@ -226,7 +226,7 @@ def _field(walk: Walk, value: Any) -> str:
     if not is_new:
         return name
     outer, walk.owner = walk.owner, value
-    element = type_text(walk, value.element)
+    element = name_of_type(walk, value.element)
     text = f"{name} {type(value).__name__} {value.name!r} {element}"
     if value.is_placed:
         text += f" {value.shape} {value.offset} {value.path} {_node(walk, value.node)}"
@@ -246,7 +246,8 @@ def _ndarray(walk: Walk, value: Any) -> str:
         return name
     outer, walk.owner = walk.owner, value
     found = value.describe_array()
-    text = f"{name} {type(value).__name__} {value.name!r} {type_text(walk, found.element)} {found.shape} {found.path}"
+    element = name_of_type(walk, found.element)
+    text = f"{name} {type(value).__name__} {value.name!r} {element} {found.shape} {found.path}"
     text += f" {found.strided} {walk.of(found.owner)}"
     walk.owner = outer
     walk.defer_members(value, lambda: {"grad": value.grad})
@@ -289,7 +290,7 @@ def _node(walk: Walk, value: SNode) -> str:
 
 
 def _shape_text(walk: Walk, node: Node) -> str:
-    element = "" if node.element is None else type_text(walk, node.element)
+    element = "" if node.element is None else name_of_type(walk, node.element)
     children = "".join(_shape_text(walk, child) for child in node.children)
     return f"({node.kind} {node.name!r} {node.axes} {node.extents} {node.chunk} {element}{children})"
 

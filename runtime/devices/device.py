@@ -21,22 +21,22 @@ class OutOfMemory(TaichiRuntimeError):
 
     REMEDY = "use smaller or narrower arrays, or `del` those no longer needed"
 
-    def __init__(self, where: str, asked: int, used: int, available: int | None, reason: str = "") -> None:
-        self.where, self.asked, self.used, self.available, self.reason = where, asked, used, available, reason
-        super().__init__(self.text("an allocation"), self.REMEDY)
+    def __init__(self, where: str, requested: int, used: int, available: int | None, reason: str = "") -> None:
+        self.where, self.requested, self.used, self.available, self.reason = where, requested, used, available, reason
+        super().__init__(self.describe("an allocation"), self.REMEDY)
 
-    def text(self, owner: str, largest: Sequence[tuple[str, int]] = ()) -> str:
+    def describe(self, owner: str, largest: Sequence[tuple[str, int]] = ()) -> str:
         """Return the message. owner: what the memory is for. largest: owners of memory in use, with their bytes."""
-        left = "" if self.available is None else f" and {in_words(self.available)} available"
+        left = "" if self.available is None else f" and {format_size(self.available)} available"
         because = f"; {self.reason}" if self.reason else ""
-        most = f" (most by {', '.join(f'{name}: {in_words(size)}' for name, size in largest)})" if largest else ""
+        most = f" (most by {', '.join(f'{name}: {format_size(size)}' for name, size in largest)})" if largest else ""
         return (
-            f"out of memory on {self.where}: {owner} needs {in_words(self.asked)} ({self.asked:,} bytes), "
-            f"{in_words(self.used)} are in use{most}{left}{because}"
+            f"out of memory on {self.where}: {owner} needs {format_size(self.requested)} ({self.requested:,} bytes), "
+            f"{format_size(self.used)} are in use{most}{left}{because}"
         )
 
 
-def in_words(size_bytes: int) -> str:
+def format_size(size_bytes: int) -> str:
     """Return a size in readable units."""
     for unit, bytes_of_unit in (("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if size_bytes >= bytes_of_unit:
@@ -69,7 +69,7 @@ class Program(Protocol):
     def submit(self, counts: Sequence[int]) -> None:
         """Start the tasks in order with the packed arguments."""
 
-    def again(self) -> Program:
+    def instantiate(self) -> Program:
         """Return the same code with its own argument block."""
 
 

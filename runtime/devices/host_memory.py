@@ -119,8 +119,8 @@ class Budget:
 
 def clear_fresh(address: int, size_bytes: int) -> None:
     """Zero newly allocated memory: only pages that were touched, since others read as zero."""
-    for begin, end in touched_parts(address, size_bytes):
-        ctypes.memset(address + begin, 0, end - begin)
+    for start, end in touched_parts(address, size_bytes):
+        ctypes.memset(address + start, 0, end - start)
 
 
 def touched_parts(address: int, size_bytes: int) -> list[tuple[int, int]]:
@@ -139,5 +139,5 @@ def touched_parts(address: int, size_bytes: int) -> list[tuple[int, int]]:
     touched = np.flatnonzero(entries >> np.uint64(TOUCHED))
     if len(entries) != end - first or len(touched) > len(entries) // 8:
         return [(0, size_bytes)]
-    begins = [number * page - address for number in (touched + first).tolist()]
-    return [(max(0, begin), min(size_bytes, begin + page)) for begin in begins]
+    starts = [number * page - address for number in (touched + first).tolist()]
+    return [(max(0, start), min(size_bytes, start + page)) for start in starts]

@@ -23,7 +23,7 @@ def folder_of(dump_dir: str) -> Path:
     return Path(dump_dir, "sources") if dump_dir else user_cache_path("shadesmith") / "sources"
 
 
-def keep(module: BackendModule, folder: Path) -> dict[str, Path]:
+def store_sources(module: BackendModule, folder: Path) -> dict[str, Path]:
     """Write the files of a module and return their absolute paths by name.
 
     Raises: TaichiRuntimeError if the files cannot be written.

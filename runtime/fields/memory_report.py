@@ -16,7 +16,7 @@ from ...transpiler.lang.describe import name_step
 from ..arrays.dense_array import DenseArray
 from ..arrays.memory import Memory
 from ..arrays.texture import Texture
-from ..devices.device import in_words
+from ..devices.device import format_size
 from ..session.session import Session
 from .tree_memory import TreeMemory
 
@@ -67,7 +67,7 @@ def _add_name(found: dict[int, str], name: str, value: Any) -> None:
 def table(session: Session, names: Mapping[int, str]) -> str:
     """Return the report as a table."""
     rows = rows_of(session, names)
-    cells = [HEADS, *((r.name or "-", r.kind, r.element, r.shape, in_words(r.size_bytes)) for r in rows)]
+    cells = [HEADS, *((r.name or "-", r.kind, r.element, r.shape, format_size(r.size_bytes)) for r in rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(HEADS))]
     lines = [f"memory on arch={session.arch.name}"]
     for row in cells:
@@ -77,8 +77,8 @@ def table(session: Session, names: Mapping[int, str]) -> str:
     kinds = ", ".join(f"{count} {kind}{'s' * (count > 1)}" for kind, count in sorted(counts.items())) or "no arrays"
     held = sum(row.size_bytes for row in rows)
     used = session.device.used_bytes
-    rest = f"; {in_words(used - held)} for kernels and copies" if used > held else ""
-    return "\n".join([*lines, f"{kinds}: {in_words(held)}{rest}"]) + "\n"
+    rest = f"; {format_size(used - held)} for kernels and copies" if used > held else ""
+    return "\n".join([*lines, f"{kinds}: {format_size(held)}{rest}"]) + "\n"
 
 
 def _rows(owned: Any, names: Mapping[int, str]) -> Iterator[Row]:

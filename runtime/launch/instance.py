@@ -120,7 +120,7 @@ class Instance:
         self.dependents: WeakSet[Dependent] = WeakSet()
         self.arguments = specialization.arguments
         self._watched = self._watch(compilation.fields)
-        self.program = self.code.program.again()
+        self.program = self.code.program.instantiate()
         self._result = self._buffer(self.module.interface.result_size_bytes)
         self._temporaries = self._buffer(self.module.interface.temporaries_size_bytes)
         self._reports = self._find_reports()

@@ -1,18 +1,18 @@
-"""`ti.aot.start_recording(file)`: every kernel that is compiled and launched from here on, as YAML to be replayed.
+"""`ti.aot.start_recording(file)`: records every kernel that is compiled and launched from here on, to replay it.
 
-In: the program's own launches. Out: `record.yml`, which a person can read, and a folder `record` beside it with the
-emitted texts and with what arrays held. `shadesmith replay record.yml` (`replaying.py`) launches all of it again
-without the program and says whether the same came out. See docs/recording.md.
+In: the program's own launches. Out: `record.yml`, which a person can read, and next to it a folder `record` with the
+emitted sources and the contents of arrays. `shadesmith replay record.yml` (`replaying.py`) launches all of it again
+without the program and compares the results. See docs/recording.md.
 
-    sessions: arch, options       a `ti.init` each
-      memory: name, size_bytes    an array or buffer each, by number
-      launches: kernel, turns, packed arguments and where addresses stand in them;
-        before: [memory, digest]  what the program had written there since the last launch
-        after: [memory, digest]   what the launch changed
-    kernels: name, place in Python, tasks, folder with `module.json` and the texts
+    sessions: arch, options       one per `ti.init`
+      memory: name, size_bytes    one per array or buffer, by number
+      launches: kernel, iteration counts (`turns`), packed arguments and the positions of addresses in them;
+        before: [memory, digest]  contents that the program had written since the previous launch
+        after: [memory, digest]   contents that the launch changed
+    kernels: name, location in Python, tasks, folder with `module.json` and the sources
 
 The recorder is an observer of calls and of launches (`kernel.CALL_OBSERVERS`, `instance.LAUNCH_OBSERVERS`) from
-`start_recording` to `stop_recording`; at other times nothing of this is in the way.
+`start_recording` to `stop_recording`; at other times it has no overhead.
 """
 
 from __future__ import annotations
@@ -45,24 +45,24 @@ if TYPE_CHECKING:
 
 FORMAT, VERSION = "shadesmith-recording", 1
 ZEROS = "zeros"
-"""Stands for a digest: every byte is 0, and there is no file."""
+"""Used as a digest if every byte is 0; there is no file."""
 MAX_BYTES = 1 << 31
-"""Of one array; what is larger is not recorded, and its launches are not replayed."""
+"""Limit for one array; launches with a larger one are not recorded and not replayed."""
 KNOWN_SOURCES = frozenset({*POINTERS, "argument", "shape", "stride", "begin", "seed", "capacity"})
-"""Members of `Args` that can be packed again."""
+"""Sources of members of `Args` that a replay can pack."""
 _LOCK = threading.RLock()
 
 
 def start_recording(filename: str | os.PathLike[str]) -> None:
     """Record all kernels that are compiled and launched until `stop_recording`, or until Python ends.
 
-    It may come before `ti.init`. Launches take longer meanwhile, since what they read and write is kept.
+    It may come before `ti.init`. Launches take longer meanwhile, since the arrays they read and write are stored.
 
     Args:
-        filename: YAML file to write, by convention `*.yml`; texts and contents of arrays go to a folder of the same
+        filename: YAML file to write, by convention `*.yml`; sources and contents of arrays go to a folder of the same
             name without its suffix. An older recording there is replaced.
 
-    Raises: TaichiRuntimeError if a recording is under way; OSError.
+    Raises: TaichiRuntimeError if a recording is running; OSError.
     """
     global _RECORDER
     with _LOCK:
@@ -76,7 +76,7 @@ def start_recording(filename: str | os.PathLike[str]) -> None:
 
 
 def stop_recording() -> None:
-    """Write what was recorded since `start_recording`. Raises: TaichiRuntimeError if nothing is; OSError."""
+    """Write the recording since `start_recording`. Raises: TaichiRuntimeError if there is none; OSError."""
     global _RECORDER
     with _LOCK:
         if _RECORDER is None:
@@ -94,7 +94,7 @@ def _stop_at_exit() -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Call(Launchable):
-    """One launch as `replicas` asks for it."""
+    """One launch in the form that `replicas` needs."""
 
     session: Session
     specialization: Any
@@ -105,12 +105,12 @@ class _Call(Launchable):
 
 
 class Recorder:
-    """Collects what happens. path: of the YAML file."""
+    """Collects the launches of a recording. path: of the YAML file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
         if self.path.suffix == "":
-            hint = f"name it `{path}.yml`, since `{path}` becomes the folder beside it"
+            hint = f"name it `{path}.yml`, since `{path}` becomes the folder next to it"
             raise TaichiRuntimeError(f"`{path}` has no suffix", hint)
         self.folder = self.path.with_suffix("")
         self.kernels: dict[str, dict[str, Any]] = {}
@@ -123,12 +123,12 @@ class Recorder:
         (self.folder / "memory").mkdir(parents=True, exist_ok=True)
 
     def attach(self) -> None:
-        """See the calls of all kernels, and the launches of all launchers that are made from now on."""
+        """Observe the calls of all kernels, and the launches of all launchers that are made from now on."""
         CALL_OBSERVERS.append(self.on_call)
         LAUNCH_OBSERVERS.append(self)
 
     def detach(self) -> None:
-        """See no more, and let kernels forget launchers that know of the recording."""
+        """Stop observing, and let kernels forget the observed launchers."""
         CALL_OBSERVERS.remove(self.on_call)
         LAUNCH_OBSERVERS.remove(self)
         for kernel in self._known:
@@ -136,7 +136,7 @@ class Recorder:
         self._known.clear()
 
     def on_call(self, kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Let a kernel that was compiled before make its launcher anew."""
+        """Let a kernel that was compiled before make a new launcher."""
         with self._lock:
             if kernel not in self._known:
                 self._known.add(kernel)
@@ -145,17 +145,17 @@ class Recorder:
     def observe(
         self, instance: Instance, program: Any, compilation: Compilation, argument_kinds: Sequence[str]
     ) -> Watched | None:
-        """Return what records the launches of an instance."""
-        if isinstance(program, StandIn):  # the workbench looks at what a launch would be
+        """Return the observation that records the launches of an instance."""
+        if isinstance(program, StandIn):  # a simulated launch of the workbench
             return None
         watched = Watched(self, instance, program, compilation, argument_kinds)
         watched.name(self)  # here, since a kernel may be compiled and not launched
         return watched
 
     def kernel_id(self, instance: Instance, module: BackendModule) -> str:
-        """Return what the recording calls a compiled kernel, which is written when it is first met."""
-        text = json.dumps(module.to_json(), sort_keys=True)
-        name = f"{re.sub('[^A-Za-z0-9_]', '_', module.kernel)}-{sha256(text.encode()).hexdigest()[:8]}"
+        """Return the name of a compiled kernel in the recording; the first call writes the kernel."""
+        data = json.dumps(module.to_json(), sort_keys=True)
+        name = f"{re.sub('[^A-Za-z0-9_]', '_', module.kernel)}-{sha256(data.encode()).hexdigest()[:8]}"
         with self._lock:
             if name not in self.kernels:
                 self.kernels[name] = _described(instance, module)
@@ -164,7 +164,7 @@ class Recorder:
         return name
 
     def _write_module(self, folder: Path, module: BackendModule) -> None:
-        """Write the texts as files, and all else as JSON that names them."""
+        """Write the sources as files, and the rest as JSON that refers to them."""
         data = module.to_json()
         for file in data["files"]:
             write_text(folder / file["name"], file["text"])
@@ -172,9 +172,9 @@ class Recorder:
         write_text(folder / "module.json", json.dumps(data, indent=1) + "\n")
 
     def launch(self, watched: Watched, counts: Sequence[int], run: Callable[[], None]) -> None:
-        """Record one launch, and let it run in between."""
+        """Run one launch, and record the memory before and after."""
         call = watched.call()
-        if call is None:  # not from a call of the user's: a replica, a measurement
+        if call is None:  # not a call by the user: a replica, a measurement
             run()
             return
         with self._lock:
@@ -190,7 +190,7 @@ class Recorder:
                 return
             session.record(entry, call, bytes(watched.arguments[: call.generated.interface.args_size_bytes]), run)
 
-    def keep(self, contents: Array) -> str:
+    def store(self, contents: Array) -> str:
         """Write the contents of an array to a file and return their digest."""
         digest = digest_of(contents)
         path = self.folder / "memory" / f"{digest}.bin"
@@ -212,7 +212,7 @@ class Recorder:
 
 
 class _RecordedSession:
-    """The launches between two `ti.init`, and what their memory held after the last of them."""
+    """The launches between two `ti.init`, and the contents of their memory after the last of them."""
 
     def __init__(self, recorder: Recorder, session: Session) -> None:
         self.session = session
@@ -224,7 +224,7 @@ class _RecordedSession:
         self._last: list[Array | None] = []
 
     def record(self, entry: dict[str, Any], call: _Call, packed: bytes, run: Callable[[], None]) -> None:
-        """Add to `entry` what has to be there before the launch and what it left."""
+        """Add the contents of memory before and after the launch to `entry`."""
         found = taken(call, packed)
         large = next((region for region in found.regions if region.size_bytes > MAX_BYTES or region.is_lazy), None)
         if large is not None:
@@ -238,7 +238,7 @@ class _RecordedSession:
         entry["packed"] = blank.hex()
         entry["pointers"] = [[p.offset_bytes, numbers[p.region], p.address - p.region.begin] for p in found.pointers]
         data = [region for region in found.regions if region.role == "data"]
-        changed = [(region, self._recorder.keep(region.contents)) for region in data]
+        changed = [(region, self._recorder.store(region.contents)) for region in data]
         entry["before"] = [[numbers[r], d] for r, d in changed if self._digests[numbers[r]] != d]
         run()
         self.session.device.synchronize()
@@ -251,10 +251,10 @@ class _RecordedSession:
                 entry["after"].append([numbers[region], after])
 
     def _number(self, region: Region, call: _Call) -> int:
-        place = region.begin, region.size_bytes
-        number = self._memory.get(place)
+        key = region.begin, region.size_bytes
+        number = self._memory.get(key)
         if number is None:
-            number = self._memory[place] = len(self._entries)
+            number = self._memory[key] = len(self._entries)
             entry = {"name": region.name, "size_bytes": region.size_bytes, "role": region.role}
             element = _element_of(call.generated, region)
             self._entries.append(entry | ({"element": element} if element else {}))
@@ -263,10 +263,10 @@ class _RecordedSession:
         return number
 
     def data(self) -> dict[str, Any]:
-        """Return what the file says of this session; what memory held last is written too, to be compared with."""
+        """Return the session's data for the file; also store the final contents of memory, for comparison."""
         for entry, contents in zip(self._entries, self._last, strict=True):
             if contents is not None:
-                entry["last"] = self._recorder.keep(contents)
+                entry["last"] = self._recorder.store(contents)
         config = self.session.config
         options = {"fast_math": config.fast_math, "debug": config.debug}
         device = {"arch": self.session.device.name, "device": self.session.device.title, "options": options}
@@ -274,11 +274,16 @@ class _RecordedSession:
 
 
 class Watched:
-    """The launches of one launcher (`instance.ObservedLaunches`), and the program that it submits to: the recorder is
-    given each launch, and lets it run."""
+    """The launches of one launcher (`instance.ObservedLaunches`), and the program that it submits to: it passes each
+    launch to the recorder, which runs it."""
 
     def __init__(
-        self, recorder: Recorder, instance: Instance, program: Any, compilation: Compilation, argument_kinds: Sequence[str]
+        self,
+        recorder: Recorder,
+        instance: Instance,
+        program: Any,
+        compilation: Compilation,
+        argument_kinds: Sequence[str],
     ) -> None:
         self._recorder: Recorder | None = recorder
         self.instance = instance
@@ -293,11 +298,11 @@ class Watched:
 
     @property
     def program(self) -> Watched:
-        """What the launcher submits to."""
+        """The program that the launcher submits to."""
         return self
 
     def wrapped(self, launch: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a launcher that remembers the arguments of the call under way."""
+        """Return a launcher that stores the arguments of the current call."""
 
         def recorded(*args: Any) -> Any:
             self._calls.args = args
@@ -309,7 +314,7 @@ class Watched:
         return recorded
 
     def call(self) -> _Call | None:
-        """Return the call under way in this thread."""
+        """Return the current call in this thread."""
         args = getattr(self._calls, "args", None)
         if args is None:
             return None
@@ -317,17 +322,17 @@ class Watched:
         return _Call(instance.session, None, self._compilation, self._kinds, args, instance.module)
 
     def name(self, recorder: Recorder) -> str:
-        """Return what the recording calls the kernel."""
+        """Return the name of the kernel in the recording."""
         if self._name is None:
             self._name = recorder.kernel_id(self.instance, self.instance.module)
         return self._name
 
-    def again(self) -> Any:
-        """Return the program alone, which nobody watches."""
-        return self._program.again()
+    def instantiate(self) -> Any:
+        """Return a new instance of the program, which is not observed."""
+        return self._program.instantiate()
 
     def submit(self, counts: Sequence[int], stream: int | None = None) -> None:
-        """Launch, with a record of it."""
+        """Launch, and record the launch."""
         given = (counts,) if stream is None else (counts, stream)
         run: Callable[..., None] = self._program.submit
         if _RECORDER is not self._recorder or self._recorder is None:
@@ -338,19 +343,25 @@ class Watched:
 
 
 _RECORDER: Recorder | None = None
-"""What is under way."""
+"""The running recording."""
 
 
 def digest_of(contents: Array) -> str:
-    """Return what names the contents of an array."""
+    """Return the digest of an array's contents."""
     return sha256(contents.data).hexdigest()[:32] if contents.any() else ZEROS
 
 
 def _described(instance: Instance, module: BackendModule) -> dict[str, Any]:
     source = instance.definition.source
     tasks = [{"name": task.name, "kind": task.kind, "block_dim": task.block_dim} for task in module.tasks]
-    place = {"file": source.file, "line": source.first_line}
-    return {"name": module.kernel, **place, "target": module.target, "signature": _signature(instance), "tasks": tasks}
+    location = {"file": source.file, "line": source.first_line}
+    return {
+        "name": module.kernel,
+        **location,
+        "target": module.target,
+        "signature": _signature(instance),
+        "tasks": tasks,
+    }
 
 
 def _signature(instance: Instance) -> str:
@@ -358,18 +369,18 @@ def _signature(instance: Instance) -> str:
 
 
 def _shown_arguments(instance: Instance, args: Sequence[Any]) -> dict[str, Any]:
-    """Return the arguments as a reader knows them: numbers as they are, else their types."""
-    found = {}
-    for leaf, argument, value in zip(instance.definition.flat_parameters, instance.arguments, args, strict=True):
+    """Return the arguments for the reader: the values of numbers, the types of others."""
+    shown = {}
+    for parameter, argument, value in zip(instance.definition.flat_parameters, instance.arguments, args, strict=True):
         is_number = type(value) in (int, float, bool) and value == value and abs(value) < 1e300
-        found[leaf.name.replace(".", "_")] = value if is_number else str(argument)
-    return found
+        shown[parameter.name.replace(".", "_")] = value if is_number else str(argument)
+    return shown
 
 
 def _not_replayable(call: _Call) -> str:
-    """Return why a launch cannot be launched again, or an empty text."""
+    """Return why a launch cannot be replayed, or an empty string."""
     if call.generated.program is not None:
-        return "the interpreter runs no text"
+        return "the interpreter runs no source"
     if any(isinstance(field, AuxiliaryArray) for field in call.compilation.fields):
         return "it uses a sparse tree, whose pools are too large for files"
     if call.generated.interface.textures:
@@ -379,13 +390,13 @@ def _not_replayable(call: _Call) -> str:
 
 
 def _element_of(module: BackendModule, region: Region) -> str:
-    """Return the type of the numbers in a region that is one array of scalars or tensors, else an empty text."""
+    """Return the number type of a region that is one array of scalars or tensors, else an empty string."""
     found = {array.element for array in module.interface.arrays if array.name == region.name}
     return found.pop() if len(found) == 1 and all("{" not in element for element in found) else ""
 
 
 def _remove_recording(path: Path) -> None:
-    """Remove an older recording: what its file names, and nothing else."""
+    """Remove an older recording: only what its file lists."""
     try:
         data = load_yaml(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
@@ -393,7 +404,7 @@ def _remove_recording(path: Path) -> None:
     except ValueError:
         data = {}
     if data.get("format") != FORMAT:
-        raise TaichiRuntimeError(f"{path} is there and is no recording", "name another file, or remove it")
+        raise TaichiRuntimeError(f"{path} exists and is not a recording", "name another file, or remove it")
     folder = path.with_suffix("")
     names = [str(kernel.get("id")) for kernel in data.get("kernels") or () if isinstance(kernel, dict)]
     kernels = [folder / name for name in names if re.fullmatch(r"\w+-\w+", name)]

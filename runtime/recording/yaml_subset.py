@@ -1,16 +1,16 @@
-"""A small part of YAML, written and read: what recordings need, and no more than a person can check at a glance.
+"""A subset of YAML, written and read: only what recordings need, and simple enough to check by eye.
 
-In: dictionaries, lists, texts, numbers, truth values and None. Out: text that every YAML 1.2 reader takes, and back.
+In: dictionaries, lists, strings, numbers, booleans and None. Out: YAML that every YAML 1.2 reader accepts, and back.
 
-    arch: c                         a plain text: letters, digits, `_`, `-`, `.`, `/`, and no word YAML knows otherwise
-    file: "a b.py"                  any other text, as in JSON
+    arch: c                         a plain string: letters, digits, `_`, `-`, `.`, `/`, and not a keyword of YAML
+    file: "a b.py"                  any other string, as in JSON
     turns: [128, 1]                 a list or dictionary on one line, as in JSON
     kernels:
-      - name: fill                  a list of dictionaries, two blanks further in
+      - name: fill                  a list of dictionaries, indented by two more spaces
         tasks:
           - {"name": "fill_0"}
 
-The reader takes this form alone: no anchors, tags, several documents, block texts, or comments behind values.
+The reader accepts only this form: no anchors, tags, several documents, block strings, or comments after values.
 """
 
 from __future__ import annotations
@@ -21,34 +21,34 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./-]*")
-"""Texts that need no quotes, but for `WORDS`."""
+"""Strings that need no quotes, except `KEYWORDS`."""
 KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-WORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
+KEYWORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
 UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
-"""What JSON lets stand and YAML does not."""
+"""Characters that JSON allows unescaped and YAML does not."""
 MAX_DEPTH = 32
 MAX_WIDTH = 120
-"""Columns up to which a list or dictionary of plain values stands on one line."""
+"""Maximum columns of a list or dictionary of plain values on one line."""
 
 
 def dump_yaml(data: Any) -> str:
-    """Return a dictionary as text. Raises: TypeError, ValueError for what has no form here."""
+    """Return a dictionary as YAML. Raises: TypeError, ValueError for values outside the subset."""
     if not isinstance(data, dict) or not data:
         raise TypeError(f"a dictionary with entries was expected, found {type(data).__name__}")
     return "\n".join(_block(data, 0)) + "\n"
 
 
 def _block(data: Any, depth: int) -> Iterator[str]:
-    """Yield the lines of a dictionary or list that does not stand on one line."""
+    """Yield the lines of a dictionary or list that does not fit on one line."""
     pad = "  " * depth
     if isinstance(data, dict):
         for key, value in data.items():
             if not _is_key(key):
-                raise ValueError(f"{key!r} is no key")
+                raise ValueError(f"{key!r} is not a valid key")
             yield from _entry(f"{pad}{key}:", value, depth)
         return
     for item in data:
-        if not _stands_alone(item):
+        if not _fits_on_line(item):
             lines = list(_block(item, depth + 1))
             yield f"{pad}- {lines[0].lstrip()}" if isinstance(item, dict) else f"{pad}-"
             yield from lines[1:] if isinstance(item, dict) else lines
@@ -57,15 +57,15 @@ def _block(data: Any, depth: int) -> Iterator[str]:
 
 
 def _entry(head: str, value: Any, depth: int) -> Iterator[str]:
-    if _stands_alone(value):
+    if _fits_on_line(value):
         yield f"{head} {_flow(value)}"
     else:
         yield head
         yield from _block(value, depth + 1)
 
 
-def _stands_alone(value: Any) -> bool:
-    """Return whether a value stands on one line: numbers, texts, and collections of these that are short."""
+def _fits_on_line(value: Any) -> bool:
+    """Return whether a value fits on one line: numbers, strings, and short collections of these."""
     if not isinstance(value, (dict, list)):
         return True
     if not value or (isinstance(value, dict) and not all(map(_is_key, value))):
@@ -76,7 +76,7 @@ def _stands_alone(value: Any) -> bool:
 
 
 def _is_key(key: Any) -> bool:
-    return isinstance(key, str) and bool(KEY.fullmatch(key)) and key.lower() not in WORDS
+    return isinstance(key, str) and bool(KEY.fullmatch(key)) and key.lower() not in KEYWORDS
 
 
 def _is_long(item: Any) -> bool:
@@ -84,7 +84,7 @@ def _is_long(item: Any) -> bool:
 
 
 def _flow(value: Any) -> str:
-    if isinstance(value, str) and PLAIN.fullmatch(value) and value.lower() not in WORDS:
+    if isinstance(value, str) and PLAIN.fullmatch(value) and value.lower() not in KEYWORDS:
         return value
     return _as_json(value)
 
@@ -94,17 +94,17 @@ def _as_json(value: Any) -> str:
         return f"{{{', '.join(f'{_as_json(key)}: {_as_json(item)}' for key, item in value.items())}}}"
     if isinstance(value, list):
         return f"[{', '.join(map(_as_json, value))}]"
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    literal = json.dumps(value, ensure_ascii=False, allow_nan=False)
     if isinstance(value, float):
-        return text if "." in text else text.replace("e", ".0e")  # without a point it is a text to YAML 1.1
-    return UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+        return literal if "." in literal else literal.replace("e", ".0e")  # without a point it is a string in YAML 1.1
+    return UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", literal)
 
 
 # --- reading --------------------------------------------------------------------------------------------------------
 
 
 def load_yaml(text: str) -> dict[str, Any]:
-    """Return what `dump_yaml` wrote, or a person in the same form. Raises: ValueError naming the line."""
+    """Return the dictionary of a YAML file in the form of `dump_yaml`. Raises: ValueError naming the line."""
     lines = []
     for number, line in enumerate(text.split("\n"), 1):
         content = line.lstrip(" ")
@@ -119,19 +119,19 @@ def load_yaml(text: str) -> dict[str, Any]:
 
 
 class _Lines:
-    """The lines that are left: number, indentation, content."""
+    """The lines that are not read yet: number, indentation, content."""
 
     def __init__(self, lines: list[tuple[int, int, str]]) -> None:
         self._lines = lines
         self._next = 0
 
     def block(self, indent: int, depth: int) -> Any:
-        """Read the dictionary or list that begins at the next line, which must be indented so."""
+        """Read the dictionary or list that starts at the next line, which must have this indentation."""
         if self._next == len(self._lines):
-            _fail(self._lines[-1][0] if self._lines else 1, "something is missing at the end")
+            _fail(self._lines[-1][0] if self._lines else 1, "unexpected end of the file")
         number, found, content = self._lines[self._next]
         if found != indent:
-            _fail(number, f"expected {indent} blanks before, found {found}")
+            _fail(number, f"expected {indent} leading spaces, found {found}")
         if depth > MAX_DEPTH:
             _fail(number, "nested too deep")
         if content == "-" or content.startswith("- "):
@@ -146,7 +146,7 @@ class _Lines:
             if not colon or not KEY.fullmatch(key) or (rest and rest[0] != " "):
                 _fail(number, f"expected `key: value`, found `{content[:40]}`")
             if key in result:
-                _fail(number, f"`{key}` stands twice")
+                _fail(number, f"duplicate key `{key}`")
             self._next += 1
             result[key] = _value(rest.strip(), number) if rest.strip() else self.block(indent + 2, depth + 1)
         return result
@@ -162,7 +162,7 @@ class _Lines:
             if rest and not (colon and KEY.fullmatch(key)):
                 self._next += 1
                 result.append(_value(rest, number))
-            elif rest:  # a dictionary, whose first entry stands beside the dash
+            elif rest:  # a dictionary, whose first entry is on the line of the dash
                 self._lines[self._next] = number, indent + 2, rest
                 result.append(self.block(indent + 2, depth + 1))
             else:
@@ -171,12 +171,12 @@ class _Lines:
         return result
 
     def _at(self, indent: int) -> tuple[int, str] | None:
-        """Return the next line if it belongs to what is indented so, None behind its end."""
+        """Return the next line if it has this indentation, None after the end of the block."""
         if self._next == len(self._lines):
             return None
         number, found, content = self._lines[self._next]
         if found > indent:
-            _fail(number, f"expected {indent} blanks before, found {found}")
+            _fail(number, f"expected {indent} leading spaces, found {found}")
         return (number, content) if found == indent else None
 
 
@@ -184,10 +184,10 @@ def _value(text: str, number: int) -> Any:
     if PLAIN.fullmatch(text) and text not in ("true", "false", "null"):
         return text
     try:
-        return json.loads(text, parse_constant=lambda name: _fail(number, f"`{name}` is no number here"))
+        return json.loads(text, parse_constant=lambda name: _fail(number, f"`{name}` is not a number here"))
     except (json.JSONDecodeError, RecursionError):
-        _fail(number, f"`{text[:40]}` is neither a word nor a number, a quoted text, a list or a dictionary")
+        _fail(number, f"`{text[:40]}` is not a plain string, a number, a quoted string, a list or a dictionary")
 
 
-def _fail(number: int, text: str) -> NoReturn:
-    raise ValueError(f"line {number}: {text}")
+def _fail(number: int, message: str) -> NoReturn:
+    raise ValueError(f"line {number}: {message}")

@@ -232,7 +232,7 @@ class Session:
         try:
             return make()
         except OutOfMemory as error:
-            raise TaichiRuntimeError(error.text(owner, self.largest_owners()), error.REMEDY) from None
+            raise TaichiRuntimeError(error.describe(owner, self.largest_owners()), error.REMEDY) from None
 
     def register_handle(self, handle: AllocationHandle) -> None:
         """Remember a handle for reports, without keeping it alive."""

@@ -183,13 +183,13 @@ def _header(data: bytes) -> tuple[int, int, int]:
 def _sections(data: bytes) -> list[_Section]:
     offset, count, names = _number(data, 40, 8), _number(data, 60, 2), _number(data, 62, 2)
     if count > MAX_SECTIONS or offset + count * SECTION_BYTES > len(data):
-        raise CubinError("the table of sections lies outside the file")
+        raise CubinError("the table of sections is outside the file")
     if names >= count:
         raise CubinError("no section with the names of sections")
     rows = [struct.unpack_from("<IIQQQQIIQQ", data, offset + k * SECTION_BYTES) for k in range(count)]
     for row in rows:
         if row[1] != SECTION_NO_BITS and row[4] + row[5] > len(data):
-            raise CubinError("a section lies outside the file")
+            raise CubinError("a section is outside the file")
     table = data[rows[names][4] : rows[names][4] + rows[names][5]]
     return [_Section(_text(table, row[0]), row[1], row[4], row[5], row[6], row[7]) for row in rows]
 
@@ -275,7 +275,7 @@ def _three(value: bytes) -> tuple[int, int, int]:
 
 def _number(data: bytes, offset: int, size: int) -> int:
     if offset + size > len(data):
-        raise CubinError("a number lies outside its section")
+        raise CubinError("a number is outside its section")
     return int.from_bytes(data[offset : offset + size], "little")
 
 
@@ -286,5 +286,5 @@ def _content(data: bytes, section: _Section) -> bytes:
 def _text(table: bytes, offset: int) -> str:
     end = table.find(b"\0", offset)
     if offset >= len(table) or end < 0:
-        raise CubinError("a name lies outside its table")
+        raise CubinError("a name is outside its table")
     return table[offset:end].decode(errors="replace")

@@ -25,8 +25,8 @@ import numpy as np
 from ....transpiler.backend.module.interface import BackendModule, TaskSource
 from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ...store.store import Store
-from ..device import Launch, OutOfMemory, in_words
-from ..stored_sources import keep as keep_sources
+from ..device import Launch, OutOfMemory, format_size
+from ..stored_sources import store_sources
 from ..textures import TextureMemory, TextureSpec
 from .capabilities import PORTABLE
 from .graph import CudaGraph
@@ -121,7 +121,7 @@ class CudaProgram:
             for task, function in zip(self._module.tasks, functions, strict=True)
         ]
 
-    def again(self) -> CudaProgram:
+    def instantiate(self) -> CudaProgram:
         """Return the same code with its own argument block."""
         return CudaProgram(self._device, self._module, self._loaded, self.log)
 
@@ -130,13 +130,13 @@ def _starter(
     launch: Callable[..., None], resident_threads: int, task: TaskSource, function: int, arguments: Any
 ) -> Callable[[int, int], None]:
     """Return the function that launches one task, given its count and a stream."""
-    block_dim, turns = task.block_dim, task.iterations_per_block
+    block_dim, iterations = task.block_dim, task.iterations_per_block
     most = max(1, resident_threads * WAVES // block_dim) if task.strided else MAX_GROUPS_X
     parameters = (ctypes.c_void_p * 1)(ctypes.addressof(arguments))
     address = ctypes.addressof(parameters)
 
     def start(count: int, stream: int, keep: Any = (parameters, arguments)) -> None:
-        groups = (count + turns - 1) // turns if count >= 0 else most
+        groups = (count + iterations - 1) // iterations if count >= 0 else most
         if groups:
             launch(function, groups if groups < most else most, 1, 1, block_dim, 1, 1, 0, stream, address, 0)
 
@@ -308,7 +308,7 @@ class CudaDevice:
             return self.cupy.cuda.alloc(size_bytes)
         except refused as error:
             free, total = self.runtime.memGetInfo()
-            reason = f"the GPU has {in_words(total)}, shared with all that use it"
+            reason = f"the GPU has {format_size(total)}, shared with all that use it"
             raise OutOfMemory(f"GPU {self.index}", size_bytes, self.used_bytes, free, reason) from error
 
     def free(self, allocation: CudaAllocation) -> None:
@@ -422,9 +422,9 @@ class CudaDevice:
         if not module.files:  # a kernel without effect
             return CudaProgram(self, module, None, "")
         file = module.files[0]
-        kept = None if self.sources is None else keep_sources(module, self.sources)[file.name]
+        stored = None if self.sources is None else store_sources(module, self.sources)[file.name]
         fast_math = bool(module.options.get("fast_math", True))
-        name, options = (file.name, ()) if kept is None else (str(kept), LINES)
+        name, options = (file.name, ()) if stored is None else (str(stored), LINES)
         cubin, log = compile_cubin(
             file.text, self.arch, fast_math, name, file.lines, options, self.store if keep else None
         )
@@ -472,14 +472,14 @@ class CudaDevice:
     def describe(self, error: Exception) -> TaichiRuntimeError:
         """Return the error that names the kernels launched last; CUDA does not report which of them failed."""
         kernels = ", ".join(f"`{name}`" for name in dict.fromkeys(reversed(self.recent))) or "none yet"
-        text = f"CUDA reports {error} on GPU {self.index}. Kernels launched last, newest first: {kernels}."
+        message = f"CUDA reports {error} on GPU {self.index}. Kernels launched last, newest first: {kernels}."
         hint = None
-        if any(word in str(error) for word in FAULTS):
+        if any(name in str(error) for name in FAULTS):
             hint = (
                 "a kernel read or wrote outside an array, most likely; ti.init(arch=ti.cuda, debug=True) finds "
                 "the line. The GPU's context is lost: start the program again."
             )
-        return TaichiRuntimeError(text, hint)
+        return TaichiRuntimeError(message, hint)
 
     def close(self) -> None:
         """Wait for all work; memory is freed with the objects that own it. Faults are not reported any more."""

@@ -107,7 +107,7 @@ def _compile(
         log = _text(_fetch(library, program, "ProgramLog")).strip()
         if status != 0:
             reason = library.nvrtcGetErrorString(status).decode()
-            message = f"NVRTC refused the emitted text {file.name} ({reason}):\n{describe_log(file, log)}"
+            message = f"NVRTC refused the emitted source {file.name} ({reason}):\n{describe_log(file, log)}"
             raise CompilerFailure(message, log)
         ptx = _text(_fetch(library, program, "PTX")) if with_ptx else ""
         cubin = _fetch(library, program, "CUBIN") if with_cubin else b""

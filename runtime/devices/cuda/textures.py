@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from ....transpiler.errors import TaichiRuntimeError, UnsupportedError
-from ..device import OutOfMemory, in_words
+from ..device import OutOfMemory, format_size
 from ..textures import TextureSpec, choose_filter, lacks_format
 
 ADDRESS_MODES = {
@@ -85,9 +85,9 @@ class CudaTexture:
 
     def release(self) -> Any:
         """Return the objects and the array, and drop the references to them."""
-        kept, self._objects, self.array = (self._objects, self.array), (), None
+        released, self._objects, self.array = (self._objects, self.array), (), None
         self.sampled = self.texels = self.storage = 0
-        return kept
+        return released
 
 
 def _descriptor(cupy: Any, spec: TextureSpec, modes: list[int], filter: int, normalized: int) -> Any:
@@ -127,7 +127,7 @@ def _make_again(device: Gpu, spec: TextureSpec) -> CudaTexture:
         return CudaTexture(device.cupy, spec, device.title)
     except device.failure as error:
         free, total = device.runtime.memGetInfo()
-        reason = f"the GPU has {in_words(total)}, shared with all that use it"
+        reason = f"the GPU has {format_size(total)}, shared with all that use it"
         where = f"GPU {device.index}"
         raise OutOfMemory(where, spec.size_bytes, device.used_bytes, free, reason) from error
 

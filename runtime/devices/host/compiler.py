@@ -164,8 +164,8 @@ class HostCompiler:
         try:
             return _bytes_of(output)
         except OSError as error:
-            text = f"`{self.command[0]}` claims success on {file.name}, but wrote no library ({error.strerror})."
-            raise CompilerFailure(text, "") from error
+            message = f"`{self.command[0]}` reports success on {file.name}, but wrote no library ({error.strerror})."
+            raise CompilerFailure(message, "") from error
 
     def _flags(self, fast_math: bool, openmp: bool, march: str) -> tuple[str, ...]:
         precision = FAST_MATH_FLAGS if fast_math else EXACT_MATH_FLAGS

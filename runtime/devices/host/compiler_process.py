@@ -77,12 +77,12 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 def what_happened(program: str, code: int) -> str:
     """Return a phrase for how a failed compiler ended."""
     if code > 0:
-        return f"`{program}` refused the emitted text"
+        return f"`{program}` refused the emitted source"
     try:
         name = signal.Signals(-code).name
     except ValueError:
         name = f"signal {-code}"
-    return f"`{program}` died ({name}) on the emitted text"
+    return f"`{program}` crashed ({name}) on the emitted source"
 
 
 def private_folder() -> tempfile.TemporaryDirectory[str]:

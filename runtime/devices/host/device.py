@@ -65,7 +65,7 @@ class HostProgram:
 
     __slots__ = ("_libraries", "_module", "arguments", "submit")
     lock = None
-    """None is needed: each launch brings its arguments."""
+    """None: each launch passes its own arguments."""
 
     def __init__(self, module: BackendModule, libraries: Sequence[Library]) -> None:
         self._module, self._libraries = module, libraries
@@ -73,7 +73,7 @@ class HostProgram:
         functions = [library.function(task.entry, ctypes.c_void_p) for task, library in zip(module.tasks, libraries)]
         self.submit = _submitter(functions, ctypes.addressof(self.arguments), (self.arguments, libraries))
 
-    def again(self) -> HostProgram:
+    def instantiate(self) -> HostProgram:
         """Return the same code with its own argument block."""
         return HostProgram(self._module, self._libraries)
 
@@ -192,8 +192,8 @@ class HostDevice(HoldsTextures):
         try:
             return HostProgram(module, owners)
         except OSError as error:  # an entry point is missing, which only an edited source can cause
-            text = f"{module.files[0].name} lacks a function the launcher calls: {error}."
-            raise TaichiCompilationError(text) from error
+            message = f"{module.files[0].name} lacks a function the launcher calls: {error}."
+            raise TaichiCompilationError(message) from error
 
     def load(self, module: BackendModule, codes: Sequence[bytes]) -> HostProgram:
         """Load shared objects, which runs their initializers. Raises: TaichiRuntimeError if the system refuses."""
@@ -203,8 +203,8 @@ class HostDevice(HoldsTextures):
         try:
             return HostProgram(module, [libraries[task.file] for task in module.tasks])
         except OSError as error:
-            text = f"the shared object of kernel `{module.kernel}` lacks a function the launcher calls: {error}."
-            raise TaichiRuntimeError(text) from error
+            message = f"the shared object of kernel `{module.kernel}` lacks a function the launcher calls: {error}."
+            raise TaichiRuntimeError(message) from error
 
     def _load(self, module: BackendModule, hidden: Sequence[Sequence[str]], store: Store | None) -> list[Library]:
         """Compile and load; a cached library that cannot be loaded, being of another system, is compiled again."""

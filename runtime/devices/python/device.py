@@ -73,7 +73,7 @@ class PythonProgram:
             for result, place in zip(results, self.interface.results, strict=True):
                 _write_result(values["result",], place, result)
 
-    def again(self) -> PythonProgram:
+    def instantiate(self) -> PythonProgram:
         """Return the same kernel with an argument block of its own."""
         return PythonProgram(self._module)
 

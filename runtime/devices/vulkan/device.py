@@ -182,7 +182,7 @@ class VulkanDevice:
         """
         title = f"{self.adapter.name} ({self.adapter.driver})"
         if "pipelineExecutableInfo" not in self.adapter.features:
-            return {"device": title, "tasks": {}, "reason": f"its driver does not tell (it lacks {STATISTICS})"}
+            return {"device": title, "tasks": {}, "reason": f"its driver does not report them (it lacks {STATISTICS})"}
         self._queue.require()
         return {"device": title, "tasks": self._builder.statistics(module), "reason": ""}
 

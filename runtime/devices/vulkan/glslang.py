@@ -134,7 +134,7 @@ class Glslang:
         if code < 0:
             raise _failure(file, kernel, f"glslangValidator crashed ({_signal_name(-code)})", output + errors)
         if code != 0:
-            raise _failure(file, kernel, "glslangValidator refused the emitted text", output + errors)
+            raise _failure(file, kernel, "glslangValidator refused the emitted source", output + errors)
         output = without_warnings(output)
         if not is_whole(output):
             raise _failure(file, kernel, "glslangValidator ended well but gave no whole SPIR-V module", errors)
@@ -149,7 +149,7 @@ class Glslang:
         command = [tool, "--target-env", self._environment, "--scalar-block-layout", "-"]
         code, output, errors = self._converse(command, module, f"spirv-val on {file.name}")
         if code != 0:
-            raise _failure(file, kernel, "spirv-val refused the SPIR-V of the emitted text", output + errors)
+            raise _failure(file, kernel, "spirv-val refused the SPIR-V of the emitted source", output + errors)
 
     def _converse(self, command: list[str], text: bytes, what: str) -> tuple[int, bytes, bytes]:
         try:
@@ -239,17 +239,17 @@ def _signal_name(number: int) -> str:
 
 def _failure(file: SourceFile, kernel: str, what: str, output: bytes) -> TaichiCompilationError:
     text = output[: 4 * SHOWN_CHARACTERS + 4].decode(errors="replace")
-    said = "".join(c if c.isprintable() or c in "\r\n\t" else "?" for c in text)
-    if len(said) > SHOWN_CHARACTERS:
-        said = said[:SHOWN_CHARACTERS] + " ..."
-    return TaichiCompilationError(f"{what} ({file.name} of kernel `{kernel}`)\n{_explain(file, said)}".rstrip())
+    log = "".join(c if c.isprintable() or c in "\r\n\t" else "?" for c in text)
+    if len(log) > SHOWN_CHARACTERS:
+        log = log[:SHOWN_CHARACTERS] + " ..."
+    return TaichiCompilationError(f"{what} ({file.name} of kernel `{kernel}`)\n{_explain(file, log)}".rstrip())
 
 
-def _explain(file: SourceFile, said: str) -> str:
+def _explain(file: SourceFile, log: str) -> str:
     """Insert the emitted line and the Python line after each message that names a line."""
-    text_lines = file.text.splitlines()
+    source_lines = file.text.splitlines()
     result: list[str] = []
-    for message in said.splitlines():
+    for message in log.splitlines():
         match = MESSAGE.match(message)
         if match is None:
             if message.strip() not in ("", "stdin", "SPIR-V is not generated for failed compile or link"):
@@ -257,8 +257,8 @@ def _explain(file: SourceFile, said: str) -> str:
             continue
         line = int(match[2])
         result.append(f"{match[1]}: {file.name}:{line}: {match[3]}")
-        if "#line" not in file.text and 0 < line <= len(text_lines):
-            result.append(f"{line:6} | {text_lines[line - 1]}")
+        if "#line" not in file.text and 0 < line <= len(source_lines):
+            result.append(f"{line:6} | {source_lines[line - 1]}")
             result.extend(_python_line(file, line))
     return "\n".join(result)
 

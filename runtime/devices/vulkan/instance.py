@@ -156,13 +156,13 @@ class Api:
         self._parts[made] = tuple(items)
         return made
 
-    def text(self, value: str) -> Any:
+    def string(self, value: str) -> Any:
         """Return a C string."""
         return self.ffi.new("char[]", value.encode())
 
     def names(self, values: Iterable[str]) -> Any:
         """Return an array of C strings."""
-        return self.array("char *", [self.text(value) for value in values])
+        return self.array("char *", [self.string(value) for value in values])
 
     def check(self, code: int, action: str) -> None:
         """Raise TaichiRuntimeError with the failed action and Vulkan's result, unless it succeeded."""
@@ -217,7 +217,7 @@ class Instance:
         self._messenger: Any = None
         self._callback: Any = None
         application = api.new(
-            "VkApplicationInfo", "APPLICATION_INFO", pApplicationName=api.text("shadesmith"), apiVersion=API_VERSION
+            "VkApplicationInfo", "APPLICATION_INFO", pApplicationName=api.string("shadesmith"), apiVersion=API_VERSION
         )
         members: dict[str, Any] = {"pApplicationInfo": application}
         messenger = self._messenger_info() if self.validation else None

@@ -34,20 +34,20 @@ class Labels:
         self.bind: Callable[..., None] = bind
         self.dispatch: Callable[..., None] = dispatch
 
-    def name(self, pipeline: Any, text: str) -> None:
+    def name(self, pipeline: Any, name: str) -> None:
         """Set the name that tools show for a pipeline and its dispatches."""
         api, number = self._api, self._number(pipeline)
-        kept = api.text(text)
+        label = api.string(name)
         kind = api.constants.VK_OBJECT_TYPE_PIPELINE
         info = api.new(
             "VkDebugUtilsObjectNameInfoEXT",
             "DEBUG_UTILS_OBJECT_NAME_INFO_EXT",
             objectType=kind,
             objectHandle=number,
-            pObjectName=kept,
+            pObjectName=label,
         )
-        api.check(self._name(self._device, info), f"naming {text}")
-        self._labels[number] = api.new("VkDebugUtilsLabelEXT", "DEBUG_UTILS_LABEL_EXT", pLabelName=kept)
+        api.check(self._name(self._device, info), f"naming {name}")
+        self._labels[number] = api.new("VkDebugUtilsLabelEXT", "DEBUG_UTILS_LABEL_EXT", pLabelName=label)
 
     def _number(self, pipeline: Any) -> int:
         return int(self._api.ffi.cast("uint64_t", pipeline))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ....transpiler.errors import TaichiRuntimeError
-from ..device import OutOfMemory, in_words
+from ..device import OutOfMemory, format_size
 from ..host_memory import Budget, clear_fresh
 from .instance import MEMORY_BUDGET, Adapter, Api
 from .queue import BATCH, Queue
@@ -328,7 +328,7 @@ class Memory:
         made = api.ffi.new("VkDeviceMemory*")
         code = api.lib.vkAllocateMemory(self._device, info, api.ffi.NULL, made)
         if code in OUT_OF_MEMORY:
-            raise self._refusal(requested_bytes, heap, f"the driver said {api.code_name(code)}")
+            raise self._refusal(requested_bytes, heap, f"the driver returned {api.code_name(code)}")
         api.check(code, "allocating memory")
         return made[0]
 
@@ -348,7 +348,7 @@ class Memory:
         if code < 0:
             self.give_back(taken)
         if code in OUT_OF_MEMORY:
-            raise self._refusal(requested_bytes, heap, f"the driver said {api.code_name(code)}")
+            raise self._refusal(requested_bytes, heap, f"the driver returned {api.code_name(code)}")
         api.check(code, "binding memory")
         return taken
 
@@ -389,7 +389,7 @@ class Memory:
     def _refusal(self, requested_bytes: int, heap: int, reason: str) -> OutOfMemory:
         most = self._most_bytes
         if 0 < most < requested_bytes:
-            reason = f"the driver promises pieces of at most {in_words(most)}"
+            reason = f"the driver promises pieces of at most {format_size(most)}"
         return OutOfMemory(self._adapter.name, requested_bytes, self.lent_bytes, self._available(heap), reason)
 
     def _read_most_bytes(self) -> int:

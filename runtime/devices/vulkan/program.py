@@ -19,7 +19,7 @@ from weakref import WeakSet, finalize
 from ....transpiler.backend.module.interface import BackendModule, TaskSource
 from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError, UnsupportedError
 from ...store.store import Store
-from ..stored_sources import keep
+from ..stored_sources import store_sources
 from .glslang import Glslang
 from .images import DescriptorSets, VulkanTexture
 from .instance import MAX_PUSH_BYTES, Adapter, Api
@@ -150,7 +150,7 @@ class Builder:
 
     def _compile(self, module: BackendModule, store: Store | None = None) -> list[bytes]:
         """Return the SPIR-V of each file."""
-        paths = {} if self._sources is None else keep(module, self._sources)
+        paths = {} if self._sources is None else store_sources(module, self._sources)
         workers = min(len(module.files), (os.cpu_count() or 1))
         if workers <= 1:
             return [self._glslang.compile(file, module.kernel, paths.get(file.name), store) for file in module.files]
@@ -170,7 +170,7 @@ class Builder:
             "PIPELINE_SHADER_STAGE_CREATE_INFO",
             stage=api.constants.VK_SHADER_STAGE_COMPUTE_BIT,
             module=shader[0],
-            pName=api.text(task.entry),
+            pName=api.string(task.entry),
         )
         info = api.new(
             "VkComputePipelineCreateInfo",
@@ -275,7 +275,7 @@ class VulkanProgram:
             self._pushed = api.ffi.new("uint64_t*")
             self._push_bytes, self._indirect_bytes = POINTER_BYTES, size
 
-    def again(self) -> VulkanProgram:
+    def instantiate(self) -> VulkanProgram:
         """Return the same code with its own argument block."""
         made = copy(self)
         made._origin = self  # which owns the pipelines
@@ -284,9 +284,9 @@ class VulkanProgram:
 
     def onto(self, tape: Any) -> VulkanProgram:
         """Return the same code, recording into `tape` instead of the queue's open command buffer."""
-        made = self.again()
-        made._queue = tape
-        return made
+        program = self.instantiate()
+        program._queue = tape
+        return program
 
     @property
     def name(self) -> str:
@@ -322,10 +322,10 @@ class VulkanProgram:
             return most, 1
         if not task.folded:
             raise TaichiRuntimeError(
-                f"task {task.name} of kernel `{self._name}` needs {groups} groups; its edited text knows one row of "
-                f"{GROUPS_X}",
+                f"task {task.name} of kernel `{self._name}` needs {groups} groups; its edited source supports one row "
+                f"of {GROUPS_X}",
                 "number groups by gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x, or let "
-                "a thread take more turns (#define ITEMS)",
+                "a thread run more iterations (#define ITEMS)",
             )
         return fold(groups)
 

@@ -176,7 +176,7 @@ class Queue:
         self._count += 1
         return slot
 
-    # --- command buffers that are kept (`recording`); the lock must be held
+    # --- prerecorded command buffers (`recording`); the lock must be held
 
     def allocate_commands(self) -> Any:
         """Allocate a command buffer that the caller owns."""

@@ -209,7 +209,7 @@ def instructions(module: bytes) -> Iterator[Instruction]:
 def size_bytes(type: Type, depth: int = 0) -> int:
     """Return the minimum size of a value [bytes], with no padding except that of explicit offsets."""
     if depth > MAX_DEPTH:
-        raise SpirvError("types lie in one another without end")
+        raise SpirvError("types are nested too deeply")
     match type:
         case Scalar(_, bits):
             return max(1, bits // 8)
@@ -233,7 +233,7 @@ def _words(module: bytes) -> tuple[int, ...]:
         raise SpirvError(f"{len(module)} bytes are no SPIR-V module")
     words = struct.unpack(f"<{len(module) // 4}I", module)
     if words[0] != MAGIC:
-        raise SpirvError(f"a module begins with {MAGIC:#x}, found {words[0]:#x}")
+        raise SpirvError(f"a module starts with {MAGIC:#x}, found {words[0]:#x}")
     if words[3] > MAX_BOUND:
         raise SpirvError(f"a module has at most {MAX_BOUND} ids, found {words[3]}")
     return words
@@ -299,7 +299,7 @@ class _Reader:
             self.depths[user] = max(self.depths.get(user, 0), self.depths.get(id, 0) + 1)
             self.parts[user] = self.parts.get(user, 1) + self.parts.get(id, 1)
             if self.depths[user] > MAX_DEPTH or self.parts[user] > MAX_PARTS:
-                raise SpirvError("types lie in one another without end")
+                raise SpirvError("types are nested too deeply")
         return type
 
     def declare(self, id: int, type: Type | None) -> None:
@@ -475,7 +475,7 @@ def _string(operands: tuple[int, ...]) -> tuple[str, int]:
     data = struct.pack(f"<{len(operands)}I", *operands)
     end = data.find(b"\0")
     if end < 0:
-        raise SpirvError("a text without an end")
+        raise SpirvError("an unterminated string")
     return data[:end].decode(errors="replace"), end // 4 + 1
 
 

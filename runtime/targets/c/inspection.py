@@ -8,7 +8,7 @@ from ...workbench.inspect.resources import Resources
 
 
 def _none(module: BackendModule, gpu: str, session: object) -> Resources:
-    return Resources(module.target, reason="C compilers do not tell")
+    return Resources(module.target, reason="C compilers do not report them")
 
 
 TOOLS = InspectionTools(resources=_none)

@@ -57,13 +57,13 @@ def _requirements(target: Target, binaries: Sequence[Binaries]) -> dict[str, Any
     reflections = [reflect(shader) for shader in shaders]
     capabilities = sorted({name for each in reflections for name in each.capabilities})
     features = {LAYOUT_FEATURE, *(feature for name in capabilities for feature in FEATURES.get(name, ()))}
-    asks = any(name.startswith(SUBGROUP) for name in capabilities)
+    uses_subgroups = any(name.startswith(SUBGROUP) for name in capabilities)
     return {
         "spirv": list(max((spirv_version(shader) for shader in shaders), default=(1, 3))),
         "capabilities": capabilities,
         "extensions": sorted({name for each in reflections for name in each.extensions}),
         "features": sorted(features),
-        "subgroup_size": target.capabilities.subgroup_size if asks else None,
+        "subgroup_size": target.capabilities.subgroup_size if uses_subgroups else None,
     }
 
 

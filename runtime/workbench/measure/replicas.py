@@ -186,7 +186,7 @@ class StandIn:
     def use_textures(self, textures: Sequence[Any]) -> None:
         """Do nothing: the arguments have their textures."""
 
-    def again(self) -> StandIn:
+    def instantiate(self) -> StandIn:
         """Return itself: it has no code."""
         return self
 
@@ -389,7 +389,7 @@ class Replicas:
 
     def load(self, module: BackendModule, packed: bytes) -> Any:
         """Return the program of a module, with its own argument block, which has the packed arguments."""
-        program: Any = self._session.programs.find(module).program.again()
+        program: Any = self._session.programs.find(module).program.instantiate()
         size = module.interface.args_size_bytes
         struct.pack_into(f"{size}s", program.arguments, 0, packed[:size])
         self.textures.use(program)

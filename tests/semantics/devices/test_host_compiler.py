@@ -91,11 +91,11 @@ def test_a_hanging_compiler_is_stopped_with_its_children(tmp_path, monkeypatch):
 
 def test_a_compiler_that_does_not_read_is_no_deadlock(tmp_path):
     large = SourceFile("large.c", "// filler\n" * 100_000)
-    assert "refused the emitted text large.c" in failure(fake_compiler(tmp_path, "echo 'no' >&2; exit 1"), large)
+    assert "refused the emitted source large.c" in failure(fake_compiler(tmp_path, "echo 'no' >&2; exit 1"), large)
 
 
 def test_a_dying_compiler_is_named_with_its_signal(tmp_path):
-    assert "died (SIGSEGV) on the emitted text empty.c" in failure(fake_compiler(tmp_path, "kill -SEGV $$"))
+    assert "crashed (SIGSEGV) on the emitted source empty.c" in failure(fake_compiler(tmp_path, "kill -SEGV $$"))
 
 
 def test_a_flood_of_rubbish_is_cut(tmp_path):

@@ -129,7 +129,7 @@ def test_more_groups_than_a_row_takes_stand_in_further_rows(device: VulkanDevice
 def test_more_groups_than_a_row_takes_are_refused_where_the_text_has_no_rows(device: VulkanDevice) -> None:
     program = device.build(module("void main() {}", args_bytes=0, block=1, strided=False))
     program.submit((65_535,))
-    with pytest.raises(TaichiRuntimeError, match="65536 groups; its edited text knows one row"):
+    with pytest.raises(TaichiRuntimeError, match="65536 groups; its edited source supports one row"):
         program.submit((65_536,))
 
 
