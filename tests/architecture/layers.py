@@ -79,8 +79,7 @@ runtime/targets
 runtime/compat
 runtime
 """.split()
-"""Each layer may import those above it in this list, which are below it in the building. A module belongs to the longest
-name that it begins with."""
+"""Each layer may import those earlier in this list. A module belongs to the longest of these names with which its path starts."""
 
 APART = ("transpiler/frontend", "transpiler/passes", "transpiler/backend")
 """Neighbours that do not import each other."""
@@ -92,7 +91,7 @@ LOADING = ROOT / "runtime/devices/loading.py"
 
 
 class Import(NamedTuple):
-    """One import of a file. target: a file of ours, or the name of a foreign package. how: `function`: in a function."""
+    """One import of a file. target: a file of this project, or the name of a foreign package. how: `function`: in a function."""
 
     line: int
     target: Path | str
@@ -100,7 +99,7 @@ class Import(NamedTuple):
 
 
 def layer_of(path: Path) -> str:
-    """Return the layer of a file of ours."""
+    """Return the layer of a file."""
     name = path.relative_to(ROOT).with_suffix("").as_posix().removesuffix("/__init__")
     while name not in LAYERS:
         name = name.rpartition("/")[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import layers
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -55,3 +56,11 @@ def test_every_page_is_linked_from_the_readme() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     pages = [page.relative_to(ROOT).as_posix() for page in (ROOT / "docs").glob("*.md")]
     assert [page for page in pages if f"]({page})" not in readme] == []
+
+
+def test_the_table_of_folders_has_every_package() -> None:
+    table = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    in_a_row_above = ("transpiler/backend/languages/", "runtime/devices/", "runtime/workbench/", "runtime/launch/")
+    no_row = {"transpiler", "transpiler/frontend", "transpiler/backend", "runtime"}
+    packages = [name for name in layers.LAYERS if (ROOT / name).is_dir() and not name.startswith(in_a_row_above)]
+    assert [name for name in packages if name not in no_row and f"`{name}/`" not in table] == []
