@@ -1,6 +1,6 @@
 """shadesmith: Taichi kernels as readable GLSL, CUDA C and C. `import shadesmith as ti`; the public names are Taichi's.
 
-Nothing but names: what they mean stands in `transpiler.lang` (the language) and `runtime` (sessions, arrays, kernels).
+Only names: they are defined in `transpiler.lang` (the language) and `runtime` (sessions, arrays, kernels).
 """
 
 from __future__ import annotations

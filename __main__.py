@@ -1,4 +1,4 @@
-"""`python -m shadesmith`: what a shell can ask of shadesmith."""
+"""`python -m shadesmith`: the command line."""
 
 from .runtime.commands.command_line import main
 

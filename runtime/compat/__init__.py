@@ -1,1 +1,1 @@
-"""Taichi's inner modules under the paths programs import them by; the root package puts them into `sys.modules`."""
+"""Taichi's internal modules under their import paths; the root package puts them into `sys.modules`."""

@@ -1,4 +1,4 @@
-"""Names of Taichi before 1.0 that old programs use: each works, and warns with what to write today."""
+"""Names of Taichi before 1.0 that old programs use: each works, and warns with its replacement."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ from ..fields.field import field
 def var(
     dt: Any, shape: Any = None, order: str | None = None, offset: Any = None, needs_grad: bool = False
 ) -> DenseArray:
-    """Make a field of numbers; `ti.field` by its old name and with its old parameter `dt`."""
-    warn_user("ti.var is ti.field by its old name. Hint: write `ti.field(dtype=..., shape=...)`")
+    """Make a field of numbers: the old name of `ti.field`, with the old parameter `dt`."""
+    warn_user("ti.var is the old name of ti.field. Hint: write `ti.field(dtype=..., shape=...)`")
     return field(dt, shape, order=order, offset=offset, needs_grad=needs_grad)

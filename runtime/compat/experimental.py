@@ -1,4 +1,4 @@
-"""`ti.experimental`: what was experimental once in Taichi."""
+"""`ti.experimental`: functions that were experimental in Taichi."""
 
 from __future__ import annotations
 

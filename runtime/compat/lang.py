@@ -1,4 +1,4 @@
-"""`ti.lang`: the namespace of Taichi's inner modules of the language."""
+"""`ti.lang`: the namespace of Taichi's internal modules of the language."""
 
 from __future__ import annotations
 

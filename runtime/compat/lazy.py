@@ -1,5 +1,5 @@
-"""Names whose modules are loaded when they are first read: drawing needs much that kernels do not, and takes a tenth of
-the time of `import shadesmith`.
+"""Names whose modules are loaded at their first use: drawing needs modules that kernels do not, a tenth of the time of
+`import shadesmith`.
 
 In: names of the root package (`GUI`), and import paths (`shadesmith.tools.image`). Out: objects, modules.
 """
@@ -27,11 +27,11 @@ PATHS = (
     "tools.vtk",
     "ui",
 )
-"""Import paths below the root package; `NAMES` has those that are elsewhere below `runtime`."""
+"""Import paths below the root package; `NAMES` has the paths of those whose module has another path below `runtime`."""
 
 
 def load(name: str) -> object:
-    """Return what a name of `NAMES` stands for."""
+    """Return the object or module of a name of `NAMES`."""
     path, _, member = NAMES[name].partition(":")
     module = import_module(f"{RUNTIME}.{path}")
     return getattr(module, member) if member else module
@@ -44,27 +44,27 @@ def _path_of(name: str) -> str:
 
 
 class PathFinder:
-    """Answers Python's imports of `PATHS`."""
+    """Finds the modules of `PATHS` for Python's import system."""
 
     def __init__(self) -> None:
         self._specs: dict[str, ModuleSpec | None] = {}
 
     def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        """Return how to load a module, or None if the path is not ours."""
+        """Return the specification of a module, None for paths outside `PATHS`."""
         root, _, rest = fullname.partition(".")
         return ModuleSpec(fullname, self) if root == PACKAGE and rest in PATHS else None  # type: ignore[arg-type]
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """Return the module itself, no copy of it."""
+        """Return the existing module, not a copy."""
         module = import_module(f"{RUNTIME}.{_path_of(spec.name)}")
         self._specs[module.__name__] = module.__spec__
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Give the module its own specification back, over which Python has put that of the path."""
+        """Restore the module's own specification, which Python has replaced by that of the path."""
         module.__spec__ = self._specs.pop(module.__name__)
 
 
 def install() -> None:
     """Make `PATHS` importable."""
-    sys.meta_path.insert(0, PathFinder())  # before the one that would load a second copy of a file it finds
+    sys.meta_path.insert(0, PathFinder())  # before the default finder, which would load a second copy of the file

@@ -1,4 +1,4 @@
-"""Which of our modules stands under which import path of Taichi: `import shadesmith.math as tm`."""
+"""Our modules by Taichi's import paths: `import shadesmith.math as tm`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ti.sparse`: grids of structs of which each cell is active or not."""
+"""`ti.sparse`: grids of structs whose cells are active or inactive."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from ..session.tracebacks import hides_own_frames_of
 
 @hides_own_frames_of(TaichiRuntimeError)
 def grid(field_dict: dict[str, Any], shape: Sequence[int]) -> Any:
-    """Return a struct field in a bitmasked node of `shape`, of 2 or 3 axes: each cell is active once it was stored to.
+    """Return a struct field in a bitmasked node of `shape`, of 2 or 3 axes: a cell becomes active when it is stored to.
 
     field_dict: members and their types. Raises: TaichiRuntimeError for another number of axes.
     """
     if len(shape) not in (2, 3):
         raise TaichiRuntimeError(f"Only 2D and 3D sparse grids are supported, and the shape {tuple(shape)} was given")
-    made = Struct.field(field_dict)
-    root.bitmasked(AXES["ij" if len(shape) == 2 else "ijk"], list(shape)).place(made)
-    return made
+    field = Struct.field(field_dict)
+    root.bitmasked(AXES["ij" if len(shape) == 2 else "ijk"], list(shape)).place(field)
+    return field
 
 
 def usage(x: Any) -> float:
-    """Return which part of the cells of a sparse grid is active, from 0 to 1, as an f32."""
+    """Return the fraction of active cells of a sparse grid, from 0 to 1, as an f32."""
     above = x.parent()
     tree = above.memory.sparse()
     words = np.ascontiguousarray(tree.words_of(above.node, "mask"))

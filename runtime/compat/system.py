@@ -1,4 +1,4 @@
-"""`ti._lib.utils`: what machine this is."""
+"""`ti._lib.utils`: the operating system."""
 
 from __future__ import annotations
 

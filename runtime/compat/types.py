@@ -1,4 +1,4 @@
-"""`ti.types`: number types, vector, matrix and array types, and questions about number types."""
+"""`ti.types`: number types, vector, matrix and array types, and predicates on number types."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _scalar(dtype: object, question: str) -> Scalar:
+def _scalar(dtype: object, predicate: str) -> Scalar:
     if not isinstance(dtype, Scalar):
-        raise TypeError(f"{question}() takes a number type such as ti.f32, found {dtype!r}")
+        raise TypeError(f"{predicate}() takes a number type such as ti.f32, found {dtype!r}")
     return dtype
 
 
 def is_integral(dtype: object) -> bool:
-    """Return whether a number type is an integer (u1 counts). Raises: TypeError for anything else than a number type."""
+    """Return whether a number type is an integer (u1 counts). Raises: TypeError for other objects."""
     return _scalar(dtype, "is_integral").is_integral
 
 
@@ -66,7 +66,7 @@ def is_signed(dtype: object) -> bool:
 
 
 def is_tensor(dtype: object) -> bool:
-    """Return whether an element type is that of vectors or matrices. Raises: TypeError for what is no element type."""
+    """Return whether an element type is that of vectors or matrices. Raises: TypeError for other objects."""
     return isinstance(dtype, Tensor) or not _scalar(dtype, "is_tensor")
 
 

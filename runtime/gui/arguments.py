@@ -1,4 +1,4 @@
-"""What programs give to `ti.GUI`'s drawing calls, checked: places, radii, colours. `user` is the method, for errors."""
+"""Checks of the arguments of `ti.GUI`'s drawing calls: positions, radii, colours. `user`: the method, for errors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Array = np.ndarray[Any, Any]
 
 
 def to_size(res: Any) -> tuple[int, int]:
-    """Return (width, height) of a number of pixels, or two. Raises: ValueError if they are none."""
+    """Return (width, height) of a number of pixels, or two. Raises: ValueError for other values."""
     try:
         width, height = (res, res) if np.ndim(res) == 0 else res
         size = as_index(width), as_index(height)
@@ -26,13 +26,13 @@ def to_size(res: Any) -> tuple[int, int]:
 
 
 def to_switch(name: str, value: bool) -> bool:
-    """Return what SHADESMITH_<name>, or else TI_<name>, says (0 or 1), or else `value`."""
-    text = os.environ.get(f"SHADESMITH_{name}") or os.environ.get(f"TI_{name}")
-    return bool(int(text)) if text else bool(value)
+    """Return the value of SHADESMITH_<name>, or else of TI_<name> (0 or 1), or else `value`."""
+    setting = os.environ.get(f"SHADESMITH_{name}") or os.environ.get(f"TI_{name}")
+    return bool(int(setting)) if setting else bool(value)
 
 
 def to_array(values: Any, user: str) -> Array:
-    """Return an array of numbers. Raises: ValueError for what is none."""
+    """Return an array of numbers. Raises: ValueError for other values."""
     found = look_at(values)
     array = np.asarray(values) if found is None else found
     if array.dtype.kind not in "biuf":
@@ -41,7 +41,7 @@ def to_array(values: Any, user: str) -> Array:
 
 
 def to_points(values: Any, user: str) -> Array:
-    """Return places, shape (n, 2). Raises: ValueError for other shapes."""
+    """Return positions, shape (n, 2). Raises: ValueError for other shapes."""
     points = to_array(values, user)
     if points.ndim != 2 or points.shape[1] != 2:
         raise ValueError(f"GUI.{user} takes arrays of shape (n, 2); found {points.shape}")
@@ -49,15 +49,15 @@ def to_points(values: Any, user: str) -> Array:
 
 
 def to_point(value: Any, user: str) -> Array:
-    """Return one place, shape (1, 2); further components are left out. Raises: ValueError for less than two."""
+    """Return one position, shape (1, 2); further components are ignored. Raises: ValueError for less than two."""
     point = np.array([float(component) for component in value])
     if len(point) < 2:
-        raise ValueError(f"GUI.{user} takes places of two numbers; found {value}")
+        raise ValueError(f"GUI.{user} takes positions of two numbers; found {value}")
     return point[None, :2]
 
 
 def to_radii(radius: Any, count: int, user: str) -> Array:
-    """Return radii, shape (count,). Raises: ValueError for another number of them."""
+    """Return radii, shape (count,). Raises: ValueError for a wrong number of them."""
     radii = to_array(radius, user).astype(np.float32)
     if radii.ndim and radii.size != count:
         raise ValueError(f"`radius` of GUI.{user} is a number, or one for each of {count}; found shape {radii.shape}")
@@ -65,7 +65,7 @@ def to_radii(radius: Any, count: int, user: str) -> Array:
 
 
 def to_rgba(color: Any, count: int, user: str) -> Array:
-    """Return colours, shape (1, 4) or (count, 4), parts of 1. Raises: ValueError for no integers, another number."""
+    """Return colours, shape (1, 4) or (count, 4), from 0 to 1. Raises: ValueError for non-integers, a wrong number."""
     colors = to_array(color, user)
     if colors.dtype.kind not in "iu":
         raise ValueError(f"`color` of GUI.{user} is made of integers 0xRRGGBB; found {colors.dtype}")
@@ -78,7 +78,7 @@ def to_rgba(color: Any, count: int, user: str) -> Array:
 
 
 def to_palette_colors(palette: Any, indices: Any, count: int) -> Array:
-    """Return the colours of `palette` at `indices`, (count,). Raises: ValueError if they do not fit."""
+    """Return the colours of `palette` at `indices`, (count,). Raises: ValueError if they do not match."""
     if indices is None:
         raise ValueError("palette must be used together with palette_indices")
     colors, chosen = to_array(palette, "circles"), to_array(indices, "circles")
@@ -94,9 +94,9 @@ def to_palette_colors(palette: Any, indices: Any, count: int) -> Array:
     return colors[chosen]
 
 
-def check_lengths(user: str, *places: Array) -> None:
-    """Check that there is as many of each. Raises: ValueError if not."""
-    lengths = [len(part) for part in places]
+def check_lengths(user: str, *arrays: Array) -> None:
+    """Check that all arrays have the same length. Raises: ValueError if not."""
+    lengths = [len(array) for array in arrays]
     if len(set(lengths)) > 1:
         raise ValueError(f"GUI.{user} takes arrays of equal lengths; found {', '.join(map(str, lengths))}")
 

@@ -1,7 +1,7 @@
-"""A picture on which shapes are painted one after the other, each over what lies below.
+"""A picture on which shapes are painted one after the other, each over the previous ones.
 
-In: what shapes cover (`raster.Coverage`) and their colours. Out: floats, shape (width, height, 4): red, green, blue and
-alpha, the origin at the bottom left.
+In: the coverage of shapes (`raster.Coverage`) and their colours. Out: floats, shape (width, height, 4): red, green,
+blue and alpha, the origin at the bottom left.
 """
 
 from __future__ import annotations
@@ -13,28 +13,28 @@ import numpy as np
 from .raster import Array, Coverage
 
 FEW = 1 / 16
-"""Below this part of the picture the covered cells are sorted; above it, going through all cells is faster."""
+"""Below this fraction of the picture the covered cells are sorted; above it, processing all cells is faster."""
 
 
 def paint(picture: Array, coverages: Iterable[Coverage], colors: Array) -> None:
-    """Paint shapes on a picture in the order of their numbers; colors: (n, 4), one a shape, or (1, 4), one for all."""
+    """Paint shapes on a picture in the order of their numbers; colors: (n, 4), one per shape, or (1, 4) for all."""
     cells = picture.reshape(-1, 4)
     for coverage in coverages:
         if len(colors) > 1 or len(coverage.cells) < FEW * len(cells):
             _paint_in_order(cells, coverage, colors)
         else:
-            # In one colour the order does not matter: what all shapes of a cell leave of it is a product.
+            # With one colour the order does not matter: what remains of a cell is a product over its shapes.
             left = np.ones(len(cells), np.float32)
             np.multiply.at(left, coverage.cells, 1 - coverage.alpha)
-            touched = np.flatnonzero(left < 1)
-            cells[touched] = colors + left[touched, None] * (cells[touched] - colors)
+            covered = np.flatnonzero(left < 1)
+            cells[covered] = colors + left[covered, None] * (cells[covered] - colors)
 
 
 def _paint_in_order(cells: Array, coverage: Coverage, colors: Array) -> None:
     """Paint shapes of several colours, or few cells.
 
-    A colour's weight is what its shape covers times what the shapes above leave; the weights are made by sums of
-    logarithms over the shapes of a cell, in which an opaque shape, that leaves nothing, ends the counting.
+    A colour's weight is the coverage of its shape times the fraction that the shapes above leave; these products are
+    computed as sums of logarithms over the shapes of a cell, which end at an opaque shape.
     """
     if not len(coverage.cells):
         return

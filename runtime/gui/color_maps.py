@@ -1,4 +1,4 @@
-"""Colours for numbers from 0 to 1, as `contour` shows them.
+"""Colour maps for numbers from 0 to 1, as used by `contour`.
 
 Source: `plasma` by Nathaniel J. Smith and Stefan van der Walt, in the public domain (CC0), as in Matplotlib.
 """
@@ -37,12 +37,12 @@ COLOR_MAPS = {
 
 
 def colors_of(values: Array, name: str = "plasma", normalize: bool = False) -> Array:
-    """Return the colours of numbers, shape (*shape, 3); beyond 0 and 1 the outermost ones.
+    """Return the colours of numbers, shape (*shape, 3); numbers below 0 and above 1 get the first and the last colour.
 
     normalize: from the least number to the greatest. Raises: ValueError for an unknown name.
     """
     if name not in COLOR_MAPS:
-        raise ValueError(f"colour map `{name}` is not known. Known are: {', '.join(COLOR_MAPS)}")
+        raise ValueError(f"colour map `{name}` is not known; there are {', '.join(COLOR_MAPS)}")
     if normalize and values.size:
         low, high = values.min(), values.max()
         values = (values - low) / (high - low if high > low else 1)
@@ -52,14 +52,14 @@ def colors_of(values: Array, name: str = "plasma", normalize: bool = False) -> A
 
 
 def stretched(values: Array, shape: tuple[int, int]) -> Array:
-    """Return a 2-D array of another shape, the corners kept, and straight lines between the values."""
+    """Return a 2-D array resampled to another shape by linear interpolation; the corners are unchanged."""
     if values.shape == shape:
         return values
     for axis in (0, 1):
         have, wanted = values.shape[axis], shape[axis]
-        places = np.arange(wanted) * ((have - 1) / max(wanted - 1, 1))
-        below = np.minimum(places.astype(int), max(have - 2, 0))
-        part = np.expand_dims(places - below, 1 - axis)
+        positions = np.arange(wanted) * ((have - 1) / max(wanted - 1, 1))
+        below = np.minimum(positions.astype(int), max(have - 2, 0))
+        part = np.expand_dims(positions - below, 1 - axis)
         upper = values.take(np.minimum(below + 1, have - 1), axis)
         values = values.take(below, axis) * (1 - part) + upper * part
     return values

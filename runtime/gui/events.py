@@ -1,4 +1,4 @@
-"""Events of a window: what happened, where, with which keys held, and filters that pick some of them."""
+"""Events of a window: type, position, key and modifier keys; and filters of events."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 MODIFIERS = ("Shift", "Alt", "Control")
-"""Keys that stand left and right of the space bar: events name a side (`Control_L`), filters need not."""
+"""Keys on both sides of the space bar: events name the side (`Control_L`), filters need not."""
 
 
 class EType(Enum):
-    """What happened; numbers and names are those of Taichi."""
+    """Type of an event; numbers and names are those of Taichi."""
 
     Move = 0
     Press = 1
@@ -26,7 +26,7 @@ class EType(Enum):
 
 
 class Delta(NamedTuple):
-    """How far the wheel turned, 120 a notch: x to the right, y away from the user."""
+    """How far the wheel turned, 120 per notch: x to the right, y away from the user."""
 
     x: int = 0
     y: int = 0
@@ -66,7 +66,7 @@ class EventFilter:
 
 
 def is_held(key: str, pressed: Iterable[str]) -> bool:
-    """Return whether `key` is among the pressed ones; `Control` stands for both of them."""
+    """Return whether `key` is among the pressed ones; `Control` matches both of them."""
     return any(key in (one, without_side(one)) for one in pressed)
 
 

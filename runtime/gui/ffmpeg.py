@@ -1,4 +1,4 @@
-"""Calls of ffmpeg; in a file of its own, which is loaded at the first call, since it needs slow parts of Python."""
+"""Calls of ffmpeg; a separate module, loaded at the first call, since it imports slow parts of Python."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from collections.abc import Sequence
 from pathlib import Path
 
 EVEN = "crop=trunc(iw/2)*2:trunc(ih/2)*2"
-"""H.264 stores colours for two pixels together: sizes are even."""
+"""H.264 stores colours for pairs of pixels, so sizes must be even."""
 TO_GIF = "fps={rate},split[a][b];[a]palettegen[p];[b][p]paletteuse"
-"""A palette of the video's own 256 colours, then the video in it."""
+"""Computes a palette of 256 colours of the video, then converts the video to it."""
 
 
 def find() -> str:
     """Return the path of ffmpeg. Raises: RuntimeError if it is not installed."""
     path = shutil.which("ffmpeg")
     if path is None:
-        raise RuntimeError("videos are made by ffmpeg, which is not installed. Hint: `apt install ffmpeg`")
+        raise RuntimeError("videos need ffmpeg, which is not installed. Hint: `apt install ffmpeg`")
     return path
 
 
-def is_there() -> bool:
+def is_installed() -> bool:
     """Return whether ffmpeg is installed."""
     return shutil.which("ffmpeg") is not None
 
@@ -48,7 +48,7 @@ def encode(source: str, rate: int, size: tuple[int, int], crf: int, target: str,
 
 
 def encode_files(names: Sequence[str], rate: int, size: tuple[int, int], crf: int, target: str) -> None:
-    """Make a video of pictures of any names. Raises: RuntimeError; OSError if one cannot be read."""
+    """Make a video of pictures with any file names. Raises: RuntimeError; OSError if one cannot be read."""
     with tempfile.TemporaryDirectory() as folder:
         suffix = Path(names[0]).suffix
         for number, name in enumerate(names):

@@ -1,9 +1,9 @@
-"""`ti.GUI`: a 2-D canvas in a window where a display is, and frames in PNG files where none is.
+"""`ti.GUI`: a 2-D canvas in a window, or frames in PNG files if there is no display.
 
 In: images and shapes in the unit square, origin at the bottom left, colours 0xRRGGBB. Out: a window (tkinter) or,
 without a display, files `<title>-00000.png` in the folder `SHADESMITH_GUI_DIR` (default `frames`); after
-`SHADESMITH_GUI_FRAMES` frames (default 3) `running` is False and Escape and the closing of the window are among the
-events, so that a program's main loop ends. With `show_gui=False` nothing is shown; `get_image` and `show(file)` work.
+`SHADESMITH_GUI_FRAMES` frames (default 3) `running` is False and the events contain Escape and the closing of the
+window, so that a program's main loop ends. With `show_gui=False` nothing is shown; `get_image` and `show(file)` work.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ from .window import NoWindowError, Window, open_window
 Array = np.ndarray[Any, Any]
 
 SWITCHES = {"show_gui": "GUI_SHOW", "fullscreen": "GUI_FULLSCREEN", "fast_gui": "GUI_FAST"}
-"""Environment variables, after `SHADESMITH_` or `TI_`, that win over a program's arguments: 0 or 1."""
+"""Environment variables, after `SHADESMITH_` or `TI_`, that override a program's arguments: 0 or 1."""
 LONGEST_VECTOR = 0.1
-"""Length that `vector_field` gives its longest vector."""
+"""Length of the longest vector of `vector_field`."""
 
 
 class GUI:
     """A canvas of `res` pixels (width, height).
 
     fullscreen: the window fills the screen, the canvas keeps its size. fast_gui: images are vector fields of three or
-    four components only, as Taichi asks; it is no faster here.
+    four components only, as in Taichi; it is not faster here.
     """
 
     Event = events.Event
@@ -76,7 +76,7 @@ class GUI:
         self.frame = 0
         self.event: events.Event | None = None
         self._picture: Array = np.empty((*self.res, 4), np.float32)
-        self._color: Array | None = None  # of a canvas not filled yet: an image may come and cover it all
+        self._color: Array | None = None  # of a cleared canvas that is not filled yet, since an image may cover it
         self._events: deque[events.Event] = deque()
         self._frame_seconds = 1 / 60
         self._stop = False
@@ -118,7 +118,7 @@ class GUI:
 
     @property
     def fps_limit(self) -> float | None:
-        """Frames a second that a window shows at most; None: as many as it can."""
+        """Maximum frames per second of a window; None: no limit."""
         return 1 / self._frame_seconds if self._frame_seconds else None
 
     @fps_limit.setter
@@ -139,7 +139,7 @@ class GUI:
     def show(self, file: str | os.PathLike[str] | None = None) -> None:
         """Show the canvas, or write it to `file`; then clear it to the background colour.
 
-        Raises: RuntimeError if the window was closed and the program goes on showing, or a file cannot be written.
+        Raises: RuntimeError if the program continues to show frames in a closed window, or a file cannot be written.
         """
         if file is not None:
             write_file(file, picture_to_bytes(self.img))
@@ -231,7 +231,7 @@ class GUI:
     ) -> None:
         """Draw discs at `pos`, shape (n, 2); radius [pixels] and color one for all or one each.
 
-        palette, palette_indices: colours, and which of them each disc has.
+        palette, palette_indices: colours, and the index of the colour of each disc.
         """
         points = to_points(pos, "circles")
         if palette is not None:
@@ -261,12 +261,12 @@ class GUI:
         self._draw_lines(corners, np.roll(corners, -1, 0), radius, color, "rect")
 
     def text(self, content: str, pos: Any, font_size: float = 15, color: int = 0xFFFFFF) -> None:
-        """Write a text from its top left corner on; font_size: height of a line [pixels]."""
+        """Draw a text with its top left corner at `pos`; font_size: height of a line [pixels]."""
         x, y = self._pixels(to_point(pos, "text"))[0].tolist()
         self._paint([cover_text(str(content), x, y, font_size, self.res)], color, 1, "text")
 
     def arrow(self, orig: Any, direction: Any, radius: float = 1, color: int = 0xFFFFFF, **kwargs: float) -> None:
-        """Draw one arrow; tip_scale: length of the tip's sides, as part of its own; angle: theirs to it [degrees]."""
+        """Draw one arrow; tip_scale: length of the tip's sides relative to the arrow; angle: between them [degrees]."""
         self._draw_arrows(to_point(orig, "arrow"), to_point(direction, "arrow"), radius, color, "arrow", **kwargs)
 
     def arrows(self, orig: Any, direction: Any, radius: Any = 1, color: Any = 0xFFFFFF, **kwargs: float) -> None:
@@ -274,7 +274,7 @@ class GUI:
         self._draw_arrows(to_points(orig, "arrows"), to_points(direction, "arrows"), radius, color, "arrows", **kwargs)
 
     def point_field(self, radius: Any, color: Any = 0xFFFFFF, bound: float = 0.5) -> None:
-        """Draw a disc in each cell of a 2-D array of radii [pixels]; bound: place of the corners within their cells."""
+        """Draw a disc in each cell of a 2-D array of radii [pixels]; bound: position of corners in their cells."""
         radii = to_array(radius, "point_field")
         if radii.ndim != 2:
             raise ValueError(f"`radius` of GUI.point_field has two axes; found shape {radii.shape}")
@@ -289,8 +289,8 @@ class GUI:
         along = to_array(direction, "arrow_field")
         if along.ndim != 3 or along.shape[2] != 2:
             raise ValueError(f"`direction` of GUI.arrow_field has shape (n, m, 2); found {along.shape}")
-        places = self._make_field_base(along.shape[0], along.shape[1], bound)
-        self._draw_arrows(places, along.reshape(-1, 2), radius, color, "arrow_field", **kwargs)
+        positions = self._make_field_base(along.shape[0], along.shape[1], bound)
+        self._draw_arrows(positions, along.reshape(-1, 2), radius, color, "arrow_field", **kwargs)
 
     def vector_field(self, vector_field: Any, arrow_spacing: int = 5, color: Any = 0xFFFFFF) -> None:
         """Draw every `arrow_spacing`-th vector of a 2-D field of vectors, the longest a tenth of the canvas long."""
@@ -298,30 +298,30 @@ class GUI:
         if vectors.ndim != 3 or vectors.shape[2] != 2:
             raise ValueError(f"GUI.vector_field takes a field of shape (n, m) of 2-vectors; found {vectors.shape}")
         axes = (np.arange(0, extent, arrow_spacing) / extent for extent in vectors.shape[:2])
-        places = np.stack(np.meshgrid(*axes, indexing="ij"), -1).reshape(-1, 2)
+        positions = np.stack(np.meshgrid(*axes, indexing="ij"), -1).reshape(-1, 2)
         along = vectors[::arrow_spacing, ::arrow_spacing].reshape(-1, 2)
         longest = np.linalg.norm(along, axis=1).max(initial=0)
         along = along * (LONGEST_VECTOR / longest if longest > 0 else 0)
-        self._draw_arrows(places, along, 1, color, "vector_field")
+        self._draw_arrows(positions, along, 1, color, "vector_field")
 
     @staticmethod
     def _make_field_base(w: int, h: int, bound: float) -> Array:
-        """Return the places of w times h cells in the unit square, (n, 2), the corners `bound` cells from the edges."""
+        """Return positions of w times h cells in the unit square, (n, 2), the corners `bound` cells from the edges."""
         axes = ((bound + np.arange(n) * (1 if n == 1 else (n - 2 * bound) / (n - 1))) / n for n in (w, h))
-        places: Array = np.stack(np.meshgrid(*axes, indexing="ij"), -1).reshape(-1, 2)
-        return places
+        positions: Array = np.stack(np.meshgrid(*axes, indexing="ij"), -1).reshape(-1, 2)
+        return positions
 
     @staticmethod
     def _arrow_to_lines(
         orig: Array, major: Array, tip_scale: float = 0.2, angle: float = 45
     ) -> Iterator[tuple[Array, Array]]:
-        """Yield the begins and ends of the shafts of arrows, then of the sides of their tips."""
+        """Yield the starts and ends of the shafts of arrows, then of the sides of their tips."""
         end = orig + major
         yield orig, end
         back = -tip_scale * major
         cos, sin = np.cos(np.radians(angle)), np.sin(np.radians(angle))
-        for turn in (-sin, sin):
-            rotated = np.stack([back[:, 0] * cos - back[:, 1] * turn, back[:, 0] * turn + back[:, 1] * cos], 1)
+        for sine in (-sin, sin):
+            rotated = np.stack([back[:, 0] * cos - back[:, 1] * sine, back[:, 0] * sine + back[:, 1] * cos], 1)
             yield end, end + rotated
 
     def _draw_circles(self, pos: Array, radius: Any, color: Any, user: str) -> None:
@@ -336,8 +336,8 @@ class GUI:
 
     def _draw_triangles(self, corners: list[Array], color: Any, user: str) -> None:
         check_lengths(user, *corners)
-        places = np.stack([self._pixels(corner) for corner in corners], 1)
-        self._paint(cover_triangles(places, self.res), color, len(places), user)
+        positions = np.stack([self._pixels(corner) for corner in corners], 1)
+        self._paint(cover_triangles(positions, self.res), color, len(positions), user)
 
     def _draw_arrows(
         self, orig: Array, direction: Array, radius: Any, color: Any, user: str, **tip: float
@@ -349,18 +349,18 @@ class GUI:
             self._draw_lines(begin, end, radius, color, user)
 
     def _pixels(self, pos: Array) -> Array:
-        """Return places of the unit square in pixels."""
+        """Return positions in the unit square in pixels."""
         with np.errstate(over="ignore"):
             return pos.astype(np.float32) * np.array(self.res, np.float32)
 
     def _paint(self, coverage: Iterable[Coverage], color: Any, count: int, user: str) -> None:
-        with np.errstate(invalid="ignore", over="ignore"):  # places that are no numbers: nothing is there
+        with np.errstate(invalid="ignore", over="ignore"):  # positions that are not numbers are not drawn
             paint(self.img, coverage, to_rgba(color, count, user))
 
     # --- widgets
 
     def slider(self, text: str, minimum: float, maximum: float, step: float = 1) -> gui_widgets.WidgetValue:
-        """Return a slider, at first at its minimum; without a window only the program moves it."""
+        """Return a slider, initially at its minimum; without a window only the program can move it."""
         widget = gui_widgets.WidgetValue(minimum)
         if self._window is not None:
             widget.shown_by(self._window.add_slider(text, minimum, maximum, step, widget.moved))
@@ -374,7 +374,7 @@ class GUI:
         return widget
 
     def button(self, text: str, event_name: str | None = None) -> str:
-        """Add a button; return the key of the event that pressing it gives."""
+        """Add a button; return the key of its press event."""
         name = event_name or f"WidgetButton_{text}"
         if self._window is not None:
             self._window.add_button(text, name)
@@ -383,16 +383,16 @@ class GUI:
     # --- events
 
     def get_events(self, *e_filter: Any) -> Iterator[events.Event]:
-        """Yield the events that wait; e_filter: only those of a type, a key, or a pair (type, key)."""
+        """Yield the pending events; e_filter: only those of a type, a key, or a pair (type, key)."""
         chosen = events.EventFilter(*e_filter)
-        self.has_key_event()  # brings those of the window
+        self.has_key_event()  # collects those of the window
         while self._events:
             event = self._events.popleft()
             if not e_filter or chosen.match(event):
                 yield event
 
     def get_event(self, *e_filter: Any) -> bool:
-        """Take events up to the first that `e_filter` chooses into `self.event`; return whether there was one."""
+        """Take events up to the first that matches `e_filter` into `self.event`; return whether there was one."""
         for event in self.get_events(*e_filter):
             self.event = event
             return True
@@ -403,7 +403,7 @@ class GUI:
         return self._events.popleft() if self.has_key_event() else None
 
     def has_key_event(self) -> bool:
-        """Whether an event waits."""
+        """Whether an event is pending."""
         if self._window is not None:
             self._events.extend(self._window.poll())
         return bool(self._events)
@@ -416,7 +416,7 @@ class GUI:
         return found is not None
 
     def is_pressed(self, *keys: str) -> bool:
-        """Whether one of the keys is down; `ti.GUI.CTRL` and the like stand for both keys of the name."""
+        """Whether one of the keys is down; `ti.GUI.CTRL` and the like match both keys of the name."""
         return any(is_held(key, self.key_pressed) for key in keys)
 
     def get_cursor_pos(self) -> tuple[float, float]:
@@ -425,5 +425,5 @@ class GUI:
 
     @staticmethod
     def get_bool_environ(key: str, default: bool) -> bool:
-        """Return an environment variable, a number, as a truth value."""
+        """Return an environment variable, a number, as a boolean."""
         return bool(int(os.environ[key])) if key in os.environ else default

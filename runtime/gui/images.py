@@ -1,9 +1,9 @@
-"""Pictures in and out: numbers of any source as floats or bytes, and files.
+"""Input and output of pictures: arrays of any library as floats or bytes, and files.
 
 In: fields, ndarrays, NumPy arrays and tensors, shape (width, height[, channels]), the origin at the bottom left, as in
-Taichi; numbers from 0 to 1, or unsigned integers over their whole range. Out: NumPy arrays. Within files the first row
-is the top one: `upright` turns one into the other. PNG files are written here; Pillow, if it is installed, reads and
-writes all others.
+Taichi; numbers from 0 to 1, or unsigned integers over their whole range. Out: NumPy arrays. In files the first row is
+the top one: `upright` and `lying` convert. PNG files are written here; Pillow, if it is installed, reads and writes all
+others.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ PNG_COLORS = {1: 0, 2: 4, 3: 2, 4: 6}
 MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
 """Pillow's names by the number of channels."""
 PIECE_BYTES, ZLIB_HEADER = 1 << 19, b"\x78\x01"
-"""Bytes of a picture that one core compresses at a time; what stands before compressed bytes, by RFC 1950."""
+"""Bytes of a picture that one core compresses at a time; header of compressed bytes, by RFC 1950."""
 BAND = 64
-"""Columns converted together: what lies between two steps stays in the cache."""
+"""Columns converted together, so that intermediate results stay in the cache."""
 
 
 def look_at(values: Any) -> Array | None:
-    """Return what an array of any library holds, for reading at once; None for what is no array.
+    """Return the values of an array of any library, to be read immediately; None for other objects.
 
-    Memory that NumPy can see is not copied.
+    Memory that NumPy can access is not copied.
     """
     if isinstance(values, DenseArray):
         memory = values.memory
@@ -55,9 +55,9 @@ def look_at(values: Any) -> Array | None:
 
 
 def image_of(image: Any, user: str) -> Array:
-    """Return a picture as an array (width, height, channels); user: who asks, named in errors.
+    """Return a picture as an array (width, height, channels); user: the caller, for errors.
 
-    Raises: ValueError for what is no picture: no array, signed integers, other shapes.
+    Raises: ValueError for what is not a picture: no array, signed integers, other shapes.
     """
     array = look_at(image)
     if array is None:
@@ -78,7 +78,7 @@ def image_of(image: Any, user: str) -> Array:
 
 
 def clear_picture(picture: Array, color: Array) -> None:
-    """Set all of a picture of floats, (width, height, 4), to one colour (4,): 16 bytes at once is 8 times faster."""
+    """Set all of a picture of floats, (width, height, 4), to one colour (4,); 16 bytes at once are 8 times faster."""
     picture.view(np.complex128)[...] = color.astype(np.float32).view(np.complex128)
 
 
@@ -104,7 +104,7 @@ def to_bytes(image: Array) -> Array:
         highest: Array = (image >> ((image.dtype.itemsize - 1) * 8)).astype(np.uint8)
         return highest
     scaled = image * np.float32(255)
-    np.fmax(scaled, 0, out=scaled)  # what is no number becomes 0
+    np.fmax(scaled, 0, out=scaled)  # NaN becomes 0
     found: Array = np.minimum(scaled, 255, out=scaled).astype(np.uint8)
     return found
 
@@ -156,18 +156,18 @@ def encode_png(pixels: Array) -> bytes:
 
 
 def _compress(rows: memoryview) -> bytes:
-    """Return bytes as zlib compresses them, pieces of them on several cores; the pieces do not depend on the cores.
+    """Return bytes compressed by zlib in pieces on several cores; the result does not depend on the number of cores.
 
-    The fastest level: pictures at a video's pace matter more than a fifth of a file.
+    It uses the fastest level: the frame rate of a video matters more than 20 % of the file size.
     """
     count = max(1, PIECE_BYTES * len(rows) // rows.nbytes)
-    pieces = [rows[begin : begin + count] for begin in range(0, len(rows), count)]
+    pieces = [rows[start : start + count] for start in range(0, len(rows), count)]
     if len(pieces) == 1:
         return zlib.compress(rows, 1)
 
     def compress(number: int) -> bytes:
         packer = zlib.compressobj(1, wbits=-zlib.MAX_WBITS)
-        end = zlib.Z_FINISH if number == len(pieces) - 1 else zlib.Z_SYNC_FLUSH  # pieces can follow one another
+        end = zlib.Z_FINISH if number == len(pieces) - 1 else zlib.Z_SYNC_FLUSH  # so that pieces can be concatenated
         return packer.compress(pieces[number]) + packer.flush(end)
 
     with ThreadPoolExecutor(min(len(pieces), os.cpu_count() or 1)) as pool:
@@ -176,7 +176,7 @@ def _compress(rows: memoryview) -> bytes:
 
 
 def write_file(filename: str | os.PathLike[str], pixels: Array) -> None:
-    """Write bytes (height, width, 1 to 4 channels), first row on top; the suffix says in which format.
+    """Write bytes (height, width, 1 to 4 channels), first row on top; the suffix selects the format.
 
     Raises: RuntimeError for an unknown suffix, or if the file cannot be written; ImportError without Pillow.
     """
@@ -212,20 +212,20 @@ def read_file(filename: str | os.PathLike[str], channels: int = 0) -> Array:
             if "transparency" in picture.info:
                 picture = picture.convert("RGBA")
             pixels = np.array(picture.convert(MODES.get(channels) or _mode_of(picture)))
-    except OSError as error:  # also what is no picture: PIL.UnidentifiedImageError
+    except OSError as error:  # also files that are not pictures: PIL.UnidentifiedImageError
         raise RuntimeError(f"Cannot read image file [{filename}]: {error.strerror or error}") from None
     return pixels if pixels.ndim == 3 else pixels[:, :, None]
 
 
 def _mode_of(picture: Any) -> str:
-    """Return the mode with one byte a channel that shows all of a picture."""
+    """Return the mode with one byte per channel that keeps all channels of a picture."""
     if picture.mode in MODES.values():
         return str(picture.mode)
     return "L" if picture.mode in ("1", "F") else "RGB"
 
 
 def pillow(purpose: str) -> Any:
-    """Return the module `PIL.Image`. Raises: ImportError, which says what to install and why, if it is missing."""
+    """Return the module `PIL.Image`. Raises: ImportError with the purpose and the package to install."""
     try:
         import PIL.Image
     except ImportError:

@@ -1,7 +1,7 @@
 """Letters for `GUI.text`.
 
-In: a text, a place and a height. Out: the cells it covers. Pillow draws the letters where it is installed; else they
-are five rows of three blocks each, small letters as capitals.
+In: a text, a position and a height. Out: the cells it covers. Pillow draws the letters if it is installed; else they
+are five rows of three blocks each, and only capitals.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Source: measured on Taichi 1.7.4, whose font size is the height of a line of Go 
 
 
 def cover_text(content: str, x: float, y: float, font_size: float, size: Size) -> Coverage:
-    """Return what a text covers whose upper left corner is at (x, y) [cells], in a picture of `size`."""
+    """Return the coverage of a text whose upper left corner is at (x, y) [cells], in a picture of `size`."""
     cells, alphas = [], []
     for number, line in enumerate(content.split("\n")):
         left, above, letters = _letters(line, font_size)  # rows from the top, columns

@@ -1,4 +1,4 @@
-"""Which cells of a picture discs, lines and triangles cover, and how much of each.
+"""The cells of a picture that discs, lines and triangles cover, and the fraction covered.
 
 In: many shapes of a kind at once, in cells (the lower left corner is (0, 0)). Out: `Coverage`, piece by piece in the
 order of the shapes. A disc covers a cell by `radius - distance` to the cell's lower left corner, a line by the same to
@@ -19,17 +19,17 @@ Array = np.ndarray[Any, Any]
 Size = tuple[int, int]
 
 MAX_CELLS = 1 << 20
-"""Cells looked at together, which bounds the memory of a call to some 50 MiB; one shape alone may exceed it."""
+"""Cells processed together, which limits the memory of a call to about 50 MiB; a single shape may exceed it."""
 RUN = 4
 """Cells of a line's longer axis in one box: short runs keep boxes close to a slanting line."""
 FAR = 1e9
-"""Nothing at this distance [cells] is on a screen; what is nearer fits into integers."""
+"""Shapes at this distance [cells] are never visible; smaller coordinates fit into integers."""
 HALF = np.float32(0.5)
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Cells that some shapes cover; a shape names a cell once.
+    """Cells covered by shapes; a shape has each cell only once.
 
     cells: (n,) `x * height + y`. shapes: (n,) number of the shape. alpha: (n,) part covered, above 0 and up to 1.
     """
@@ -40,7 +40,7 @@ class Coverage:
 
 
 def cover_discs(centers: Array, radii: Array, size: Size) -> Iterator[Coverage]:
-    """Yield what discs cover; centers (n, 2), radii (n,)."""
+    """Yield the coverage of discs; centers (n, 2), radii (n,)."""
 
     def alpha(discs: Array, x: Array, y: Array) -> Array:
         dx, dy = np.square(x - centers[discs, :1]), np.square(y - centers[discs, 1:])
@@ -52,7 +52,7 @@ def cover_discs(centers: Array, radii: Array, size: Size) -> Iterator[Coverage]:
 
 
 def cover_triangles(corners: Array, size: Size) -> Iterator[Coverage]:
-    """Yield what triangles cover; corners (n, 3, 2), either way round."""
+    """Yield the coverage of triangles; corners (n, 3, 2), either way round."""
 
     def alpha(triangles: Array, x: Array, y: Array) -> Array:
         sides = []
@@ -69,7 +69,7 @@ def cover_triangles(corners: Array, size: Size) -> Iterator[Coverage]:
 
 
 def cover_lines(begin: Array, end: Array, radii: Array, size: Size) -> Iterator[Coverage]:
-    """Yield what lines with round ends cover; begin and end (n, 2), radii (n,)."""
+    """Yield the coverage of lines with round ends; begin and end (n, 2), radii (n,)."""
     along = end - begin
     longer = (np.abs(along[:, 1]) > np.abs(along[:, 0])).astype(np.int64)
     lines = np.arange(len(radii))
@@ -80,9 +80,9 @@ def cover_lines(begin: Array, end: Array, radii: Array, size: Size) -> Iterator[
     runs = np.nan_to_num(np.maximum(np.ceil((last - first + 1) / RUN), 0)).astype(np.int64)
 
     def middle(line: Array, cell: Array) -> Array:
-        """Return where a line is on the shorter axis, at a cell of the longer one."""
-        place = np.clip(cell + HALF, low[line], high[line]) - begin[line, longer[line]]
-        at: Array = begin[line, 1 - longer[line]] + slope[line] * place
+        """Return the coordinate of a line on the shorter axis, at a cell of the longer one."""
+        position = np.clip(cell + HALF, low[line], high[line]) - begin[line, longer[line]]
+        at: Array = begin[line, 1 - longer[line]] + slope[line] * position
         return at
 
     def alpha(line: Array, x: Array, y: Array) -> Array:
@@ -108,7 +108,7 @@ def cover_lines(begin: Array, end: Array, radii: Array, size: Size) -> Iterator[
 def _cover_boxes(
     shapes: Array, low: Array, high: Array, size: Size, alpha: Callable[[Array, Array, Array], Array]
 ) -> Iterator[Coverage]:
-    """Yield what shapes (n,) cover in boxes, cells `low` to `high` inclusive, both (n, 2); boxes of one do not overlap.
+    """Yield the coverage of shapes (n,) in boxes, cells `low` to `high` inclusive, (n, 2); boxes of one do not overlap.
 
     alpha: of shapes (k,), columns (k, w) and rows (k, h), the part covered (k, w, h).
     """
@@ -133,7 +133,7 @@ def _cover_boxes(
 def _cover_equal_boxes(
     shapes: Array, low: Array, extent: Size, size: Size, alpha: Callable[[Array, Array, Array], Array]
 ) -> Coverage:
-    """Return what shapes cover in boxes of one extent."""
+    """Return the coverage of shapes in boxes of one extent."""
     x, y = low[:, :1] + np.arange(extent[0]), low[:, 1:] + np.arange(extent[1])
     part = alpha(shapes, x.astype(np.float32), y.astype(np.float32))
     if (x[:, -1] >= size[0]).any() or (y[:, -1] >= size[1]).any():
@@ -144,7 +144,7 @@ def _cover_equal_boxes(
 
 
 def _rounded(extents: Array) -> Array:
-    """Return extents rounded up by a quarter at most, so that boxes of few sizes are handled together."""
+    """Return extents rounded up by a quarter at most, so that boxes have few different sizes."""
     if extents.max(initial=0) <= 8:
         return extents
     step = np.maximum(np.exp2(np.floor(np.log2(extents)) - 2), 1)

@@ -1,4 +1,4 @@
-"""`ti.ui`: a window with a 2-D canvas and widgets; `ti.GUI` draws it, so without a display it saves frames (see there).
+"""`ti.ui`: a window with a 2-D canvas and widgets; `ti.GUI` draws it and, without a display, saves frames (see there).
 
 In: images and shapes in the unit square, origin at the bottom left, colours as three floats from 0 to 1; sizes are
 fractions of the window's height. Out: what `ti.GUI` shows. Scenes in three dimensions come with a later issue.
@@ -39,14 +39,14 @@ def __getattr__(name: str) -> object:
 
 
 def check_ggui_availability() -> None:
-    """Return: the window always opens, and saves its frames where no display is."""
+    """Return, since a window always works: without a display it saves its frames."""
 
 
 class Window:
     """A window of `res` pixels (width, height).
 
     show_window: False draws and saves nothing; read the canvas by `get_image_buffer_as_numpy` or `save_image`.
-    fps_limit: frames a second at most. vsync and pos are accepted for Taichi's programs.
+    fps_limit: maximum frames per second. vsync and pos are accepted for compatibility.
     """
 
     def __init__(self, name: str, res: tuple[int, int], vsync: bool = False, show_window: bool = True,
@@ -89,7 +89,7 @@ class Window:
         return self._gui.res
 
     def show(self) -> None:
-        """Show the canvas and begin a new one."""
+        """Show the canvas and start a new one."""
         self._gui.show()
 
     def get_events(self, tag: str | None = None) -> list[Event]:
@@ -116,7 +116,7 @@ class Window:
         return self._gui.get_image()
 
     def save_image(self, filename: str) -> None:
-        """Write the canvas to a file; its suffix says in which format. Raises: RuntimeError if that fails."""
+        """Write the canvas to a file; its suffix selects the format. Raises: RuntimeError if that fails."""
         write_file(filename, picture_to_bytes(self._gui.img))
 
     def destroy(self) -> None:
@@ -124,7 +124,7 @@ class Window:
         self._gui.close()
 
     def get_scene(self) -> object:
-        """Refuse. Raises: NotYetError, since scenes come with a later issue."""
+        """Raise NotYetError, since scenes come with a later issue."""
         raise NotYetError("Window.get_scene", "scenes in three dimensions", None)
 
 
@@ -140,7 +140,7 @@ class Canvas:
         self._gui.clear()
 
     def set_image(self, img: Any) -> None:
-        """Fill the canvas with an image, (width, height[, channels]), scaled where its size differs."""
+        """Fill the canvas with an image, (width, height[, channels]), scaled if its size differs."""
         image = image_of(img, "Canvas.set_image")
         columns, rows = (np.arange(size) * have // size for size, have in zip(self._gui.res, image.shape, strict=False))
         self._gui.set_image(image[columns[:, None], rows])
@@ -160,8 +160,8 @@ class Canvas:
         chosen = vectors[::arrow_spacing, ::arrow_spacing].reshape(-1, 2)
         longest = np.linalg.norm(chosen, axis=1).max(initial=0)
         if longest > 0:
-            places = cells[::arrow_spacing, ::arrow_spacing].reshape(-1, 2)
-            self._gui.arrows(places, chosen * (scale / longest), self._line_radius(width), _hex(color))
+            positions = cells[::arrow_spacing, ::arrow_spacing].reshape(-1, 2)
+            self._gui.arrows(positions, chosen * (scale / longest), self._line_radius(width), _hex(color))
 
     def circles(self, centers: Any, radius: float, color: Any = GREY, per_vertex_color: Any = None,
                 per_vertex_radius: Any = None) -> None:  # fmt: skip
@@ -185,7 +185,7 @@ class Canvas:
         self._gui.triangles(corners[:, 0, :2], corners[:, 1, :2], corners[:, 2, :2], colors)
 
     def scene(self, scene: object) -> None:
-        """Refuse. Raises: NotYetError, since scenes come with a later issue."""
+        """Raise NotYetError, since scenes come with a later issue."""
         raise NotYetError("Canvas.scene", "scenes in three dimensions", None)
 
     def _line_radius(self, width: float) -> float:
@@ -205,13 +205,13 @@ class Gui:
 
     @contextmanager
     def sub_window(self, name: str, x: float, y: float, width: float, height: float) -> Iterator[Gui]:
-        """Group widgets: `with gui.sub_window(...) as w:`; they stand below the canvas, whatever the place asked."""
+        """Group widgets: `with gui.sub_window(...) as w:`; they are below the canvas, whatever position is given."""
         self.begin(name, x, y, width, height)
         yield self
         self.end()
 
     def begin(self, name: str, x: float, y: float, width: float, height: float) -> None:
-        """Begin a group."""
+        """Start a group."""
 
     def end(self) -> None:
         """End a group."""
@@ -264,7 +264,7 @@ def _filters(tag: str | None) -> tuple[Any, ...]:
 
 
 def _renamed(event: Event) -> Event:
-    """Return an event of `ti.GUI` with the name its key has in `ti.ui`, which knows no sides."""
+    """Return an event of `ti.GUI` with the name of its key in `ti.ui`, which has no sides."""
     return replace(event, key=CAPSLOCK if event.key == GUI.CAPSLOCK else without_side(event.key))
 
 

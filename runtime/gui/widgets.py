@@ -1,4 +1,4 @@
-"""`GUI.slider` and `GUI.label`: a value that the program and, where a window is, the user set."""
+"""`GUI.slider` and `GUI.label`: a value that the program and, in a window, the user can set."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 
 class WidgetValue:
-    """What a slider or label shows."""
+    """The value of a slider or label."""
 
     def __init__(self, value: float) -> None:
         self._value = float(value)
@@ -14,7 +14,7 @@ class WidgetValue:
 
     @property
     def value(self) -> float:
-        """The number: a slider's place, a label's text."""
+        """The number: a slider's position, a label's number."""
         return self._value
 
     @value.setter
@@ -24,10 +24,10 @@ class WidgetValue:
             show(self._value)
 
     def moved(self, value: float) -> None:
-        """Take a value from the window, which shows it already."""
+        """Set the value from the window, which already shows it."""
         self._value = value
 
     def shown_by(self, show: Callable[[float], None]) -> None:
-        """Tell `show` of each value the program sets."""
+        """Call `show` with each value that the program sets."""
         self._shown.append(show)
         show(self._value)

@@ -1,7 +1,7 @@
 """A window that shows pictures and collects events, by tkinter.
 
-In: pictures as bytes. Out: events, named as Taichi names them on X11. Keys bear the name that stands on them, whatever
-else is held: `a` with Shift too, `1` for `!`.
+In: pictures as bytes. Out: events with Taichi's names on X11. A key has the name of its unshifted character: `a` with
+Shift too, `1` for `!`.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from ...transpiler.errors import ReportedError
 from .events import MODIFIERS, Delta, EType, Event, is_held
 
 SHIFTED = str.maketrans('~!@#$%^&*()_+{}|:"<>?', "`1234567890-=[]\\;',./")
-"""What stands on the keys of the characters that Shift gives, by the American layout."""
+"""Maps shifted characters to the unshifted ones on the same keys of the American layout."""
 KEYPAD = {
     "KP_0": "KP_Insert", "KP_1": "KP_End", "KP_2": "KP_Down", "KP_3": "KP_Next", "KP_4": "KP_Left", "KP_5": "KP_Begin",
     "KP_6": "KP_Right", "KP_7": "KP_Home", "KP_8": "KP_Up", "KP_9": "KP_Prior", "KP_Decimal": "KP_Delete",
 }  # fmt: skip
-"""Names of the keypad's keys with and without the lock of numbers: a lock in between may not leave a key down."""
+"""Names of the keypad's keys with and without Num Lock; toggling it may not leave a key pressed."""
 BUTTONS = {1: "LMB", 2: "MMB", 3: "RMB"}
 NOTCH = 120
-"""Turn of the wheel by one notch."""
+"""Delta of the wheel for one notch."""
 WHEELS = {4: Delta(0, NOTCH), 5: Delta(0, -NOTCH), 6: Delta(NOTCH, 0), 7: Delta(-NOTCH, 0)}
-"""X11 gives turns of the wheel as buttons."""
+"""X11 reports the wheel as buttons."""
 SHOWS_AFTER_CLOSE = 5
-"""So often a closed window may be shown, so that a loop can come to its end."""
+"""Calls of `show` that a closed window accepts, so that a loop can finish its iteration."""
 CLOSED = "Window close button clicked, exiting... (use `while gui.running` to exit gracefully)"
 
 
 class NoWindowError(ReportedError):
-    """No window can be opened; the message says why. expected: there is no display, so that nobody waits for one."""
+    """No window can be opened; the message gives the reason. expected: there is no display, so none is missed."""
 
     def __init__(self, reason: str, hint: str | None = None, *, expected: bool) -> None:
         super().__init__(reason, hint)
@@ -59,7 +59,7 @@ class Window:
         self._root.title(name)
         self._root.resizable(False, False)
         self._root.attributes("-fullscreen", fullscreen)
-        # The root has to be named: else the picture of a second window would belong to the first one.
+        # `master` is necessary: else the picture of a second window would belong to the first one.
         self._image = tkinter.PhotoImage(master=self._root, width=res[0], height=res[1])
         self._label = tkinter.Label(self._root, image=self._image, borderwidth=0, highlightthickness=0)
         self._label.pack()
@@ -67,11 +67,11 @@ class Window:
         self._root.update()
 
     def is_open(self) -> bool:
-        """Whether nobody has closed it."""
+        """Whether it has not been closed."""
         return self._open
 
     def close(self) -> None:
-        """Close it; again is no harm."""
+        """Close it; a second call does nothing."""
         if self._open:
             self._open = False
             self._root.destroy()
@@ -79,7 +79,7 @@ class Window:
     def show(self, pixels: np.ndarray[Any, Any], seconds: float) -> list[Event]:
         """Show bytes, (height, width, 3), first row on top, `seconds` after the last ones; return the events since.
 
-        Raises: RuntimeError if the window was closed some pictures ago.
+        Raises: RuntimeError if the window was closed several calls ago.
         """
         if not self._open:
             self._shows_left -= 1
@@ -103,7 +103,7 @@ class Window:
     def add_slider(
         self, text: str, minimum: float, maximum: float, step: float, moved: Callable[[float], None]
     ) -> Callable[[float], None]:
-        """Add a slider below the canvas that tells `moved`; return what sets it."""
+        """Add a slider below the canvas that calls `moved`; return the function that sets it."""
         scale = self._tkinter.Scale(
             self._root, label=text, from_=minimum, to=maximum, resolution=step, orient="horizontal",
             command=lambda value: moved(float(value)),
@@ -112,7 +112,7 @@ class Window:
         return lambda value: scale.set(value) if self._open else None
 
     def add_label(self, text: str) -> Callable[[float], None]:
-        """Add a label; return what sets its number."""
+        """Add a label; return the function that sets its number."""
         label = self._tkinter.Label(self._root, text=text)
         label.pack(fill="x")
         return lambda value: label.configure(text=f"{text}: {value:g}") if self._open else None
@@ -126,7 +126,7 @@ class Window:
         self._root.protocol("WM_DELETE_WINDOW", self._closed)
         self._root.bind("<KeyPress>", lambda event: self._pressed(_key_of(event)))
         self._root.bind("<KeyRelease>", lambda event: self._released(_key_of(event)))
-        self._root.bind("<FocusOut>", lambda _: self.pressed.clear())  # what is released elsewhere is not told
+        self._root.bind("<FocusOut>", lambda _: self.pressed.clear())  # a release outside the window gives no event
         self._label.bind("<ButtonPress>", self._button_pressed)
         self._label.bind("<ButtonRelease>", self._button_released)
         self._label.bind("<MouseWheel>", lambda event: self._wheel(event, Delta(0, event.delta)))
@@ -145,28 +145,28 @@ class Window:
         self.pressed.discard(key)
 
     def _button_pressed(self, event: Any) -> None:
-        self._place(event)
+        self._set_cursor(event)
         if event.num in WHEELS:
-            # Tk 8.6 gives the buttons 6 and 7 of a wheel turned sideways as 4 and 5 with Shift.
+            # Tk 8.6 reports buttons 6 and 7, the sideways wheel, as 4 and 5 with Shift.
             sideways = event.num < 6 and event.state & 1 and not is_held("Shift", self.pressed)
             self._wheel(event, WHEELS[event.num + 2 if sideways else event.num])
         else:
             self._pressed(BUTTONS.get(event.num, f"Button{event.num}"))
 
     def _button_released(self, event: Any) -> None:
-        self._place(event)
+        self._set_cursor(event)
         if event.num not in WHEELS:
             self._released(BUTTONS.get(event.num, f"Button{event.num}"))
 
     def _wheel(self, event: Any, delta: Delta) -> None:
-        self._place(event)
+        self._set_cursor(event)
         self._record(EType.Move, "Wheel", delta)
 
     def _moved(self, event: Any) -> None:
-        self._place(event)
+        self._set_cursor(event)
         self._record(EType.Move, "Motion")
 
-    def _place(self, event: Any) -> None:
+    def _set_cursor(self, event: Any) -> None:
         self.cursor = (event.x / self._res[0], (self._res[1] - 1 - event.y) / self._res[1])
 
     def _record(self, kind: EType, key: str, delta: Delta = Delta()) -> None:  # noqa: B008 - a constant
@@ -175,7 +175,7 @@ class Window:
 
 
 def _key_of(event: Any) -> str:
-    """Return what stands on a key: a character, or the name of the key on X11."""
+    """Return the unshifted character of a key, or its name on X11."""
     code = int(event.keysym_num)
     if 0x20 <= code < 0x7F or 0xA0 <= code <= 0xFF:  # X11 numbers these as Latin-1 does
         return chr(code).lower().translate(SHIFTED)

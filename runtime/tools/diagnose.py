@@ -9,5 +9,5 @@ PACKAGE = __name__.split(".")[0]
 
 
 def main() -> None:
-    """Print what is there and what is missing; by a process of its own, which leaves this session as it is."""
+    """Print what is installed and what is missing, from another process, which does not affect this session."""
     os.spawnv(os.P_WAIT, sys.executable, [sys.executable, "-m", PACKAGE, "diagnose"])

@@ -19,7 +19,7 @@ Array = np.ndarray[Any, Any]
 def cook_image_to_bytes(img: Any, user: str = "ti.tools.imwrite") -> Array:
     """Return a picture as `imwrite` stores it: bytes, shape (height, width, channels), first row on top.
 
-    user: who asks, named in errors. Raises: ValueError for what is no picture, and for two channels, which may mean red
+    user: the caller, for errors. Raises: ValueError for what is not a picture, and for two channels, which may mean red
     and green, or grey and alpha.
     """
     image = image_of(img, user)
@@ -29,12 +29,12 @@ def cook_image_to_bytes(img: Any, user: str = "ti.tools.imwrite") -> Array:
 
 
 def imwrite(img: Any, filename: str | os.PathLike[str]) -> None:
-    """Write a picture to a file; the suffix says in which format.
+    """Write a picture to a file; the suffix selects the format.
 
     img: field, ndarray, NumPy array or tensor, shape (width, height) or (width, height, 1, 3 or 4); floats are clipped
-    to 0 and 1, unsigned integers go over their whole range.
+    to 0 and 1, unsigned integers use their whole range.
 
-    Raises: ValueError for what is no picture; RuntimeError for an unknown suffix, or if the file cannot be written;
+    Raises: ValueError for what is not a picture; RuntimeError for an unknown suffix, or if the file cannot be written;
     ImportError for formats but PNG where Pillow is missing.
     """
     write_file(filename, cook_image_to_bytes(img))
@@ -54,7 +54,7 @@ def imread(filename: str | os.PathLike[str], channels: int = 0) -> Array:
 def imresize(img: Any, w: int, h: int | None = None) -> Array:
     """Return a picture scaled to (w, h) without smoothing, the picture itself if that is its size; h: w if not given.
 
-    Raises: ValueError for a size below 1, or what is no array of two axes or more.
+    Raises: ValueError for a size below 1, or for other objects than arrays of two or more axes.
     """
     image = look_at(img)
     if image is None or image.ndim < 2 or 0 in image.shape:
@@ -75,7 +75,7 @@ def imresize(img: Any, w: int, h: int | None = None) -> Array:
 def imshow(img: Any, title: str = "imshow") -> None:
     """Show a picture in a window until it is closed or Escape is pressed; in a notebook, below the cell.
 
-    Raises: RuntimeError if there is no display; ValueError for what is no picture.
+    Raises: RuntimeError if there is no display; ValueError for what is not a picture.
     """
     pixels = cook_image_to_bytes(img, "ti.tools.imshow")
     if _show_in_notebook(pixels):
@@ -95,7 +95,7 @@ def imshow(img: Any, title: str = "imshow") -> None:
 
 
 def _show_in_notebook(pixels: Array) -> bool:
-    """Show a picture below the cell of a notebook; return False where the program runs in none."""
+    """Show a picture below the cell of a notebook; return False outside notebooks."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     if ipython is None or type(shell).__name__ != "ZMQInteractiveShell":

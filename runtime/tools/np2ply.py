@@ -25,7 +25,7 @@ CORNERS = {"tri": 3, "quad": 4}
 
 
 class PLYWriter:
-    """Collects channels of vertices and faces, one number each, and writes them to files.
+    """Collects channels of vertices and faces, one number per vertex or face, and writes them to files.
 
     face_type: "tri" or "quad". Raises: ValueError for no vertices, or another type of face.
     """
@@ -71,7 +71,7 @@ class PLYWriter:
             self.vertex_data.append(values)
 
     def add_vertex_pos(self, x: Any, y: Any, z: Any) -> None:
-        """Add the places of the vertices, which every file needs."""
+        """Add the positions of the vertices, which every file needs."""
         self._add_floats(x=x, y=y, z=z)
 
     def add_vertex_normal(self, nx: Any, ny: Any, nz: Any) -> None:
@@ -133,7 +133,7 @@ class PLYWriter:
         self.add_face_channel("piece", "int", piece)
 
     def sanity_check(self) -> None:
-        """Check that there is all that a file needs. Raises: ValueError if the places or the faces are missing."""
+        """Check that all data of a file are there. Raises: ValueError if the positions or the faces are missing."""
         if not {"x", "y", "z"} <= set(self.vertex_channels):
             raise ValueError("The vertex pos channel is missing. Hint: call `add_vertex_pos(x, y, z)`")
         if len(self.face_indices) != self.num_faces:
@@ -143,7 +143,7 @@ class PLYWriter:
             raise ValueError(f"The face indices are invalid: {self.face_indices[outside][0]} is no vertex")
 
     def print_header(self, path: str | os.PathLike[str], _format: str) -> None:
-        """Begin a file with the header of a format: `ascii`, `binary_little_endian` or `binary_big_endian`."""
+        """Start a file with the header of a format: `ascii`, `binary_little_endian` or `binary_big_endian`."""
         Path(path).write_bytes(self._header(_format))
 
     def export(self, path: str | os.PathLike[str]) -> None:
@@ -156,7 +156,7 @@ class PLYWriter:
         Path(path).write_bytes(self._header(f"binary_{sys.byteorder}_endian") + vertices.tobytes() + faces.tobytes())
 
     def export_ascii(self, path: str | os.PathLike[str]) -> None:
-        """Write a file of text. Raises: ValueError as `sanity_check`."""
+        """Write an ASCII file. Raises: ValueError as `sanity_check`."""
         self.sanity_check()
         count = [np.full(self.num_faces, self.face_indices.shape[1])]
         rows = [*zip(*self.vertex_data), *zip(*count, *self.face_indices.T, *self.face_data)]
@@ -168,7 +168,7 @@ class PLYWriter:
         self.export(_frame_path(path, series_num))
 
     def export_frame_ascii(self, series_num: int, path: str) -> None:
-        """Write a file of text of a series: `<path>_000007.ply`."""
+        """Write an ASCII file of a series: `<path>_000007.ply`."""
         self.export_ascii(_frame_path(path, series_num))
 
     def _add_floats(self, **channels: Any) -> None:
@@ -185,7 +185,7 @@ class PLYWriter:
 
 
 def _channel(key: str, data_type: str, data: Any, count: int, owner: str, known: list[str]) -> Array | None:
-    """Return the numbers of a channel; None, with a warning, where its type is not known."""
+    """Return the numbers of a channel; None, with a warning, if its type is unknown."""
     if data_type not in TYPES:
         names = ", ".join(TYPES)
         LOGGER.warning("Unknown type %s of channel `%s` detected, skipping it. Known are: %s", data_type, key, names)
@@ -206,7 +206,7 @@ def _array(values: Any) -> Array:
 
 
 def _table(columns: dict[Any, Array], count: int) -> Array:
-    """Return columns as rows without gaps between the numbers."""
+    """Return columns as packed rows."""
     table = np.empty(count, [(str(key), column.dtype) for key, column in columns.items()])
     for key, column in columns.items():
         table[str(key)] = column

@@ -73,7 +73,7 @@ class VideoManager:
         self.frame_counter += 1
         if self.automatic_build and self.frame_counter == self.next_video_checkpoint:
             self.next_video_checkpoint *= 2
-            if _ffmpeg().is_there():
+            if _ffmpeg().is_installed():
                 self.make_video()
 
     def write_frames(self, images: Iterable[Any]) -> None:
@@ -82,7 +82,7 @@ class VideoManager:
             self.write_frame(image)
 
     def clean_frames(self) -> None:
-        """Delete the frames in the folder, those of earlier runs too, and begin anew."""
+        """Delete the frames in the folder, those of earlier runs too, and start again."""
         self.frame_counter, self.next_video_checkpoint = 0, FIRST_CHECKPOINT
         self.frame_fns.clear()
         for name in os.listdir(self.frame_directory):
@@ -117,7 +117,7 @@ def make_video(
     crf: int = 20,
     output_path: str = "video.mp4",
 ) -> None:
-    """Make a video of pictures; the suffix of `output_path`, .mp4 or .gif, says in which format.
+    """Make a video of pictures; the suffix of `output_path`, .mp4 or .gif, selects the format.
 
     width, height [pixels]: those of the pictures if 0. crf: the lower, the better and the larger.
 
@@ -139,7 +139,7 @@ def accelerate_video(input_fn: str, output_fn: str, speed: float) -> None:
 
 
 def crop_video(input_fn: str, output_fn: str, x_begin: float, x_end: float, y_begin: float, y_end: float) -> None:
-    """Cut a rectangle, in parts of the picture, y downwards, out of a video. Raises: RuntimeError."""
+    """Cut a rectangle, in fractions of the picture, y downwards, out of a video. Raises: RuntimeError."""
     size = f"iw*{x_end - x_begin:.4f}:ih*{y_end - y_begin:.4f}"
     _ffmpeg().filter_video(input_fn, output_fn, f"crop={size}:iw*{x_begin:.4f}:ih*{y_begin:.4f}")
 

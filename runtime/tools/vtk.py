@@ -36,7 +36,7 @@ def write_vtk(scalar_field: Any, filename: str | os.PathLike[str]) -> None:
 
     Taichi 1.7.4 declares its values to be those of cells, of which there are fewer: ParaView refuses its files.
 
-    Raises: ValueError for fields of vectors, and of other axes.
+    Raises: ValueError for fields of vectors, and for another number of axes.
     Source: VTK file formats, XML, rectilinear grids with appended data.
     """
     values = look_at(scalar_field)
@@ -57,5 +57,5 @@ def write_vtk(scalar_field: Any, filename: str | os.PathLike[str]) -> None:
         blocks.append(len(block).to_bytes(8, "little") + block)
         offset += len(blocks[-1])
     extent = " ".join(f"0 {len(axis) - 1}" for axis in axes)
-    text = TEMPLATE.format(extent=extent, name=name, coordinates="\n".join(lines[:3]), values=lines[3])
-    path.write_bytes(text.encode() + b"".join(blocks) + b"\n</AppendedData>\n</VTKFile>")
+    header = TEMPLATE.format(extent=extent, name=name, coordinates="\n".join(lines[:3]), values=lines[3])
+    path.write_bytes(header.encode() + b"".join(blocks) + b"\n</AppendedData>\n</VTKFile>")

@@ -271,7 +271,7 @@ P = np.array([[0.2, 0.3], [0.6, 0.7], [0.9, 0.1]])
     (lambda g: g.lines(P, P[:2]), "GUI.lines takes arrays of equal lengths; found 3, 2"),
     (lambda g: g.triangles(P, P, P[:1]), "GUI.triangles takes arrays of equal lengths; found 3, 3, 1"),
     (lambda g: g.arrows(P, P[:1]), "GUI.arrows takes arrays of equal lengths; found 3, 1"),
-    (lambda g: g.circle((0.5,)), "GUI.circle takes places of two numbers; found \\(0.5,\\)"),
+    (lambda g: g.circle((0.5,)), "GUI.circle takes positions of two numbers; found \\(0.5,\\)"),
     (lambda g: g.point_field(np.ones(3)), "`radius` of GUI.point_field has two axes; found shape \\(3,\\)"),
     (lambda g: g.arrow_field(np.ones((3, 3))), "`direction` of GUI.arrow_field has shape \\(n, m, 2\\)"),
     (lambda g: g.vector_field(np.ones((3, 3, 3))), "GUI.vector_field takes a field of shape \\(n, m\\) of 2-vectors"),

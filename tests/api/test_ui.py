@@ -60,7 +60,7 @@ def test_contours_run_from_the_least_to_the_greatest(window: ti.ui.Window) -> No
     heights.from_numpy(np.linspace(3, 7, 800, dtype=np.float32).reshape(40, 20))
     window.get_canvas().contour(heights, cmap_name="gray", normalize=True)
     assert pixel(window, 0, 0) == (0, 0, 0) and pixel(window, 39, 19) == (255, 255, 255)
-    with pytest.raises(ValueError, match="Known are: plasma, gray"):
+    with pytest.raises(ValueError, match="there are plasma, gray"):
         window.get_canvas().contour(heights, cmap_name="grey")
 
 

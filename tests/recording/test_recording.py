@@ -73,7 +73,7 @@ def test_a_program_is_replayed_bit_by_bit(target: str, path: Path, capsys: Any) 
     assert data["kernels"][0]["file"] == __file__ and data["kernels"][0]["line"] > 1
     assert [task["kind"] for task in data["kernels"][0]["tasks"]][0] == "range_for"
     if target == "python":
-        assert all(launch["left_out"] == "the interpreter runs no text" for launch in session["launches"])
+        assert all(launch["left_out"] == "the interpreter runs no source" for launch in session["launches"])
         return
     status, output = replay(path, capsys)
     assert status == 0 and "2 launches" in output, output
@@ -382,6 +382,6 @@ def test_textures_are_named_and_left_out(target: str, path: Path, capsys: Any) -
     paint(texture)
     ti.aot.stop_recording()
     (launch,) = recorded(path)["sessions"][0]["launches"]
-    assert launch["left_out"] in ("it uses textures", "the interpreter runs no text")
+    assert launch["left_out"] in ("it uses textures", "the interpreter runs no source")
     assert texture.to_image().getpixel((0, 0)) == (255, 0, 0)
     assert replay(path, capsys)[0] == (2 if target == "python" else 1)

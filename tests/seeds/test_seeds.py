@@ -101,7 +101,7 @@ def test_a_kernel_is_compiled_once_an_instance(target: str) -> None:
         for i in tensor:
             tensor[i] += delta
 
-    with pytest.warns(ti.ShadesmithWarning, match="ti.var is ti.field by its old name"):
+    with pytest.warns(ti.ShadesmithWarning, match="ti.var is the old name of ti.field"):
         x = ti.var(dt=ti.f32, shape=128)
     y = ti.field(ti.f32, 16)
     counts = [len(add.instances())]

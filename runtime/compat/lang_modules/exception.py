@@ -1,4 +1,4 @@
-"""`ti.lang.exception`: the classes of errors that programs catch."""
+"""`ti.lang.exception`: the error classes that programs catch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ti.lang.util`: what other array libraries are there, and number types in their terms."""
+"""`ti.lang.util`: which other array libraries are installed, and conversion of number types to theirs."""
 
 from __future__ import annotations
 
@@ -73,10 +73,10 @@ def to_taichi_type(dt: Any) -> Scalar:
 
 
 def in_python_scope() -> bool:
-    """Return True: kernels never run Python code of ours."""
+    """Return True, since kernels never run Python code."""
     return True
 
 
 def in_taichi_scope() -> bool:
-    """Return False: kernels never run Python code of ours."""
+    """Return False, since kernels never run Python code."""
     return False

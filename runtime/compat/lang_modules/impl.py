@@ -19,7 +19,7 @@ _RUNTIME = Runtime()
 
 
 def get_runtime() -> Runtime:
-    """Return the object through which the running session is asked."""
+    """Return the object that gives access to the running session."""
     return _RUNTIME
 
 

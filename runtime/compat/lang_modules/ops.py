@@ -1,4 +1,4 @@
-"""`ti.lang.ops`: the functions of the language that compute."""
+"""`ti.lang.ops`: the mathematical and atomic functions of the language."""
 
 from __future__ import annotations
 
