@@ -92,7 +92,7 @@ def _data(walk: Walk, value: Any) -> str:
     kind: Any = type(value)
     names = _names_of(kind)
     descriptions = walk.inside(value, [getattr(value, name) for name in names])
-    return f"{kind.__qualname__}({', '.join(map('='.join, zip(names, texts, strict=True)))})"
+    return f"{kind.__qualname__}({', '.join(map('='.join, zip(names, descriptions, strict=True)))})"
 
 
 def _kernel(walk: Walk, value: Any, definition: KernelDefinition) -> str:

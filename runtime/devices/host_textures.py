@@ -28,14 +28,14 @@ class TextureInMemory:
         self.filter = choose_filter(spec, True, "this device")
         self.allocation = allocate(DESCRIPTOR_BYTES + spec.size_bytes)
         address: int = self.allocation.address
-        made = descriptor(
+        record = descriptor(
             address + DESCRIPTOR_BYTES, spec.shape, spec.format, self.filter == "linear", spec.address_modes
         )
-        ctypes.memmove(address, made.tobytes(), made.nbytes)
+        ctypes.memmove(address, record.tobytes(), record.nbytes)
         self.sampled = self.texels = self.storage = self.address = address
 
 
-class GivesMemory(Protocol):
+class MemoryDevice(Protocol):
     """The part of a device that its textures need."""
 
     def allocate(self, size_bytes: int) -> Any:
@@ -48,11 +48,11 @@ class GivesMemory(Protocol):
 class HoldsTextures:
     """The part of such a device that makes textures."""
 
-    def make_texture(self: GivesMemory, spec: TextureSpec) -> TextureInMemory:
+    def make_texture(self: MemoryDevice, spec: TextureSpec) -> TextureInMemory:
         """Make a texture of zeros, of any format. Raises: OutOfMemory."""
         return TextureInMemory(spec, self.allocate)
 
-    def free_texture(self: GivesMemory, texture: TextureMemory) -> None:
+    def free_texture(self: MemoryDevice, texture: TextureMemory) -> None:
         """Free a texture."""
         self.free(cast(TextureInMemory, texture).allocation)
 

@@ -87,7 +87,7 @@ class Owner(Protocol):
         """Return the error that names the kernels launched last."""
 
 
-class Noted:
+class LaunchRecorder:
     """Replaces the driver's `launchKernel`. last: the arguments of the last call, None if there was none."""
 
     __slots__ = ("last",)
@@ -103,14 +103,14 @@ class Noted:
 class Node:
     """One task in the graph."""
 
-    __slots__ = ("count", "handle", "has_turns", "is_enabled", "parameters", "reference", "start")
+    __slots__ = ("count", "handle", "has_iterations", "is_enabled", "parameters", "reference", "start")
 
     def __init__(self, start: Start) -> None:
         self.start = start
         self.parameters = NodeParameters(grid_x=1, grid_y=1, grid_z=1, block_x=1, block_y=1, block_z=1)
         self.reference = ctypes.byref(self.parameters)
         self.handle = HANDLE()
-        self.is_enabled = self.has_turns = True
+        self.is_enabled = self.has_iterations = True
         self.count = -2
         """Trip count of the launch, for which the parameters are set."""
 
@@ -174,14 +174,14 @@ class Built:
     def __init__(self, device: Owner, launches: Sequence[Launch], edges: Sequence[Sequence[int]]) -> None:
         self._device = device
         self._driver = functions()
-        self._noted = Noted()
+        self._recorded = LaunchRecorder()
         self._blocks: list[Any] = []
         self._nodes: list[list[Node]] = []
         for launch in launches:
             block = (ctypes.c_ubyte * max(1, len(launch.arguments)))()
             ctypes.memmove(block, launch.arguments, len(launch.arguments))
             self._blocks.append(block)
-            self._nodes.append([Node(start) for start in launch.program.starts(self._noted.launch, block)])
+            self._nodes.append([Node(start) for start in launch.program.starts(self._recorded.launch, block)])
         self._graph, self._exec = HANDLE(), HANDLE()
         programs = [launch.program for launch in launches]
         finalize(self, _destroy, device.enter, self._driver, (self._exec, self._graph), programs).atexit = False
@@ -203,10 +203,10 @@ class Built:
             move(self._blocks[number], launch.arguments, len(launch.arguments))
             for node, count in zip(self._nodes[number], launch.counts, strict=True):
                 if count != node.count:
-                    node.has_turns = self._fill(node, count)
-                if node.has_turns:
+                    node.has_iterations = self._fill(node, count)
+                if node.has_iterations:
                     self._check(set_parameters(graph, node.handle, node.reference))
-                if node.is_enabled != node.has_turns:
+                if node.is_enabled != node.has_iterations:
                     self._enable(node)
 
     def _build(self, launches: Sequence[Launch], edges: Sequence[Sequence[int]]) -> None:
@@ -214,14 +214,14 @@ class Built:
         for launch, nodes, before in zip(launches, self._nodes, edges, strict=True):
             ends = [self._nodes[other][-1].handle.value for other in before]
             for node, count in zip(nodes, launch.counts, strict=True):
-                node.has_turns = self._fill(node, count)
-                if not node.has_turns:
+                node.has_iterations = self._fill(node, count)
+                if not node.has_iterations:
                     self._fill(node, 1)  # a disabled node needs a grid too
                     node.count = count
                 self._add(node, ends)
                 ends = [node.handle.value]
         self._call("cuGraphInstantiateWithFlags", ctypes.byref(self._exec), self._graph, 0)
-        for node in (node for nodes in self._nodes for node in nodes if not node.has_turns):
+        for node in (node for nodes in self._nodes for node in nodes if not node.has_iterations):
             self._enable(node)
 
     def _add(self, node: Node, before: Sequence[int | None]) -> None:
@@ -231,19 +231,21 @@ class Built:
 
     def _fill(self, node: Node, count: int) -> bool:
         """Set the parameters of a node for a trip count. Return False if there is nothing to start."""
-        self._noted.last, node.count = None, count
+        self._recorded.last, node.count = None, count
         node.start(count, 0)
-        if self._noted.last is None:
+        if self._recorded.last is None:
             return False
-        function, grid_x, _, _, block_x, _, _, _, _, parameters, _ = self._noted.last
-        made = node.parameters
-        made.function, made.grid_x, made.block_x, made.parameters = function, grid_x, block_x, parameters
+        function, grid_x, _, _, block_x, _, _, _, _, arguments, _ = self._recorded.last
+        parameters = node.parameters
+        parameters.function, parameters.grid_x, parameters.block_x, parameters.parameters = (
+            function, grid_x, block_x, arguments
+        )  # fmt: skip
         return True
 
     def _enable(self, node: Node) -> None:
         """Enable a node if it has iterations, else disable it."""
-        self._call("cuGraphNodeSetEnabled", self._exec, node.handle, int(node.has_turns))
-        node.is_enabled = node.has_turns
+        self._call("cuGraphNodeSetEnabled", self._exec, node.handle, int(node.has_iterations))
+        node.is_enabled = node.has_iterations
 
     def _call(self, name: str, *args: Any) -> None:
         """Call the driver. Raises: TaichiRuntimeError with its message."""

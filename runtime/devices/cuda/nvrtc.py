@@ -72,8 +72,8 @@ def compile_cubin(
         compiled = _compile(file, arch, fast_math, options, with_ptx=False)
         return {"cubin": compiled.cubin, "log": compiled.log.encode()}
 
-    made = find_or_make(store, request, make, _is_whole)
-    return made["cubin"], made["log"].decode()
+    result = find_or_make(store, request, make, _is_whole)
+    return result["cubin"], result["log"].decode()
 
 
 def compile_ptx(file: SourceFile, arch: str, fast_math: bool) -> bytes:

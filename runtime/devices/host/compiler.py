@@ -99,7 +99,7 @@ class HostCompiler:
         hangs, crashes or writes nothing; TaichiRuntimeError if it cannot be started.
         """
         flags, libraries = self._flags(fast_math, openmp, march), self._libraries(openmp)
-        made = find_or_make(
+        objects = find_or_make(
             store,
             lambda: Request(
                 "cc",
@@ -111,7 +111,7 @@ class HostCompiler:
             lambda found: len(found) == len(hidden),
             anew,
         )
-        return list(made.values())
+        return list(objects.values())
 
     def _make(
         self, file: SourceFile, flags: Sequence[str], libraries: Sequence[str], hidden: Sequence[Sequence[str]]

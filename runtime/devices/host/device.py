@@ -230,9 +230,9 @@ class HostDevice(HoldsTextures):
             if not (self.openmp and lacks_openmp(error.log)):
                 raise
         self._leave_openmp()
-        made = self.compiler.compile(file, fast_math, False, hidden, store, anew)
+        objects = self.compiler.compile(file, fast_math, False, hidden, store, anew)
         self.compiler.note_without_openmp(store)
-        return made
+        return objects
 
     def _leave_openmp(self) -> None:
         self.openmp = False

@@ -94,13 +94,13 @@ class Glslang:
             if key in self._modules:
                 self._modules.move_to_end(key)
                 return self._modules[key]
-        made = find_or_make(
+        binaries = find_or_make(
             store,
             lambda: self._request(file, path),
             lambda: {MODULE: self._make(file, kernel, path)},
             lambda found: MODULE in found and is_whole(found[MODULE]),
         )
-        module = made[MODULE]
+        module = binaries[MODULE]
         with self._lock:
             self._modules[key] = module
             while len(self._modules) > CACHE_ENTRIES:

@@ -140,12 +140,12 @@ class Images:
             tiling=api.constants.VK_IMAGE_TILING_OPTIMAL,
             usage=usage,
         )
-        made = api.ffi.new("VkImage*")
-        code = lib.vkCreateImage(self._device, info, null, made)
+        out = api.ffi.new("VkImage*")
+        code = lib.vkCreateImage(self._device, info, null, out)
         if code in OUT_OF_MEMORY:
             raise self._refusal(spec)
         api.check(code, "making a texture")
-        texture.image = made[0]
+        texture.image = out[0]
         self._textures.add(texture)
         try:
             texture.memory = self._memory.take_for_image(texture.image, spec.size_bytes)
@@ -171,9 +171,9 @@ class Images:
             format=format,
             subresourceRange=self._range[0],
         )
-        made = api.ffi.new("VkImageView*")
-        api.check(api.lib.vkCreateImageView(self._device, info, api.ffi.NULL, made), "making a view of a texture")
-        return made[0]
+        out = api.ffi.new("VkImageView*")
+        api.check(api.lib.vkCreateImageView(self._device, info, api.ffi.NULL, out), "making a view of a texture")
+        return out[0]
 
     def _sampler(self, texture: VulkanTexture) -> Any:
         """Return the sampler of a texture; textures with equal sampling share it.
@@ -199,9 +199,9 @@ class Images:
                 addressModeW=w,
                 borderColor=getattr(vk, f"VK_BORDER_COLOR_{border}_TRANSPARENT_BLACK"),
             )
-            made = api.ffi.new("VkSampler*")
-            api.check(api.lib.vkCreateSampler(self._device, info, api.ffi.NULL, made), "making a sampler")
-            self._samplers[key] = made[0]
+            out = api.ffi.new("VkSampler*")
+            api.check(api.lib.vkCreateSampler(self._device, info, api.ffi.NULL, out), "making a sampler")
+            self._samplers[key] = out[0]
         return self._samplers[key]
 
     def free(self, texture: VulkanTexture) -> None:
@@ -328,10 +328,10 @@ class DescriptorSets:
                 bindingCount=len(bindings),
                 pBindings=api.array("VkDescriptorSetLayoutBinding", bindings),
             )
-            made = api.ffi.new("VkDescriptorSetLayout*")
-            code = api.lib.vkCreateDescriptorSetLayout(self._device, info, api.ffi.NULL, made)
+            out = api.ffi.new("VkDescriptorSetLayout*")
+            code = api.lib.vkCreateDescriptorSetLayout(self._device, info, api.ffi.NULL, out)
             api.check(code, "making a layout for textures")
-            self._layouts[kinds] = made[0]
+            self._layouts[kinds] = out[0]
         return self._layouts[kinds]
 
     def _type(self, is_storage: bool) -> int:
@@ -359,14 +359,14 @@ class DescriptorSets:
         """Return the pool of a new set, and an array with the set."""
         pools = self._pools.setdefault(kinds, [])
         for pool in pools:
-            made = self._allocate(pool, kinds)
-            if made is not None:
-                return pool, made
+            descriptor_set = self._allocate(pool, kinds)
+            if descriptor_set is not None:
+                return pool, descriptor_set
         pools.append(self._pool(kinds))
-        made = self._allocate(pools[-1], kinds)
-        if made is None:
+        descriptor_set = self._allocate(pools[-1], kinds)
+        if descriptor_set is None:
             raise TaichiRuntimeError("Vulkan: a new pool has no room for a descriptor set")
-        return pools[-1], made
+        return pools[-1], descriptor_set
 
     def _pool(self, kinds: tuple[bool, ...]) -> Any:
         api = self._api
@@ -385,10 +385,10 @@ class DescriptorSets:
             poolSizeCount=len(sizes),
             pPoolSizes=api.array("VkDescriptorPoolSize", sizes),
         )
-        made = api.ffi.new("VkDescriptorPool*")
-        code = api.lib.vkCreateDescriptorPool(self._device, info, api.ffi.NULL, made)
+        out = api.ffi.new("VkDescriptorPool*")
+        code = api.lib.vkCreateDescriptorPool(self._device, info, api.ffi.NULL, out)
         api.check(code, "making a pool of descriptor sets")
-        return made[0]
+        return out[0]
 
     def _allocate(self, pool: Any, kinds: tuple[bool, ...]) -> Any:
         """Return an array with a new set from the pool, None if the pool is full."""
@@ -400,14 +400,14 @@ class DescriptorSets:
             descriptorSetCount=1,
             pSetLayouts=api.array("VkDescriptorSetLayout", [self.layout(kinds)]),
         )
-        made = api.ffi.new("VkDescriptorSet[1]")
-        code = api.lib.vkAllocateDescriptorSets(self._device, info, made)
+        descriptor_set = api.ffi.new("VkDescriptorSet[1]")
+        code = api.lib.vkAllocateDescriptorSets(self._device, info, descriptor_set)
         if code in (POOL_IS_EMPTY, -12):  # -12: VK_ERROR_FRAGMENTED_POOL
             return None
         api.check(code, "making a descriptor set")
-        return made
+        return descriptor_set
 
-    def _fill(self, made: Any, kinds: tuple[bool, ...], textures: Sequence[VulkanTexture]) -> None:
+    def _fill(self, descriptor_set: Any, kinds: tuple[bool, ...], textures: Sequence[VulkanTexture]) -> None:
         api = self._api
         layout = api.constants.VK_IMAGE_LAYOUT_GENERAL
         writes = []
@@ -419,7 +419,7 @@ class DescriptorSets:
                 api.new(
                     "VkWriteDescriptorSet",
                     "WRITE_DESCRIPTOR_SET",
-                    dstSet=made[0],
+                    dstSet=descriptor_set[0],
                     dstBinding=number,
                     descriptorCount=1,
                     descriptorType=self._type(is_storage),
@@ -432,8 +432,8 @@ class DescriptorSets:
     def forget(self, texture: VulkanTexture) -> None:
         """Free the sets of a texture; their launches have ended."""
         for key in [key for key in self._sets if texture.number in key[1:]]:
-            pool, made = self._sets.pop(key)
-            self._api.lib.vkFreeDescriptorSets(self._device, pool, 1, made)
+            pool, descriptor_set = self._sets.pop(key)
+            self._api.lib.vkFreeDescriptorSets(self._device, pool, 1, descriptor_set)
 
     def close(self) -> None:
         """Destroy pools and layouts."""

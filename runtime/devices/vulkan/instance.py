@@ -144,17 +144,17 @@ class Api:
         """Return a pointer to a struct; `structure` is the end of its VK_STRUCTURE_TYPE_ constant, if it has one."""
         if structure:
             members["sType"] = getattr(self.constants, "VK_STRUCTURE_TYPE_" + structure)
-        made = self.ffi.new(type + "*", members)
-        self._parts[made] = tuple(members.values())
-        return made
+        out = self.ffi.new(type + "*", members)
+        self._parts[out] = tuple(members.values())
+        return out
 
     def array(self, type: str, items: Sequence[Any]) -> Any:
         """Return an array; structs are given by the pointers that `new` returned."""
         pointer = self.ffi.typeof(f"{type} *")
         pointers = bool(items) and not isinstance(items[0], int) and self.ffi.typeof(items[0]) is pointer
-        made = self.ffi.new(f"{type}[]", [item[0] for item in items] if pointers else list(items))
-        self._parts[made] = tuple(items)
-        return made
+        out = self.ffi.new(f"{type}[]", [item[0] for item in items] if pointers else list(items))
+        self._parts[out] = tuple(items)
+        return out
 
     def string(self, value: str) -> Any:
         """Return a C string."""
@@ -227,14 +227,14 @@ class Instance:
         self.names = names and (messenger is not None or DEBUG_UTILS in instance_extensions(api))
         if messenger is not None or self.names:
             members |= {"enabledExtensionCount": 1, "ppEnabledExtensionNames": api.names([DEBUG_UTILS])}
-        made = api.ffi.new("VkInstance*")
+        out = api.ffi.new("VkInstance*")
         info = api.new("VkInstanceCreateInfo", "INSTANCE_CREATE_INFO", **members)
-        code = api.lib.vkCreateInstance(info, api.ffi.NULL, made)
+        code = api.lib.vkCreateInstance(info, api.ffi.NULL, out)
         if code < 0:
             raise TaichiRuntimeError(
                 f"no Vulkan driver could be started ({api.code_name(code)}). Install one: {INSTALL_HINT}"
             )
-        self.handle = made[0]
+        self.handle = out[0]
         if messenger is not None:
             try:
                 self._start_messenger(messenger)
@@ -272,10 +272,10 @@ class Instance:
         )
 
     def _start_messenger(self, info: Any) -> None:
-        made = self.api.ffi.new("VkDebugUtilsMessengerEXT*")
+        out = self.api.ffi.new("VkDebugUtilsMessengerEXT*")
         create = self.api.function(self.handle, "vkCreateDebugUtilsMessengerEXT")
-        self.api.check(create(self.handle, info, self.api.ffi.NULL, made), "starting the validation messenger")
-        self._messenger = made[0]
+        self.api.check(create(self.handle, info, self.api.ffi.NULL, out), "starting the validation messenger")
+        self._messenger = out[0]
 
     def adapters(self) -> list[Adapter]:
         """Return the devices in the driver's order, without those that are too old or lack compute."""
@@ -500,10 +500,10 @@ def create_device(api: Api, adapter: Adapter) -> tuple[Any, Any]:
         enabledExtensionCount=len(extensions),
         ppEnabledExtensionNames=api.names(extensions),
     )
-    made, handle = ffi.new("VkDevice*"), ffi.new("VkQueue*")
-    api.check(api.lib.vkCreateDevice(adapter.handle, info, ffi.NULL, made), f"opening {adapter.name}")
-    api.lib.vkGetDeviceQueue(made[0], adapter.queue_family, 0, handle)
-    return made[0], handle[0]
+    out, handle = ffi.new("VkDevice*"), ffi.new("VkQueue*")
+    api.check(api.lib.vkCreateDevice(adapter.handle, info, ffi.NULL, out), f"opening {adapter.name}")
+    api.lib.vkGetDeviceQueue(out[0], adapter.queue_family, 0, handle)
+    return out[0], handle[0]
 
 
 def read_capabilities(adapter: Adapter) -> Capabilities:

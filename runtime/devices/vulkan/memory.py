@@ -268,16 +268,16 @@ class Memory:
         usage = vk.VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | DEVICE_ADDRESS_USAGE
         usage |= vk.VK_BUFFER_USAGE_TRANSFER_SRC_BIT | vk.VK_BUFFER_USAGE_TRANSFER_DST_BIT
         info = api.new("VkBufferCreateInfo", "BUFFER_CREATE_INFO", size=size_bytes, usage=usage)
-        made = api.ffi.new("VkBuffer*")
-        code = api.lib.vkCreateBuffer(self._device, info, null, made)
+        out = api.ffi.new("VkBuffer*")
+        code = api.lib.vkCreateBuffer(self._device, info, null, out)
         if code in OUT_OF_MEMORY:
             raise self._refusal(requested_bytes, 0, "the driver makes no buffer of this size")
         api.check(code, "making a buffer")
         needs = api.ffi.new("VkMemoryRequirements*")
-        api.lib.vkGetBufferMemoryRequirements(self._device, made[0], needs)
+        api.lib.vkGetBufferMemoryRequirements(self._device, out[0], needs)
         index = self._choose_type(needs.memoryTypeBits, choices)
         block = Block(size_bytes, needs.size, self._properties.memoryTypes[index].heapIndex)
-        block.buffer = made[0]
+        block.buffer = out[0]
         try:
             self._back(block, index, requested_bytes)
         except BaseException:
@@ -325,12 +325,12 @@ class Memory:
             allocationSize=size_bytes,
             memoryTypeIndex=type_index,
         )
-        made = api.ffi.new("VkDeviceMemory*")
-        code = api.lib.vkAllocateMemory(self._device, info, api.ffi.NULL, made)
+        out = api.ffi.new("VkDeviceMemory*")
+        code = api.lib.vkAllocateMemory(self._device, info, api.ffi.NULL, out)
         if code in OUT_OF_MEMORY:
             raise self._refusal(requested_bytes, heap, f"the driver returned {api.code_name(code)}")
         api.check(code, "allocating memory")
-        return made[0]
+        return out[0]
 
     def take_for_image(self, image: Any, requested_bytes: int) -> ImageMemory:
         """Allocate and bind memory for an image with texels of `requested_bytes`. Raises: OutOfMemory."""

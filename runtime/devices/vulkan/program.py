@@ -63,11 +63,11 @@ class PipelineLayouts:
             stage = api.constants.VK_SHADER_STAGE_COMPUTE_BIT
             members["pPushConstantRanges"] = api.new("VkPushConstantRange", stageFlags=stage, size=size_bytes)
             members["pushConstantRangeCount"] = 1
-        made = api.ffi.new("VkPipelineLayout*")
+        out = api.ffi.new("VkPipelineLayout*")
         info = api.new("VkPipelineLayoutCreateInfo", "PIPELINE_LAYOUT_CREATE_INFO", **members)
-        code = api.lib.vkCreatePipelineLayout(self._device, info, api.ffi.NULL, made)
+        code = api.lib.vkCreatePipelineLayout(self._device, info, api.ffi.NULL, out)
         api.check(code, "making a pipeline layout")
-        return made[0]
+        return out[0]
 
     def close(self) -> None:
         """Destroy the layouts."""
@@ -179,15 +179,15 @@ class Builder:
             stage=stage[0],
             layout=layout,
         )
-        made = api.ffi.new("VkPipeline*")
-        code_made = api.lib.vkCreateComputePipelines(self._device, null, 1, info, null, made)
+        out = api.ffi.new("VkPipeline*")
+        result = api.lib.vkCreateComputePipelines(self._device, null, 1, info, null, out)
         api.lib.vkDestroyShaderModule(self._device, shader[0], null)
-        if code_made < 0:
+        if result < 0:
             raise TaichiCompilationError(
                 f"the Vulkan driver ({self._adapter.driver}) refused task {task.name} of kernel `{module.kernel}`:"
-                f" {api.code_name(code_made)}"
+                f" {api.code_name(result)}"
             )
-        return made[0]
+        return out[0]
 
     def close(self) -> None:
         """Destroy the pipelines of all live programs, and the layouts."""
@@ -277,10 +277,10 @@ class VulkanProgram:
 
     def instantiate(self) -> VulkanProgram:
         """Return the same code with its own argument block."""
-        made = copy(self)
-        made._origin = self  # which owns the pipelines
-        made._make_arguments(self._queue.api, len(self.arguments))
-        return made
+        program = copy(self)
+        program._origin = self  # which owns the pipelines
+        program._make_arguments(self._queue.api, len(self.arguments))
+        return program
 
     def onto(self, tape: Any) -> VulkanProgram:
         """Return the same code, recording into `tape` instead of the queue's open command buffer."""

@@ -181,12 +181,12 @@ class Queue:
     def allocate_commands(self) -> Any:
         """Allocate a command buffer that the caller owns."""
         api = self.api
-        made = api.ffi.new("VkCommandBuffer*")
+        out = api.ffi.new("VkCommandBuffer*")
         info = api.new(
             "VkCommandBufferAllocateInfo", "COMMAND_BUFFER_ALLOCATE_INFO", commandPool=self._pool, commandBufferCount=1
         )
-        api.check(api.lib.vkAllocateCommandBuffers(self.device, info, made), "making a command buffer")
-        return made[0]
+        api.check(api.lib.vkAllocateCommandBuffers(self.device, info, out), "making a command buffer")
+        return out[0]
 
     def free_commands(self, handles: Sequence[Any]) -> None:
         """Free command buffers; the device has finished with them."""

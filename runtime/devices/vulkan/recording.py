@@ -145,9 +145,9 @@ class VulkanRecording:
         for position, tape in enumerate(self._spare):
             if tape.serial <= self._queue.completed:
                 return self._spare.pop(position)
-        made = Tape(self._queue, self._memory)
-        self._all.append(made)
-        return made
+        tape = Tape(self._queue, self._memory)
+        self._all.append(tape)
+        return tape
 
 
 def _give_back(queue: Queue, memory: Memory, tapes: list[Tape]) -> None:
