@@ -27,7 +27,7 @@ from ..launch.arguments.classify import classify
 if TYPE_CHECKING:
     from ...transpiler.backend.module.compilation import Compilation
     from ...transpiler.ir.forms import FrontendResult
-    from ...transpiler.ir.text import Form
+    from ...transpiler.ir.text import IRText
     from ..config import Config
     from ..session.session import Session
     from .kernel_key import KernelKeys
@@ -81,7 +81,7 @@ def specialize(
 
 def compile_source(
     specialization: Specialization,
-    observer: Callable[[str, Form], None] | None = None,
+    observer: Callable[[str, IRText], None] | None = None,
     frontend: Callable[[Specialization], FrontendResult] | None = None,
 ) -> Compilation:
     """Compile without the cache; see `transpiler.pipeline.compile_kernel`.
@@ -103,7 +103,7 @@ def compile_source(
 def find_or_compile(
     specialization: Specialization,
     config: Config,
-    observer: Callable[[str, Form], None] | None = None,
+    observer: Callable[[str, IRText], None] | None = None,
     is_cacheable: bool = True,
 ) -> Compilation:
     """Return the cached compilation, or compile; see `cache.lookup.find_or_compile`.

@@ -25,7 +25,7 @@ from .walk import Undescribable
 
 if TYPE_CHECKING:
     from ...transpiler.ir.forms import FrontendResult
-    from ...transpiler.ir.text import Form
+    from ...transpiler.ir.text import IRText
     from .ir_entries import CachingFrontend
 
 STAGE = "text"
@@ -37,7 +37,7 @@ class Compile(Protocol):
     def __call__(
         self,
         specialization: Specialization,
-        observer: Callable[[str, Form], None] | None = None,
+        observer: Callable[[str, IRText], None] | None = None,
         frontend: Callable[[Specialization], FrontendResult] | None = None,
     ) -> Compilation:
         """Return the compilation. Raises: TaichiCompilationError and its subclasses."""
@@ -47,7 +47,7 @@ def find_or_compile(
     specialization: Specialization,
     config: Config,
     compile: Compile,
-    observer: Callable[[str, Form], None] | None = None,
+    observer: Callable[[str, IRText], None] | None = None,
     is_cacheable: bool = True,
 ) -> Compilation:
     """Return a kernel's source for the target of its capabilities.

@@ -18,7 +18,7 @@ from .tool_registry import tool
 if TYPE_CHECKING:
     from ...transpiler.backend.module.compilation import Compilation
     from ...transpiler.backend.module.interface import BackendModule
-    from ...transpiler.ir.text import Form
+    from ...transpiler.ir.text import IRText
 
 NAME_LENGTH = 64
 """Characters of a kernel's name in the name of its folder; file systems allow 255 bytes."""
@@ -124,7 +124,7 @@ class Inspection:
 
 def observe(specialization: Specialization) -> Inspection:
     """Compile and return every form on the way."""
-    seen: dict[str, Form] = {}
+    seen: dict[str, IRText] = {}
     compilation = compile_source(specialization, seen.__setitem__)
     seen.setdefault("lowered", seen["frontend"])
     forms = {name: form.text for name, form in seen.items()}
@@ -134,12 +134,12 @@ def observe(specialization: Specialization) -> Inspection:
     return Inspection(specialization, compilation, forms, locations, gpu, tuple(calls))
 
 
-def printing_observer(config: Any, kernel: str) -> Callable[[str, Form], None] | None:
+def printing_observer(config: Any, kernel: str) -> Callable[[str, IRText], None] | None:
     """Return a function that prints each form if `print_ir` selects this kernel, else None."""
     if not config.print_ir or (isinstance(config.print_ir, str) and config.print_ir != kernel):
         return None
 
-    def show(stage: str, form: Form) -> None:
+    def show(stage: str, form: IRText) -> None:
         print(f"==== {kernel}: {stage}\n{form.text}", flush=True)
 
     return show

@@ -137,7 +137,7 @@ class _Checker:
     def block(self, block: Block, close: bool = True) -> None:
         """Check the statements of a block; their values go out of scope at its end."""
         for position, statement in enumerate(block.statements):
-            _need(statement not in self.seen, "a statement in two places", statement)
+            _need(statement not in self.seen, "a statement in two blocks", statement)
             self.seen.add(statement)
             self.operands(statement)
             self.statement(statement, position == len(block.statements) - 1)

@@ -263,8 +263,10 @@ def global_thread_idx() -> NoReturn:
 class ndrange:  # noqa: N801 - Taichi's public name
     """The product of ranges: `ti.ndrange(3, (2, 5))`; in Python scope it iterates over index tuples.
 
-    bounds: (begin, end) of each axis, end not below begin. dimensions: extents. acc_dimensions: products of the
-    extents from each axis to the last.
+    Attributes:
+        bounds: (begin, end) of each axis, end not below begin.
+        dimensions: extents.
+        acc_dimensions: products of the extents from each axis to the last.
     """
 
     def __init__(self, *args: Any) -> None:

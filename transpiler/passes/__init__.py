@@ -93,7 +93,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         ranges,  # after all passes that ask what an operation is: they know Python's divisions
         cleanup,
         call_effects,  # for the printers: cleanup may have removed the last effect
-        sparse_arrays,  # last: it lists the arrays that the final text uses
+        sparse_arrays,  # last: it adds the arrays that the emitted source uses
     ),
 }
 

@@ -17,7 +17,7 @@ CASES: list[Case] = [
     real("real_functions/with_strange_annotation", SYNTAX, "Invalid type annotation", "g(«a: str):\n    pass", "g('a')"),
     real("real_functions/with_ref_of_nothing", SYNTAX, "Invalid type annotation", "g(«a: ti.ref(str)):\n    pass", "g('a')"),
     real("real_functions/with_stars", SYNTAX, "functions do not support variable", "g(*«a):\n    pass", "g(1)"),
-    real("real_functions/return_type", SYNTAX, "no type of a function", "g() -> «str:\n    return 1", "g()"),
+    real("real_functions/return_type", SYNTAX, "not a type of a function", "g() -> «str:\n    return 1", "g()"),
     real("real_functions/too_many", TYPE, "takes 1, found 2", "g(a: ti.i32):\n    pass", "«g(1, 2)"),
     real("real_functions/too_few", TYPE, "Missing argument `a`", "g(a: ti.i32):\n    pass", "«g()"),
     real("real_functions/unknown_keyword", TYPE, "Unexpected argument `b`", "g(a: ti.i32):\n    pass", "«g(a=1, b=2)"),

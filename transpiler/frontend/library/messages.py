@@ -13,7 +13,7 @@ from .format_strings import Parts
 
 
 def build_print(context: Context, node: ast.Call) -> None:
-    """`print(...)` with `sep` and `end`: literal texts are joined, values become operands."""
+    """`print(...)` with `sep` and `end`: literal strings are joined, values become operands."""
     separator, end = " ", "\n"
     for keyword in node.keywords:
         value = context.value(keyword.value)

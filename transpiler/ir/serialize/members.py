@@ -144,7 +144,7 @@ def codec_of(declared: Any) -> Codec:
     raise TypeError(f"a kernel cannot be serialized with {declared!r}")
 
 
-# --- numbers, texts, enums ------------------------------------------------------------------------------------------
+# --- numbers, strings, enums ------------------------------------------------------------------------------------------
 
 _PLAIN = (int, bool, str)
 

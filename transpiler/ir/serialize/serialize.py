@@ -166,7 +166,7 @@ def _refuse(name: str) -> NoReturn:
 
 
 def _fill(item: Any, members: dict[str, Any], reader: TableReader) -> None:
-    """Give an object its members. Raises: ValueError with the place in the object: `.pointer: ...`."""
+    """Set the members of an object. Raises: ValueError with the path in the object: `.pointer: ...`."""
     used = 0
     for member in members_of(item):
         name = member.name

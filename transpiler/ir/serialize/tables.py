@@ -178,6 +178,6 @@ def read_sources(rows: Any) -> list[SourceText]:
             fail(path, "expected file, first_line and lines")
         lines = list_at(entry["lines"], path)
         if type(entry["file"]) is not str or type(entry["first_line"]) is not int or {*map(type, lines)} - {str}:
-            fail(path, "expected texts and a number")
+            fail(path, "expected strings and a number")
         sources.append(SourceText(entry["file"], entry["first_line"], tuple(lines)))
     return sources
