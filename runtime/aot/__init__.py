@@ -1,6 +1,6 @@
-"""`ti.aot`: kernels compiled ahead of time, kept with their text in archives, and loaded again.
+"""`ti.aot`: kernels compiled ahead of time, archived with their sources, and loaded again.
 
-What an archive holds stands in docs/archive.md, what one does with it in docs/aot.md.
+docs/archive.md describes the content of an archive, docs/aot.md its use.
 """
 
 from ..missing_names import missing

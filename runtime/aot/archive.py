@@ -1,4 +1,4 @@
-"""An archive as data: opened, checked in every part, and given out member by member. Nothing in it is run.
+"""An archive as data: opened, checked in every part, and read member by member. Nothing in it is run.
 
 In: a path of a `.tcm` file or of a folder that `save` wrote, or bytes. Out: `Archive`. Its manifest has been read
 strictly, every member has the digest that the manifest names, and shaders have been checked as far as that can be done
@@ -28,7 +28,7 @@ SHARED_OBJECTS = (b"\x7fELF", b"\xcf\xfa\xed\xfe")
 
 
 class Members(Protocol):
-    """Where the members of an archive come from."""
+    """A source of the members of an archive."""
 
     def sizes(self) -> dict[str, int]:
         """Return the sizes of all members [bytes]."""
@@ -93,7 +93,7 @@ def _kernel(stored: StoredKernel, members: Mapping[str, bytes]) -> Kernel:
 
 
 def _check_code(kind: str, code: bytes, where: str) -> None:
-    """Check that machine code is of its kind; what is wrong inside a CUDA driver finds."""
+    """Check that machine code is of its kind; a CUDA driver finds errors inside it."""
     if kind == "shared_object" and code[:4] not in SHARED_OBJECTS:
         raise ArchiveError(f"{where} is no shared object")
     if kind == "cubin":
@@ -117,7 +117,7 @@ class _Folder:
                 path = Path(root, name)
                 member = path.relative_to(folder).as_posix()
                 if member != MANIFEST and not member.startswith(f"{FOLDER}/"):
-                    continue  # somebody's own
+                    continue  # a file of the user
                 if path.is_symlink() or len(self._sizes) >= MAX_MEMBERS:
                     raise ArchiveError(f"`{path}` is a link, or there are more than {MAX_MEMBERS} files")
                 self._sizes[member] = path.stat().st_size

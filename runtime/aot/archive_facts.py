@@ -1,4 +1,4 @@
-"""What differs between targets in what an archive is made for, and in what its manifest may say."""
+"""What differs between targets in the device of an archive, and in its manifest."""
 
 from __future__ import annotations
 

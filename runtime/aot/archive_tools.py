@@ -1,4 +1,4 @@
-"""What differs between targets when an archive is made and when it is loaded."""
+"""What differs between targets when an archive is written and when it is loaded."""
 
 from __future__ import annotations
 

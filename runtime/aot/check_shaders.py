@@ -1,4 +1,4 @@
-"""Checks shaders of an archive before a driver sees them, for damaged SPIR-V crashes drivers.
+"""Checks shaders of an archive before a driver compiles them, since damaged SPIR-V crashes drivers.
 
 In: a kernel as the archive has it, and its SPIR-V. Out: nothing, or ArchiveError. The structure of every module is
 checked here: whole, ids in bounds, one entry with the threads the launcher counts with, arguments where the launcher
@@ -24,11 +24,11 @@ from .container import ArchiveError
 GLCOMPUTE = 5
 SAMPLED_IMAGE, STORAGE_IMAGE = 1, 2
 VERSIONS = {(1, 3): "vulkan1.1", (1, 4): "vulkan1.1spv1.4", (1, 5): "vulkan1.2"}
-"""Versions of SPIR-V that are taken, with the environment that `spirv-val` checks them for."""
+"""Accepted versions of SPIR-V, with the environment for `spirv-val`."""
 MAX_PUSH_BYTES = 128
 VALID: OrderedDict[bytes, None] = OrderedDict()
 MAX_VALID = 4096
-"""Digests of shaders that `spirv-val` took in this process."""
+"""Digests of shaders that `spirv-val` accepted in this process."""
 
 
 def spirv_version(shader: bytes) -> tuple[int, int]:
@@ -38,7 +38,7 @@ def spirv_version(shader: bytes) -> tuple[int, int]:
 
 
 def check_shaders(module: BackendModule, shaders: Sequence[bytes]) -> list[Reflection]:
-    """Check the SPIR-V of each file of a module; return what it says of itself. Raises: ArchiveError."""
+    """Check the SPIR-V of each file of a module; return its reflection. Raises: ArchiveError."""
     reflections = []
     for number, (file, shader) in enumerate(zip(module.files, shaders, strict=True)):
         where = f"the SPIR-V of {file.name} in kernel `{module.kernel}`"
@@ -71,7 +71,7 @@ def _check_entry(reflection: Reflection, task: TaskSource, where: str) -> None:
 
 
 def _check_interface(reflection: Reflection, interface: Interface, where: str) -> None:
-    """Check that the shader takes its arguments where the manifest says, and nothing besides."""
+    """Check that the shader has its arguments at the manifest's offsets, and no other resources."""
     given = {(0, texture.binding): texture for texture in interface.textures}
     for variable in reflection.resources:
         texture = given.get((variable.set or 0, variable.binding or 0))
@@ -93,7 +93,7 @@ def _check_interface(reflection: Reflection, interface: Interface, where: str) -
 
 
 def _room(places: dict[int, int], begin: int) -> int:
-    """Return how many bytes of members follow one another from `begin` on."""
+    """Return how many bytes of members are contiguous from `begin` on."""
     end = begin
     while end in places:
         end += places[end]
@@ -107,7 +107,7 @@ def _bytes_of(type: Type) -> int:
 
 
 def validate(shaders: Sequence[bytes]) -> None:
-    """Let `spirv-val` look at all shaders, where it is installed. Raises: ArchiveError."""
+    """Check all shaders with `spirv-val`, if it is installed. Raises: ArchiveError."""
     tool = shutil.which("spirv-val")
     new = {hashlib.sha256(shader).digest(): shader for shader in shaders}
     unknown = [digest for digest in new if digest not in VALID]
@@ -124,12 +124,12 @@ def validate(shaders: Sequence[bytes]) -> None:
 
 
 def _validate(tool: str, shader: bytes) -> str:
-    """Return what `spirv-val` has against a shader, "" for nothing."""
+    """Return the errors of `spirv-val` for a shader, "" for none."""
     environment = VERSIONS[spirv_version(shader)]
     command = [tool, "--target-env", environment, "--scalar-block-layout", "-"]
     try:
         code, output, errors = run_tool(command, shader, TIME_LIMIT_SECONDS)
     except (TimeoutError, OverflowError, OSError) as error:
-        return f"it did not come to an end ({type(error).__name__})"
+        return f"it did not finish ({type(error).__name__})"
     said = (output + errors).decode(errors="replace").strip()[:500]
     return "" if code == 0 else "".join(c if c.isprintable() else " " for c in said) or f"exit status {code}"

@@ -1,4 +1,4 @@
-"""One kernel for one target: the specialization that was asked for, compiled as a launch would compile it.
+"""One kernel for one target: the requested specialization, compiled as for a launch.
 
 In: a kernel, values of some of its parameters, options and a target. Out: the module, and the captured fields.
 """
@@ -35,7 +35,7 @@ COMPLETE = "`ti.types.ndarray(dtype=ti.f32, ndim=1)`"
 def specialize(
     kernel: Any, values: Mapping[str, Any], options: CompileOptions, target: Target
 ) -> tuple[Request, tuple[Any, ...]]:
-    """Return what a kernel is compiled for, and a value for each of its leaves: a type where nothing else matters.
+    """Return what a kernel is compiled for, and a value for each flattened parameter, or a type if that suffices.
 
     values: of parameters, by name. Raises: TaichiRuntimeError for names and values that do not fit.
     """
@@ -46,16 +46,17 @@ def specialize(
 def specialize_call(
     kernel: Kernel, arguments: Sequence[Any], options: CompileOptions, target: Target
 ) -> tuple[Request, tuple[Any, ...]]:
-    """Return the same for all arguments of a call; annotations may stand for values."""
+    """Return the same for all arguments of a call; annotations may replace values."""
     return specialize_flattened(kernel, kernel.arguments.flatten_packs(arguments), options, target)
 
 
 def specialize_flattened(
     kernel: Kernel, flat_arguments: Sequence[Any], options: CompileOptions, target: Target
 ) -> tuple[Request, tuple[Any, ...]]:
-    """Return the same for values of all leaves: members of packs in the packs' places."""
+    """Return the same for values of all flattened parameters: members of packs in place of the packs."""
     values = [
-        _example(parameter, argument, options) for parameter, argument in zip(kernel.definition.flat_parameters, flat_arguments, strict=True)
+        _example(parameter, argument, options)
+        for parameter, argument in zip(kernel.definition.flat_parameters, flat_arguments, strict=True)
     ]
     return compiler.specialize(kernel.definition, values, options, target.capabilities), tuple(values)
 

@@ -1,7 +1,7 @@
-"""The zip file of a module: written so that equal members give equal bytes, read as if it came from an enemy.
+"""The zip file of a module: equal members give equal bytes; when it is read, it is untrusted input.
 
 In: members by name. Out: bytes; and back, within the limits of docs/archive.md. A member is inflated piece by piece and
-never beyond what the archive says of it, for what it says may be a lie. Nothing is ever extracted to a disk.
+never beyond the size in the directory, which may be wrong. Nothing is ever extracted to disk.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ MAX_MEMBER_BYTES = 64 << 20
 MAX_BYTES = 256 << 20
 MAX_RATIO = 200
 PIECE_BYTES = 1 << 16
-"""Unpacked at a time."""
+"""Inflated at a time."""
 MAX_DIRECTORY_BYTES = 4 << 20
 SMALL_BYTES = 4096
 """Members up to this size may have any ratio."""
 MAX_NAME = 200
 NAME = re.compile(r"[a-z0-9_-][a-z0-9_.-]*(?:/[a-z0-9_-][a-z0-9_.-]*)*")
-"""No part begins with a dot, so that none is `.` or `..`."""
+"""No part starts with a dot, so that none is `.` or `..`."""
 
 LOCAL, CENTRAL, END = b"PK\3\4", b"PK\1\2", b"PK\5\6"
 LOCAL_HEADER = struct.Struct("<4sHHHHHIIIHH")
@@ -34,17 +34,17 @@ CENTRAL_HEADER = struct.Struct("<4sHHHHHHIIIHHHHHII")
 END_RECORD = struct.Struct("<4sHHHHIIH")
 VERSION = 20
 MADE_BY = 3 << 8 | VERSION
-"""By Unix, so that the mode counts."""
+"""Made on Unix, so that the mode is valid."""
 DATE = (1980 - 1980) << 9 | 1 << 5 | 1
 MODE = 0o100644 << 16
 FILE_TYPES, REGULAR = 0o170000, (0, 0o100000)
 UTF_8, ENCRYPTED_OR_LATER = 1 << 11, ~(1 << 11 | 6)
-"""Flags: names in UTF-8, and the two bits that say how hard deflate tried; any other is a thing we do not read."""
+"""Flags: names in UTF-8, and the two bits for the effort of deflate; files with any other flag are refused."""
 STORED, DEFLATED = 0, 8
 
 
 class ArchiveError(TaichiRuntimeError):
-    """An archive that is damaged, or not one of ours."""
+    """An archive that is damaged, or not one of shadesmith."""
 
 
 def write_container(members: Mapping[str, bytes]) -> bytes:
@@ -68,7 +68,7 @@ def write_container(members: Mapping[str, bytes]) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """What the central directory says of a member."""
+    """The entry of a member in the central directory."""
 
     name: str
     method: int
@@ -79,28 +79,28 @@ class _Entry:
 
 
 class Container:
-    """A zip file whose members are read when they are asked for. Raises: ArchiveError for anything but a plain one.
+    """A zip file whose members are read on demand. Raises: ArchiveError for anything but a plain one.
 
-    at: gives bytes of the file, from an offset on; fewer at its end. size_bytes: of the file.
+    at: takes an offset and a size; returns these bytes of the file, fewer at its end. size_bytes: of the file.
     """
 
     def __init__(self, at: Callable[[int, int], bytes], size_bytes: int) -> None:
         self._at = at
         entries = _directory(at, size_bytes)
-        self._begins: dict[str, int] = {}
-        place = 0
+        self._starts: dict[str, int] = {}
+        end = 0
         for entry in sorted(entries, key=lambda entry: entry.offset):
-            begin = _begin_of_data(at, entry, place, size_bytes)
-            self._begins[entry.name] = begin
-            place = begin + entry.packed_bytes
+            start = _start_of_data(at, entry, end, size_bytes)
+            self._starts[entry.name] = start
+            end = start + entry.packed_bytes
         self._entries = {entry.name: entry for entry in entries}
 
     def sizes(self) -> dict[str, int]:
-        """Return what the directory says of the members' sizes [bytes]."""
+        """Return the sizes of the members in the directory [bytes]."""
         return {name: entry.size_bytes for name, entry in self._entries.items()}
 
     def read(self, name: str, sha256: str | None = None) -> bytes:
-        """Return a member. Nothing is kept of one whose digest is another, or which is not as large as it says.
+        """Return a member, if its digest and size are right.
 
         Raises: ArchiveError.
         """
@@ -116,7 +116,7 @@ class Container:
         return digest.hexdigest()
 
     def _pieces(self, entry: _Entry) -> Iterator[bytes]:
-        """Yield a member, unpacked, and check it at its end."""
+        """Yield an inflated member in pieces, and check it at its end."""
         size = crc = 0
         for piece in self._unpacked(entry):
             size += len(piece)
@@ -130,10 +130,10 @@ class Container:
             raise ArchiveError(f"member `{entry.name}` is damaged: its CRC is wrong")
 
     def _unpacked(self, entry: _Entry) -> Iterator[bytes]:
-        begin = self._begins[entry.name]
+        start = self._starts[entry.name]
         inflater = zlib.decompressobj(-15) if entry.method == DEFLATED else None
         for offset in range(0, entry.packed_bytes, PIECE_BYTES):
-            piece = self._at(begin + offset, min(PIECE_BYTES, entry.packed_bytes - offset))
+            piece = self._at(start + offset, min(PIECE_BYTES, entry.packed_bytes - offset))
             if inflater is None:
                 yield piece
                 continue
@@ -178,7 +178,7 @@ def _directory(at: Callable[[int, int], bytes], size_bytes: int) -> list[_Entry]
 
 
 def _check_entries(entries: Sequence[_Entry], end: int) -> None:
-    """Check names and sizes of all members. end: where the directory begins."""
+    """Check names and sizes of all members. end: start of the directory."""
     names: set[str] = set()
     for entry in entries:
         if entry.name in names:
@@ -223,8 +223,8 @@ def _name(raw: bytes, length: int) -> str:
     return name
 
 
-def _begin_of_data(at: Callable[[int, int], bytes], entry: _Entry, least: int, size_bytes: int) -> int:
-    """Return where a member's data begin; the local header must say the same as the directory."""
+def _start_of_data(at: Callable[[int, int], bytes], entry: _Entry, least: int, size_bytes: int) -> int:
+    """Return the start of a member's data; the local header must agree with the directory."""
     if entry.offset < least:
         raise ArchiveError(f"member `{entry.name}` lies over another")
     header = at(entry.offset, LOCAL_HEADER.size)
@@ -232,8 +232,8 @@ def _begin_of_data(at: Callable[[int, int], bytes], entry: _Entry, least: int, s
         raise ArchiveError(f"member `{entry.name}` is not where the directory says")
     _, _, flags, method, _, _, crc, packed, size, length, extra = LOCAL_HEADER.unpack(header)
     begin = entry.offset + LOCAL_HEADER.size
-    said = (method, crc, packed, size, at(begin, length))
-    if flags & ENCRYPTED_OR_LATER or said != (
+    header_facts = (method, crc, packed, size, at(begin, length))
+    if flags & ENCRYPTED_OR_LATER or header_facts != (
         entry.method, entry.crc, entry.packed_bytes, entry.size_bytes, entry.name.encode()
     ):  # fmt: skip
         raise ArchiveError(f"member `{entry.name}`: its header and the directory disagree")

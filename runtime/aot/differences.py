@@ -1,4 +1,4 @@
-"""What two modules differ in: target, options, capabilities, what devices need, fields, kernels, and their texts.
+"""The differences of two modules: target, options, capabilities, required features, fields, kernels, and sources.
 
 In: two archives. Out: `Differences`, as data and as lines for people.
 """
@@ -28,7 +28,7 @@ class Differences:
 
     @property
     def are_none(self) -> bool:
-        """Whether the modules are the same in all that counts."""
+        """Whether the modules are equal in all that matters."""
         return not (self.values or self.kernels or self.texts)
 
     def to_json(self) -> dict[str, Any]:
@@ -38,7 +38,7 @@ class Differences:
 
 
 def differences(first: Archive, second: Archive) -> Differences:
-    """Return what two modules differ in."""
+    """Return the differences of two modules."""
     found = Differences()
     for name in ("target", "shadesmith", "requires", "options", "capabilities", "trees", "fields", "graphs"):
         one, other = (getattr(archive.manifest, name) for archive in (first, second))
@@ -53,7 +53,7 @@ def differences(first: Archive, second: Archive) -> Differences:
 
 
 def _values(place: str, one: Any, other: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Yield what differs, as deep as both are objects; of lists what only one has."""
+    """Yield the differences, recursively in objects; of lists the items that only one has."""
     if one == other:
         return
     if isinstance(one, Mapping) and isinstance(other, Mapping):
@@ -68,7 +68,7 @@ def _values(place: str, one: Any, other: Any) -> Iterator[tuple[str, Any, Any]]:
 
 
 def _are_numbers(items: Sequence[Any]) -> bool:
-    """Tell whether a list is one value, as a version or a shape is."""
+    """Return whether a list is one value, such as a version or a shape."""
     return all(isinstance(item, int | float) for item in items)
 
 

@@ -1,4 +1,4 @@
-"""`ti.aot.export`: marks kernels of a file for `shadesmith build`, which then keeps these and no others.
+"""`ti.aot.export`: marks kernels of a file for `shadesmith build`, which then builds only these.
 
 In: kernels. Out: the kernels themselves, marked under a name, with values of their template parameters.
 """
@@ -15,7 +15,7 @@ from ..launch.kernel import Kernel
 F = TypeVar("F")
 
 EXPORTED: WeakKeyDictionary[Kernel, dict[str, dict[str, Any]]] = WeakKeyDictionary()
-"""Template arguments by the name under which a kernel is kept."""
+"""Template arguments by the name under which a kernel is built."""
 
 
 def export_as(name: str, *, template_types: Mapping[str, Any] | None = None) -> Callable[[F], F]:

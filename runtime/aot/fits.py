@@ -29,5 +29,5 @@ def check_device(archive: Archive, session: Session) -> None:
 
 
 def codes_for(kernel: Kernel, requires: Mapping[str, Any], device: Device) -> list[bytes] | None:
-    """Return the binaries of a kernel's files that the device takes, None where there is none for it."""
+    """Return the binaries of a kernel's files that the device takes, None if there is none for it."""
     return part_of(device.name, ArchiveTools).codes(kernel, requires, device)

@@ -81,7 +81,7 @@ class LoadedModule:
         return Memory(self._session, Tensor((max(1, size_bytes),), u8), (1,), f"tree {number} of {self.title}", lazily)
 
     def tree(self, number: int) -> Memory:
-        """Return a piece of memory that the module owns. Raises: ArchiveError where there is none such."""
+        """Return one of the module's memory blocks. Raises: ArchiveError if it does not exist."""
         if number >= len(self._trees):
             raise ArchiveError(f"{self.title}: a kernel captures memory, and the module has none")
         return self._trees[number]
@@ -99,7 +99,7 @@ class LoadedModule:
 
 
 class Fields(Mapping[str, Any]):
-    """Fields of a module by name, made when they are asked for."""
+    """Fields of a module by name, created on first use."""
 
     def __init__(self, stored: Mapping[str, Mapping[str, Any]], trees: Sequence[Memory]) -> None:
         self._stored, self._trees = stored, trees
@@ -117,10 +117,10 @@ class Fields(Mapping[str, Any]):
         return len(self._stored)
 
     def _make(self, name: str, data: Mapping[str, Any]) -> Any:
-        """Return an ndarray over a part of a tree. Raises: TaichiRuntimeError where its elements lie otherwise."""
+        """Return an ndarray over a part of a tree. Raises: TaichiRuntimeError if its elements have no strides."""
         if data["strides_bytes"] is None:
             raise TaichiRuntimeError(
-                f"the elements of field `{name}` do not lie evenly (blocks of cells, or a sparse tree), so that it is "
+                f"the elements of field `{name}` have no strides (blocks of cells, or a sparse tree), so that it is "
                 "no array",
                 "archive a kernel that copies it to an ndarray",
             )
@@ -156,7 +156,7 @@ class LoadedKernel:
 
     @property
     def source(self) -> str:
-        """The text that was compiled."""
+        """The source that was compiled."""
         return self._kernel.module.source()
 
     def __repr__(self) -> str:
@@ -177,7 +177,7 @@ class LoadedKernel:
             raise ended_error()
         try:
             launch = self._launchers[self._key(args)]
-        except AttributeError:  # arrays of other libraries, which will come again
+        except AttributeError:  # arrays of other libraries, which will be passed again
             self._key = self._keys.of
             launch = self._find(args)
         except (KeyError, TypeError):
@@ -222,7 +222,7 @@ class LoadedKernel:
 
     @property
     def definition(self) -> KernelDefinition:
-        """What graphs ask for parameters."""
+        """The parameters, for graphs."""
         return self._definition
 
     def _find(self, args: Sequence[Any]) -> Callable[..., Any]:
@@ -253,7 +253,7 @@ class LoadedKernel:
                 )
 
     def _reachable(self, arguments: Sequence[Any], argument_kinds: Sequence[str]) -> tuple[str, ...]:
-        """Return how the launcher reads each argument: arrays with gaps are copied, unless the text knows of strides.
+        """Return how the launcher reads each argument: arrays with gaps are copied, unless the source uses strides.
 
         Raises: TaichiRuntimeTypeError for an ndarray with gaps.
         """
@@ -281,7 +281,7 @@ class LoadedKernel:
         return self._code
 
     def _explain(self, args: Sequence[Any]) -> None:
-        """Raise an error that names the parameter whose argument cannot be packed, if that is what went wrong."""
+        """Raise an error with the parameter whose argument cannot be packed, if that is the reason."""
         found = self._instances.get(self._keys.of(args))
         if found is not None:
             found[0].explain(args, self._passed)
@@ -303,7 +303,10 @@ def _captured(kernel: Kernel, module: LoadedModule) -> tuple[TreePart | None, ..
         if slot not in places and slot not in numbers:
             found.append(None)
             continue
-        memory, offset = places.get(slot) or (module.tree(0), 0)  # what a kernel only counts needs no address
+        memory, offset = places.get(slot) or (
+            module.tree(0),
+            0,
+        )  # an array of which only the shape is used needs no address
         found.append(TreePart(memory, offset, numbers.get(slot, {})))
     return tuple(found)
 

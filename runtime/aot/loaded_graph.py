@@ -21,7 +21,7 @@ from ..session.tracebacks import hides_own_frames
 from .stored_types import declared, element_of
 
 SOME_FORMAT = {"f32": "rgba8", "i32": "rgba8i", "u32": "rgba8u"}
-"""Stands for the formats of sampled textures that give numbers of a type."""
+"""A format of sampled textures for each type of numbers."""
 
 
 class Callee(Protocol):
@@ -30,10 +30,10 @@ class Callee(Protocol):
     parameters: Sequence[Mapping[str, Any]]
 
     def __call__(self, *args: Any) -> Any:
-        """Launch it with the parameters that are no templates."""
+        """Launch it with all parameters but templates."""
 
     def flattened(self, values: Sequence[Any]) -> tuple[Any, ...]:
-        """Return a value for each parameter, given those that are no templates."""
+        """Return a value for each parameter, given all but templates."""
 
 
 MAKERS: dict[str, Callable[[Mapping[str, Any]], Arg]] = {
@@ -47,11 +47,11 @@ MAKERS: dict[str, Callable[[Mapping[str, Any]], Arg]] = {
     ),
     "rw_texture": lambda data: Arg(ArgKind.RWTEXTURE, data["name"], ndim=data["ndim"], fmt=Format[data["format"]]),
 }
-"""How the arguments of `ti.graph` are made; structs are none of these."""
+"""Constructors of the arguments of `ti.graph`; structs are not among them."""
 
 
 class LoadedGraph:
-    """A graph of a module. arguments: what a run takes, as the manifest has it."""
+    """A graph of a module. arguments: those of a run, from the manifest."""
 
     def __init__(self, name: str, data: Mapping[str, Any], kernels: Mapping[str, Callee]) -> None:
         self.name = name
@@ -69,7 +69,7 @@ class LoadedGraph:
 
     @hides_own_frames
     def run(self, arguments: Mapping[str, Any]) -> None:
-        """Launch all kernels with these arguments, by name; values of other names are not looked at.
+        """Launch all kernels with these arguments, by name; values of other names are ignored.
 
         Raises: TaichiRuntimeError for a missing value; TaichiRuntimeTypeError for one that does not fit.
         """
@@ -87,12 +87,12 @@ class LoadedGraph:
             kernel(*(arguments[value] if isinstance(value, str) else value for value in given))
 
     def _make(self) -> Graph:
-        """Return the graph as `ti.graph` would have made it."""
+        """Return the graph as `ti.graph` makes it."""
         args = {argument["name"]: MAKERS[argument["kind"]](argument) for argument in self.arguments}
         return Graph(
             [
                 Dispatch(
-                    cast(Kernel, kernel),  # a graph asks a kernel for its launcher, which this one has too
+                    cast(Kernel, kernel),  # a graph only needs a launcher, which this kernel has too
                     kernel.flattened([args[value] if isinstance(value, str) else value for value in given]),
                 )
                 for kernel, given in self._dispatches

@@ -47,14 +47,14 @@ LINE = 120
 SUFFIXES = {"spirv": ".spv", "cubin": ".cubin", "ptx": ".ptx", "shared_object": ".so"}
 OPTIONAL_BINARIES = {"cubin": ("ptx",)}
 SITE_FREE = frozenset({"device", "driver"})
-"""Facts about a device that change no text: two devices of equal capabilities get the same module."""
+"""Facts about a device that change no source: two devices of equal capabilities get the same module."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
     """One kernel of a module. fields: captured arrays by slot, None for parameters. template: how it is addressed.
 
-    edited: digest of the edited text, where one runs instead of the generated one.
+    edited: digest of the edited source, if one runs instead of the generated one.
     """
 
     specialization: Specialization
@@ -69,7 +69,7 @@ class Compiled:
 
 
 def type_data(type: Type) -> Any:
-    """Return a Type as the manifest writes it."""
+    """Return a Type for the manifest."""
     if isinstance(type, Struct):
         return {"struct": type.name, "members": members_data(type)}
     if isinstance(type, Tensor):
@@ -127,14 +127,14 @@ def parameters_data(compiled: Compiled) -> list[dict[str, Any]]:
 
 
 class Trees:
-    """The pieces of memory that a module owns, numbered as they are first asked for."""
+    """The memory blocks of a module, numbered in order of first use."""
 
     def __init__(self) -> None:
         self._numbers: dict[int, int] = {}
         self._handles: list[Any] = []
 
     def place(self, handle: Any, address: int) -> dict[str, int]:
-        """Return where an address lies: the number of its tree, and the offset in it."""
+        """Return the tree of an address, by number, and the offset in it."""
         number = self._numbers.get(id(handle))
         if number is None:
             number = self._numbers[id(handle)] = len(self._handles)
@@ -152,10 +152,10 @@ def hold_of_captured(field: Any) -> Any:
 
 
 def check_field(name: str, field: Any) -> None:
-    """Check that a field is one array. Raises: TaichiRuntimeError for one whose parts lie apart."""
+    """Check that a field is one array. Raises: TaichiRuntimeError for one that is split into several."""
     if isinstance(field.memory, SplitMemory):
         raise TaichiRuntimeError(
-            f"the parts of field `{name}` lie apart, so that it is several arrays",
+            f"field `{name}` is split into several arrays",
             "add each part: module.add_field(name, field.get_scalar_field(0)), field.get_member_field(...)",
         )
 
@@ -234,7 +234,7 @@ def kernel_data(
 
 
 def _constants(compiled: Compiled, trees: Trees) -> list[Any]:
-    """Return what the host knows of each member of `Args` when it loads the module."""
+    """Return, for each member of `Args`, the value that is known when the module is loaded."""
     interface = compiled.module.interface
     known = captured_constants(interface, compiled.fields, compiled.module.kernel)
     found: list[Any] = []
@@ -247,7 +247,7 @@ def _constants(compiled: Compiled, trees: Trees) -> list[Any]:
 
 
 def _key(data: dict[str, Any], members: Mapping[str, bytes]) -> str:
-    """Return a digest of a kernel's texts and of what a launcher knows of it."""
+    """Return a digest of a kernel's sources and of its facts for the launcher."""
     material = hashlib.sha256(json_text({k: v for k, v in data.items() if k != "files"}).encode())
     for name, content in sorted(members.items()):
         if not name.endswith(tuple(SUFFIXES.values())):
@@ -270,7 +270,7 @@ def options_data(options: CompileOptions) -> dict[str, Any]:
 
 
 def capabilities_data(capabilities: Capabilities) -> dict[str, Any]:
-    """Return what was compiled for, but for names of devices."""
+    """Return the capabilities of the compilation, without names of devices."""
     data = {member.name: _plain(getattr(capabilities, member.name)) for member in fields(capabilities)}
     data["extra"] = [[name, value] for name, value in capabilities.extra if name not in SITE_FREE]
     return data
@@ -288,7 +288,7 @@ def member_table(members: Mapping[str, bytes]) -> dict[str, Any]:
 
 
 def json_text(data: Any) -> str:
-    """Return JSON for people: what fits on a line stands on one. Its bytes depend on nothing but the data."""
+    """Return JSON for people: what fits is on one line. Its bytes depend only on the data."""
     return "".join(_lines(data, "")) + "\n"
 
 

@@ -1,8 +1,8 @@
-"""`ti.aot.Module`: compiles kernels for a target and keeps them, with the fields they use, in an archive.
+"""`ti.aot.Module`: compiles kernels for a target and archives them with the fields that they use.
 
-In: kernels with what they are specialised on. Out: a `.tcm` file or a folder. Nothing is launched, and no device of the
-target is needed. What is kept depends on the kernel, its arguments, the options and the target alone: not on what was
-launched before, and a kernel object remembers nothing of it.
+In: kernels with arguments to specialize them for. Out: a `.tcm` file or a folder. Nothing is launched, and no device of
+the target is needed. The archive depends only on the kernel, its arguments, the options and the target, not on earlier
+launches, and a kernel object has no state of it.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ class Graph(Protocol):
     """A compiled graph, `ti.graph.GraphBuilder().compile()`."""
 
     def kernels(self) -> Mapping[str, tuple[Kernel, Sequence[Any]]]:
-        """Return each specialization once, with values or stand-ins for the leaves of its parameters."""
+        """Return each specialization once, with values or placeholders for its flattened parameters."""
 
     def to_data(self) -> Mapping[str, Any]:
-        """Return the names of the arguments, and dispatches: the name of a kernel, and what it is given."""
+        """Return the names of the arguments, and dispatches: the name of a kernel, and its arguments."""
 
 
 class Module:
     """Kernels, fields and graphs for one target, to be archived.
 
-    arch: an architecture, its name, "vulkan1.1" or "cuda:sm_80"; None: the session's. caps: None: what the session's
-    device can do; "portable": what every device of the target can do; or a list of `ti.DeviceCapability` (Vulkan).
-    Raises: TaichiRuntimeError for what is no target.
+    arch: an architecture, its name, "vulkan1.1" or "cuda:sm_80"; None: the session's. caps: None: those of the
+    session's device; "portable": those of every device of the target; or a list of `ti.DeviceCapability` (Vulkan).
+    Raises: TaichiRuntimeError for an unknown target.
     """
 
     @hides_own_frames
@@ -70,16 +70,16 @@ class Module:
     def add_kernel(
         self, kernel_fn: Any, template_args: Mapping[str, Any] | None = None, name: str | None = None
     ) -> None:
-        """Compile a kernel and keep it.
+        """Compile a kernel and add it.
 
         template_args: values of its `ti.template()` parameters, and arrays for those of ndarrays, by name; an ndarray
-        may be left out where its annotation gives dtype and ndim. name: by which it is launched; None: its own.
-        Raises: TaichiRuntimeError where the name is taken; what compiling raises.
+        may be left out if its annotation has dtype and ndim. name: under which it is launched; None: its own.
+        Raises: TaichiRuntimeError if the name is in use; errors of the compilation.
         """
         self._add(kernel_fn, template_args or {}, name or str(getattr(kernel_fn, "__name__", "")), None)
 
     def add_call(self, kernel_fn: Any, arguments: Sequence[Any], name: str) -> None:
-        """Keep a kernel for the arguments of a call, all of them in order, a method's object first.
+        """Add a kernel for the arguments of a call, all of them in order, a method's object first.
 
         Raises: as `add_kernel`.
         """
@@ -89,32 +89,32 @@ class Module:
 
     @contextmanager
     def add_kernel_template(self, kernel_fn: Any) -> Iterator[KernelTemplate]:
-        """Give what keeps a kernel once for each set of template arguments: `kt.instantiate(a=x)`.
+        """Yield an object that adds a kernel for several sets of template arguments: `kt.instantiate(a=x)`.
 
-        It is launched as `name(a=x)`, with numbers as Python writes them and fields by the name they were added with.
+        Such a kernel is launched as `name(a=x)`, with numbers as in Python and fields by the name they were added with.
         """
         yield KernelTemplate(self, kernel_fn)
 
     @hides_own_frames
     def add_field(self, name: str, field: Any) -> None:
-        """Name a field, so that a loader reaches it.
+        """Add a field under a name, by which a loader finds it.
 
-        Raises: TaichiRuntimeError where the name is taken, and for what is no field, or several.
+        Raises: TaichiRuntimeError if the name is in use, and for anything but one field.
         """
         if not is_described(field) or field.KIND != "field":
             raise TaichiRuntimeError(f"add_field takes a field, and {field!r} was given", "ndarrays are arguments")
         _check_name(name, self._fields, "field")
         manifest.check_field(name, field)
-        field.describe_array()  # its tree gets memory, and with it a size
+        field.describe_array()  # allocates its tree, which then has a size
         self._fields[name] = field
 
     def name_of_field(self, field: Any) -> str | None:
-        """Return the name that a field was added with, None for others."""
+        """Return the name with which a field was added, None for others."""
         return next((name for name, known in self._fields.items() if known is field), None)
 
     def _add(self, kernel_fn: Any, values: Mapping[str, Any], name: str, template: dict[str, Any] | None) -> None:
         request, arguments = specialize(kernel_fn, values, self._options, self.target)
-        hint = RENAME if template is None else f"the same is kept once; for arrays of other types {RENAME}"
+        hint = RENAME if template is None else f"each is archived once; for arrays of other types {RENAME}"
         _check_name(name, self._kernels, "kernel", hint)
         self._kernels[name] = self._compile(request, arguments, template)
 
@@ -125,10 +125,10 @@ class Module:
 
     @hides_own_frames
     def add_graph(self, name: str, graph: Graph) -> None:
-        """Keep a graph, and each kernel that it dispatches once for what it is given.
+        """Add a graph, and each kernel that it dispatches, once for each specialization.
 
-        Such a kernel can be launched by itself too: under its own name, or, where that is taken, `graph.kernel`.
-        Raises: TaichiRuntimeError where the name is taken; what compiling raises.
+        Such a kernel can be launched by itself too: under its own name, or `graph.kernel` if that is in use.
+        Raises: TaichiRuntimeError if the name is in use; errors of the compilation.
         """
         _check_name(name, self._graphs, "graph")
         names = {own: self._dispatched(name, own, *found) for own, found in graph.kernels().items()}
@@ -142,7 +142,7 @@ class Module:
         }
 
     def _dispatched(self, graph: str, own: str, kernel: Kernel, flat_arguments: Sequence[Any]) -> str:
-        """Return the name under which a kernel that a graph dispatches is kept, with what it is specialised on."""
+        """Add a specialization that a graph dispatches, unless it is there; return its name."""
         compiled = self._compile(*specialize_flattened(kernel, flat_arguments, self._options, self.target), None)
         for name in (own, f"{graph}.{own}", *(f"{graph}.{own}__{number}" for number in range(2, MAX_MEMBERS))):
             known = self._kernels.setdefault(name, compiled)
@@ -151,7 +151,7 @@ class Module:
         raise TaichiRuntimeError(f"graph `{graph}` dispatches kernel `{own}` in too many ways")
 
     def _graph_argument(self, name: str, dispatches: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return an argument of a graph: what the parameter is that it is first passed for."""
+        """Return the data of a graph's argument: those of the first parameter for which it is passed."""
         for each in dispatches:
             if name in each["arguments"]:
                 parameters = manifest.parameters_data(self._kernels[each["kernel"]])
@@ -163,10 +163,10 @@ class Module:
 
     @hides_own_frames
     def archive(self, filepath: str | os.PathLike[str], also: Sequence[str] = ()) -> None:
-        """Write the module into one file, whose name ends with .tcm. Missing folders are made.
+        """Write the module into one file, whose name ends with .tcm. Missing folders are created.
 
-        also: languages that shaders are translated to, for people: "msl", "hlsl". Raises: OSError; TaichiRuntimeError
-        where they cannot be translated.
+        also: languages to translate shaders to, for people: "msl", "hlsl". Raises: OSError; TaichiRuntimeError if they
+        cannot be translated.
         """
         path = Path(filepath)
         assert path.name.endswith(SUFFIX), f"AOT module artifact archive must ends with {SUFFIX}"
@@ -174,9 +174,9 @@ class Module:
 
     @hides_own_frames
     def save(self, filepath: str | os.PathLike[str], filename: str = "", *, also: Sequence[str] = ()) -> None:
-        """Write the module as a folder: what is in the archive, texts beside binaries.
+        """Write the module as a folder: the members of the archive, sources next to binaries.
 
-        filename: Taichi 1.3's second argument, which changes nothing. also, raises: as `archive`.
+        filename: the second argument in Taichi 1.3, which has no effect. also, raises: as `archive`.
         """
         folder = Path(filepath)
         folder.mkdir(parents=True, exist_ok=True)
@@ -194,7 +194,7 @@ class Module:
             shutil.rmtree(new, ignore_errors=True)
 
     def members(self, also: Sequence[str] = ()) -> dict[str, bytes]:
-        """Return what is archived, by name. also, raises: as `archive`."""
+        """Return the members of the archive by name. also, raises: as `archive`."""
         trees = Trees()
         fields = {name: manifest.field_data(field, trees) for name, field in sorted(self._fields.items())}
         folders = manifest.folders(list(self._kernels))
@@ -221,25 +221,23 @@ class Module:
 
 
 def _check_name(name: Any, known: Container[str], kind: str, hint: str = "give this one another name") -> None:
-    """Check that a loader finds what is kept by this name. Raises: TaichiRuntimeError."""
+    """Check that a name is valid and not in use. Raises: TaichiRuntimeError."""
     if not isinstance(name, str) or not name.isprintable() or not 0 < len(name) <= MAX_NAME:
         shown = repr(name[:40] if isinstance(name, str) else name)
-        raise TaichiRuntimeError(
-            f"{shown} is no name of a {kind}: 1 to {MAX_NAME} characters that can be printed", hint
-        )
+        raise TaichiRuntimeError(f"{shown} is not a name of a {kind}: 1 to {MAX_NAME} printable characters", hint)
     if name in known:
         raise TaichiRuntimeError(f"there is a {kind} `{name}` already", hint)
 
 
 class KernelTemplate:
-    """Keeps a kernel for several sets of template arguments."""
+    """Adds a kernel for several sets of template arguments."""
 
     def __init__(self, module: Module, kernel_fn: Any) -> None:
         self._module, self._kernel = module, kernel_fn
 
     @hides_own_frames
     def instantiate(self, **kwargs: Any) -> None:
-        """Compile the kernel for these template arguments, and for arrays where parameters take ndarrays, and keep it.
+        """Compile the kernel for these template arguments, and for arrays as ndarray parameters, and add it.
 
         Raises: as `Module.add_kernel`.
         """
@@ -252,5 +250,5 @@ class KernelTemplate:
 def _own_version() -> str:
     try:
         return importlib.metadata.version("shadesmith")
-    except importlib.metadata.PackageNotFoundError:  # run from a folder that was never installed
+    except importlib.metadata.PackageNotFoundError:  # run from a folder that is not installed
         return "unknown"

@@ -1,7 +1,7 @@
-"""Reads the manifest of an archive as if it came from an enemy: docs/archive.md, and nothing else.
+"""Reads the manifest of an archive, which is untrusted input, as described in docs/archive.md.
 
 In: the bytes of `module.json`, and the sizes of the members. Out: `Manifest`, in which every reference leads somewhere
-and every number is in its range. A mistake is an ArchiveError that names its place: `$.kernels.paint.constants[2]`.
+and every number is in its range. An error is an ArchiveError with its path: `$.kernels.paint.constants[2]`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ MAX_VALUES = 1 << 18
 MAX_KERNELS = 4096
 MAX_DIGITS = 30
 TEXT = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL)
-"""One that does not end goes on to the last character, for else all quotes in it would be tried in turn."""
+"""An unterminated one extends to the last character, or else all quotes in it would be tried one by one."""
 SHA256 = re.compile(r"[0-9a-f]{64}")
 GPU, VIRTUAL_GPU = re.compile(r"sm_\d{2,3}[a-z]?"), re.compile(r"compute_\d{2,3}")
 DIGEST = re.compile(r"[0-9a-f]{1,64}")
@@ -53,7 +53,7 @@ DIGEST = re.compile(r"[0-9a-f]{1,64}")
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """Where the text of a file and its binaries are. binaries: member by kind. translations: by language."""
+    """Where the source of a file and its binaries are. binaries: member by kind. translations: by language."""
 
     source: str
     binaries: dict[str, str]
@@ -62,7 +62,7 @@ class StoredFile:
 
 @dataclass(frozen=True, slots=True)
 class StoredKernel:
-    """A kernel as the manifest has it. module: without texts, which are members. constants: as there."""
+    """A kernel of the manifest. module: without sources, which are members. constants: as there."""
 
     parameters: tuple[dict[str, Any], ...]
     module: BackendModule
@@ -75,7 +75,7 @@ class StoredKernel:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What docs/archive.md says. members: (size, SHA-256) by name. trees: sizes [bytes]."""
+    """The manifest of docs/archive.md. members: (size, SHA-256) by name. trees: sizes [bytes]."""
 
     shadesmith: str
     target: str
@@ -107,7 +107,7 @@ def read_manifest(data: bytes, sizes: Mapping[str, int]) -> Manifest:
 
 
 def parse_json(data: bytes) -> Any:
-    """Return what JSON means; stricter than Python's: no duplicates, no NaN, bounded depth and size.
+    """Return the value of JSON; stricter than Python's parser: no duplicates, no NaN, bounded depth and size.
 
     Raises: ValueError.
     """
@@ -157,7 +157,7 @@ def _float(digits: str) -> float:
 
 
 def by_name(read: Reader, limit: int = MAX_KERNELS, name: Reader | None = None) -> Reader:
-    """Return what reads an object whose fields are names."""
+    """Return a reader of an object whose keys are names."""
     read_name = string(MAX_NAME) if name is None else name
 
     def read_all(data: Any, path: str) -> dict[str, Any]:
@@ -171,7 +171,7 @@ def by_name(read: Reader, limit: int = MAX_KERNELS, name: Reader | None = None) 
 
 
 def anything(data: Any, path: str) -> Any:
-    """Read what only people look at; texts in it are held to what texts are."""
+    """Read data that only people use; strings in it must be printable."""
     if isinstance(data, dict):
         return {label(key, path): anything(value, f"{path}.{key[:80]}") for key, value in data.items()}
     if isinstance(data, list):
@@ -201,7 +201,7 @@ def _struct_members(data: Any, path: str) -> list[list[Any]]:
 
 
 def read_identifier(data: Any, path: str) -> str:
-    """Read a name as Python takes it."""
+    """Read a Python identifier."""
     name: str = label(data, path)
     if not name.isidentifier():
         raise invalid(path, f"{name[:80]!r} is no name of a member")
@@ -304,7 +304,7 @@ FILE: dict[str, Reader] = {
 
 
 def _value(data: Any, path: str) -> Any:
-    """Read what a dispatch gives: the name of an argument, a number, or several."""
+    """Read an argument of a dispatch: the name of an argument, a number, or several."""
     if type(data) is str:
         return label(data, path)
     if type(data) is list:
@@ -356,11 +356,11 @@ def _manifest(data: Any) -> Manifest:
     return Manifest(**found)
 
 
-# --- what the parts say of one another
+# --- consistency of the parts
 
 
 def _check_members(manifest: Manifest, sizes: Mapping[str, int]) -> None:
-    """Check that the archive has the members that the manifest names, and that those are named which kernels need."""
+    """Check that the archive has the members of the manifest, and that the manifest has those that kernels need."""
     for name, (size_bytes, _) in manifest.members.items():
         if name not in sizes:
             raise invalid("$.members", f"`{name}` is not in the archive")
@@ -376,7 +376,7 @@ def _check_members(manifest: Manifest, sizes: Mapping[str, int]) -> None:
 
 
 def _check_field(field: Mapping[str, Any], trees: Sequence[int], path: str) -> None:
-    """Check that all elements of a field lie in its tree."""
+    """Check that all elements of a field are in its tree."""
     if field["tree"] >= len(trees):
         raise invalid(f"{path}.tree", f"there are {len(trees)} trees")
     strides = field["strides_bytes"]
@@ -436,13 +436,13 @@ def _check_textures(kernel: StoredKernel, path: str) -> None:
         if texture.parameter >= len(kernel.parameters):
             raise invalid(f"{where}.parameter", f"there are {len(kernel.parameters)} parameters")
         parameter = kernel.parameters[texture.parameter]
-        said = parameter["kind"], parameter.get("ndim"), parameter.get("format")
-        if said != ("rw_texture" if texture.storage else "texture", texture.ndim, texture.format):
+        declared = parameter["kind"], parameter.get("ndim"), parameter.get("format")
+        if declared != ("rw_texture" if texture.storage else "texture", texture.ndim, texture.format):
             raise invalid(where, f"parameter `{parameter['name'][:80]}` is another texture, or none")
 
 
 def _check_constant(value: Any, member: Member, kernel: StoredKernel, trees: Sequence[int], path: str) -> None:
-    """Check that what a member is given suits where it comes from."""
+    """Check that the value of a member suits its source."""
     kind, *details = member.source
     if kind == "argument":
         position, component = details

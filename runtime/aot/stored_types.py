@@ -1,4 +1,4 @@
-"""Types of a manifest as the language knows them: for arguments, fields and results of loaded kernels.
+"""Types of the language for those of a manifest: for arguments, fields and results of loaded kernels.
 
 In: a Type, Parameter or element of docs/archive.md, read and checked. Out: IR types, annotations, definitions.
 """
@@ -27,13 +27,13 @@ def type_of(data: Any) -> Type:
 
 
 def struct_of(name: str, members: Sequence[Sequence[Any]]) -> Struct:
-    """Return a struct type that knows how values of it are made."""
+    """Return a struct type whose values can be created."""
     types = {member: type_of(data) for member, data in members}
     return Struct(name, tuple(types.items()), StructType({k: declared(v) for k, v in types.items()}, {}, name))
 
 
 def declared(type: Type) -> Any:
-    """Return a type as an author writes it in a struct."""
+    """Return a type as in the declaration of a struct."""
     if isinstance(type, Tensor):
         rows, *columns = type.shape
         return matrix(rows, columns[0], type.element) if columns else vector(rows, type.element)
@@ -41,7 +41,7 @@ def declared(type: Type) -> Any:
 
 
 def element_of(data: Mapping[str, Any]) -> Type:
-    """Return the element of an array or field. Raises: ArchiveError where its size is not what the type takes."""
+    """Return the element of an array or field. Raises: ArchiveError if its size is not that of the type."""
     if data["members"] is not None:
         found: Type = struct_of(data["element"], data["members"])
     else:
@@ -53,7 +53,7 @@ def element_of(data: Mapping[str, Any]) -> Type:
 
 
 def annotation_of(parameter: Mapping[str, Any]) -> Any:
-    """Return the annotation that a parameter would have in Python. Templates, which nobody passes, count as i32."""
+    """Return the annotation of a parameter in Python. Templates, which are not passed, count as i32."""
     match parameter["kind"]:
         case "scalar":
             return SCALARS[parameter["type"]]
@@ -72,7 +72,7 @@ def annotation_of(parameter: Mapping[str, Any]) -> Any:
 
 
 def declared_result(field: ResultField) -> Any:
-    """Return the type of a result as an author would have annotated it."""
+    """Return the annotation of a result in Python."""
     if field.members:
         return StructType({name: declared_result(member) for name, member in field.members}, {}, field.type)
     scalar: Scalar = SCALARS[field.type]

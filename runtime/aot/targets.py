@@ -87,7 +87,7 @@ def find_target(arch: Arch | str | None, caps: Any = None) -> Target:
     arch: None for the session's, else an architecture, its name, "vulkan1.1", "vulkan1.2" or "cuda:sm_80". caps: None:
     of the session's device, or where that is another, of a desktop GPU of today; "portable": `MINIMUM`; a list of
     `DeviceCapability`, or their names: those and the minimum.
-    Raises: TaichiRuntimeError for what is no target or no capability.
+    Raises: TaichiRuntimeError for an unknown target or capability.
     """
     if arch is None:
         session = sessions.CURRENT
@@ -100,12 +100,12 @@ def find_target(arch: Arch | str | None, caps: Any = None) -> Target:
     except TaichiRuntimeError:
         known = ", ".join(f'"{name}"' for name in target_names())
         raise TaichiRuntimeError(
-            f"{arch!r} is no target of a module", f"ti.vulkan, ti.cuda, ti.cpu, or one of {known}"
+            f"{arch!r} is not a target of a module", f"ti.vulkan, ti.cuda, ti.cpu, or one of {known}"
         ) from None
     tools = tools_of(capabilities.target)
     if tools.is_interpreter:
         raise TaichiRuntimeError(
-            "ti.python interprets kernels, and has nothing to archive", "ti.aot.Module(ti.cpu), ti.vulkan, ti.cuda"
+            "ti.python interprets kernels and has nothing to archive", "ti.aot.Module(ti.cpu), ti.vulkan, ti.cuda"
         )
     if tools.gpus and "arch" not in dict(capabilities.extra):
         capabilities = replace(capabilities, extra=(*capabilities.extra, ("arch", tools.default_gpu)))
@@ -113,13 +113,13 @@ def find_target(arch: Arch | str | None, caps: Any = None) -> Target:
         return Target(capabilities.target, capabilities)
     if caps is None or isinstance(caps, str):
         if caps not in (None, "portable"):
-            raise TaichiRuntimeError(f"caps={caps!r} is not known", "caps='portable', or a list of capabilities")
+            raise TaichiRuntimeError(f"caps={caps!r} is unknown", "caps='portable', or a list of capabilities")
         return _minimum(capabilities, arch)
     return _with(capabilities.target, caps)
 
 
 def _one_of(arches: Sequence[Arch]) -> Arch:
-    """Return the session's architecture, where a list of several is given. Raises: TaichiRuntimeError otherwise."""
+    """Return the session's architecture if a list contains it. Raises: TaichiRuntimeError otherwise."""
     session = sessions.CURRENT
     if session is None or session.arch not in arches:
         names = ", ".join(f"ti.{arch.name}" for arch in arches if getattr(arch, "target", None))
@@ -132,7 +132,7 @@ def _device() -> Any:
 
 
 def _minimum(capabilities: Capabilities, arch: Arch | str) -> Target:
-    """Return the minimum of a target; a GPU that was named stays."""
+    """Return the minimum of a target; a given GPU stays."""
     facts = part_of(capabilities.target, ArchiveFacts)
     least = facts.minimum
     if isinstance(arch, str) and ":" in arch:
@@ -141,7 +141,7 @@ def _minimum(capabilities: Capabilities, arch: Arch | str) -> Target:
 
 
 def _with(target: str, caps: Iterable[Any]) -> Target:
-    """Return the minimum of Vulkan and what the list adds. Raises: TaichiRuntimeError for what is none."""
+    """Return the minimum of Vulkan with the capabilities of a list. Raises: TaichiRuntimeError for unknown ones."""
     names = [_name_of(item) for item in ([caps] if isinstance(caps, DeviceCapability) else caps)]
     facts = part_of(target, ArchiveFacts)
     if facts.with_capabilities is not None:
@@ -157,16 +157,16 @@ def _name_of(item: Any) -> str:
     name = item.value if isinstance(item, DeviceCapability) else SPIRV_VERSIONS.get(item, item)
     if not isinstance(name, str) or name not in DeviceCapability.__members__:
         raise TaichiRuntimeError(
-            f"caps: {item!r} is no capability", "members of ti.DeviceCapability, such as spirv_has_int64"
+            f"caps: {item!r} is not a capability", "members of ti.DeviceCapability, such as spirv_has_int64"
         )
     return name
 
 
 def takes_capabilities(target: Target) -> bool:
-    """Return whether a target has capabilities that a module may ask for."""
+    """Return whether a target has capabilities that a module may require."""
     return part_of(target.name, ArchiveFacts).with_capabilities is not None
 
 
 def target_names() -> list[str]:
-    """Return what `--target` takes."""
+    """Return the values of `--target`."""
     return [VULKAN_1_1, VULKAN_1_2, "vulkan", "cuda", "cuda:sm_NN", "c"]
