@@ -169,5 +169,5 @@ def test_the_service_compiles_for_the_session_or_for_another_target(arch: Any) -
     request = add.specialize((x,), arch)
     capabilities = request.specialization.capabilities
     again = specialize(add.definition, (x, 2), request.specialization.options, capabilities)
-    assert request.target == arch.target and request == again and request.kinds == ("template", "scalar")
+    assert request.target == arch.target and request == again and request.argument_kinds == ("template", "scalar")
     assert compile_source(request.specialization).module.target == arch.target

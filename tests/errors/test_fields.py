@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import logging
 import pickle
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -88,6 +90,38 @@ def test_an_error_of_the_runtime_has_its_hint_apart() -> None:
         x[7]
     assert "lies outside" in caught.value.message and "Hint" not in caught.value.message
     assert caught.value.hint == "indices of an axis run from 0 to its extent - 1" and caught.value.location is None
+
+
+def test_an_error_of_a_call_has_its_hint_apart() -> None:
+    @ti.kernel
+    def k(n: ti.i32):
+        pass
+
+    ti.init(arch=ti.python)
+    for arguments, hint in (((), "call it as `k(n)`"), (("a",), "convert the value before the call")):
+        with pytest.raises(ti.TaichiCompilationError if not arguments else ti.TaichiRuntimeTypeError) as caught:
+            k(*arguments)
+        assert caught.value.hint == hint and "Hint" not in caught.value.message
+        assert str(caught.value).endswith(f". Hint: {hint}")
+
+
+def _classes(kind: type[ReportedError]) -> set[str]:
+    return {kind.__name__}.union(*map(_classes, kind.__subclasses__()))
+
+
+def test_no_error_has_its_hint_in_the_message() -> None:
+    """Calls of our error classes in the package whose strings contain "Hint: "."""
+    names, root = _classes(ReportedError), Path(errors.__file__).parents[1]
+    calls = [
+        (path, node)
+        for folder in ("runtime", "transpiler")
+        for path in sorted((root / folder).rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names
+    ]
+    assert len(calls) > 100
+    strings = [(path, part) for path, node in calls for part in ast.walk(node) if isinstance(part, ast.Constant)]
+    assert [(str(path), part.lineno) for path, part in strings if "Hint: " in str(part.value)] == []
 
 
 # --- faults of shadesmith ---------------------------------------------------------------------------------------------

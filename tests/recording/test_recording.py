@@ -289,7 +289,7 @@ def test_pairs_that_do_not_match(path: Path) -> None:
 
 def test_nothing_of_the_users_is_overwritten(path: Path) -> None:
     path.write_text("important: true\n")
-    with pytest.raises(ti.TaichiRuntimeError, match="is no recording"):
+    with pytest.raises(ti.TaichiRuntimeError, match="is not a recording"):
         ti.aot.start_recording(path)
     assert path.read_text() == "important: true\n"
     path.unlink()

@@ -97,8 +97,8 @@ def _check_device(archive: Archive, device: Device) -> None:
         lacking.append(f"blocks of {most} threads (it takes {able.max_block_dim})")
     if lacking:
         raise TaichiRuntimeError(
-            f"{archive.title} needs what {device.title} lacks: {', '.join(lacking)}. "
-            'Hint: build it with ti.aot.Module(ti.vulkan, caps="portable")'
+            f"{archive.title} needs what {device.title} lacks: {', '.join(lacking)}",
+            'build it with ti.aot.Module(ti.vulkan, caps="portable")',
         )
 
 

@@ -39,7 +39,7 @@ def iteration_limit(kernel: Kernel, context: PassContext) -> bool:
             location = longest[1].location
             context.warnings.append(
                 f"{location.describe()}\nA thread of kernel `{kernel.name}` runs {longest[0]:,} iterations of serial "
-                f"loops here; this driver (lavapipe) silently ends them after {limit:,}. "
+                f"loops here; this driver (lavapipe) silently stops them after {limit:,}. "
                 "Hint: use ti.cpu or a GPU, or make the outer loop parallel"
             )
     if not context.options.debug:
