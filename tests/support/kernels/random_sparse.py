@@ -17,7 +17,7 @@ import numpy as np
 
 import shadesmith as ti
 
-KINDS = ("dense", "pointer", "pointer", "bitmactive_at")
+KINDS = ("dense", "pointer", "pointer", "bitmasked")
 AXES = {1: [ti.i, ti.j], 2: [ti.ij, ti.jk, ti.ik], 3: [ti.ijk], 4: [ti.ijkl]}
 COUNTS = [1, 1, 1, 1, 2, 2, 3, 4]
 """How many axes a node has."""
