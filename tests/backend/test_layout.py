@@ -6,8 +6,8 @@ from shadesmith.transpiler.backend.languages.common.target import Target
 from shadesmith.transpiler.backend.languages.registry import LANGUAGES
 from shadesmith.transpiler.backend.layout.declarations import array_type
 from shadesmith.transpiler.backend.layout.layout import layout
-from shadesmith.transpiler.ir.statements import Array, Parameter, Return
-from shadesmith.transpiler.ir.types import Tensor, f32, f64, i8, i32, u1
+from shadesmith.transpiler.ir.statements import Array, Parameter, Return, StructInit
+from shadesmith.transpiler.ir.types import Struct, Tensor, f32, f64, i8, i32, u1
 from shadesmith.transpiler.passes import Stage
 from shadesmith.transpiler.passes.tasks.offload import offload
 
@@ -76,13 +76,24 @@ def test_results_lie_in_order_and_aligned(sketch):
     assert found.interface.result_size_bytes == 16 and ("result",) in [m[3] for m in members(found)]
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_struct_named_as_the_result_leaves_its_member_the_name(sketch, language):
+    struct = Struct("result", (("x", f32),))
+    sketch.returns = [struct]
+    sketch.add(Return([sketch.add(StructInit([sketch.arg("w")], type=struct))]))
+    found = laid_out(sketch, language)
+    assert "result" in [m[0] for m in members(found)] and found.structs.names[struct] == "result_"
+
+
 def test_what_crosses_tasks_is_a_temporary(sketch):
     total = sketch.var("total", sketch.arg("w"))
     with sketch.into(sketch.loop(8).body):
         sketch.atomic("add", total, sketch.arg("w"))
     sketch.store(sketch.ptr(sketch.a, 0), sketch.load(total))
     found = laid_out(sketch)
-    assert [d.name for d in found.temporaries.members] == ["total"] and ("temporaries",) in [m[3] for m in members(found)]
+    assert [d.name for d in found.temporaries.members] == ["total"] and ("temporaries",) in [
+        m[3] for m in members(found)
+    ]
 
 
 def test_glsl_reaches_memory_by_buffer_references(sketch):

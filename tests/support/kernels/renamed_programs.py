@@ -24,7 +24,7 @@ import pytest
 import shadesmith as ti
 from shadesmith.runtime.cache import compiler
 from shadesmith.runtime.devices.capabilities import capabilities_for
-from shadesmith.transpiler.backend.languages.common.helpers import words_of
+from shadesmith.transpiler.backend.languages.common.helpers import identifiers_of
 from shadesmith.transpiler.backend.languages.registry import LANGUAGES
 from shadesmith.transpiler.backend.module.interface import SourceFile
 from shadesmith.transpiler.frontend.source.specialization import Specialization
@@ -390,7 +390,7 @@ def words_of_texts(compiled: Iterable[Specialization]) -> list[str]:
     found: set[str] = set()
     for file in texts(compiled):
         for line in file.text.splitlines():
-            found |= words_of(line.split("//")[0])
+            found |= identifiers_of(line.split("//")[0])
     return sorted(found)
 
 

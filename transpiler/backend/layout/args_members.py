@@ -81,11 +81,9 @@ class ArgsMembers:
         self.fixed: set[str] = set()  # names that the source uses literally: other members get different ones
         self.references = BufferReferences(target)
 
-    def gather(self, result: bool) -> list[ArgsMember]:
-        """Return all members, the largest scalars first. result: whether the kernel returns something."""
-        has_report = bool(self.usage.sites and self.usage.has_records)
-        parts = {"temporaries": bool(self.kernel.temporaries), "result": result, "report": has_report}
-        self.fixed = {self.names.declare(name) for name, is_present in parts.items() if is_present}
+    def gather(self) -> list[ArgsMember]:
+        """Return all members, the largest scalars first."""
+        self.fixed = {self.names.declare(name) for name in fixed_members(self.kernel, self.usage)}
         for array in sorted(self.usage.arrays, key=lambda a: a.binding):
             source = ("gradient" if array.is_gradient else "pointer", array.binding)
             if self.is_of_cells(array):
@@ -106,9 +104,9 @@ class ArgsMembers:
             self._cells(need, member, note)
         if self.kernel.temporaries:
             self._block("temporaries", "Temporaries", "values that cross tasks")
-        if result:
+        if self.kernel.returns:
             self._block("result", "Result", "what the kernel returns")
-        if has_report:
+        if has_report(self.usage):
             declared = f"{type_name(self.language, u32)} *" if self.language.has_pointers else "Report"
             self._pointer("report", "report", declared, "records of print and of checks", ("report",))
         for parameter in sorted(self.usage.parameters, key=lambda p: p.position):
@@ -220,6 +218,17 @@ class ArgsMembers:
         own = [a for a in self.usage.arrays if a.place is not None and memory_of(a.place) is tree.part]
         kinds = groupby(sorted(own, key=lambda a: a.binding), array_type)
         return ", ".join(f"{', '.join(a.name for a in alike)}: {kind}" for kind, alike in kinds)
+
+
+def fixed_members(kernel: Kernel, usage: Usage) -> list[str]:
+    """Return the names of the members of `Args` that printers use literally: no struct may have such a name."""
+    present = {"temporaries": kernel.temporaries, "result": kernel.returns, "report": has_report(usage)}
+    return [name for name, is_present in present.items() if is_present]
+
+
+def has_report(usage: Usage) -> bool:
+    """Return whether a kernel has a report buffer."""
+    return bool(usage.sites) and usage.has_records
 
 
 def _scalar(name: str) -> Scalar:

@@ -37,7 +37,7 @@ from ..languages.common.target import Target
 from ..module.interface import Interface
 from ..module.record_sites import describe_site
 from .accessors import Accessors, MemoryExpressions, accessors
-from .args_members import WIDENED, ArgsMembers, assign_offsets, owner_prefix
+from .args_members import WIDENED, ArgsMembers, assign_offsets, fixed_members, owner_prefix
 from .bindings import array_binding, texture_binding
 from .declarations import Declaration, Reference
 from .own_buffers import ResultBuffer, TemporaryBuffer, result_buffer, temporary_buffer
@@ -106,7 +106,7 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
     trees = _trees(kernel, target, usage, structs)
     cells = _cells(kernel, target, structs, usage, complete)
     members = ArgsMembers(kernel, target, usage, structs, trees, cells)
-    items = members.gather(bool(kernel.returns))
+    items = members.gather()
     interface_members, numbers, size = assign_offsets(items)
     expressions = {item.key: f"args.{item.name}" for item in items if item.key is not None}
     taken = taken_names(kernel, target, structs)
@@ -159,7 +159,8 @@ def _structs(kernel: Kernel, target: Target, usage: Usage) -> Structs:
     temporaries = [temporary.type for temporary in kernel.temporaries]
     blocks_of_types = (kernel.returns, temporaries, *_in_trees(kernel, usage))
     several = [type for block in blocks_of_types if len(block) > 1 for type in block]
-    taken, members = taken_names(kernel, target) | target.language.reserved_types, no_members(kernel, target)
+    taken = taken_names(kernel, target).union(target.language.reserved_types, fixed_members(kernel, usage))
+    members = no_members(kernel, target)
     return make_structs(target.language, _stored(kernel, usage), several, used, taken, members)
 
 

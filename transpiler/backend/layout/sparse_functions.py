@@ -165,8 +165,8 @@ class SparseSource:
         if what == "length":
             of_list = letters[: len(self._list_axes(node))]
             length = self.element("lengths", node, self._row(node, of_list))
-            text, _ = self.language.converted("int", length, PRIMARY)
-            return f"{head}({', '.join(of_list)}) {text}"
+            value, _ = self.language.converted("int", length, PRIMARY)
+            return f"{head}({', '.join(of_list)}) {value}"
         return ""
 
     def of_pool(self, node: Node, what: str) -> str:

@@ -90,8 +90,8 @@ class Structs:
         """Return the name of a struct and the values of a literal of it. values: of its members."""
         name = self.names[struct]
         fillers = [literal(self.language, filler, 0).template for _, filler in self.padding(struct)]
-        text = ", ".join([*values, *fillers] or ["0"])
-        return name, text
+        source = ", ".join([*values, *fillers] or ["0"])
+        return name, source
 
 
 def make_structs(
