@@ -59,7 +59,8 @@ RULES = (
         wrong="the first turn of the loop",
         right="turns a list of statements into a block; turned off",
         allowed=r"\bturn(s|ed|ing)?\b( [^.;:]+?)?\b(into|on|off)\b|turns: \[",
-        reason="the verb is English; `turns` is a key of recordings, a file format",
+        names="serial_turns",
+        reason="the verb is English; `turns` is a key of recordings, `serial_turns` a key of archives",
     ),
     Rule(
         parts="kept unkept",
@@ -102,7 +103,9 @@ RULES = (
         phrases=r"meets?|cooperat(e|es|ing)",
         instead="has_barrier, synchronizes",
         wrong="threads of a task that meets",
-        right="threads that wait at a barrier; a cooperative launch",
+        right="threads that wait at a barrier; a cooperative launch; it does not meet `--require`",
+        allowed=r"\bmeets? (``|--require)",
+        reason="a variant meets a requirement",
     ),
     Rule(
         parts="knob knobs",

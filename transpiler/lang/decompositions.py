@@ -159,7 +159,7 @@ def _rotation(alpha: Any, beta: Any, gamma: Any) -> Any:
 
 
 @func
-def _turn(x: template, y: template, t: Any, c: Any) -> None:
+def _givens_rotation(x: template, y: template, t: Any, c: Any) -> None:
     """Rotate two columns by the angle with tangent `t` and cosine `c`."""
     x, y = c * (x - t * y), c * (y + t * x)
 
@@ -189,8 +189,8 @@ def _orthogonalise(x: template, y: template, p: template, q: template) -> Any:
     is_turned = abs(gamma) > cast(static(ORTHOGONAL[x.dtype]), x.dtype) * sqrt(alpha) * sqrt(beta)
     if is_turned:
         t, c = _rotation(alpha, beta, gamma)
-        _turn(x, y, t, c)
-        _turn(p, q, t, c)
+        _givens_rotation(x, y, t, c)
+        _givens_rotation(p, q, t, c)
     return is_turned
 
 
@@ -198,12 +198,12 @@ def _orthogonalise(x: template, y: template, p: template, q: template) -> Any:
 def _longer_first(x: template, y: template, p: template, q: template) -> None:
     """Order two columns by length, by a rotation of 90 degrees."""
     if x.dot(x) < y.dot(y):
-        _turn_quarter(x, y)
-        _turn_quarter(p, q)
+        _quarter_rotation(x, y)
+        _quarter_rotation(p, q)
 
 
 @func
-def _turn_quarter(x: template, y: template) -> None:
+def _quarter_rotation(x: template, y: template) -> None:
     x, y = y, -x
 
 
@@ -301,10 +301,10 @@ def _sym_eig_2(a: Any) -> Any:
     if abs(a[0, 1]) > cast(static(DIAGONAL[a.dtype]), a.dtype):
         t, c = _rotation(x, y, a[0, 1])
         x, y = x - t * a[0, 1], y + t * a[0, 1]
-        _turn(p, q, t, c)
+        _givens_rotation(p, q, t, c)
     if x < y:
         x, y = y, x
-        _turn_quarter(p, q)
+        _quarter_rotation(p, q)
     return Vector([x, y]), Matrix.cols([p, q])
 
 
@@ -315,8 +315,8 @@ def _diagonalise(x: template, y: template, xy: template, xz: template, yz: templ
     if is_turned:
         t, c = _rotation(x, y, xy)
         x, y, xy = x - t * xy, y + t * xy, 0.0
-        _turn(xz, yz, t, c)
-        _turn(p, q, t, c)
+        _givens_rotation(xz, yz, t, c)
+        _givens_rotation(p, q, t, c)
     return is_turned
 
 
@@ -325,7 +325,7 @@ def _lesser_first(x: template, y: template, p: template, q: template) -> None:
     """Order two eigenvalues and their vectors, by a rotation of 90 degrees."""
     if x > y:
         x, y = y, x
-        _turn_quarter(p, q)
+        _quarter_rotation(p, q)
 
 
 @func

@@ -199,11 +199,11 @@ def _shared_array(context: Context, shape: Any, dtype: Any) -> Array:
         )
     array = Array("", element, len(extents), len(context.kernel.shared), extents, is_shared=True)
     context.kernel.shared.append(array)
-    _require_room(context, prod(extents) * element.size_bytes)
+    _require_shared_memory(context, prod(extents) * element.size_bytes)
     return array
 
 
-def _require_room(context: Context, size_bytes: int) -> None:
+def _require_shared_memory(context: Context, size_bytes: int) -> None:
     """Raise if a single shared array exceeds the limit of a block; `check_threads` checks their sum."""
     if not context.dependencies.allows("max_shared_bytes", "at least", size_bytes):
         limit = context.dependencies.capabilities.max_shared_bytes
