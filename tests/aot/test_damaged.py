@@ -88,8 +88,8 @@ def test_a_folder_is_held_to_the_manifest_too(members, tmp_path):
     ("change", "text"),
     [
         (put("module", "interface", "arrays", 0, "element", "f64"), "has other elements"),
-        (put("module", "interface", "members", 0, "source", ["result"]), "the address of nothing"),
-        (put("module", "interface", "members", 0, "source", ["temporaries"]), "the address of nothing"),
+        (put("module", "interface", "members", 0, "source", ["result"]), "the address of an empty buffer"),
+        (put("module", "interface", "members", 0, "source", ["temporaries"]), "the address of an empty buffer"),
     ],
 )
 def test_what_would_be_found_at_a_launch_is_found_before(members, change, text):
