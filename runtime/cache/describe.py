@@ -36,7 +36,7 @@ ATOMS = frozenset({int, float, bool, str, bytes, complex, type(None), type(...),
 NUMBERS = frozenset({int, float, bool, complex})
 PLAIN_BASES = (int, float, str, bytes, complex, tuple, list, dict, set, frozenset)
 WITHOUT_MEMBERS = (object, abc.ABC, Generic, Protocol, types.SimpleNamespace)
-"""Base classes from Python that add nothing but members to an object."""
+"""Base classes from Python that add only members to an object."""
 INTERFACES = ("collections.abc", "numbers")
 """Modules whose classes are such base classes."""
 WRITTEN_IN_C = (types.MethodDescriptorType, types.WrapperDescriptorType, types.GetSetDescriptorType)

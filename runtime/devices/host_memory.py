@@ -85,7 +85,7 @@ class Budget:
         self._where = where
         self._resident_at_start = _resident_bytes()
         self._unchecked = 0
-        self._left, self._asked_at = 0, 0.0
+        self._left, self._read_at = 0, 0.0
 
     def check(self, size_bytes: int, used_bytes: int) -> None:
         """Check that there is memory for `size_bytes` more. Raises: OutOfMemory.
@@ -96,9 +96,9 @@ class Budget:
         if self._unchecked < SMALL_BYTES:
             return
         wanted, self._unchecked = self._unchecked, 0
-        if 2 * wanted > self._left or monotonic() - self._asked_at > TRUST_SECONDS:
+        if 2 * wanted > self._left or monotonic() - self._read_at > TRUST_SECONDS:
             available = self.available_bytes(used_bytes)
-            self._left, self._asked_at = sys.maxsize if available is None else available, monotonic()
+            self._left, self._read_at = sys.maxsize if available is None else available, monotonic()
             if size_bytes > self._left:
                 self._left = 0
                 raise self.refusal(size_bytes, used_bytes)

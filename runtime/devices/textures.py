@@ -70,7 +70,7 @@ def lacks_format(spec: TextureSpec, where: str) -> UnsupportedError:
     """Return the error for a device, `where`, that does not support a texture format."""
     name = spec.format.name
     if spec.format.channels == 3:
-        hint = f"use ti.Format.{name.replace('rgb', 'rgba')}, as GPUs store three channels in the room of four"
+        hint = f"use ti.Format.{name.replace('rgb', 'rgba')}, as GPUs store three channels in the space of four"
     elif spec.format.is_swapped:
         hint = f"use ti.Format.{name.replace('bgra', 'rgba')}"
     else:

@@ -31,7 +31,7 @@ class Variant:
     digest: of the sources that run.
     paths: files it comes from, none for the generated source.
     reason: why it was chosen.
-    knobs: constants that a search found, in place of those in the source.
+    knobs: values of tuning parameters that a search found, in place of those in the source.
     """
 
     variant: str

@@ -230,7 +230,7 @@ def _with_common(kernel: CubinKernel, content: bytes, symbols: list[_Symbol]) ->
             continue
         number, amount = _number(value, 0, 4), _number(value, 4, 4)
         if number >= len(symbols):
-            raise CubinError("an attribute is of a function that is not there")
+            raise CubinError("an attribute refers to a missing function")
         if symbols[number].name == kernel.name:
             kernel = replace(kernel, registers=amount) if code == REGISTERS else replace(kernel, frame_bytes=amount)
     return kernel

@@ -140,7 +140,7 @@ class CudaGraph:
         device = self._device
         device.enter()
         if self._changed:
-            self._renew()
+            self._update()
         if self._built.is_empty:
             return
         stream = device.current_stream().ptr
@@ -149,7 +149,7 @@ class CudaGraph:
         device.recent.extend(self._names)
         self._built.launch(stream)
 
-    def _renew(self) -> None:
+    def _update(self) -> None:
         """Apply changes; rebuild the graph if the order of launches changes."""
         edges = _edges_of(self._launches) if self._has_moved else self._edges
         if edges != self._edges:

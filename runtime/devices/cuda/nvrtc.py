@@ -146,8 +146,8 @@ def nvrtc_identity() -> str:
     if not os.path.isabs(path) or not os.path.exists(path):
         path = _path_of(load_nvrtc())
     folder = os.path.dirname(os.path.realpath(path))
-    beside = sorted(name for name in os.listdir(folder) if name.startswith("libnvrtc"))
-    return "\n".join(file_identity(os.path.join(folder, name)) for name in beside)
+    names = sorted(name for name in os.listdir(folder) if name.startswith("libnvrtc"))
+    return "\n".join(file_identity(os.path.join(folder, name)) for name in names)
 
 
 def _path_of(library: ctypes.CDLL) -> str:

@@ -123,25 +123,25 @@ class VulkanDevice:
 
     def free(self, allocation: Allocation) -> None:
         """Free memory once the launches that use it have ended. Any thread and any finalizer may call it."""
-        self._memory.free(_ours(allocation))
+        self._memory.free(_vulkan_allocation(allocation))
 
     def read(self, allocation: Allocation, destination: memoryview, offset_bytes: int = 0) -> None:
         """Copy device memory to the host after all earlier launches; `destination` is contiguous bytes."""
         self.copies_to_host += 1
-        self._memory.read(_ours(allocation), destination, offset_bytes)
+        self._memory.read(_vulkan_allocation(allocation), destination, offset_bytes)
 
     def write(self, allocation: Allocation, source: memoryview, offset_bytes: int = 0) -> None:
         """Copy host bytes to the device after all earlier launches; `source` may be reused on return."""
         self.copies_to_device += 1
-        self._memory.write(_ours(allocation), source, offset_bytes)
+        self._memory.write(_vulkan_allocation(allocation), source, offset_bytes)
 
     def copy(self, source: Allocation, destination: Allocation, size_bytes: int) -> None:
         """Copy within the device, in order with launches."""
-        self._memory.copy(_ours(source), _ours(destination), size_bytes)
+        self._memory.copy(_vulkan_allocation(source), _vulkan_allocation(destination), size_bytes)
 
     def fill(self, allocation: Allocation, pattern: bytes) -> None:
         """Repeat `pattern` (1, 2, 4 or 8 bytes) over the memory, in order with launches."""
-        self._memory.fill(_ours(allocation), pattern)
+        self._memory.fill(_vulkan_allocation(allocation), pattern)
 
     def make_texture(self, spec: TextureSpec) -> VulkanTexture:
         """Make a texture of zeros. Raises: UnsupportedError naming format or extent; OutOfMemory."""
@@ -149,19 +149,19 @@ class VulkanDevice:
 
     def free_texture(self, texture: TextureMemory) -> None:
         """Free a texture once the launches that use it have ended. Any thread and any finalizer may call it."""
-        self._images.free(_ours_too(texture))
+        self._images.free(_vulkan_texture(texture))
 
     def copy_to_texture(self, source: Allocation, texture: TextureMemory) -> None:
         """Set all texels from an allocation of packed texels, in order with launches."""
-        self._images.copy_in(_ours(source), _ours_too(texture))
+        self._images.copy_in(_vulkan_allocation(source), _vulkan_texture(texture))
 
     def copy_from_texture(self, texture: TextureMemory, destination: Allocation) -> None:
         """Copy all texels into an allocation, packed, in order with launches."""
-        self._images.copy_out(_ours_too(texture), _ours(destination))
+        self._images.copy_out(_vulkan_texture(texture), _vulkan_allocation(destination))
 
     def share(self, allocation: Allocation) -> object:
         """Return an object that keeps the bytes valid; it also keeps a closed device from being destroyed."""
-        return self._memory.lend(_ours(allocation))
+        return self._memory.lend(_vulkan_allocation(allocation))
 
     def build(self, module: BackendModule, keep: bool = True) -> VulkanProgram:
         """Compile the module's files. Raises: TaichiCompilationError with the emitted line and the Python line."""
@@ -200,7 +200,7 @@ class VulkanDevice:
 
     def close(self) -> None:
         """Free everything; the device cannot be used afterwards. A forked child leaves its parent's device alone."""
-        if self._is_closed or not self._queue.is_ours:
+        if self._is_closed or not self._queue.is_owned:
             return
         if self._memory.leases:
             self._queue.synchronize()
@@ -216,12 +216,12 @@ def _debug_flags(adapter: Adapter) -> tuple[str, ...]:
     return (WHOLE_SOURCE,) if NON_SEMANTIC in adapter.extensions else LINES_AND_SOURCE
 
 
-def _ours(allocation: Allocation) -> VulkanAllocation:
+def _vulkan_allocation(allocation: Allocation) -> VulkanAllocation:
     assert isinstance(allocation, VulkanAllocation)
     return allocation
 
 
-def _ours_too(texture: TextureMemory) -> VulkanTexture:
+def _vulkan_texture(texture: TextureMemory) -> VulkanTexture:
     assert isinstance(texture, VulkanTexture)
     return texture
 

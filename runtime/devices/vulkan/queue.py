@@ -359,7 +359,7 @@ class Queue:
             self.lock.release()
 
     @property
-    def is_ours(self) -> bool:
+    def is_owned(self) -> bool:
         """Whether this process made the queue. A forked child must not even close its parent's queue."""
         return os.getpid() == self._process
 

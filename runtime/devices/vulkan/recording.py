@@ -52,7 +52,7 @@ class Tape:
         is_last: make their writes visible to the host. The caller holds the lock.
         """
         sizes = [program.indirect_bytes for program in (launch.program for launch in launches)]
-        self._make_room(sum(-(-size // ARGUMENT_ALIGNMENT) * ARGUMENT_ALIGNMENT for size in sizes))
+        self._reserve(sum(-(-size // ARGUMENT_ALIGNMENT) * ARGUMENT_ALIGNMENT for size in sizes))
         self.arguments_used = 0
         self._queue.begin_tape(self.handle)
         hazards, ready = Hazards(), 0
@@ -74,7 +74,7 @@ class Tape:
     def offer(self) -> None:
         """Do nothing: `VulkanProgram.submit_held` calls this after many commands."""
 
-    def _make_room(self, size_bytes: int) -> None:
+    def _reserve(self, size_bytes: int) -> None:
         if self.arguments is not None and self.arguments.size_bytes < size_bytes:
             self._memory.destroy_block(self.arguments)
             self.arguments = None
