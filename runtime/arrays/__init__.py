@@ -1,1 +1,1 @@
-"""Arrays and textures: memory on a device, and what Python and other libraries see of it."""
+"""Arrays and textures: memory on a device, and its access from Python and other libraries."""

@@ -113,7 +113,7 @@ class DenseArray(Exchange):
     def end(self) -> None:
         """Free the memory because the session ends; any later use raises."""
         self.memory.end()
-        self.allocation = Ended(self.memory.gone)  # as in `Memory.end`
+        self.allocation = Ended(self.memory.freed_error)  # as in `Memory.end`
 
     @abstractmethod
     def _signature(self) -> object:

@@ -52,7 +52,7 @@ class Owner(Protocol):
         """Free memory."""
 
     def register_handle(self, handle: AllocationHandle) -> None:
-        """Remember who holds how much."""
+        """Register a handle for reports of memory."""
 
     def wait(self) -> None:
         """Wait until host memory has the results of all launches so far."""
@@ -117,7 +117,7 @@ class Memory:
         "element",
         "epoch",
         "is_shared",
-        "gone",
+        "freed_error",
         "handle",
         "mirrored",
         "partial",
@@ -136,7 +136,7 @@ class Memory:
         self, session: Owner, element: Type, shape: tuple[int, ...], owner: str = "an array", lazily: bool = False
     ) -> None:
         check_count(shape)
-        self.gone: Callable[[], TaichiRuntimeError] = ended_error
+        self.freed_error: Callable[[], TaichiRuntimeError] = ended_error
         scalar = element.numpy if isinstance(element, Struct) else element_of(element).numpy
         full_shape = shape + (element.shape if isinstance(element, Tensor) else ())
         self.session, self.element, self.shape = session, element, shape
@@ -155,8 +155,8 @@ class Memory:
         self._dirty: set[int] = set()
 
     @property
-    def is_gone(self) -> bool:
-        """Whether its allocation was freed; `gone` returns the error that gives the reason."""
+    def is_freed(self) -> bool:
+        """Whether its allocation was freed; `freed_error` returns the error that gives the reason."""
         return self.handle.is_released
 
     def refresh(self) -> None:
@@ -166,8 +166,8 @@ class Memory:
         """
         session = self.session
         epoch = session.epoch
-        if epoch == CLOSED or self.is_gone:
-            raise self.gone()
+        if epoch == CLOSED or self.is_freed:
+            raise self.freed_error()
         if not self.mirrored:
             session.wait()
             self.epoch = epoch
@@ -213,7 +213,7 @@ class Memory:
             self._dirty.add(0)
 
     def flush(self) -> None:
-        """Write what was changed in the mirror to the device."""
+        """Write the changed blocks of the mirror to the device."""
         with self.session.lock:
             dirty, self._dirty = sorted(self._dirty), set()
             for block in dirty:
@@ -262,7 +262,7 @@ class Memory:
 
     def refresh_lazily(self) -> None:
         """Wait if the view is the memory itself, check that the session is open, and leave a mirror as it is."""
-        if self.session.epoch == CLOSED or not self.mirrored or self.is_gone:
+        if self.session.epoch == CLOSED or not self.mirrored or self.is_freed:
             self.refresh()
 
     def write_all(self, values: Array) -> None:
@@ -308,7 +308,7 @@ class Memory:
     def end(self) -> None:
         """Free the allocation because the session ends; any later use raises."""
         self.handle.release()
-        self.allocation = Ended(self.gone)  # type: ignore[assignment]  # whose address raises
+        self.allocation = Ended(self.freed_error)  # type: ignore[assignment]  # whose address raises
         self.epoch = STALE
         self.view = np.empty((0,), self.view.dtype)
 
@@ -393,7 +393,7 @@ class MemberMemory:
 
 
 def handle_of(array: Any) -> AllocationHandle:
-    """Return what keeps the memory of a field or ndarray, which it may share with others."""
+    """Return the handle of the memory of a field or ndarray, which may share it with others."""
     memory = array.memory
     while not isinstance(memory, Memory):
         memory = memory.whole

@@ -59,8 +59,8 @@ class SliceableArray(DenseArray):
         Raises: TaichiIndexError, ValueError as NumPy does.
         """
         memory: Any = self.memory
-        if memory.is_gone:
-            raise memory.gone()
+        if memory.is_freed:
+            raise memory.freed_error()
         try:
             view = slice_of_view(memory.view, key, len(self.shape))
         except IndexError as error:
@@ -139,7 +139,7 @@ class _NoMemory:
     """The memory of a placeholder, of which only the type matters."""
 
     allocation = None
-    is_gone = False
+    is_freed = False
 
 
 def make_placeholder(element: Type, ndim: int, name: str) -> Any:

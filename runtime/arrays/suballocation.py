@@ -43,14 +43,14 @@ class SuballocatedMemory(ABC):
         return self.whole.allocation
 
     @property
-    def is_gone(self) -> bool:
-        """As `Memory.is_gone`."""
-        return self.whole.is_gone
+    def is_freed(self) -> bool:
+        """As `Memory.is_freed`."""
+        return self.whole.is_freed
 
     @property
-    def gone(self) -> Callable[[], TaichiRuntimeError]:
-        """As `Memory.gone`."""
-        return self.whole.gone
+    def freed_error(self) -> Callable[[], TaichiRuntimeError]:
+        """As `Memory.freed_error`."""
+        return self.whole.freed_error
 
     def refresh(self) -> None:
         """Bring the view up to date with the launches so far. Raises: as `Memory.refresh`."""

@@ -182,7 +182,7 @@ class Placed:
     def end(self: Any) -> None:
         """Free the memory because the session ends; any later use raises."""
         self.memory.end()
-        self.allocation = Ended(self.memory.gone)
+        self.allocation = Ended(self.memory.freed_error)
 
     def __repr__(self) -> str:
         return super().__repr__() if self.is_placed else "<Field: Definition of this field is incomplete>"

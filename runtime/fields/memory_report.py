@@ -91,7 +91,7 @@ def _rows(owned: Any, names: Mapping[int, str]) -> Iterator[Row]:
         elements = ", ".join(dict.fromkeys(_element(field.element) for field in fields))
         shapes = ", ".join(dict.fromkeys(str(field.shape) for field in fields))
         yield Row(shown, "tree" if len(fields) > 1 else "field", elements, shapes, size_bytes)
-    elif isinstance(owned, DenseArray) and isinstance(owned.memory, Memory) and not owned.memory.is_gone:
+    elif isinstance(owned, DenseArray) and isinstance(owned.memory, Memory) and not owned.memory.is_freed:
         name = _name(owned, names)
         yield Row(name, owned.KIND, _element(owned.element), str(owned.shape), owned.memory.size_bytes)
     elif isinstance(owned, Texture):

@@ -210,7 +210,7 @@ class SparseTree:
 
     def check(self) -> None:
         """Raise the errors of earlier launches. Raises: TaichiRuntimeError for a pool or list that was full."""
-        if self.is_gone:
+        if self.is_freed:
             return
         for pool in self.pools:
             found = self.get(pool, "full")
@@ -334,9 +334,9 @@ class SparseTree:
         return sum(memory.size_bytes for memory in self.all_memory())
 
     @property
-    def is_gone(self) -> bool:
+    def is_freed(self) -> bool:
         """Whether the memory was freed."""
-        return any(memory.is_gone for memory in self.parts.values())
+        return any(memory.is_freed for memory in self.parts.values())
 
 
 def _ready(memory: Memory, index: tuple[int, ...]) -> Array:

@@ -88,7 +88,7 @@ class TreeMemory:
     def size_bytes(self) -> int:
         """Bytes of its memory, 0 while it has none."""
         memory = self._memory() if self._memory is not None else None
-        return 0 if memory is None or memory.is_gone else memory.size_bytes
+        return 0 if memory is None or memory.is_freed else memory.size_bytes
 
     def living_fields(self) -> list[Any]:
         """Return the fields that have memory here and are alive."""
@@ -166,7 +166,7 @@ class TreeMemory:
         memory = self._memory() if self._memory is not None else None
         if memory is not None:
             for owned in memory.all_memory():
-                owned.gone = destroyed_error
+                owned.freed_error = destroyed_error
         self.end()
         self.is_destroyed = True
         self.session.sync()

@@ -169,8 +169,8 @@ class Arg:
         if not isinstance(value, DenseArray) or value.KIND != "ndarray" or value.path:
             hint = "make one by `ti.ndarray(...)`, and copy to it by `x.from_numpy(a)`"
             raise self._refusal(value, f"an {self.shown_type()}", hint)
-        if value.memory.is_gone:
-            raise value.memory.gone()
+        if value.memory.is_freed:
+            raise value.memory.freed_error()
         if value.element != self.type or len(value.shape) != self.field_dim:
             found = f"{describe_type(value.element)}, ndim={len(value.shape)}"
             raise TaichiRuntimeTypeError(f"{self._called} takes an {self.shown_type()}, found one of {found}")

@@ -281,7 +281,7 @@ class Instance:
     def _stage(self, arguments: Sequence[tuple[Any, int]], stream: int | None = None) -> StagedArguments:
         """Prepare arrays that the launcher cannot use directly; the result has the actions for `_after`."""
         interface = self.module.interface
-        requests = [(value, interface.arrays[slot], interface.takes_strides(slot)) for value, slot in arguments]
+        requests = [(value, interface.arrays[index], interface.takes_strides(index)) for value, index in arguments]
         return stage_arguments(self.session, requests, stream)
 
     def _after(self, staged: StagedArguments | None = None) -> Any:
@@ -315,7 +315,7 @@ class _Shown:
         return self._text
 
 
-def _retire(instance: ref[Instance], gone: object) -> None:
+def _retire(instance: ref[Instance], reference: object) -> None:
     found = instance()
     if found is not None:
         found.retire()

@@ -214,8 +214,8 @@ class Kernel(KernelTools):
     ) -> tuple[Instance, tuple[Launch, Choice]]:
         session, request, compilation = self._emit(args)
         specialization, argument_kinds, sources = request.specialization, request.argument_kinds, session.sources
-        for text in compilation.warnings if not keeps else ():
-            warn_user(text)
+        for message in compilation.warnings if not keeps else ():
+            warn_user(message)
         if session.config.dump_dir:
             dump(session.config.dump_dir, compilation.module, specialization)
         choice = sources.choose(session, specialization, argument_kinds, compilation, args, wanted or self.wanted)

@@ -1,4 +1,4 @@
-"""From a call's arguments to what the compiler specialises on, with an error for every argument that does not fit."""
+"""Classification of a call's arguments for specialization, with an error for every argument that does not fit."""
 
 from __future__ import annotations
 

@@ -34,8 +34,8 @@ PRINTS, FAILURES = "prints", "failed checks"
 
 @dataclass(eq=False, slots=True)
 class Located:
-    """One array of the kernel in a region. strides: [bytes] of `extents`, the parts of an index, those of one dimension
-    beside each other. begin_bytes: of its first element. owner: the field or argument."""
+    """One array of the kernel in a region. strides: [bytes] of `extents`, the components of an index; those of one
+    dimension are adjacent. begin_bytes: of its first element. owner: the field or argument."""
 
     slot: ArrayBinding
     region: Region
@@ -109,7 +109,7 @@ class Outputs:
             pointer = pointers.get(number if slot.place is None else slot.place.slot)
             if pointer is not None:
                 self.located.append(self._locate(number, slot, owner, pointer.address, pointer.region))
-        self.located += self._beside()
+        self.located += self._auxiliary_arrays()
         self.sparse_regions = self._regions_of_trees()
         report = next((region for region in recording.regions if region.role == "report"), None)
         self._report = report
@@ -197,7 +197,7 @@ class Outputs:
         strides = tuple(step * size for step in steps)
         return Located(slot, region, dtype, begin, shape, strides, shape, slot.element_shape, owner)
 
-    def _beside(self) -> list[Located]:
+    def _auxiliary_arrays(self) -> list[Located]:
         """Return the fields that share a tree with those of the kernel, which it must not change."""
         found: list[Located] = []
         placed = [located for located in self.located if located.slot.place is not None]
@@ -270,7 +270,7 @@ def _neighbour(node: Node, name: str, region: Region, begin: int) -> Located:
     element = node.element
     assert element is not None
     shape = shape_of(node)
-    place = TreeAddress(-1, start_offset(node), tuple(tuple(digit) for digit in index_components_of(node)))
+    place = TreeAddress(-1, start_offset(node), tuple(tuple(component) for component in index_components_of(node)))
     inner = element.shape if isinstance(element, Tensor) else ()
     dtype = element.numpy if isinstance(element, Struct) else element_of(element).numpy
     slot = ArrayBinding(name, str(element), inner, len(shape), shape, None, True, False, (), place)
@@ -300,7 +300,7 @@ class _Seen:
     epoch: int = STALE
     mirrored: bool = False
     partial: bool = False
-    is_gone: bool = False
+    is_freed: bool = False
 
     def refresh(self) -> None:
         """Do nothing: a copy does not change."""
