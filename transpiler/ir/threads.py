@@ -1,4 +1,4 @@
-"""Statements by which the threads of a block cooperate, and the table of collective operations.
+"""Statements by which the threads of a block work together, and the table of collective operations.
 
 A block is `block_dim` iterations of a parallel loop that run in parallel and share memory; a subgroup (CUDA: a warp) is
 a range of its threads. Each entry of `COLLECTIVES` describes one operation of several threads: its operands, its

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from ...errors import NOWHERE, SourceLocation, SourceText
 from ..types import SCALARS, Scalar, Struct, Tensor, Type
 
-NOWHERE_ROW = -1
+NOWHERE_ENTRY = -1
 """Represents the call site `NOWHERE`; null means that there is no call site."""
 TENSOR = re.compile(r"(\w+)\[(\d+(?:x\d+)*)\]")
 
@@ -65,7 +65,7 @@ class TableWriter:
         entry = [
             self.source(location.source), location.line - first, location.column, location.end_line - first,
             location.end_column, location.function,
-            None if site is None else NOWHERE_ROW if site is NOWHERE else self.location(site),
+            None if site is None else NOWHERE_ENTRY if site is NOWHERE else self.location(site),
         ]  # fmt: skip
         return self._number(location, ("location", *entry), self.locations, entry)
 
@@ -154,7 +154,7 @@ class TableReader:
         if type(entry) is not list or list(map(type, entry[:6])) != [int, int, int, int, int, str] or len(entry) != 7:
             fail(path, "expected source, line, column, end line, end column, function and call site")
         source: SourceText = row_at(self.sources, entry[0], path, "source")
-        site = None if entry[6] is None else self.location(None if entry[6] == NOWHERE_ROW else entry[6], path)
+        site = None if entry[6] is None else self.location(None if entry[6] == NOWHERE_ENTRY else entry[6], path)
         first = source.first_line
         return SourceLocation(source, entry[1] + first, entry[2], entry[3] + first, entry[4], entry[5], site)
 

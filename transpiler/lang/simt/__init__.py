@@ -1,4 +1,4 @@
-"""`ti.simt`: cooperation of the threads of a block, of a subgroup or warp, and of the whole grid."""
+"""`ti.simt`: collective operations of the threads of a block, of a subgroup or warp, and of the whole grid."""
 
 from . import block, grid, subgroup, warp
 

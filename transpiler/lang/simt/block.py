@@ -1,4 +1,4 @@
-"""Cooperation of the threads of a block: shared memory, barriers, votes.
+"""Collective operations of the threads of a block: shared memory, barriers, votes.
 
 Iteration k of a parallel loop, in serial order, is thread k % block_dim of block k // block_dim. The last block of a
 loop may have fewer iterations than threads. Threads without an iteration reach the barriers and do nothing else: the

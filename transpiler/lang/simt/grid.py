@@ -1,4 +1,4 @@
-"""Cooperation of all threads of a launch."""
+"""Collective operations of all threads of a launch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cooperation of the threads of a subgroup.
+"""Collective operations of the threads of a subgroup.
 
 A subgroup is 32 threads of a block on CUDA, in C and in the interpreter, and a property of the device on Vulkan:
 `ti.simt.subgroup.group_size()` in a kernel, `capabilities.subgroup_size` of the session's device outside.

@@ -1,4 +1,4 @@
-"""Cooperation of the threads of a warp: 32 lanes on CUDA, a subgroup on Vulkan.
+"""Collective operations of the threads of a warp: 32 lanes on CUDA, a subgroup on Vulkan.
 
 `mask` has a bit for each participating lane; it must include every lane that executes the call.
 """
