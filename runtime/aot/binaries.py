@@ -1,4 +1,4 @@
-"""The compilers' part of a module: from emitted text to SPIR-V, cubin and PTX, or a shared object, without a device.
+"""The compilers' part of a module: from emitted source to SPIR-V, cubin and PTX, or a shared object, without a device.
 
 In: a `BackendModule` and its `Target`. Out: the binaries of each file by kind, and what a device must have to run them,
 read back from the binaries. The compilers are those of a launch, called with the same flags: so are the bytes.

@@ -88,11 +88,11 @@ def _check_interface(reflection: Reflection, interface: Interface, where: str) -
         raise ArchiveError(f"{where} takes more arguments than can be pushed")
     places = {member.offset_bytes: member.size_bytes for member in interface.members}
     for member in struct.members:
-        if member.offset_bytes not in places or _bytes_of(member.type) > _room(places, member.offset_bytes):
+        if member.offset_bytes not in places or _bytes_of(member.type) > _contiguous_bytes(places, member.offset_bytes):
             raise ArchiveError(f"{where} has an argument `{member.name}` that the manifest does not have")
 
 
-def _room(places: dict[int, int], begin: int) -> int:
+def _contiguous_bytes(places: dict[int, int], begin: int) -> int:
     """Return how many bytes of members are contiguous from `begin` on."""
     end = begin
     while end in places:
@@ -114,9 +114,9 @@ def validate(shaders: Sequence[bytes]) -> None:
     if tool is None or not unknown:
         return
     with ThreadPoolExecutor(min(len(unknown), os.cpu_count() or 1)) as pool:
-        for said in pool.map(lambda digest: _validate(tool, new[digest]), unknown):
-            if said:
-                raise ArchiveError(f"spirv-val refuses a shader of the archive: {said}")
+        for log in pool.map(lambda digest: _validate(tool, new[digest]), unknown):
+            if log:
+                raise ArchiveError(f"spirv-val refuses a shader of the archive: {log}")
     for digest in unknown:
         VALID[digest] = None
         while len(VALID) > MAX_VALID:
@@ -131,5 +131,5 @@ def _validate(tool: str, shader: bytes) -> str:
         code, output, errors = run_tool(command, shader, TIME_LIMIT_SECONDS)
     except (TimeoutError, OverflowError, OSError) as error:
         return f"it did not finish ({type(error).__name__})"
-    said = (output + errors).decode(errors="replace").strip()[:500]
-    return "" if code == 0 else "".join(c if c.isprintable() else " " for c in said) or f"exit status {code}"
+    log = (output + errors).decode(errors="replace").strip()[:500]
+    return "" if code == 0 else "".join(c if c.isprintable() else " " for c in log) or f"exit status {code}"

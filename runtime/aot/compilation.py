@@ -157,9 +157,9 @@ def _check_complete(annotation: NdarrayAnnotation, what: str, hint: str = f"writ
 
 
 def instance_name(kernel: Any, values: Mapping[str, Any], name_of_field: Callable[[Any], str | None]) -> dict[str, str]:
-    """Return how an instance is told from others: its template arguments by name, as texts.
+    """Return what identifies an instance: its template arguments by name, as strings.
 
-    Numbers and texts stand as Python writes them, fields by the name they were added with or their own, other objects
+    Numbers and strings are written as in Python, fields by the name they were added with or their own, others
     by a digest of what they are; arrays given for parameters that take ndarrays are left out.
     """
     own = kernel.kernel if isinstance(kernel, BoundKernel) else kernel

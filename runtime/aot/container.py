@@ -185,7 +185,7 @@ def _check_entries(entries: Sequence[_Entry], end: int) -> None:
             raise ArchiveError(f"there are two members `{entry.name}`")
         names.add(entry.name)
         if entry.offset + LOCAL_HEADER.size + entry.packed_bytes > end:
-            raise ArchiveError(f"member `{entry.name}` lies behind the directory")
+            raise ArchiveError(f"member `{entry.name}` is after the directory")
     total = sum(entry.size_bytes for entry in entries)
     if total > MAX_BYTES:
         raise ArchiveError(f"its members have {total:,} bytes; at most {MAX_BYTES:,} are taken")
@@ -226,7 +226,7 @@ def _name(raw: bytes, length: int) -> str:
 def _start_of_data(at: Callable[[int, int], bytes], entry: _Entry, least: int, size_bytes: int) -> int:
     """Return the start of a member's data; the local header must agree with the directory."""
     if entry.offset < least:
-        raise ArchiveError(f"member `{entry.name}` lies over another")
+        raise ArchiveError(f"member `{entry.name}` overlaps another")
     header = at(entry.offset, LOCAL_HEADER.size)
     if header[:4] != LOCAL or len(header) != LOCAL_HEADER.size:
         raise ArchiveError(f"member `{entry.name}` is not where the directory says")

@@ -146,8 +146,8 @@ class Trees:
         return [{"size_bytes": handle.size_bytes} for handle in self._handles]
 
 
-def hold_of_captured(field: Any) -> Any:
-    """Return what keeps the memory that a captured field, or an array beside the cells of a sparse tree, lies in."""
+def handle_of_captured(field: Any) -> Any:
+    """Return what keeps the memory that a captured field, or an auxiliary array of a sparse tree, is in."""
     return field.memory.handle if isinstance(field, AuxiliaryArray) else handle_of(field)
 
 
@@ -174,7 +174,7 @@ def field_data(field: Any, trees: Trees) -> dict[str, Any]:
 
 
 def _strides(field: Any, place: dict[str, int]) -> list[int] | None:
-    """Return the strides of a field whose elements lie evenly, and move `place` to its first element."""
+    """Return the strides of a field with constant strides, and move `place` to its first element."""
     memory = field.memory
     if memory.locate is not None or not hasattr(memory, "view"):
         return None
@@ -241,7 +241,7 @@ def _constants(compiled: Compiled, trees: Trees) -> list[Any]:
     for member in interface.members:
         value: Any = known.get(member.source)
         if value is not None and member.source[0] in ("pointer", "gradient"):
-            value = trees.place(hold_of_captured(compiled.fields[member.source[1]]), value)
+            value = trees.place(handle_of_captured(compiled.fields[member.source[1]]), value)
         found.append(value)
     return found
 

@@ -114,18 +114,18 @@ def parse_json(data: bytes) -> Any:
     if len(data) > MAX_MANIFEST_BYTES:
         raise ValueError(f"it has {len(data):,} bytes; at most {MAX_MANIFEST_BYTES:,} are taken")
     try:
-        said = data.decode("utf-8")
+        reported = data.decode("utf-8")
     except UnicodeDecodeError:
         raise ValueError("it is not UTF-8") from None
     if sum(map(data.count, (b",", b"[", b"{"))) > MAX_VALUES:
         raise ValueError(f"it has more than {MAX_VALUES:,} values")
     depth = 0
-    for bracket in re.finditer(r"[\[\]{}]", TEXT.sub("", said)):
+    for bracket in re.finditer(r"[\[\]{}]", TEXT.sub("", reported)):
         depth += 1 if bracket[0] in "[{" else -1
         if depth > MAX_DEPTH:
             raise ValueError(f"it is nested deeper than {MAX_DEPTH}")
     return json.loads(
-        said, object_pairs_hook=_object, parse_constant=_no_number, parse_int=_integer, parse_float=_float
+        reported, object_pairs_hook=_object, parse_constant=_no_number, parse_int=_integer, parse_float=_float
     )
 
 
@@ -241,7 +241,7 @@ def _parameter(data: Any, path: str) -> dict[str, Any]:
     kind = one_of(*PARAMETERS)(data.get("kind") if type(data) is dict else None, f"{path}.kind")
     found: dict[str, Any] = read_object(data, path, {"name": label, "kind": label, **PARAMETERS[kind]})
     if kind == "ndarray" and found["members"] is None and found["element"] not in SCALARS:
-        raise invalid(f"{path}.element", f"{found['element'][:80]!r} is no scalar, and its members are not told")
+        raise invalid(f"{path}.element", f"{found['element'][:80]!r} is no scalar, and it has no members")
     return found
 
 
@@ -383,7 +383,7 @@ def _check_field(field: Mapping[str, Any], trees: Sequence[int], path: str) -> N
     if field["offset"] and len(field["offset"]) != len(field["shape"]):
         raise invalid(f"{path}.offset", "it has another number of axes than the shape")
     if field["members"] is None and field["element"] not in SCALARS:
-        raise invalid(f"{path}.element", f"{field['element'][:80]!r} is no scalar, and its members are not told")
+        raise invalid(f"{path}.element", f"{field['element'][:80]!r} is no scalar, and it has no members")
     if strides is None:
         return
     if len(strides) != len(field["shape"]):
@@ -392,7 +392,7 @@ def _check_field(field: Mapping[str, Any], trees: Sequence[int], path: str) -> N
     low = field["offset_bytes"] + sum(step for step in reach if step < 0)
     high = field["offset_bytes"] + sum(step for step in reach if step > 0) + field["element_size_bytes"]
     if low < 0 or high > trees[field["tree"]]:
-        raise invalid(path, f"it does not lie in its tree of {trees[field['tree']]} bytes")
+        raise invalid(path, f"it is not within its tree of {trees[field['tree']]} bytes")
 
 
 def _check_kernel(kernel: StoredKernel, manifest: Manifest, path: str) -> None:
@@ -459,7 +459,7 @@ def _check_constant(value: Any, member: Member, kernel: StoredKernel, trees: Seq
         raise invalid(path, "an address is a tree and an offset, and nothing else is")
     if isinstance(value, dict):
         if value["tree"] >= len(trees) or value["offset_bytes"] > trees[value["tree"]]:
-            raise invalid(path, "it does not lie in a tree")
+            raise invalid(path, "it is not within a tree")
     elif not 0 <= value < 2**31 and kind != "stride":
         raise invalid(path, f"{value} is out of range")
 

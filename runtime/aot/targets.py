@@ -1,4 +1,4 @@
-"""What a module is compiled for: a target's name, its capabilities, and what its compiler is told.
+"""What a module is compiled for: a target's name, its capabilities, and the options of its compiler.
 
 In: `ti.vulkan`, "vulkan1.1", "cuda:sm_80", ... and what the user says of capabilities. Out: a `Target`. No device of
 the target is needed. Without a word on capabilities a module is for the device of the session, if that is of the
@@ -62,7 +62,7 @@ SPIRV_VERSIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """name: "vulkan", "cuda" or "c". environment: of glslangValidator. march: what gcc is told of the processor."""
+    """name: "vulkan", "cuda" or "c". environment: of glslangValidator. march: the option of gcc for the processor."""
 
     name: str
     capabilities: Capabilities

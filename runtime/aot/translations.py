@@ -33,6 +33,6 @@ def translate(shader: bytes, language: str, what: str) -> bytes:
     except (TimeoutError, OverflowError, OSError) as error:
         raise TaichiRuntimeError(f"spirv-cross did not finish {what}: {type(error).__name__}") from None
     if code != 0:
-        said = " ".join((output + errors).decode(errors="replace").split())[:SHOWN_CHARACTERS]
-        raise TaichiRuntimeError(f"spirv-cross does not translate {what} to {language}: {said}")
+        log = " ".join((output + errors).decode(errors="replace").split())[:SHOWN_CHARACTERS]
+        raise TaichiRuntimeError(f"spirv-cross does not translate {what} to {language}: {log}")
     return output

@@ -1,1 +1,1 @@
-"""The workbench: emitted texts changed by hand, which run, are checked, compared, timed, merged and shipped."""
+"""The workbench: emitted sources changed by hand, which run, are checked, compared, timed, merged and shipped."""

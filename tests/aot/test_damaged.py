@@ -64,7 +64,7 @@ def test_errors_name_the_place(members):
     assert "$.kernels.paint.module.tasks[0].block_dim: 0 is not between" in texts["manifest: block of 0"]
     assert "version 2; version 1 is read here" in texts["manifest: version from the future"]
     assert "SHA-256" in texts["manifest: wrong hash"]
-    assert "lies over another" in texts["overlapping members"]
+    assert "overlaps another" in texts["overlapping members"]
     assert "lead nowhere else" in texts["member '../../x'"]
 
 

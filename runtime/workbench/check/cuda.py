@@ -99,9 +99,9 @@ def _explain_ptxas(edit: EditedFile, reason: str) -> tuple[Location | None, str,
     """Return location, message and hint for an error of ptxas."""
     shared = re.search(r"uses too much shared data \((0x[0-9a-f]+) bytes, (0x[0-9a-f]+) max\)", reason)
     if shared is not None:
-        asked, most = int(shared[1], 16), int(shared[2], 16)
+        needed, most = int(shared[1], 16), int(shared[2], 16)
         location = edit.source.find(r"\b__shared__\b[^;]*")
-        message = f"a block needs {asked} bytes of shared memory, more than the {most} bytes it may have"
+        message = f"a block needs {needed} bytes of shared memory, more than the {most} bytes it may have"
         return location, message, "make the arrays in shared memory smaller"
     unresolved = re.search(r"Unresolved extern function '([^']+)'", reason)
     if unresolved is not None:

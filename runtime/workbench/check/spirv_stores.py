@@ -40,7 +40,7 @@ PASSED_ON = frozenset(
         Op.S_CONVERT, Op.I_ADD, Op.I_SUB, Op.BITWISE_OR, Op.BITWISE_AND, Op.SELECT, Op.PHI, Op.VECTOR_SHUFFLE,
     }
 )  # fmt: skip
-"""Their result may be what an operand is, or an address beside it."""
+"""Their result may be what an operand is, or a neighbouring address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +54,9 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """What an id may be. variable: the local variable, or the value made of parts, in which it lies; 0 for memory.
+    """What an id may be. variable: the local variable, or the composite value, that contains it; 0 for memory.
 
-    path: where in that, or in memory. is_address: it points there; else it is what lies there.
+    path: where in that, or in memory. is_address: it points there; otherwise it is the content.
     """
 
     variable: int = 0
@@ -210,17 +210,17 @@ def _values(state: _State, value: _Place) -> list[_Place]:
 
 
 def _loaded(state: _State, id: int) -> list[_Place]:
-    """Return what may lie where an id points."""
+    """Return the possible contents at the address of an id."""
     return [place for location in _locations(state, id) for place in _content(state, location, location.path)]
 
 
 def _content(state: _State, location: _Place, path: Path) -> list[_Place]:
-    """Return what lies at a path in memory, or was put there into a variable."""
+    """Return the contents at a path in memory, or those stored there in a variable."""
     if not location.variable:
         return [_Place(path=path)]
     found = []
     for put_at, place in state.contents.get(location.variable, ()):
-        if _meet(put_at, path):
+        if _may_overlap(put_at, path):
             found.append(place.inside(path[len(put_at) :]) if not place.is_address else place)
     return found
 
@@ -234,8 +234,8 @@ def _parts(state: _State, values: Iterable[_Place], indices: Path) -> list[_Plac
     return found
 
 
-def _meet(one: Path, other: Path) -> bool:
-    """Tell whether two paths may lead to the same thing, or one into the other."""
+def _may_overlap(one: Path, other: Path) -> bool:
+    """Return whether two paths may lead to the same element, or one to a part of the other."""
     return all(a == b or SOME in (a, b) for a, b in zip(one, other))
 
 

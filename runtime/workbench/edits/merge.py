@@ -22,11 +22,11 @@ Lines = Sequence[str]
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """text: with markers around each conflict. conflicts: how many. kept: lines of the edit that the base lacks."""
+    """text: with markers around each conflict. conflicts: how many. user_lines: of the edit, not in the base."""
 
     text: str
     conflicts: int
-    kept: int
+    user_lines: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +69,8 @@ def merge(base: str, edit: str, new: str, names: tuple[str, str, str] = ("edit",
             conflicts += 1
             lines += _conflict(sides[0], unchanged, sides[1], names)
     lines += unnumbered[0][position:]
-    kept = sum(len(change.lines) for change in user)
-    return Merged(_numbered(lines, new, edit), conflicts, kept)
+    user_lines = sum(len(change.lines) for change in user)
+    return Merged(_numbered(lines, new, edit), conflicts, user_lines)
 
 
 def carried_lines(text: str, lines: tuple[tuple[int, str, int], ...], edited: str) -> tuple[tuple[int, str, int], ...]:

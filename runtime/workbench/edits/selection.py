@@ -344,7 +344,7 @@ def _merged(slot: Slot, name: str, variant: str, text: str, base: str, generated
     resolved = _resolved(slot, name, variant, generated)
     merged = merge(base, text, generated, (path.name, "generated before", "generated now"))
     if resolved is not None:
-        merged = Merged(resolved, 0, merged.kept)
+        merged = Merged(resolved, 0, merged.user_lines)
     if not is_writable(path):
         raise EditError(
             f"{path}:1: this edit was made for another generated source of kernel `{kernel}` than the present one, and "
@@ -360,7 +360,7 @@ def _merged(slot: Slot, name: str, variant: str, text: str, base: str, generated
     for ending in (NEW, WROTE):
         _auxiliary_path(slot, name, variant, ending).unlink(missing_ok=True)
     path.with_name(path.name + CONFLICT).unlink(missing_ok=True)
-    lines = f"{merged.kept} {'line' if merged.kept == 1 else 'lines'}"
+    lines = f"{merged.user_lines} {'line' if merged.user_lines == 1 else 'lines'}"
     warn_user(
         f"{path}:1: the generated source of kernel `{kernel}` has changed; this edit was merged with it and keeps "
         f"{lines} of yours. The edit as it was before: {before}. Hint: `shadesmith diff` shows your changes"

@@ -152,7 +152,9 @@ def _label(argument: Argument) -> str:
         value: Any = argument.value
         if value is None or isinstance(value, bool | int | float | str):
             return plain_name(str(value))
-        return "field" if is_described(value) else plain_name(safe_attribute(value, "__name__", str, type(value).__name__))
+        return (
+            "field" if is_described(value) else plain_name(safe_attribute(value, "__name__", str, type(value).__name__))
+        )
     return plain_name(str(argument))
 
 
@@ -171,7 +173,7 @@ def _identity(argument: Argument) -> str:
     if not is_described(value):
         return safe_attribute(value, "__qualname__", str, type(value).__qualname__)
     found = value.describe_array()
-    place = "" if found.place is None else f" {[tuple(digit) for digit in index_components_of(found.place)]}"
+    place = "" if found.place is None else f" {[tuple(component) for component in index_components_of(found.place)]}"
     return f"{array_text(found)}{found.offset or ''}{place}"
 
 

@@ -12,20 +12,20 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import groupby
 
-KEPT, GONE, NEW = " ", "-", "+"
+UNCHANGED, GONE, NEW = " ", "-", "+"
 SKIPPED = "@"
-"""Sign of a line that stands for lines kept as they are: `@12 lines as before`, `@3 lines as before, 2 further in`."""
+"""Sign of a line that replaces unchanged lines: `@12 lines as before`, `@3 lines as before, 2 further in`."""
 CONTEXT = 3
-"""Kept lines that are shown around changed ones."""
+"""Unchanged lines that are shown around changed ones."""
 _VALUE = re.compile(r"\$(\d+)")
 _DEFINITION = re.compile(r"\s*\$(\d+)\b.* = ")
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedLine:
-    """sign: `KEPT`, `GONE` or `NEW`. line: number in the form after the pass, of a gone line in the form before.
+    """sign: `UNCHANGED`, `GONE` or `NEW`. line: number in the form after the pass, of a gone line in the form before.
 
-    moved: how many columns a kept line stands further in than before.
+    moved: the number of columns by which an unchanged line is indented more than before.
     """
 
     sign: str
@@ -44,7 +44,7 @@ class Change:
     @property
     def is_empty(self) -> bool:
         """Whether both forms are equal but for the numbers of values."""
-        return all(line.sign == KEPT for line in self.lines)
+        return all(line.sign == UNCHANGED for line in self.lines)
 
 
 def changes(before: str, after: str) -> Change:
@@ -68,7 +68,7 @@ def changes(before: str, after: str) -> Change:
                 renamed = _renumbered(line_old, numbers)
                 if renamed.strip() == line_new.strip():  # it may have moved in or out of a block
                     moved = _indentation(line_new) - _indentation(line_old)
-                    found.append(ChangedLine(KEPT, line_new, start + offset + 1, moved))
+                    found.append(ChangedLine(UNCHANGED, line_new, start + offset + 1, moved))
                 else:
                     found.append(ChangedLine(GONE, renamed, first + offset + 1))
                     found.append(ChangedLine(NEW, line_new, start + offset + 1))
@@ -78,24 +78,24 @@ def changes(before: str, after: str) -> Change:
     return Change(tuple(found), {int(old_number): int(number) for old_number, number in numbers.items()})
 
 
-def hunks(change: Change, is_told: Callable[[ChangedLine], bool]) -> list[ChangedLine]:
-    """Return the changed lines with `CONTEXT` kept ones around; one `SKIPPED` line stands for those between.
+def hunks(change: Change, is_shown: Callable[[ChangedLine], bool]) -> list[ChangedLine]:
+    """Return the changed lines with `CONTEXT` unchanged ones around; one `SKIPPED` line replaces those between.
 
-    With the form before, this and `Change.numbers` give the form after. is_told: asks for a kept line to be shown.
+    With the form before, this and `Change.numbers` give the form after. is_shown: of an unchanged line.
     """
     lines = change.lines
     near: set[int] = set()
     for number, line in enumerate(change.lines):
-        if line.sign != KEPT:
+        if line.sign != UNCHANGED:
             near.update(range(number - CONTEXT, number + CONTEXT + 1))
     found: list[ChangedLine] = []
     for moved, run in groupby(enumerate(lines), lambda entry: None if entry[0] in near else entry[1].moved):
         if moved is None:
             found += [line for _, line in run]
             continue
-        for told, part in groupby((line for _, line in run), is_told):
+        for shown, part in groupby((line for _, line in run), is_shown):
             stretch = list(part)
-            if told or len(stretch) == 1:
+            if shown or len(stretch) == 1:
                 found += stretch
             else:
                 further = f", {moved} further in" if moved else ""

@@ -1,6 +1,6 @@
 """One HTML page about kernels: finished data in, text out. The same data give the same bytes.
 
-The page is one file: style and script stand in it, nothing is loaded, and its policy (CSP) lets a browser run nothing
+The page is one file: style and script are in it, nothing is loaded, and its policy (CSP) lets a browser run nothing
 else. Every text is escaped, and characters that would change what a reader sees are replaced by visible ones: kernels
 may hold anything. Without JavaScript the page is plain text, one text below the other.
 """
@@ -24,7 +24,8 @@ TEMPLATES = Path(__file__).resolve().parents[3] / "templates"
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\ufff9-\ufffb]"
 )
-"""Control characters but tab and line feed; what turns the direction of writing or has no width; half surrogates."""
+"""Control characters except tab and line feed; characters that change the direction of writing or have no width;
+surrogates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class Text:
     """A text with what links its lines. language: "python", "ir", "c", "spirv", "ptx", "sass", "diff".
 
     rows: for each line the line of the Python pane it came from, counted from 1, 0 for none; empty: no line has one.
-    numbers: for each line the number to show beside it, 0 for none; empty: counted from 1. is_changes: each line begins
+    numbers: for each line the number to show, 0 for none; empty: counted from 1. is_changes: each line begins
     with " ", "-", "+", or "@" where it stands for lines that are not shown. values: of a change of IR, (number before,
     number after) of what was kept. subtitle: file name, counts of changed lines and the like.
     """
@@ -75,7 +76,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Pane:
-    """One form of a kernel beside the others. key: short name for the address. content: None with a note why."""
+    """One form of a kernel. key: short name for the address. content: None with a note why."""
 
     key: str
     title: str

@@ -21,7 +21,7 @@ from ...launch.kernel import Kernel
 from ...session import session as sessions
 from ..edits.slots import shown
 from .inspection_tools import forms_of, listings, resources
-from .ir_changes import GONE, KEPT, NEW, SKIPPED, Change, ChangedLine, changes, hunks
+from .ir_changes import GONE, NEW, SKIPPED, UNCHANGED, Change, ChangedLine, changes, hunks
 from .listing import Listing, python_of
 from .report import History, KernelReport, Pane, Table, Text
 from .report_edits import describe_edits
@@ -105,11 +105,11 @@ def enclosing_function(file: str, line: int) -> tuple[int, list[str]]:
     return first, lines[first - 1 : last]
 
 
-def short_path(file: str, beside: str) -> str:
+def short_path(file: str, program_file: str) -> str:
     """Return a path as the page shows it: no folder of this machine, so that equal programs give equal pages."""
     if file.startswith(PACKAGE_FOLDER + os.sep):
         return "shadesmith" + file[len(PACKAGE_FOLDER) :].replace(os.sep, "/")
-    folder = os.path.dirname(beside)
+    folder = os.path.dirname(program_file)
     if folder and file.startswith(folder + os.sep):
         return file[len(folder) + 1 :].replace(os.sep, "/")
     return os.path.basename(file)
@@ -211,7 +211,7 @@ def _rows_of_source(file: SourceFile, python: PythonPane) -> list[int]:
     """Return the row of each line of an emitted file.
 
     A Python line's part of the text begins with the comment that shows it, and what closes a block belongs to what
-    opened it. What stands outside of bodies came from no line.
+    opened it. Lines outside of bodies have no Python line.
     """
     opened: dict[int, int] = {}
     rows = []
@@ -340,13 +340,13 @@ def _pass_title(form: str) -> str:
 
 
 def _change_text(title: str, change: Change, before: Sequence[int], after: Sequence[int]) -> Text:
-    rows_kept = _rows_of_kept(change, before)
+    rows_before = _rows_before(change, before)
 
     def row(line: ChangedLine) -> int:
         return (before if line.sign == GONE else after)[line.line - 1]
 
     def has_other_row(line: ChangedLine) -> bool:
-        return rows_kept[line.line] != after[line.line - 1]
+        return rows_before[line.line] != after[line.line - 1]
 
     lines = hunks(change, has_other_row)
     counts = Counter(line.sign for line in change.lines)
@@ -361,11 +361,11 @@ def _change_text(title: str, change: Change, before: Sequence[int], after: Seque
     )
 
 
-def _rows_of_kept(change: Change, before: Sequence[int]) -> dict[int, int]:
-    """Return the row that each kept line had, by its line after the pass."""
+def _rows_before(change: Change, before: Sequence[int]) -> dict[int, int]:
+    """Return the row that each unchanged line had, by its line after the pass."""
     found, number = {}, 0
     for line in change.lines:
-        if line.sign == KEPT:
+        if line.sign == UNCHANGED:
             found[line.line] = before[number]
         number += line.sign != NEW
     return found
@@ -396,8 +396,8 @@ def _resources(compiled: Sequence[Forms], gpu: str | None) -> Table:
             notes.append(f"{forms.title}: {found.reason}.")
         for row in found.rows():
             rows.append((f"{forms.title}, {found.device}", *("" if cell is None else str(cell) for cell in row)))
-        said = [f"{name} {value}" for task in found.tasks for name, value in task.statistics.items()]
-        notes += [f"{forms.title}, {found.device}: {', '.join(said)}."] if said else []
+        statistics = [f"{name} {value}" for task in found.tasks for name, value in task.statistics.items()]
+        notes += [f"{forms.title}, {found.device}: {', '.join(statistics)}."] if statistics else []
     return Table("Resources", ("target", *COLUMNS), tuple(rows), "\n".join(notes))
 
 
@@ -408,15 +408,15 @@ def _launches(compiled: Sequence[Forms]) -> Table:
         assert forms.inspection is not None
         module = forms.inspection.module
         for number, task in enumerate(module.tasks):
-            turns = "one" if task.kind == "serial" else _turns(task.extents, module)
-            key = (str(number), task.name, task.kind, str(task.block_dim), turns)
+            iterations = "one" if task.kind == "serial" else _iterations_of(task.extents, module)
+            key = (str(number), task.name, task.kind, str(task.block_dim), iterations)
             found.setdefault(key, []).append(f"{task.entry} in {module.files[task.file].name}")
-    header = ("task", "kind", "threads a block", "turns", "entry points")
+    header = ("task", "kind", "threads a block", "iterations", "entry points")
     rows = sorted(found.items(), key=lambda entry: int(entry[0][0]))
     return Table("Launches", header, tuple((*key[1:], ", ".join(entries)) for key, entries in rows))
 
 
-def _turns(extents: Sequence[Expression] | None, module: BackendModule) -> str:
+def _iterations_of(extents: Sequence[Expression] | None, module: BackendModule) -> str:
     return "known on the device" if extents is None else " × ".join(_in_words(extent, module) for extent in extents)
 
 

@@ -12,7 +12,7 @@ from ....transpiler.errors import TaichiCompilationError
 from ...launch.inspection import Inspection
 from ..edits.merge import same_source
 from ..edits.slots import Slot, read_text, slot_of
-from .ir_changes import GONE, KEPT, NEW, changes
+from .ir_changes import GONE, NEW, UNCHANGED, changes
 from .report import Text
 
 RowsOf = Callable[[SourceFile], list[int]]
@@ -49,13 +49,13 @@ def _edit(slot: Slot, file: SourceFile, variant: str, rows_of: RowsOf) -> Iterat
 
 def _difference(title: str, subtitle: str, before: str, after: str, name: str, rows_of: RowsOf) -> Text:
     change = changes(before.rstrip("\n"), after.rstrip("\n"))
-    rows = {GONE: rows_of(SourceFile(name, before)), KEPT: rows_of(SourceFile(name, after))}
+    rows = {GONE: rows_of(SourceFile(name, before)), UNCHANGED: rows_of(SourceFile(name, after))}
     counts = Counter(line.sign for line in change.lines)
     return Text(
         title,
         "c",
         "\n".join(line.sign + line.text for line in change.lines),
-        tuple(rows[GONE if line.sign == GONE else KEPT][line.line - 1] for line in change.lines),
+        tuple(rows[GONE if line.sign == GONE else UNCHANGED][line.line - 1] for line in change.lines),
         subtitle=f"+{counts[NEW]} −{counts[GONE]}, {subtitle}",
         is_changes=True,
     )

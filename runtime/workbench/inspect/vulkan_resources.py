@@ -1,4 +1,4 @@
-"""What tasks in GLSL take: a driver is asked (VK_KHR_pipeline_executable_properties), in its own words."""
+"""Resources of tasks in GLSL, as the driver reports them (VK_KHR_pipeline_executable_properties)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def vulkan_resources(module: BackendModule, gpu: str, session: Session | None) -> Resources:
-    """Ask the session's device, else one that is opened for it."""
+    """Query the session's device, or else open one for it."""
     if session is not None and isinstance(session.device, VulkanDevice):
         return _of_driver(module, session.device.statistics(module))
     try:
@@ -30,12 +30,14 @@ def vulkan_resources(module: BackendModule, gpu: str, session: Session | None) -
 
 
 def _of_driver(module: BackendModule, statistics: dict[str, Any]) -> Resources:
-    """Read what a driver said: by task names and numbers in its own words, which differ from driver to driver."""
+    """Read a driver's statistics by task; the names of the numbers differ from driver to driver."""
     if not statistics["tasks"]:
         return Resources(statistics["device"], reason=statistics["reason"])
     found: list[TaskResources] = []
     for task in module.tasks:
-        said = dict(statistics["tasks"].get(task.name, {}))
-        registers = next((said.pop(name) for name in ("Register Count", "VGPRs", "Registers") if name in said), None)
-        found.append(TaskResources(task.name, task.block_dim, registers=registers, statistics=said))
+        reported = dict(statistics["tasks"].get(task.name, {}))
+        registers = next(
+            (reported.pop(name) for name in ("Register Count", "VGPRs", "Registers") if name in reported), None
+        )
+        found.append(TaskResources(task.name, task.block_dim, registers=registers, statistics=reported))
     return Resources(statistics["device"], tuple(found))

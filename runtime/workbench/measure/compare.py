@@ -2,7 +2,7 @@
 
 In: the `Variants` of a call. Out: a `Comparison`, which prints as a table. Both sources run several times from the same
 contents. Runs with an odd number begin with arrays that are only written filled with a pattern, and with other guards:
-so a value that stood there before is not taken for one that was computed, and what is read outside of arrays shows.
+so a value from before is not taken for one that was computed, and what is read outside of arrays shows.
 """
 
 from __future__ import annotations

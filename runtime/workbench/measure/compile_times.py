@@ -1,7 +1,7 @@
 """`kernel.report(*args)`: where the time goes when a kernel is compiled, from Python's source to what can be launched.
 
 In: a specialization and the device of a session. Out: `CompileReport`. The kernel is recompiled for it, and nothing
-is taken from a cache: neither what is kept on disk nor what the process remembers.
+is taken from a cache: neither the entries on disk nor what the process remembers.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ CONFIDENCE = 0.99
 """Of an interval; 0.95 would call one of twenty pairs of equal variants different."""
 
 MARGIN = 0.01
-"""Differences up to this part of a time are called none: where code lies in memory is worth as much."""
+"""Differences up to this part of a time are called none: the address of code in memory has an effect of this size."""
 
 EXACT_PAIRS = 50
 """Up to here the statistic's distribution is counted out; beyond, the normal one is right to a rank."""
@@ -53,7 +53,7 @@ class Ratio:
         return SLOWER if self.low > 1 + margin else NO_DIFFERENCE
 
     def is_settled(self, precision: float) -> bool:
-        """Tell whether more pairs would tell no more that matters.
+        """Return whether more pairs would change nothing that matters.
 
         The interval is short, or short against the difference: four times would be chance once in 10^20, so to look
         again and again does not make it likelier to see a difference where none is.
