@@ -1,6 +1,6 @@
 """Helper functions and types of emitted sources: read from `templates/*/lib`, selected by use, in a fixed order.
 
-A library file of C or CUDA C compiles on its own; these two languages share most of theirs (`library_source.py`).
+A library file of C or CUDA C compiles on its own; these two languages share most of them (`library_source.py`).
 Chunks are separated by blank lines; each starts with its own comment and defines one name. A helper is one chunk; it
 depends on the chunks whose names are in its source. In addition, `tensors` generates helpers for types and operations.
 In: keys, which are the names of chunks or generated keys ("add(f32[3], f32) -> f32[3]"). Out: one source, dependencies
