@@ -14,8 +14,7 @@ from cache_checks import compare_compilations
 from missing_tools import MissingTools
 
 import shadesmith as ti
-from shadesmith.runtime.cache import compiler, lookup
-from shadesmith.runtime.cache import ir_entries
+from shadesmith.runtime.cache import compiler, ir_entries, lookup
 from shadesmith.runtime.session import session as sessions
 from shadesmith.transpiler.frontend.builders.build import build
 from shadesmith.transpiler.ir.serialize.serialize import serialize
