@@ -1,9 +1,8 @@
 """Take the times of variants so that they may be compared: alternately, in random order, on equal inputs.
 
 In: a function that takes one sample of each variant in a given order (`BenchmarkHarness.sample`). Out: for each variant
-its times, where times
-of the same number were taken in the same round. What drifts (clocks, heat, other work on the machine) then touches all
-variants alike, and `ratios.ratio_of` compares within rounds only.
+its times; times of the same number are from the same round. What drifts (clocks, heat, other work on the machine) then
+affects all variants alike, and `ratios.ratio_of` compares only within rounds.
 """
 
 from __future__ import annotations
