@@ -57,7 +57,7 @@ class Placeable(Protocol):
 class Dependent(Protocol):
     """A compiled kernel, which holds the addresses of what it captured."""
 
-    def retire(self) -> None:
+    def invalidate(self) -> None:
         """Never run again."""
 
 
@@ -162,7 +162,7 @@ class TreeMemory:
             return
         self.session.sync()
         for dependent in list(self.dependents):
-            dependent.retire()
+            dependent.invalidate()
         memory = self._memory() if self._memory is not None else None
         if memory is not None:
             for owned in memory.all_memory():

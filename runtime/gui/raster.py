@@ -2,7 +2,7 @@
 
 In: many shapes of a kind at once, in cells (the lower left corner is (0, 0)). Out: `Coverage`, piece by piece in the
 order of the shapes. A disc covers a cell by `radius - distance` to the cell's lower left corner, a line by the same to
-the cell's centre, a triangle covers the cells whose centres lie in it.
+the cell's centre, a triangle covers the cells with their centres inside it.
 
 Source: measured on the canvas of Taichi 1.7.4, which draws so; tests/data/record_gui.py.
 """

@@ -95,9 +95,9 @@ LAUNCH_OBSERVERS: list[LaunchObserver] = []
 class Instance:
     """A specialization ready to run. module: the compiled code; times: [s] per stage.
 
-    It keeps no field and no template argument alive, but expires with the first of them that dies: `retire` is called,
-    and with it the kernel's `when_retired`. The launcher, which only the kernel stores, does hold their memory; so none
-    is freed while a launch that uses it is running.
+    It keeps no field and no template argument alive, but expires with the first of them that dies: `invalidate` is
+    called, and with it the kernel's `on_invalidated`. The launcher, which only the kernel stores, does hold their memory;
+    so none is freed while a launch that uses it is running.
     """
 
     def __init__(
@@ -115,8 +115,8 @@ class Instance:
         self.module: BackendModule = self.code.module
         self.captured = {path: found.value for path, found in compilation.captured.items()}
         self.times = compilation.times
-        self.is_retired = False
-        self.when_retired: Callable[[Instance], None] | None = None
+        self.is_invalid = False
+        self.on_invalidated: Callable[[Instance], None] | None = None
         self.dependents: WeakSet[Dependent] = WeakSet()
         self.arguments = specialization.arguments
         self._watched = self._watch(compilation.fields)
@@ -131,7 +131,7 @@ class Instance:
 
     def _watch(self, fields: Sequence[Any]) -> list[Callable[[], Any]]:
         """Expire with any field or template argument; only the `repr` of the latter is stored."""
-        expire = partial(_retire, ref(self))
+        expire = partial(_invalidate, ref(self))
         owners = [field.tree if isinstance(field, AuxiliaryArray) else field for field in fields if field is not None]
         watched = [weak_reference(owner, expire) for owner in owners]
         for field in fields:
@@ -144,14 +144,14 @@ class Instance:
         self.arguments = tuple(arguments)
         return watched
 
-    def retire(self) -> None:
+    def invalidate(self) -> None:
         """Never run again: memory whose address it holds is freed, or may be."""
-        if not self.is_retired:
-            self.is_retired = True
+        if not self.is_invalid:
+            self.is_invalid = True
             for dependent in list(self.dependents):
                 dependent.drop()
-            if self.when_retired is not None:
-                self.when_retired(self)
+            if self.on_invalidated is not None:
+                self.on_invalidated(self)
 
     @property
     def source(self) -> str:
@@ -315,10 +315,10 @@ class _Shown:
         return self._text
 
 
-def _retire(instance: ref[Instance], reference: object) -> None:
+def _invalidate(instance: ref[Instance], reference: object) -> None:
     found = instance()
     if found is not None:
-        found.retire()
+        found.invalidate()
 
 
 def _size_of(value: Any) -> int:

@@ -143,7 +143,7 @@ class Kernel(KernelTools):
     def forget_launchers(self) -> None:
         """Recompile at the next launch."""
         for instance, _ in list(self._instances.values()):
-            instance.retire()
+            instance.invalidate()
         self._instances.clear()
         self._launchers.clear()
 
@@ -194,7 +194,7 @@ class Kernel(KernelTools):
 
     def _compile(self, key: Any, args: Sequence[Any]) -> tuple[Launch, Choice]:
         instance, found = self._build(key, args, keeps=False)
-        if instance.is_retired:  # by the end of the build: it uses fields that nothing else references
+        if instance.is_invalid:  # by the end of the build: it uses fields that nothing else references
             _, found = self._build(key, args, keeps=True)
         return found
 
@@ -229,7 +229,7 @@ class Kernel(KernelTools):
             launcher = Launcher(following)
         found = self._launchers[key] = launcher.launch, choice
         self._instances[key] = instance, launcher
-        instance.when_retired = functools.partial(_forget, weakref.ref(self), key)
+        instance.on_invalidated = functools.partial(_forget, weakref.ref(self), key)
         return instance, found
 
     def forget(self, key: Any, instance: Instance) -> None:

@@ -136,7 +136,7 @@ class Reports:
             raise failure(self._module.kernel, self._sites[site], numbers, iteration, count, calls)
 
     def read(self, data: bytes) -> tuple[str, int]:
-        """Return the printed text in a copy of the buffer, and how many checks failed; nothing is shown or cleared."""
+        """Return the output in a copy of the buffer, and how many checks failed; nothing is shown or cleared."""
         words = np.frombuffer(data, np.uint32, HEADER_WORDS).tolist()
         prints = data[HEADER_WORDS * WORD_BYTES : min(words[0], words[1]) * WORD_BYTES]
         return "".join([self._formatter(site)(numbers) for site, _, numbers in self._ordered(prints)]), words[6]

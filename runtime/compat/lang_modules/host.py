@@ -1,4 +1,4 @@
-"""`ti.lang.util`: which other array libraries are installed, and conversion of number types to theirs."""
+"""`ti.lang.util`: which other array libraries are installed, and conversion of number types to their dtypes."""
 
 from __future__ import annotations
 
