@@ -96,7 +96,7 @@ class Instance:
     """A specialization ready to run. module: the compiled code; times: [s] per stage.
 
     It keeps no field and no template argument alive, but expires with the first of them that dies: `invalidate` is
-    called, and with it the kernel's `on_invalidated`. The launcher, which only the kernel stores, does hold their memory;
+    called, and with it the kernel's `on_invalidated`. The launcher, stored only by the kernel, holds their memory,
     so none is freed while a launch that uses it is running.
     """
 
