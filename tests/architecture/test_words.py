@@ -113,6 +113,7 @@ RULES = (
         instead="tuning parameter",
         wrong="the values of knobs",
         right="the values of tuning parameters",
+        allowed=r"\bknobs:",
         names="knobs",
         reason="`kernel.last_launch.knobs` is a public name",
     ),

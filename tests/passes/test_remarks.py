@@ -135,7 +135,9 @@ def test_skipped_task_is_noted(sketch, extent, step):
         if extent == 0:
             sketch.store(sketch.ptr(sketch.a, 0), sketch.const(1.0, f32))
     kernel = run(sketch, simplify, dead_code)
-    assert [remark.message for remark in kernel.remarks] == [f"no task for the loop in line 5: it does nothing ({step})"]
+    assert [remark.message for remark in kernel.remarks] == [
+        f"no task for the loop in line 5: it does nothing ({step})"
+    ]
 
 
 def test_loops_within_a_task_and_of_the_compiler_are_no_tasks(sketch):

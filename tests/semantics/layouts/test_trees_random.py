@@ -17,7 +17,7 @@ import pytest
 from random_trees import COUNT, Dense, Place, build, places_in, random_trees
 
 import shadesmith as ti
-from shadesmith.transpiler.ir.snodes import Node, start_offset, index_components_of, position_of
+from shadesmith.transpiler.ir.snodes import Node, index_components_of, position_of, start_offset
 
 RECORDED = Path(__file__).parents[2] / "data" / "trees.json"
 TOGETHER = 10
