@@ -121,9 +121,9 @@ def _finish(walk: Walk, device: str) -> Fingerprint:
             walk.reach.setdefault(owner, set()).add(value)
     for runner, function, names in walk.running:
         _forbid_contents(walk, runner, function, names)
-    for found, names in walk.sets.items():
-        if has_only_membership_tests(names, _sources(walk)):
-            del walk.unknown[found]
+    for identity, set_names in walk.sets.items():
+        if has_only_membership_tests(set_names, _sources(walk)):
+            del walk.unknown[identity]
     material = "\n".join(walk.records).encode("utf-8", "surrogatepass")
     return Fingerprint(
         device.encode() + material,

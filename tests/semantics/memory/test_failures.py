@@ -13,7 +13,7 @@ import pytest
 
 import shadesmith as ti
 from shadesmith.runtime.devices import host_memory
-from shadesmith.runtime.devices.device import OutOfMemory, in_words
+from shadesmith.runtime.devices.device import OutOfMemory, format_size
 from shadesmith.runtime.session import session as sessions
 from shadesmith.runtime.session.session import current
 
@@ -180,7 +180,7 @@ def test_fresh_memory_is_cleared_where_it_was_touched() -> None:
 
 
 def test_sizes_in_words() -> None:
-    assert [in_words(n) for n in (0, 1023, 1024, 68 << 20, 64 << 30, 5 << 40)] == [
+    assert [format_size(n) for n in (0, 1023, 1024, 68 << 20, 64 << 30, 5 << 40)] == [
         "0 bytes", "1023 bytes", "1.0 KiB", "68.0 MiB", "64.0 GiB", "5.0 TiB",
     ]  # fmt: skip
 
