@@ -133,9 +133,9 @@ def test_types_stand_for_arrays_and_textures_and_the_program_says_capabilities(p
 def test_mistakes(program, capsys):
     assert main(["build", "prog.py:unused"]) == FAILED
     assert main(["build", "prog.py", "--target", "metal"]) == FAILED
-    assert "no target" in capsys.readouterr().err
+    assert "is not a target of a module" in capsys.readouterr().err
     assert main(["build", "prog.py", "--target", "vulkan", "--caps", "fly"]) == FAILED
-    assert "no capability" in capsys.readouterr().err
+    assert "is not a capability" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(shutil.which("spirv-cross") is None, reason="needs spirv-cross")

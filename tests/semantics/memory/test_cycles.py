@@ -36,7 +36,7 @@ def measure() -> tuple[int, int]:
 
 def repeat(action: Callable[[int], None], times: int, warm: int = WARM) -> None:
     """Do something often, and check that neither the device's memory in use nor the process grows."""
-    if times >= 1000 and not current().device.host_memory:
+    if not current().device.host_memory:
         warm = WARM_ON_GPU
     for turn in range(warm):
         action(turn)

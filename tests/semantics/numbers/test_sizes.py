@@ -33,7 +33,7 @@ def test_a_constant_loop_over_2_to_the_32_is_refused_with_its_line(target: str) 
         with pytest.raises(OverflowError, match="4294967296 iterations"):
             count_constant()
         return
-    with pytest.raises(ti.TaichiTypeError, match="4,294,967,296 turns") as caught:
+    with pytest.raises(ti.TaichiTypeError, match="4,294,967,296 iterations") as caught:
         count_constant()
     assert caught.value.location.python_line == "for i, j in ti.ndrange(2**16, 2**16):"
 
