@@ -168,6 +168,7 @@ def test_parts_of_images_are_copied(runtime):
     whole = np.arange(4 * 5 * 6, dtype=np.float32).reshape(4, 5, 6)  # z, y, x
     image, other = runtime.image((6, 5, 4), R32F), runtime.image((6, 5, 4), R32F)
     runtime.write_image(image_slice(image, (6, 5, 4)), whole.tobytes())
+    runtime.write_image(image_slice(other, (6, 5, 4)), bytes(whole.nbytes))  # a new image holds anything
     part = image_slice(image, (3, 2, 2), (1, 2, 1))
     assert runtime.read_image(part, 48) == whole[1:3, 2:4, 1:4].tobytes()
     runtime.call(
