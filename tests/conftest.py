@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import tempfile
 from collections.abc import Iterator
@@ -192,3 +193,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         for event in ti.cache.stats().events:
             if not event.hit and event.reason.startswith("not cached"):
                 terminalreporter.write_line(str(event))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Let the garbage collector pass over the collected tests: they stay, and each collection would visit them all."""
+    gc.collect()
+    gc.freeze()
