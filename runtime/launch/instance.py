@@ -242,7 +242,7 @@ class Instance:
         own: Any = None
         if has_end or (self._temporaries is not None and program.lock is None):
             own = self.session.lock if self._reports is not None else threading.RLock()
-        on_stream = "torch" in argument_kinds and self.session.device.name == "cuda"
+        on_stream = "torch" in argument_kinds and self.session.device.cuda_memory
         return LaunchHooks(
             session=self.session,
             held=[fields if keeps else None, *map(handle_of, fields)],

@@ -45,7 +45,8 @@ def expected(request: pytest.FixtureRequest):
 def test_names_do_not_change_results(expected, target: str, program: str, seed: int) -> None:
     results, words = expected
     found, _ = programs.run(programs.PROGRAMS[program], renamed(program, seed, words))
-    assert found == pytest.approx(results, rel=1e-4, abs=1e-4)
+    rel = 2e-3 if program == "textures" else 1e-4  # GPUs filter textures with 8 bits of fraction
+    assert found == pytest.approx(results, rel=rel, abs=1e-4)
 
 
 @pytest.mark.parametrize("program", programs.PROGRAMS)
