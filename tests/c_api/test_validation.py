@@ -19,6 +19,7 @@ def layers():
     return [layer.layerName for layer in vulkan.vkEnumerateInstanceLayerProperties()]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "files, chosen",
     [

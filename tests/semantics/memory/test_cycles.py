@@ -187,7 +187,7 @@ def refused(number: int) -> None:
 KINDS = [placed, built, apart, viewed, exported, passed, defined, in_an_object]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("action", [*KINDS, refused])
 def test_each_kind_leaves_nothing(target: str, action: Callable[[int], None]) -> None:
     repeat(action, 10 if action is refused else 50, warm=10)

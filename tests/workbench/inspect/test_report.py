@@ -117,6 +117,7 @@ def test_a_target_that_refuses_says_why_in_its_pane() -> None:
     assert panes["cuda"].content is not None
 
 
+@pytest.mark.exhaustive
 def test_equal_programs_give_equal_bytes(tmp_path: Path) -> None:
     pages = []
     for seed in ("1", "2"):
