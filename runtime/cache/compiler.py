@@ -12,7 +12,6 @@ kernels in the cache needs no compiler. Neither of the two imports this module.
 
 from __future__ import annotations
 
-import importlib
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from ...transpiler.frontend.source.definition import KernelDefinition
 from ...transpiler.frontend.source.specialization import Specialization
 from ...transpiler.options import Capabilities, CompileOptions
+from ..devices.loading import loader
 from ..launch.arguments.classify import classify
 
 if TYPE_CHECKING:
@@ -32,7 +32,10 @@ if TYPE_CHECKING:
     from ..session.session import Session
     from .kernel_key import KernelKeys
 
-PACKAGE = __package__.rsplit(".", 2)[0]
+_pipeline = loader("...transpiler.pipeline", __package__)
+_content_key = loader("...transpiler.content_key", __package__)
+_lookup = loader(".lookup", __package__)
+_kernel_key = loader(".kernel_key", __package__)
 
 COMPILING = threading.RLock()
 """Held by the compiling thread: passes set limits of the whole process, and two threads may need the same kernel."""
@@ -89,11 +92,10 @@ def compile_source(
     observer: receives every form of the IR. frontend: replaces `frontend.builders.build`.
     Raises: TaichiCompilationError and its subclasses.
     """
-    pipeline = importlib.import_module(f"{PACKAGE}.transpiler.pipeline")
     given = {} if frontend is None else {"frontend": frontend}
     with COMPILING:
         clock = StageClock()
-        compilation: Compilation = pipeline.compile_kernel(
+        compilation: Compilation = _pipeline().compile_kernel(
             specialization, specialization.capabilities.target, observer, stage_ended=clock, **given
         )
     compilation.times.update(clock.times)
@@ -110,9 +112,8 @@ def find_or_compile(
 
     Raises: TaichiCompilationError and its subclasses.
     """
-    lookup = importlib.import_module(f"{PACKAGE}.runtime.cache.lookup")
     with COMPILING:
-        compilation: Compilation = lookup.find_or_compile(
+        compilation: Compilation = _lookup().find_or_compile(
             specialization, config, compile_source, observer, is_cacheable
         )
     return compilation
@@ -120,11 +121,10 @@ def find_or_compile(
 
 def kernel_keys(specialization: Specialization, config: Config, session: Session | None) -> KernelKeys:
     """Return the keys of a kernel; see `cache.kernel_key`."""
-    module = importlib.import_module(f"{PACKAGE}.runtime.cache.kernel_key")
-    keys: KernelKeys = module.KernelKeys(specialization, config, session, _frontend_key)
+    keys: KernelKeys = _kernel_key().KernelKeys(specialization, config, session, _frontend_key)
     return keys
 
 
 def _frontend_key(specialization: Specialization) -> str:
-    key: str = importlib.import_module(f"{PACKAGE}.transpiler.content_key").content_key(specialization)
+    key: str = _content_key().content_key(specialization)
     return key
