@@ -6,7 +6,6 @@ nothing of the frontend, the passes and the printers is imported.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol
@@ -16,6 +15,7 @@ from ...transpiler.errors import warn_user
 from ...transpiler.frontend.source.specialization import Specialization
 from ..config import Config
 from ..devices.target_tools import tools_of
+from ..loading import loader
 from ..store.stats import COUNTS
 from ..store.store import Store, store_of
 from .fingerprint import Fingerprint, fingerprint
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ...transpiler.ir.text import IRText
     from .ir_entries import CachingFrontend
 
+_ir_entries = loader(".ir_entries", __package__)
 STAGE = "text"
 
 
@@ -103,7 +104,7 @@ def _why_not_looked_up(target: str, config: Config, observer: object, is_cacheab
 
 def _caching_frontend(store: Store, found: Fingerprint, name: str) -> CachingFrontend:
     """Return the frontend of one compilation, which uses the cache; it is imported only for compiling."""
-    module: Any = importlib.import_module(".ir_entries", __package__)
+    module: Any = _ir_entries()
     frontend: CachingFrontend = module.CachingFrontend(store, found, name)
     return frontend
 

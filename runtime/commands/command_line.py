@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
-from ..devices.loading import loader
+from ..loading import loader
 from .screen import CommandError, Screen
 
 COMMANDS = {

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..config import Config
-from .loading import loader
+from ..loading import loader
 
 if TYPE_CHECKING:
     from pathlib import Path

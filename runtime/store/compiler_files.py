@@ -6,15 +6,16 @@ the programs that it calls (cc1, as, ld); the store remembers the answer.
 
 from __future__ import annotations
 
-import importlib
 import os
 import platform
 import sys
 from collections.abc import Sequence
 from functools import cache, lru_cache
 
+from ..loading import loader
 from .store import Store
 
+_probe = loader(".compiler_probe", __package__)
 CALLED = ("-print-prog-name=cc1", "-print-prog-name=as", "-print-prog-name=ld", "-print-libgcc-file-name")
 """Queries that gcc and clang understand: the programs they call and what they link into every object."""
 
@@ -59,7 +60,7 @@ def _called(command: tuple[str, ...], driver: str, environment: str, store: Stor
     material = "\n".join((*command, driver, environment, os.environ.get("PATH", ""))).encode()
     entry = store.look("tools", material)[0] if store is not None else None
     if entry is None:
-        probe = importlib.import_module(".compiler_probe", __package__)  # imports subprocess
+        probe = _probe()  # imports subprocess
         answers = [probe.query((*command, question)) for question in CALLED]
         found = [answer if os.path.isabs(answer) else find_program(answer) for answer in answers if answer]
         paths = [path for path in found if path]

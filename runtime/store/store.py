@@ -10,7 +10,6 @@ Waiting for the disk took 2.2 ms an entry instead of 0.12 (ext4), and more on ne
 
 from __future__ import annotations
 
-import importlib
 import os
 import threading
 import time
@@ -19,11 +18,13 @@ from typing import Any
 
 from ...transpiler.errors import warn_user
 from ..config import Config
+from ..loading import loader
 from .entries import MAX_BYTES, TEMPORARY, Damaged, Entry, file_name, key_of, pack, read_file, unpack
 from .folders import BY_TIME, Limits, check_folder, folder_of
 from .own_sources import source_digest
 from .stats import COUNTS
 
+_cleaning = loader(".cleaning", __package__)
 OWN_STAGES = frozenset({"sources", "tools"})
 """Stages for the cache's own use: digests of sources, and the programs that compilers call."""
 WITHOUT_VERSION = frozenset({"binary", *OWN_STAGES})
@@ -163,7 +164,7 @@ class Store:
             self._size_bytes = (self._size_bytes or 0) + size_bytes
             if not first and self._size_bytes <= self.limits.max_bytes:
                 return
-            cleaning = importlib.import_module(".cleaning", __package__)  # not needed for reading
+            cleaning = _cleaning()  # not needed for reading
             if first:
                 cleaning.sweep(self.folder)
             if first or self.limits.policy in BY_TIME:

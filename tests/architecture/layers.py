@@ -49,6 +49,7 @@ transpiler/backend
 transpiler/content_key
 transpiler/pipeline
 transpiler
+runtime/loading
 runtime/config
 runtime/public_names
 runtime/missing_names
@@ -86,7 +87,7 @@ APART = ("transpiler/frontend", "transpiler/passes", "transpiler/backend")
 
 LOADERS = ("import_module", "loader")
 """Functions that import a module by its name, their first argument."""
-LOADING = ROOT / "runtime/devices/loading.py"
+LOADING = ROOT / "runtime/loading.py"
 """Defines `loader`, whose calls are read where they are."""
 
 

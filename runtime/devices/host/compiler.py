@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 from ....transpiler.backend.module.interface import SourceFile
 from ....transpiler.errors import TaichiRuntimeError
+from ...loading import loader
 from ...store.binaries import Request, find_or_make
 from ...store.compiler_files import c_compiler_identity, find_program
 from ...store.stats import COUNTS
 from ...store.store import Store
 from ..compiler_messages import INSTALL_C_COMPILER, CompilerFailure, describe_log
-from ..loading import loader
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

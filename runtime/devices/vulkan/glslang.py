@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING
 
 from ....transpiler.backend.module.interface import SourceFile
 from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError
+from ...loading import loader
 from ...store.binaries import Request, find_or_make
 from ...store.compiler_files import file_identity, find_program
 from ...store.stats import COUNTS
 from ...store.store import Store
-from ..loading import loader
 
 if TYPE_CHECKING:
     from typing import Protocol

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from ...config import Config
 from ...devices.host.capabilities import PORTABLE
-from ...devices.loading import loader
 from ...devices.opening import binaries_for
 from ...devices.target_tools import TargetTools
+from ...loading import loader
 
 if TYPE_CHECKING:
     from typing import Protocol

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from ...config import Config
 from ...devices.cuda.capabilities import PORTABLE
-from ...devices.loading import loader
 from ...devices.opening import binaries_for, sources_for
 from ...devices.target_tools import TargetTools
+from ...loading import loader
 
 if TYPE_CHECKING:
     from pathlib import Path

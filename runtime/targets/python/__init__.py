@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ...devices.loading import loader
 from ...devices.python.capabilities import PORTABLE
 from ...devices.target_tools import TargetTools
+from ...loading import loader
 
 if TYPE_CHECKING:
     from typing import Protocol

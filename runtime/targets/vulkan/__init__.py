@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ...config import Config
-from ...devices.loading import loader
 from ...devices.opening import binaries_for, sources_for
 from ...devices.target_tools import TargetTools
 from ...devices.vulkan.capabilities import PORTABLE
+from ...loading import loader
 
 if TYPE_CHECKING:
     from pathlib import Path
