@@ -29,6 +29,7 @@ EFFECTIVE: dict[str, str] = {
     "fast_math": "lets compilers reorder floating-point operations",
     "short_circuit_operators": "`and` and `or` skip operands that they need not evaluate",
     "unrolling_limit": "warns about longer `ti.static` loops",
+    "unroll_static_loops": "unrolls `ti.static` loops in the emitted source, also where they could stay loops",
     "default_gpu_block_dim": "threads per block if the loop sets no number",
     "max_block_dim": "upper limit of threads per block",
     "cpu_max_num_threads": "threads of the C target; 0: all cores",
@@ -132,6 +133,7 @@ class Config:
     short_circuit_operators: bool = True
     print_full_traceback: bool = False
     unrolling_limit: int = 32
+    unroll_static_loops: bool = False
     dump_dir: str = ""
     profile_source: bool = False
     edits: str = "strict"
@@ -159,6 +161,7 @@ class Config:
             short_circuit_operators=self.short_circuit_operators,
             block_dim=min(self.default_gpu_block_dim, self.max_block_dim),
             unrolling_limit=self.unrolling_limit,
+            unroll_static_loops=self.unroll_static_loops,
             verify=self.debug,
             why_comments=self.why_comments,
             disabled_passes=frozenset(disabled),

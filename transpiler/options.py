@@ -14,6 +14,7 @@ class CompileOptions:
 
     default_fp, default_ip, default_up: names of scalar types.
     block_dim: threads per block, unless the loop has its own.
+    unroll_static_loops: `ti.static` loops are unrolled in the emitted source also if their index is only a number.
     disabled_passes: names of passes to skip, for bisection.
     """
 
@@ -27,6 +28,7 @@ class CompileOptions:
     short_circuit_operators: bool = True
     block_dim: int = 128
     unrolling_limit: int = 32
+    unroll_static_loops: bool = False
     verify: bool = False
     line_comments: bool = True
     why_comments: bool = True

@@ -163,6 +163,23 @@ class StructElement(Statement):
 
 
 @dataclass(eq=False, slots=True)
+class ListInit(Statement):
+    """A constant local array of values of one type. Only `ListItem` reads it; `type` is the type of an item."""
+
+    OPERANDS: ClassVar[tuple[str, ...]] = ("items",)
+    items: list[Statement]
+
+
+@dataclass(eq=False, slots=True)
+class ListItem(Statement):
+    """An item of a `ListInit`; the index (i32) is in range."""
+
+    OPERANDS: ClassVar[tuple[str, ...]] = ("origin", "index")
+    origin: Statement
+    index: Statement
+
+
+@dataclass(eq=False, slots=True)
 class IfExp(Statement):
     """`then` if the condition holds, else `otherwise`: blocks with a result, of which only one is evaluated.
 
@@ -366,6 +383,7 @@ class RangeFor(Statement):
         order: index components in the order of iteration of a task, () for row-major; requires constant bounds.
         cells: the sparse array over whose active cells it iterates; its indices are computed from lists (`CellIndex`).
         purpose: of a loop that the compiler added: what it does.
+        unroll: it is a static loop of the user with constant bounds, which the target's compiler unrolls.
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("starts", "ends", "steps")
@@ -383,6 +401,7 @@ class RangeFor(Statement):
     order: tuple[IndexComponent, ...] = ()
     cells: Array | None = None
     purpose: str = ""
+    unroll: bool = False
 
 
 @dataclass(eq=False, slots=True)

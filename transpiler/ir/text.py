@@ -32,6 +32,8 @@ from .statements import (
     If,
     IfExp,
     IndexCheck,
+    ListInit,
+    ListItem,
     LocalLoad,
     LocalStore,
     LoopIndex,
@@ -270,6 +272,7 @@ class _Flat(_Printer):
         options = "".join(
             (" serialize" if loop.serialize else "", f" block_dim={loop.block_dim}" if loop.block_dim else "")
         )
+        options += " unroll" if isinstance(loop, RangeFor) and loop.unroll else ""
         if isinstance(loop, StructFor):
             return f"for {names} in {loop.array.name}{options}"
         over = f" over {loop.over.name}" if loop.over is not None else ""
@@ -292,6 +295,10 @@ class _Flat(_Printer):
                 return f"element {self.ref(origin)} {self.tuple(indices)}"
             case MatrixPtr(origin=origin, indices=indices):
                 return f"element_ptr {self.ref(origin)} {self.tuple(indices)}"
+            case ListInit(items=items):
+                return f"list {self.tuple(items)}"
+            case ListItem(origin=origin, index=index):
+                return f"item {self.ref(origin)} {self.ref(index)}"
             case StructInit(values=values):
                 return f"struct {self.tuple(values)}"
             case StructElement(value=origin, member=member):
@@ -489,7 +496,8 @@ class _Nested(_Printer):
             ", ".join(self.text_of(v) for v in bounds)
             for bounds in zip(loop.starts, loop.ends, loop.steps, strict=True)
         ]
-        return f"for {names} in {' x '.join(f'range({r})' for r in ranges)}:{options}"
+        product = " x ".join(f"range({r})" for r in ranges)
+        return f"for {names} in {f'static({product})' if loop.unroll else product}:{options}"
 
     def expression(self, statement: Statement) -> Text:
         match statement:
@@ -503,6 +511,10 @@ class _Nested(_Printer):
                 return (f"[{self.texts_of(elements)}]", 3)
             case MatrixElement(value=origin, indices=indices) | MatrixPtr(origin=origin, indices=indices):
                 return (f"{self.text_of(origin, True)}[{self.texts_of(indices)}]", 3)
+            case ListInit(items=items):
+                return (f"list({self.texts_of(items)})", 3)
+            case ListItem(origin=origin, index=index):
+                return (f"{self.text_of(origin, True)}[{self.text_of(index)}]", 3)
             case StructInit(values=values):
                 return (f"{statement.type}({self.texts_of(values)})", 3)
             case StructElement(value=origin, member=member) | StructPtr(origin=origin, member=member):

@@ -29,6 +29,8 @@ from .statements import (
     If,
     IfExp,
     IndexCheck,
+    ListInit,
+    ListItem,
     LocalLoad,
     LocalStore,
     LoopIndex,
@@ -229,6 +231,13 @@ class _Checker:
                 _need(is_inside, "an element of a value that is no tensor", statement)
                 _need(isinstance(kind, Tensor) and statement.type == kind.element, "another element type", statement)
                 self.indices(statement, indices)
+            case ListInit(items=items):
+                same = bool(items) and all(item.type == statement.type for item in items)
+                _need(same, "an item of another type", statement)
+            case ListItem(origin=origin, index=index):
+                same = isinstance(origin, ListInit) and origin.type == statement.type
+                _need(same, "an item of a value that is no list", statement)
+                self.indices(statement, [index])
             case StructInit(values=values):
                 kind = statement.type
                 same = isinstance(kind, Struct) and [v.type for v in values] == [type for _, type in kind.members]

@@ -18,6 +18,7 @@ from .cleanup.common_subexpressions import common_subexpressions
 from .cleanup.dead_code import dead_code
 from .cleanup.fold import fold
 from .cleanup.forward_stores import forward_stores
+from .cleanup.hoist_loads import hoist_loads
 from .cleanup.simplify import simplify
 from .context import Pass, PassContext
 from .control.branch_depth import branch_depth
@@ -81,6 +82,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         deactivate_cells,  # after `activate_cells`: its stores activate nothing; before `offload`: its loops are tasks
         offload,
         demote_atomics,  # after `offload`, which decides which iterations run in parallel
+        hoist_loads,  # before cleanup, which merges a moved load with an earlier one
         cleanup,
         check_threads,  # after cleanup: a branch that is never taken does not make threads diverge
         clamp_indices,  # after `check_threads`, which finds the tasks whose threads synchronize

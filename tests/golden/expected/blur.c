@@ -37,8 +37,14 @@ struct Args {
 
 // blur.py:9  for i, j in out:
 static inline void task(const struct Args args, int i, int j) {
-    // blur.py:12  s += image[i + k, j]
-    float s = image(i - 1, j) + image(i, j) + image(i + 1, j);
+    // blur.py:10  s = 0.0
+    float s = 0.0f;
+    // blur.py:11  for k in ti.static(range(-1, 2)):
+    #pragma GCC unroll 3
+    for (int k = -1; k < 2; k++) {
+        // blur.py:12  s += image[i + k, j]
+        s += image(i + k, j);
+    }
     // blur.py:13  out[i, j] = s / 3
     out(i, j) = s / 3.0f;
     // blur.py:14  ti.atomic_max(peak[i], s)
@@ -47,7 +53,7 @@ static inline void task(const struct Args args, int i, int j) {
 
 void blur_0(const struct Args *arguments) {
     const struct Args args = *arguments;
-    #pragma omp parallel for firstprivate(args) schedule(static) if ((long)args.out_n0 * args.out_n1 >= 8192)
+    #pragma omp parallel for firstprivate(args) schedule(static) if ((long)args.out_n0 * args.out_n1 >= 64)
     for (int i = 0; i < args.out_n0; i++) {
         for (int j = 0; j < args.out_n1; j++) {
             task(args, i, j);

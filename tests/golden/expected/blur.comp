@@ -4,6 +4,7 @@
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
+#extension GL_EXT_control_flow_attributes : require
 
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
@@ -50,8 +51,13 @@ layout(push_constant, scalar) uniform Args {
 
 // blur.py:9  for i, j in out:
 void task(int i, int j) {
-    // blur.py:12  s += image[i + k, j]
-    float s = image_(i - 1, j) + image_(i, j) + image_(i + 1, j);
+    // blur.py:10  s = 0.0
+    float s = 0.0;
+    // blur.py:11  for k in ti.static(range(-1, 2)):
+    [[unroll]] for (int k = -1; k < 2; k++) {
+        // blur.py:12  s += image[i + k, j]
+        s += image_(i + k, j);
+    }
     // blur.py:13  out[i, j] = s / 3
     out_(i, j) = s / 3.0;
     // blur.py:14  ti.atomic_max(peak[i], s)
@@ -59,8 +65,9 @@ void task(int i, int j) {
 }
 
 void main() {
-    uint count = uint(args.out_n0) * uint(args.out_n1);
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
+    // an axis of the grid has at most 65,535 groups; the others are in further rows
+    uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
+    if (index < uint(args.out_n0) * uint(args.out_n1)) {
         task(int(index / args.out_n1), int(index % args.out_n1));
     }
 }

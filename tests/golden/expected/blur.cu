@@ -39,8 +39,14 @@ struct Args {
 
 // blur.py:9  for i, j in out:
 __device__ inline void task(const Args &args, int i, int j) {
-    // blur.py:12  s += image[i + k, j]
-    float s = image(i - 1, j) + image(i, j) + image(i + 1, j);
+    // blur.py:10  s = 0.0
+    float s = 0.0f;
+    // blur.py:11  for k in ti.static(range(-1, 2)):
+    #pragma unroll
+    for (int k = -1; k < 2; k++) {
+        // blur.py:12  s += image[i + k, j]
+        s += image(i + k, j);
+    }
     // blur.py:13  out[i, j] = s / 3
     out(i, j) = s / 3.0f;
     // blur.py:14  ti.atomic_max(peak[i], s)
@@ -48,8 +54,8 @@ __device__ inline void task(const Args &args, int i, int j) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) blur_0(const Args args) {
-    unsigned count = unsigned(args.out_n0) * unsigned(args.out_n1);
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    if (index < unsigned(args.out_n0) * unsigned(args.out_n1)) {
         task(args, int(index / args.out_n1), int(index % args.out_n1));
     }
 }

@@ -19,61 +19,52 @@ struct Args {
 
 // stencil.py:17  for i, j in b:
 __device__ inline void task(const Args &args, int i, int j) {
-    // stencil.py:20  s += a[i + di, j + dj]
-    float s = a(i - 1, j - 1) + a(i - 1, j) + a(i - 1, j + 1) + a(i, j - 1) + a(i, j) + a(i, j + 1)
-        + a(i + 1, j - 1) + a(i + 1, j) + a(i + 1, j + 1);
+    // stencil.py:18  s = 0.0
+    float s = 0.0f;
+    // stencil.py:19  for di, dj in ti.static(ti.ndrange((-1, 2), (-1, 2))):
+    #pragma unroll
+    for (int di = -1; di < 2; di++) {
+        #pragma unroll
+        for (int dj = -1; dj < 2; dj++) {
+            // stencil.py:20  s += a[i + di, j + dj]
+            s += a(i + di, j + dj);
+        }
+    }
     // stencil.py:21  b[i, j] = s / 9
     b(i, j) = s / 9.0f;
-    // stencil.py:23  near = i + k
-    int near = i;
-    // stencil.py:24  while near > order[k]:
-    while (near > order(0)) {
-        bool first_returned = false;
-        int first_result = 0;
-        // stencil.py:6  for k in range(a.shape[0]):
-        for (int k = 0; k < args.order_n; k++) {
-            // stencil.py:7  if a[k] == x:
-            if (order(k) == j) {
-                // stencil.py:8  return k
-                first_result = k;
-                first_returned = true;
-                break;
+    // stencil.py:22  for k in ti.static(range(2)):
+    #pragma unroll
+    for (int k = 0; k < 2; k++) {
+        // stencil.py:23  near = i + k
+        int near = i + k;
+        // stencil.py:24  while near > order[k]:
+        while (near > order(k)) {
+            bool first_returned = false;
+            int first_result = 0;
+            // stencil.py:6  for k in range(a.shape[0]):
+            for (int k_1 = 0; k_1 < args.order_n; k_1++) {
+                // stencil.py:7  if a[k] == x:
+                if (order(k_1) == j) {
+                    // stencil.py:8  return k
+                    first_result = k_1;
+                    first_returned = true;
+                    break;
+                }
+            }
+            // stencil.py:9  return -1
+            if (!first_returned) {
+                first_result = -1;
+            }
+            // stencil.py:25  near -= first(order, j)
+            near -= first_result;
+            // stencil.py:26  if near == 3:
+            if (near == 3) {
+                break;  // stencil.py:27
             }
         }
-        // stencil.py:9  return -1
-        if (!first_returned) {
-            first_result = -1;
-        }
-        // stencil.py:25  near -= first(order, j)
-        near -= first_result;
-        // stencil.py:26  if near == 3:
-        if (near == 3) {
-            break;  // stencil.py:27
-        }
+        // stencil.py:28  b[near, j] = s
+        b(near, j) = s;
     }
-    // stencil.py:28  b[near, j] = s
-    b(near, j) = s;
-
-    int near_1 = i + 1;
-    while (near_1 > order(1)) {
-        bool first_returned = false;
-        int first_result = 0;
-        for (int k = 0; k < args.order_n; k++) {
-            if (order(k) == j) {
-                first_result = k;
-                first_returned = true;
-                break;
-            }
-        }
-        if (!first_returned) {
-            first_result = -1;
-        }
-        near_1 -= first_result;
-        if (near_1 == 3) {
-            break;
-        }
-    }
-    b(near_1, j) = s;
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) stencil_0(const Args args) {

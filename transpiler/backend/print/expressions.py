@@ -25,6 +25,8 @@ from ...ir.statements import (
     GlobalPtr,
     GlobalTemporary,
     IfExp,
+    ListInit,
+    ListItem,
     LocalLoad,
     LoopIndex,
     MatrixElement,
@@ -488,6 +490,20 @@ def _matrix_element(e: Expressions, value: MatrixElement) -> Rendered:
     return e.element(e.operand(value.value, PRIMARY), value.value.type, value.indices, False)
 
 
+def _list_init(e: Expressions, value: ListInit) -> Rendered:
+    assert value.type is not None
+    texts = [e.of(item).source for item in value.items]
+    name = e.name_of_type(value.type)
+    if e.language.braces_refuse_narrowing and isinstance(value.type, Scalar) and is_small(value.type):
+        texts = [f"({name}){e.operand(item, UNARY)}" for item in value.items]
+    values = ", ".join(texts)
+    return Rendered(f"{{{values}}}" if e.language.has_braces else f"{name}[{len(texts)}]({values})")
+
+
+def _list_item(e: Expressions, value: ListItem) -> Rendered:
+    return Rendered(f"{e.of(value.origin).source}[{e.of(value.index).source}]")
+
+
 def _struct_init(e: Expressions, value: StructInit) -> Rendered:
     assert isinstance(value.type, Struct)
     structs = e.layout.structs
@@ -544,6 +560,8 @@ WRITERS: dict[type, Callable[..., Rendered]] = {
     Cast: _cast,
     MatrixInit: _init,
     MatrixElement: _matrix_element,
+    ListInit: _list_init,
+    ListItem: _list_item,
     StructInit: _struct_init,
     StructElement: _struct_element,
     IfExp: Expressions.choice,

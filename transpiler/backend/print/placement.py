@@ -31,6 +31,8 @@ from ...ir.statements import (
     GlobalTemporary,
     If,
     IfExp,
+    ListInit,
+    ListItem,
     LocalLoad,
     LocalStore,
     LoopIndex,
@@ -361,6 +363,8 @@ class _Placer:
     def _prints_inline(self, value: Statement, points: list[_Point]) -> bool:
         if isinstance(value, (*ATOMS, *ADDRESSES)):
             return True
+        if isinstance(value, ListInit):
+            return False
         if value.name is not None and not (isinstance(value, Cast) and isinstance(value.value, ATOMS)):
             return False
         crosses = any(point.loop is not self.loop.get(value) for point in points)
@@ -431,6 +435,8 @@ def _is_cheap(value: Statement) -> bool:
             return all(isinstance(o, Const) or isinstance(o.type, Scalar) and _is_named(o) for o in inner)
         case Operation(op=op, operands=inner, type=Scalar(kind="int" | "uint")) if op in INDEX_OPERATIONS:
             return all(isinstance(o, ATOMS) or o.name is not None for o in inner)
+        case ListItem(index=index):
+            return _is_named(index)
         case StructElement(value=inner):
             return inner.name is not None or not isinstance(inner, GlobalLoad)
         case MatrixElement(value=inner, indices=indices):

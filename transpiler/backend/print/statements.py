@@ -24,6 +24,7 @@ from ...ir.statements import (
     GlobalStore,
     If,
     IfExp,
+    ListInit,
     LocalStore,
     Operation,
     Rand,
@@ -230,7 +231,11 @@ class Statements:
     def declare(self, value: Statement, rendered: Rendered) -> None:
         """Print `type name = value;`; later uses print the name."""
         name = self.name(value)
-        self.emit(f"{self.declared_type(value)} {name} = {rendered.initializer};", value.location)
+        declared = f"{self.declared_type(value)} {name}"
+        if isinstance(value, ListInit):
+            is_constant = all(isinstance(item, Const) for item in value.items)
+            declared = f"{'const ' if is_constant else ''}{declared}[{len(value.items)}]"
+        self.emit(f"{declared} = {rendered.initializer};", value.location)
         self.e.rendered[value] = Rendered(name)
 
     def declared_type(self, value: Statement) -> str:
@@ -307,7 +312,9 @@ def _as_local(p: Statements, alloca: Alloca, name: str) -> str:
 
 
 def wrapped(text: str) -> list[str]:
-    """Wrap a statement before operators outside parentheses; without such operators it stays one line."""
+    """Wrap a statement before operators outside parentheses, or a list; without either it stays one line."""
+    if (lines := _wrapped_list(text)) is not None:
+        return lines
     parts, start, depth, fold, brackets = [], 0, 0, 0, {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
     for index, character in enumerate(text):
         depth += brackets.get(character, 0)
@@ -317,6 +324,21 @@ def wrapped(text: str) -> list[str]:
             parts.append(text[start:fold])
             start = fold + 1
     return [parts[0], *(INDENT + part for part in [*parts[1:], text[start:]])] if parts else [text]
+
+
+def _wrapped_list(text: str) -> list[str] | None:
+    """Return the lines of `float w[9] = {a, b, c};`, None if the statement declares no list of plain values."""
+    head, equals, values = text.partition("] = ")
+    opening, _, rest = values.partition("(") if "(" in values.partition("{")[0] else values.partition("{")
+    if not equals or not values or any(bracket in rest[:-2] for bracket in "({"):
+        return None
+    lines = [f"{head}] = {values[: len(opening) + 1]}"]
+    for item in rest[:-2].split(", "):
+        if lines[-1].startswith(INDENT) and len(lines[-1]) + len(item) + 2 <= MAX_WIDTH:
+            lines[-1] += f" {item},"
+        else:
+            lines.append(f"{INDENT}{item},")
+    return [*lines[:-1], lines[-1].removesuffix(","), rest[-2:]]
 
 
 def python_comment(location: SourceLocation) -> str:
@@ -517,7 +539,13 @@ def _range_for(p: Statements, loop: RangeFor) -> None:
         for axis in range(len(loop.starts)):
             name = declare_axis(p.names, loop, axis)
             p.e.loop_names[loop, axis] = name
-            p.emit(f"{loop_head(p.e, loop, axis, name)} {{", loop.location)
+            hint, head = "", f"{loop_head(p.e, loop, axis, name)} {{"
+            if loop.unroll:
+                hint = unroll_hint(p.e, loop, axis)
+            if hint.endswith("\n"):
+                p.emit(hint.rstrip(), loop.location)
+                hint = ""
+            p.emit(f"{hint}{head}", loop.location)
             p.depth += 1
         with p.names.scope():
             p.loops += 1
@@ -544,6 +572,14 @@ def loop_head(e: Expressions, loop: RangeFor, axis: int, name: str) -> str:
     start, end = bound(e, loop.starts[axis]), bound(e, loop.ends[axis])
     advance = {1: f"{name}++", -1: f"{name}--"}.get(step, f"{name} += {step}" if step > 0 else f"{name} -= {-step}")
     return f"for (int {name} = {start.source}; {name} {'<' if step > 0 else '>'} {comparison_operand(end)}; {advance})"
+
+
+def unroll_hint(e: Expressions, loop: RangeFor, axis: int) -> str:
+    """Return what stands before the head of a static loop; the line of a pragma ends with a line break."""
+    bounds = (loop.starts[axis], loop.ends[axis], loop.steps[axis])
+    count = len(range(*(int(bound.value) for bound in bounds if isinstance(bound, Const))))
+    e.need(*e.language.unroll_helpers)
+    return e.language.unroll.format(count=count)
 
 
 def comparison_operand(rendered: Rendered) -> str:

@@ -20,12 +20,14 @@ from ...errors import (
     TaichiTypeError,
 )
 from ...ir.nodes import Statement
-from ...ir.statements import Array, ArrayShape, GlobalPtr
+from ...ir.statements import Array, ArrayShape, GlobalPtr, base_pointer
 from ...ir.textures import Texture
 from ...ir.types import Struct, Tensor, describe_type, element_of, i32, scalars_of
 from ...lang import struct as lang
 from ...lang.matrix import Matrix
 from ..context.context import Context, expression
+from ..context.local_lists import item_of_list
+from ..context.per_iteration import PerIteration, contains_per_iteration
 from ..context.references import need_memory
 from ..context.reporter import COMPUTED_BY_PYTHON
 from ..context.spelling_hints import describe_owner, missing_attribute_hint, owner_text
@@ -67,6 +69,9 @@ def build_subscript(context: Context, node: ast.Subscript) -> Any:
     if has_slice(node.slice) and (isinstance(base, Lvalue | Statement)):
         return read_slice(context, context.values.lift(base), node)
     index = context.value(node.slice)
+    if not isinstance(base, Lvalue | Statement) and contains_per_iteration(base, index) is not None:
+        if not isinstance(base, list | tuple) or isinstance(index, PerIteration):
+            return item_of_list(context, base, index, node)
     if isinstance(base, Matrix) and holds_runtime(index):
         base = context.values.lift(base)
     if isinstance(base, Lvalue | Statement):
@@ -145,6 +150,10 @@ def _tensor_element(context: Context, base: Lvalue | Statement, index: Any, node
     for axis, item in enumerate(items):
         extent = type.shape[axis]
         check_bounds(context, item, extent, node, f"axis {axis} of `{describe_type(type)}`", str(extent))
+    if isinstance(base, Lvalue) and (numbers := contains_per_iteration(*items)) is not None:
+        origin = base_pointer(base.pointer)
+        if isinstance(origin, GlobalPtr) and origin.array.parts:
+            numbers.needs_one()  # each element is an array of its own
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     nodes = parts if len(parts) == len(items) else [node.slice] * len(items)
     indices = [index_statement(context, item, at) for item, at in zip(items, nodes, strict=True)]
@@ -168,6 +177,8 @@ def build_attribute(context: Context, node: ast.Attribute) -> Any:
     if method is not None:
         return method
     base = context.evaluate(node.value)
+    if isinstance(base, PerIteration):
+        base.needs_one()
     if isinstance(base, Lvalue | Statement):
         return _value_attribute(context, base, node)
     if isinstance(base, Texture):

@@ -17,6 +17,8 @@ from ...lang.functions import static
 from ...lang.matrix import Matrix
 from ...lang.struct import Struct
 from ..context.context import Context, statement
+from ..context.local_lists import OwnList
+from ..context.per_iteration import PerIteration
 from ..context.references import need_memory, need_memory_of
 from ..context.scope import Local
 from ..context.values import Formatted, Lvalue, Swizzle, describe_kind, is_number, is_runtime, number_type
@@ -98,7 +100,7 @@ def assign_static(context: Context, target: ast.expr, value: Any) -> None:
             assign_static(context, element, item)
     elif isinstance(target, ast.Name):
         local = context.frame.find(target.id)
-        if local is not None and is_runtime(local.value) and is_number(value):
+        if local is not None and is_runtime(local.value) and (is_number(value) or isinstance(value, PerIteration)):
             assign_name(context, target.id, target, value)  # Taichi does not change the variable, and reports nothing
         else:
             context.frame.declare(target.id, value, target)
@@ -195,13 +197,16 @@ def declare(context: Context, name: str, node: ast.AST, value: Any, type: Type |
     user_name = None if context.frame.hides_names else name
     if type is not None:
         value = context.values.fit(value, type)
-    elif is_number(value) or isinstance(value, Matrix | Struct):
+    elif is_number(value) or isinstance(value, Matrix | Struct | PerIteration):
         value = context.values.lift(value)
     elif isinstance(value, list) and value and not isinstance(value[0], str):
         bound = [
             _bind_item(context, item, user_name and f"{user_name}_{k}", is_mutable) for k, item in enumerate(value)
         ]
         context.frame.declare(name, bound, node)
+        block = context.builder.block
+        last = block.statements[-1] if block.statements else None
+        context.lists[id(bound)] = OwnList(bound, name, context.location(), block, last)
         return
     if isinstance(value, Statement):
         value = bind(context, value, user_name, is_mutable)
@@ -213,7 +218,7 @@ def declare(context: Context, name: str, node: ast.AST, value: Any, type: Type |
 def _bind_item(context: Context, item: Any, name: str | None, is_mutable: bool) -> Any:
     if isinstance(item, list):
         return [_bind_item(context, inner, name and f"{name}_{k}", is_mutable) for k, inner in enumerate(item)]
-    if isinstance(item, Lvalue) or (is_mutable and is_number(item)):
+    if isinstance(item, Lvalue) or (is_mutable and (is_number(item) or isinstance(item, PerIteration))):
         item = context.values.lift(item)
     return bind(context, item, name, is_mutable) if isinstance(item, Statement) else item
 

@@ -18,6 +18,7 @@ from ...ir.remarks import attach_remarks
 from ...ir.statements import ArgLoad, Parameter
 from ...ir.types import Struct, StructError, Type, count_scalars
 from ..context.context import Context, NeedsMemory
+from ..context.per_iteration import NeedsUnroll
 from ..context.values import Pack
 from ..library.textures import new_texture
 from ..source.definition import ParameterDefinition
@@ -46,11 +47,14 @@ def build(specialization: Specialization) -> FrontendResult:
     """
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, RECURSION_LIMIT))
+    unrolled: set[ast.AST] = set()
     try:
         while True:
             try:
-                context = Context(specialization)
+                context = Context(specialization, unrolled)
                 return _build(context)
+            except NeedsUnroll as loop:
+                unrolled.add(loop.node)
             except NeedsMemory as request:
                 if request.node in request.mutable:  # it has memory already: restarting would never end
                     raise _internal(context, request) from request

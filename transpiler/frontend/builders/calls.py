@@ -29,6 +29,7 @@ from ..context.context import Context, expression
 from ..context.handler_calls import ArgumentsError, call_handler
 from ..context.iteration import positional
 from ..context.loop_options import loop_config
+from ..context.per_iteration import PerIteration, contains_per_iteration
 from ..context.references import need_memory
 from ..context.runtime_values import fits
 from ..context.values import (
@@ -189,6 +190,8 @@ def _python_call(context: Context, callee: Any, arguments: list[Any], named: dic
         raise context.error(TaichiSyntaxError, f"`{name}` cannot be called in a kernel", "call it in Python scope")
     if is_runtime(callee) or not callable(callee):
         raise _not_callable(context, callee, node)
+    if not _is_pure(callee) or contains_per_iteration(*arguments, named) is not None:
+        context.need_copies()
     if any(holds_runtime(value) for value in (*arguments, *named.values())):
         name, module = name_of(callee), safe_attribute(callee, "__module__", str, "")
         twin = getattr(operations, name, None) or getattr(functions, name, None)
@@ -197,6 +200,11 @@ def _python_call(context: Context, callee: Any, arguments: list[Any], named: dic
             TaichiTypeError, f"The Python function `{name}` cannot be called with run-time values in a kernel", hint
         )
     return context.python(callee, *arguments, **named)
+
+
+def _is_pure(callee: Any) -> bool:
+    """Return whether a Python function surely has no effect, so that a kept static loop may call it once."""
+    return safe_attribute(callee, "__module__", str, "") in ("math", "builtins") and callee not in (print, next, input)
 
 
 def _is_host_only(callee: Any) -> bool:
@@ -259,6 +267,9 @@ def make_typed(context: Context, type: Any, arguments: list[Any]) -> Any:
                 TaichiSyntaxError, f"`{type}` takes 1 argument, found {len(arguments)}", f"write `{type}(x)`"
             )
         value = arguments[0]
+        if isinstance(value, PerIteration) and type.is_integral and type.bits > 1:
+            if not all(isinstance(number, float) or fits(int(number), type) for number in value.present):
+                value.needs_one()
         if isinstance(value, str):  # `float("inf")`
             return context.python(float if type.is_float else int, value)
         if isinstance(value, int) and type.is_integral and type.bits > 1 and not fits(value, type):
@@ -426,6 +437,7 @@ def _describe_runtime(value: Any) -> str:
 
 
 def _static_print(context: Context, node: ast.Call) -> None:
+    context.need_copies()
     arguments, named = _arguments(context, node)
     where = context.location()
     shown = [describe_kind(value) if is_runtime(value) else value for value in arguments]

@@ -24,6 +24,8 @@ from ...ir.statements import (
 from ...ir.types import Tensor, u1
 from ..context.context import Context, expression
 from ..context.iteration import compile_time_items
+from ..context.per_iteration import PerIteration, choose, contains_per_iteration
+from ..context.per_iteration import logical as combined
 from ..context.values import holds_runtime, is_number, is_runtime
 from ..library.format_strings import formatted
 from ..library.membership import is_member
@@ -68,7 +70,8 @@ def build_compare(context: Context, node: ast.Compare) -> Any:
         if result is None:
             result = comparison
         elif not holds_runtime(result) and not holds_runtime(comparison):
-            result = result and comparison
+            both = contains_per_iteration(result, comparison) is not None
+            result = combined("and", result, comparison) if both else result and comparison
         else:
             result = logical(context, "and", context.values.lift(result), context.values.lift(comparison))
         left = right
@@ -85,6 +88,9 @@ def _compare_one(context: Context, kind: ast.cmpop, left: Any, right: Any) -> An
             raise context.error(
                 TaichiSyntaxError, f'Operator "{name}" in Taichi scope is not supported.', "use `==` or `!=`"
             )
+        for numbers, other in ((left, right), (right, left)):
+            if isinstance(numbers, PerIteration) and other is not None:
+                numbers.needs_one()
         return (left is right) == isinstance(kind, ast.Is)
     is_in = isinstance(kind, ast.In)
     if not holds_runtime(left) and not holds_runtime(right):
@@ -101,6 +107,11 @@ def build_logical(context: Context, node: ast.BoolOp) -> Any:
     evaluate = context.truth if is_truth else context.value
     result = evaluate(node.values[0])
     for operand in node.values[1:]:
+        if isinstance(result, PerIteration):
+            result = result.common
+        if isinstance(result, PerIteration):
+            result = _logical_of_numbers(context, name, result, operand, is_truth)
+            continue
         if not is_runtime(result) and not holds_runtime(result):
             if bool(result) == (name == "or"):
                 return result
@@ -110,10 +121,29 @@ def build_logical(context: Context, node: ast.BoolOp) -> Any:
     return result
 
 
+def _logical_of_numbers(context: Context, name: str, left: PerIteration, node: ast.expr, is_truth: bool) -> Any:
+    """Return `left and right` where `left` is known at compile time but differs between iterations."""
+    block = Block()
+    with context.builder.into(block), context.where(left, name == "and"):
+        right = context.truth(node) if is_truth else context.value(node)
+    if not is_runtime(right) and not holds_runtime(right):
+        return combined(name, left, right)
+    if not is_truth and not all(isinstance(number, bool) for number in left.present):
+        left.needs_one()  # the number itself may be the result, of another type
+    return _logical_in(context, name, context.values.condition(left, name), right, block, is_truth)
+
+
 def _logical(context: Context, name: str, left: Statement, node: ast.expr, is_truth: bool) -> Statement:
     block = Block()
     with context.builder.into(block):
         right = context.values.lift(context.truth(node) if is_truth else context.value(node), node)
+    return _logical_in(context, name, left, right, block, is_truth)
+
+
+def _logical_in(
+    context: Context, name: str, left: Statement, right: Statement, block: Block, is_truth: bool
+) -> Statement:
+    """Return `left and right` of run-time values. block: computes `right`."""
     if isinstance(left.type, Tensor) or isinstance(right.type, Tensor):
         _splice(context, block)
         return logical(context, name, left, right)
@@ -173,6 +203,10 @@ def _is_harmless(statement: Statement) -> bool:
 def build_conditional(context: Context, node: ast.IfExp) -> Any:
     """`a if c else b`: only the branch taken is computed; the types promote."""
     test = context.truth(node.test)
+    if isinstance(test, PerIteration):
+        test = test.common
+    if isinstance(test, PerIteration):
+        return _conditional_number(context, node, test)
     if not is_runtime(test) and not holds_runtime(test):
         return context.evaluate(node.body if context.python(bool, test) else node.orelse)
     test = context.values.lift(test)
@@ -191,6 +225,23 @@ def build_conditional(context: Context, node: ast.IfExp) -> Any:
         with context.builder.into(block):
             block.result = context.builder.fit(value, type)
     return context.builder.add(IfExp(condition, then, otherwise, type=type))
+
+
+def _conditional_number(context: Context, node: ast.IfExp, test: PerIteration) -> Any:
+    """Build `a if c else b` where the condition is known at compile time but differs between iterations."""
+    branches: list[tuple[Block, Any]] = []
+    for side, truth in ((node.body, True), (node.orelse, False)):
+        block = Block()
+        with context.builder.into(block), context.where(test, truth):
+            branches.append((block, context.value(side)))
+    (then, first), (otherwise, second) = branches
+    if not any(is_runtime(value) or holds_runtime(value) for value in (first, second)):
+        return choose(test, first, second)
+    if not (isinstance(first, Statement) and isinstance(second, Statement) and first.type == second.type):
+        test.needs_one()
+    then.result, otherwise.result = first, second
+    condition = context.values.condition(test, "if", node.test)
+    return context.builder.add(IfExp(condition, then, otherwise, type=first.type))
 
 
 @expression(ast.NamedExpr)

@@ -18,6 +18,7 @@ from ...lang.annotations import NdarrayAnnotation, is_template
 from ...lang.decorators import BoundFunc, Func
 from ...lang.struct import Struct
 from ..context.context import Context
+from ..context.per_iteration import PerIteration
 from ..context.references import need_memory, references
 from ..context.scope import Frame
 from ..context.values import Lvalue, describe_kind, is_number
@@ -171,7 +172,7 @@ def _bind_parameter(context: Context, parameter: ParameterDefinition, value: Any
     type = None if parameter.annotation is NO_DEFAULT else context.values.type(parameter.annotation)
     if type is not None:
         value = _converted(context, value, type, parameter, node)
-    elif is_mutable and (is_number(value) or isinstance(value, Struct)):
+    elif is_mutable and (is_number(value) or isinstance(value, Struct | PerIteration)):
         value = context.values.lift(value)
     if isinstance(value, Statement):
         simple = value.name is not None or frame.is_library

@@ -11,14 +11,12 @@ from ...ir.statements import Array, ArrayShape, Break, Const, Continue, LoopInde
 from ...ir.textures import Texture
 from ...ir.types import Scalar, describe_type, i32
 from ..context.context import Context, statement
-from ..context.iteration import compile_time_items
 from ..context.nesting import LoopRecord
-from ..context.scope import Exit
 from ..context.values import GroupedValue, NdrangeValue, RangeValue, describe_kind, is_number
 from ..library.textures import texels
 from .assignment import static_argument
-from .expressions import bind_target
-from .statements import NEVER, Completion, execute, leave_loop, says_static
+from .statements import NEVER, Completion, build_body, leave_loop, says_static
+from .static_loops import build_static_loop
 
 
 @statement(ast.For)
@@ -33,7 +31,7 @@ def build_for(context: Context, node: ast.For) -> Completion:
         )
     static_nodes = static_argument(context, node.iter)
     if static_nodes is not None:
-        return _unroll(context, node)
+        return build_static_loop(context, node)
     value = context.value(node.iter)
     context.builder.location = context.frame.location(node)
     grouped = isinstance(value, GroupedValue)
@@ -177,6 +175,7 @@ def _target_names(context: Context, node: ast.For, axes: int, may_group: bool) -
 
 def _finish_loop(context: Context, node: ast.For, loop: RangeFor | StructFor, axes: int, grouped: bool) -> Completion:
     """Build the body and append the loop."""
+    context.need_copies_at_top()
     location = context.builder.location
     options, context.nesting.loop_options = context.nesting.loop_options, {}
     loop.parallelize = options.get("parallelize")
@@ -188,7 +187,7 @@ def _finish_loop(context: Context, node: ast.For, loop: RangeFor | StructFor, ax
     context.frame.scopes.append({})
     with context.builder.into(loop.body):
         _bind_indices(context, node.target, loop, axes, grouped)
-        done = _body(context, node.body, record)
+        done = build_body(context, node.body, record)
     context.frame.scopes.pop()
     context.nesting.is_parallel = outer
     context.builder.location = location
@@ -223,20 +222,6 @@ def _bind_indices(context: Context, target: ast.expr, loop: RangeFor | StructFor
         context.frame.declare(name.id, index, name, is_loop_index=True)
 
 
-def _body(context: Context, statements: list[ast.stmt], record: LoopRecord) -> Completion:
-    """Build a loop body in the current block."""
-    home, context.nesting.home = context.nesting.home, context.builder.block
-    context.nesting.loops.append(record)
-    context.nesting.depth += 1
-    context.frame.scopes.append({})
-    done = execute(context, statements)
-    context.frame.scopes.pop()
-    context.nesting.depth -= 1
-    context.nesting.loops.pop()
-    context.nesting.home = home
-    return done
-
-
 @statement(ast.While)
 def build_while(context: Context, node: ast.While) -> Completion:
     """`while`: the condition is evaluated before each iteration."""
@@ -257,7 +242,7 @@ def build_while(context: Context, node: ast.While) -> Completion:
         )
     record = LoopRecord(loop)
     with context.builder.into(loop.body):
-        done = _body(context, node.body, record)
+        done = build_body(context, node.body, record)
     loop.location = context.builder.location = location
     if is_const(loop.condition.result, True) and not record.is_broken and not done.exits:
         _check_ends(context, node)
@@ -273,62 +258,6 @@ def _check_ends(context: Context, node: ast.While) -> None:
         raise context.error(
             TaichiSyntaxError, message, "add `if ...: break`, or state the condition: `while i < n:`", node
         )
-
-
-# --- unrolled -------------------------------------------------------------------------------------------------------
-
-
-def _unroll(context: Context, node: ast.For) -> Completion:
-    """Build the body once for each item; `break` and `continue` become exits."""
-    assert isinstance(node.iter, ast.Call)
-    items = compile_time_items(context, context.value(node.iter), node.iter)
-    if len(items) > context.options.unrolling_limit > 0:
-        message = f"unrolling {len(items)} iterations makes long code; the limit is {context.options.unrolling_limit}"
-        context.warn(
-            message, "leave out `ti.static` to loop at run time, or raise `ti.init(unrolling_limit=...)`", node
-        )
-    record = LoopRecord(None)
-    record.break_exit = context.exits.new("broken", context.nesting.depth)
-    context.nesting.loops.append(record)
-    done = _unroll_items(context, node, items, 0, record)
-    context.nesting.loops.pop()
-    context.exits.close(record.break_exit)
-    return Completion(done.falls or _holds(done, record.break_exit), _without(done.exits, record.break_exit))
-
-
-def _unroll_items(context: Context, node: ast.For, items: list[Any], position: int, record: LoopRecord) -> Completion:
-    """Build the items from `position` on; those after a possible exit are conditional."""
-    exits: tuple[Exit, ...] = ()
-    for current in range(position, len(items)):
-        record.continue_exit = context.exits.new("continued", context.nesting.depth)
-        context.frame.scopes.append({})
-        bind_target(context, node.target, items[current])
-        done = execute(context, node.body)
-        context.frame.scopes.pop()
-        leave = record.continue_exit
-        context.exits.close(leave)
-        done = Completion(done.falls or _holds(done, leave), _without(done.exits, leave), None)
-        exits += tuple(e for e in done.exits if e not in exits)
-        inner = [e for e in done.exits if e.loops >= context.nesting.depth]
-        if not done.falls or current + 1 == len(items):
-            return Completion(done.falls, exits)
-        if not inner:
-            continue
-        condition = context.builder.op("logical_not", context.exits.any_taken(inner))
-        guarded = Block()
-        with context.builder.into(guarded):
-            rest = _unroll_items(context, node, items, current + 1, record)
-        context.add_if(condition, guarded)
-        return Completion(rest.falls, exits + tuple(e for e in rest.exits if e not in exits))
-    return Completion()
-
-
-def _holds(done: Completion, leave: Exit) -> bool:
-    return leave in done.exits
-
-
-def _without(exits: tuple[Exit, ...], leave: Exit) -> tuple[Exit, ...]:
-    return tuple(e for e in exits if e is not leave)
 
 
 # --- break and continue ---------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from ...ir.statements import IfExp
 from ...ir.types import Tensor, u1
 from ...lang.matrix import Matrix
 from ..context.context import Context, statement
+from ..context.per_iteration import contains_per_iteration
 from ..context.scope import Local
 from ..context.values import describe_kind, is_runtime
 from ..library.operators import COMPARE, compare, logical
@@ -40,6 +41,8 @@ def build_match(context: Context, node: ast.Match) -> Completion:
         subject = display(context, node.subject)
     else:
         subject = context.value(node.subject)
+    if (numbers := contains_per_iteration(subject)) is not None:
+        numbers.needs_one()
     is_static = static_argument(context, node.subject) is not None
     return _cases(context, subject, node.cases, is_static)
 

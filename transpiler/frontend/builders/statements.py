@@ -17,6 +17,8 @@ from ...ir.statements import Alloca, Array, Assert, Break, Const, LocalStore
 from ...ir.types import Type, u1
 from ...lang.matrix import Matrix
 from ..context.context import STATEMENTS, Context, statement
+from ..context.nesting import LoopRecord
+from ..context.per_iteration import PerIteration
 from ..context.scope import Exit, Result
 from ..library.format_strings import message_parts
 from .assignment import display, static_argument
@@ -119,6 +121,20 @@ def scoped(context: Context, statements: list[ast.stmt]) -> Completion:
     return done
 
 
+def build_body(context: Context, statements: list[ast.stmt], record: LoopRecord) -> Completion:
+    """Build the body of a loop in the current block."""
+    home, context.nesting.home = context.nesting.home, context.builder.block
+    context.nesting.loops.append(record)
+    context.nesting.depth += 1
+    context.frame.scopes.append({})
+    done = execute(context, statements)
+    context.frame.scopes.pop()
+    context.nesting.depth -= 1
+    context.nesting.loops.pop()
+    context.nesting.home = home
+    return done
+
+
 # --- if -------------------------------------------------------------------------------------------------------------
 
 
@@ -127,6 +143,10 @@ def _if(context: Context, node: ast.If) -> Completion:
     location = context.builder.location = context.frame.location(node)
     value = context.truth(node.test)
     context.builder.location = location
+    if isinstance(value, PerIteration):
+        value = value.common
+    if isinstance(value, PerIteration):
+        return _if_number(context, node, value)
     if not isinstance(value, Statement | Array | Matrix | list | tuple):
         if context.specialization.options.why_comments and not says_static(context, node.test):
             context.builder.add(constant_condition(location, context.python(bool, value), "frontend"))
@@ -137,6 +157,21 @@ def _if(context: Context, node: ast.If) -> Completion:
     condition = context.values.condition(value, "if", node.test)
     otherwise = (lambda: scoped(context, node.orelse)) if node.orelse else None
     return branch(context, condition, lambda: scoped(context, node.body), otherwise, is_python=True)
+
+
+def _if_number(context: Context, node: ast.If, test: PerIteration) -> Completion:
+    """Build an `if` whose condition is known at compile time but differs between iterations of a static loop."""
+
+    def side(statements: list[ast.stmt], truth: bool) -> Branch:
+        def build() -> Completion:
+            with context.where(test, truth):
+                return scoped(context, statements)
+
+        return build
+
+    condition = context.values.condition(test, "if", node.test)
+    otherwise = side(node.orelse, False) if node.orelse else None
+    return branch(context, condition, side(node.body, True), otherwise, is_python=True)
 
 
 def says_static(context: Context, test: ast.expr) -> bool:
@@ -186,6 +221,8 @@ def _tail(then: Block, first: Completion, otherwise: Block, second: Completion) 
 @statement(ast.Return)
 def build_return(context: Context, node: ast.Return) -> Completion:
     """`return`: in a kernel or real function a statement, in an inlined function an exit."""
+    if context.static_loops and context.static_loops[-1].is_conditional:
+        context.need_copies()  # another iteration may return another type
     frame = context.frame
     frame.returned = True
     if frame.leave is None:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import ast
 from collections import deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator, Set
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NoReturn, TypeVar
@@ -26,10 +27,12 @@ from .arrays import Arrays
 from .dependencies import Dependencies
 from .exits import Exits
 from .nesting import Nesting
+from .per_iteration import NeedsUnroll, PerIteration, StaticLoop, narrowed
 from .reporter import Reporter
 from .runtime_values import RuntimeValues
 from .scope import MISSING, Frame
 from .spelling_hints import missing_name_hint
+from .static_numbers import StaticNumbers
 from .struct_types import StructTypes
 from .values import Lvalue
 
@@ -99,15 +102,19 @@ class Context:
         kernel: the result so far.
         builder: appends statements to the current block.
         values: creates run-time values.
+        numbers: creates expressions of the numbers of static loops.
         arrays: creates the kernel's arrays.
         exits: creates exits of inlined functions and unrolled loops.
         dependencies: objects from outside the kernel that were read.
         nesting: loops and branches around the current statement.
         truth_node: an expression of which only the truth value is used.
         in_static: whether the argument of a `ti.static` is being evaluated.
+        unrolled: the static loops that cannot be kept as loops.
+        lists: the lists of run-time values that have a name (`local_lists.OwnList`), by identity.
+        static_loops: the static loops around the current statement that are kept, the innermost last.
     """
 
-    def __init__(self, specialization: Specialization) -> None:
+    def __init__(self, specialization: Specialization, unrolled: Set[ast.AST] = frozenset()) -> None:
         definition = specialization.definition
         self.specialization = specialization
         self.options = specialization.options
@@ -119,13 +126,17 @@ class Context:
         self.reporter = Reporter(self.builder, self.frames)
         self.structs = StructTypes(self.frames)
         self.dependencies = Dependencies(specialization.capabilities)
-        self.values = RuntimeValues(self.builder, self.reporter, self.structs, self.options)
+        self.numbers = StaticNumbers(self.builder, self.options)
+        self.values = RuntimeValues(self.builder, self.reporter, self.structs, self.options, self.numbers)
         self.arrays = Arrays(self.kernel, self.reporter, self.structs, self.dependencies)
         self.exits = Exits(self.builder)
         self.nesting = Nesting(self.kernel.body)
         self.functions = FunctionTable()
         self.truth_node: ast.expr | None = None
         self.in_static = False
+        self.unrolled = unrolled
+        self.static_loops: list[StaticLoop] = []
+        self.lists: dict[int, Any] = {}
 
     @property
     def frame(self) -> Frame:
@@ -209,6 +220,23 @@ class Context:
         """
         self.truth_node = node
         return self.value(node)
+
+    @contextmanager
+    def where(self, condition: PerIteration, truth: bool) -> Iterator[None]:
+        """Within the context, build statements that run only if a number known at compile time is (not) 0."""
+        with narrowed(self.static_loops, condition, truth):
+            yield
+
+    def need_copies(self) -> None:
+        """Unroll the innermost kept static loop, if any: what follows may do another thing in each iteration."""
+        if self.static_loops:
+            raise NeedsUnroll(self.static_loops[-1].node)
+
+    def need_copies_at_top(self) -> None:
+        """Unroll kept static loops at the top level of a kernel: a loop in them is to be parallel."""
+        for static in self.static_loops:
+            if static.is_outermost:
+                raise NeedsUnroll(static.node)
 
     def unsupported(self, node: ast.AST) -> NoReturn:
         """Raise for a syntax node that kernels do not support."""

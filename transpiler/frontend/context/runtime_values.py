@@ -8,6 +8,8 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+import numpy as np
+
 from ...errors import TaichiTypeError
 from ...ir.builder import Builder
 from ...ir.nodes import Statement
@@ -18,7 +20,9 @@ from ...lang.annotations import as_type
 from ...lang.describe import is_described
 from ...lang.matrix import Matrix
 from ...options import CompileOptions
+from .per_iteration import PerIteration
 from .reporter import Reporter
+from .static_numbers import StaticNumbers
 from .struct_types import StructTypes
 from .values import (
     ArrayMember,
@@ -38,9 +42,17 @@ def fits(value: int, type: Scalar) -> bool:
 
 
 class RuntimeValues:
-    """Creates run-time values. structs: the struct types of the kernel."""
+    """Creates run-time values. structs: the struct types of the kernel. numbers: for those of static loops."""
 
-    def __init__(self, builder: Builder, reporter: Reporter, structs: StructTypes, options: CompileOptions) -> None:
+    def __init__(
+        self,
+        builder: Builder,
+        reporter: Reporter,
+        structs: StructTypes,
+        options: CompileOptions,
+        numbers: StaticNumbers,
+    ) -> None:
+        self.numbers = numbers
         self.builder = builder
         self.reporter = reporter
         self.structs = structs
@@ -57,6 +69,8 @@ class RuntimeValues:
             return self.builder.load(value.pointer)
         if is_number(value):
             return self.constant(value)
+        if isinstance(value, PerIteration):
+            return self.constant(value.common) if is_number(value.common) else self.numbers.statement(value)
         if isinstance(value, Matrix):
             return self.tensor(matrix_rows(value))
         if isinstance(value, list | tuple) and value:
@@ -172,6 +186,13 @@ class RuntimeValues:
         """Return `value` as a run-time value of `type`."""
         if isinstance(type, Struct) and isinstance(value, dict | lang.Struct):
             return self._fit_struct(value, type)
+        if isinstance(value, PerIteration):
+            value = value.common
+            if isinstance(value, PerIteration) and isinstance(type, Scalar) and type.is_integral:
+                if not all(
+                    isinstance(number, int | np.integer) and fits(int(number), type) for number in value.present
+                ):
+                    value.needs_one()
         if isinstance(type, Scalar) and is_number(value):
             if type.is_integral and type != u1 and isinstance(value, int) and not fits(value, type):
                 self.reporter.warn(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 from ...errors import TaichiSyntaxError, TaichiTypeError
@@ -17,6 +18,7 @@ from ...lang import struct as lang
 from ...lang.matrix import Matrix, Vector
 from ..context.context import Context
 from ..context.iteration import compile_time_items, positional
+from ..context.per_iteration import PerIteration, contains_per_iteration, each
 from ..context.values import Method, RangeValue, describe_kind, holds_runtime, is_number, is_runtime
 from .methods import call_method
 from .operators import BINARY, binary
@@ -34,6 +36,9 @@ def minimum_maximum(context: Context, name: str, arguments: list[Any]) -> Any:
         )
     if not arguments:
         raise context.error(TaichiTypeError, f"`{name}` takes at least one argument", f"write `{name}(a, b)`")
+    if contains_per_iteration(*arguments) is not None and not any(map(holds_runtime, arguments)):
+        meaning = getattr(builtins, name)
+        return reduce(lambda a, b: each(name, meaning, a, b), arguments)
     if not any(holds_runtime(argument) or isinstance(argument, Matrix) for argument in arguments):
         return context.python(getattr(builtins, name), *arguments) if len(arguments) > 1 else arguments[0]
     result = context.values.lift(arguments[0])
@@ -99,6 +104,8 @@ def _quantifier(name: str) -> Meaning:
 
 
 def _isinstance(context: Context, value: Any, kinds: Any) -> bool:
+    if isinstance(value, PerIteration):
+        value.needs_one()
     if isinstance(value, Statement):
         wanted = kinds if isinstance(kinds, tuple) else (kinds,)
         if isinstance(value.type, Struct):
@@ -176,11 +183,14 @@ def build_range(context: Context, node: ast.Call) -> Any:
             raise context.error(TaichiTypeError, message, f"write `{int(limit)}`", at)
     begin, end = (0, limits[0]) if len(limits) == 1 else limits[:2]
     step = limits[2] if len(limits) == 3 else 1
+    if isinstance(step, PerIteration) or (context.in_static and contains_per_iteration(begin, end) is not None):
+        (numbers,) = [number for number in (step, begin, end) if isinstance(number, PerIteration)][:1]
+        numbers.needs_one()
     if is_runtime(step):
         message = "The step of a range must be known at compile time"
         raise context.error(TaichiTypeError, message, "write a `while` loop", nodes[2])
     if is_number(step) and step == 0:
         raise context.error(TaichiTypeError, "The step of a range cannot be 0", "use a step of 1 or -1", node)
-    if is_runtime(begin) or is_runtime(end):
+    if is_runtime(begin) or is_runtime(end) or contains_per_iteration(begin, end) is not None:
         return RangeValue(begin, end, step)
     return context.python(range, begin, end, step)

@@ -16,6 +16,7 @@ from ...ir.types import element_of
 from ...lang.matrix import Matrix
 from ...lang.struct import Struct
 from ..context.context import Context
+from ..context.per_iteration import PerIteration
 from ..context.values import Formatted, describe_kind, holds_runtime, is_number, is_runtime, number_type
 from .structs import members_of
 
@@ -107,7 +108,7 @@ class Parts:
                     self.literal(part)
                 else:
                     self.add(part[0], part[1])
-        elif is_runtime(value):
+        elif is_runtime(value) or (isinstance(value, PerIteration) and all(type(k) is int for k in value.present)):
             self._runtime(self.context.values.lift(value), specification)
         elif isinstance(value, Matrix):
             self._sequence(value.to_list(), specification)

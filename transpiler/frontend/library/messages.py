@@ -8,6 +8,7 @@ from typing import Any
 from ...errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
 from ...ir.statements import Print
 from ..context.context import Context
+from ..context.per_iteration import PerIteration
 from ..context.values import Formatted, holds_runtime, is_runtime
 from .format_strings import Parts
 
@@ -45,6 +46,8 @@ def static_assert(context: Context, cond: Any, msg: Any = None) -> None:
     if holds_runtime(msg) or isinstance(msg, Formatted):
         message = "The message of `ti.static_assert` contains a value that is known at run time only"
         raise context.error(TaichiTypeError, message, "leave the value out, or use `assert`")
+    if isinstance(cond, PerIteration) and all(cond.present):
+        return
     if not cond:
         raise context.error(
             TaichiCompilationError,

@@ -137,6 +137,7 @@ def call_method(context: Context, method: Method, arguments: list[Any], named: d
     if isinstance(owner, ListCell):
         return call_list_method(context, owner, method.name, [*arguments, *named.values()])
     if isinstance(owner, list):
+        context.need_copies()
         return context.python(getattr(owner, method.name), *arguments, **named)
     if isinstance(owner, Matrix) and not any(holds_runtime(v) for v in (*arguments, *named.values())):
         return context.python(getattr(owner, method.name), *arguments, **named)
@@ -179,6 +180,7 @@ def _fill(context: Context, owner: Any, arguments: list[Any]) -> None:
 
 def _fill_array(context: Context, owner: ArrayMember, value: Any) -> None:
     """Store `value` in every element, or in one member of each: a loop as the user would write it."""
+    context.need_copies_at_top()
     build, location, array = context.builder, context.builder.location, owner.array
     filling = filled(context, owner.type, value) if is_number(value) else context.values.fit(value, owner.type)
     if len({part.shape for part in array.parts}) > 1:  # members that were placed separately, in nodes of other shapes

@@ -11,7 +11,9 @@ from ...errors import TaichiTypeError
 from ...ir.nodes import Statement
 from ...ir.ops import OPS
 from ...ir.types import SCALARS, Struct, Tensor, Type, describe_type, element_of, promote, u1
+from ...lang.matrix import Matrix
 from ..context.context import Context
+from ..context.per_iteration import PerIteration, contains_per_iteration, logical_not
 from ..context.values import describe_kind, holds_runtime
 from .structs import join_structs
 
@@ -53,6 +55,15 @@ MAX_PRODUCTS_EXPONENT = 8
 def binary(context: Context, entry: tuple[str, Meaning], left: Any, right: Any) -> Any:
     """Apply a binary operator to loaded values."""
     name, meaning = entry
+    if (numbers := contains_per_iteration(left, right)) is not None:
+        if any(isinstance(operand, list | tuple | dict | str) for operand in (left, right)):
+            numbers.needs_one()  # Python's arithmetic of lists
+        if isinstance(left, Matrix) or isinstance(right, Matrix):
+            left, right = context.values.lift(left), context.values.lift(right)
+        if name == "pow" and isinstance(right, PerIteration) and holds_runtime(left):
+            right = right.common
+            if isinstance(right, PerIteration):
+                right.needs_one()  # each exponent gives other products
     if not holds_runtime(left) and not holds_runtime(right):
         return _by_python(context, entry, left, right)
     if name in ("add", "mul") and _is_display_arithmetic(left, right):
@@ -125,6 +136,9 @@ def power(context: Context, base: Statement, exponent: int) -> Statement:
 
 def compare(context: Context, entry: tuple[str, Meaning], left: Any, right: Any) -> Any:
     """Apply a comparison to loaded values."""
+    if isinstance(left, Matrix) or isinstance(right, Matrix):
+        if contains_per_iteration(left, right) is not None:
+            left, right = context.values.lift(left), context.values.lift(right)
     if not holds_runtime(left) and not holds_runtime(right):
         return _by_python(context, entry, left, right)
     a, b = _operand(context, entry[0], left, right), _operand(context, entry[0], right, left)
@@ -133,6 +147,8 @@ def compare(context: Context, entry: tuple[str, Meaning], left: Any, right: Any)
 
 def unary(context: Context, entry: tuple[str, Meaning], value: Any) -> Any:
     """Apply a unary operator to a loaded value."""
+    if isinstance(value, PerIteration) and entry[0] == "logical_not":
+        return logical_not(value)
     if not holds_runtime(value):
         return context.python(entry[1], value)
     return context.builder.op(entry[0], context.values.lift(value))

@@ -5,10 +5,13 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+import numpy as np
+
 from ...errors import TaichiIndexError, TaichiSyntaxError, TaichiTypeError
 from ...ir.nodes import Statement
 from ...ir.types import Scalar, Tensor, describe_type, i32
 from ..context.context import Context
+from ..context.per_iteration import PerIteration
 from ..context.values import Lvalue, Swizzle, is_runtime
 
 
@@ -36,6 +39,12 @@ def check_bounds(
     context: Context, item: Any, extent: int | None, node: ast.AST | None, what: str, size: str, begin: int = 0
 ) -> None:
     """Raise for a constant index out of range. size: the extent in a program. start: the least one."""
+    if isinstance(item, PerIteration):
+        last = extent + begin if extent is not None else None
+        least = begin if extent is not None else 0
+        if not all(isinstance(k, int | np.integer) and least <= k and (last is None or k < last) for k in item.present):
+            item.needs_one()
+        return
     value = int(item) if isinstance(item, int) else None
     if value is None:
         return

@@ -27,6 +27,7 @@ from ...ir.statements import (
     GlobalPtr,
     GlobalStore,
     GlobalTemporary,
+    ListItem,
     LoopIndex,
     MatrixElement,
     MatrixInit,
@@ -154,6 +155,11 @@ def _element_key(statement: Statement) -> Key | None:
     return (MatrixElement, statement.value, *statement.indices)
 
 
+def _item_key(statement: Statement) -> Key | None:
+    assert isinstance(statement, ListItem)
+    return (ListItem, statement.origin, statement.index)
+
+
 def _matrix_ptr_key(statement: Statement) -> Key | None:
     assert isinstance(statement, MatrixPtr)
     return (MatrixPtr, statement.origin, *statement.indices)
@@ -230,6 +236,7 @@ KEYS: dict[type[Statement], Callable[[Statement], Key | None]] = {
     Cast: _cast_key,
     MatrixInit: _init_key,
     MatrixElement: _element_key,
+    ListItem: _item_key,
     MatrixPtr: _matrix_ptr_key,
     StructInit: _struct_key,
     StructElement: _member_key,

@@ -17,6 +17,7 @@ from ...ir.statements import (
     Const,
     GlobalPtr,
     GlobalTemporary,
+    ListInit,
     LocalLoad,
     LocalStore,
     MatrixElement,
@@ -151,7 +152,7 @@ class _Carrier:
             if value not in self.hoisted:
                 self.hoisted.append(value)
             return value
-        elif isinstance(value, POINTERS) or _cost(value) <= MAX_COST:
+        elif isinstance(value, (*POINTERS, ListInit)) or _cost(value) <= MAX_COST:
             new = clone(value, {})
             map_operands(new, lambda operand: self.carry(operand, region, added, mapping))
             added.append(new)

@@ -56,6 +56,7 @@ C = Language(
     reference_is_pointer=True,
     no_parameters="void",
     warns_of_unused=True,
+    unroll="#pragma GCC unroll {count}\n",
     nested_loops=True,
     shared_start=" = {0}",
     thread_numbers=collectives.THREAD_NUMBERS,

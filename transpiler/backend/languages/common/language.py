@@ -121,6 +121,8 @@ class Language:
     warns_of_unused: compilers warn about unused parameters.
 
     Threads
+    unroll: before the head of a loop that the compiler shall unroll; {count} is its trip count.
+    unroll_helpers: keys of what that needs.
     nested_loops: a parallel loop is emitted as loops that count in int; else as one thread per iteration, unsigned.
     shared_qualifier, shared_start: before and after the declaration of an array shared by a block.
     thread_numbers: by kind of `ThreadIndex`; {0} is the number of the thread in the loop.
@@ -190,6 +192,8 @@ class Language:
     no_parameters: str = ""
     warns_of_unused: bool = False
 
+    unroll: str = "#pragma unroll\n"
+    unroll_helpers: tuple[str, ...] = ()
     nested_loops: bool = False
     shared_qualifier: str = ""
     shared_start: str = ""

@@ -1,0 +1,94 @@
+"""Moves loads out of static loops that no iteration can change.
+
+    for i in static(range(3)):          v_p = v[p]
+        g[p + i] += w[i] * v[p]    ->   for i in static(range(3)):
+                                            g[p + i] += w[i] * v_p
+
+In the unrolled form the copies of the load are merged, since the passes know that fields do not overlap. The target's
+compiler, which unrolls the loop, does not know it.
+"""
+
+from __future__ import annotations
+
+from ...ir.functions import Call
+from ...ir.nodes import Block, Effect, Statement, blocks, operands, walk
+from ...ir.statements import AtomicOp, Break, Continue, GlobalLoad, GlobalStore, LoopIndex, RangeFor, Return
+from ...ir.tasks import Kernel
+from ..analysis.aliasing import MemoryObject, may_overlap, underlying_object
+from ..context import PassContext
+
+
+def hoist_loads(kernel: Kernel, context: PassContext) -> bool:
+    """Move loads of unchanged elements before the static loops around them."""
+    if context.options.debug or context.options.check_out_of_bound:
+        return False  # a check of the index comes first
+    changed = [_in_block(root) for root in kernel.roots()]
+    return any(changed)
+
+
+def _in_block(block: Block) -> bool:
+    changed = False
+    result: list[Statement] = []
+    for statement in block.statements:
+        for inner in blocks(statement):
+            changed |= _in_block(inner)
+        if isinstance(statement, RangeFor) and statement.unroll and (moved := _invariant_loads(statement)):
+            for load in moved:
+                load.location = statement.location
+            result.extend(moved)
+            gone = set(moved)
+            statement.body.statements = [inner for inner in statement.body.statements if inner not in gone]
+            changed = True
+        result.append(statement)
+    block.statements = result
+    return changed
+
+
+def _invariant_loads(loop: RangeFor) -> list[Statement]:
+    """Return the loads at the top of a body that give the same value in each iteration, and what computes them."""
+    inside = list(walk(loop.body))
+    written = _written(inside)
+    if written is None:
+        return []
+    changing = {statement for statement in inside if isinstance(statement, LoopIndex) and statement.loop is loop}
+    own = set(loop.body.statements)
+    nested = {statement for statement in inside if statement not in own}
+    moved: dict[Statement, None] = {}
+    for statement in loop.body.statements:
+        if isinstance(statement, GlobalLoad) and not _is_written(statement, written):
+            needed: dict[Statement, None] = {}
+            if _collect(statement, statement, own, changing | nested, needed):
+                moved.update(needed)
+    return [statement for statement in loop.body.statements if statement in moved]
+
+
+def _written(statements: list[Statement]) -> list[MemoryObject] | None:
+    """Return the arrays that statements write; None if they may leave the loop, wait, or write something else."""
+    written: list[MemoryObject] = []
+    for statement in statements:
+        if isinstance(statement, (Break, Continue, Return, Call)) or statement.EFFECT & Effect.FENCE:
+            return None
+        if isinstance(statement, (GlobalStore, AtomicOp)) and (target := underlying_object(statement.pointer)):
+            written.append(target)
+    return written
+
+
+def _is_written(load: GlobalLoad, written: list[MemoryObject]) -> bool:
+    target = underlying_object(load.pointer)
+    return target is None or any(may_overlap(target, other) for other in written)
+
+
+def _collect(
+    statement: Statement, load: GlobalLoad, own: set[Statement], changing: set[Statement], needed: dict[Statement, None]
+) -> bool:
+    """Add `statement` and its operands in the loop to `needed`; return whether they are the same in each iteration."""
+    if statement in changing:
+        return False
+    if statement not in own or statement in needed:
+        return True
+    if statement.BLOCKS or not (statement.EFFECT is Effect.NONE or statement is load):
+        return False
+    if not all(_collect(operand, load, own, changing, needed) for operand in operands(statement)):
+        return False
+    needed[statement] = None
+    return True
