@@ -511,6 +511,11 @@ def is_const(statement: Statement, value: Any = None) -> bool:
     return isinstance(statement, Const) and (value is None or statement.value == value)
 
 
+def repeats(statement: Statement) -> bool:
+    """Return whether `statement` is a loop that runs as one: not a static loop, which the compiler unrolls."""
+    return isinstance(statement, While) or (isinstance(statement, RangeFor) and not statement.unroll)
+
+
 def base_pointer(pointer: Statement) -> Statement:
     """Return the Alloca, GlobalPtr or GlobalTemporary that `pointer` points into."""
     while isinstance(pointer, (MatrixPtr, StructPtr)):

@@ -53,7 +53,7 @@ static inline void task(const struct Args args, int i, int j) {
 
 void blur_0(const struct Args *arguments) {
     const struct Args args = *arguments;
-    #pragma omp parallel for firstprivate(args) schedule(static) if ((long)args.out_n0 * args.out_n1 >= 64)
+    #pragma omp parallel for firstprivate(args) schedule(static) if ((long)args.out_n0 * args.out_n1 >= 8192)
     for (int i = 0; i < args.out_n0; i++) {
         for (int j = 0; j < args.out_n1; j++) {
             task(args, i, j);

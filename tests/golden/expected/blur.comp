@@ -65,9 +65,8 @@ void task(int i, int j) {
 }
 
 void main() {
-    // an axis of the grid has at most 65,535 groups; the others are in further rows
-    uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
-    if (index < uint(args.out_n0) * uint(args.out_n1)) {
+    uint count = uint(args.out_n0) * uint(args.out_n1);
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
         task(int(index / args.out_n1), int(index % args.out_n1));
     }
 }

@@ -54,8 +54,8 @@ __device__ inline void task(const Args &args, int i, int j) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) blur_0(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < unsigned(args.out_n0) * unsigned(args.out_n1)) {
+    unsigned count = unsigned(args.out_n0) * unsigned(args.out_n1);
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
         task(args, int(index / args.out_n1), int(index % args.out_n1));
     }
 }

@@ -11,7 +11,7 @@ from typing import Any
 from ...ir.functions import Call, Function, called, reachable
 from ...ir.nodes import Statement
 from ...ir.sparse import TOPOLOGY_WRITERS
-from ...ir.statements import RECORDS, AtomicOp, Rand, RangeFor, While
+from ...ir.statements import RECORDS, AtomicOp, Rand, While, repeats
 from ...ir.tasks import with_members
 from ...ir.textures import TEXTURE_STATEMENTS
 from ...ir.types import Struct
@@ -130,7 +130,7 @@ class FileAssembler:
         """Return the data of a task's template."""
         context, language, threads = self.context, self.language, p.threads
         statements = list(reachable(p.task.body))
-        has_loops = any(isinstance(s, (While, RangeFor)) or self._is_recursive(s) for s in statements)
+        has_loops = any(repeats(s) or self._is_recursive(s) for s in statements)
         vectorizable = not has_loops and not any(isinstance(s, NOT_VECTORIZED) for s in statements)
         args = language.args_parameters if p.uses_args else []
         parameters, arguments = [*args, *p.parameters], [*(["args"] if args else []), *p.arguments]

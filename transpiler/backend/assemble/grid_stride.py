@@ -16,10 +16,9 @@ from ...ir.statements import (
     GlobalPtr,
     GlobalStore,
     MatrixPtr,
-    RangeFor,
     StructPtr,
-    While,
     base_pointer,
+    repeats,
 )
 from ...ir.tasks import Task
 from ...options import MAX_ITERATIONS
@@ -65,7 +64,7 @@ def grid_of(task: Task, layout: Layout, max_groups: int) -> Grid:
 def is_long_running(task: Task) -> bool:
     """Return whether a block of iterations runs longer than it takes to start a block."""
     statements = list(reachable(task.body))
-    if any(isinstance(statement, (RangeFor, While)) for statement in statements):
+    if any(map(repeats, statements)):
         return True
     return _bytes_moved(statements) * task.block_dim > BYTES_PER_BLOCK
 
@@ -79,7 +78,9 @@ def _bytes_moved(statements: list[Statement]) -> int:
             pointed = statement.pointer.type
             if isinstance(base, GlobalPtr) and not base.array.is_shared and pointed is not None:
                 is_write = not isinstance(statement, GlobalLoad)
-                moved[is_write, base.array, _path(statement.pointer)] = pointed.size_bytes
+                path = _path(statement.pointer)
+                size = pointed.size_bytes if None not in path else base.array.element.size_bytes  # an index of a loop
+                moved[is_write, base.array, path] = size
     return sum(moved.values())
 
 
@@ -90,6 +91,7 @@ def _path(pointer: Statement) -> tuple[object, ...]:
         if isinstance(pointer, StructPtr):
             steps.append(pointer.member)
         else:
-            steps.append(tuple(index.value if isinstance(index, Const) else None for index in pointer.indices))
+            numbers = tuple(index.value if isinstance(index, Const) else None for index in pointer.indices)
+            steps.append(None if None in numbers else numbers)
         pointer = pointer.origin
     return tuple(reversed(steps))

@@ -12,7 +12,7 @@ from ...errors import TaichiTypeError
 from ...ir.functions import Call, Function
 from ...ir.nodes import Block, Statement, blocks
 from ...ir.ops import OPS
-from ...ir.statements import ArgLoad, ArrayShape, Cast, Const, IfExp, Operation, RangeFor
+from ...ir.statements import ArgLoad, ArrayShape, Cast, Const, IfExp, Operation, RangeFor, repeats
 from ...ir.types import Scalar
 from ...options import MAX_ITERATIONS
 from ..module.interface import Expression, LoopIndices
@@ -117,7 +117,8 @@ def serial_trip_count(layout: Layout, block: Block, known: dict[Function, Expres
                 known[statement.function] = serial_trip_count(layout, statement.function.body, known)
             inner = known[statement.function]
         if isinstance(statement, RangeFor):
-            inner = _product(_trip_count(layout, statement), _sum(("const", 1), inner))
+            own = ("const", int(repeats(statement)))  # drivers count no iterations of loops that they have unrolled
+            inner = _product(_trip_count(layout, statement), _sum(own, inner))
         total = _sum(total, inner)
     return total
 

@@ -18,7 +18,7 @@ from ...errors import SourceLocation
 from ...ir.builder import Builder
 from ...ir.functions import Call, Function
 from ...ir.nodes import Block, blocks, walk
-from ...ir.statements import Alloca, Assert, Const, RangeFor, While
+from ...ir.statements import Alloca, Assert, Const, RangeFor, While, repeats
 from ...ir.tasks import Kernel
 from ...ir.types import i32
 from ..context import PassContext
@@ -69,7 +69,7 @@ def _known_iterations(block: Block, known: dict[Function, int]) -> tuple[int, Ra
             iterations = known[statement.function]
         if isinstance(statement, RangeFor):
             trip_count = _trip_count(statement)
-            iterations, loop = trip_count * (1 + iterations), statement
+            iterations, loop = trip_count * (int(repeats(statement)) + iterations), statement
         total += iterations
         if iterations > most:
             longest, most = loop, iterations
@@ -88,7 +88,7 @@ def _trip_count(loop: RangeFor) -> int:
 
 def _count_iterations(body: Block, location: SourceLocation, limit: int) -> bool:
     """Count the iterations of all loops of a task or function in one variable, and stop at `limit`."""
-    loops = [statement for statement in walk(body) if isinstance(statement, RangeFor | While)]
+    loops = [statement for statement in walk(body) if isinstance(statement, RangeFor | While) and repeats(statement)]
     if not loops:
         return False
     counter = Alloca(type=i32, name="iterations", location=location)
