@@ -29,7 +29,7 @@ EFFECTIVE: dict[str, str] = {
     "fast_math": "lets compilers reorder floating-point operations",
     "short_circuit_operators": "`and` and `or` skip operands that they need not evaluate",
     "unrolling_limit": "warns about longer `ti.static` loops",
-    "unroll_static_loops": "unrolls `ti.static` loops in the emitted source, also where they could stay loops",
+    "unroll_static_loops": "unrolls `ti.static` loops in the emitted source",
     "default_gpu_block_dim": "threads per block if the loop sets no number",
     "max_block_dim": "upper limit of threads per block",
     "cpu_max_num_threads": "threads of the C target; 0: all cores",

@@ -311,7 +311,7 @@ def test_long_unrolled_loops_warn() -> None:
     @ti.kernel
     def run(n: ti.template()) -> ti.i32:
         total = 0
-        for k in ti.static(range(n)):
+        for k in ti.static(list(range(n))):
             total += k
         return total
 

@@ -123,8 +123,13 @@ def test_compile_time_recursion_ends() -> None:
 
 
 def test_break_in_an_unrolled_loop_guards_what_follows() -> None:
-    text = lines("for i in ti.static(range(2)):\n    if a[i] > 0: break\n    a[i] = 1")
+    text = lines("for i in ti.static([0, 2]):\n    if a[i] > 0: break\n    a[i] = 1")
     assert "if not broken:" in text
+
+
+def test_break_in_a_static_loop_that_stays_a_loop() -> None:
+    text = lines("for i in ti.static(range(2)):\n    if a[i] > 0: break\n    a[i] = 1")
+    assert "for i in static(range(0, 2, 1)):" in text and "break" in text and "broken" not in text
 
 
 def test_range_over_all_of_an_array_is_noted() -> None:

@@ -23,7 +23,7 @@ from ...ir.types import Scalar, i32
 from ..context.context import Context
 from ..context.iteration import compile_time_items
 from ..context.nesting import LoopRecord
-from ..context.per_iteration import MAX_ITERATIONS, NeedsUnroll, PerIteration, StaticLoop
+from ..context.per_iteration import MAX_ITERATIONS, MAX_UNROLLED, NeedsUnroll, PerIteration, StaticLoop
 from ..context.scope import Exit
 from ..context.values import NdrangeValue
 from .expressions import bind_target
@@ -82,7 +82,8 @@ def _kept_loop(context: Context, node: ast.For, value: Any) -> RangeFor | None:
     starts: list[Statement] = [build.const(axis.start) for axis in axes]
     ends: list[Statement] = [build.const(axis.stop) for axis in axes]
     steps: list[Statement] = [build.const(axis.step) for axis in axes]
-    return RangeFor(starts, ends, steps, names, serialize=build.block is context.kernel.body, unroll=True)
+    is_top = build.block is context.kernel.body
+    return RangeFor(starts, ends, steps, names, serialize=is_top, unroll=count * around <= MAX_UNROLLED)
 
 
 def _axes(value: Any) -> list[range]:
@@ -120,7 +121,8 @@ def _keep(context: Context, node: ast.For, static: StaticLoop) -> Completion:
         done = build_body(context, node.body, LoopRecord(loop))
     context.frame.scopes.pop()
     context.static_loops.pop()
-    _check_constants(static)
+    context.kept_loops.add(loop)
+    _check_constants(static, context.kept_loops | {around.loop for around in context.static_loops})
     return done
 
 
@@ -142,7 +144,7 @@ def _number_iterations(static: StaticLoop) -> None:
     ]
 
 
-def _check_constants(static: StaticLoop) -> None:
+def _check_constants(static: StaticLoop, kept: set[RangeFor]) -> None:
     """Raise NeedsUnroll if a number would be computed by the device that is a folded constant in the unrolled form.
 
     The library functions of a device and its division under `fast_math` round differently from Python's.
@@ -150,7 +152,9 @@ def _check_constants(static: StaticLoop) -> None:
     known: set[Statement] = set()
     for statement in walk(static.loop.body):
         match statement:
-            case Const() | LoopIndex(loop=RangeFor(unroll=True)):
+            case Const():
+                known.add(statement)
+            case LoopIndex(loop=loop) if loop in kept:
                 known.add(statement)
             case Cast(value=value) if value in known:
                 known.add(statement)

@@ -17,7 +17,7 @@ from ...errors import E, SourceLocation, TaichiNameError, TaichiSyntaxError
 from ...ir.builder import Builder
 from ...ir.functions import Function
 from ...ir.nodes import Block, Statement
-from ...ir.statements import Alloca, If
+from ...ir.statements import Alloca, If, RangeFor
 from ...ir.tasks import Kernel
 from ...ir.types import SCALARS, Type
 from ..source.definition import KernelDefinition
@@ -110,6 +110,7 @@ class Context:
         truth_node: an expression of which only the truth value is used.
         in_static: whether the argument of a `ti.static` is being evaluated.
         unrolled: the static loops that cannot be kept as loops.
+        kept_loops: the static loops that stay loops, so far.
         lists: the lists of run-time values that have a name (`local_lists.OwnList`), by identity.
         static_loops: the static loops around the current statement that are kept, the innermost last.
     """
@@ -136,6 +137,7 @@ class Context:
         self.in_static = False
         self.unrolled = unrolled
         self.static_loops: list[StaticLoop] = []
+        self.kept_loops: set[RangeFor] = set()
         self.lists: dict[int, Any] = {}
 
     @property

@@ -18,8 +18,10 @@ from typing import Any, NoReturn
 from ...ir.nodes import Block, Statement
 from ...ir.statements import RangeFor
 
-MAX_ITERATIONS = 4096
+MAX_ITERATIONS = 1 << 16
 """Iterations of nested static loops, all together, up to which they are kept: each operation computes that many."""
+MAX_UNROLLED = 1024
+"""Iterations, all together, up to which the target's compiler is asked to unroll them."""
 
 
 class NeedsUnroll(BaseException):
