@@ -36,6 +36,7 @@ CELLS = 5
 COLUMNS = 12
 RANGES = ("range(3)", "range(2)", "range(1)", "range(0)", "range(1, 4)", "range(-1, 2)", "range(3, 0, -1)",
           "range(5, -2, -3)", "range(0, 6, 2)", "range(4)", "[1, 5, 2]")  # fmt: skip
+GROUPS = ("ti.grouped(ti.ndrange(2, 3))", "ti.grouped(ti.ndrange((-1, 1), (1, 3)))")
 PAIRS = (
     "ti.ndrange(2, 3)",
     "ti.ndrange((-1, 2), 2)",
@@ -80,6 +81,18 @@ class RandomStatic:
         """Write a static loop of one or two axes."""
         mark = len(self.indices)
         self.count += 1
+        if self.random.random() < 0.15:
+            self.line(depth, f"for I{self.count} in ti.static({self.random.choice(GROUPS)}):")
+            self.line(
+                depth + 1,
+                f"s += (I{self.count} * 0.5 - data[p]).dot(ti.Vector([1.0, 2.0]) * w[abs(I{self.count}[1]) % 6])",
+            )
+            self.line(depth + 1, f"out[p, 3] += I{self.count}.cast(float).sum() * data[p] + I{self.count}.x")
+            self.line(depth + 1, "for d in ti.static(range(2)):")
+            self.line(depth + 2, f"s += u[abs(I{self.count}[d])][d] + I{self.count}[d]")
+            names = [f"I{self.count}[0]", f"I{self.count}[1]"]
+            self.body(depth, names, mark)
+            return
         if self.random.random() < 0.3:
             names = [f"i{self.count}", f"j{self.count}"]
             over = self.random.choice(PAIRS)
@@ -89,6 +102,10 @@ class RandomStatic:
             if self.indices and self.random.random() < 0.2:
                 over = f"range({self.random.choice(self.indices)})"
         self.line(depth, f"for {', '.join(names)} in ti.static({over}):")
+        self.body(depth, names, mark)
+
+    def body(self, depth: int, names: list[str], mark: int) -> None:
+        """Write the statements of a loop. mark: number of indices outside."""
         self.indices += names
         for _ in range(self.random.randint(1, 3)):
             self.statement(depth + 1)

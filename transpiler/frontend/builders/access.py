@@ -27,7 +27,7 @@ from ...lang import struct as lang
 from ...lang.matrix import Matrix
 from ..context.context import Context, expression
 from ..context.local_lists import item_of_list
-from ..context.per_iteration import PerIteration, contains_per_iteration
+from ..context.per_iteration import PerIteration, contains_per_iteration, each
 from ..context.references import need_memory
 from ..context.reporter import COMPUTED_BY_PYTHON
 from ..context.spelling_hints import describe_owner, missing_attribute_hint, owner_text
@@ -178,7 +178,7 @@ def build_attribute(context: Context, node: ast.Attribute) -> Any:
         return method
     base = context.evaluate(node.value)
     if isinstance(base, PerIteration):
-        base.needs_one()
+        return _attribute_of_each(base, node.attr)
     if isinstance(base, Lvalue | Statement):
         return _value_attribute(context, base, node)
     if isinstance(base, Texture):
@@ -222,6 +222,17 @@ def build_attribute(context: Context, node: ast.Attribute) -> Any:
         value, ast.unparse(node) if is_constant else node.attr, name, partial(getattr, base, node.attr)
     )
     return value
+
+
+def _attribute_of_each(base: PerIteration, name: str) -> Any:
+    """Return an element or a method of vectors known at compile time that differ between iterations."""
+    if not all(isinstance(item, Matrix) for item in base.present):
+        base.needs_one()
+    if name in METHOD_NAMES:
+        return Method(base, name)
+    if len(name) != 1:
+        base.needs_one()
+    return each("", lambda item: getattr(item, name), base)
 
 
 def _check_own_list(context: Context, node: ast.Attribute) -> None:

@@ -20,12 +20,13 @@ from ...errors import TaichiCompilationError
 from ...ir.nodes import Block, Statement, walk
 from ...ir.statements import Cast, Const, LoopIndex, MatrixElement, MatrixInit, Operation, RangeFor
 from ...ir.types import Scalar, i32
+from ...lang.matrix import Vector
 from ..context.context import Context
 from ..context.iteration import compile_time_items
 from ..context.nesting import LoopRecord
-from ..context.per_iteration import MAX_ITERATIONS, MAX_UNROLLED, NeedsUnroll, PerIteration, StaticLoop
+from ..context.per_iteration import MAX_ITERATIONS, MAX_UNROLLED, NeedsUnroll, PerIteration, StaticLoop, each
 from ..context.scope import Exit
-from ..context.values import NdrangeValue
+from ..context.values import GroupedValue, NdrangeValue
 from .expressions import bind_target
 from .statements import Completion, build_body, execute, leave_loop
 
@@ -68,8 +69,9 @@ def _kept_loop(context: Context, node: ast.For, value: Any) -> RangeFor | None:
     """Return the loop, without its body, if a static loop may be kept."""
     if context.options.unroll_static_loops or node in context.unrolled:
         return None
-    axes = [value] if isinstance(value, range) else _axes(value)
-    names = _names(node.target, len(axes))
+    grouped = isinstance(value, GroupedValue)
+    axes = [value] if isinstance(value, range) else _axes(value.inner if isinstance(value, GroupedValue) else value)
+    names = _names(node.target, len(axes), grouped)
     count = 1
     for axis in axes:
         count *= len(axis)
@@ -93,8 +95,10 @@ def _axes(value: Any) -> list[range]:
     return [range(begin, end) for begin, end in value.bounds]
 
 
-def _names(target: ast.expr, axes: int) -> list[str]:
+def _names(target: ast.expr, axes: int, grouped: bool) -> list[str]:
     """Return a name for each axis, none if the target is not as simple."""
+    if grouped:
+        return [f"{target.id}_{axis}" for axis in range(axes)] if isinstance(target, ast.Name) else []
     targets = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
     names = [name.id for name in targets if isinstance(name, ast.Name)]
     is_tuple = isinstance(target, ast.Tuple | ast.List)
@@ -116,7 +120,13 @@ def _keep(context: Context, node: ast.For, static: StaticLoop) -> Completion:
         static.indices = [
             context.builder.add(LoopIndex(loop, axis, type=i32, name=name)) for axis, name in enumerate(loop.names)
         ]
-        for target, number in zip(targets, static.numbers, strict=True):
+        numbers = static.numbers
+        if len(targets) < len(numbers) or loop.names[0] != getattr(targets[0], "id", None):  # a group
+            group = each("", lambda *index: Vector(list(index)), *static.numbers)
+            group.statement = context.values.tensor(static.numbers)
+            group.statement.name = getattr(targets[0], "id", None)
+            numbers = [group]
+        for target, number in zip(targets, numbers, strict=True):
             bind_target(context, target, number)
         done = build_body(context, node.body, LoopRecord(loop))
     context.frame.scopes.pop()

@@ -52,6 +52,8 @@ def item_of_list(context: Context, base: Any, index: Any, node: ast.Subscript) -
     if isinstance(base, list | tuple | np.ndarray | Matrix | PerIteration):
         indices = index if isinstance(index, tuple) else (index,)
         item = each("", lambda owner, *at: owner[at if isinstance(index, tuple) else at[0]], base, *indices)
+        if isinstance(base, PerIteration) and isinstance(index, PerIteration) and base.statement is not None:
+            item.form = ("element", base.statement, index)
         item.name = "_".join([name, *(str(at) for at in indices if isinstance(at, int))]) if name else ""
         return item
     return numbers.needs_one()
@@ -61,7 +63,7 @@ def _item_of_own(context: Context, own: OwnList, index: PerIteration) -> Stateme
     """Return an item of a local array, which is declared where the list is."""
     items = own.items
     types = {item.type if isinstance(item, Statement) else None for item in items}
-    in_range = all(isinstance(k, int) and 0 <= k < len(items) for k in index.present)
+    in_range = all(isinstance(k, int | np.integer) and 0 <= k < len(items) for k in index.present)
     if not in_range or len(types) != 1 or None in types:
         index.needs_one()
     if own.array is None:

@@ -86,9 +86,12 @@ Form = tuple[Any, ...]
 
 
 class PerIteration:
-    """A Python value for each iteration of `loop` and of the kept loops around it. name: of the list it comes from."""
+    """A Python value for each iteration of `loop` and of the kept loops around it.
 
-    __slots__ = ("form", "loop", "name", "values")
+    name: of the list it comes from. statement: the value at run time, if it is in scope already.
+    """
+
+    __slots__ = ("form", "loop", "name", "statement", "values")
     __array_ufunc__ = None  # so that NumPy's numbers leave operators to this class
     __hash__ = None  # type: ignore[assignment]
 
@@ -97,6 +100,7 @@ class PerIteration:
         self.values = values
         self.form = form
         self.name = name
+        self.statement: Statement | None = None
 
     def needs_one(self, *_: Any) -> NoReturn:
         """Raise: something needs one number where there are several."""

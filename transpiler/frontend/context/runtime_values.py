@@ -20,7 +20,7 @@ from ...lang.annotations import as_type
 from ...lang.describe import is_described
 from ...lang.matrix import Matrix
 from ...options import CompileOptions
-from .per_iteration import PerIteration
+from .per_iteration import PerIteration, item_of
 from .reporter import Reporter
 from .static_numbers import StaticNumbers
 from .struct_types import StructTypes
@@ -70,7 +70,7 @@ class RuntimeValues:
         if is_number(value):
             return self.constant(value)
         if isinstance(value, PerIteration):
-            return self.constant(value.common) if is_number(value.common) else self.numbers.statement(value)
+            return self._lift_numbers(value)
         if isinstance(value, Matrix):
             return self.tensor(matrix_rows(value))
         if isinstance(value, list | tuple) and value:
@@ -91,6 +91,20 @@ class RuntimeValues:
         raise self.reporter.error(
             TaichiTypeError, f"{kind[0].upper()}{kind[1:]} cannot be used as a value in a kernel", hint, node
         )
+
+    def _lift_numbers(self, value: PerIteration) -> Statement:
+        """Return the numbers of a static loop, or its vectors and matrices, as a run-time value."""
+        if value.statement is not None:
+            return value.statement
+        if is_number(value.common):
+            return self.constant(value.common)
+        shapes = {item.entries.shape if isinstance(item, Matrix) else None for item in value.present}
+        shape = shapes.pop()
+        if shapes or shape is None:
+            return self.numbers.statement(value)
+        if len(shape) == 1:
+            return self.tensor([item_of(value, k) for k in range(shape[0])])
+        return self.tensor([[item_of(value, (k, j)) for j in range(shape[1])] for k in range(shape[0])])
 
     def struct(self, value: lang.Struct) -> Statement:
         """Return a struct of Python scope as a run-time value."""

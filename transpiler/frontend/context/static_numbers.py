@@ -20,7 +20,7 @@ from ...ir.builder import Builder
 from ...ir.nodes import Statement
 from ...ir.ops import OPS
 from ...ir.statements import ListInit, ListItem
-from ...ir.types import SCALARS, Scalar, u1
+from ...ir.types import SCALARS, Scalar, Tensor, i32, u1
 from ...options import CompileOptions
 from .per_iteration import MISSING, PerIteration, StaticLoop
 
@@ -79,10 +79,21 @@ class StaticNumbers:
         name, *operands = value.form
         if name == "index":
             return self.builder.cast(value.loop.indices[operands[0]], self.integer)
+        if name == "element":
+            made = self._element(*operands)
+            return made if kind is int else None
         rows, results = _rows(value, operands)
         if not _is_exact(name, rows, results, kind, self.float):
             return None
         return self.builder.op(name, *[self.statement(operand) for operand in operands])
+
+    def _element(self, vector: Statement, index: PerIteration) -> Statement | None:
+        """Return an element of the vector of indices of a grouped loop."""
+        assert isinstance(vector.type, Tensor)
+        if not all(isinstance(k, int | np.integer) and 0 <= k < vector.type.size for k in index.present):
+            return None
+        position = self.builder.cast(self.statement(index), i32)
+        return self.builder.cast(self.builder.element(vector, [position]), self.integer)
 
     # --- by the index of one loop
 

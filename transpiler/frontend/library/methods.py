@@ -15,6 +15,7 @@ from ...lang.matrix import Matrix, Vector
 from ...lang.struct import StructType
 from ..context.context import Context
 from ..context.handler_calls import ArgumentsError, call_handler
+from ..context.per_iteration import PerIteration, each
 from ..context.values import ArrayMember, Lvalue, Method, describe_kind, holds_runtime, is_number, is_runtime
 from .sparse import ListCell, call_list_method
 from .structs import call_struct_method, element_lvalue, filled, part_of_array, scalar_field
@@ -136,6 +137,8 @@ def call_method(context: Context, method: Method, arguments: list[Any], named: d
         return call_texture_method(context, owner, method.name, arguments, named)
     if isinstance(owner, ListCell):
         return call_list_method(context, owner, method.name, [*arguments, *named.values()])
+    if isinstance(owner, PerIteration) and not any(holds_runtime(v) for v in (*arguments, *named.values())):
+        return each("", lambda item, *given: getattr(item, method.name)(*given, **named), owner, *arguments)
     if isinstance(owner, list):
         context.need_copies()
         return context.python(getattr(owner, method.name), *arguments, **named)
