@@ -8,7 +8,7 @@
 #define FIRST_CELL 3u
 
 // Iterations after which a thread stops waiting for the one that activates the cell, which may have been suspended.
-#define MAX_WAIT 1000
+#define MAX_WAIT_ITERATIONS 1000
 
 // The state of a pool of cells.
 typedef struct Pool {
@@ -49,7 +49,7 @@ static inline uint32_t activate_cell(uint32_t *numbers, uint32_t entry, Pool *po
     uint32_t cell = __atomic_load_n(&numbers[entry], __ATOMIC_RELAXED);
     for (int iteration = 0; cell < FIRST_CELL; iteration++) {
         cell = compare_and_swap(&numbers[entry], 0u, ACTIVATING);
-        if (cell == 0u || (cell == ACTIVATING && iteration > MAX_WAIT)) {
+        if (cell == 0u || (cell == ACTIVATING && iteration > MAX_WAIT_ITERATIONS)) {
             uint32_t taken = allocate_cell(pool, capacity);
             cell = compare_and_swap(&numbers[entry], ACTIVATING, taken == SPARE ? 0u : taken);
             if (cell == ACTIVATING) {
