@@ -117,8 +117,7 @@ uint activate_pairs(int i, int j) {
 
 // collide.py:10  for i, j in ti.ndrange(100, 100):
 void task(int i, int j) {
-    // collide.py:11  if i != j and abs(x[i] - x[j]) < 0.1:
-    if (i != j && abs(x(i) - x(j)) < 0.1) {
+    if (i != j && abs(x(i) - x(j)) < 0.1) {  // :11
         // collide.py:12  near[i].append(j)
         int item = append_pairs(i);
         if (item >= 0) {

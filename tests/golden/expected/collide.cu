@@ -110,8 +110,7 @@ __device__ inline uint32_t activate_pairs(const Args &args, int i, int j) {
 // task 0 of 4: range_for over i, j
 // collide.py:10  for i, j in ti.ndrange(100, 100):
 __device__ inline void task_0(const Args &args, int i, int j) {
-    // collide.py:11  if i != j and abs(x[i] - x[j]) < 0.1:
-    if (i != j && fabsf(x(i) - x(j)) < 0.1f) {
+    if (i != j && fabsf(x(i) - x(j)) < 0.1f) {  // :11
         // collide.py:12  near[i].append(j)
         int item = append_pairs(args, i);
         if (item >= 0) {

@@ -286,8 +286,7 @@ void task(int list_index, int i_inside, int j_inside) {
     int i = block_i * 4 + i_inside;
     int j = block_j * 4 + j_inside;
     uint block = block_number(block_i, block_j);
-    // splat.py:13  if i > 0 and mass[i - 1, j] > 0:
-    if (i > 0 && mass(i - 1, j) > 0.0) {
+    if (i > 0 && mass(i - 1, j) > 0.0) {  // :13
         // splat.py:14  momentum[i, j].y -= gravity * mass[i, j]
         // not atomic: no other iteration writes it (demote_atomics)
         momentum_in(block, i, j).y -= args.gravity * mass_in(block, i, j);

@@ -25,7 +25,7 @@ from ..layout.task_memory import pointers_of
 from ..module.interface import SourceFile
 from ..print.functions import PrintedFunction, prototypes
 from ..print.line_map import PrintedBody, line_map
-from ..print.statements import INDENT
+from ..print.lines import INDENT
 from ..print.textures import declarations
 from ..print.threads import is_vectorized, nest, pragma
 from .banner import banner, loop_location, python_line, task_title
