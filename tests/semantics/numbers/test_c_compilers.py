@@ -115,9 +115,7 @@ COMPILERS = ["gcc -O0", "gcc-11 -O3", "clang-14 -O3", "clang-16 -O3", "clang-19 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("other", COMPILERS)
 @pytest.mark.parametrize("maker", [*corpus.MAKERS, *compared.MAKERS], ids=lambda maker: maker.__name__)
-def test_compilers_agree_on_the_corpus(
-    maker: Callable[[], Any], other: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_compilers_agree_on_the_corpus(maker: Callable[[], Any], other: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """All bits of all memory, with fast_math=False: without it sums may have another order."""
     command, level = other.split()
     if shutil.which(command) is None:
@@ -139,5 +137,9 @@ def test_compilers_agree_on_the_corpus(
     monkeypatch.setattr(host.HostCompiler, "_flags", lambda *args: (*flags(*args), level))
     device = sessions.CURRENT.device
     monkeypatch.setattr(device, "compiler", host.HostCompiler((str(shutil.which(command)),), "gcc" in command))
-    found = comparer.against(other, replace(module, files=files))
+    try:
+        found = comparer.against(other, replace(module, files=files))
+    except ti.TaichiCompilationError as error:
+        assert "_Float16" in str(error)
+        pytest.skip(f"{command} lacks _Float16")
     assert found.passed and not found.out_of_bounds, found
