@@ -42,9 +42,21 @@ if TYPE_CHECKING:
 
 CANDIDATES = ("gcc", "cc", "clang")
 
-FLAGS = ("-std=gnu11", "-O3", "-fPIC", "-shared", "-w", "-fwrapv", "-fdiagnostics-color=never")
+FLAGS = (
+    "-std=gnu11", "-O3", "-fPIC", "-shared", "-w", "-fwrapv", "-fno-strict-aliasing", "-fdiagnostics-color=never"
+)  # fmt: skip
 """-O3, not -O2: gcc vectorises loops of unknown length only there (8 ms more for saxpy).
--fwrapv: integers wrap as on the GPU. -w: warnings are for shadesmith's tests, not for users."""
+-fwrapv: integers wrap as on the GPU. -fno-strict-aliasing: two arguments may be views of one memory with different
+types, as on the GPU; loops over arrays take as long. -w: warnings are for shadesmith's tests, not for users."""
+
+NO_SLP = "-fno-tree-slp-vectorize"
+"""gcc vectorises loops, but not straight-line code: of gcc 12.2 (Debian 12) that part of the compiler is not usable.
+
+Its reductions of straight-line code (`slp1`, new in gcc 12) take all lanes of a vector where the source takes each
+second one: the maxima of two rows in one loop become one maximum (tests/semantics/numbers/test_c_compilers.py). Other
+such loops crash it. It does not matter whether integers wrap by -fwrapv or are unsigned. No other flag turns only these
+reductions off. Loops over arrays take as long; code of thousands of statements without loops takes up to 1.7 times as
+long (benchmarks/cpu.py, svd), moving particles 1.01 times."""
 
 NATIVE = "-march=native"
 """For this processor; `aot` compiles for others too."""
@@ -60,7 +72,7 @@ FAST_MATH_FLAGS = ("-ffp-contract=fast", "-fassociative-math", "-fno-signed-zero
 
 EXACT_MATH_FLAGS = ("-ffp-contract=off",)
 
-GCC_FLAGS = ("-pipe", "-nostdlib", "-fno-use-linker-plugin", "-fno-diagnostics-show-caret")
+GCC_FLAGS = (NO_SLP, "-pipe", "-nostdlib", "-fno-use-linker-plugin", "-fno-diagnostics-show-caret")
 GCC_LIBRARIES = ("-lm", "-lgcc")
 """Omits start files and the C library (4 of 40 ms): a loaded object needs no start files, and the process has libc.
 libgcc has the conversions of _Float16."""
