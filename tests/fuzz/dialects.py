@@ -62,6 +62,7 @@ class Policy:
     reals_share: float
     loops: float
     branches: float
+    tensors: float
 
 
 def draw_policy(chance: random.Random, dialect: Dialect) -> Policy:
@@ -79,4 +80,5 @@ def draw_policy(chance: random.Random, dialect: Dialect) -> Policy:
         chance.choice((0.0, 0.2, 0.3, 0.6)),
         chance.choice((0.1, 0.2, 0.35)),
         chance.choice((0.1, 0.2, 0.35)),
+        chance.choice((0.0, 0.0, 0.15, 0.4)),
     )

@@ -26,6 +26,10 @@ class Expressions:
     room: int = 0
     """Operations that the statement at hand may still have."""
 
+    more_integers: list[tuple[float, Callable[[int], Value]]] = []
+    """Further makers of integers, with their weights."""
+    more_reals: list[tuple[float, Callable[[int, bool], Value]]] = []
+
     # --- what is in sight
 
     def in_sight(self) -> Sequence[Value]:
@@ -66,11 +70,12 @@ class Expressions:
         self.room -= 1
         if depth <= 0 or self.room < 0 or self.chance(0.2):
             return self.integer_leaf(depth)
-        makers = (
+        makers = [
             (6, self.arithmetic), (2, self.bits), (3, self.division), (2, self.shift), (2, self.extreme),
             (1, self.unary), (2, self.integer_choice), (2, self.integer_cast), (1, self.truth), (1, self.power),
             (1, self.rounded), (1, self.counted_bits), (2, self.integer_call),
-        )  # fmt: skip
+            *((weight, maker) for weight, maker in self.more_integers),
+        ]  # fmt: skip
         make = self.random.choices([m for _, m in makers], [w for w, _ in makers])[0]
         return make(depth)
 
@@ -195,6 +200,8 @@ class Expressions:
         """Return the least or the greatest of two or three."""
         values = [self.integer(depth - 1) for _ in range(self.random.choice((2, 2, 3)))]
         values[0] = self.at_run_time(values[0])
+        if not self.dialect.narrow_division:  # Taichi has no least or greatest of u8 and u16
+            values = [v if width(v.type) > 16 else self.as_type(v, "i32") for v in values]
         name = self.random.choice(("ti.min", "ti.max", "min", "max"))
         type = values[0].type
         for value in values[1:]:
@@ -305,6 +312,7 @@ class Expressions:
         makers = [
             (6, self.real_arithmetic), (2, self.real_division), (2, self.real_extreme), (2, self.real_unary),
             (2, self.real_choice), (2, self.real_cast), (1, self.real_call), (1, self.real_floor),
+            *((weight, maker) for weight, maker in self.more_reals),
         ]  # fmt: skip
         if not exact:
             makers.append((4, self.function))

@@ -15,6 +15,7 @@ from .arrays import ArrayInfo, contents, field_lines
 from .dialects import DIALECTS, draw_policy
 from .scalars import INTEGERS, NUMPY, REALS, Value, edge, is_real, real
 from .statements import Statements
+from .tensors import SHAPES
 
 
 @dataclass
@@ -44,6 +45,9 @@ class Program(Statements):
         self.dialect = DIALECTS[dialect]
         self.policy = draw_policy(self.random, self.dialect)
         self.reset()
+        share = self.policy.tensors * 8
+        self.more_integers = [(share, self.integer_of_tensor)]
+        self.more_reals = [(share, self.real_of_tensor)]
         self.arrays: list[ArrayInfo] = []
         self.functions: list[Function] = []
         self.kernels: list[Kernel] = []
@@ -53,7 +57,7 @@ class Program(Statements):
         for _ in range(self.random.randint(2, 5)):
             self.declare()
         for shape in dict.fromkeys(((8,), *(array.shape for array in self.arrays), ())):
-            if not any(array.shape == shape and array.dtype in ("i32", "i64") for array in self.arrays):
+            if not any(a.shape == shape and a.dtype in ("i32", "i64") and not a.tensor for a in self.arrays):
                 self.declare(self.random.choice(("i32", "i32", "i64")), shape)
         head = ['"""Random program ' + f'{self.seed} of dialect {self.dialect.name}."""', "", "import numpy as np", ""]
         head += ["import shadesmith as ti", ""]
@@ -70,8 +74,8 @@ class Program(Statements):
 
     def declare(self, dtype: str = "", shape: tuple[int, ...] | None = None) -> None:
         """Add an array."""
-        exact = True
-        if dtype:
+        exact, is_total = True, bool(dtype)
+        if is_total:
             pass
         elif self.chance(self.policy.reals_share):
             dtype = self.random.choice(self.policy.reals)
@@ -81,13 +85,18 @@ class Program(Statements):
         if shape is None:
             shape = self.random.choice(((), (5,), (8,), (13,), (20,), (3, 4), (4, 4), (2, 7), (2, 3, 3)))
         name = "abcdefghijklmno"[len(self.arrays)]
-        values = contents(self.random, dtype, shape) if shape and self.chance(0.8) else None
+        tensor = self.random.choice(SHAPES) if not is_total and self.chance(self.policy.tensors * 1.5) else ()
+        whole = shape + tensor
+        values = contents(self.random, dtype, whole) if whole and self.chance(0.8) else None
         if shape and self.chance(0.35):
-            made = values or f"np.zeros({shape}, np.{NUMPY[dtype]})"
-            self.arrays.append(ArrayInfo(name, "ndarray", dtype, shape, (), exact, (), made))
+            made = values or f"np.zeros({whole}, np.{NUMPY[dtype]})"
+            self.arrays.append(ArrayInfo(name, "ndarray", dtype, shape, tensor, exact, (), made))
             return
-        make = field_lines(self.random, name, dtype, shape, "ti.field(")
-        self.arrays.append(ArrayInfo(name, "field", dtype, shape, (), exact, make, values))
+        element = "ti.field("
+        if tensor:
+            element = f"ti.{'Vector' if len(tensor) == 1 else 'Matrix'}.field({', '.join(map(str, tensor))}, "
+        make = field_lines(self.random, name, dtype, shape, element)
+        self.arrays.append(ArrayInfo(name, "field", dtype, shape, tensor, exact, make, values))
 
     # --- functions
 
@@ -152,12 +161,16 @@ class Program(Statements):
     def kernel_lines(self) -> list[str]:
         """Return the lines of a kernel."""
         self.reset()
-        name = f"k{len(self.kernels)}"
-        kernel = Kernel(name)
+        kernel_name = f"k{len(self.kernels)}"
+        kernel = Kernel(kernel_name)
         parameters = []
         ndarrays = [array for array in self.arrays if array.kind == "ndarray"]
         for array in ndarrays:
-            parameters.append(f"{array.name}: ti.types.ndarray(dtype=ti.{array.dtype}, ndim={len(array.shape)})")
+            dtype = f"ti.{array.dtype}"
+            if array.tensor:
+                name = "vector" if len(array.tensor) == 1 else "matrix"
+                dtype = f"ti.types.{name}({', '.join(map(str, array.tensor))}, {dtype})"
+            parameters.append(f"{array.name}: ti.types.ndarray(dtype={dtype}, ndim={len(array.shape)})")
         types = self.random.choices((*self.policy.integers, *(self.policy.reals if self.policy.reals_share else ())), k=2)
         scope = [Value(f"n{k}", type, 16.0 if is_real(type) else 0.0) for k, type in enumerate(types)]
         parameters += [f"{value.text}: ti.{value.type}" for value in scope]
@@ -179,7 +192,7 @@ class Program(Statements):
         if kernel.result is not None:
             self.serial = True
             self.line(f"return {self.returned(kernel.result).text}")
-        lines = ["", "", "@ti.kernel", f"def {name}({', '.join(parameters)}){result}:", *self.lines]
+        lines = ["", "", "@ti.kernel", f"def {kernel_name}({', '.join(parameters)}){result}:", *self.lines]
         self.kernels.append(kernel)
         self.reset()
         return lines

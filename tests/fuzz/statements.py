@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from .arrays import ArrayInfo
-from .expressions import Expressions
-from .scalars import INTEGERS, Value, greatest, is_real, least, promote, width
+from .tensors import LETTERS, LIMIT, Tensors
+from .scalars import INTEGERS, Value, is_real, width
 
 MOST_TRIPS = 8
 """Iterations of all serial loops around a statement, multiplied: the interpreter is slow."""
@@ -41,7 +41,7 @@ class Loop:
     breaks: bool = True
 
 
-class Statements(Expressions):
+class Statements(Tensors):
     """The statements of one function or kernel at a time."""
 
     arrays: list[ArrayInfo]
@@ -69,16 +69,29 @@ class Statements(Expressions):
     def read(self, wanted: Callable[[str], bool], depth: int, exact: bool) -> Value | None:
         if self.pure:
             return None
+        array = self.readable(wanted, exact, lambda tensor: not tensor or self.policy.tensors > 0)
+        if array is None:
+            return None
+        bound = 64.0 if is_real(array.dtype) else 0.0
+        element = f"[{self.component_index(array.tensor, depth)}]" if array.tensor else ""
+        return Value(f"{array.name}[{self.index(array, depth)}]{element}", array.dtype, bound, array.exact)
+
+    def read_tensor(self, shape: tuple[int, ...], wanted: Callable[[str], bool], depth: int, exact: bool) -> Value | None:
+        array = None if self.pure else self.readable(wanted, exact, lambda tensor: tensor == shape)
+        if array is None:
+            return None
+        return Value(f"{array.name}[{self.index(array, depth)}]", array.dtype, LIMIT, array.exact, shape)
+
+    def readable(
+        self, wanted: Callable[[str], bool], exact: bool, fits: Callable[[tuple[int, ...]], bool]
+    ) -> ArrayInfo | None:
         found = [
             array
             for array in self.arrays
-            if wanted(array.dtype) and (array.exact or not exact) and (self.serial or self.may_read(array))
-        ]
-        if not found:
-            return None
-        array = self.random.choice(found)
-        bound = 64.0 if is_real(array.dtype) else 0.0
-        return Value(f"{array.name}[{self.index(array, depth)}]", array.dtype, bound, array.exact)
+            if wanted(array.dtype) and fits(array.tensor) and (array.exact or not exact)
+            and (self.serial or self.may_read(array))
+        ]  # fmt: skip
+        return self.random.choice(found) if found else None
 
     def may_read(self, array: ArrayInfo) -> bool:
         access = self.access.get(array.name, Access())
@@ -139,8 +152,11 @@ class Statements(Expressions):
 
     def sink(self) -> None:
         """Let variables that end here change the total, so that what they are is seen."""
-        found = [v for v in self.scopes[-1] if v.text not in self.fixed and v.exact and not v.shape]
+        found = [v for v in self.scopes[-1] if v.text not in self.fixed and v.exact]
         for value in self.random.sample(found, min(len(found), 3)):
+            if value.shape:
+                index = ", ".join(str(self.random.randrange(extent)) for extent in value.shape)
+                value = replace(value, text=f"{value.text}[{index}]", shape=())
             number = f"ti.cast({value.text}{' * 4.0' if is_real(value.type) else ''}, ti.i32)"
             self.line(self.random.choice((
                 f"{self.total} = {self.total} * 31 + {number}", f"{self.total} += {number}", f"{self.total} ^= {number}",
@@ -181,6 +197,9 @@ class Statements(Expressions):
         if kind < 0.12:
             value = Value(name, "u1")
             text = self.condition(depth)
+        elif self.chance(self.policy.tensors):
+            made = self.tensor(depth, self.tensor_shape(), self.chance(self.policy.reals_share), self.chance(0.7))
+            value, text = replace(made, text=name, bound=LIMIT), made.text
         elif kind < 0.12 + self.policy.reals_share:
             made = self.real(depth, exact=self.chance(0.7))
             limit = 64.0
@@ -201,17 +220,42 @@ class Statements(Expressions):
 
     def assign(self) -> None:
         """Write an assignment to a variable."""
-        target = self.assignable(lambda value: not value.shape)
+        target = self.assignable(lambda value: True)
         if target is None:
             self.define()
             return
+        if target.shape and self.chance(0.6):
+            self.change_tensor(target.text, target)
+            return
         self.line(f"{target.text} = {self.fitting(target).text}")
+
+    def change_tensor(self, where: str, target: Value) -> None:
+        """Write a change of a component, of several, or of all."""
+        number = replace(target, shape=())
+        kind = self.random.random()
+        if kind < 0.5:
+            element = f"{where}[{self.component_index(target.shape, 1)}]"
+            if target.type in INTEGERS and self.chance(0.5):
+                self.line(f"{element} {self.augmented(target.type, is_plain=not target.bound)}")
+                return
+            self.line(f"{element} = {self.fitting(number).text}")
+        elif kind < 0.7 and len(target.shape) == 1 and target.shape[0] <= 4:
+            letters = "".join(self.random.sample(LETTERS[: target.shape[0]], self.random.randint(1, 2)))
+            of = number if len(letters) == 1 else replace(number, shape=(2,))
+            self.line(f"{where}.{letters} = {self.fitting(of).text}")
+        elif target.type in INTEGERS:
+            value = self.tensor(self.policy.depth, target.shape, False)
+            self.line(f"{where} {self.random.choice(('+=', '-=', '&=', '|=', '^='))} {value.text}")
+        else:
+            self.line(f"{where} = {self.fitting(target).text}")
 
     def fitting(self, target: Value) -> Value:
         """Return a value for a variable or an element: cast by the store, and within its bound."""
         depth = self.policy.depth
         if target.type == "u1":
             return Value(self.condition(depth), "u1")
+        if target.shape:
+            return self.tensor(depth, target.shape, is_real(target.type), target.exact)
         if target.type in INTEGERS:
             return self.integer(depth)
         value = self.real(depth, exact=target.exact)
@@ -227,9 +271,10 @@ class Statements(Expressions):
             return
         self.line(f"{target.text} {self.augmented(target.type)}")
 
-    def augmented(self, type: str) -> str:
+    def augmented(self, type: str, is_plain: bool = True) -> str:
         """Return an operator and an operand for an integer variable or element of a type."""
-        operator = self.random.choice(("+=", "-=", "*=", "&=", "|=", "^=", "+=", "//=", "%=", "<<=", ">>="))
+        operators = ("+=", "-=", "&=", "|=", "^=", "+=", "*=", "//=", "%=", "<<=", ">>=")
+        operator = self.random.choice(operators if is_plain else operators[:6])
         if operator in ("//=", "%="):
             if width(type) == 8 and not self.dialect.narrow_division:
                 return f"^= {self.integer(1).text}"
@@ -240,8 +285,8 @@ class Statements(Expressions):
 
     def swap(self) -> None:
         """Write `a, b = b, a` of two variables of one type."""
-        a = self.assignable(lambda value: not value.shape)
-        b = a and self.assignable(lambda value: value.type == a.type and value.exact == a.exact and value.text != a.text)
+        a = self.assignable(lambda value: True)
+        b = a and self.assignable(lambda value: value.shape == a.shape and value.type == a.type and value.exact == a.exact and value.text != a.text)
         if a is None or b is None or a.bound != b.bound:
             self.define()
             return
@@ -262,6 +307,13 @@ class Statements(Expressions):
             return
         array = self.random.choice(found)
         where = f"{array.name}[{self.index(array, 1)}]"
+        if array.tensor:
+            target = Value(where, array.dtype, 64.0, array.exact, array.tensor)
+            if self.chance(0.4):
+                self.line(f"{where} = {self.fitting(target).text}")
+            else:
+                self.change_tensor(where, target)
+            return
         if array.dtype in INTEGERS and self.chance(0.4):
             operator = self.augmented(array.dtype)
             if self.serial or not self.parallel or operator[:2] in ("+=", "-=", "&=", "|=", "^="):
@@ -281,7 +333,7 @@ class Statements(Expressions):
                 return
             array = self.random.choice(arrays)
             operator = self.random.choice(("add", "sub", "min", "max", "and", "or", "xor"))
-            call = f"ti.atomic_{operator}({array.name}[{self.any_index(array, 1)}], {self.integer(1).text})"
+            call = f"ti.atomic_{operator}({self.any_place(array)}, {self.integer(1).text})"
             if self.chance(0.6):
                 name = self.name()
                 self.line(f"{name} = {call}")
@@ -295,9 +347,14 @@ class Statements(Expressions):
             return
         array = self.random.choice(found)
         operator = self.random.choice(self.access[array.name].atomic)
-        where = f"{array.name}[{self.any_index(array, 1)}]"
+        where = self.any_place(array)
         value = self.integer(1).text
         self.line(f"{where} {operator} {value}" if operator.endswith("=") else f"ti.{operator}({where}, {value})")
+
+    def any_place(self, array: ArrayInfo) -> str:
+        """Return an element of an array, of one of tensors a component."""
+        where = f"{array.name}[{self.any_index(array, 1)}]"
+        return f"{where}[{self.component_index(array.tensor, 1)}]" if array.tensor else where
 
     def leave(self) -> None:
         """Write a conditional break, continue or return."""
@@ -467,7 +524,7 @@ class Statements(Expressions):
         self.access = {}
 
     def array_of_totals(self, shape: tuple[int, ...]) -> str:
-        return self.random.choice([a.name for a in self.arrays if a.shape == shape and a.dtype in ("i32", "i64")])
+        return self.random.choice([a.name for a in self.arrays if a.shape == shape and a.dtype in ("i32", "i64") and not a.tensor])
 
     def loop_head(self, shape: tuple[int, ...]) -> tuple[str, list[Value], list[str]]:
         """Return the head of a loop over a shape, its indices, and the expressions of a cell's index."""
@@ -515,10 +572,10 @@ class Statements(Expressions):
 
     def finish(self) -> None:
         """Write what the iteration computed into a cell of its own."""
-        of_total = next(array for array in self.writable() if array.dtype in ("i32", "i64"))
+        of_total = next(array for array in self.writable() if array.dtype in ("i32", "i64") and not array.tensor)
         self.line(f"{of_total.name}[{self.index(of_total, 1)}] {self.random.choice(('=', '+=', '^='))} {self.total}")
         for array in self.writable()[:2]:
             if array is of_total:
                 continue
             where = f"{array.name}[{self.index(array, 1)}]"
-            self.line(f"{where} = {self.fitting(Value(where, array.dtype, 64.0, array.exact)).text}")
+            self.line(f"{where} = {self.fitting(Value(where, array.dtype, 64.0, array.exact, array.tensor)).text}")

@@ -47,7 +47,7 @@ def prepare(target: str) -> Callable[[], None]:
         if target == "c0":
             without_optimisation()
         if target == "plain":
-            options["disabled_passes"] = optional_passes()
+            without_optional_passes()
     arch = getattr(ti, options.pop("arch"))
     return lambda: ti.init(arch=arch, **options)
 
@@ -59,13 +59,16 @@ def without_optimisation() -> None:
     compiler.FLAGS = tuple("-O0" if flag == "-O3" else flag for flag in compiler.FLAGS)
 
 
-def optional_passes() -> frozenset[str]:
-    """Return the names of all passes that a kernel does without."""
+def without_optional_passes() -> None:
+    """Leave out all passes that a kernel does without."""
     from shadesmith.transpiler import passes
 
-    steps = [step for stage in passes.PASSES.values() for step in stage]
-    names = {s.__name__ for step in steps for s in (step if isinstance(step, tuple) else (step,))}
-    return frozenset(names - passes.REQUIRED)
+    run = passes._run_pass
+
+    def run_required(step: Any, *rest: Any) -> bool:
+        return step.__name__ in passes.REQUIRED and run(step, *rest)
+
+    passes._run_pass = run_required
 
 
 def load(path: str, target: str) -> Any:
