@@ -12,7 +12,7 @@ class Dialect:
 
     returns_anywhere: `return` under conditions. steps: `range` with a step. short_circuits: effects in `and`, `or` and
     the ternary happen only if they are needed. divides_by_zero: `x // 0` is 0. narrow_division: `//` of 8 bits is right.
-    narrow_atomics: of 8 and 16 bits. breaks_serial: `break` in an outermost loop that is serial.
+    narrow_atomics: of 8 and 16 bits. references: `ti.ref`. lists: dynamic nodes. breaks_serial: `break` in an outermost loop that is serial.
     """
 
     name: str
@@ -25,6 +25,8 @@ class Dialect:
     breaks_serial: bool = True
     membership: bool = True
     half: bool = True
+    references: bool = True
+    lists: bool = True
 
 
 PORTABLE = Dialect("portable")
@@ -42,6 +44,8 @@ TAICHI = Dialect(
     breaks_serial=False,
     membership=False,
     half=False,
+    references=False,
+    lists=False,
 )
 """What Taichi 1.7.4 computes as we do: docs/numerics.md lists the rest."""
 
@@ -63,6 +67,8 @@ class Policy:
     loops: float
     branches: float
     tensors: float
+    sparse: float
+    structs: float
 
 
 def draw_policy(chance: random.Random, dialect: Dialect) -> Policy:
@@ -81,4 +87,6 @@ def draw_policy(chance: random.Random, dialect: Dialect) -> Policy:
         chance.choice((0.1, 0.2, 0.35)),
         chance.choice((0.1, 0.2, 0.35)),
         chance.choice((0.0, 0.0, 0.15, 0.4)),
+        chance.choice((0.0, 0.0, 0.5)),
+        chance.choice((0.0, 0.0, 0.4)),
     )

@@ -11,7 +11,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from .arrays import ArrayInfo, contents, field_lines
+from .arrays import ArrayInfo, contents, field_lines, sparse_lines
 from .dialects import DIALECTS, draw_policy
 from .scalars import INTEGERS, NUMPY, REALS, Value, edge, is_real, real
 from .statements import Statements
@@ -49,6 +49,9 @@ class Program(Statements):
         self.more_integers = [(share, self.integer_of_tensor)]
         self.more_reals = [(share, self.real_of_tensor)]
         self.arrays: list[ArrayInfo] = []
+        self.structs: dict[str, list[Value]] = {}
+        self.changers: list[tuple[str, str, str, bool]] = []
+        self.logs = False
         self.functions: list[Function] = []
         self.kernels: list[Kernel] = []
 
@@ -56,14 +59,21 @@ class Program(Statements):
         """Return the source."""
         for _ in range(self.random.randint(2, 5)):
             self.declare()
+        head = []
+        if self.policy.structs:
+            head += self.struct_lines()
         for shape in dict.fromkeys(((8,), *(array.shape for array in self.arrays), ())):
             if not any(a.shape == shape and a.dtype in ("i32", "i64") and not a.tensor for a in self.arrays):
                 self.declare(self.random.choice(("i32", "i32", "i64")), shape)
-        head = ['"""Random program ' + f'{self.seed} of dialect {self.dialect.name}."""', "", "import numpy as np", ""]
-        head += ["import shadesmith as ti", ""]
+        begin = ['"""Random program ' + f'{self.seed} of dialect {self.dialect.name}."""', "", "import numpy as np", ""]
+        head = [*begin, "import shadesmith as ti", "", *head]
         for array in self.arrays:
             head += array.make
         body: list[str] = []
+        if self.chance(0.3):
+            body += self.changer_lines()
+        if self.chance(0.3) and self.dialect.short_circuits:
+            body += self.logger_lines()
         for _ in range(self.random.choice((0, 1, 1, 2))):
             body += self.function_lines()
         for _ in range(self.random.choice((1, 2, 2, 3))):
@@ -88,17 +98,75 @@ class Program(Statements):
         tensor = self.random.choice(SHAPES) if not is_total and self.chance(self.policy.tensors * 1.5) else ()
         whole = shape + tensor
         values = contents(self.random, dtype, whole) if whole and self.chance(0.8) else None
+        element = "ti.field("
+        if tensor:
+            element = f"ti.{'Vector' if len(tensor) == 1 else 'Matrix'}.field({', '.join(map(str, tensor))}, "
+        if shape and not is_total and self.chance(self.policy.sparse):
+            lines = sparse_lines(self.random, name, dtype, shape, element, self.dialect.lists)
+            self.arrays.append(ArrayInfo(name, "field", dtype, shape, tensor, exact, lines, None, "", True))
+            return
         if shape and self.chance(0.35):
             made = values or f"np.zeros({whole}, np.{NUMPY[dtype]})"
             self.arrays.append(ArrayInfo(name, "ndarray", dtype, shape, tensor, exact, (), made))
             return
-        element = "ti.field("
-        if tensor:
-            element = f"ti.{'Vector' if len(tensor) == 1 else 'Matrix'}.field({', '.join(map(str, tensor))}, "
         make = field_lines(self.random, name, dtype, shape, element)
         self.arrays.append(ArrayInfo(name, "field", dtype, shape, tensor, exact, make, values))
 
+    def struct_lines(self) -> list[str]:
+        """Return lines that make a struct type, and a field of it whose members are arrays."""
+        members = []
+        for letter in "pqr"[: self.random.randint(1, 3)]:
+            real = self.chance(self.policy.reals_share)
+            type = self.random.choice(self.policy.reals if real else self.policy.integers)
+            tensor = self.random.choice(SHAPES) if self.chance(self.policy.tensors) else ()
+            members.append(Value(letter, type, 64.0 if real or tensor else 0.0, True, tensor))
+        self.structs["S"] = members
+
+        def written(member: Value) -> str:
+            if not member.shape:
+                return f"ti.{member.type}"
+            name = "vector" if len(member.shape) == 1 else "matrix"
+            return f"ti.types.{name}({', '.join(map(str, member.shape))}, ti.{member.type})"
+
+        if self.chance(0.5):
+            lines = ["", "", "@ti.dataclass", "class S:", *(f"    {m.text}: {written(m)}" for m in members), "", ""]
+        else:
+            lines = [f"S = ti.types.struct({', '.join(f'{m.text}={written(m)}' for m in members)})"]
+        shape = self.random.choice([array.shape for array in self.arrays if array.shape] or [(8,)])
+        soa = ", layout=ti.Layout.SOA" if self.chance(0.3) else ""
+        lines.append(f"s = S.field(shape={shape}{soa})")
+        for member in members:
+            name = f"s.{member.text}"
+            self.arrays.append(
+                ArrayInfo(name, "field", member.type, shape, member.shape, True, (), None, f".{member.text}")
+            )
+        return lines
+
     # --- functions
+
+    def changer_lines(self) -> list[str]:
+        """Return the lines of a function that changes a variable of its caller."""
+        a, b = self.random.choices(self.policy.integers, k=2)
+        by_reference = self.dialect.references and self.chance(0.5)
+        operator = self.random.choice(("+=", "^=", "*=", "-="))
+        if by_reference:
+            head = ["", "", "@ti.real_func", f"def change(x: ti.ref(ti.{a}), y: ti.{b}):"]
+        else:
+            head = ["", "", "@ti.func", "def change(x: ti.template(), y):"]
+        lines = [*head, f"    if y > {self.random.randint(-2, 4)}:", f"        x {operator} y", f"    x += {self.random.randint(1, 9)}"]
+        self.changers.append(("change", a, b, by_reference))
+        return lines
+
+    def logger_lines(self) -> list[str]:
+        """Return the lines of a function with an effect that every call shows, in order."""
+        self.logs = True
+        type = self.random.choice(("i32", "i64"))
+        made = ["", "", f"log = ti.field(ti.{type}, shape=())", "", "", "@ti.func", "def logged(x):"]
+        if self.chance(0.3):
+            made[-2:] = ["@ti.real_func", "def logged(x: ti.i32) -> ti.i32:"]
+        return [*made, "    log[None] = log[None] * 3 + ti.cast(x, ti.i32)", "    return ti.cast(x & 7, ti.i32)"]
+
+    # --- functions of numbers
 
     def function_lines(self) -> list[str]:
         """Return the lines of a function of numbers."""
@@ -144,6 +212,9 @@ class Program(Statements):
 
     def call(self, wanted: Callable[[str], bool], depth: int) -> Value | None:
         """Return a call of a function."""
+        if self.logs and self.serial and not self.pure and wanted("i32") and self.chance(0.4):
+            argument = self.as_type(self.at_run_time(self.integer(depth - 1)), "i32")
+            return Value(f"logged({argument.text})", "i32")
         found = [function for function in self.functions if wanted(function.result.type)]
         if not found or depth <= 0:
             return None
@@ -212,6 +283,8 @@ class Program(Statements):
             for launch in kernel.launches:
                 call = f"{kernel.name}({', '.join(launch)})"
                 lines.append(f'    results.append(("{kernel.name}", {call}))' if kernel.result else f"    {call}")
+        if self.logs:
+            lines.append('    results.append(("log", log.to_numpy()))')
         for array in self.arrays:
             text = array.name if array.kind == "ndarray" else f"{array.name}.to_numpy()"
             lines.append(f'    results.append(("{array.name}{"" if array.exact else "~"}", {text}))')

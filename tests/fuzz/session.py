@@ -149,7 +149,6 @@ def reduce_failure(failure: Failure, runner: Runner) -> str:
         kind, expected = runner.on("checked", text)
         if kind != "ok" and failure.kind != "error":
             return False
-        kind, expected = runner.on(REFERENCE, text)
         found = runner.failure(failure.seed, text, failure.target, expected if kind == "ok" else None)
         return bool(found) and found[0].signature == failure.signature
 

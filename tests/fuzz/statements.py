@@ -45,6 +45,10 @@ class Statements(Tensors):
     """The statements of one function or kernel at a time."""
 
     arrays: list[ArrayInfo]
+    structs: dict[str, list[Value]]
+    """Members of struct types, by name."""
+    changers: list[tuple[str, str, str, bool]]
+    """Functions that change their first argument: name, its type, that of the second, whether it is a `ti.ref`."""
 
     def reset(self) -> None:
         """Forget the last function."""
@@ -74,13 +78,13 @@ class Statements(Tensors):
             return None
         bound = 64.0 if is_real(array.dtype) else 0.0
         element = f"[{self.component_index(array.tensor, depth)}]" if array.tensor else ""
-        return Value(f"{array.name}[{self.index(array, depth)}]{element}", array.dtype, bound, array.exact)
+        return Value(f"{array.at(self.index(array, depth))}{element}", array.dtype, bound, array.exact)
 
     def read_tensor(self, shape: tuple[int, ...], wanted: Callable[[str], bool], depth: int, exact: bool) -> Value | None:
         array = None if self.pure else self.readable(wanted, exact, lambda tensor: tensor == shape)
         if array is None:
             return None
-        return Value(f"{array.name}[{self.index(array, depth)}]", array.dtype, LIMIT, array.exact, shape)
+        return Value(array.at(self.index(array, depth)), array.dtype, LIMIT, array.exact, shape)
 
     def readable(
         self, wanted: Callable[[str], bool], exact: bool, fits: Callable[[tuple[int, ...]], bool]
@@ -185,7 +189,7 @@ class Statements(Tensors):
         else:
             makers = [
                 (4, self.define), (4, self.assign), (2, self.augment), (5, self.store), (2, self.atomic), (1, self.leave),
-                (1, self.swap),
+                (1, self.swap), (2, self.change_by_call),
             ]  # fmt: skip
             self.random.choices([m for _, m in makers], [w for w, _ in makers])[0]()
 
@@ -197,6 +201,9 @@ class Statements(Tensors):
         if kind < 0.12:
             value = Value(name, "u1")
             text = self.condition(depth)
+        elif self.structs and self.chance(self.policy.structs):
+            self.define_struct(name)
+            return
         elif self.chance(self.policy.tensors):
             made = self.tensor(depth, self.tensor_shape(), self.chance(self.policy.reals_share), self.chance(0.7))
             value, text = replace(made, text=name, bound=LIMIT), made.text
@@ -210,6 +217,16 @@ class Statements(Tensors):
             value, text = Value(name, made.type), made.text
         self.line(f"{name} = {text}")
         self.scopes[-1].append(value)
+
+    def define_struct(self, name: str) -> None:
+        """Write a new variable of a struct type, whose members are variables."""
+        struct = self.random.choice(list(self.structs))
+        values = [replace(value, text=f"{name}.{value.text}") for value in self.structs[struct]]
+        items = [self.fitting(value).text for value in values]
+        if self.chance(0.5):
+            items = [f"{value.text}={item}" for value, item in zip(self.structs[struct], items)]
+        self.line(f"{name} = {struct}({', '.join(items)})")
+        self.scopes[-1] += values
 
     def assignable(self, wanted: Callable[[Value], bool]) -> Value | None:
         found = [value for value in self.in_sight() if value.text not in self.fixed and wanted(value)]
@@ -292,6 +309,22 @@ class Statements(Tensors):
             return
         self.line(f"{a.text}, {b.text} = {b.text}, {a.text}")
 
+    def change_by_call(self) -> None:
+        """Write a call of a function that changes a variable of the caller."""
+        found = [changer for changer in self.changers if not (self.pure and changer[3])]
+        if not found:
+            self.assign()
+            return
+        name, type, other, _ = self.random.choice(found)
+        target = self.assignable(lambda value: not value.shape and value.type == type and "." not in value.text)
+        if target is None:
+            fresh = self.name()
+            self.line(f"{fresh} = {self.as_type(self.at_run_time(self.integer(1)), type).text}")
+            target = Value(fresh, type)
+            self.scopes[-1].append(target)
+        argument = self.as_type(self.at_run_time(self.integer(1)), other)
+        self.line(f"{name}({target.text}, {argument.text})")
+
     def writable(self) -> list[ArrayInfo]:
         if self.pure:
             return []
@@ -306,7 +339,7 @@ class Statements(Tensors):
             self.assign()
             return
         array = self.random.choice(found)
-        where = f"{array.name}[{self.index(array, 1)}]"
+        where = array.at(self.index(array, 1))
         if array.tensor:
             target = Value(where, array.dtype, 64.0, array.exact, array.tensor)
             if self.chance(0.4):
@@ -353,7 +386,7 @@ class Statements(Tensors):
 
     def any_place(self, array: ArrayInfo) -> str:
         """Return an element of an array, of one of tensors a component."""
-        where = f"{array.name}[{self.any_index(array, 1)}]"
+        where = array.at(self.any_index(array, 1))
         return f"{where}[{self.component_index(array.tensor, 1)}]" if array.tensor else where
 
     def leave(self) -> None:
@@ -573,9 +606,9 @@ class Statements(Tensors):
     def finish(self) -> None:
         """Write what the iteration computed into a cell of its own."""
         of_total = next(array for array in self.writable() if array.dtype in ("i32", "i64") and not array.tensor)
-        self.line(f"{of_total.name}[{self.index(of_total, 1)}] {self.random.choice(('=', '+=', '^='))} {self.total}")
+        self.line(f"{of_total.at(self.index(of_total, 1))} {self.random.choice(('=', '+=', '^='))} {self.total}")
         for array in self.writable()[:2]:
             if array is of_total:
                 continue
-            where = f"{array.name}[{self.index(array, 1)}]"
+            where = array.at(self.index(array, 1))
             self.line(f"{where} = {self.fitting(Value(where, array.dtype, 64.0, array.exact, array.tensor)).text}")
