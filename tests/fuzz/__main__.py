@@ -12,11 +12,28 @@ import argparse
 import os
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from .dialects import DIALECTS
 from .program import Program
 from .session import Session, reduced, report
+
+
+@contextmanager
+def resident_tools(folder: Path) -> Iterator[None]:
+    """Keep glslangValidator in memory, if that is possible: the workers find it on the PATH."""
+    sys.path.append(str(Path(__file__).parents[1] / "support"))
+    from resident_glslang import start
+
+    (folder / "tools").mkdir()
+    stop = start(folder, folder / "tools")
+    try:
+        yield
+    finally:
+        if stop is not None:
+            stop()
 
 
 def main() -> int:
@@ -38,7 +55,7 @@ def main() -> int:
     if options.show is not None:
         print(Program(options.show, dialect).text())
         return 0
-    with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as folder, resident_tools(Path(folder)):
         if options.reduce is not None:
             print(reduced(options.reduce.read_text(), targets, Path(folder)))
             return 0

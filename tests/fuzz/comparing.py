@@ -9,8 +9,8 @@ import numpy as np
 Results = list[tuple[str, "np.ndarray[Any, Any]"]]
 INEXACT = "~"
 """Ends the names of arrays whose reals are not exact."""
-RELATIVE = {2: 2e-2, 4: 2e-4, 8: 1e-10}
-"""By bytes of the type. Functions are within 4 ulp; their arguments pass through at most a dozen well-conditioned steps."""
+RELATIVE = {2: 2e-2, 4: 2e-4, 8: 2e-4}
+"""By bytes of the type; f64 too holds what was computed in f32. Functions are within 4 ulp; their arguments pass through at most a dozen well-conditioned steps."""
 
 
 def difference(found: Results, expected: Results) -> str | None:

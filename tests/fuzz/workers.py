@@ -45,9 +45,13 @@ class Worker:
 
     def start(self) -> None:
         """Start the process."""
-        environment = {**os.environ, "SHADESMITH_OFFLINE_CACHE": "0", "OMP_NUM_THREADS": "2", "PYTHONPATH": ":".join(
-            filter(None, [str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")])
-        )}  # fmt: skip
+        folders = [PACKAGE.parent, *(Path(f).absolute() for f in os.environ.get("PYTHONPATH", "").split(":") if f)]
+        environment = {
+            **os.environ,
+            "SHADESMITH_OFFLINE_CACHE": "0",
+            "OMP_NUM_THREADS": "2",
+            "PYTHONPATH": ":".join(map(str, folders)),
+        }
         python = TAICHI if self.target == "taichi" else sys.executable
         self.process = subprocess.Popen(
             [python, str(HERE / "worker.py"), self.target],

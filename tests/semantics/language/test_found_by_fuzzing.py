@@ -56,3 +56,19 @@ def test_a_named_choice_is_not_hidden_either(target: str) -> None:
     assert a.to_numpy().tolist() == [1, -1, 4, 26]
 
 
+def test_an_element_of_a_vector_is_set_from_an_element_of_a_matrix(target: str) -> None:
+    # `x op= y` was looked for by comparing indices before it was known that both are of one tensor: ValueError.
+    a = ti.Vector.field(2, ti.i32, shape=3)
+    m = ti.Matrix.field(2, 3, ti.i32, shape=3)
+
+    @ti.kernel
+    def run():
+        for i in a:
+            a[i][0] = m[i][0, 2] ** 2
+            a[i][1] = m[i][1, 1] + 5
+            m[i][1, 2] = a[i][1] - 1
+
+    m.from_numpy(np.arange(18, dtype=np.int32).reshape(3, 2, 3))
+    run()
+    assert a.to_numpy().tolist() == [[4, 9], [64, 15], [196, 21]]
+    assert m.to_numpy()[:, 1, 2].tolist() == [8, 14, 20]
