@@ -156,7 +156,9 @@ def matrices():
                 if other != kind and "b" not in form.replace("abs", ""):
                     continue
                 code = form.replace("abs", "@@").replace("V(a)", f"ti.Vector([b_{kind}, 1])")
-                code = code.replace("V(b)", f"ti.Vector([b_{other}, 2])").replace("M(a)", f"ti.Matrix([[b_{kind}, 1], [0, 1]])")
+                code = code.replace("V(b)", f"ti.Vector([b_{other}, 2])").replace(
+                    "M(a)", f"ti.Matrix([[b_{kind}, 1], [0, 1]])"
+                )
                 code = code.replace("M(b)", f"ti.Matrix([[b_{other}, 2], [1, 0]])")
                 code = _letter(_letter(code, "a", f"b_{kind}"), "b", f"b_{other}").replace("@@", "abs")
                 yield f"r = {code}", ""
@@ -172,11 +174,24 @@ def _letter(code, letter, name):
 def aliases():
     """The vector and matrix types of `ti.math`."""
     for name in ("vec2", "vec3", "vec4", "ivec2", "ivec3", "ivec4", "uvec2", "uvec3", "uvec4", "mat2", "mat3", "mat4"):
-        for value in ("1", "-1", "2.5", "0.1", "True", "b_i8", "a_u64", "a_i64", "b_f64", "a_u32", "2147483647", "4294967295"):
+        for value in (
+            "1",
+            "-1",
+            "2.5",
+            "0.1",
+            "True",
+            "b_i8",
+            "a_u64",
+            "a_i64",
+            "b_f64",
+            "a_u32",
+            "2147483647",
+            "4294967295",
+        ):
             yield f"r = tm.{name}({value})", ""
         pre = f"@ti.dataclass\nclass S{{n}}:\n    p: tm.{name}\n"
-        yield f"s = S{{n}}(); r = s.p", pre
-        yield f"s = S{{n}}(); s.p += b_u8; r = s.p", pre
+        yield "s = S{n}(); r = s.p", pre
+        yield "s = S{n}(); s.p += b_u8; r = s.p", pre
         pre = f"@ti.func\ndef f{{n}}(x: tm.{name}):\n    return x\n"
         yield f"r = f{{n}}(tm.{name}(3))", pre
         yield f"r = tm.{name}(3) + 1", ""
@@ -201,7 +216,7 @@ def statics():
         yield f"c = {value}; r = c * b_f64", ""
         yield f"r = [{value}, 1][0] + b_i8", ""
         yield f"r = {value} if b_i32 > 1 else 0", ""
-        yield f"r = G{{n}} + b_i8", f"G{{n}} = {value}"
+        yield "r = G{n} + b_i8", f"G{{n}} = {value}"
     for loop in ("range(3)", "range(b_u8)", "range(b_i64)", "range(ti.i64(3))", "ti.ndrange(3)", "ti.ndrange(b_u8)",
                  "ti.static(range(3))", "range(ti.u8(3))", "range(2, b_i8)", "ti.ndrange((1, b_u64))"):  # fmt: skip
         yield f"r = 0\nfor k in {loop}:\n    r = k", ""

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import numpy as np
 import taichi as ti
-
 from language_cases import ARGUMENTS, DEFAULTS, cases, kernel_source
 
 GROUP = 24

@@ -295,7 +295,8 @@ def _typed_literal(context: Context, type: Scalar, value: Any) -> Statement:
         return cast_value(context, value, type)
     number = value.item() if hasattr(value, "item") else value
     if type.is_integral and isinstance(number, float):
-        message = "Floating-point literals must be annotated with a floating-point type. For type casting, use `ti.cast`."
+        message = "Floating-point literals must be annotated with a floating-point type. "
+        message += "For type casting, use `ti.cast`."
         hint = f"write `ti.cast({number}, ti.{type})`" + (f", or `ti.{type}({number:.0f})`" * number.is_integer())
         raise context.error(TaichiTypeError, message, hint)
     if type.kind in ("int", "uint") and type(number) != number:
