@@ -37,16 +37,13 @@ struct Args {
 
 // blur.py:9  for i, j in out:
 static inline void task(const struct Args args, int i, int j) {
-    // blur.py:10  s = 0.0
-    float s = 0.0f;
+    float s = 0.0f;  // :10
     // blur.py:11  for k in ti.static(range(-1, 2)):
     #pragma GCC unroll 3
     for (int k = -1; k < 2; k++) {
-        // blur.py:12  s += image[i + k, j]
-        s += image(i + k, j);
+        s += image(i + k, j);  // :12
     }
-    // blur.py:13  out[i, j] = s / 3
-    out(i, j) = s / 3.0f;
+    out(i, j) = s / 3.0f;  // :13
     // blur.py:14  ti.atomic_max(peak[i], s)
     atomic_max_f32(&peak(i), s);
 }

@@ -51,8 +51,7 @@ layout(push_constant, scalar) uniform Args {
 
 // blur.py:9  for i, j in out:
 void task(int i, int j) {
-    // blur.py:10  s = 0.0
-    float s = 0.0;
+    float s = 0.0;  // :10
     // blur.py:11  for k in ti.static(range(-1, 2)):
     [[unroll]] for (int k = -1; k < 2; k++) {
         // blur.py:12  s += image[i + k, j]

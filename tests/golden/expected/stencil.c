@@ -18,26 +18,21 @@ struct Args {
 
 // stencil.py:17  for i, j in b:
 static inline void task(const struct Args args, int i, int j) {
-    // stencil.py:18  s = 0.0
-    float s = 0.0f;
+    float s = 0.0f;  // :18
     // stencil.py:19  for di, dj in ti.static(ti.ndrange((-1, 2), (-1, 2))):
     #pragma GCC unroll 3
     for (int di = -1; di < 2; di++) {
         #pragma GCC unroll 3
         for (int dj = -1; dj < 2; dj++) {
-            // stencil.py:20  s += a[i + di, j + dj]
-            s += a(i + di, j + dj);
+            s += a(i + di, j + dj);  // :20
         }
     }
-    // stencil.py:21  b[i, j] = s / 9
-    b(i, j) = s / 9.0f;
+    b(i, j) = s / 9.0f;  // :21
     // stencil.py:22  for k in ti.static(range(2)):
     #pragma GCC unroll 2
     for (int k = 0; k < 2; k++) {
-        // stencil.py:23  near = i + k
-        int near = i + k;
-        // stencil.py:24  while near > order[k]:
-        while (near > order(k)) {
+        int near = i + k;  // :23
+        while (near > order(k)) {  // :24
             bool first_returned = false;
             int first_result = 0;
             // stencil.py:6  for k in range(a.shape[0]):
@@ -56,13 +51,11 @@ static inline void task(const struct Args args, int i, int j) {
             }
             // stencil.py:25  near -= first(order, j)
             near -= first_result;
-            // stencil.py:26  if near == 3:
-            if (near == 3) {
-                break;  // stencil.py:27
+            if (near == 3) {  // :26
+                break;  // :27
             }
         }
-        // stencil.py:28  b[near, j] = s
-        b(near, j) = s;
+        b(near, j) = s;  // :28
     }
 }
 

@@ -10,10 +10,10 @@ from typing import Any
 from ...errors import TaichiTypeError
 from ...ir.nodes import Statement
 from ...ir.ops import OPS
-from ...ir.types import SCALARS, Struct, Tensor, Type, describe_type, element_of, promote, u1
+from ...ir.types import Struct, Tensor, Type, describe_type, element_of, promote, u1
 from ...lang.matrix import Matrix
 from ..context.context import Context
-from ..context.per_iteration import PerIteration, contains_per_iteration, logical_not
+from ..context.per_iteration import PerIteration, contains_per_iteration, each, logical_not
 from ..context.values import describe_kind, holds_runtime
 from .structs import join_structs
 
@@ -59,7 +59,7 @@ def binary(context: Context, entry: tuple[str, Meaning], left: Any, right: Any) 
         if any(isinstance(operand, list | tuple | dict | str) for operand in (left, right)):
             numbers.needs_one()  # Python's arithmetic of lists
         if isinstance(left, Matrix) or isinstance(right, Matrix):
-            left, right = context.values.lift(left), context.values.lift(right)
+            return each("", meaning, left, right)
         if name == "pow" and isinstance(right, PerIteration) and holds_runtime(left):
             right = right.common
             if isinstance(right, PerIteration):
@@ -115,13 +115,10 @@ def _operand(context: Context, name: str, value: Any, other: Any) -> Statement:
 
 
 def power(context: Context, base: Statement, exponent: int) -> Statement:
-    """Return `base ** exponent` for a literal exponent, small ones as products."""
+    """Return `base ** exponent` for a literal exponent, small ones as products, in the type of the base."""
     assert base.type is not None
-    default_ip = SCALARS[context.options.default_ip]
-    type = promote(element_of(base.type), default_ip)
-    if not 1 <= exponent <= MAX_PRODUCTS_EXPONENT:
+    if not 1 <= exponent <= MAX_PRODUCTS_EXPONENT or element_of(base.type) == u1:
         return context.builder.op("pow", base, context.values.constant(exponent))
-    base = context.builder.cast(base, type)
     result: Statement | None = None
     square = base
     while True:
@@ -137,8 +134,8 @@ def power(context: Context, base: Statement, exponent: int) -> Statement:
 def compare(context: Context, entry: tuple[str, Meaning], left: Any, right: Any) -> Any:
     """Apply a comparison to loaded values."""
     if isinstance(left, Matrix) or isinstance(right, Matrix):
-        if contains_per_iteration(left, right) is not None:
-            left, right = context.values.lift(left), context.values.lift(right)
+        if isinstance(left, PerIteration) or isinstance(right, PerIteration):
+            return each("", entry[1], left, right)
     if not holds_runtime(left) and not holds_runtime(right):
         return _by_python(context, entry, left, right)
     a, b = _operand(context, entry[0], left, right), _operand(context, entry[0], right, left)
