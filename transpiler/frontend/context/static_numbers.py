@@ -178,8 +178,9 @@ def _rows(value: PerIteration, operands: Sequence[Any]) -> tuple[list[tuple[Any,
     """Return the operands and the result in each iteration in which the current statement runs."""
     columns = [o.along(value.loop) if isinstance(o, PerIteration) else (o,) * len(value.values) for o in operands]
     active = [a and v is not MISSING for v, a in zip(value.values, value.loop.active, strict=True)]
-    rows = [row for row, is_active in zip(zip(*columns, strict=True), active, strict=True) if is_active]
-    return rows, [number for number, is_active in zip(value.values, active, strict=True) if is_active]
+    pairs = zip(zip(*columns, strict=True), active, strict=True)
+    rows = [tuple(map(_plain, row)) for row, is_active in pairs if is_active]
+    return rows, [_plain(number) for number, is_active in zip(value.values, active, strict=True) if is_active]
 
 
 def _rounder(type: Scalar) -> Callable[[Any], Any]:

@@ -1,0 +1,234 @@
+"""Static loops that stay loops compute what their unrolled form computes, bit by bit; the others are unrolled."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+from kernels.random_static import CELLS, COLUMNS, RandomStatic
+
+import shadesmith as ti
+
+DATA = np.array([0.0, 1.25, -2.5, 3.0, 0.1, 7.5, -0.3, 2.0] * 3, np.float32)
+
+
+def results_of(folder: Path, target: str, seed: int, unrolled: bool) -> np.ndarray | str:
+    """Return what a random program computes, or the message with which it is refused."""
+    file = folder / f"static_{seed}.py"
+    file.write_text("import shadesmith as ti\n" + RandomStatic(seed).text())
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR, fast_math=False, unroll_static_loops=unrolled)
+    spec = importlib.util.spec_from_file_location(f"static_{seed}_{unrolled}", file)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    out = np.zeros((CELLS, COLUMNS), np.float32)
+    try:
+        module.run(out, DATA, 3)
+    except ti.TaichiCompilationError as error:
+        return str(error)
+    return out
+
+
+def check(folder: Path, target: str, seed: int) -> None:
+    unrolled, kept = (results_of(folder, target, seed, unrolled) for unrolled in (True, False))
+    np.testing.assert_array_equal(kept, unrolled)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_random_static_loops_compute_what_their_copies_compute(target: str, seed: int, tmp_path: Path) -> None:
+    check(tmp_path, target, seed + 7)
+
+
+def test_random_static_loops_in_the_interpreter(tmp_path: Path) -> None:
+    for seed in range(100, 108):
+        check(tmp_path, "python", seed)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("seed", range(200, 400))
+def test_more_random_static_loops(target: str, seed: int, tmp_path: Path) -> None:
+    check(tmp_path, target, seed)
+
+
+def source(kernel) -> str:
+    return kernel.source(arch=ti.cc)
+
+
+def test_list_of_vectors_becomes_a_local_array(target: str) -> None:
+    x, out = ti.Vector.field(3, ti.f32, 4), ti.field(ti.f32, (4, 3, 3))
+
+    @ti.kernel
+    def run():
+        for p in x:
+            w = [x[p] * 0.5, x[p] + 1.0, x[p] * x[p]]
+            for i, j in ti.static(ti.ndrange(3, 3)):
+                out[p, i, j] = w[i][0] * w[j].y + x[p][i]
+
+    values = np.arange(12, dtype=np.float32).reshape(4, 3)
+    x.from_numpy(values)
+    run()
+    w = np.stack([values * 0.5, values + 1, values * values], 1)
+    expected = w[:, :, None, 0] * w[:, None, :, 1] + values[:, :, None]
+    np.testing.assert_array_equal(out.to_numpy(), expected)
+    text = source(run)
+    assert "vec3 w[3] = {" in text and text.count("#pragma GCC unroll 3") == 2
+
+
+def test_list_of_numbers_becomes_a_constant_array(target: str) -> None:
+    out = ti.field(ti.f32, 4)
+    weights, steps = [0.5, 0.1, 0.25, 7.0], [(1, 0), (0, 3), (2, 2), (3, 1)]
+
+    @ti.kernel
+    def run():
+        for p in range(1):
+            for k in ti.static(range(4)):
+                out[steps[k][0]] = weights[k] + steps[k][1]
+
+    run()
+    expected = np.zeros(4, np.float32)
+    for weight, (at, add) in zip(weights, steps, strict=True):
+        expected[at] = np.float32(weight) + np.float32(add)
+    np.testing.assert_array_equal(out.to_numpy(), expected)
+    assert "const float weights[4] = {0.5f, 0.1f, 0.25f, 7.0f};" in source(run)
+
+
+def test_grouped_ndrange_has_a_vector_as_its_index(target: str) -> None:
+    x, out = ti.field(ti.f32, (5, 5)), ti.field(ti.f32, (5, 5))
+
+    @ti.kernel
+    def run():
+        for I in ti.grouped(ti.ndrange((1, 4), (1, 4))):
+            for offset in ti.static(ti.grouped(ti.ndrange((-1, 2), (-1, 2)))):
+                out[I] += x[I + offset] * (offset[0] + 2 * offset.y)
+
+    values = np.arange(25, dtype=np.float32).reshape(5, 5) ** 2
+    x.from_numpy(values)
+    run()
+    expected = np.zeros((5, 5), np.float32)
+    for i in range(1, 4):
+        for j in range(1, 4):
+            expected[i, j] = sum(values[i + a, j + b] * (a + 2 * b) for a in (-1, 0, 1) for b in (-1, 0, 1))
+    np.testing.assert_array_equal(out.to_numpy(), expected)
+    assert "ivec2 offset = {offset_0, offset_1};" in source(run)
+
+
+def test_static_if_narrows_the_index(target: str) -> None:
+    out = ti.field(ti.i32, 4)
+
+    @ti.kernel
+    def run():
+        for p in range(1):
+            for i in ti.static(range(4)):
+                if ti.static(i > 0):
+                    out[i - 1] += 10 * i
+                else:
+                    out[i + 3] += 7
+
+    run()
+    assert out.to_numpy().tolist() == [10, 20, 30, 7]
+    assert "if (i > 0) {" in source(run)
+
+
+def test_break_and_continue_leave_a_kept_loop(target: str) -> None:
+    x, out = ti.field(ti.i32, 6), ti.field(ti.i32, 2)
+    x.from_numpy(np.array([1, 5, 2, 9, 3, 4], np.int32))
+
+    @ti.kernel
+    def run():
+        for p in range(2):
+            for i in ti.static(range(6)):
+                if x[i] == 5:
+                    continue
+                if x[i] > 6 + p * 4:
+                    break
+                out[p] += x[i]
+
+    run()
+    assert out.to_numpy().tolist() == [3, 19]
+
+
+def test_loops_whose_types_depend_on_the_index_are_unrolled(target: str) -> None:
+    fields = [ti.field(ti.i32, 3), ti.field(ti.f32, 3), ti.field(ti.u8, 3)]
+
+    @ti.kernel
+    def run():
+        for p in range(3):
+            for k in ti.static(range(3)):
+                fields[k][p] = 7.5 * (k + 1)
+
+    run()
+    assert [field.to_numpy().tolist() for field in fields] == [[7] * 3, [15.0] * 3, [22] * 3]
+    assert "unroll" not in source(run)
+
+
+def test_powers_shapes_and_texts_are_unrolled(target: str) -> None:
+    out = ti.field(ti.f32, 3)
+
+    @ti.kernel
+    def run(x: ti.f32):
+        for p in range(1):
+            for k in ti.static(range(1, 4)):
+                v = ti.Vector.zero(ti.f32, k) + x
+                out[k - 1] = v.sum() + x**k
+
+    run(2.0)
+    assert out.to_numpy().tolist() == [4.0, 8.0, 14.0]
+
+
+def test_parallel_loops_in_a_static_loop_stay_parallel(target: str) -> None:
+    x = ti.field(ti.i32, 1000)
+
+    @ti.kernel
+    def run():
+        for k in ti.static(range(3)):
+            for i in x:
+                x[i] = x[i] * 2 + k
+
+    run()
+    assert set(x.to_numpy().tolist()) == {4}
+    assert source(run).count("// task ") == 3
+
+
+def test_library_functions_of_the_index_are_folded_as_before(target: str) -> None:
+    out = ti.field(ti.f32, 8)
+
+    @ti.kernel
+    def run():
+        for p in range(1):
+            for k in ti.static(range(8)):
+                out[k] = ti.sin(k * 0.7) + ti.exp(k / 3)
+
+    run()
+    at = np.arange(8)
+    first = np.array([np.sin(np.float32(k * 0.7)) for k in at], np.float32)
+    second = np.array([np.exp(np.float32(k / 3)) for k in at], np.float32)
+    np.testing.assert_array_equal(out.to_numpy(), first + second)
+
+
+def test_option_unrolls_all_static_loops() -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR, unroll_static_loops=True)
+    x = ti.field(ti.f32, 3)
+
+    @ti.kernel
+    def run():
+        for p in range(1):
+            for k in ti.static(range(3)):
+                x[k] = k
+
+    assert "unroll" not in source(run)
+
+
+def test_python_functions_run_once_for_each_iteration(target: str) -> None:
+    numbers, out = iter(range(10)), ti.field(ti.i32, 3)
+
+    @ti.kernel
+    def run():
+        for p in range(1):
+            for k in ti.static(range(3)):
+                out[k] = ti.static(next(numbers))
+
+    run()
+    first, second, third = out.to_numpy().tolist()
+    assert (second - first, third - second) == (1, 1)
