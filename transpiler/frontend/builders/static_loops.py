@@ -18,7 +18,7 @@ from typing import Any
 
 from ...errors import TaichiCompilationError
 from ...ir.nodes import Block, Statement, walk
-from ...ir.statements import Cast, Const, LoopIndex, MatrixElement, MatrixInit, Operation, RangeFor
+from ...ir.statements import Cast, Const, ListInit, ListItem, LoopIndex, MatrixElement, MatrixInit, Operation, RangeFor
 from ...ir.types import Scalar, i32
 from ...lang.matrix import Vector
 from ..context.context import Context
@@ -165,6 +165,8 @@ def _check_constants(static: StaticLoop, kept: set[RangeFor]) -> None:
             case Const():
                 known.add(statement)
             case LoopIndex(loop=loop) if loop in kept:
+                known.add(statement)
+            case ListItem(origin=ListInit(items=items)) if all(isinstance(item, Const) for item in items):
                 known.add(statement)
             case Cast(value=value) if value in known:
                 known.add(statement)
