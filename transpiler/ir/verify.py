@@ -231,13 +231,8 @@ class _Checker:
                 _need(is_inside, "an element of a value that is no tensor", statement)
                 _need(isinstance(kind, Tensor) and statement.type == kind.element, "another element type", statement)
                 self.indices(statement, indices)
-            case ListInit(items=items):
-                same = bool(items) and all(item.type == statement.type for item in items)
-                _need(same, "an item of another type", statement)
-            case ListItem(origin=origin, index=index):
-                same = isinstance(origin, ListInit) and origin.type == statement.type
-                _need(same, "an item of a value that is no list", statement)
-                self.indices(statement, [index])
+            case ListInit() | ListItem():
+                self.local_array(statement)
             case StructInit(values=values):
                 kind = statement.type
                 same = isinstance(kind, Struct) and [v.type for v in values] == [type for _, type in kind.members]
@@ -275,9 +270,23 @@ class _Checker:
             case Call():
                 self.call(statement)
             case CallResult(call=call, position=position):
-                result_types = call.function.results if isinstance(call, Call) else []
-                _need(len(result_types) > max(1, position), "a result of no call with several", statement)
-                _need(result_types[position] == statement.type, "a result of another type", statement)
+                self.result(statement, call, position)
+
+    def result(self, statement: CallResult, call: Statement, position: int) -> None:
+        """Check that a call has the result that is read."""
+        result_types = call.function.results if isinstance(call, Call) else []
+        _need(len(result_types) > max(1, position), "a result of no call with several", statement)
+        _need(result_types[position] == statement.type, "a result of another type", statement)
+
+    def local_array(self, statement: ListInit | ListItem) -> None:
+        """Check that all items of a local array have its type."""
+        if isinstance(statement, ListInit):
+            same = bool(statement.items) and all(item.type == statement.type for item in statement.items)
+            _need(same, "an item of another type", statement)
+            return
+        same = isinstance(statement.origin, ListInit) and statement.origin.type == statement.type
+        _need(same, "an item of a value that is no list", statement)
+        self.indices(statement, [statement.index])
 
     def parameter(self, statement: Statement, parameter: Parameter) -> None:
         """Check that a parameter belongs to the function that reads it, and is read as it is passed."""

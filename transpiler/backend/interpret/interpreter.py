@@ -170,8 +170,7 @@ class _Machine:
             Cast: self._cast,
             MatrixInit: self._matrix_init,
             MatrixElement: lambda s: self.values[s.value][tuple(int(self.values[i]) for i in s.indices)],
-            ListInit: lambda s: [self.values[item] for item in s.items],
-            ListItem: lambda s: self.values[s.origin][int(self.values[s.index])],
+            **self._local_arrays(),
             StructInit: self._struct_init,
             StructElement: lambda s: _copied(self.values[s.value][s.member]),
             IfExp: self._if_exp,
@@ -205,6 +204,12 @@ class _Machine:
         }
         self.blocks = Blocks(self)
         self.cells = Cells(kernel, arrays)
+
+    def _local_arrays(self) -> dict[type, Callable[[Any], Any]]:
+        return {
+            ListInit: lambda s: [self.values[item] for item in s.items],
+            ListItem: lambda s: self.values[s.origin][int(self.values[s.index])],
+        }
 
     def run_task(self, task: Task, seed: int) -> None:
         """Run a task: its body once, or for every index tuple in order. seed: of its random numbers."""

@@ -526,7 +526,7 @@ def loop_head(e: Expressions, loop: RangeFor, axis: int, name: str) -> str:
 
 
 def unroll_hint(e: Expressions, loop: RangeFor, axis: int) -> str:
-    """Return what stands before the head of a static loop; the line of a pragma ends with a line break."""
+    """Return what is before the head of a static loop; the line of a pragma ends with a line break."""
     bounds = (loop.starts[axis], loop.ends[axis], loop.steps[axis])
     count = len(range(*(int(bound.value) for bound in bounds if isinstance(bound, Const))))
     e.need(*e.language.unroll_helpers)

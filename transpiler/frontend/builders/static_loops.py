@@ -44,7 +44,7 @@ def build_static_loop(context: Context, node: ast.For) -> Completion:
     """Build a loop over `ti.static(...)`."""
     value = context.value(node.iter)
     location = context.builder.location = context.frame.location(node)
-    loop = _kept_loop(context, node, value)
+    loop = _rolled_loop(context, node, value)
     if loop is None:
         return _unroll(context, node, value)
     loop.location = location
@@ -65,7 +65,7 @@ def build_static_loop(context: Context, node: ast.For) -> Completion:
 # --- kept -----------------------------------------------------------------------------------------------------------
 
 
-def _kept_loop(context: Context, node: ast.For, value: Any) -> RangeFor | None:
+def _rolled_loop(context: Context, node: ast.For, value: Any) -> RangeFor | None:
     """Return the loop, without its body, if a static loop may be kept."""
     if context.options.unroll_static_loops or node in context.unrolled:
         return None
@@ -131,8 +131,8 @@ def _keep(context: Context, node: ast.For, static: StaticLoop) -> Completion:
         done = build_body(context, node.body, LoopRecord(loop))
     context.frame.scopes.pop()
     context.static_loops.pop()
-    context.kept_loops.add(loop)
-    _check_constants(static, context.kept_loops | {around.loop for around in context.static_loops})
+    context.rolled_loops.add(loop)
+    _check_constants(static, context.rolled_loops | {around.loop for around in context.static_loops})
     return done
 
 
@@ -154,7 +154,7 @@ def _number_iterations(static: StaticLoop) -> None:
     ]
 
 
-def _check_constants(static: StaticLoop, kept: set[RangeFor]) -> None:
+def _check_constants(static: StaticLoop, rolled: set[RangeFor]) -> None:
     """Raise NeedsUnroll if a number would be computed by the device that is a folded constant in the unrolled form.
 
     The library functions of a device and its division under `fast_math` round differently from Python's.
@@ -164,7 +164,7 @@ def _check_constants(static: StaticLoop, kept: set[RangeFor]) -> None:
         match statement:
             case Const():
                 known.add(statement)
-            case LoopIndex(loop=loop) if loop in kept:
+            case LoopIndex(loop=loop) if loop in rolled:
                 known.add(statement)
             case ListItem(origin=ListInit(items=items)) if all(isinstance(item, Const) for item in items):
                 known.add(statement)

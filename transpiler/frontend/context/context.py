@@ -110,7 +110,7 @@ class Context:
         truth_node: an expression of which only the truth value is used.
         in_static: whether the argument of a `ti.static` is being evaluated.
         unrolled: the static loops that cannot be kept as loops.
-        kept_loops: the static loops that stay loops, so far.
+        rolled_loops: the static loops that stay loops, so far.
         lists: the lists of run-time values that have a name (`local_lists.OwnList`), by identity.
         static_loops: the static loops around the current statement that are kept, the innermost last.
     """
@@ -137,7 +137,7 @@ class Context:
         self.in_static = False
         self.unrolled = unrolled
         self.static_loops: list[StaticLoop] = []
-        self.kept_loops: set[RangeFor] = set()
+        self.rolled_loops: set[RangeFor] = set()
         self.lists: dict[int, Any] = {}
 
     @property

@@ -21,7 +21,7 @@ from ...ir.statements import RangeFor
 MAX_ITERATIONS = 1 << 16
 """Iterations of nested static loops, all together, up to which they are kept: each operation computes that many."""
 MAX_UNROLLED = 1024
-"""Iterations, all together, up to which the target's compiler is asked to unroll them."""
+"""Iterations, all together, up to which the source requests that they are unrolled."""
 
 
 class NeedsUnroll(BaseException):
