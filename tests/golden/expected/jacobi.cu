@@ -25,7 +25,8 @@ __device__ inline void task(const Args &args, int i, int j) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) jacobi_0(const Args args) {
     unsigned count = unsigned(args.n) * unsigned(args.m);
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
+    unsigned stride = gridDim.x * BLOCK;
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
         task(args, int(index / args.m), int(index % args.m));
     }
 }

@@ -74,7 +74,8 @@ static inline void task(const struct Args args, int i, int j) {
 
 void stencil_0(const struct Args *arguments) {
     const struct Args args = *arguments;
-    #pragma omp parallel for firstprivate(args) schedule(dynamic) if ((long)args.b_n0 * args.b_n1 >= 64)
+    #pragma omp parallel for firstprivate(args) schedule(dynamic) \
+        if ((long)args.b_n0 * args.b_n1 >= 64)
     for (int i = 0; i < args.b_n0; i++) {
         for (int j = 0; j < args.b_n1; j++) {
             task(args, i, j);
