@@ -219,6 +219,8 @@ def read_config(
                 warnings.append(f'Environment variable {variable}={text} overridden by ti.init argument "{name}"')
         elif text:
             setattr(config, name, _parsed(name, variable, text))
+        elif name == "default_up":  # after `default_ip` in the order of the options
+            config.default_up = SCALARS[f"u{config.default_ip.bits}"]
     return config, tuple(warnings)
 
 

@@ -86,6 +86,8 @@ class Statements:
         """Python lines that were reached from an earlier line."""
         self.last: tuple[str, int] | None = None
         self.result_names: list[str] = []
+        self.shortened: list[list[tuple[Statement, Rendered]]] = [[]]
+        """By open block: operands that got a variable there, with the expressions that they are elsewhere."""
 
     # --- lines
 
@@ -169,8 +171,10 @@ class Statements:
     def indented(self) -> Iterator[None]:
         """Print a nested block: one level deeper, in a new scope of names."""
         self.depth += 1
+        self.shortened.append([])
         with self.names.scope():
             yield
+        self.e.rendered.update(reversed(self.shortened.pop()))  # expressions that are used after the block too
         self.depth -= 1
 
     def block(self, block: Block) -> None:
@@ -221,6 +225,7 @@ class Statements:
         for operand in sorted(candidates, key=lambda o: -len(self.e.of(o).source)):
             if len(rendered.source) <= MAX_WIDTH or len(self.e.of(operand).source) < MAX_WIDTH // 4:
                 break
+            self.shortened[-1].append((operand, self.e.of(operand)))
             self.declare(operand, self.e.of(operand))
             rendered = self.e.compute(value)
         return rendered
@@ -260,6 +265,7 @@ class Statements:
         is_new = line not in self.commented
         self.commented.add(line)  # the comment is above the whole, not in a branch
         self.last = line
+        declared = len(self.names.history)
         with self.captured() as then, self.indented():
             self.block(choice.then)
             then_lines = list(then)
@@ -274,10 +280,11 @@ class Statements:
         if not then_lines and not otherwise_lines:
             self._value(choice)
             return
-        self._choice_lines(choice, then_lines, otherwise_lines)
+        with self.names.avoiding(self.names.history[declared:]):  # a branch's own variable would hide the result
+            name = self.name(choice)
+        self._choice_lines(choice, name, then_lines, otherwise_lines)
 
-    def _choice_lines(self, choice: IfExp, then: list[Line], otherwise: list[Line]) -> None:
-        name = self.name(choice)
+    def _choice_lines(self, choice: IfExp, name: str, then: list[Line], otherwise: list[Line]) -> None:
         assert choice.type is not None
         kind = self.e.name_of_type(choice.type)
         condition = self.e.of(choice.condition).source
