@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import NamedTuple
 
 from ...errors import NOWHERE, InternalError, SourceLocation, UnsupportedError
 from ...ir.functions import Call
@@ -39,24 +38,14 @@ from ..languages.common.naming import Names
 from ..languages.common.syntax import Syntax, atomic_syntax, operation_syntax
 from ..languages.common.target import Target
 from .expressions import Expressions, Rendered, is_shared, result_of
+from .line_comments import python_comment
+from .lines import INDENT, MAX_WIDTH, Line, wrapped
 from .placement import ADDRESSES, ATOMS, Placement
 from .remarks import inert, remarks_above
 
-MAX_WIDTH = 100
-"""Columns an expression may grow to before an operand gets a name."""
 MAX_SUM = 1000
 """Characters a sum may grow to; it is wrapped before a plus or minus."""
 SUMS = frozenset({"{0} + {1}", "{0} - {1}"})
-FOLDS = (" + ", " - ", " && ", " || ")
-INDENT = "    "
-
-
-class Line(NamedTuple):
-    """One line of a body. location: the Python line whose source starts here, if any."""
-
-    depth: int
-    text: str
-    location: SourceLocation | None = None
 
 
 class Statements:
@@ -116,7 +105,10 @@ class Statements:
             self.commented.add(line)
             comment = python_comment(location)
             text += f"  // {comment.removesuffix(f'  {text[:-1]}')}"
-        self.emit(text, location)
+            start = self.mark(location)
+            self.lines.append(Line(self.depth, text, start, comment=location))
+        else:
+            self.emit(text, location)
 
     def mark(self, location: SourceLocation) -> SourceLocation | None:
         """Print the Python line of `location` as a comment, once; return the location if it is new."""
@@ -130,7 +122,7 @@ class Statements:
             self.lines.append(Line(self.depth, ""))  # a jump back: the next iteration of an unrolled loop
         if self.comments and line not in self.commented:
             self.commented.add(line)
-            self.lines.append(Line(self.depth, f"// {python_comment(location)}"))
+            self.lines.append(Line(self.depth, f"// {python_comment(location)}", comment=location))
         return location
 
     def remark(self, remark: Remark) -> bool:
@@ -313,38 +305,6 @@ def _as_local(p: Statements, alloca: Alloca, name: str) -> str:
     raise InternalError(f"emit: `{name}` is a variable of each thread of a block")
 
 
-def wrapped(text: str) -> list[str]:
-    """Wrap a statement before operators outside parentheses; without such operators it stays one line."""
-    parts, start, depth, fold, brackets = [], 0, 0, 0, {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
-    for index, character in enumerate(text):
-        depth += brackets.get(character, 0)
-        if depth == 0 and character == " " and text.startswith(FOLDS, index):
-            fold = index
-        if index - start > MAX_WIDTH and fold > start:
-            parts.append(text[start:fold])
-            start = fold + 1
-    return [parts[0], *(INDENT + part for part in [*parts[1:], text[start:]])] if parts else [text]
-
-
-def python_comment(location: SourceLocation) -> str:
-    """Return `demo.py:14  s = a[i, j]`, inert in every language: one line that does not end in a backslash.
-
-    Only the first line of a statement is known; dots mark that it continues.
-    """
-    line = location.python_line
-    if not (line.isascii() and line.isprintable()):
-        line = "".join(c if c.isprintable() else " " for c in line)
-    opened = sum(map(line.count, "([{")) - sum(map(line.count, ")]}"))
-    text = f"{basename(location.file)}:{location.line}  {line.replace('??/', '? ?/')}".rstrip("\\ ")
-    return f"{text} ..." if opened > 0 else text
-
-
-def basename(file: str) -> str:
-    """Return the last part of a path, so that sources do not depend on the folder; it cannot end a comment."""
-    name = file.replace("\\", "/").rsplit("/", 1)[-1].replace("??/", "? ?/")
-    return name if name.isprintable() else "".join(c if c.isprintable() else " " for c in name)
-
-
 def _alloca(p: Statements, alloca: Alloca) -> None:
     if alloca in p.placement.dead or alloca in p.placement.declared_by_store:
         return
@@ -488,7 +448,8 @@ def _else(p: Statements, block: Block) -> None:
     if chained and isinstance(last, If):
         is_new = last.location is not NOWHERE and (last.location.file, last.location.line) != p.last
         comment = f"  // {python_comment(last.location)}" if p.comments and is_new else ""
-        p.lines.append(Line(p.depth, f"}} else if ({p.e.of(last.condition).source}) {{{comment}", last.location))
+        head = f"}} else if ({p.e.of(last.condition).source}) {{{comment}"
+        p.lines.append(Line(p.depth, head, last.location, comment=last.location if comment else None))
         p.last = (last.location.file, last.location.line)
         p.commented.add(p.last)
         with p.indented():
