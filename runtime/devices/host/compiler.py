@@ -72,10 +72,14 @@ _process: Callable[[], _Process] = loader(".compiler_process", __package__)
 
 @dataclass(frozen=True, slots=True)
 class HostCompiler:
-    """A C compiler on this machine. command: program and its own arguments. gcc: it takes gcc's options."""
+    """A C compiler on this machine. command: program and its own arguments. gcc: it takes gcc's options.
+
+    more_flags: after all others, for sanitizers.
+    """
 
     command: tuple[str, ...]
     gcc: bool
+    more_flags: tuple[str, ...] = ()
 
     def compile(
         self,
@@ -171,7 +175,7 @@ class HostCompiler:
         precision = FAST_MATH_FLAGS if fast_math else EXACT_MATH_FLAGS
         processor = (march,) if march else ()
         more = (*(GCC_FLAGS if self.gcc else ()), *(("-fopenmp",) if openmp else ()))
-        return (*FLAGS, *processor, *MATH_FLAGS, *precision, *more)
+        return (*FLAGS, *processor, *MATH_FLAGS, *precision, *more, *self.more_flags)
 
     def _libraries(self, openmp: bool) -> tuple[str, ...]:
         if not self.gcc:

@@ -158,12 +158,21 @@ def _files(module: BackendModule) -> tuple[str, ...]:
     return tuple(file.name for file in module.files)
 
 
-def build(session: Session, generated: BackendModule, edited: BackendModule, paths: Sequence[Path]) -> None:
-    """Check an edit against the generated interface and compile it. Raises: TaichiCompilationError for a bad edit."""
+def build(
+    session: Session,
+    generated: BackendModule,
+    edited: BackendModule,
+    paths: Sequence[Path],
+    load: Callable[[BackendModule], object] | None = None,
+) -> None:
+    """Check an edit against the generated interface and compile it. Raises: TaichiCompilationError for a bad edit.
+
+    load: compiles it; None: this session does, which loads it into this process.
+    """
     names = {_VARIANT.sub("", path.name): path for path in paths}
     check_edit(generated, edited, session.device.capabilities, names)
     try:
-        session.programs.find(edited)
+        (session.programs.find if load is None else load)(edited)
     except EditError:
         raise
     except TaichiCompilationError as error:  # the driver's compiler reports neither file nor line

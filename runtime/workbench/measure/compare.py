@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +24,8 @@ from ..edits import selection as edits
 from ..edits.variants import EDIT, GENERATED, Variants
 from .differences import Mismatch, Output, Tolerance, different, judge, merged
 from .outputs import Located, Outputs
-from .replicas import PATTERNS, Launchable, Outcome, Region, Replicas, Trespass, counts_of, record, run_or_name
+from .process.runners import Runner, runner_for
+from .replicas import PATTERNS, Launchable, Outcome, Region, Trespass, counts_of, record
 from .values import Values
 
 if TYPE_CHECKING:
@@ -111,7 +114,7 @@ class Comparer:
     """The runs of the generated source of one call, with which any number of sources can be compared.
 
     rounds: runs of each source, at least 2 to see whether they agree. relative, absolute: tolerances instead of those
-    by type (`differences`).
+    by type (`differences`). runner: where sources run; None: in this process.
     """
 
     def __init__(
@@ -120,6 +123,7 @@ class Comparer:
         rounds: int = ROUNDS,
         relative: float | None = None,
         absolute: float | None = None,
+        runner: Runner | None = None,
     ) -> None:
         if tools_of(launchable.session.device.name).is_interpreter:
             raise TaichiRuntimeError("the interpreter has no source to compare", "use ti.cpu, ti.vulkan or ti.cuda")
@@ -129,7 +133,7 @@ class Comparer:
         self.tolerance = Tolerance(relative, absolute)
         self.recording = record(launchable)
         self.outputs = Outputs(self.recording)
-        self._replicas = Replicas(self.recording)
+        self.runner = Runner(launchable.session) if runner is None else runner
         arrays = [located for region in self.recording.regions for located in self.outputs.only_written(region)]
         self._poisoned = {located.slot.name for located in arrays}
         self._base = [self._run(launchable.generated, self.recording.counts, k, GENERATED) for k in range(rounds)]
@@ -150,16 +154,13 @@ class Comparer:
             tuple(self._out_of_bounds(runs)), tuple(unstable), tuple(self._notes(name, runs, unstable)),
         )  # fmt: skip
 
-    def close(self) -> None:
-        """Free the copies."""
-        self._replicas = Replicas(self.recording)
-
     # --- runs
 
     def _run(self, module: BackendModule, counts: Sequence[int], number: int, name: str) -> Outcome:
         pattern = PATTERNS[number % 2]
         prepare = partial(self._poison, pattern) if number % 2 else None
-        return run_or_name(name, lambda: self._replicas.run(module, counts, pattern, prepare))
+        self.runner.take(self.recording)
+        return self.runner.run(name, module, counts, pattern, prepare, is_edit=name != GENERATED)
 
     def _poison(self, pattern: int, region: Region, contents: Any) -> Any:
         return self.outputs.poisoned(region, contents, pattern)
@@ -302,25 +303,39 @@ def compare(
     rounds: int = ROUNDS,
     relative: float | None = None,
     absolute: float | None = None,
+    in_process: bool = False,
+    time_limit: float | None = None,
+    sanitize: bool = False,
 ) -> Comparison:
     """Compare a variant of a kernel with its generated source on copies of the arguments; see `Comparison`.
 
     variant: its name; None: the one that a launch runs, or the unnamed edit. relative, absolute: tolerances instead of
-    those by type. Raises: the edit's own error where it cannot run; TaichiRuntimeError where there is no such variant,
-    and where the device reports a fault.
+    those by type. in_process: run it in this process, which it may then end. time_limit: for a run of it [s]; None: 10,
+    or 30 times what the generated source takes. sanitize: with the sanitizers of the C compiler.
+    Raises: the edit's own error where it cannot run; TaichiRuntimeError where there is no such variant, where the
+    device reports a fault, and where the edit crashes or exceeds the time limit.
     """
     if variant is None:
         variant = variants.chosen.variant if variants.chosen.variant != GENERATED else EDIT
-    module = checked_module(variants, variant)
-    return Comparer(variants, rounds, relative, absolute).against(variant, module)
+    variants.module(variant)  # before a process is started
+    with closing(runner_for(variants.session, in_process, time_limit, sanitize)) as runner:
+        module = checked_module(variants, variant, runner)
+        return Comparer(variants, rounds, relative, absolute, runner).against(variant, module)
 
 
-def checked_module(variants: Variants, name: str) -> BackendModule:
-    """Return the module of a variant, checked and compiled; only such a module may run.
+def checked_module(variants: Variants, name: str, runner: Runner | None = None) -> BackendModule:
+    """Return the module of a variant, checked and compiled by what will run it; only such a module may run.
 
     Raises: the edit's own error where it cannot run; TaichiRuntimeError where there is no such variant.
     """
     module = variants.module(name)
     if name != GENERATED:
-        edits.build(variants.session, variants.generated, module, variants.paths.get(name, ()))
+        build_with(runner, variants, name, module)
     return module
+
+
+def build_with(runner: Runner | None, variants: Variants, name: str, module: BackendModule) -> None:
+    """Check a module and compile it where it will run. Raises: TaichiCompilationError for a bad edit."""
+    paths: Sequence[Path] = variants.paths.get(name, ())
+    load = None if runner is None else partial(runner.load, name, paths=paths)
+    edits.build(variants.session, variants.generated, module, paths, load)

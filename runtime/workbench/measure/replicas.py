@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from ....transpiler.backend.module.interface import PACK_CODES
-from ....transpiler.errors import TaichiRuntimeError
 from ....transpiler.frontend.source.specialization import Specialization
 from ...arrays.foreign import GpuArray, find_memory
 from ...arrays.interop import gradient_of
@@ -343,11 +342,25 @@ def _copied(memory: Array) -> Array:
 # --- runs on copies
 
 
-class Replicas:
-    """Copies of the memory of a call. Programs run on them one after the other, each time from the same contents."""
+class Forbidding(Protocol):
+    """What watches for accesses to memory (`process.sanitizers.ForbiddenMemory`)."""
 
-    def __init__(self, recording: Recording) -> None:
+    def forbid(self, address: int, size_bytes: int) -> None:
+        """Forbid a part of memory until `allow_all`."""
+
+    def allow_all(self) -> None:
+        """Allow all memory again."""
+
+
+class Replicas:
+    """Copies of the memory of a call. Programs run on them one after the other, each time from the same contents.
+
+    guard: told of the guard zones while a program runs.
+    """
+
+    def __init__(self, recording: Recording, guard: Forbidding | None = None) -> None:
         self.recording = recording
+        self._guard = guard
         self._session = recording.launchable.session
         self._handles: dict[Region, AllocationHandle] = {}
         self.textures = TextureCopies(self._session, recording.textures)
@@ -366,10 +379,22 @@ class Replicas:
         """
         packed = self.place(pattern, prepare)
         program = self.load(module, packed)
+        self._forbid()
         with program.lock or nullcontext():
             program.submit(counts)
         self._session.device.synchronize()
+        if self._guard is not None:
+            self._guard.allow_all()
         return self._collect(pattern)
+
+    def _forbid(self) -> None:
+        """Forbid the guard zones."""
+        for region in self.recording.regions if self._guard is not None else ():
+            assert self._guard is not None
+            handle, begin = self._handles[region].allocation, self.offset(region)
+            end = begin + region.size_bytes
+            self._guard.forbid(handle.address + begin - region.guard_bytes, region.guard_bytes)
+            self._guard.forbid(handle.address + end, region.guard_bytes)
 
     def place(self, pattern: int = PATTERNS[0], prepare: Callable[[Region, Array], Array] | None = None) -> bytes:
         """Fill the copies, as `run` does before it runs; return the packed arguments that point to them."""
@@ -450,11 +475,3 @@ def _trespasses(region: Region, changed: Array, is_after: bool) -> list[Trespass
         return []
     first = int(found[0]) if is_after else int(found[0]) - changed.size
     return [Trespass(region, is_after, first, int(found.size))]
-
-
-def run_or_name(name: str, run: Callable[[], Outcome]) -> Outcome:
-    """Run, and name the module in errors of the device. Raises: TaichiRuntimeError."""
-    try:
-        return run()
-    except TaichiRuntimeError as error:
-        raise TaichiRuntimeError(f"`{name}` failed on copies of the arguments: {error.message}", error.hint) from error
