@@ -195,8 +195,8 @@ class KernelTools:
 
         They are declared by comments in a source, `// @tune BLOCK = 64 | 128`, and by `@ti.tune(block_dim=[64, 128])`.
         The results of each setting are compared with those of the generated source before it is timed; later launches
-        use the fastest. variant: whose source; None: of the one that runs. options: seconds, limit, restart, progress, in_process,
-        time_limit.
+        use the fastest. variant: whose source; None: of the one that runs. options: seconds, limit, restart, progress,
+        in_process, time_limit.
         Returns a `workbench.trials.Tuning`.
         """
         tuning = self._run_tool("tune", args, variant, tunable_of(self.definition.function), **options)

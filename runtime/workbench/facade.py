@@ -25,7 +25,7 @@ from ..session.session import Session, install_sources
 TOOLS = {
     "start_edit": ("edits.selection", "start_edit"),
     "bench": ("measure.bench", "bench"),
-    "compare": ("measure.compare", "compare"),
+    "compare": ("measure.swept", "compare"),
     "compile_report": ("measure.compile_times", "compile_report"),
     "export_repro": ("repro", "export_repro"),
     "forms_below": ("inspect.inspection_tools", "forms_of"),

@@ -143,6 +143,17 @@ def select(specialization: Specialization, slot: Slot, module: BackendModule, wa
     return _Selection("", dispatch=decide)
 
 
+def rule_for(variants: Variants, name: str) -> Rule | None:
+    """Return the `@when` rule of a named variant, None if it has none."""
+    if name in (EDIT, GENERATED, TUNED):
+        return None
+    parameters = [parameter.name for parameter in variants.specialization.definition.flat_parameters]
+    arrays = [array.name for array in variants.generated.interface.arrays if array.shape is not None]
+    texts = [(path, read_text(path) or "") for path in variants.paths.get(name, ())]
+    rules = (rule_of(text, path, frozenset((*parameters, *arrays))) for path, text in texts)
+    return next((rule for rule in rules if rule is not None), None)
+
+
 @dataclass(frozen=True, slots=True)
 class _Shape:
     """A captured field in a rule."""

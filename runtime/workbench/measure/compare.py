@@ -8,8 +8,7 @@ so a value from before is not taken for one that was computed, and what is read 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -21,16 +20,19 @@ from ....transpiler.errors import TaichiRuntimeError
 from ...arrays.foreign import dense_strides
 from ...devices.target_tools import tools_of
 from ..edits import selection as edits
-from ..edits.variants import EDIT, GENERATED, Variants
+from ..edits.variants import GENERATED, Variants
 from .differences import Mismatch, Output, Tolerance, different, judge, merged
 from .outputs import Located, Outputs
-from .process.runners import Runner, runner_for
-from .replicas import PATTERNS, Launchable, Outcome, Region, Trespass, counts_of, record
+from .process.runners import Runner
+from .reference import Reference
+from .replicas import PATTERNS, Launchable, Outcome, Recording, Region, Trespass, counts_of, record
+from .sweep import counts_in
 from .values import Values
 
 if TYPE_CHECKING:
     from ....transpiler.backend.module.interface import BackendModule
 
+PASSED, DIFFERS, SKIPPED = "passed", "DIFFERS", "skipped"
 ROUNDS = 3
 ATOMIC_RESULT = re.compile(r"=\s*atomic\w*\((?!&?report[.\[])")
 """The result of an atomic is used, which depends on the order of threads; that of a report is not used elsewhere."""
@@ -39,15 +41,27 @@ MORE_ROUNDS = 5
 CHAOTIC_ROUNDS = 40
 """The same if it has differed from itself elsewhere: a race may have the same result many times (a kernel on an H200
 differed in one of 8 runs)."""
+NO_VALUES: Mapping[str, Values] = {}
 CHAOTIC_BYTES = 1 << 26
 """Memory for all these runs together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """The result with other sizes. shapes: of the arrays; verdict: passed, DIFFERS or skipped; text: why."""
+
+    name: str
+    shapes: str
+    verdict: str
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """The result of `kernel.compare`. outputs: by name, `x`, `p.mass`, `return value`.
 
-    passed: no output differs by more than rounding explains, and nothing was written out of bounds.
+    passed: no output differs by more than rounding explains, and nothing was written out of bounds, with the call's
+    sizes and with the others. sizes: the results with other sizes of arrays.
     out_of_bounds: such writes, as messages. nondeterministic: outputs that differ from run to run of the generated
     source. notes: further remarks.
     """
@@ -60,11 +74,13 @@ class Comparison:
     out_of_bounds: tuple[str, ...] = ()
     nondeterministic: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())
+    sizes: tuple[Size, ...] = ()
 
     @property
     def passed(self) -> bool:
         """Whether the two sources compute the same."""
-        return not self.out_of_bounds and all(output.passed for output in self.outputs.values())
+        outputs = all(output.passed for output in self.outputs.values())
+        return not self.out_of_bounds and outputs and not any(size.verdict == DIFFERS for size in self.sizes)
 
     @property
     def title(self) -> str:
@@ -86,7 +102,7 @@ class Comparison:
         if self.nondeterministic:
             names = ", ".join(self.nondeterministic)
             found.append(f"not deterministic: runs of the generated source differ in {names}")
-        return [*found, *self.notes]
+        return [*found, *_shown_sizes(self.sizes), *self.notes]
 
     def __str__(self) -> str:
         rows = self.rows()
@@ -97,6 +113,16 @@ class Comparison:
     def to_json(self) -> dict[str, Any]:
         """Return all of it as plain data."""
         return {**asdict(self), "passed": self.passed}
+
+
+def _shown_sizes(sizes: Sequence[Size]) -> list[str]:
+    """Return lines on the results with other sizes: failures each, the rest together."""
+    lines = [f"with {size.shapes} ({size.name}): {size.text}" for size in sizes if size.verdict == DIFFERS]
+    passed = [size.shapes for size in sizes if size.verdict == PASSED]
+    if passed:
+        lines.append(f"also compared with {'; '.join(passed)}")
+    skipped = [f"{size.shapes}, {size.text}" for size in sizes if size.verdict == SKIPPED]
+    return [*lines, *(f"not compared with {line}" for line in skipped)]
 
 
 def _row(output: Output) -> tuple[str, ...]:
@@ -114,7 +140,8 @@ class Comparer:
     """The runs of the generated source of one call, with which any number of sources can be compared.
 
     rounds: runs of each source, at least 2 to see whether they agree. relative, absolute: tolerances instead of those
-    by type (`differences`). runner: where sources run; None: in this process.
+    by type (`differences`). runner: where sources run; None: in this process. recording: a call
+    that was never made, with other sizes (`sweep.py`).
     """
 
     def __init__(
@@ -124,6 +151,7 @@ class Comparer:
         relative: float | None = None,
         absolute: float | None = None,
         runner: Runner | None = None,
+        recording: Recording | None = None,
     ) -> None:
         if tools_of(launchable.session.device.name).is_interpreter:
             raise TaichiRuntimeError("the interpreter has no source to compare", "use ti.cpu, ti.vulkan or ti.cuda")
@@ -131,28 +159,65 @@ class Comparer:
             raise ValueError(f"rounds={rounds}: each source has to run at least once")
         self.launchable, self.rounds = launchable, rounds
         self.tolerance = Tolerance(relative, absolute)
-        self.recording = record(launchable)
+        self._is_call = recording is None
+        self.recording = record(launchable) if recording is None else recording
         self.outputs = Outputs(self.recording)
         self.runner = Runner(launchable.session) if runner is None else runner
         arrays = [located for region in self.recording.regions for located in self.outputs.only_written(region)]
         self._poisoned = {located.slot.name for located in arrays}
         self._base = [self._run(launchable.generated, self.recording.counts, k, GENERATED) for k in range(rounds)]
         self._more = [MORE_ROUNDS, CHAOTIC_ROUNDS]
+        self.reference = Reference(launchable.specialization, self.outputs)
         slots = launchable.generated.interface.arrays if ATOMIC_RESULT.search(launchable.generated.source()) else ()
         self._unordered = {slot.name for slot in slots if slot.written and not slot.read}
 
     def against(self, name: str, module: BackendModule) -> Comparison:
         """Compare a module with the generated one. Raises: TaichiRuntimeError if the device reports a fault."""
-        counts = counts_of(self.launchable, module)
+        counts = counts_of(self.launchable, module) if self._is_call else counts_in(self.recording, module)
         runs = [self._run(module, counts, k, name) for k in range(self.rounds)]
         outputs = self._judged(runs)
+        exact: Mapping[str, Values] = NO_VALUES
+        if _is_of_rounding(outputs.values()) and self.reference.values():
+            exact = self.reference.values()
+            outputs = self._judged(runs, exact)
         while not all(output.passed for output in outputs.values()) and self._run_more():
-            outputs = self._judged(runs)
+            outputs = self._judged(runs, exact)
         unstable = self._different(self._alike())
         return Comparison(
             self.launchable.generated.kernel, module.target, name, self.rounds, outputs,
             tuple(self._out_of_bounds(runs)), tuple(unstable), tuple(self._notes(name, runs, unstable)),
         )  # fmt: skip
+
+    def faults(self) -> str:
+        """Return what the generated source does wrong in this call, "" for nothing.
+
+        A value that depends on what is outside of arrays differs from one pattern of it to the other.
+        """
+        for run in self._base:
+            if run.trespasses:
+                return f"the generated source writes outside of {self._message(run.trespasses[0])}"
+        if self.rounds < 2 or not (labels := self._depending(self._base[0], self._base[1])):
+            return ""
+        again = self._run(self.launchable.generated, self.recording.counts, 0, GENERATED)
+        varying = self._different([self._base[0], again])
+        labels = [label for label in labels if label not in varying]
+        return f"the generated source reads outside of arrays: {', '.join(labels)} depend on it" if labels else ""
+
+    def _depending(self, one: Outcome, other: Outcome) -> list[str]:
+        """Return the outputs whose written numbers differ by more than rounding between two patterns."""
+        first, second = self._values(one), self._values(other)
+        found = []
+        for label, values in first.items():
+            if values.keys is not None or values.name in self._unordered:
+                continue
+            written = np.ascontiguousarray(second[label].array)
+            pattern = bytes([PATTERNS[1]]) * written.itemsize
+            blank = np.frombuffer(pattern, written.dtype)[0]
+            output = judge([values], values, second[label], self.tolerance)
+            differs = different(values.array, second[label].array) & different(written, blank)
+            if not output.passed and differs.any():
+                found.append(label)
+        return found
 
     # --- runs
 
@@ -180,7 +245,7 @@ class Comparer:
 
     # --- results
 
-    def _judged(self, runs: Sequence[Outcome]) -> dict[str, Output]:
+    def _judged(self, runs: Sequence[Outcome], reference: Mapping[str, Values] = NO_VALUES) -> dict[str, Output]:
         alike = [self._values(outcome) for outcome in self._alike()]
         rounds: dict[str, list[Output]] = {}
         for number, run in enumerate(runs):
@@ -188,7 +253,9 @@ class Comparer:
             for label, values in expected.items():
                 base = [outcome[label] for outcome in alike]
                 pattern = PATTERNS[number % 2] if number % 2 and values.name in self._poisoned else None
-                output = judge(base, values, found[label], self.tolerance, pattern, values.name in self._unordered)
+                exact = reference[label].array if label in reference else None
+                is_unordered = values.name in self._unordered
+                output = judge(base, values, found[label], self.tolerance, pattern, is_unordered, exact)
                 rounds.setdefault(label, []).append(output)
             for label, output in self._judged_texts(self._base[number], run).items():
                 rounds.setdefault(label, []).append(output)
@@ -276,6 +343,12 @@ class Comparer:
         return f"{here[0].slot.name}[{', '.join(map(str, index))}] of shape {here[0].shape} ({size})"
 
 
+def _is_of_rounding(outputs: Iterable[Output]) -> bool:
+    """Return whether the outputs that failed are all floats, which a reference can excuse."""
+    failed = [output for output in outputs if not output.passed]
+    return bool(failed) and all(output.max_ulp is not None and output.is_written for output in failed)
+
+
 def _index_outside(located: Located, offset_bytes: int) -> tuple[int, ...] | None:
     """Return the index of a position, out of range along the first axis; None for arrays with gaps."""
     extents, item_bytes = located.extents, located.item_bytes
@@ -295,32 +368,6 @@ def _differ(one: Values, other: Values) -> bool:
     if one.keys is not None and other.keys is not None and not np.array_equal(one.keys, other.keys):
         return True
     return bool(different(one.array, other.array).any())
-
-
-def compare(
-    variants: Variants,
-    variant: str | None = None,
-    rounds: int = ROUNDS,
-    relative: float | None = None,
-    absolute: float | None = None,
-    in_process: bool = False,
-    time_limit: float | None = None,
-    sanitize: bool = False,
-) -> Comparison:
-    """Compare a variant of a kernel with its generated source on copies of the arguments; see `Comparison`.
-
-    variant: its name; None: the one that a launch runs, or the unnamed edit. relative, absolute: tolerances instead of
-    those by type. in_process: run it in this process, which it may then end. time_limit: for a run of it [s]; None: 10,
-    or 30 times what the generated source takes. sanitize: with the sanitizers of the C compiler.
-    Raises: the edit's own error where it cannot run; TaichiRuntimeError where there is no such variant, where the
-    device reports a fault, and where the edit crashes or exceeds the time limit.
-    """
-    if variant is None:
-        variant = variants.chosen.variant if variants.chosen.variant != GENERATED else EDIT
-    variants.module(variant)  # before a process is started
-    with closing(runner_for(variants.session, in_process, time_limit, sanitize)) as runner:
-        module = checked_module(variants, variant, runner)
-        return Comparer(variants, rounds, relative, absolute, runner).against(variant, module)
 
 
 def checked_module(variants: Variants, name: str, runner: Runner | None = None) -> BackendModule:

@@ -34,6 +34,10 @@ RELATIVE = {2: 4e-3, 4: 1e-5, 8: 1e-12}
 """Largest relative difference of floating-point numbers, by their size [bytes]."""
 SHARE = 0.1
 """How much of the relative difference is accepted of what is usual in an array."""
+FACTOR = 2.0
+"""How many times farther from the reference than those of the generated source numbers may be."""
+TYPICAL = 0.9
+"""The quantile of the generated source's relative errors that counts as its error where it is right by chance."""
 SPREADS = 2.0
 """How many times the spread of the generated source's own runs is added."""
 
@@ -106,16 +110,17 @@ def judge(
     tolerance: Tolerance,
     pattern: int | None = None,
     unordered: bool = False,
+    reference: Array | None = None,
 ) -> Output:
     """Compare one run of another source with the run of the generated source under equal conditions.
 
     base: runs of the generated source from the same contents. expected: the one to compare with, of these or of one
-    with another pattern. pattern: byte that all of the array was filled with before, None where it was not.
-    unordered: the order of its numbers may change from run to run.
+    with another pattern. reference: the numbers in f64, where they are known. pattern: byte that all of the array was
+    filled with before, None where it was not. unordered: the order of its numbers may change from run to run.
     """
     if expected.keys is not None:
         return _judge_sparse(base, expected, found, tolerance)
-    return _judge_numbers([values.array for values in base], expected, found, tolerance, pattern, unordered)
+    return _judge_numbers([values.array for values in base], expected, found, tolerance, pattern, unordered, reference)
 
 
 def merged(outputs: Sequence[Output]) -> Output:
@@ -143,6 +148,7 @@ def _judge_numbers(
     tolerance: Tolerance,
     pattern: int | None = None,
     unordered: bool = False,
+    reference: Array | None = None,
 ) -> Output:
     one, other = expected.array, found.array
     spread = spread_of(base)
@@ -161,6 +167,8 @@ def _judge_numbers(
     if expected.is_written:
         relative, absolute = tolerance.of(base[0])
         wrong = differs & ~_close(one, other, relative, absolute + SPREADS * spread)
+        if is_float and reference is not None and reference.shape == one.shape and wrong.any():
+            output, wrong = _measured(output, one, other, reference, wrong, (relative, absolute))
         if not is_float:
             for array in base[1:]:
                 wrong &= ~different(base[0], array)
@@ -172,6 +180,33 @@ def _judge_numbers(
         max_ulp=largest_ulps(one, other), count=count,
         first=Mismatch(expected.text_of(position), expected.index_of(position), *pair),
     )  # fmt: skip
+
+
+def _measured(
+    output: Output, one: Array, other: Array, reference: Array, wrong: Array, limits: tuple[float, float]
+) -> tuple[Output, Array]:
+    """Accept numbers that are about as close to the reference as those of the generated source, or closer."""
+    exact = np.atleast_1d(reference).astype(np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        rounded = exact.astype(one.dtype)
+        mine, theirs = distances(np.atleast_1d(one), rounded), distances(np.atleast_1d(other), rounded)
+        size = np.abs(rounded.astype(np.float64))
+        usual = size[np.isfinite(size) & (size > 0)]
+        scale = size + (float(np.median(usual)) if usual.size else 0.0)
+        known = np.isfinite(mine) & (scale > 0)
+        typical = float(np.quantile(mine[known] / scale[known], TYPICAL)) if known.any() else 0.0
+        own = np.where(np.isfinite(mine), mine, 0.0)
+        allowed = limits[1] + limits[0] * size + FACTOR * (own + typical * scale)
+        passes = theirs <= allowed
+    errors = [_largest(error, scale) for error in (mine, theirs)]
+    note = f"against f64: generated off by {errors[0]}, found by {errors[1]}"
+    return replace(output, note=note), wrong & ~passes
+
+
+def _largest(error: Array, scale: Array) -> str:
+    """Return the largest relative error, for people."""
+    relative = error[scale > 0] / scale[scale > 0]
+    return f"{float(relative.max()):.2g}" if relative.size else "0"
 
 
 def _judge_order(output: Output, expected: Values, found: Values, pattern: int | None) -> Output:

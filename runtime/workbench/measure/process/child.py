@@ -1,4 +1,4 @@
-"""The child process itself: a device, copies of the memory of one call, and whatever sources it is asked to run on them.
+"""The child process itself: a device, copies of the memory of one call, and the sources that run on them.
 
 In: messages of `runners.py`. Out: the memory after each run, or times. It trusts its program, and its program trusts
 nothing that it sends.
@@ -206,11 +206,9 @@ def _prepare(parent: int) -> None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with suppress(OSError):
-        with open("/proc/self/oom_score_adj", "w") as file:
-            file.write("1000")
+    with suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+        file.write("1000")
     if sys.platform.startswith("linux"):
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         if os.getppid() != parent:
             os._exit(1)
-

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ....session.session import Session
 
 START_SECONDS = 120.0
-"""Time limit for starting the process, opening a device in it and compiling a source for it; compilers have their own."""
+"""Time limit for starting the process, opening a device in it, and compiling; compilers have their own."""
 KEPT_BYTES = 20_000
 """How much is kept of what the process writes to its standard error."""
 LOCAL_OPTIONS = frozenset({"arch", "dump_dir", "edits", "edits_dir", "log_level", "print_ir", "print_full_traceback"})
@@ -102,7 +102,7 @@ class ChildProcess:
             raise _cannot_start(self.said()) from None
         self._raise_error(reply)
         title = self._session.device.title
-        if reply["title"] != title:
+        if title and reply["title"] != title:
             self.close()
             raise _cannot_start(f"it opens {reply['title']}, not {title}")
         self._is_open = True
@@ -206,4 +206,3 @@ def _cannot_start(reason: str) -> TaichiRuntimeError:
 def can_isolate() -> bool:
     """Return whether this system and this interpreter can start such a process."""
     return os.name == "posix" and bool(sys.executable)
-
