@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....transpiler.errors import TaichiRuntimeError
 from ..edits import selection as edits
-from ..edits.slots import shown
+from ..edits.identity import shown
 from ..edits.variants import GENERATED, Variants
 from .harness import ReplicaSet
 from .ratios import CONFIDENCE, FASTER, MARGIN, NO_DIFFERENCE, Ratio, ratio_of
