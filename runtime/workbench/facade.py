@@ -23,7 +23,7 @@ from ..session.module_source import FASTEST, Choice, Launch, Recompiled
 from ..session.session import Session, install_sources
 
 TOOLS = {
-    "start_edit": ("edits.selection", "start_edit"),
+    "start_edit": ("edits.start", "start_edit"),
     "bench": ("measure.bench", "bench"),
     "compare": ("measure.swept", "compare"),
     "compile_report": ("measure.compile_times", "compile_report"),

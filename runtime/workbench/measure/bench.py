@@ -20,7 +20,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from ....transpiler.errors import TaichiRuntimeError
-from ..edits.slots import shown
+from ..edits.identity import shown
 from ..edits.variants import GENERATED, Variants
 from .compare import build_with
 from .process.runners import Runner, runner_for

@@ -210,6 +210,8 @@ def build_attribute(context: Context, node: ast.Attribute) -> Any:
     context.record_dependency(
         value, ast.unparse(node) if is_constant else node.attr, name, partial(getattr, base, node.attr)
     )
+    if context.dependencies.is_owner(base):
+        context.dependencies.record_specific(value, ast.unparse(node))
     return value
 
 
