@@ -55,7 +55,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     data = {"arguments": call.origin, "passed": passed, "comparisons": [each.to_json() for each in found]}
     screen.show_data({**data, "errors": errors} if errors else data)
     for comparison in found:
-        _show(comparison, screen)
+        show_comparison(comparison, screen)
     for name, text in errors.items():
         screen.show(f"{name}: {text}\nFAILED")
     return 0 if passed else 1
@@ -83,7 +83,8 @@ def _compared(
     return found, failures
 
 
-def _show(comparison: Comparison, screen: Screen) -> None:
+def show_comparison(comparison: Comparison, screen: Screen) -> None:
+    """Show one comparison as a table with remarks."""
     columns, *rows = comparison.rows()
     screen.show_table(columns, rows, comparison.title)
     for remark in comparison.remarks():

@@ -115,6 +115,17 @@ def _against(comparer: Comparer, size: Size, name: str, module: BackendModule) -
     return replace(size, verdict=DIFFERS, text="; ".join([*failed, *found.out_of_bounds]))
 
 
+def difference(variants: Variants, name: str) -> str:
+    """Return how an edit differs from the generated source on the arguments of a launch, "" if it does not."""
+    try:
+        found = compare(variants, name)
+    except TaichiRuntimeError as error:
+        return error.message
+    failed = [str(output.first) for output in found.outputs.values() if not output.passed]
+    sizes = [f"with {size.shapes}, {size.text}" for size in found.sizes if size.verdict == DIFFERS]
+    return "; ".join([*failed, *found.out_of_bounds, *sizes])
+
+
 def compare(
     variants: Variants,
     variant: str | None = None,
