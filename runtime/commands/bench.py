@@ -48,7 +48,11 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     screen.show(timing.title())
     heading, *rows = timing.table()
     screen.show_table(heading, rows)
+    if timing.remark():
+        screen.note(f"shadesmith: {timing.remark()}")
     screen.show_data(timing.to_json())
+    if options.require and len(timing.rows) == 1:
+        raise CommandError(f"`--require {options.require}`: there is one variant only, and nothing to compare it with")
     failed = [row.name for row in timing.rows[1:] if not _is_met(options.require, row.verdict)]
     for name in failed:
         screen.note(f"shadesmith: `{name}` does not meet --require {options.require}: {timing[name].summary}")

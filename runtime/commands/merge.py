@@ -66,9 +66,7 @@ def _merged(
             merge.accept(f"a person, {how} a comparison")
     elif not options.dry_run:
         path = from_here(merges[0].path)
-        screen.note(
-            f"shadesmith: the merge of `{name}` is not accepted. Hint: edit {path}, or use `--force`"
-        )
+        screen.note(f"shadesmith: the merge of `{name}` is not accepted. Hint: edit {path}, or use `--force`")
     return {**result, "accepted": is_accepted}
 
 

@@ -126,11 +126,17 @@ class Timing:
             found.append((row.name, median, f"[{low}, {high}]", ratio, row.summary))
         return found
 
+    def remark(self) -> str:
+        """Return what is to be said of a single variant, which no verdict is about; "" for several."""
+        if len(self.rows) > 1:
+            return ""
+        return f"no verdict: `{self.rows[0].name}` is the only variant; `kernel.edit(...)` starts another"
+
     def __str__(self) -> str:
         table = self.table()
         widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in table]
-        return "\n".join([self.title(), *lines])
+        return "\n".join([self.title(), *lines, *filter(None, [self.remark()])])
 
     __repr__ = __str__
 

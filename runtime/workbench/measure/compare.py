@@ -21,7 +21,7 @@ from ...arrays.foreign import dense_strides
 from ...devices.target_tools import tools_of
 from ..edits import selection as edits
 from ..edits.variants import GENERATED, Variants
-from .differences import Mismatch, Output, Tolerance, different, judge, merged
+from .differences import AGAINST, Mismatch, Output, Tolerance, different, judge, merged
 from .outputs import Located, Outputs
 from .process.runners import Runner
 from .reference import Reference
@@ -99,6 +99,7 @@ class Comparison:
     def remarks(self) -> list[str]:
         """Return the lines below the table."""
         found = [f"out of bounds: {message}" for message in self.out_of_bounds]
+        found += [f"{output.name} {output.note}" for output in self.outputs.values() if AGAINST in output.note]
         if self.nondeterministic:
             names = ", ".join(self.nondeterministic)
             found.append(f"not deterministic: runs of the generated source differ in {names}")

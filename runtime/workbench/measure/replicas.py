@@ -45,6 +45,8 @@ ALIGNMENT = 64
 """[bytes] A copy has the same address as its original modulo this, so that wide loads work or fail alike."""
 PATTERNS = (0xFF, 0x7F)
 """Bytes in guard zones and memory without contents, alternately: NaN and -1; 3.4e38 and 2,139,062,143."""
+GUARD_BYTES = 16
+"""How many bytes below a pattern those in the guard zones of other regions are."""
 POINTERS = ("pointer", "gradient", "temporaries", "result", "report")
 """Members of `Args` that are addresses."""
 
@@ -403,7 +405,7 @@ class Replicas:
             contents = region.new_contents(pattern)
             if prepare is not None and region.role == "data":
                 contents = prepare(region, contents)
-            begins[region] = self._fill(region, contents, pattern)
+            begins[region] = self._fill(region, contents, self._guard_byte(region, pattern))
         packed = bytearray(self.recording.packed)
         for pointer in self.recording.pointers:
             moved = pointer.address - pointer.region.begin + begins[pointer.region]
@@ -423,6 +425,10 @@ class Replicas:
     def memory(self, region: Region) -> AllocationHandle:
         """Return the allocation of a region's copy and guard zones, after it was filled."""
         return self._handles[region]
+
+    def _guard_byte(self, region: Region, pattern: int) -> int:
+        """Return what a guard zone is filled with: what is read in one and written in another shows."""
+        return pattern - self.recording.regions.index(region) % GUARD_BYTES
 
     def _fill(self, region: Region, contents: Array, pattern: int) -> int:
         """Write a copy with its guard zones; return its address."""
@@ -465,7 +471,8 @@ class Replicas:
                 self._session.device.read(handle.allocation, image.data)
                 contents[region] = image[begin:end]
             before, behind = image[begin - guard : begin], image[end : end + guard]
-            trespasses += _trespasses(region, before != pattern, False) + _trespasses(region, behind != pattern, True)
+            byte = self._guard_byte(region, pattern)
+            trespasses += _trespasses(region, before != byte, False) + _trespasses(region, behind != byte, True)
         return Outcome(contents, tuple(trespasses), tuple(self.textures.values()))
 
 

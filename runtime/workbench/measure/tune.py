@@ -131,6 +131,17 @@ class _Search:
         else:
             climb(self.tuning.spaces, limit, self.try_setting)
 
+        self._note_undecided()
+
+    def _note_undecided(self) -> None:
+        """Note the settings for which a condition of the source has no value: they were not tried."""
+        spaces = self.tuning.spaces
+        written: Setting = {name: space.defined for name, space in spaces.items()}
+        for name, space in spaces.items():
+            for values, reason in islice(space.undecided(), LIMIT):
+                self.tuning.trials.append(Trial({**written, name: values}, REFUSED, reason))
+        self._store()
+
     def try_setting(self, setting: Setting) -> Trial:
         """Return the trial of a setting, made now or by an earlier search, and store it."""
         label = Trial(setting, TIMED).label

@@ -64,6 +64,10 @@ def build_subscript(context: Context, node: ast.Subscript) -> Any:
         raise context.error(TaichiTypeError, f"The texture `{base.name}` cannot be subscripted", hint)
     if isinstance(base, Method):
         raise context.error(TaichiTypeError, f"`{base.name}` is a method", f"call it: `{base.name}()`")
+    if base is None and isinstance(node.value, ast.Attribute) and node.value.attr == "grad":
+        owner_name = ast.unparse(node.value.value)
+        hint = f"make it with one: `{owner_name} = ti.field(..., needs_grad=True)`"
+        raise context.error(TaichiTypeError, f"`{owner_name}` has no gradient", hint)
     if has_slice(node.slice) and (isinstance(base, Lvalue | Statement)):
         return read_slice(context, context.values.lift(base), node)
     index = context.value(node.slice)

@@ -68,7 +68,7 @@ class Child:
         sessions.init(message["arch"], enable_fallback=False, log_level="error", **message["options"])
         self.session = sessions.current()
         if message["sanitize"]:
-            with_sanitizers(self.session.device)
+            with_sanitizers(self.session.device, message["folder"])
             self._memory = ForbiddenMemory()
         return {"title": self.session.device.title}, []
 

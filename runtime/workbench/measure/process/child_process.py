@@ -13,6 +13,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
@@ -76,7 +77,10 @@ class ChildProcess:
             theirs.close()
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
-        options = {"arch": session.arch.name, "options": _options(session.config), "sanitize": sanitize}
+        self._folder = tempfile.TemporaryDirectory(prefix="shadesmith-") if sanitize else None
+        folder = "" if self._folder is None else self._folder.name
+        options: Message = {"arch": session.arch.name, "options": _options(session.config)}
+        options |= {"sanitize": sanitize, "folder": folder}
         send(self._connection, {"do": "open", **options})
         self._is_open = False
         self.is_alive = True
@@ -171,6 +175,8 @@ class ChildProcess:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
+        if self._folder is not None:
+            self._folder.cleanup()
         self._listener.join(1.0)
         if self._process.stderr is not None and not self._listener.is_alive():
             self._process.stderr.close()

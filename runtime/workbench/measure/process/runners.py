@@ -127,7 +127,7 @@ class IsolatedRunner(Runner):
         super().__init__(session)
         self._limits, self._sanitize = Limits(limit), sanitize
         self._longest = 0.0
-        self._modules: dict[str, str] = {}
+        self._kernel = ""
         self._paths: dict[str, Path] = {}
         self._process: ChildProcess | None = ChildProcess(session, sanitize)
         self._known: set[str] = set()
@@ -198,6 +198,7 @@ class IsolatedRunner(Runner):
 
     def _key(self, name: str, module: BackendModule) -> str:
         """Return the key of a module that the process has compiled."""
+        self._kernel = module.kernel
         data = module.to_json()
         key = sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
         process = self._alive()
@@ -249,9 +250,8 @@ class IsolatedRunner(Runner):
     def _ended(self, name: str, error: ProcessEnded, limit: float | None) -> ProcessEnded:
         """Return the error that names the source."""
         where = f"{self._paths[name]}:1: " if name in self._paths else ""
-        kernel = self._recording.launchable.generated.kernel if self._recording is not None else ""
         shown = name if name.startswith("`") else f"`{name}`"
-        of = f" of kernel `{kernel}`" if kernel else ""
+        of = f" of kernel `{self._kernel}`"
         hint = "`sanitize=True`, or `--sanitize` on the command line, finds the line of a wrong access on ti.cpu"
         text = error.message
         if "was stopped" in text:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from .....transpiler.errors import TaichiRuntimeError
+from ....devices.host import compiler as host_compiler
 from ....devices.host.compiler import HostCompiler, find_compiler
 
 FLAGS = ("-fsanitize=address,undefined", "-fno-sanitize=alignment", "-fno-sanitize-recover=all", "-g", "-O1")
@@ -41,8 +42,12 @@ def _library(compiler: HostCompiler, name: str) -> str:
     return os.path.realpath(found) if os.path.isabs(found) else ""
 
 
-def with_sanitizers(device: Any) -> None:
-    """Let a device of the host compile with sanitizers from now on, without a cache of binaries."""
+def with_sanitizers(device: Any, folder: str) -> None:
+    """Let a device of the host compile with sanitizers from now on, without a cache of binaries.
+
+    folder: where the libraries stay, which have the lines that reports name.
+    """
+    host_compiler.KEPT_FOLDER = folder
     device.compiler = replace(device.compiler, more_flags=FLAGS)
     device.store = None
 
