@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,6 +36,8 @@ PASSED, DIFFERS, SKIPPED = "passed", "DIFFERS", "skipped"
 ROUNDS = 3
 ATOMIC_RESULT = re.compile(r"=\s*atomic\w*\((?!&?report[.\[])")
 """The result of an atomic is used, which depends on the order of threads; that of a report is not used elsewhere."""
+APPENDS = re.compile(r"\bint append_(?!item\()\w+\(")
+"""The kernel appends to lists of a sparse tree, whose items have no order."""
 MORE_ROUNDS = 5
 """Further runs of the generated source if another differs from it: perhaps it differs from itself."""
 CHAOTIC_ROUNDS = 40
@@ -170,6 +172,7 @@ class Comparer:
         self._more = [MORE_ROUNDS, CHAOTIC_ROUNDS]
         self.reference = Reference(launchable.specialization, self.outputs)
         slots = launchable.generated.interface.arrays if ATOMIC_RESULT.search(launchable.generated.source()) else ()
+        self._appends = bool(APPENDS.search(launchable.generated.source()))
         self._unordered = {slot.name for slot in slots if slot.written and not slot.read}
 
     def against(self, name: str, module: BackendModule) -> Comparison:
@@ -255,7 +258,7 @@ class Comparer:
                 base = [outcome[label] for outcome in alike]
                 pattern = PATTERNS[number % 2] if number % 2 and values.name in self._poisoned else None
                 exact = reference[label].array if label in reference else None
-                is_unordered = values.name in self._unordered
+                is_unordered = self._is_unordered(values)
                 output = judge(base, values, found[label], self.tolerance, pattern, is_unordered, exact)
                 rounds.setdefault(label, []).append(output)
             for label, output in self._judged_texts(self._base[number], run).items():
@@ -278,8 +281,23 @@ class Comparer:
         return found
 
     def _varying(self, runs: Sequence[Outcome]) -> list[str]:
-        """Return the outputs that differ between runs from equal contents, which are every other one."""
-        return self._different(runs[::2])
+        """Return the outputs that differ between runs from equal contents, which are every other one.
+
+        A list whose items come in another order does not count.
+        """
+        first, *others = [self._values(outcome) for outcome in runs[::2]]
+        found = []
+        for label, values in first.items():
+            pairs = [(values, other[label]) for other in others]
+            if self._is_unordered(values):
+                pairs = [(_in_order(one), _in_order(other)) for one, other in pairs]
+            if any(_differ(one, other) for one, other in pairs):
+                found.append(label)
+        return found
+
+    def _is_unordered(self, values: Values) -> bool:
+        """Return whether the order of numbers may change from run to run: places in lists are given by atomics."""
+        return self._appends if values.keys is not None else values.name in self._unordered
 
     def _different(self, alike: Sequence[Outcome]) -> list[str]:
         first, *others = [self._values(outcome) for outcome in alike]
@@ -363,6 +381,11 @@ def _index_outside(located: Located, offset_bytes: int) -> tuple[int, ...] | Non
         index.append(part)
     offsets = located.slot.offset or (0,) * len(extents)
     return tuple(part + begin for part, begin in zip((item, *reversed(index)), offsets, strict=True))
+
+
+def _in_order(values: Values) -> Values:
+    """Return numbers in ascending order."""
+    return replace(values, array=np.sort(values.array, axis=0 if values.keys is not None else None))
 
 
 def _differ(one: Values, other: Values) -> bool:

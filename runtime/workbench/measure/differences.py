@@ -120,7 +120,7 @@ def judge(
     filled with before, None where it was not. unordered: the order of its numbers may change from run to run.
     """
     if expected.keys is not None:
-        return _judge_sparse(base, expected, found, tolerance)
+        return _judge_sparse(base, expected, found, tolerance, unordered)
     return _judge_numbers([values.array for values in base], expected, found, tolerance, pattern, unordered, reference)
 
 
@@ -163,7 +163,7 @@ def _judge_numbers(
     if not differs.any():
         return output
     if unordered or (spread > 0 and _are_permutations(base)):
-        return _judge_order(output, expected, found, pattern)
+        return _judge_order(output, expected, found, pattern, tolerance.of(base[0]))
     wrong = differs
     if expected.is_written:
         relative, absolute = tolerance.of(base[0])
@@ -210,10 +210,14 @@ def _largest(error: Array, scale: Array) -> str:
     return f"{float(relative.max()):.2g}" if relative.size else "0"
 
 
-def _judge_order(output: Output, expected: Values, found: Values, pattern: int | None) -> Output:
+def _judge_order(
+    output: Output, expected: Values, found: Values, pattern: int | None, limits: tuple[float, float]
+) -> Output:
     """Compare numbers whose order may change from run to run: the same ones have to be there."""
     one, other = np.sort(expected.array, axis=None), np.sort(found.array, axis=None)
     wrong = different(one, other)
+    if one.dtype.kind == "f":
+        wrong &= ~_close(one, other, *limits)
     if not wrong.any():
         return replace(output, equal=False, note="the same numbers in another order, as between runs")
     position = int(np.flatnonzero(wrong)[0])
@@ -232,12 +236,15 @@ def _item(array: Array, position: int, pattern: int | None) -> Any:
     return "not written" if is_pattern else item.item()
 
 
-def _judge_sparse(base: Sequence[Values], expected: Values, found: Values, tolerance: Tolerance) -> Output:
+def _judge_sparse(
+    base: Sequence[Values], expected: Values, found: Values, tolerance: Tolerance, unordered: bool
+) -> Output:
     """Compare active elements: an element that is active in only one of them is a mismatch."""
     assert expected.keys is not None and found.keys is not None
     keys = np.unique(np.concatenate([values.keys for values in (*base, expected, found) if values.keys is not None]))
     one, other = _at(expected, keys), _at(found, keys)
-    output = _judge_numbers([_at(values, keys).array for values in base], one, other, tolerance)
+    arrays = [_at(values, keys).array for values in base]
+    output = _judge_numbers(arrays, one, other, tolerance, unordered=unordered)
     alone = np.setxor1d(expected.keys, found.keys)
     if not alone.size:
         return output

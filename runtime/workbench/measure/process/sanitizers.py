@@ -69,6 +69,6 @@ class ForbiddenMemory:
 
     def allow_all(self) -> None:
         """Allow all memory again."""
-        for address, size_bytes in self._parts:
+        for address, size_bytes in self._parts if self._allow is not None else ():
             self._allow(ctypes.c_void_p(address), ctypes.c_size_t(size_bytes))
         self._parts.clear()
