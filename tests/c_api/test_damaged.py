@@ -219,7 +219,7 @@ def test_errors_name_the_place(check, members):
     }  # fmt: skip
     names, archives = zip(*((name, data) for name, data in damaged(members, 0) if name in wanted))
     texts = dict(zip(names, (line[3] for line in check(archives))))
-    assert "$.kernels.paint.module.tasks[0].block_dim: an integer from 1 to 1024" in texts["manifest: block of 0"]
+    assert "$.kernels.paint.module.tasks[0].block_dim: an integer from 1 to 65536" in texts["manifest: block of 0"]
     assert "version 2; this runtime reads version 1" in texts["manifest: version from the future"]
     assert "SHA-256" in texts["manifest: wrong hash"]
     assert "overlap" in texts["overlapping members"]

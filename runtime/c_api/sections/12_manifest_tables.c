@@ -101,6 +101,7 @@ static bool read_field(Manifest *manifest, const Json *value, void *entry) {
 static bool read_trees(Manifest *manifest, const Json *value) {
     static const char *const FIELDS[] = {"size_bytes", NULL};
     const Json *fields[1], *item;
+    uint64_t left = MAX_TREE_BYTES;
     if (!json_array(value, 0, MAX_TREES)) {
         return false;
     }
@@ -110,9 +111,10 @@ static bool read_trees(Manifest *manifest, const Json *value) {
     }
     for (item = value->value.first; item; item = item->next) {
         if (!json_fields(item, FIELDS, fields) ||
-            !json_u64(fields[0], MAX_TREE_BYTES, &manifest->tree_sizes[manifest->tree_count++])) {
+            !json_u64(fields[0], left, &manifest->tree_sizes[manifest->tree_count])) {
             return false;
         }
+        left -= manifest->tree_sizes[manifest->tree_count++];
     }
     return true;
 }

@@ -84,10 +84,14 @@ compiler_process: Callable[[], _Process] = loader(".compiler_process", __package
 
 @dataclass(frozen=True, slots=True)
 class HostCompiler:
-    """A C compiler on this machine. command: program and its own arguments. gcc: it takes gcc's options."""
+    """A C compiler on this machine. command: program and its own arguments. gcc: it takes gcc's options.
+
+    more_flags: after all others, for sanitizers.
+    """
 
     command: tuple[str, ...]
     gcc: bool
+    more_flags: tuple[str, ...] = ()
 
     def compile(
         self,
@@ -183,7 +187,7 @@ class HostCompiler:
         precision = FAST_MATH_FLAGS if fast_math else EXACT_MATH_FLAGS
         processor = (march,) if march else ()
         more = (*(GCC_FLAGS if self.gcc else ()), *(("-fopenmp",) if openmp else ()))
-        return (*FLAGS, *processor, *MATH_FLAGS, *precision, *more)
+        return (*FLAGS, *processor, *MATH_FLAGS, *precision, *more, *self.more_flags)
 
     def _libraries(self, openmp: bool) -> tuple[str, ...]:
         if not self.gcc:
@@ -269,11 +273,20 @@ class Library:
             close(self._handle)
 
 
+KEPT_FOLDER = ""
+"""Folder in which the files of loaded libraries stay, for tools that read their lines; "": they do not."""
+
+
 def load_library(binary: bytes) -> Library:
     """Load the bytes of a shared object into this process, from a file in memory if the system supports it.
 
     Raises: TaichiRuntimeError if the system refuses, as on a folder mounted `noexec`.
     """
+    if KEPT_FOLDER:
+        path = os.path.join(KEPT_FOLDER, f"kernel_{next(_loaded)}.so")
+        with open(path, "wb") as file:
+            file.write(binary)
+        return Library(path)
     library = _load_from_memory(binary)
     return _load_from_folder(binary) if library is None else library
 

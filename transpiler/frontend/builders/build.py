@@ -109,6 +109,7 @@ def _build(context: Context) -> FrontendResult:
         context.arrays.trees,
         context.dependencies.objects,
         list(context.dependencies.required_capabilities),
+        context.dependencies.specific,
     )
 
 
@@ -144,6 +145,7 @@ def _argument(context: Context, position: int, parameter: ParameterDefinition, n
         return bind(context, load, parameter.name, is_mutable)
     value = argument.value
     context.record_dependency(value, parameter.name, parameter.name, lambda: value)
+    context.dependencies.add_owner(value)
     return value
 
 

@@ -1,5 +1,6 @@
 // jacobi(a: ndarray[f32, 2], b: ndarray[f32, 2]), range_for over a
 // from hand_tuning.py:21, interface 71925ac0
+// @base 54f81cf697940582  digest of the generated source that was edited; keep this line
 
 #define BLOCK 128
 #define ITEMS 4  // results that a thread computes, side by side
