@@ -5,12 +5,12 @@ The order is the table `PASSES`; a comment gives the reason for each position th
 
 from __future__ import annotations
 
-import sys
 from time import perf_counter
 
 from ..errors import InternalError
 from ..ir.tasks import Kernel
 from ..ir.verify import Stage, verify
+from ..nesting import deep_recursion
 from .analysis.call_effects import call_effects
 from .checks.bounds import bounds
 from .checks.check_wide_indices import check_wide_indices
@@ -41,8 +41,6 @@ from .threads.split_threads import split_threads
 __all__ = ["PASSES", "REQUIRED", "Cleanup", "Pass", "PassContext", "Stage", "run", "until_stable"]
 
 MAX_ROUNDS = 8
-RECURSION_LIMIT = 20_000
-"""Python's limit while passes run: a chain of about 100 `elif` nests that deep, with three calls a level."""
 
 
 class Cleanup(tuple[Pass, ...]):
@@ -111,17 +109,13 @@ def run(kernel: Kernel, context: PassContext) -> None:
         TaichiCompilationError: for a feature that the target lacks.
         InternalError: names the pass after which the kernel is malformed (with `options.verify`).
     """
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, RECURSION_LIMIT))
-    try:
+    with deep_recursion():
         for stage, steps in PASSES.items():
             for step in steps:
                 if isinstance(step, Cleanup):
                     _run_until_stable(step, stage, kernel, context)
                 else:
                     _run_pass(step, stage, kernel, context)
-    finally:
-        sys.setrecursionlimit(limit)
 
 
 def _run_until_stable(steps: Cleanup, stage: Stage, kernel: Kernel, context: PassContext) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import logging
-import sys
 from typing import Any
 
 from ...errors import PACKAGE, InternalError, TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
@@ -17,6 +16,7 @@ from ...ir.nodes import Statement
 from ...ir.remarks import attach_remarks
 from ...ir.statements import ArgLoad, Parameter
 from ...ir.types import Struct, StructError, Type, count_scalars
+from ...nesting import deep_recursion
 from ..context.context import Context, NeedsMemory
 from ..context.values import Pack
 from ..library.textures import new_texture
@@ -35,18 +35,13 @@ from .statements import execute
 HANDLERS = (build_access.build_subscript, build_calls.build_call, build_loops.build_for, build_match.build_match)
 """Modules that register their handlers on import."""
 
-RECURSION_LIMIT = 20_000
-"""Python's limit during a build: a hundred inlined calls nest some fifteen Python calls each."""
-
 
 def build(specialization: Specialization) -> FrontendResult:
     """Build the IR of a kernel.
 
     Raises: TaichiCompilationError and its subclasses for every mistake in the kernel, with its location.
     """
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, RECURSION_LIMIT))
-    try:
+    with deep_recursion():
         while True:
             try:
                 context = Context(specialization)
@@ -62,8 +57,6 @@ def build(specialization: Specialization) -> FrontendResult:
                 if isinstance(error, TaichiCompilationError):
                     raise
                 raise _internal(context, error) from error
-    finally:
-        sys.setrecursionlimit(limit)
 
 
 def _internal(context: Context, error: Exception) -> InternalError:

@@ -19,6 +19,7 @@ from typing import Any, cast
 from ...errors import SourceLocation, SourceText, TaichiCompilationError, TaichiSyntaxError
 from ...lang.annotations import template
 from ...lang.packs import flattened_members
+from ...nesting import deep_recursion
 from .bindings import find_mutable
 
 NO_DEFAULT = inspect.Parameter.empty
@@ -251,7 +252,8 @@ def parse(function: Callable[..., Any]) -> ParsedFunction:
         )
         raise where.error(TaichiSyntaxError, reason, "write a `def` below `@ti.kernel` or `@ti.func`")
     source_lines = lines[code.co_firstlineno - 1 :]
-    tree = _parse_block(source_lines, code.co_name) if source_lines else None
+    with deep_recursion():
+        tree = _parse_block(source_lines, code.co_name) if source_lines else None
     if tree is None:
         raise nowhere.error(
             TaichiSyntaxError,

@@ -15,7 +15,7 @@ from __future__ import annotations
 from ...errors import InternalError
 from ...ir.builder import Builder
 from ...ir.functions import Call, Reference
-from ...ir.nodes import Block, Effect, Statement, blocks, has_effect, operands
+from ...ir.nodes import Block, Effect, Statement, blocks, operands
 from ...ir.statements import (
     Alloca,
     AtomicOp,
@@ -34,8 +34,8 @@ from ...ir.statements import (
     base_pointer,
 )
 from ...ir.tasks import Kernel
-from ..analysis.aliasing import stored_locals, written_objects
-from ..analysis.known_elements import KnownElements
+from ..analysis.aliasing import stored_locals
+from ..analysis.memory_walk import MemoryWalk
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter, transfer_name
 
@@ -309,26 +309,11 @@ def _drop_overwritten(block: Block) -> bool:
     return changed
 
 
-class _ForwardGlobals(Rewriter):
+class _ForwardGlobals(MemoryWalk):
     """Within one block, a load of an element gives the value last stored to it."""
 
     def __init__(self) -> None:
         super().__init__({GlobalLoad: _read, GlobalStore: _write, AtomicOp: _write})
-        self.known = KnownElements()
-
-    def block(self, block: Block) -> None:
-        outer, self.known = self.known, KnownElements()
-        super().block(block)
-        self.known = outer
-
-    def visit(self, statement: Statement) -> None:
-        super().visit(statement)
-        if self.known.values and has_effect(statement, Effect.FENCE):
-            self.known = KnownElements()
-        if statement.BLOCKS and self.known.values:
-            self.known.forget_objects([target for inner in blocks(statement) for target in written_objects(inner)])
-        elif isinstance(statement, Call):
-            self.known.forget_objects(list(statement.function.writes))
 
 
 def _read(rewriter: Rewriter, load: Statement) -> Statement | None:

@@ -60,6 +60,7 @@ class Names:
     """The names of one source. taken: by the language and the file. Scopes follow the blocks of the printed function.
 
     given: all names that were ever declared.
+    taken_below: by stem, a number below which all numbered names are taken, so that the next one is found at once.
     """
 
     def __init__(self, taken: frozenset[str]) -> None:
@@ -68,6 +69,7 @@ class Names:
         self.given: set[str] = set()
         self.temporaries: dict[str, int] = {}
         self.scopes: list[list[str]] = [[]]
+        self.taken_below: dict[str, int] = {}
 
     def declare(self, name: str, derived: Callable[[str], Sequence[str]] | None = None) -> str:
         """Return a free name like `name`, and reserve it until the current scope ends.
@@ -77,17 +79,23 @@ class Names:
         name = legal(name)
         if name in self.reserved:
             name = f"{name}_" if not name.endswith("_") else f"{name}1"
-        candidate, number = name, 0
-        names = self._all_names(candidate, derived)
-        while not all(map(self.is_free, names)):
-            number += 1
-            candidate = f"{name.rstrip('_')}_{number}"
-            names = self._all_names(candidate, derived)
+        names = self._all_names(name, derived)
+        if not all(map(self.is_free, names)):
+            names = self._numbered(name.rstrip("_"), derived)
         for declared in names:
             self.used[declared] = 1
             self.given.add(declared)
             self.scopes[-1].append(declared)
-        return candidate
+        return names[0]
+
+    def _numbered(self, stem: str, derived: Callable[[str], Sequence[str]] | None) -> list[str]:
+        """Return the first free of `stem_1`, `stem_2`, ..., and the names derived from it."""
+        number = 1 if derived is not None else self.taken_below.get(stem, 1)
+        while not all(map(self.is_free, names := self._all_names(f"{stem}_{number}", derived))):
+            number += 1
+        if derived is None:
+            self.taken_below[stem] = number
+        return names
 
     @staticmethod
     def _all_names(name: str, derived: Callable[[str], Sequence[str]] | None) -> list[str]:
@@ -112,3 +120,6 @@ class Names:
         finally:
             for name in self.scopes.pop():
                 del self.used[name]
+                stem, _, number = name.rpartition("_")
+                if number.isdecimal() and int(number) < self.taken_below.get(stem, 1):
+                    self.taken_below[stem] = max(1, int(number))
