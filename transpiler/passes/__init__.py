@@ -110,22 +110,24 @@ def run(kernel: Kernel, context: PassContext) -> None:
         InternalError: names the pass after which the kernel is malformed (with `options.verify`).
     """
     with deep_recursion():
+        stable: Cleanup | None = None  # the group that would change nothing now
         for stage, steps in PASSES.items():
             for step in steps:
-                if isinstance(step, Cleanup):
-                    _run_until_stable(step, stage, kernel, context)
-                else:
-                    _run_pass(step, stage, kernel, context)
+                if not isinstance(step, Cleanup):
+                    stable = None if _run_pass(step, stage, kernel, context) else stable
+                elif step is not stable:
+                    stable = step if _run_until_stable(step, stage, kernel, context) else None
 
 
-def _run_until_stable(steps: Cleanup, stage: Stage, kernel: Kernel, context: PassContext) -> None:
-    """Run the steps one after another; stop once every step has run without a change."""
+def _run_until_stable(steps: Cleanup, stage: Stage, kernel: Kernel, context: PassContext) -> bool:
+    """Run the steps one after another; return True once every step has run without a change."""
     unchanged = 0
     for _ in range(MAX_ROUNDS):
         for step in steps:
             unchanged = 0 if _run_pass(step, stage, kernel, context) else unchanged + 1
             if unchanged >= len(steps):
-                return
+                return True
+    return False
 
 
 def _run_pass(step: Pass, stage: Stage, kernel: Kernel, context: PassContext) -> bool:

@@ -77,8 +77,10 @@ def _build(context: Context) -> FrontendResult:
     check_kinds(definition)
     context.kernel.returns = return_types(context, definition)
     packs: dict[str, Pack] = {}
+    arguments = definition.tree.args
+    nodes = {argument.arg: argument for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
     for position, parameter in enumerate(definition.flat_parameters):
-        _bind_argument(context, position, parameter, packs)
+        _bind_argument(context, position, parameter, nodes, packs)
     context.frame.scopes.append({})
     done = execute(context, definition.tree.body)
     if context.kernel.returns and not context.frame.returned:
@@ -105,9 +107,14 @@ def _build(context: Context) -> FrontendResult:
     )
 
 
-def _bind_argument(context: Context, position: int, parameter: ParameterDefinition, packs: dict[str, Pack]) -> None:
-    """Bind the name of a parameter to its value; a pack is bound with its first member."""
-    node = _argument_node(context, parameter.name)
+def _bind_argument(
+    context: Context, position: int, parameter: ParameterDefinition, nodes: dict[str, ast.arg], packs: dict[str, Pack]
+) -> None:
+    """Bind the name of a parameter to its value; a pack is bound with its first member. nodes: by name."""
+    node = nodes.get(parameter.name.partition(".")[0])
+    if node is None:
+        message = f"`{parameter.name}` is no parameter of `{context.kernel.name}`"
+        raise context.kernel.location.error(TaichiCompilationError, message)
     value = _argument(context, position, parameter, node)
     if not parameter.path:
         context.frame.declare(parameter.name, value, node)
@@ -151,11 +158,3 @@ def _load_argument(context: Context, path: str, type: Type, position: int, compo
         values.append(_load_argument(context, f"{path}.{name}", member, position, component))
         component += count_scalars(member)
     return context.builder.struct(values, type)
-
-
-def _argument_node(context: Context, name: str) -> ast.AST:
-    arguments = context.specialization.definition.tree.args
-    for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
-        if argument.arg == name.partition(".")[0]:
-            return argument
-    raise context.kernel.location.error(TaichiCompilationError, f"`{name}` is no parameter of `{context.kernel.name}`")

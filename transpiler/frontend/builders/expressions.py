@@ -36,7 +36,7 @@ MAX_SPECULATED = 12
 
 @expression(ast.BinOp)
 def build_binary(context: Context, node: ast.BinOp) -> Any:
-    """Binary operators: `a + b`. The nodes of `a + b + c + ...`, which nest to the left, are built without recursion."""
+    """Binary operators. The nodes of `a + b + c + ...`, which nest to the left, are built without recursion."""
     chain = [node]
     while isinstance(chain[-1].left, ast.BinOp):
         chain.append(chain[-1].left)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...ir.functions import Call
-from ...ir.nodes import Block, Effect, Statement, blocks, walk
+from ...ir.nodes import Block, Statement, walk
 from ...ir.statements import (
     Alloca,
     Array,
@@ -19,7 +19,6 @@ from ...ir.statements import (
     base_pointer,
     origin_of,
 )
-from ...ir.textures import ImageStore
 
 MemoryObject = Array | Temporary
 """The object that a global pointer points into."""
