@@ -1349,7 +1349,7 @@ static bool json_integer(const Json *value, int64_t low, int64_t high, int64_t *
         *integer = value->value.integer;
         return true;
     }
-    snprintf(expected, sizeof expected, "a whole number from %lld to %lld", (long long)low, (long long)high);
+    snprintf(expected, sizeof expected, "an integer from %lld to %lld", (long long)low, (long long)high);
     return fail_value(value, expected);
 }
 
@@ -1943,7 +1943,7 @@ static const Expression *read_expression(const KernelReader *reader, const Json 
             return NULL;
         }
         if (is_float_type(reader->kernel->members[expression->value].type)) {
-            fail_value(item, "a member that is a whole number");
+            fail_value(item, "a member that is an integer");
             return NULL;
         }
         return expression;
@@ -2182,7 +2182,7 @@ static bool check_source(const KernelReader *reader, const Json *value, const Bl
         return parameter->kind == PARAMETER_TEMPLATE ||
                        is_float_type(parameter->types[member->second]) == is_float_type(member->type)
                    ? true
-                   : fail_value(value, "a whole number for a whole number, and a float for a float");
+                   : fail_value(value, "an integer for an integer, and a float for a float");
     }
     if (member->source <= SOURCE_CAPACITY) {
         if (member->first >= kernel->array_count) {
@@ -2814,7 +2814,7 @@ static bool read_typed_number(const Json *value, TiDataType type, void *bits) {
     float single = (float)real;
     uint16_t half = double_to_half(real);
     if (value->kind != JSON_INTEGER && (value->kind != JSON_REAL || !is_float_type(type))) {
-        return fail_value(value, is_float_type(type) ? "a number" : "a whole number");
+        return fail_value(value, is_float_type(type) ? "a number" : "an integer");
     }
     switch (type) {
     case TI_DATA_TYPE_F16: memcpy(bits, &half, sizeof half); break;
@@ -6866,7 +6866,7 @@ static bool pack_member(TiRuntime runtime, TiKernel kernel, const BlockMember *m
         const Parameter *parameter = &data->parameters[member->first];
         TiDataType type = parameter->types[member->second];
         if (!write_number(kernel, member, type, argument_number(parameter, arguments[member->first], member->second))) {
-            return fail(TI_ERROR_INVALID_ARGUMENT, "argument `%s` is no %s: it is out of range, or no whole number",
+            return fail(TI_ERROR_INVALID_ARGUMENT, "argument `%s` is no %s: it is out of range, or no integer",
                         parameter->name, type_name(type));
         }
         return true;

@@ -123,7 +123,7 @@ static bool read_typed_number(const Json *value, TiDataType type, void *bits) {
     float single = (float)real;
     uint16_t half = double_to_half(real);
     if (value->kind != JSON_INTEGER && (value->kind != JSON_REAL || !is_float_type(type))) {
-        return fail_value(value, is_float_type(type) ? "a number" : "a whole number");
+        return fail_value(value, is_float_type(type) ? "a number" : "an integer");
     }
     switch (type) {
     case TI_DATA_TYPE_F16: memcpy(bits, &half, sizeof half); break;

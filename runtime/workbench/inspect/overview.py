@@ -45,8 +45,10 @@ MEANINGS = {
     UNREADABLE: "not UTF-8 text",
 }
 
-_LOCATION = re.compile(r"//.*?([\w.-]+\.\w+):(\d+)  ")
-"""The comment above the source of a Python line."""
+_LOCATION = re.compile(r"//.*?([\w.-]+\.\w+):(\d+)(?:  |, (?!interface)|$)|// ():(\d+)(?:, |$)")
+"""The comment above the source of a Python line, or at its end: the file, if it is not the kernel's, and the line."""
+_ORIGIN = re.compile(r"// from ([^:]+):\d+, interface ")
+"""The comment at the top of an emitted source: the kernel's file."""
 
 _SLOT = re.compile(r"-[0-9a-f]{6}$")
 _PART = re.compile(r"@@ -(\d+)")
@@ -253,7 +255,10 @@ def location_above(lines: Sequence[str], number: int) -> str:
     for k in range(number - 1, -1, -1):
         match = _LOCATION.search(lines[k])
         if match is not None:
-            return f"{match[1]}:{match[2]}"
+            if match[1]:
+                return f"{match[1]}:{match[2]}"
+            origin = next(filter(None, map(_ORIGIN.match, lines)), None)
+            return f"{'' if origin is None else origin[1]}:{match[4]}"
         if lines[k].startswith("}") and k != number - 1:
             return ""
     return ""

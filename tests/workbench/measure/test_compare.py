@@ -110,7 +110,7 @@ RIGHT: dict[str, tuple[Callable[[], Any], Texts, Texts]] = {
     "another block": (compared.stencil, {k: v[0] for k, v in BLOCKS.items()}, {k: v[1] for k, v in BLOCKS.items()}),
     "a loop backwards": (compared.product, LOOP, "for (int k = args.a_n1 - 1; k >= 0; k--)"),
     "two turns at once": (
-        compared.product, r"re:k\+\+\) \{[^;]*;\n",
+        compared.product, r"re:k\+\+\) \{[^;]*;.*\n",
         "k += 2) {\n        s += a(i, k) * b(k, j) + a(i, k + 1) * b(k + 1, j);\n",
     ),
     "a product as shift": (compared.bits, "(x(i) + 3) * 5 >> 2", "((x(i) + 3 << 2) + x(i) + 3) >> 2"),

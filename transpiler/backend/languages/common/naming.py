@@ -6,7 +6,7 @@ User names stay as they are. A reserved name gets an underscore; a name that is 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 
 from ....ir.tasks import Kernel
@@ -59,7 +59,7 @@ def _ascii(character: str) -> str:
 class Names:
     """The names of one source. taken: by the language and the file. Scopes follow the blocks of the printed function.
 
-    given: all names that were ever declared.
+    given: all names that were ever declared. history: the same in order, a name for each declaration.
     taken_below: by stem, a number below which all numbered names are taken, so that the next one is found at once.
     """
 
@@ -67,6 +67,7 @@ class Names:
         self.reserved = taken
         self.used: dict[str, int] = {}
         self.given: set[str] = set()
+        self.history: list[str] = []
         self.temporaries: dict[str, int] = {}
         self.scopes: list[list[str]] = [[]]
         self.taken_below: dict[str, int] = {}
@@ -85,6 +86,7 @@ class Names:
         for declared in names:
             self.used[declared] = 1
             self.given.add(declared)
+            self.history.append(declared)
             self.scopes[-1].append(declared)
         return names[0]
 
@@ -112,6 +114,17 @@ class Names:
         return self.declare(f"{stem}{number}")
 
     @contextmanager
+    def avoiding(self, names: Collection[str]) -> Iterator[None]:
+        """Within the context none of these names is declared, as if they were reserved."""
+        reserved, self.reserved = self.reserved, self.reserved.union(names)
+        try:
+            yield
+        finally:
+            self.reserved = reserved
+            for name in names if self.taken_below else ():
+                self._free(name)
+
+    @contextmanager
     def scope(self) -> Iterator[None]:
         """Names declared within the context are free again after it."""
         self.scopes.append([])
@@ -120,6 +133,10 @@ class Names:
         finally:
             for name in self.scopes.pop():
                 del self.used[name]
-                stem, _, number = name.rpartition("_")
-                if number.isdecimal() and int(number) < self.taken_below.get(stem, 1):
-                    self.taken_below[stem] = max(1, int(number))
+                self._free(name)
+
+    def _free(self, name: str) -> None:
+        """Record that a name may be free again."""
+        stem, _, number = name.rpartition("_")
+        if number.isdecimal() and int(number) < self.taken_below.get(stem, 1):
+            self.taken_below[stem] = max(1, int(number))
