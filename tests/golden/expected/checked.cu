@@ -129,7 +129,7 @@ struct Args {
     int a_n1;                  // a.shape[1]
 };
 
-#define a(i, j) args.a_data[(long)(i) * args.a_n1 + (j)]
+#define a(i, j) args.a_data[(long long)(i) * args.a_n1 + (j)]
 
 // task 0 of 2: serial
 __device__ inline void task_0(const Args &args) {

@@ -123,7 +123,7 @@ static inline void task_3(const struct Args args, int k, int word) {
 void prune_3(const struct Args *arguments) {
     const struct Args args = *arguments;
     int end_k = (int)args.block_pool->freed;
-    #pragma omp parallel for firstprivate(args) schedule(static) if ((long)end_k * 16 >= 8192)
+    #pragma omp parallel for firstprivate(args) schedule(static) if ((long long)end_k * 16 >= 8192)
     for (int k = 0; k < end_k; k++) {
         #pragma omp simd
         for (int word = 0; word < 16; word++) {

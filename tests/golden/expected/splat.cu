@@ -86,7 +86,7 @@ struct Args {
 
 #define block_number(i, j) __ldcg(&args.block_numbers[(i) * 8 + (j)])
 #define block_is_active(i, j) (block_number(i, j) >= FIRST_CELL)
-#define x(i, j) args.x_data[(long)(i) * args.x_n1 + (j)]
+#define x(i, j) args.x_data[(long long)(i) * args.x_n1 + (j)]
 #define mass_in(cell, i, j) args.block[(cell) * 16 + unsigned(i) % 4 * 4 + unsigned(j) % 4].mass
 #define mass(i, j) mass_in(block_number(unsigned(i) / 4, unsigned(j) / 4), i, j)
 #define momentum_in(cell, i, j) \

@@ -45,7 +45,7 @@ struct Args {
     int a_n1;                    // a.shape[1]
 };
 
-#define a(i, j) args.a_data[(long)(i) * args.a_n1 + (j)]
+#define a(i, j) args.a_data[(long long)(i) * args.a_n1 + (j)]
 #define table(i) args.table_data[i]
 
 // task 0 of 2: range_for over a
