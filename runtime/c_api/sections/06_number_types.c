@@ -12,7 +12,7 @@ enum {
     MAX_TREES = 65536
 };
 static const int64_t MAX_ITERATIONS = INT32_MAX;
-static const uint64_t MAX_TREE_BYTES = (uint64_t)1 << 48;
+static const uint64_t MAX_TREE_BYTES = (uint64_t)1 << 40; /* of one, and of all of a module together */
 static const uint64_t MAX_BUFFER_BYTES = (uint64_t)1 << 40;
 
 typedef struct ScalarType {
