@@ -34,13 +34,14 @@ class AllocationHandle:
 
     owner: its purpose, as errors and reports show it: "field `x`".
     lazily: see `Device.allocate`.
+    item_bytes: size of an element, 0 if it has no elements.
     """
 
-    __slots__ = ("__weakref__", "_lender", "allocation", "is_released", "owner", "size_bytes")
+    __slots__ = ("__weakref__", "_lender", "allocation", "is_released", "item_bytes", "owner", "size_bytes")
 
     def __init__(self, lender: Lender, size_bytes: int, owner: str, lazily: bool = False) -> None:
         self.is_released = True  # should `allocate` raise
-        self.owner, self.size_bytes = owner, size_bytes
+        self.owner, self.size_bytes, self.item_bytes = owner, size_bytes, 0
         self.allocation: Allocation = lender.allocate(size_bytes, owner, lazily)
         self._lender = lender
         self.is_released = False

@@ -108,6 +108,20 @@ class ModuleSource(Protocol):
         """Return the module for an archive of another device than the session's, and the digest of its edit or ""."""
 
 
+class OwnerNames:
+    """Finds the owner of memory, for a device's errors."""
+
+    def __init__(self, handles: WeakSet[AllocationHandle]) -> None:
+        self._handles = handles
+
+    def __call__(self, address: int) -> tuple[str, int] | None:
+        """Return the owner of the allocation at `address` and the bytes of an element, None if there is none."""
+        for handle in list(self._handles):
+            if not handle.is_released and handle.allocation.address == address:
+                return handle.owner, handle.item_bytes
+        return None
+
+
 class Session:
     """A device and what runs on it.
 
@@ -167,6 +181,9 @@ class Session:
         self.reports: Any = None
         self.arrays: WeakSet[Owned] = WeakSet()
         self.watched: WeakSet[Watched] = WeakSet()
+        name_owners = getattr(device, "name_owners", None)
+        if name_owners is not None:
+            name_owners(OwnerNames(self.handles))
 
     # --- launches
 

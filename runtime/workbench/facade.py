@@ -27,7 +27,7 @@ from ..session.session import Session, install_sources
 TOOLS = {
     "start_edit": ("edits.start", "start_edit"),
     "bench": ("measure.bench", "bench"),
-    "compare": ("measure.compare", "compare"),
+    "compare": ("measure.swept", "compare"),
     "compile_report": ("measure.compile_times", "compile_report"),
     "export_repro": ("repro", "export_repro"),
     "forms_below": ("inspect.inspection_tools", "forms_of"),
@@ -70,7 +70,17 @@ class EditedModules:
         may_be_edited = policy == "watch" or wanted is not None or _has_folder(session.config, specialization)
         if policy == "off" or not may_be_edited:
             return Choice(compilation.module)
-        choice: Choice = workbench("edits.selection").choose(session, specialization, compilation.module, args, wanted)
+
+        def compared(variant: str) -> str:
+            gather = workbench("edits.selection").gather
+            variants = gather(session, specialization, compilation, argument_kinds, tuple(args))
+            difference: str = workbench("measure.swept").difference(variants, variant)
+            return difference
+
+        choose, is_call = workbench("edits.selection").choose, len(args) == len(specialization.arguments)
+        choice: Choice = choose(
+            session, specialization, compilation.module, args, wanted, compared if is_call else None
+        )
         if wanted is None and choice.module is compilation.module and choice.dispatch is None:
             self._warn_of_unused(session, specialization, choice.module)
         return choice

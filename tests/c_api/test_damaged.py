@@ -125,12 +125,12 @@ def texture_members():
 
 
 TEXTURE_CHANGES = {
-    "binding": (lambda k: k["module"]["interface"]["textures"][1].update(binding=0), "textures[1].binding: a whole"),
+    "binding": (lambda k: k["module"]["interface"]["textures"][1].update(binding=0), "textures[1].binding: an integer"),
     "parameter": (lambda k: k["module"]["interface"]["textures"][0].update(parameter=1), "a parameter that is such a"),
     "storage": (lambda k: k["module"]["interface"]["textures"][0].update(storage=True), "a parameter that is such a"),
     "axes": (
         lambda k: k["module"]["interface"]["textures"][1].update(ndim=3),
-        "textures[1].ndim: a whole number from 2",
+        "textures[1].ndim: an integer from 2",
     ),
     "element": (lambda k: k["module"]["interface"]["textures"][2].update(element="i32"), "the element type"),
     "format": (lambda k: k["module"]["interface"]["textures"][1].update(format="r32i"), "the format of its parameter"),
@@ -219,7 +219,7 @@ def test_errors_name_the_place(check, members):
     }  # fmt: skip
     names, archives = zip(*((name, data) for name, data in damaged(members, 0) if name in wanted))
     texts = dict(zip(names, (line[3] for line in check(archives))))
-    assert "$.kernels.paint.module.tasks[0].block_dim: a whole number from 1 to 1024" in texts["manifest: block of 0"]
+    assert "$.kernels.paint.module.tasks[0].block_dim: an integer from 1 to 65536" in texts["manifest: block of 0"]
     assert "version 2; this runtime reads version 1" in texts["manifest: version from the future"]
     assert "SHA-256" in texts["manifest: wrong hash"]
     assert "overlap" in texts["overlapping members"]

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
+import numpy as np
+
 from ..errors import NOWHERE, SourceLocation, TaichiCompilationError, TaichiTypeError
 from .nodes import Block, Statement
 from .ops import OPS, U1_OPS, RuleError, ShapeError
@@ -63,7 +65,8 @@ class Builder:
     def const(self, value: int | float | bool, type: Scalar = i32) -> Const:
         """Return a number, converted to `type` as NumPy would."""
         if type.is_float:
-            value = float(type.numpy.type(value))
+            with np.errstate(over="ignore"):
+                value = float(type.numpy.type(value))
         elif type.kind == "bool":
             value = bool(value)
         else:

@@ -104,7 +104,7 @@ static bool read_field(Manifest *manifest, const Json *value, void *entry) {
 static bool read_trees(Manifest *manifest, const Json *value) {
     static const char *const FIELDS[] = {"size_bytes", NULL};
     const Json *fields[1], *item;
-    uint64_t total = 0;
+    uint64_t left = MAX_TREE_BYTES;
     if (!json_array(value, 0, MAX_TREES)) {
         return false;
     }
@@ -114,10 +114,10 @@ static bool read_trees(Manifest *manifest, const Json *value) {
     }
     for (item = value->value.first; item; item = item->next) {
         if (!json_fields(item, FIELDS, fields) ||
-            !json_u64(fields[0], MAX_TREE_BYTES - total, &manifest->tree_sizes[manifest->tree_count])) {
+            !json_u64(fields[0], left, &manifest->tree_sizes[manifest->tree_count])) {
             return false;
         }
-        total += manifest->tree_sizes[manifest->tree_count++];
+        left -= manifest->tree_sizes[manifest->tree_count++];
     }
     return true;
 }
@@ -128,7 +128,7 @@ static bool read_typed_number(const Json *value, TiDataType type, void *bits) {
     float single = (float)real;
     uint16_t half = double_to_half(real);
     if (value->kind != JSON_INTEGER && (value->kind != JSON_REAL || !is_float_type(type))) {
-        return fail_value(value, is_float_type(type) ? "a number" : "a whole number");
+        return fail_value(value, is_float_type(type) ? "a number" : "an integer");
     }
     switch (type) {
     case TI_DATA_TYPE_F16: memcpy(bits, &half, sizeof half); break;

@@ -2,7 +2,7 @@
 
 Pure: strings in, string out. Two changes of different lines of the base are both applied; two changes of the same line,
 or insertions at the same position, conflict unless they are equal. Numbers of Python lines in comments, as in
-`// jacobi.py:7`, are no change: they follow the newly generated source if its line is found again.
+`// jacobi.py:7` and `// :7`, are no change: they follow the newly generated source if its line is found again.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from difflib import SequenceMatcher
 
 EDIT_MARK, BASE_MARK, SPLIT_MARK, NEW_MARK = "<<<<<<<", "|||||||", "=======", ">>>>>>>"
 _MARKS = re.compile(r"^(?:<{7}|\|{7}|>{7})(?: |$)|^={7}$")
-_LOCATION = re.compile(r"(//.*?[\w.<>-]:)(\d+)\b")
-"""A comment up to the number of a Python line: `// jacobi.py:7`, `// from jacobi.py:4`."""
+_LOCATION = re.compile(r"(//(?: |.*?[\w.<>-]):)(\d+)\b")
+"""A comment up to the number of a Python line: `// jacobi.py:7`, `// :7`, `// from jacobi.py:4`."""
 
 Lines = Sequence[str]
 
@@ -74,8 +74,13 @@ def merge(base: str, edit: str, new: str, names: tuple[str, str, str] = ("edit",
 
 
 def carried_lines(text: str, lines: tuple[tuple[int, str, int], ...], edited: str) -> tuple[tuple[int, str, int], ...]:
-    """Return the line map of a generated source (as in `SourceFile.lines`) for an edit of it."""
-    moved = dict(_pairs(unnumbered(text).splitlines(), unnumbered(edited).splitlines()))
+    """Return the line map of a generated source (as in `SourceFile.lines`) for an edit of it.
+
+    Lines that replace others have their locations, in order.
+    """
+    one, other = unnumbered(text).splitlines(), unnumbered(edited).splitlines()
+    codes = SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
+    moved = {i1 + k: j1 + k for _, i1, i2, j1, j2 in codes for k in range(min(i2 - i1, j2 - j1))}
     return tuple((moved[line - 1] + 1, file, number) for line, file, number in lines if line - 1 in moved)
 
 

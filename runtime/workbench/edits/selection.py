@@ -1,7 +1,9 @@
 """Which source of a kernel runs: the generated one or an edit of it.
 
 In: a session, a specialization and its generated module. Out: `Choice`, the module that runs and the `Variant` with the
-reason. An unchanged copy is no edit. If the generated source has changed since an edit was started, the two are merged.
+reason. An unchanged copy is no edit. If the generated source has changed since an edit was started, a merge of the two
+is proposed, which runs once it is accepted (`proposals.py`).
+
 An edit that cannot be merged, compiled or launched is refused or left out, by `ti.init(edits=...)`; no work is lost.
 """
 
@@ -28,6 +30,7 @@ from .edited_module import edited_module
 from .header import base_digest, header_of, with_header, without_header
 from .identity import without_checks
 from .merge import Merged, has_markers, merge, same_source
+from .proposals import CONFLICT, NEW, WROTE, Proposal, accepted_by, auxiliary_path, refused
 from .rules import Rule, rule_of
 from .slots import Slot, is_writable, python_file, read_text, slot_of
 from .stored_tunings import shape_class, tuned_module
@@ -36,16 +39,6 @@ from .variants import EDIT, GENERATED, TUNED, Variants, digest_of, unknown_varia
 if TYPE_CHECKING:
     from ....transpiler.backend.module.compilation import Compilation
     from ...session.session import Session
-
-CONFLICT = ".conflict"
-"""Suffix of the copy with the markers of a merge, next to the edit."""
-BEFORE = ".before"
-"""Suffix, in `.base`, of the edit before it was merged."""
-NEW = ".new"
-"""Suffix, in `.base`, of the generated source that an edit conflicts with."""
-WROTE = ".wrote"
-"""Suffix, in `.base`, of a conflict as it was written, to see whether somebody has changed it since."""
-
 
 NAMED_ONLY = "`kernel.edit(..., variant='mine')` writes one with a name, and `kernel.use('mine')` runs it"
 
@@ -58,10 +51,12 @@ def choose(
     module: BackendModule,
     args: Sequence[object] = (),
     wanted: str | None = None,
+    compared: Callable[[str], str] | None = None,
 ) -> Choice:
     """Return what a launch runs, built and checked.
 
     args: of the launch; the values tuned for their shapes are used. wanted: the variant that `kernel.use` names.
+    compared: compares a variant on the arguments of the launch; returns what differs, "" for nothing.
 
     The device has compiled the module then, so that building it again costs nothing. Raises: TaichiCompilationError for
     an edit that cannot run, unless the policy is fallback; TaichiRuntimeError for a variant that does not exist.
@@ -82,8 +77,11 @@ def choose(
         if found.dispatch is not None:
             return Choice(module, variant_of(module), watched, found.dispatch)
         bases = Bases(specialization, module)
-        stored, paths = (module, ()) if found.name == GENERATED else load(slot, module, found.name, bases)
+        proposals: list[Proposal] | None = None if policy == "strict" or compared is None else []
+        stored, paths = (module, ()) if found.name == GENERATED else load(slot, module, found.name, bases, proposals)
         variant = GENERATED if stored is module else found.name or EDIT
+        if proposals and compared is not None:
+            _accept_compared(proposals, compared(variant))
         edited, values = _tuned(session, specialization, slot, module, stored, variant, args)
         if edited is module:
             return Choice(module, variant_of(module, reason=found.reason), watched)
@@ -93,7 +91,17 @@ def choose(
             raise
         warn_user(f"{error}\nThe generated source of kernel `{module.kernel}` runs instead (edits='fallback')")
         return Choice(module, variant_of(module, reason="the edit was left out"), watched)
-    return Choice(edited, replace(variant_of(edited, variant, paths, found.reason), knobs=values), watched)
+    by = accepted_by(slot, module, found.name) if variant != GENERATED else ""
+    reason = "; ".join(filter(None, (found.reason, f"merged, accepted by {by}" if by else "")))
+    return Choice(edited, replace(variant_of(edited, variant, paths, reason), knobs=values), watched)
+
+
+def _accept_compared(proposals: Sequence[Proposal], difference: str) -> None:
+    """Accept merges that a comparison has passed. Raises: EditError for others."""
+    if difference:
+        raise refused(proposals, f", and it does not compute the same: {difference}")
+    for proposal in proposals:
+        proposal.accept("a comparison on the arguments of a launch")
 
 
 def _watched(slot: Slot, module: BackendModule, name: str) -> tuple[Path, ...]:
@@ -155,6 +163,17 @@ def select(specialization: Specialization, slot: Slot, module: BackendModule, wa
     return _Selection("", dispatch=decide)
 
 
+def rule_for(variants: Variants, name: str) -> Rule | None:
+    """Return the `@when` rule of a named variant, None if it has none."""
+    if name in (EDIT, GENERATED, TUNED):
+        return None
+    parameters = [parameter.name for parameter in variants.specialization.definition.flat_parameters]
+    arrays = [array.name for array in variants.generated.interface.arrays if array.shape is not None]
+    texts = [(path, read_text(path) or "") for path in variants.paths.get(name, ())]
+    rules = (rule_of(text, path, frozenset((*parameters, *arrays))) for path, text in texts)
+    return next((rule for rule in rules if rule is not None), None)
+
+
 @dataclass(frozen=True, slots=True)
 class _Shape:
     """A captured field in a rule."""
@@ -170,12 +189,21 @@ def _files(module: BackendModule) -> tuple[str, ...]:
     return tuple(file.name for file in module.files)
 
 
-def build(session: Session, generated: BackendModule, edited: BackendModule, paths: Sequence[Path]) -> None:
-    """Check an edit against the generated interface and compile it. Raises: TaichiCompilationError for a bad edit."""
+def build(
+    session: Session,
+    generated: BackendModule,
+    edited: BackendModule,
+    paths: Sequence[Path],
+    load: Callable[[BackendModule], object] | None = None,
+) -> None:
+    """Check an edit against the generated interface and compile it. Raises: TaichiCompilationError for a bad edit.
+
+    load: compiles it; None: this session does, which loads it into this process.
+    """
     names = {_VARIANT.sub("", path.name): path for path in paths}
     check_edit(generated, edited, session.device.capabilities, names)
     try:
-        session.programs.find(edited)
+        (session.programs.find if load is None else load)(edited)
     except EditError:
         raise
     except TaichiCompilationError as error:  # the driver's compiler reports neither file nor line
@@ -184,18 +212,23 @@ def build(session: Session, generated: BackendModule, edited: BackendModule, pat
 
 
 def load(
-    slot: Slot, module: BackendModule, variant: str = "", bases: Bases | None = None
+    slot: Slot,
+    module: BackendModule,
+    variant: str = "",
+    bases: Bases | None = None,
+    proposals: list[Proposal] | None = None,
 ) -> tuple[BackendModule, tuple[Path, ...]]:
     """Return the module with the edits of a slot, and their files; the module itself if none is changed.
 
-    bases: what is generated for other devices; None: only what this module has.
+    bases: what is generated for other devices; None: only what this module has. proposals: takes the merges that
+    somebody has to accept before the module may run, but for a comparison; None: they are refused.
     Raises: EditError for an unreadable file, and for an edit of another source than the one generated now.
     """
     sources: dict[str, str] = {}
     paths: list[Path] = []
     slot.check()
     for file in module.files:
-        source = _current(slot, file.name, file.text, module.kernel, variant, bases)
+        source = _current(slot, file.name, file.text, module.kernel, variant, bases, proposals)
         if source is not None:
             sources[file.name] = source
             paths.append(slot.path(file.name, variant))
@@ -257,7 +290,7 @@ def gather(
     if session.config.edits != "off" and slot.folder.is_dir():
         for name in ("", *slot.variants(_files(module))):
             try:
-                edited, paths = load(slot, module, name, bases)
+                edited, paths = load(slot, module, name, bases, found.proposals.setdefault(name or EDIT, []))
             except TaichiCompilationError as error:
                 found.errors[name or EDIT] = error
                 continue
@@ -298,11 +331,17 @@ def _gather_tuned(found: Variants) -> None:
 
 
 def _current(
-    slot: Slot, name: str, generated: str, kernel: str, variant: str, bases: Bases | None = None
+    slot: Slot,
+    name: str,
+    generated: str,
+    kernel: str,
+    variant: str,
+    bases: Bases | None = None,
+    proposals: list[Proposal] | None = None,
 ) -> str | None:
     """Return the edit of one file if it is of the source generated now; None if there is no edit.
 
-    Raises: EditError for an edit of another source.
+    proposals: see `load`. Raises: EditError for an edit of another source.
     """
     path = slot.path(name, variant)
     text, base = read_text(path), read_text(slot.base(name, variant))
@@ -321,7 +360,7 @@ def _current(
         return _for_this_device(path, text, wanted, generated, bases)
     if base is None or base_digest(base) != digest:
         raise _stale(path, kernel)
-    return _merged(slot, name, variant, text, base, generated if wanted is None else wanted, kernel)
+    return _merged(slot, name, variant, text, base, generated if wanted is None else wanted, kernel, proposals)
 
 
 def _of_unknown_base(path: Path, generated: str, kernel: str) -> EditError:
@@ -365,8 +404,21 @@ def _for_this_device(path: Path, text: str, base: str, generated: str, bases: Ba
     return text
 
 
-def _merged(slot: Slot, name: str, variant: str, text: str, base: str, generated: str, kernel: str) -> str:
-    """Merge an edit with the source generated now. Raises: EditError for a conflict, or if the file is read-only."""
+def _merged(
+    slot: Slot,
+    name: str,
+    variant: str,
+    text: str,
+    base: str,
+    generated: str,
+    kernel: str,
+    proposals: list[Proposal] | None,
+) -> str:
+    """Merge an edit with the source generated now.
+
+    proposals: takes the merge, which is to be accepted; None: it is refused.
+    Raises: EditError for a conflict, if the file is read-only, and for a merge that is refused.
+    """
     path = slot.path(name, variant)
     resolved = _resolved(slot, name, variant, generated)
     header = replace(header_of(text), base=base_digest(generated))
@@ -382,18 +434,13 @@ def _merged(slot: Slot, name: str, variant: str, text: str, base: str, generated
         )
     if merged.conflicts:
         raise _conflict(slot, name, variant, merged, generated, kernel)
-    before = _auxiliary_path(slot, name, variant, BEFORE)
-    write_text(before, text)
-    write_text(path, merged.text)
-    write_text(slot.base(name, variant), generated)
-    for ending in (NEW, WROTE):
-        _auxiliary_path(slot, name, variant, ending).unlink(missing_ok=True)
-    path.with_name(path.name + CONFLICT).unlink(missing_ok=True)
-    lines = f"{merged.user_lines} {'line' if merged.user_lines == 1 else 'lines'}"
-    warn_user(
-        f"{path}:1: the generated source of kernel `{kernel}` has changed; this edit was merged with it and keeps "
-        f"{lines} of yours. The edit as it was before: {before}. Hint: `shadesmith diff` shows your changes"
-    )
+    proposal = Proposal(slot, name, variant, kernel, text, merged.text, generated, merged.user_lines)
+    if resolved is not None:
+        proposal.accept("a person, who resolved the conflict")
+    elif proposals is None:
+        raise refused([proposal])
+    else:
+        proposals.append(proposal)
     return merged.text
 
 
@@ -401,9 +448,9 @@ def _resolved(slot: Slot, name: str, variant: str, generated: str) -> str | None
     """Return the source of a conflict that somebody has resolved, None if that has not happened."""
     path = slot.path(name, variant)
     text = read_text(path.with_name(path.name + CONFLICT))
-    if text is None or has_markers(text) or text == read_text(_auxiliary_path(slot, name, variant, WROTE)):
+    if text is None or has_markers(text) or text == read_text(auxiliary_path(slot, name, variant, WROTE)):
         return None
-    new = read_text(_auxiliary_path(slot, name, variant, NEW))
+    new = read_text(auxiliary_path(slot, name, variant, NEW))
     if new is None or same_source(new, generated):
         return text
     again = merge(new, without_header(text), generated)  # the generated source has changed again
@@ -415,7 +462,7 @@ def _conflict(slot: Slot, name: str, variant: str, merged: Merged, generated: st
     path = slot.path(name, variant)
     copy, wrote, new = (
         path.with_name(path.name + CONFLICT),
-        *(_auxiliary_path(slot, name, variant, e) for e in (WROTE, NEW)),
+        *(auxiliary_path(slot, name, variant, e) for e in (WROTE, NEW)),
     )
     found = read_text(copy)
     if found is not None and found != read_text(wrote):  # somebody is editing it
@@ -435,11 +482,6 @@ def _conflict(slot: Slot, name: str, variant: str, merged: Merged, generated: st
         f"{'conflict' if merged.conflicts == 1 else 'conflicts'}. The edit is unchanged",
         "resolve the conflicts in this copy; without markers it replaces the edit",
     )
-
-
-def _auxiliary_path(slot: Slot, name: str, variant: str, ending: str) -> Path:
-    base = slot.base(name, variant)
-    return base.with_name(base.name + ending)
 
 
 def _warn_of_debug(session: Session, specialization: Specialization, module: BackendModule) -> None:

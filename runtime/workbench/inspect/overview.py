@@ -22,7 +22,7 @@ from ..edits.bases import Bases
 from ..edits.edited_module import edited_module
 from ..edits.header import base_digest, header_of, without_header
 from ..edits.merge import has_markers, merge
-from ..edits.selection import CONFLICT
+from ..edits.proposals import CONFLICT, MERGED
 from ..edits.slots import BASE, FACTS, Slot, read_text
 from ..edits.stored_tunings import STORE
 from ..edits.variants import EDIT
@@ -42,7 +42,8 @@ UNDECIDED = "@when"
 MEANINGS = {
     UNTOUCHED: "an unchanged copy of the generated source: no edit",
     EDITED: "differs from the generated source from which it was made",
-    MERGES: "the generated source has changed since; the next launch merges both",
+    MERGES: f"the generated source has changed since; the merge of both, `*{MERGED}`, runs once it is accepted:"
+    " `shadesmith merge`",
     CONFLICTS: "the generated source has changed where this one was edited; a launch refuses it and writes a copy"
     f" with markers, `*{CONFLICT}`, in which to resolve the conflicts",
     REFUSED: "does not compile, or its interface is not that of the generated source",
@@ -51,8 +52,10 @@ MEANINGS = {
     STALE: "the generated source has changed since, and its base is not here to merge; a launch refuses it",
 }
 
-_LOCATION = re.compile(r"//.*?([\w.-]+\.\w+):(\d+)  ")
-"""The comment above the source of a Python line."""
+_LOCATION = re.compile(r"//.*?([\w.-]+\.\w+):(\d+)(?:  |, (?!interface)|$)|// ():(\d+)(?:, |$)")
+"""The comment above the source of a Python line, or at its end: the file, if it is not the kernel's, and the line."""
+_ORIGIN = re.compile(r"// from ([^:]+):\d+, interface ")
+"""The comment at the top of an emitted source: the kernel's file."""
 
 _SLOT = re.compile(r"-[0-9a-f]{6}$")
 _PART = re.compile(r"@@ -(\d+)")
@@ -98,7 +101,7 @@ class EditState:
         """Whether the next launch runs it; None if that is unknown, or if rules depend on the arguments."""
         if self.now is None or self.now.runs == UNDECIDED:
             return None
-        return self.now.runs == self.variant and self.state in (EDITED, MERGES)
+        return self.now.runs == self.variant and self.state == EDITED
 
     @property
     def path(self) -> Path:
@@ -270,7 +273,10 @@ def location_above(lines: Sequence[str], number: int) -> str:
     for k in range(number - 1, -1, -1):
         match = _LOCATION.search(lines[k])
         if match is not None:
-            return f"{match[1]}:{match[2]}"
+            if match[1]:
+                return f"{match[1]}:{match[2]}"
+            origin = next(filter(None, map(_ORIGIN.match, lines)), None)
+            return f"{'' if origin is None else origin[1]}:{match[4]}"
         if lines[k].startswith("}") and k != number - 1:
             return ""
     return ""

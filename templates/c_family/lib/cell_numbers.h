@@ -10,4 +10,4 @@
 #define FIRST_CELL 3u
 
 // Iterations after which a thread stops waiting for the one that activates the cell, which may have been suspended.
-#define MAX_WAIT 1000
+#define MAX_WAIT_ITERATIONS 1000

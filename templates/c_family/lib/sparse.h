@@ -24,7 +24,7 @@ FUNCTION uint32_t activate_cell(uint32_t *numbers, uint32_t entry, Pool *pool, i
     uint32_t cell = LOAD(numbers[entry]);
     for (int iteration = 0; cell < FIRST_CELL; iteration++) {
         cell = COMPARE_AND_SWAP(&numbers[entry], 0u, ACTIVATING);
-        if (cell == 0u || (cell == ACTIVATING && iteration > MAX_WAIT)) {
+        if (cell == 0u || (cell == ACTIVATING && iteration > MAX_WAIT_ITERATIONS)) {
             uint32_t taken = allocate_cell(pool, capacity);
             cell = COMPARE_AND_SWAP(&numbers[entry], ACTIVATING, taken == SPARE ? 0u : taken);
             if (cell == ACTIVATING) {

@@ -22,7 +22,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Len
 #define FIRST_CELL 3u
 
 // Iterations after which a thread stops waiting for the one that activates the cell, which may have been suspended.
-#define MAX_WAIT 1000
+#define MAX_WAIT_ITERATIONS 1000
 
 // The state of a pool of cells.
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
@@ -57,7 +57,7 @@ uint activate_cell(CellNumbers numbers, uint entry, Pool pool, int capacity) {
     uint cell = numbers.v[entry];
     for (int iteration = 0; cell < FIRST_CELL; iteration++) {
         cell = atomicCompSwap(numbers.v[entry], 0u, ACTIVATING);
-        if (cell == 0u || (cell == ACTIVATING && iteration > MAX_WAIT)) {
+        if (cell == 0u || (cell == ACTIVATING && iteration > MAX_WAIT_ITERATIONS)) {
             uint taken = allocate_cell(pool, capacity);
             cell = atomicCompSwap(numbers.v[entry], ACTIVATING, taken == SPARE ? 0u : taken);
             if (cell == ACTIVATING) {

@@ -43,8 +43,7 @@ struct Args {
 
 // blocks.py:12  for i, j in velocity:
 static inline void task(const struct Args args, int i, int j) {
-    // blocks.py:13  velocity[i, j].y -= 9.8 * dt
-    velocity(i, j).y -= 9.8f * args.dt;  // not atomic: no other iteration writes it (demote_atomics)
+    velocity(i, j).y -= 9.8f * args.dt;  // :13, not atomic: no other iteration writes it (demote_atomics)
     // blocks.py:14  total[i // 4, j // 3] += velocity[i, j].norm() * mass[i, j]
     atomic_add_f32(&total(i / 4, j / 3), vec2_length(velocity(i, j)) * mass(i, j));
 }

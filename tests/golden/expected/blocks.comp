@@ -30,8 +30,7 @@ layout(push_constant, scalar) uniform Args {
 
 // blocks.py:12  for i, j in velocity:
 void task(int i, int j) {
-    // blocks.py:13  velocity[i, j].y -= 9.8 * dt
-    velocity(i, j).y -= 9.8 * args.dt;  // not atomic: no other iteration writes it (demote_atomics)
+    velocity(i, j).y -= 9.8 * args.dt;  // :13, not atomic: no other iteration writes it (demote_atomics)
     // blocks.py:14  total[i // 4, j // 3] += velocity[i, j].norm() * mass[i, j]
     atomicAdd(total(i / 4, j / 3), length(velocity(i, j)) * mass(i, j));
 }

@@ -41,8 +41,7 @@ struct Args {
 __device__ inline void task(const Args &args, int i, int j) {
     // blur.py:12  s += image[i + k, j]
     float s = image(i - 1, j) + image(i, j) + image(i + 1, j);
-    // blur.py:13  out[i, j] = s / 3
-    out(i, j) = s / 3.0f;
+    out(i, j) = s / 3.0f;  // :13
     // blur.py:14  ti.atomic_max(peak[i], s)
     atomic_max_f32(&peak(i), s);
 }

@@ -10,7 +10,7 @@ typedef unsigned int uint32_t;
 #define FIRST_CELL 3u
 
 // Iterations after which a thread stops waiting for the one that activates the cell, which may have been suspended.
-#define MAX_WAIT 1000
+#define MAX_WAIT_ITERATIONS 1000
 
 // The state of a pool of cells.
 struct Pool {
@@ -45,7 +45,7 @@ __device__ inline uint32_t activate_cell(uint32_t *numbers, uint32_t entry, Pool
     uint32_t cell = numbers[entry];
     for (int iteration = 0; cell < FIRST_CELL; iteration++) {
         cell = atomicCAS(&numbers[entry], 0u, ACTIVATING);
-        if (cell == 0u || (cell == ACTIVATING && iteration > MAX_WAIT)) {
+        if (cell == 0u || (cell == ACTIVATING && iteration > MAX_WAIT_ITERATIONS)) {
             uint32_t taken = allocate_cell(pool, capacity);
             cell = atomicCAS(&numbers[entry], ACTIVATING, taken == SPARE ? 0u : taken);
             if (cell == ACTIVATING) {
@@ -110,8 +110,7 @@ __device__ inline uint32_t activate_pairs(const Args &args, int i, int j) {
 // task 0 of 4: range_for over i, j
 // collide.py:10  for i, j in ti.ndrange(100, 100):
 __device__ inline void task_0(const Args &args, int i, int j) {
-    // collide.py:11  if i != j and abs(x[i] - x[j]) < 0.1:
-    if (i != j && fabsf(x(i) - x(j)) < 0.1f) {
+    if (i != j && fabsf(x(i) - x(j)) < 0.1f) {  // :11
         // collide.py:12  near[i].append(j)
         int item = append_pairs(args, i);
         if (item >= 0) {

@@ -30,8 +30,7 @@ struct Args {
 
 // histogram.py:11  for i in a:
 static inline void task(const struct Args args, int i) {
-    // histogram.py:12  bucket = int(a[i] * 16)
-    int bucket = (int)(a(i) * 16.0f);
+    int bucket = (int)(a(i) * 16.0f);  // :12
     // histogram.py:13  order[i] = ti.atomic_add(counts[bucket], 1)
     order(i) = atomic_add_i32(&counts(bucket), 1);
     // histogram.py:14  total[None] += a[i]

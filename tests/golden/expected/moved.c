@@ -67,8 +67,7 @@ struct Args {
 // task 0 of 2: range_for over columns
 // moved.py:10  for i, j in columns:
 static inline void task_0(const struct Args args, int i, int j) {
-    // moved.py:11  columns[i, j] = tiles[i, j]
-    columns(i, j) = tiles(i, j);
+    columns(i, j) = tiles(i, j);  // :11
 }
 
 void swap_0(const struct Args *arguments) {

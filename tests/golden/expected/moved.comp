@@ -48,8 +48,7 @@ layout(push_constant, scalar) uniform Args {
 
 // moved.py:10  for i, j in columns:
 void task(int i, int j) {
-    // moved.py:11  columns[i, j] = tiles[i, j]
-    columns(i, j) = tiles(i, j);
+    columns(i, j) = tiles(i, j);  // :11
 }
 
 void main() {

@@ -63,8 +63,7 @@ struct Args {
 // task 0 of 2: range_for over columns
 // moved.py:10  for i, j in columns:
 __device__ inline void task_0(const Args &args, int i, int j) {
-    // moved.py:11  columns[i, j] = tiles[i, j]
-    columns(i, j) = tiles(i, j);
+    columns(i, j) = tiles(i, j);  // :11
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) swap_0(const Args args) {

@@ -97,8 +97,7 @@ void prune_1(const struct Args *arguments) {
 // prune.py:10  for i in block:
 static inline void task_2(const struct Args args, int list_index) {
     int i = block_list(list_index);
-    // prune.py:11  if x[16 * i] == 0:
-    if (x(16 * i) == 0.0f) {
+    if (x(16 * i) == 0.0f) {  // :11
         // prune.py:12  ti.deactivate(block, i)
         deactivate_block(args, i);
     }

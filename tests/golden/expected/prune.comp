@@ -164,8 +164,7 @@ void deactivate_block(int i) {
 // prune.py:10  for i in block:
 void task(int list_index) {
     int i = block_list(list_index);
-    // prune.py:11  if x[16 * i] == 0:
-    if (x(16 * i) == 0.0) {
+    if (x(16 * i) == 0.0) {  // :11
         // prune.py:12  ti.deactivate(block, i)
         deactivate_block(i);
     }

@@ -84,8 +84,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) prune_1(const Args args) {
 // prune.py:10  for i in block:
 __device__ inline void task_2(const Args &args, int list_index) {
     int i = block_list(list_index);
-    // prune.py:11  if x[16 * i] == 0:
-    if (x(16 * i) == 0.0f) {
+    if (x(16 * i) == 0.0f) {  // :11
         // prune.py:12  ti.deactivate(block, i)
         deactivate_block(args, i);
     }

@@ -61,8 +61,7 @@ struct Args {
 
 // report.py:5  for i in a:
 static inline void task(const struct Args args, int i, uint32_t index) {
-    // report.py:6  if a[i] < 0:
-    if (a(i) < 0.0f) {
+    if (a(i) < 0.0f) {  // :6
         // report.py:7  print("negative:", i, a[i])
         {
             uint32_t record = report_print(args.report, 0u, index, 2u);

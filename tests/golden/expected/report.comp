@@ -66,8 +66,7 @@ layout(push_constant, scalar) uniform Args {
 
 // report.py:5  for i in a:
 void task(int i, uint index) {
-    // report.py:6  if a[i] < 0:
-    if (a(i) < 0.0) {
+    if (a(i) < 0.0) {  // :6
         // report.py:7  print("negative:", i, a[i])
         {
             uint record = report_print(args.report, 0u, index, 2u);

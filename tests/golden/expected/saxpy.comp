@@ -20,8 +20,7 @@ layout(push_constant, scalar) uniform Args {
 
 // saxpy.py:5  for i in x:
 void task(int i) {
-    // saxpy.py:6  y[i] = alpha * x[i] + y[i]
-    y(i) = args.alpha * x(i) + y(i);
+    y(i) = args.alpha * x(i) + y(i);  // :6
 }
 
 void main() {

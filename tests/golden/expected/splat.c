@@ -8,7 +8,7 @@
 #define FIRST_CELL 3u
 
 // Iterations after which a thread stops waiting for the one that activates the cell, which may have been suspended.
-#define MAX_WAIT 1000
+#define MAX_WAIT_ITERATIONS 1000
 
 // The state of a pool of cells.
 typedef struct Pool {
@@ -49,7 +49,7 @@ static inline uint32_t activate_cell(uint32_t *numbers, uint32_t entry, Pool *po
     uint32_t cell = __atomic_load_n(&numbers[entry], __ATOMIC_RELAXED);
     for (int iteration = 0; cell < FIRST_CELL; iteration++) {
         cell = compare_and_swap(&numbers[entry], 0u, ACTIVATING);
-        if (cell == 0u || (cell == ACTIVATING && iteration > MAX_WAIT)) {
+        if (cell == 0u || (cell == ACTIVATING && iteration > MAX_WAIT_ITERATIONS)) {
             uint32_t taken = allocate_cell(pool, capacity);
             cell = compare_and_swap(&numbers[entry], ACTIVATING, taken == SPARE ? 0u : taken);
             if (cell == ACTIVATING) {
@@ -165,8 +165,7 @@ static inline void task_3(const struct Args args, int list_index, int i_inside, 
     int i = block_i * 4 + i_inside;
     int j = block_j * 4 + j_inside;
     uint32_t block = block_number(block_i, block_j);
-    // splat.py:13  if i > 0 and mass[i - 1, j] > 0:
-    if (i > 0 && mass(i - 1, j) > 0.0f) {
+    if (i > 0 && mass(i - 1, j) > 0.0f) {  // :13
         // splat.py:14  momentum[i, j].y -= gravity * mass[i, j]
         // not atomic: no other iteration writes it (demote_atomics)
         momentum_in(block, i, j).y -= args.gravity * mass_in(block, i, j);

@@ -18,7 +18,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Cel
 #define FIRST_CELL 3u
 
 // Iterations after which a thread stops waiting for the one that activates the cell, which may have been suspended.
-#define MAX_WAIT 1000
+#define MAX_WAIT_ITERATIONS 1000
 
 // The state of a pool of cells.
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
@@ -53,7 +53,7 @@ uint activate_cell(CellNumbers numbers, uint entry, Pool pool, int capacity) {
     uint cell = numbers.v[entry];
     for (int iteration = 0; cell < FIRST_CELL; iteration++) {
         cell = atomicCompSwap(numbers.v[entry], 0u, ACTIVATING);
-        if (cell == 0u || (cell == ACTIVATING && iteration > MAX_WAIT)) {
+        if (cell == 0u || (cell == ACTIVATING && iteration > MAX_WAIT_ITERATIONS)) {
             uint taken = allocate_cell(pool, capacity);
             cell = atomicCompSwap(numbers.v[entry], ACTIVATING, taken == SPARE ? 0u : taken);
             if (cell == ACTIVATING) {
@@ -286,8 +286,7 @@ void task(int list_index, int i_inside, int j_inside) {
     int i = block_i * 4 + i_inside;
     int j = block_j * 4 + j_inside;
     uint block = block_number(block_i, block_j);
-    // splat.py:13  if i > 0 and mass[i - 1, j] > 0:
-    if (i > 0 && mass(i - 1, j) > 0.0) {
+    if (i > 0 && mass(i - 1, j) > 0.0) {  // :13
         // splat.py:14  momentum[i, j].y -= gravity * mass[i, j]
         // not atomic: no other iteration writes it (demote_atomics)
         momentum_in(block, i, j).y -= args.gravity * mass_in(block, i, j);

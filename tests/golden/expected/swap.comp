@@ -22,14 +22,12 @@ void task(int i, bool has_iteration) {
     // swap.py:8  t = ti.simt.block.thread_idx()
     int t = int(gl_LocalInvocationID.x);
     if (has_iteration) {
-        // swap.py:9  tile[t] = a[i]
-        tile[t] = a(i);
+        tile[t] = a(i);  // :9
     }
     // swap.py:10  ti.simt.block.sync()
     barrier();
     if (has_iteration) {
-        // swap.py:11  a[i] = tile[63 - t]
-        a(i) = tile[63 - t];
+        a(i) = tile[63 - t];  // :11
     }
 }
 

@@ -44,10 +44,8 @@ bool deactivate_grid(int i, int j) {
 // wither.py:10  for i, j in alive:
 void task(int i, int j) {
     if (grid_is_active(i, j)) {
-        // wither.py:11  age[i, j] += dt
-        age(i, j) += args.dt;  // not atomic: no other iteration writes it (demote_atomics)
-        // wither.py:12  if age[i, j] > 9:
-        if (age(i, j) > 9.0) {
+        age(i, j) += args.dt;  // :11, not atomic: no other iteration writes it (demote_atomics)
+        if (age(i, j) > 9.0) {  // :12
             // wither.py:13  ti.deactivate(grid, [i, j])
             bool was_active = deactivate_grid(i, j);
             if (was_active) {

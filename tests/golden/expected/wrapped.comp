@@ -96,8 +96,7 @@ void task(int k) {
     // wrapped.py:12  a[tile.x, k % 16] = table[k % 100] % 10 + (k - m) // 4
     int t0 = floor_div_i32(k - args.m, 4);
     a(tile.x, k % 16) = int(table(k % 100) % 10u + uint(t0));
-    // wrapped.py:13  if k > m and m > 0:
-    if (k > args.m && args.m > 0) {
+    if (k > args.m && args.m > 0) {  // :13
         // wrapped.py:14  a[0, 0] += (k - m) // 4 + k % m
         atomicAdd(a(0, 0), t0 + k % args.m);
     }

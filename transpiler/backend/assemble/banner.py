@@ -12,9 +12,9 @@ from ...ir.tasks import Kernel, Task
 from ...ir.textures import describe_texture
 from ..layout.declarations import array_type
 from ..module.interface import Interface
+from ..print.line_comments import basename, python_comment
 from ..print.remarks import inert
 from ..print.sparse import purpose_of
-from ..print.statements import basename, python_comment
 from .context import EmitContext
 from .tasks import PrintedTask
 
@@ -53,7 +53,7 @@ def task_title(context: EmitContext, printed: PrintedTask) -> str:
 def python_line(context: EmitContext, task: Task) -> str:
     """Return the comment above the function of a parallel loop's iterations: the loop in Python."""
     location = loop_location(task)
-    return python_comment(location) if context.options.line_comments and location is not NOWHERE else ""
+    return python_comment(location) if context.options.line_comments != "none" and location is not NOWHERE else ""
 
 
 def loop_location(task: Task) -> SourceLocation:

@@ -24,7 +24,9 @@ from ..languages.common.tensors import is_small
 from ..layout.accessors import UsedMemory
 from .early_returns import leave_by_loop
 from .expressions import Expressions, Rendered
-from .statements import INDENT, Line, Statements, print_call, python_comment
+from .line_comments import python_comment
+from .lines import INDENT, Line
+from .statements import Statements, print_call
 
 
 @dataclass(slots=True)

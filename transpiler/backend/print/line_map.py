@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ...errors import NOWHERE, SourceLocation
 from ..module.interface import END_OF_BODY
-from .statements import Line
+from .lines import Line
 
 
 class PrintedBody(NamedTuple):

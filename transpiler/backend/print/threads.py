@@ -19,7 +19,8 @@ from ..layout.trip_counts import constant_count, known_extents, step_of
 from ..module.interface import Expression
 from .expressions import Expressions, Rendered
 from .iteration_order import first_index, index_of_iteration, nested_loops
-from .statements import INDENT, bound, loop_head
+from .lines import INDENT
+from .statements import bound, loop_head
 
 MANY_ITERATIONS, FEW_ITERATIONS = 8192, 64
 """Iterations from which a loop is worth threads on the host: with a short body, with a body that contains loops."""

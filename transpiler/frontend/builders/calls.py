@@ -103,6 +103,8 @@ def build_call(context: Context, node: ast.Call) -> Any:
     meaning = _lookup(FUNCTIONS, callee)
     if meaning is not None:
         return _checked(context, meaning, arguments, named, callee)
+    if _is_of_python(callee, arguments, named):
+        return context.python(callee, *arguments)
     type = context.values.type(callee)
     if isinstance(type, Struct):
         return make_struct(context, type, arguments, named)
@@ -117,6 +119,13 @@ def _call_function(
     """Inline a `@ti.func`, call a `@ti.real_func`."""
     is_real = (callee.func if isinstance(callee, BoundFunc) else callee).is_real
     return (real_functions.call if is_real else inline)(context, callee, arguments, named, node)
+
+
+def _is_of_python(callee: Any, arguments: list[Any], named: dict[str, Any]) -> bool:
+    """Return whether a call of `int`, `float` or `bool` takes no run-time value: its result is a Python number."""
+    if not (callee is int or callee is float or callee is bool) or named or len(arguments) != 1:
+        return False
+    return is_number(arguments[0]) or isinstance(arguments[0], str)
 
 
 def _callable(callee: Any) -> Any:
@@ -258,13 +267,7 @@ def make_typed(context: Context, type: Any, arguments: list[Any]) -> Any:
             raise context.error(
                 TaichiSyntaxError, f"`{type}` takes 1 argument, found {len(arguments)}", f"write `{type}(x)`"
             )
-        value = arguments[0]
-        if isinstance(value, str):  # `float("inf")`
-            return context.python(float if type.is_float else int, value)
-        if isinstance(value, int) and type.is_integral and type.bits > 1 and not fits(value, type):
-            message = f"Integer literal {value} exceeded the range of specified dtype: {type}"
-            raise context.error(TaichiTypeError, message, f"use a wider type, or `ti.cast({value}, ti.{type})`")
-        return cast_value(context, value, type)
+        return _typed_literal(context, type, arguments[0])
     flat = [item for argument in arguments for item in _flat(context, argument)]
     if len(flat) == 1:
         flat *= type.size
@@ -281,6 +284,25 @@ def make_typed(context: Context, type: Any, arguments: list[Any]) -> Any:
         for item in flat[: type.size]
     ]
     return context.builder.tensor(elements, type.shape, type.element)
+
+
+def _typed_literal(context: Context, type: Scalar, value: Any) -> Statement:
+    """Return `ti.f64(0.1)`: a literal of that type, never of a default type first; or a cast of a run-time value.
+
+    An integer as a float type is accepted, as in NumPy; Taichi refuses it.
+    """
+    if not is_number(value):
+        return cast_value(context, value, type)
+    number = value.item() if hasattr(value, "item") else value
+    if type.is_integral and isinstance(number, float):
+        message = "Floating-point literals must be annotated with a floating-point type. "
+        message += "For type casting, use `ti.cast`."
+        hint = f"write `ti.cast({number}, ti.{type})`" + (f", or `ti.{type}({number:.0f})`" * number.is_integer())
+        raise context.error(TaichiTypeError, message, hint)
+    if type.kind in ("int", "uint") and type(number) != number:
+        message = f"Integer literal {number} exceeded the range of specified dtype: {type}"
+        raise context.error(TaichiTypeError, message, f"use a wider type, or `ti.cast({number}, ti.{type})`")
+    return context.builder.const(number, type)
 
 
 def _flat(context: Context, value: Any) -> list[Any]:

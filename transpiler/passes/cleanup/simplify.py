@@ -296,6 +296,7 @@ def _add(rewriter: Rewriter, operation: Operation) -> Statement | None:
         and isinstance(b.type, Scalar)
         and b.type.is_signed
         and -(2**31) < b.value < 0
+        and (b.type.is_float or b.type(-b.value) == -b.value)
         and b.name is None
     ):
         positive = rewriter.emit(Const(-b.value, type=b.type), b)

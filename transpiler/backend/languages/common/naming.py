@@ -6,7 +6,7 @@ User names stay as they are. A reserved name gets an underscore; a name that is 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from ....ir.tasks import Kernel
@@ -61,13 +61,14 @@ def _ascii(character: str) -> str:
 class Names:
     """The names of one source. taken: by the language and the file. Scopes follow the blocks of the printed function.
 
-    given: all names that were ever declared.
+    given: all names that were ever declared. history: the same in order, a name for each declaration.
     """
 
     def __init__(self, taken: frozenset[str]) -> None:
         self.reserved = taken
         self.used: dict[str, int] = {}
         self.given: set[str] = set()
+        self.history: list[str] = []
         self.temporaries: dict[str, int] = {}
         self.scopes: list[list[str]] = [[]]
 
@@ -88,6 +89,7 @@ class Names:
         for declared in names:
             self.used[declared] = 1
             self.given.add(declared)
+            self.history.append(declared)
             self.scopes[-1].append(declared)
         return candidate
 
@@ -104,6 +106,15 @@ class Names:
         number = self.temporaries.get(stem, 0)
         self.temporaries[stem] = number + 1
         return self.declare(f"{stem}{number}")
+
+    @contextmanager
+    def avoiding(self, names: Iterable[str]) -> Iterator[None]:
+        """Within the context none of these names is declared, as if they were reserved."""
+        reserved, self.reserved = self.reserved, self.reserved.union(names)
+        try:
+            yield
+        finally:
+            self.reserved = reserved
 
     @contextmanager
     def scope(self) -> Iterator[None]:
