@@ -71,16 +71,30 @@ class ParsedFunction:
     unread_writes: dict[str, ast.stmt] | None = None
 
 
+def is_qualified_name(name: str) -> bool:
+    """Return whether a string is a `__qualname__` as Python gives it: `Body.weigh`, `make.<locals>.times`."""
+    return all(part.isidentifier() or part in ("<locals>", "<lambda>") for part in name.split("."))
+
+
+def is_in_class(function: Callable[..., Any]) -> bool:
+    """Return whether a function was defined in a class."""
+    names = function.__qualname__.split(".")
+    return len(names) > 1 and names[-2] != "<locals>" and is_qualified_name(function.__qualname__)
+
+
 class KernelDefinition:
     """A function and its properties; source and tree are read on first use.
 
     is_method: the first parameter is `self`.
+    name, qualname: those of the function if they are identifiers, as those that Python gives are, else that in its
+        source: a program may set any string, and names get into sources and paths.
     """
 
     def __init__(self, function: Callable[..., Any], is_method: bool = False) -> None:
         self.function = function
         self.is_method = is_method
-        self.name: str = function.__name__
+        self.name: str = function.__name__ if function.__name__.isidentifier() else function.__code__.co_name
+        self.qualname: str = function.__qualname__ if is_qualified_name(function.__qualname__) else self.name
 
     @cached_property
     def parsed(self) -> ParsedFunction:

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from ....ir.tasks import Kernel
 
 MAX_LENGTH = 64
+DEVICES = frozenset({"con", "prn", "aux", "nul", *(f"{port}{k}" for port in ("com", "lpt") for k in range(10))})
+"""Names that no file on Windows can have, with any suffix."""
 
 
 def legal(name: str) -> str:
@@ -21,7 +23,7 @@ def legal(name: str) -> str:
     nor a macro `GL_`. Dots of a path to a member become underscores.
     """
     name = name.replace(".", "_")
-    if not name.isascii():
+    if not (name.isascii() and name.isidentifier()):
         parts = [_ascii(character) for character in name]
         joints = ["_" if len(a) > 1 and b[:1].isalnum() else "" for a, b in zip(parts, [*parts[1:], ""], strict=True)]
         name = "".join(part + joint for part, joint in zip(parts, joints, strict=True))
@@ -40,12 +42,12 @@ def bound_name(prefix: str, index: str) -> str:
 def entry_stem(kernel: Kernel) -> str:
     """Return the stem of the names of a kernel's files and entries; `task` is the stem of its functions."""
     name = legal(kernel.name)
-    return f"v_{name}" if name == "task" else name
+    return f"v_{name}" if name == "task" or name.lower() in DEVICES else name
 
 
 def _ascii(character: str) -> str:
     if character.isascii():
-        return character
+        return character if character.isalnum() else "_"
     plain = unicodedata.normalize("NFKD", character).encode("ascii", "ignore").decode()
     if plain.isalnum():
         return plain
