@@ -33,7 +33,7 @@ struct Args {
 };
 
 #define image(i, j) \
-    args.image_data[(long)clamp_index(i, args.image_n0) * args.image_n1 \
+    args.image_data[(long long)clamp_index(i, args.image_n0) * args.image_n1 \
     + clamp_index(j, args.image_n1)]
 #define out(i, j) args.out_data[(i) * args.out_stride0 + (j) * args.out_stride1]
 #define peak(i) args.peak_data[(i) * args.peak_stride]
@@ -50,7 +50,7 @@ static inline void task(const struct Args args, int i, int j) {
 void blur_0(const struct Args *arguments) {
     const struct Args args = *arguments;
     #pragma omp parallel for firstprivate(args) schedule(static) \
-        if ((long)args.out_n0 * args.out_n1 >= 8192)
+        if ((long long)args.out_n0 * args.out_n1 >= 8192)
     for (int i = 0; i < args.out_n0; i++) {
         for (int j = 0; j < args.out_n1; j++) {
             task(args, i, j);

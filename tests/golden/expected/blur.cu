@@ -34,7 +34,7 @@ struct Args {
 };
 
 #define image(i, j) \
-    args.image_data[(long)clamp_index(i, args.image_n0) * args.image_n1 \
+    args.image_data[(long long)clamp_index(i, args.image_n0) * args.image_n1 \
     + clamp_index(j, args.image_n1)]
 #define out(i, j) args.out_data[(i) * args.out_stride0 + (j) * args.out_stride1]
 #define peak(i) args.peak_data[(i) * args.peak_stride]

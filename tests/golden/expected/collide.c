@@ -191,7 +191,7 @@ void collide_3(const struct Args *arguments) {
     const struct Args args = *arguments;
     int end_list_index = (int)args.pairs_pool->listed;
     #pragma omp parallel for firstprivate(args) schedule(static) \
-        if ((long)end_list_index * 32 >= 8192)
+        if ((long long)end_list_index * 32 >= 8192)
     for (int list_index = 0; list_index < end_list_index; list_index++) {
         for (int item = 0; item < 32; item++) {
             task_3(args, list_index, item);

@@ -26,7 +26,7 @@ struct Args {
     int pixels_n1;       // pixels.shape[1]
 };
 
-#define pixels(i, j) args.pixels_data[(long)(i) * args.pixels_n1 + (j)]
+#define pixels(i, j) args.pixels_data[(long long)(i) * args.pixels_n1 + (j)]
 
 // escape.py:5  for i, j in pixels:
 static inline void task(const struct Args args, int i, int j) {
@@ -48,7 +48,7 @@ static inline void task(const struct Args args, int i, int j) {
 void escape_0(const struct Args *arguments) {
     const struct Args args = *arguments;
     #pragma omp parallel for firstprivate(args) schedule(dynamic) \
-        if ((long)args.pixels_n0 * args.pixels_n1 >= 64)
+        if ((long long)args.pixels_n0 * args.pixels_n1 >= 64)
     for (int i = 0; i < args.pixels_n0; i++) {
         for (int j = 0; j < args.pixels_n1; j++) {
             task(args, i, j);

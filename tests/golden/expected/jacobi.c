@@ -23,7 +23,8 @@ static inline void task(const struct Args args, int i, int j) {
 
 void jacobi_0(const struct Args *arguments) {
     const struct Args args = *arguments;
-    #pragma omp parallel for firstprivate(args) schedule(static) if ((long long)args.n * args.m >= 8192)
+    #pragma omp parallel for firstprivate(args) schedule(static) \
+        if ((long long)args.n * args.m >= 8192)
     for (int i = 0; i < args.n; i++) {
         #pragma omp simd
         for (int j = 0; j < args.m; j++) {

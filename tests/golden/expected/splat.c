@@ -104,7 +104,7 @@ struct Args {
 
 #define block_number(i, j) args.block_numbers[(i) * 8 + (j)]
 #define block_is_active(i, j) (block_number(i, j) >= FIRST_CELL)
-#define x(i, j) args.x_data[(long)(i) * args.x_n1 + (j)]
+#define x(i, j) args.x_data[(long long)(i) * args.x_n1 + (j)]
 #define mass_in(cell, i, j) args.block[(cell) * 16 + (unsigned)(i) % 4 * 4 + (unsigned)(j) % 4].mass
 #define mass(i, j) mass_in(block_number((unsigned)(i) / 4, (unsigned)(j) / 4), i, j)
 #define momentum_in(cell, i, j) \
@@ -181,7 +181,7 @@ void splat_3(const struct Args *arguments) {
     const struct Args args = *arguments;
     int end_list_index = (int)args.block_pool->listed;
     #pragma omp parallel for firstprivate(args) collapse(2) schedule(static) \
-        if ((long)end_list_index * 16 >= 8192)
+        if ((long long)end_list_index * 16 >= 8192)
     for (int list_index = 0; list_index < end_list_index; list_index++) {
         for (int i_inside = 0; i_inside < 4; i_inside++) {
             #pragma omp simd

@@ -219,7 +219,7 @@ static inline void task(const struct Args args, int i, int j) {
 void kernel_0(const struct Args *arguments) {
     const struct Args args = *arguments;
     #pragma omp parallel for firstprivate(args) schedule(static) \
-        if ((long)args.labels_n0 * args.labels_n1 >= 8192)
+        if ((long long)args.labels_n0 * args.labels_n1 >= 8192)
     for (int i = 0; i < args.labels_n0; i++) {
         for (int j = 0; j < args.labels_n1; j++) {
             task(args, i, j);
