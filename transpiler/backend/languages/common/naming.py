@@ -23,7 +23,7 @@ def legal(name: str) -> str:
     nor a macro `GL_`. Dots of a path to a member become underscores.
     """
     name = name.replace(".", "_")
-    if not (name.isascii() and name.isidentifier()):
+    if name and not (name.isascii() and name.isidentifier()):
         parts = [_ascii(character) for character in name]
         joints = ["_" if len(a) > 1 and b[:1].isalnum() else "" for a, b in zip(parts, [*parts[1:], ""], strict=True)]
         name = "".join(part + joint for part, joint in zip(parts, joints, strict=True))
