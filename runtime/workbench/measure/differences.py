@@ -194,7 +194,7 @@ def _measured(
         size = np.abs(rounded.astype(np.float64))
         usual = size[np.isfinite(size) & (size > 0)]
         scale = size + (float(np.median(usual)) if usual.size else 0.0)
-        known = np.isfinite(mine) & (scale > 0)
+        known = np.isfinite(mine) & (scale > 0) & np.isfinite(scale)
         typical = float(np.quantile(mine[known] / scale[known], TYPICAL)) if known.any() else 0.0
         own = np.where(np.isfinite(mine), mine, 0.0)
         allowed = limits[1] + limits[0] * size + FACTOR * np.maximum(own, typical * scale)
@@ -206,7 +206,8 @@ def _measured(
 
 def _largest(error: Array, scale: Array) -> str:
     """Return the largest relative error, for people."""
-    relative = error[scale > 0] / scale[scale > 0]
+    known = (scale > 0) & np.isfinite(scale)
+    relative = error[known] / scale[known]
     return f"{float(relative.max()):.2g}" if relative.size else "0"
 
 
