@@ -245,7 +245,7 @@ class IsolatedRunner(Runner):
             self._known.discard(message.get("key", ""))
             raise error from None
         except TaichiRuntimeError as error:
-            raise _named(name, error) from error
+            raise _named(name, error, self._paths.get(name)) from error
 
     def _ended(self, name: str, error: ProcessEnded, limit: float | None) -> ProcessEnded:
         """Return the error that names the source."""
@@ -295,10 +295,11 @@ def _textures(recording: Recording) -> tuple[list[dict[str, Any]], list[Array]]:
     return entries, contents
 
 
-def _named(name: str, error: TaichiRuntimeError) -> TaichiRuntimeError:
-    """Return an error of the device that names the module."""
+def _named(name: str, error: TaichiRuntimeError, path: Path | None = None) -> TaichiRuntimeError:
+    """Return an error of the device that names the module. path: of its file."""
     shown = name if name.startswith("`") else f"`{name}`"
-    return TaichiRuntimeError(f"{shown} failed on copies of the arguments: {error.message}", error.hint)
+    where = "" if path is None else f"{path}:1: "
+    return TaichiRuntimeError(f"{where}{shown} failed on copies of the arguments: {error.message}", error.hint)
 
 
 def runner_for(
