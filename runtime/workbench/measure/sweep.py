@@ -38,7 +38,7 @@ LEAST_LARGE = 4096
 MAX_BYTES = 1 << 26
 """Memory of one swept call."""
 ADDRESSES = 1 << 40
-"""Distance of the addresses by which regions are told apart; nothing is there."""
+"""Distance of the addresses by which regions are distinguished; nothing is there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,7 +162,7 @@ class IsolatedRunner(Runner):
         request = {"do": "run", "key": key, "counts": list(counts), "pattern": pattern, "prepared": prepared}
         arrays = [(given[regions[number]], regions[number].is_lazy) for number in prepared]
         limit = self._limits.of_edit(self._longest) if is_edit else self._limits.of_generated()
-        reply, found = self._asked(name, process, request, arrays, limit)
+        reply, found = self._request(name, process, request, arrays, limit)
         if not is_edit:
             self._longest = max(self._longest, float(reply["seconds"]))
         return self._outcome(reply, found, given)
@@ -177,7 +177,7 @@ class IsolatedRunner(Runner):
         options = {"seconds": seconds, "confidence": confidence, "precision": precision}
         request = {"do": "time", "keys": keys, "counts": [list(each) for each in counts], **options}
         limit = TIMING_SECONDS + 4 * seconds + 40 * len(modules) * self._limits.of_edit(self._longest)
-        reply, _ = self._asked(" or ".join(f"`{name}`" for name in modules), process, request, (), limit)
+        reply, _ = self._request(" or ".join(f"`{name}`" for name in modules), process, request, (), limit)
         return Times(reply["columns"], int(reply["repeats"]), str(reply["clock"]))
 
     def close(self) -> None:
@@ -203,7 +203,7 @@ class IsolatedRunner(Runner):
         key = sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
         process = self._alive()
         if key not in self._known:
-            self._asked(name, process, {"do": "module", "key": key, "module": data}, (), None)
+            self._request(name, process, {"do": "module", "key": key, "module": data}, (), None)
             self._known.add(key)
         return key
 
@@ -229,16 +229,16 @@ class IsolatedRunner(Runner):
             "textures": textures,
         }
         arrays = [(region.contents, region.is_lazy) for region in recording.regions]
-        self._asked("generated", process, message, [*arrays, *((array, False) for array in contents)], None)
+        self._request("generated", process, message, [*arrays, *((array, False) for array in contents)], None)
         self._has_call = True
         return process
 
-    def _asked(
+    def _request(
         self, name: str, process: ChildProcess, message: dict[str, Any], arrays: Sequence[tuple[Array, bool]],
         limit: float | None,
     ) -> tuple[dict[str, Any], list[Array]]:  # fmt: skip
         try:
-            return process.ask(message, arrays, limit) if limit is not None else process.ask(message, arrays)
+            return process.request(message, arrays, limit) if limit is not None else process.request(message, arrays)
         except ProcessEnded as error:
             raise self._ended(name, error, limit) from None
         except TaichiCompilationError as error:
