@@ -2764,6 +2764,9 @@ static bool read_field(Manifest *manifest, const Json *value, void *entry) {
         !json_array(fields[6], 0, TI_MAX_DIM_COUNT)) {
         return false;
     }
+    if (fields[6]->value.first && fields[6]->count != field->shape.dim_count) {
+        return fail_value(fields[6], "as many numbers as the shape has, or none");
+    }
     data->is_even = fields[5]->kind != JSON_NULL;
     if (!data->is_even) {
         return true;

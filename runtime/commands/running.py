@@ -27,7 +27,7 @@ class Reached(BaseException):
 
 def name_of(kernel: Kernel) -> str:
     """Return `Class.method`, or the name of a function wherever it is defined."""
-    name: str = kernel.definition.function.__qualname__
+    name: str = kernel.definition.qualname
     return name.rpartition("<locals>.")[2]
 
 

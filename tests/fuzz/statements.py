@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from math import prod
 
 from .arrays import ArrayInfo
-from .tensors import LETTERS, LIMIT, Tensors
 from .scalars import INTEGERS, Value, is_real, width
+from .tensors import LETTERS, LIMIT, Tensors
 
 MOST_TRIPS = 8
 """Iterations of all serial loops around a statement, multiplied: the interpreter is slow."""
@@ -80,7 +80,9 @@ class Statements(Tensors):
         element = f"[{self.component_index(array.tensor, depth)}]" if array.tensor else ""
         return Value(f"{array.at(self.index(array, depth))}{element}", array.dtype, bound, array.exact)
 
-    def read_tensor(self, shape: tuple[int, ...], wanted: Callable[[str], bool], depth: int, exact: bool) -> Value | None:
+    def read_tensor(
+        self, shape: tuple[int, ...], wanted: Callable[[str], bool], depth: int, exact: bool
+    ) -> Value | None:
         array = None if self.pure else self.readable(wanted, exact, lambda tensor: tensor == shape)
         if array is None:
             return None
@@ -115,7 +117,11 @@ class Statements(Tensors):
         return ", ".join(self.small_index(extent, depth) for extent in array.shape)
 
     def small_index(self, extent: int, depth: int) -> str:
-        found = [v for v in self.in_sight() if not v.shape and v.type == "i32" and 0 < v.bound <= extent and v.text in self.fixed]
+        found = [
+            v
+            for v in self.in_sight()
+            if not v.shape and v.type == "i32" and 0 < v.bound <= extent and v.text in self.fixed
+        ]
         if found and self.chance(0.6):
             return self.random.choice(found).text
         text = self.small(min(depth, 1), extent).text
@@ -130,7 +136,9 @@ class Statements(Tensors):
         self.names += 1
         return f"{prefix}{self.names}"
 
-    def block(self, head: str, write: Callable[[], None], loop: Loop | None = None, scope: Sequence[Value] = ()) -> None:
+    def block(
+        self, head: str, write: Callable[[], None], loop: Loop | None = None, scope: Sequence[Value] = ()
+    ) -> None:
         """Write a block of statements in a scope of its own."""
         self.line(head)
         self.depth += 1
@@ -184,7 +192,9 @@ class Statements(Tensors):
         kind = self.random.random()
         if self.depth < DEEPEST and kind < self.policy.branches:
             self.branch()
-        elif self.depth < DEEPEST and kind < self.policy.branches + self.policy.loops and self.trips() * 2 <= MOST_TRIPS:
+        elif (
+            self.depth < DEEPEST and kind < self.policy.branches + self.policy.loops and self.trips() * 2 <= MOST_TRIPS
+        ):
             self.random.choice((self.for_range, self.for_range, self.while_loop, self.for_static, self.for_ndrange))()
         else:
             makers = [
@@ -261,7 +271,7 @@ class Statements(Tensors):
             of = number if len(letters) == 1 else replace(number, shape=(2,))
             self.line(f"{where}.{letters} = {self.fitting(of).text}")
         elif target.type in INTEGERS:
-            value = self.tensor(self.policy.depth, target.shape, False)
+            value = self.fitting(target)
             self.line(f"{where} {self.random.choice(('+=', '-=', '&=', '|=', '^='))} {value.text}")
         else:
             self.line(f"{where} = {self.fitting(target).text}")
@@ -272,9 +282,15 @@ class Statements(Tensors):
         if target.type == "u1":
             return Value(self.condition(depth), "u1")
         if target.shape:
-            return self.tensor(depth, target.shape, is_real(target.type), target.exact)
+            value = self.tensor(depth, target.shape, is_real(target.type), target.exact)
+            return (
+                value
+                if self.dialect.casting_stores
+                else replace(value, text=f"ti.cast({value.text}, ti.{target.type})")
+            )
         if target.type in INTEGERS:
-            return self.integer(depth)
+            value = self.integer(depth)
+            return value if self.dialect.casting_stores else self.as_type(self.at_run_time(value), target.type)
         value = self.real(depth, exact=target.exact)
         if value.bound > target.bound:
             return Value(f"ti.max(ti.min({value.text}, {target.bound}), -{target.bound})", value.type, target.bound)
@@ -298,12 +314,21 @@ class Statements(Tensors):
             return f"{operator} {self.divisor(1).text}"
         if operator in ("<<=", ">>="):
             return f"{operator} {self.random.randrange(width(type))}"
-        return f"{operator} {self.integer(self.policy.depth).text}"
+        return f"{operator} {self.changing(self.policy.depth, type)}"
+
+    def changing(self, depth: int, type: str) -> str:
+        """Return an integer that an element of a type is changed with."""
+        value = self.integer(depth)
+        return value.text if self.dialect.casting_stores else self.as_type(self.at_run_time(value), type).text
 
     def swap(self) -> None:
         """Write `a, b = b, a` of two variables of one type."""
         a = self.assignable(lambda value: True)
-        b = a and self.assignable(lambda value: value.shape == a.shape and value.type == a.type and value.exact == a.exact and value.text != a.text)
+        b = a and self.assignable(
+            lambda value: (
+                value.shape == a.shape and value.type == a.type and value.exact == a.exact and value.text != a.text
+            )
+        )
         if a is None or b is None or a.bound != b.bound:
             self.define()
             return
@@ -359,14 +384,16 @@ class Statements(Tensors):
         if self.pure:
             self.assign()
             return
-        arrays = [a for a in self.arrays if a.dtype in INTEGERS and (width(a.dtype) >= 32 or self.dialect.narrow_atomics)]
+        arrays = [
+            a for a in self.arrays if a.dtype in INTEGERS and (width(a.dtype) >= 32 or self.dialect.narrow_atomics)
+        ]
         if self.serial:
             if not arrays:
                 self.store()
                 return
             array = self.random.choice(arrays)
             operator = self.random.choice(("add", "sub", "min", "max", "and", "or", "xor"))
-            call = f"ti.atomic_{operator}({self.any_place(array)}, {self.integer(1).text})"
+            call = f"ti.atomic_{operator}({self.any_place(array)}, {self.changing(1, array.dtype)})"
             if self.chance(0.6):
                 name = self.name()
                 self.line(f"{name} = {call}")
@@ -381,7 +408,7 @@ class Statements(Tensors):
         array = self.random.choice(found)
         operator = self.random.choice(self.access[array.name].atomic)
         where = self.any_place(array)
-        value = self.integer(1).text
+        value = self.changing(1, array.dtype)
         self.line(f"{where} {operator} {value}" if operator.endswith("=") else f"ti.{operator}({where}, {value})")
 
     def any_place(self, array: ArrayInfo) -> str:
@@ -450,7 +477,9 @@ class Statements(Tensors):
             self.for_range()
             return
         i, j = self.loop_index(2), self.loop_index(2)
-        self.block(f"for {i.text}, {j.text} in ti.ndrange(2, 2):", self.body, Loop(4, self.dialect.breaks_serial), [i, j])
+        self.block(
+            f"for {i.text}, {j.text} in ti.ndrange(2, 2):", self.body, Loop(4, self.dialect.breaks_serial), [i, j]
+        )
 
     def for_static(self) -> None:
         """Write a loop that is unrolled, or written for the values of a list."""
@@ -557,7 +586,9 @@ class Statements(Tensors):
         self.access = {}
 
     def array_of_totals(self, shape: tuple[int, ...]) -> str:
-        return self.random.choice([a.name for a in self.arrays if a.shape == shape and a.dtype in ("i32", "i64") and not a.tensor])
+        return self.random.choice(
+            [a.name for a in self.arrays if a.shape == shape and a.dtype in ("i32", "i64") and not a.tensor]
+        )
 
     def loop_head(self, shape: tuple[int, ...]) -> tuple[str, list[Value], list[str]]:
         """Return the head of a loop over a shape, its indices, and the expressions of a cell's index."""
@@ -579,9 +610,15 @@ class Statements(Tensors):
                 low = [self.random.randint(-2, 2) for _ in shape]
                 bounds = ", ".join(f"({a}, {a + n})" for a, n in zip(low, shape))
                 self.fixed |= set(names)
-                position = [f"{name} - {a}" if a > 0 else f"{name} + {-a}" if a < 0 else name for name, a in zip(names, low)]
+                position = [
+                    f"{name} - {a}" if a > 0 else f"{name} + {-a}" if a < 0 else name for name, a in zip(names, low)
+                ]
                 values = [Value(name, "i32", 128.0) for name in names]
-                return f"for {', '.join(names)} in ti.ndrange({bounds}):", [replace(v, bound=0.0) for v in values], position
+                return (
+                    f"for {', '.join(names)} in ti.ndrange({bounds}):",
+                    [replace(v, bound=0.0) for v in values],
+                    position,
+                )
             head = f"for {', '.join(names)} in ti.ndrange({', '.join(map(str, shape))}):"
         else:
             names = [self.name("i")]

@@ -32,13 +32,15 @@ from .identity import without_checks
 from .merge import Merged, has_markers, merge, same_source
 from .proposals import CONFLICT, NEW, WROTE, Proposal, accepted_by, auxiliary_path, refused
 from .rules import Rule, rule_of
-from .slots import Slot, is_writable, read_text, slot_of
+from .slots import Slot, is_writable, python_file, read_text, slot_of
 from .stored_tunings import shape_class, tuned_module
 from .variants import EDIT, GENERATED, TUNED, Variants, digest_of, unknown_variant, variant_of
 
 if TYPE_CHECKING:
     from ....transpiler.backend.module.compilation import Compilation
     from ...session.session import Session
+
+NAMED_ONLY = "`kernel.edit(..., variant='mine')` writes one with a name, and `kernel.use('mine')` runs it"
 
 _VARIANT = re.compile(r"@[\w-]+(?=\.\w+$)")
 
@@ -121,14 +123,22 @@ class _Selection:
 
 def select(specialization: Specialization, slot: Slot, module: BackendModule, wanted: str | None = None) -> _Selection:
     """Return which text of a slot runs: the variant asked for, else the first by name whose `@when` holds, else the
-    unnamed text. Raises: EditError for a rule that is none; TaichiRuntimeError for a variant that does not exist."""
+    unnamed text. All shells of a folder share their slots; there a source runs only if the program names it.
+
+    Raises: EditError for a rule that is none; TaichiRuntimeError for a variant that does not exist.
+    """
     names = slot.variants(_files(module))
+    is_nameless = python_file(specialization.definition) is None
     if wanted is not None:
+        if wanted == EDIT and is_nameless:
+            raise EditError(f"kernel `{module.kernel}` was typed into a shell, which has no unnamed edits", NAMED_ONLY)
         if wanted in (EDIT, GENERATED):
             return _Selection("" if wanted == EDIT else GENERATED, "requested")
         if wanted not in names:
             raise unknown_variant(module, wanted, names, slot.folder)
         return _Selection(wanted, "requested")
+    if is_nameless:
+        return _Selection(GENERATED)
     parameter_names = [parameter.name for parameter in specialization.definition.flat_parameters]
     shapes = {array.name: _Shape(array.shape) for array in module.interface.arrays if array.shape is not None}
     facts = {"target": module.target, "device": "", "arch": "", **dict(specialization.capabilities.extra), **shapes}
@@ -216,6 +226,7 @@ def load(
     """
     sources: dict[str, str] = {}
     paths: list[Path] = []
+    slot.check()
     for file in module.files:
         source = _current(slot, file.name, file.text, module.kernel, variant, bases, proposals)
         if source is not None:

@@ -15,6 +15,8 @@ import inspect
 import json
 import os
 import re
+import stat
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,13 +26,17 @@ from ....transpiler.frontend.source.definition import KernelDefinition
 from ....transpiler.frontend.source.specialization import Specialization
 from ...config import EDITS_FOLDER, UNNAMED_FILE, plain_name
 from ...devices.target_tools import source_tools
+from ...session.program_file import program_file, stem_of
 from ...store.atomic_files import write_text
+from ...store.folders import ROOT, check_mode
 from ..check.edit_error import EditError
 from .header import header_of
 from .identity import DIGITS, argument_digest, label_of, value_digest, values_of
 
 BASE = ".base"
 FACTS = "slot.json"
+MAX_BYTES = 1 << 25
+"""Size limit of a file in a slot; sources have kilobytes."""
 SUFFIXES = frozenset(tools.suffix for tools in source_tools())
 """Of the sources that people edit."""
 
@@ -78,12 +84,32 @@ class Slot:
             return [(name, value, now[name]) for name, value in recorded if now.get(name, value) != value]
         return []
 
+    def check(self) -> None:
+        """Check that only those who can change the program can have written here: what is here is executed.
+
+        Raises: EditError.
+        """
+        if sys.platform == "win32":  # access lists protect folders of the user
+            return
+        slots = self.folder.parent.parent
+        for path in (slots, self.folder.parent, self.folder, *self.sources()):
+            try:
+                status = path.stat()
+                if status.st_uid not in (os.geteuid(), ROOT, slots.parent.stat().st_uid):
+                    raise OSError(0, "it belongs to another user")
+                check_mode(status)
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                hint = f"`chmod go-w {path}`, once its content is as you want it"
+                raise EditError(f"{path}:1: edits here are not used, since {error.strerror}", hint) from None
+
     def facts(self) -> dict[str, Any]:
         """Return the content of `slot.json`: kernel, file, arguments; {} if there is none."""
         text = read_text(self.folder / BASE / FACTS)
         try:
             found = json.loads(text) if text is not None else {}
-        except ValueError:
+        except (ValueError, RecursionError):
             return {}
         return found if isinstance(found, dict) else {}
 
@@ -122,7 +148,7 @@ def exact_slot(specialization: Specialization, edits_dir: str = "") -> Slot:
 def kernel_folder(specialization: Specialization, edits_dir: str = "") -> Path:
     """Return the folder that holds the slots of a kernel."""
     definition = specialization.definition
-    name = plain_name(definition.function.__qualname__.replace("<locals>", "in"))
+    name = plain_name(definition.qualname.replace("<locals>", "in"))
     return folder_of(definition, edits_dir) / f"{_stem(definition)}.{name}"
 
 
@@ -141,15 +167,19 @@ def folder_of(definition: KernelDefinition, edits_dir: str = "") -> Path:
 
 
 def python_file(definition: KernelDefinition) -> Path | None:
-    """Return the file that defines a kernel, None if it was typed into a shell or a notebook."""
-    path = Path(inspect.getfile(inspect.unwrap(definition.function)))
-    return path.absolute() if path.is_file() else None
+    """Return the Python file or notebook that defines a kernel, None if it was typed into a shell.
+
+    All shells in a folder share their slots, so unnamed edits are not for them.
+    """
+    function = inspect.unwrap(definition.function)
+    found = program_file(function.__code__.co_filename, function.__globals__)
+    return Path(found) if found else None
 
 
 def read_text(path: Path) -> str | None:
     """Return a file with plain line ends, None if it does not exist. Raises: EditError if it is not UTF-8 text."""
     try:
-        data = path.read_bytes()
+        data = _content(path)
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return None
     except OSError as error:
@@ -165,6 +195,18 @@ def read_text(path: Path) -> str | None:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
+def _content(path: Path) -> bytes:
+    """Return the content of a plain file; a pipe or device is not waited for. Raises: OSError; EditError."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise EditError(f"{path}:1: the edited source is no plain file", "replace it by one")
+        if status.st_size > MAX_BYTES:
+            raise EditError(f"{path}:1: the file has {status.st_size} bytes, more than any source", "delete it")
+        return file.read(MAX_BYTES)
+
+
 def is_writable(path: Path) -> bool:
     """Return whether a file or folder may be changed; those of an installed package mostly may not."""
     return os.access(path, os.W_OK)
@@ -177,4 +219,4 @@ def _literal(name: str) -> str:
 
 def _stem(definition: KernelDefinition) -> str:
     file = python_file(definition)
-    return plain_name(file.stem) if file is not None else UNNAMED_FILE
+    return plain_name(stem_of(str(file))) if file is not None else UNNAMED_FILE

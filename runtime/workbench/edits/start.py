@@ -27,6 +27,11 @@ def start_edit(specialization: Specialization, module: BackendModule, edits_dir:
     """
     if variant and not re.fullmatch(r"[\w-]+", variant):
         raise EditError(f"`{variant}` cannot name a variant", "use letters, digits, `_` and `-`")
+    if not variant and python_file(specialization.definition) is None:
+        raise EditError(
+            f"kernel `{module.kernel}` was typed into a shell: all shells of this folder would share its edits",
+            "give the edit a name, `kernel.edit(..., variant='mine')`, and run it by `kernel.use('mine')`",
+        )
     if not module.files:
         reason, hint = "it does nothing", None
         if tools_of(module.target).is_interpreter:
@@ -74,7 +79,7 @@ def _facts(specialization: Specialization, module: BackendModule) -> dict[str, o
     file = python_file(definition)
     arguments = zip(definition.flat_parameters, specialization.arguments)
     return {
-        "kernel": definition.function.__qualname__,
+        "kernel": definition.qualname,
         "file": file.name if file is not None else None,
         "arguments": {parameter.name: shown(argument) for parameter, argument in arguments},
     }
