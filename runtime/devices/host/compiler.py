@@ -291,7 +291,7 @@ class Library:
             close(self._handle)
 
 
-KEPT_FOLDER = ""
+LIBRARY_FOLDER = ""
 """Folder in which the files of loaded libraries stay, for tools that read their lines; "": they do not."""
 
 
@@ -300,8 +300,8 @@ def load_library(binary: bytes) -> Library:
 
     Raises: TaichiRuntimeError if the system refuses, as on a folder mounted `noexec`.
     """
-    if KEPT_FOLDER:
-        path = os.path.join(KEPT_FOLDER, f"kernel_{next(_loaded)}.so")
+    if LIBRARY_FOLDER:
+        path = os.path.join(LIBRARY_FOLDER, f"kernel_{next(_loaded)}.so")
         with open(path, "wb") as file:
             file.write(binary)
         return Library(path)

@@ -190,23 +190,27 @@ def _measured(
     exact = np.atleast_1d(reference).astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         rounded = exact.astype(one.dtype)
-        mine, theirs = distances(np.atleast_1d(one), rounded), distances(np.atleast_1d(other), rounded)
+        generated_errors, found_errors = (
+            distances(np.atleast_1d(one), rounded),
+            distances(np.atleast_1d(other), rounded),
+        )
         size = np.abs(rounded.astype(np.float64))
         usual = size[np.isfinite(size) & (size > 0)]
         scale = size + (float(np.median(usual)) if usual.size else 0.0)
-        known = np.isfinite(mine) & (scale > 0)
-        typical = float(np.quantile(mine[known] / scale[known], TYPICAL)) if known.any() else 0.0
-        own = np.where(np.isfinite(mine), mine, 0.0)
+        known = np.isfinite(generated_errors) & (scale > 0) & np.isfinite(scale)
+        typical = float(np.quantile(generated_errors[known] / scale[known], TYPICAL)) if known.any() else 0.0
+        own = np.where(np.isfinite(generated_errors), generated_errors, 0.0)
         allowed = limits[1] + limits[0] * size + FACTOR * np.maximum(own, typical * scale)
-        passes = theirs <= allowed
-    errors = [_largest(error, scale) for error in (mine, theirs)]
+        passes = found_errors <= allowed
+    errors = [_largest(error, scale) for error in (generated_errors, found_errors)]
     note = f"{AGAINST}: generated off by {errors[0]}, found by {errors[1]}"
     return replace(output, note=note), wrong & ~passes
 
 
 def _largest(error: Array, scale: Array) -> str:
     """Return the largest relative error, for people."""
-    relative = error[scale > 0] / scale[scale > 0]
+    known = (scale > 0) & np.isfinite(scale)
+    relative = error[known] / scale[known]
     return f"{float(relative.max()):.2g}" if relative.size else "0"
 
 

@@ -41,7 +41,7 @@ TYPED = frozenset({"type", "element", "elements", "returns", "structs"})
 WIDTH_DEPENDENT = re.compile(r'"(?:Rand|Activate|[A-Za-z]*Tex(?:ture|el)\w*)": \{|"Cast": \{[^{}]*"bits": true')
 """Statements whose results are others, or mean nothing, if floats are wider."""
 ADDRESSES = 1 << 40
-"""Distance of the addresses by which regions are told apart; nothing is there."""
+"""Distance of the addresses by which regions are distinguished; nothing is there."""
 MAX_BYTES = 1 << 28
 """Memory beyond which no reference is computed."""
 SECONDS = 20.0

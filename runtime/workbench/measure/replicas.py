@@ -357,7 +357,7 @@ class Forbidding(Protocol):
 class Replicas:
     """Copies of the memory of a call. Programs run on them one after the other, each time from the same contents.
 
-    guard: told of the guard zones while a program runs.
+    guard: gets the guard zones while a program runs.
     """
 
     def __init__(self, recording: Recording, guard: Forbidding | None = None) -> None:

@@ -38,7 +38,7 @@ LEAST_LARGE = 4096
 MAX_BYTES = 1 << 26
 """Memory of one swept call."""
 ADDRESSES = 1 << 40
-"""Distance of the addresses by which regions are told apart; nothing is there."""
+"""Distance of the addresses by which regions are distinguished; nothing is there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,9 +159,9 @@ class Sweep:
         random = np.random.default_rng(SEED)
         regions: dict[Region, Region] = {}
         for number, located in enumerate(self._arrays.values()):
-            values = drawn(located, self._new_shape(located, case.extents), random, case.extents)
+            elements = drawn(located, self._new_shape(located, case.extents), random, case.extents)
             begin = ADDRESSES * (number + 1) + located.region.begin % ALIGNMENT
-            contents = values.reshape(-1).view(np.uint8) if values.size else np.zeros(0, np.uint8)
+            contents = elements.reshape(-1).view(np.uint8) if elements.size else np.zeros(0, np.uint8)
             regions[located.region] = Region(located.slot.name, begin, contents.size, "data", None, contents)
         values = self._new_values(case)
         packed = bytearray(self._old.packed)

@@ -17,7 +17,8 @@ from ..edits import selection as edits
 from ..edits.variants import EDIT, GENERATED, Variants
 from .compare import DIFFERS, PASSED, ROUNDS, SKIPPED, Comparer, Comparison, Size, checked_module
 from .hints import dropped
-from .process.runners import ProcessEnded, Runner, runner_for
+from .process.child_process import ProcessEnded
+from .process.runners import Runner, runner_for
 from .sweep import Case, Sweep
 
 if TYPE_CHECKING:

@@ -135,11 +135,7 @@ def test_a_table_for_people_and_data_for_programs(work, target: str) -> None:
 
 def test_one_text_alone_has_times_and_no_verdict(work, target: str) -> None:
     found = work.bench(ones(), 5, seconds=0.2)
-    assert (
-        found.verdict == ""
-        and found.rows[0].ratio is None
-        and "no verdict: `generated` is the only variant" in str(found)
-    )
+    assert found.verdict == "" and found.rows[0].ratio is None and str(found).count("\n") == 3
 
 
 def test_short_kernels_are_launched_several_times_in_a_sample(work, target: str, monkeypatch) -> None:

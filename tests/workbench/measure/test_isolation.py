@@ -135,7 +135,7 @@ def test_a_killed_process_is_told_and_leaves_nothing(target: str) -> None:
     threading.Timer(0.2, os.kill, (process._process.pid, signal.SIGKILL)).start()
     time.sleep(0.5)
     with pytest.raises(ProcessEnded, match="crashed: SIGKILL"):
-        process.ask({"do": "time"}, limit=5.0)
+        process.request({"do": "time"}, limit=5.0)
     assert process._process.returncode == -signal.SIGKILL and not process.is_alive
 
 

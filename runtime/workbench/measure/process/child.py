@@ -36,6 +36,11 @@ from ..timing import measure
 from .messages import Closed, Message, receive, send
 from .sanitizers import ForbiddenMemory, with_sanitizers
 
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
 SHARE = 0.8
 """How much of the free memory a kernel of the host may take in addition to the copies."""
 PR_SET_PDEATHSIG = 1
@@ -179,19 +184,19 @@ def main(descriptor: int, parent: int) -> None:
 
 def _as_error(error: Exception) -> Message:
     """Return an error as a reply. ends: the device may be lost, so the process is not used any more."""
-    is_ours = isinstance(error, ReportedError)
+    is_reported = isinstance(error, ReportedError)
     is_compilation = isinstance(error, TaichiCompilationError)
-    message = getattr(error, "message", None) if is_ours else traceback.format_exc()
-    hint = getattr(error, "hint", None) if is_ours else None
+    message = getattr(error, "message", None) if is_reported else traceback.format_exc()
+    hint = getattr(error, "hint", None) if is_reported else None
     text = {"message": message or str(error), "hint": hint, "is_compilation": is_compilation}
     return {"error": {**text, "ends": not is_compilation}}
 
 
 def _limit_memory(copies_bytes: int) -> None:
     """Let allocations fail before the system runs out of memory."""
-    with suppress(ImportError, ValueError, OSError):
-        import resource
-
+    if resource is None:
+        return
+    with suppress(ValueError, OSError):
         free = available_bytes()
         with open("/proc/self/statm") as file:
             data_bytes = int(file.read().split()[5]) * resource.getpagesize()
@@ -202,10 +207,9 @@ def _limit_memory(copies_bytes: int) -> None:
 
 def _prepare(parent: int) -> None:
     """End with the program, leave no core files, and let the system end this process first if memory runs out."""
-    with suppress(ImportError, ValueError, OSError):
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with suppress(ValueError, OSError):
+        if resource is not None:
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
         file.write("1000")
     if sys.platform.startswith("linux"):

@@ -1,7 +1,7 @@
-"""The process that runs edited sources: start it, ask it, end it, and say how it ended.
+"""The process that runs edited sources: start it, send it requests, end it, and say how it ended.
 
-In: a session's device and options. Out: `ChildProcess`, whose `ask` returns a reply within a time limit. What an edit
-does to its process, a far store, a trap, an endless loop, ends that process only. It imports what this process imports
+In: a session's device and options. Out: `ChildProcess`, whose `request` returns a reply within a time limit. What an
+edit does to its process, a far store, a trap, an endless loop, ends that process only. It imports what this one does
 (`sys.path` is handed over), opens a device of the same kind, and ends with this process, however this one ends.
 """
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 START_SECONDS = 120.0
 """Time limit for starting the process, opening a device in it, and compiling; compilers have their own."""
-KEPT_BYTES = 20_000
+OUTPUT_BYTES = 20_000
 """How much is kept of what the process writes to its standard error."""
 LOCAL_OPTIONS = frozenset({"arch", "dump_dir", "edits", "edits_dir", "log_level", "print_ir", "print_full_traceback"})
 """Options of the program's session that the process does not take over."""
@@ -58,23 +58,23 @@ class ChildProcess:
 
     def __init__(self, session: Session, sanitize: bool = False) -> None:
         self._session = session
-        self._connection, theirs = socket.socketpair()
-        self._said = bytearray()
+        self._connection, child_end = socket.socketpair()
+        self._output = bytearray()
         package = f"{__package__}.child"
-        code = PROGRAM.format(path=sys.path, package=package, descriptor=theirs.fileno(), parent=os.getpid())
+        code = PROGRAM.format(path=sys.path, package=package, descriptor=child_end.fileno(), parent=os.getpid())
         environment = {**os.environ, "SHADESMITH_ARCH": session.arch.name}
         if sanitize:
             environment |= sanitizing_environment()
         try:
             self._process = subprocess.Popen(
                 [sys.executable, "-S", "-c", code], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE, pass_fds=[theirs.fileno()], start_new_session=True, env=environment,
+                stderr=subprocess.PIPE, pass_fds=[child_end.fileno()], start_new_session=True, env=environment,
             )  # fmt: skip
         except OSError as error:
             self._connection.close()
             raise _cannot_start(str(error)) from error
         finally:
-            theirs.close()
+            child_end.close()
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
         self._folder = tempfile.TemporaryDirectory(prefix="shadesmith-") if sanitize else None
@@ -85,7 +85,7 @@ class ChildProcess:
         self._is_open = False
         self.is_alive = True
 
-    def ask(
+    def request(
         self, message: Message, arrays: Sequence[tuple[Array, bool]] = (), limit: float = START_SECONDS
     ) -> tuple[Message, list[Array]]:
         """Send a request and return the reply. limit: for the reply [s].
@@ -103,7 +103,7 @@ class ChildProcess:
             reply, _ = receive(self._connection, START_SECONDS)
         except (Closed, TimeoutError, ValueError):
             self.close()
-            raise _cannot_start(self.said()) from None
+            raise _cannot_start(self.messages()) from None
         self._raise_error(reply)
         title = self._session.device.title
         if title and reply["title"] != title:
@@ -144,11 +144,11 @@ class ChildProcess:
             code = self._process.wait(2.0)
         except subprocess.TimeoutExpired:
             code = 0
-        said = self.said()
+        output = self.messages()
         self.close()
-        found = re.search(r"(?:ERROR: AddressSanitizer: |runtime error: )([^\n]*)", said)
+        found = re.search(r"(?:ERROR: AddressSanitizer: |runtime error: )([^\n]*)", output)
         if found:
-            return f"failed under sanitizers: {_sanitizers_words(said)}"
+            return f"failed under sanitizers: {_sanitizers_words(output)}"
         if code >= 0:
             return f"ended its process (status {code})"
         name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
@@ -159,13 +159,13 @@ class ChildProcess:
         """Keep the last part of what the process writes to its standard error."""
         stream = self._process.stderr
         while stream is not None and (part := os.read(stream.fileno(), 1 << 16)):
-            self._said += part
-            del self._said[:-KEPT_BYTES]
+            self._output += part
+            del self._output[:-OUTPUT_BYTES]
 
-    def said(self) -> str:
+    def messages(self) -> str:
         """Return the last part of what the process wrote to its standard error."""
         self._listener.join(1.0)
-        return bytes(self._said).decode(errors="replace")
+        return bytes(self._output).decode(errors="replace")
 
     def close(self) -> None:
         """End the process, whatever it is doing, with all that it started."""
@@ -182,9 +182,9 @@ class ChildProcess:
             self._process.stderr.close()
 
 
-def _sanitizers_words(said: str) -> str:
+def _sanitizers_words(output: str) -> str:
     """Return the first report of a sanitizer: what, and the lines of the source."""
-    lines = said.splitlines()
+    lines = output.splitlines()
     start = next(k for k, line in enumerate(lines) if "ERROR: AddressSanitizer" in line or "runtime error:" in line)
     head = re.sub(r"^.*?(?:ERROR: AddressSanitizer: |runtime error: )", "", lines[start])
     line = re.search(r"<stdin>:(\d+)", "\n".join(lines[start : start + 40]))

@@ -162,7 +162,7 @@ class IsolatedRunner(Runner):
         request = {"do": "run", "key": key, "counts": list(counts), "pattern": pattern, "prepared": prepared}
         arrays = [(given[regions[number]], regions[number].is_lazy) for number in prepared]
         limit = self._limits.of_edit(self._longest) if is_edit else self._limits.of_generated()
-        reply, found = self._asked(name, process, request, arrays, limit)
+        reply, found = self._request(name, process, request, arrays, limit)
         if not is_edit:
             self._longest = max(self._longest, float(reply["seconds"]))
         return self._outcome(reply, found, given)
@@ -177,7 +177,7 @@ class IsolatedRunner(Runner):
         options = {"seconds": seconds, "confidence": confidence, "precision": precision}
         request = {"do": "time", "keys": keys, "counts": [list(each) for each in counts], **options}
         limit = TIMING_SECONDS + 4 * seconds + 40 * len(modules) * self._limits.of_edit(self._longest)
-        reply, _ = self._asked(" or ".join(f"`{name}`" for name in modules), process, request, (), limit)
+        reply, _ = self._request(" or ".join(f"`{name}`" for name in modules), process, request, (), limit)
         return Times(reply["columns"], int(reply["repeats"]), str(reply["clock"]))
 
     def close(self) -> None:
@@ -203,7 +203,7 @@ class IsolatedRunner(Runner):
         key = sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
         process = self._alive()
         if key not in self._known:
-            self._asked(name, process, {"do": "module", "key": key, "module": data}, (), None)
+            self._request(name, process, {"do": "module", "key": key, "module": data}, (), None)
             self._known.add(key)
         return key
 
@@ -229,23 +229,23 @@ class IsolatedRunner(Runner):
             "textures": textures,
         }
         arrays = [(region.contents, region.is_lazy) for region in recording.regions]
-        self._asked("generated", process, message, [*arrays, *((array, False) for array in contents)], None)
+        self._request("generated", process, message, [*arrays, *((array, False) for array in contents)], None)
         self._has_call = True
         return process
 
-    def _asked(
+    def _request(
         self, name: str, process: ChildProcess, message: dict[str, Any], arrays: Sequence[tuple[Array, bool]],
         limit: float | None,
     ) -> tuple[dict[str, Any], list[Array]]:  # fmt: skip
         try:
-            return process.ask(message, arrays, limit) if limit is not None else process.ask(message, arrays)
+            return process.request(message, arrays, limit) if limit is not None else process.request(message, arrays)
         except ProcessEnded as error:
             raise self._ended(name, error, limit) from None
         except TaichiCompilationError as error:
             self._known.discard(message.get("key", ""))
             raise error from None
         except TaichiRuntimeError as error:
-            raise _named(name, error) from error
+            raise _named(name, error, self._paths.get(name)) from error
 
     def _ended(self, name: str, error: ProcessEnded, limit: float | None) -> ProcessEnded:
         """Return the error that names the source."""
@@ -295,10 +295,11 @@ def _textures(recording: Recording) -> tuple[list[dict[str, Any]], list[Array]]:
     return entries, contents
 
 
-def _named(name: str, error: TaichiRuntimeError) -> TaichiRuntimeError:
-    """Return an error of the device that names the module."""
+def _named(name: str, error: TaichiRuntimeError, path: Path | None = None) -> TaichiRuntimeError:
+    """Return an error of the device that names the module. path: of its file."""
     shown = name if name.startswith("`") else f"`{name}`"
-    return TaichiRuntimeError(f"{shown} failed on copies of the arguments: {error.message}", error.hint)
+    where = "" if path is None else f"{path}:1: "
+    return TaichiRuntimeError(f"{where}{shown} failed on copies of the arguments: {error.message}", error.hint)
 
 
 def runner_for(

@@ -18,6 +18,7 @@ from ....devices.host.compiler import HostCompiler, find_compiler
 
 FLAGS = ("-fsanitize=address,undefined", "-fno-sanitize=alignment", "-fno-sanitize-recover=all", "-g", "-O1")
 """-O1: as sanitizers' manuals advise; it also keeps the lines of reports right."""
+FUNCTIONS = ("__asan_poison_memory_region", "__asan_unpoison_memory_region")
 LIBRARIES = ("libasan.so", "libubsan.so")
 
 
@@ -47,7 +48,7 @@ def with_sanitizers(device: Any, folder: str) -> None:
 
     folder: where the libraries stay, which have the lines that reports name.
     """
-    host_compiler.KEPT_FOLDER = folder
+    host_compiler.LIBRARY_FOLDER = folder
     device.compiler = replace(device.compiler, more_flags=FLAGS)
     device.store = None
 
@@ -57,18 +58,21 @@ class ForbiddenMemory:
 
     def __init__(self) -> None:
         library = ctypes.CDLL(None)
-        self._forbid = getattr(library, "__asan_poison_memory_region", None)
-        self._allow = getattr(library, "__asan_unpoison_memory_region", None)
+        self._functions = [getattr(library, name, _nothing) for name in FUNCTIONS]
         self._parts: list[tuple[int, int]] = []
 
     def forbid(self, address: int, size_bytes: int) -> None:
         """Forbid a part of memory until `allow_all`."""
-        if self._forbid is not None and size_bytes:
-            self._forbid(ctypes.c_void_p(address), ctypes.c_size_t(size_bytes))
+        if size_bytes:
+            self._functions[0](ctypes.c_void_p(address), ctypes.c_size_t(size_bytes))
             self._parts.append((address, size_bytes))
 
     def allow_all(self) -> None:
         """Allow all memory again."""
-        for address, size_bytes in self._parts if self._allow is not None else ():
-            self._allow(ctypes.c_void_p(address), ctypes.c_size_t(size_bytes))
+        for address, size_bytes in self._parts:
+            self._functions[1](ctypes.c_void_p(address), ctypes.c_size_t(size_bytes))
         self._parts.clear()
+
+
+def _nothing(address: object, size_bytes: object) -> None:
+    """Replace a function of the sanitizer in a process without it."""
