@@ -10,6 +10,8 @@ In: the SPIR-V of a compute shader. Out: SPIR-V that lavapipe runs right, or tha
    on to the limit, and all later loops end at once (22.3.6). So the entry point calls the shader in real threads only.
 3. It compares a sign-extended number with a constant as if it were not negative (22.3.6: `int64_t(x) < 0l` is always
    false for an `int x`). A shift left and right after each such conversion hides it from that rule.
+4. It takes an integer that is converted to a float and back for the integer itself (22.3.6; 16777217 by f32 should be
+   16777216). `NoContraction` on the first conversion prevents that.
 
 Source: SPIR-V Specification 1.6, sections 2.4 (logical layout) and 3 (binary form).
 """
@@ -83,13 +85,14 @@ class _Module:
 def for_lavapipe(code: bytes, number: int) -> bytes:
     """Return a module for lavapipe. number: what it writes to the buffer if loops were ended, not 0.
 
-    Shaders without loops get only the third change. The buffer is binding 0 of set `LIMIT_SET`: two words, 2 and 0.
+    Shaders without loops get only the last two changes. The buffer is binding 0 of set `LIMIT_SET`: two words, 2 and 0.
     """
     words = array("I", code)
     if len(words) < HEADER_WORDS or words[0] != MAGIC:
         return code
     module = _parts(words)
     _hide_sign_extensions(module)
+    _round_conversions(module)
     if any(instruction[0] & 0xFFFF == Op.LOOP_MERGE for instruction in module.functions):
         _report_ended_loops(module, number)
     return module.bytes()
@@ -142,6 +145,14 @@ def _hide_sign_extensions(module: _Module) -> None:
         functions.append(_words(Op.SHIFT_LEFT_LOGICAL, type, shifted, wide, ones[type]))
         functions.append(_words(Op.SHIFT_RIGHT_ARITHMETIC, type, result, shifted, ones[type]))
     module.functions = functions
+
+
+def _round_conversions(module: _Module) -> None:
+    """Let integers be rounded when they become floats."""
+    marked = {i[1] for i in module.start if i[0] & 0xFFFF == Op.DECORATE and i[2] == Decoration.NO_CONTRACTION}
+    for instruction in module.functions:
+        if instruction[0] & 0xFFFF in (Op.CONVERT_S_TO_F, Op.CONVERT_U_TO_F) and instruction[2] not in marked:
+            module.annotate(Op.DECORATE, instruction[2], Decoration.NO_CONTRACTION)
 
 
 def _report_ended_loops(module: _Module, number: int) -> None:
