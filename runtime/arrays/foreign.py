@@ -1,8 +1,8 @@
 """Arrays of other libraries: the address and layout of their memory, and whether it may be written.
 
 In: a NumPy array, a torch tensor, or any object with `__cuda_array_interface__`, `__array_interface__`, `__dlpack__` or
-`__array__`. Out: a NumPy array that shares memory of this process, or a `GpuArray` for memory of a GPU. Nothing is copied,
-unless `__array__` does, and only the library that the object comes from is used.
+`__array__`. Out: a NumPy array that shares memory of this process, or a `GpuArray` for memory of a GPU. Nothing is
+copied, unless `__array__` does, and only the library that the object comes from is used.
 Source: NumPy's array interface 3; CUDA array interface 3 (Numba); DLPack 1.0.
 """
 
