@@ -14,6 +14,7 @@ class CompileOptions:
 
     default_fp, default_ip, default_up: names of scalar types.
     block_dim: threads per block, unless the loop has its own.
+    line_comments: how Python lines are shown: "short", "full" or "none" (`backend/print/line_comments.py`).
     disabled_passes: names of passes to skip, for bisection.
     """
 
@@ -28,7 +29,7 @@ class CompileOptions:
     block_dim: int = 128
     unrolling_limit: int = 32
     verify: bool = False
-    line_comments: bool = True
+    line_comments: str = "short"
     why_comments: bool = True
     disabled_passes: frozenset[str] = frozenset()
 
@@ -58,6 +59,10 @@ class Capabilities:
     volatile_vectors: bool = False
     """lavapipe of Mesa 22.3 returns x for y if a component is read from memory after the whole vector was stored, or
     after another component was read."""
+    idle_lanes_loop: bool = False
+    """lavapipe of Mesa 22.3 goes on with a loop while a lane that is no thread stays in it (blocks that do not fill
+    their last subgroup). Such a lane reads zeros, so the loop may end only at the driver's limit, and later ones at
+    once."""
     float_controls: frozenset[str] = frozenset()
     """Execution modes of SPIR-V that it supports, with the bits of the type: "DenormPreserve 32"."""
     recursion: bool = True

@@ -142,6 +142,7 @@ class Memory:
         self.session, self.element, self.shape = session, element, shape
         self.size_bytes = prod(full_shape) * scalar.itemsize
         self.handle = AllocationHandle(session, max(MIN_BYTES, self.size_bytes), owner, lazily)
+        self.handle.item_bytes = self.size_bytes // max(1, prod(shape))
         self.allocation: Allocation = self.handle.allocation
         self.mirrored = not session.device.host_memory
         self.partial = self.mirrored and self.size_bytes > BLOCK_BYTES

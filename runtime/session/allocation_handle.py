@@ -9,6 +9,7 @@ memory for copies of arguments.
 from __future__ import annotations
 
 from typing import Protocol
+from weakref import WeakSet
 
 from ..devices.device import Allocation
 
@@ -34,13 +35,14 @@ class AllocationHandle:
 
     owner: its purpose, as errors and reports show it: "field `x`".
     lazily: see `Device.allocate`.
+    item_bytes: size of an element, 0 if it has no elements.
     """
 
-    __slots__ = ("__weakref__", "_lender", "allocation", "is_released", "owner", "size_bytes")
+    __slots__ = ("__weakref__", "_lender", "allocation", "is_released", "item_bytes", "owner", "size_bytes")
 
     def __init__(self, lender: Lender, size_bytes: int, owner: str, lazily: bool = False) -> None:
         self.is_released = True  # should `allocate` raise
-        self.owner, self.size_bytes = owner, size_bytes
+        self.owner, self.size_bytes, self.item_bytes = owner, size_bytes, 0
         self.allocation: Allocation = lender.allocate(size_bytes, owner, lazily)
         self._lender = lender
         self.is_released = False
@@ -86,3 +88,17 @@ class StagingPool:
     def clear(self) -> None:
         """Free all memory of the pool."""
         self._free.clear()
+
+
+class OwnerNames:
+    """Finds the owner of memory, for a device's errors."""
+
+    def __init__(self, handles: WeakSet[AllocationHandle]) -> None:
+        self._handles = handles
+
+    def __call__(self, address: int) -> tuple[str, int] | None:
+        """Return the owner of the allocation at `address` and the bytes of an element, None if there is none."""
+        for handle in list(self._handles):
+            if not handle.is_released and handle.allocation.address == address:
+                return handle.owner, handle.item_bytes
+        return None

@@ -25,7 +25,7 @@ from ..layout.task_memory import pointers_of
 from ..module.interface import SourceFile
 from ..print.functions import PrintedFunction, prototypes
 from ..print.line_map import PrintedBody, line_map
-from ..print.statements import INDENT
+from ..print.lines import INDENT, MAX_WIDTH, fitted, wrapped_head, wrapped_text
 from ..print.textures import declarations
 from ..print.threads import is_vectorized, nest, pragma
 from .banner import banner, loop_location, python_line, task_title
@@ -36,6 +36,12 @@ from .tasks import PrintedTask
 
 NOT_VECTORIZED = (AtomicOp, Rand, *TOPOLOGY_WRITERS, *RECORDS, *TEXTURE_STATEMENTS)
 """Statements that no compiler vectorizes."""
+
+LOOPING = (While, RangeFor, AtomicOp, *TOPOLOGY_WRITERS)
+"""Statements whose source has or may have loops."""
+
+SUBGROUP_BASIC = "GL_KHR_shader_subgroup_basic"
+"""Extension that numbers lanes."""
 
 
 class FileAssembler:
@@ -53,7 +59,7 @@ class FileAssembler:
         tasks = [self._task_data(p) for p in printed]
         data = self._data(printed, functions, tasks)
         kind = printed[0].task.kind.value if self.language.file_per_task else "kernel"
-        source = render("{0}/{2}.{1}.j2".format(*self.language.templates, kind), data)
+        source = fitted(render("{0}/{2}.{1}.j2".format(*self.language.templates, kind), data))
         suffix = f"_{number}" if self.language.file_per_task and len(context.kernel.tasks) > 1 else ""
         bodies = [
             *(PrintedBody(f.head, f.body, f.function.location) for f in functions),
@@ -119,6 +125,7 @@ class FileAssembler:
         keys = [*self.layout.helpers, *_helpers_of(functions, printed)]
         names += extensions(self.language, [*self.layout.usage.types, *self.layout.stored_types], keys)
         names += [FLOAT_CONTROLS] if self._modes() else []
+        names += [SUBGROUP_BASIC] if any(map(self._idle_lanes, printed)) else []
         return list(dict.fromkeys(names))
 
     def _modes(self) -> list[str]:
@@ -144,10 +151,12 @@ class FileAssembler:
             "python": python_line(context, p.task),
             "title": task_title(context, p) if len(context.kernel.tasks) > 1 else "",
             "entry": p.entry,
-            "head": f"{language.helper_qualifier}void {p.function}"
-            f"({', '.join(parameters) or language.no_parameters}) {{",
+            "head": wrapped_head(
+                f"{language.helper_qualifier}void {p.function}({', '.join(parameters) or language.no_parameters}) {{"
+            ),
             "body": "\n".join(INDENT * (line.depth + 1) + line.text if line.text else "" for line in p.body),
             "call": call,
+            "idle_lanes": self._idle_lanes(p),
             "block": context.block_size(p.task),
             "has_barrier": p.block is not None and p.block.has_barrier,
             "guarded": p.block is None or not (p.task.is_split or p.block.is_full),
@@ -162,6 +171,20 @@ class FileAssembler:
             "uses_args": p.uses_args or p.entry_uses_args,
         }
 
+    def _idle_lanes(self, p: PrintedTask) -> str:
+        """Return the condition of lanes that are no threads, if the driver would loop in them; "" if it would not.
+
+        Activating a cell and atomic operations without a native form are loops too.
+        """
+        block, capabilities = 1 if p.threads is None else p.task.block_dim, self.context.capabilities
+        is_full = capabilities.subgroup_size is not None and block % capabilities.subgroup_size == 0
+        if is_full or not capabilities.idle_lanes_loop:
+            return ""
+        if not any(isinstance(s, LOOPING) or self._is_recursive(s) for s in reachable(p.task.body)):
+            return ""
+        lane = "gl_SubgroupID * gl_SubgroupSize + gl_SubgroupInvocationID"
+        return "gl_SubgroupInvocationID > 0u" if block == 1 else f"{lane} >= {self.context.block_size(p.task)}"
+
     def _is_recursive(self, statement: Statement) -> bool:
         return isinstance(statement, Call) and self.context.signatures[statement.function].is_recursive
 
@@ -170,7 +193,11 @@ def padded(members: list[Declaration]) -> list[str]:
     """Return the members of a struct with their comments in one column."""
     declared = [f"{m.type}{'' if m.type.endswith('*') else ' '}{m.name};" for m in members]
     width = max(map(len, declared), default=0)
-    return [f"{text.ljust(width)}  // {member.note}" for text, member in zip(declared, members, strict=True)]
+    lines = []
+    for text, member in zip(declared, members, strict=True):
+        first, *rest = wrapped_text(member.note, max(MAX_WIDTH - len(INDENT) - width - 4, 20), rest="") or [""]
+        lines += [f"{text.ljust(width)}  // {first}", *(f"{' ' * width}  // {line}" for line in rest)]
+    return lines
 
 
 def _constants(blocks: list[int]) -> list[str]:
