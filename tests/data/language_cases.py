@@ -265,7 +265,7 @@ GROUPS = {
 }  # fmt: skip
 
 
-VALUED = ("literals", "powers", "aliases", "statics", "augmented")
+VALUED = ("literals", "powers", "aliases", "statics")
 """Groups whose values are recorded too; of the others only types are, since Taichi takes long, and some crash it."""
 
 

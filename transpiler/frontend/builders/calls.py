@@ -18,7 +18,7 @@ from ...errors import PACKAGE, TaichiCompilationError, TaichiSyntaxError, Taichi
 from ...ir.nodes import Statement
 from ...ir.ops import OPS
 from ...ir.statements import Rand
-from ...ir.types import Scalar, Struct, Tensor, describe_type, element_of, u1
+from ...ir.types import Scalar, Struct, Tensor, describe_type, element_of, u1, u32
 from ...lang import functions, operations
 from ...lang import struct as lang
 from ...lang.annotations import as_type
@@ -389,12 +389,10 @@ def _filled(value: int) -> Meaning:
 
 def _random(context: Context, dtype: Any = float) -> Statement:
     type = as_type(dtype, context.options)
-    if not isinstance(type, Scalar) or type.bits < 32 and type.bits != 1 and not type.is_float:
-        raise context.error(
-            TaichiTypeError,
-            "`ti.random` needs ti.f32, ti.f64, ti.i32, ti.u32, ti.i64 or ti.u64",
-            "write `ti.random(ti.f32)`",
-        )
+    if not isinstance(type, Scalar):
+        raise context.error(TaichiTypeError, "`ti.random` needs a number type", "write `ti.random(ti.f32)`")
+    if type.bits in (8, 16) and not type.is_float:
+        return context.builder.cast(context.builder.add(Rand(type=u32)), type)
     return context.builder.add(Rand(type=type))
 
 

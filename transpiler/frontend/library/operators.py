@@ -108,9 +108,9 @@ def power(context: Context, base: Statement, exponent: int) -> Statement:
     assert base.type is not None
     element = element_of(base.type)
     if isinstance(base.type, Tensor) and element.is_integral:  # of a vector both operands have one type, as in Taichi
-        base = context.builder.cast(base, promote(element, SCALARS[context.options.default_ip]))
-        assert base.type is not None
-    if not 1 <= exponent <= MAX_PRODUCTS_EXPONENT or element_of(base.type) == u1:
+        element = promote(element, SCALARS[context.options.default_ip])
+        base = context.builder.cast(base, element)
+    if not 1 <= exponent <= MAX_PRODUCTS_EXPONENT or element == u1:
         return context.builder.op("pow", base, context.values.constant(exponent))
     result: Statement | None = None
     square = base
