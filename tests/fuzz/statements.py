@@ -256,13 +256,18 @@ class Statements(Tensors):
             return
         self.line(f"{target.text} = {self.fitting(target).text}")
 
+    def may_augment(self, type: str, where: str) -> bool:
+        """Return whether `where += x` is possible: it may be atomic, and not all targets have small atomics."""
+        is_certainly_own = not self.parallel or "- (" not in where
+        return type in INTEGERS and (width(type) >= 32 or self.dialect.narrow_atomics or is_certainly_own)
+
     def change_tensor(self, where: str, target: Value) -> None:
         """Write a change of a component, of several, or of all."""
         number = replace(target, shape=())
         kind = self.random.random()
         if kind < 0.5:
             element = f"{where}[{self.component_index(target.shape, 1)}]"
-            if target.type in INTEGERS and self.chance(0.5):
+            if self.may_augment(target.type, where) and self.chance(0.5):
                 self.line(f"{element} {self.augmented(target.type, is_plain=not target.bound)}")
                 return
             self.line(f"{element} = {self.fitting(number).text}")
@@ -270,7 +275,7 @@ class Statements(Tensors):
             letters = "".join(self.random.sample(LETTERS[: target.shape[0]], self.random.randint(1, 2)))
             of = number if len(letters) == 1 else replace(number, shape=(2,))
             self.line(f"{where}.{letters} = {self.fitting(of).text}")
-        elif target.type in INTEGERS:
+        elif self.may_augment(target.type, where):
             value = self.fitting(target)
             self.line(f"{where} {self.random.choice(('+=', '-=', '&=', '|=', '^='))} {value.text}")
         else:
@@ -372,7 +377,7 @@ class Statements(Tensors):
             else:
                 self.change_tensor(where, target)
             return
-        if array.dtype in INTEGERS and self.chance(0.4):
+        if self.may_augment(array.dtype, where) and self.chance(0.4):
             operator = self.augmented(array.dtype)
             if self.serial or not self.parallel or operator[:2] in ("+=", "-=", "&=", "|=", "^="):
                 self.line(f"{where} {operator}")

@@ -108,3 +108,30 @@ def test_bits_of_all_64_are_counted(target: str, dtype: str) -> None:
     x.from_numpy(np.array([0, 1, 1 << 32, 2**64 - 1, 1 << 63, 0x8000000180000001], np.uint64).view(NUMPY[dtype]))
     run()
     assert count.to_numpy().tolist() == [0, 1, 1, 64, 1, 4]
+
+
+def test_an_expression_shortened_in_a_block_is_whole_after_it(target: str) -> None:
+    # An operand that got a variable in a branch or a loop, since the line was long, was named after it too.
+    out = ti.field(ti.i64, (3, 4))
+
+    @ti.kernel
+    def run(a_long_name_of_an_argument: ti.i8, another_name_of_an_argument: ti.i8):
+        for i in range(3):
+            wide = ti.cast(a_long_name_of_an_argument, ti.i64)
+            other = ti.cast(another_name_of_an_argument, ti.i64)
+            if i > 0:
+                v = ti.Vector([wide * 1000001, wide + other * 1000003, other - wide * 1000005, wide ^ other])
+                out[i, 0] = v[0] - v[1] * v[2] + v[3]
+            for k in range(i):
+                m = ti.Vector([wide - 1000001, other * 1000003 - wide, wide * 1000005 + other, wide & other])
+                out[i, 1] += m[0] + m[1] * m[2] - m[3]
+            w = ti.Vector([other * 1000007, wide - other * 1000003, wide * 1000005 - other, wide | other])
+            out[i, 2] = w[0] * w[1] - w[2] + w[3]
+            out[i, 3] = wide - other
+
+    run(5, -7)
+    a, b = 5, -7
+    v = a * 1000001 - (a + b * 1000003) * (b - a * 1000005) + (a ^ b)
+    m = a - 1000001 + (b * 1000003 - a) * (a * 1000005 + b) - (a & b)
+    w = b * 1000007 * (a - b * 1000003) - (a * 1000005 - b) + (a | b)
+    assert out.to_numpy().tolist() == [[i and v, i * m, w, a - b] for i in range(3)]
