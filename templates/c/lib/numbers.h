@@ -1,5 +1,5 @@
-// Arithmetic that C lacks or leaves undefined. Chunks are separated by blank lines, each defines one name; a source
-// includes those it uses.
+// Arithmetic that C lacks or leaves undefined. Chunks are separated by blank lines, each defines
+// one name; a source includes those it uses.
 
 #include <math.h>
 
