@@ -115,23 +115,31 @@ def test_an_expression_shortened_in_a_block_is_whole_after_it(target: str) -> No
     out = ti.field(ti.i64, (3, 4))
 
     @ti.kernel
-    def run(a_long_name_of_an_argument: ti.i8, another_name_of_an_argument: ti.i8):
+    def run(name_of_an_argument: ti.i8, another_argument: ti.i8):
         for i in range(3):
-            wide = ti.cast(a_long_name_of_an_argument, ti.i64)
-            other = ti.cast(another_name_of_an_argument, ti.i64)
+            out[i, 3] = ti.cast(name_of_an_argument, ti.i64) - ti.cast(another_argument, ti.i64)
             if i > 0:
-                v = ti.Vector([wide * 1000001, wide + other * 1000003, other - wide * 1000005, wide ^ other])
-                out[i, 0] = v[0] - v[1] * v[2] + v[3]
+                v = ti.Vector([
+                    ti.cast(name_of_an_argument, ti.i64), ti.cast(another_argument, ti.i64),
+                    ti.cast(name_of_an_argument, ti.i64) + i, ti.cast(another_argument, ti.i64) - i,
+                ])  # fmt: skip
+                out[i, 0] = v[i] * v[i - 1] + v[i + 1]
             for k in range(i):
-                m = ti.Vector([wide - 1000001, other * 1000003 - wide, wide * 1000005 + other, wide & other])
-                out[i, 1] += m[0] + m[1] * m[2] - m[3]
-            w = ti.Vector([other * 1000007, wide - other * 1000003, wide * 1000005 - other, wide | other])
-            out[i, 2] = w[0] * w[1] - w[2] + w[3]
-            out[i, 3] = wide - other
+                m = ti.Vector([
+                    ti.cast(another_argument, ti.i64), ti.cast(name_of_an_argument, ti.i64),
+                    ti.cast(name_of_an_argument, ti.i64) * k, ti.cast(another_argument, ti.i64) - k,
+                ])  # fmt: skip
+                out[i, 1] += m[k] * m[k + 1] - m[i]
+            w = ti.Vector([
+                ti.cast(name_of_an_argument, ti.i64), ti.cast(another_argument, ti.i64),
+                ti.cast(name_of_an_argument, ti.i64) - i, ti.cast(another_argument, ti.i64) ^ i,
+            ])  # fmt: skip
+            out[i, 2] = w[i] * w[i + 1]
 
     run(5, -7)
     a, b = 5, -7
-    v = a * 1000001 - (a + b * 1000003) * (b - a * 1000005) + (a ^ b)
-    m = a - 1000001 + (b * 1000003 - a) * (a * 1000005 + b) - (a & b)
-    w = b * 1000007 * (a - b * 1000003) - (a * 1000005 - b) + (a | b)
-    assert out.to_numpy().tolist() == [[i and v, i * m, w, a - b] for i in range(3)]
+    for i in range(3):
+        v, w = [a, b, a + i, b - i], [a, b, a - i, b ^ i]
+        first = v[i] * v[i - 1] + v[i + 1] if i > 0 else 0
+        second = sum(m[k] * m[k + 1] - m[i] for k in range(i) for m in [[b, a, a * k, b - k]])
+        assert out.to_numpy()[i].tolist() == [first, second, w[i] * w[i + 1], a - b]
