@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 from .arrays import ArrayInfo, contents, field_lines, sparse_lines
 from .dialects import DIALECTS, draw_policy
+from .outermost import Outermost
 from .scalars import INTEGERS, NUMPY, REALS, Value, edge, is_real, real
-from .statements import Statements
 from .tensors import LIMIT, SHAPES
 
 
@@ -36,7 +36,7 @@ class Kernel:
     result: str | None = None
 
 
-class Program(Statements):
+class Program(Outermost):
     """The program of one seed."""
 
     def __init__(self, seed: int, dialect: str = "portable") -> None:

@@ -108,3 +108,38 @@ def test_bits_of_all_64_are_counted(target: str, dtype: str) -> None:
     x.from_numpy(np.array([0, 1, 1 << 32, 2**64 - 1, 1 << 63, 0x8000000180000001], np.uint64).view(NUMPY[dtype]))
     run()
     assert count.to_numpy().tolist() == [0, 1, 1, 64, 1, 4]
+
+
+def test_an_expression_shortened_in_a_block_is_whole_after_it(target: str) -> None:
+    # An operand that got a variable in a branch or a loop, since the line was long, was named after it too.
+    out = ti.field(ti.i64, (3, 4))
+
+    @ti.kernel
+    def run(name_of_an_argument: ti.i8, another_argument: ti.i8):
+        for i in range(3):
+            out[i, 3] = ti.cast(name_of_an_argument, ti.i64) - ti.cast(another_argument, ti.i64)
+            if i > 0:
+                v = ti.Vector([
+                    ti.cast(name_of_an_argument, ti.i64), ti.cast(another_argument, ti.i64),
+                    ti.cast(name_of_an_argument, ti.i64) + i, ti.cast(another_argument, ti.i64) - i,
+                ])  # fmt: skip
+                out[i, 0] = v[i] * v[i - 1] + v[i + 1]
+            for k in range(i):
+                m = ti.Vector([
+                    ti.cast(another_argument, ti.i64), ti.cast(name_of_an_argument, ti.i64),
+                    ti.cast(name_of_an_argument, ti.i64) * k, ti.cast(another_argument, ti.i64) - k,
+                ])  # fmt: skip
+                out[i, 1] += m[k] * m[k + 1] - m[i]
+            w = ti.Vector([
+                ti.cast(name_of_an_argument, ti.i64), ti.cast(another_argument, ti.i64),
+                ti.cast(name_of_an_argument, ti.i64) - i, ti.cast(another_argument, ti.i64) ^ i,
+            ])  # fmt: skip
+            out[i, 2] = w[i] * w[i + 1]
+
+    run(5, -7)
+    a, b = 5, -7
+    for i in range(3):
+        v, w = [a, b, a + i, b - i], [a, b, a - i, b ^ i]
+        first = v[i] * v[i - 1] + v[i + 1] if i > 0 else 0
+        second = sum(m[k] * m[k + 1] - m[i] for k in range(i) for m in [[b, a, a * k, b - k]])
+        assert out.to_numpy()[i].tolist() == [first, second, w[i] * w[i + 1], a - b]

@@ -169,13 +169,19 @@ class Statements:
 
     @contextmanager
     def indented(self) -> Iterator[None]:
-        """Print a nested block: one level deeper, in a new scope of names."""
+        """Print a nested block: one level deeper, in a new scope."""
         self.depth += 1
+        with self.scope():
+            yield
+        self.depth -= 1
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """Names declared within the context are free after it, and expressions shortened there are whole again."""
         self.shortened.append([])
         with self.names.scope():
             yield
-        self.e.rendered.update(reversed(self.shortened.pop()))  # expressions that are used after the block too
-        self.depth -= 1
+        self.e.rendered.update(reversed(self.shortened.pop()))
 
     def block(self, block: Block) -> None:
         """Print every statement of a block, and what was left out between them."""
@@ -493,7 +499,7 @@ def _range_for(p: Statements, loop: RangeFor) -> None:
             p.e.loop_names[loop, axis] = name
             p.emit(f"{loop_head(p.e, loop, axis, name)} {{", loop.location)
             p.depth += 1
-        with p.names.scope():
+        with p.scope():
             p.loops += 1
             p.block(loop.body)
             p.loops -= 1
