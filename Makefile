@@ -6,7 +6,7 @@ TAICHI ?=
 JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); [ $$n -lt 2 ] && n=2; echo $$n)
 TEST ?=
 
-.PHONY: setup demo test test-all test-debug test-gpu check golden c-api bench bench-gpu clean
+.PHONY: setup demo test test-all test-debug test-gpu check golden c-api bench bench-gpu fuzz clean
 
 setup: $(VENV)/.ready
 
@@ -46,6 +46,15 @@ check: setup
 
 golden: setup
 	@$(PYTHON) -m pytest tests/golden --update-golden && git --no-pager diff --stat tests/golden
+
+# Random programs against the interpreter; Taichi 1.7.4: TARGETS=taichi FUZZ_TAICHI=/path/to/its/python
+# On a machine with a GPU: make fuzz PYTHON=python3 TARGETS=cuda,vulkan JOBS=16 (PYTHONPATH holding shadesmith)
+SECONDS ?= 600
+SEED ?= 0
+TARGETS ?= c0,c3,vulkan
+fuzz:
+	@PYTHONPATH="$(CURDIR)/tests:$$PYTHONPATH" $(PYTHON) -m fuzz \
+	--seconds $(SECONDS) --seed $(SEED) --targets $(TARGETS) --jobs $(JOBS) $(FUZZ)
 
 # runtime/c_api/shadesmith.c is generated: its sections, joined.
 c-api: setup

@@ -7,6 +7,7 @@ numbers are decimal, switches are 0 or 1, and an empty variable counts as unset.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Mapping
@@ -43,6 +44,7 @@ EFFECTIVE: dict[str, str] = {
     "print_full_traceback": "errors show shadesmith's own frames too",
     "edits": "how hand-edited sources are used: strict, fallback, off or watch",
     "edits_dir": "folder of edited sources; next to the Python file, if empty",
+    "line_comments": "Python lines in emitted sources: short (a number, where the words are equal), full or none",
     "why_comments": "comments in emitted sources show where a pass dropped an atomic operation, a branch or a task",
     "warn_stale_globals": "warns at a launch where a global differs from the constant compiled in",
     "offline_cache": "caches compiled kernels on disk, so that the next start compiles nothing",
@@ -138,6 +140,7 @@ class Config:
     edits_dir: str = ""
     report_bytes: int = 1 << 20
     check_overflow: bool = False
+    line_comments: str = "short"
     why_comments: bool = True
     warn_stale_globals: bool = False
 
@@ -160,6 +163,7 @@ class Config:
             block_dim=min(self.default_gpu_block_dim, self.max_block_dim),
             unrolling_limit=self.unrolling_limit,
             verify=self.debug,
+            line_comments=self.line_comments,
             why_comments=self.why_comments,
             disabled_passes=frozenset(disabled),
         )
@@ -169,10 +173,15 @@ OPTIONS: dict[str, Any] = {field.name: field.default for field in fields(Config)
 ENVIRONMENT_PREFIXES = ("SHADESMITH_", "TI_")
 EDITS_FOLDER = "edits"
 """Folder of hand-edited sources, next to the Python file of a kernel."""
+MAX_NAME = 64
+"""Bytes of a name as part of a file name; file systems take 255 in all."""
+RESERVED = re.compile(r"(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])")
+"""Names of devices on Windows, with any suffix."""
 UNNAMED_FILE = "interactive"
 """File name of a kernel that was typed into a shell or a notebook."""
 CHOICES = {
     "edits": ("strict", "fallback", "off", "watch"),
+    "line_comments": ("short", "full", "none"),
     "offline_cache_cleaning_policy": ("never", "version", "lru", "fifo"),
 }
 """Accepted values of string options that do not accept any string."""
@@ -215,6 +224,8 @@ def read_config(
                 warnings.append(f'Environment variable {variable}={text} overridden by ti.init argument "{name}"')
         elif text:
             setattr(config, name, _parsed(name, variable, text))
+        elif name == "default_up":  # after `default_ip` in the order of the options
+            config.default_up = SCALARS[f"u{config.default_ip.bits}"]
     return config, tuple(warnings)
 
 
@@ -288,5 +299,9 @@ def _default_type(name: str, value: Any) -> Scalar:
 
 
 def plain_name(name: str) -> str:
-    """Return a name as part of a file name."""
-    return re.sub(r"[^\w.]+", "_", name).strip("_.") or "x"
+    """Return a name as part of a file name: letters, digits, `_` and `.`, at most 64 bytes, no name of a device."""
+    plain = re.sub(r"[^\w.]+", "_", name).strip("_.") or "x"
+    if len(plain.encode()) > MAX_NAME:
+        digest = hashlib.sha256(name.encode(errors="backslashreplace")).hexdigest()[:8]
+        plain = f"{plain.encode()[: MAX_NAME - 9].decode(errors='ignore')}_{digest}"
+    return f"{plain}_" if RESERVED.fullmatch(plain.partition(".")[0]) else plain

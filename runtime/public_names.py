@@ -2,6 +2,7 @@
 
 NAMES = {
     "DeviceCapability": "aot.targets:DeviceCapability",
+    "EditError": "workbench.check.edit_error:EditError",
     "GUI": "gui.gui:GUI",
     "aot": "aot",
     "cache": "cache",

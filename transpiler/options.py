@@ -14,6 +14,7 @@ class CompileOptions:
 
     default_fp, default_ip, default_up: names of scalar types.
     block_dim: threads per block, unless the loop has its own.
+    line_comments: how Python lines are shown: "short", "full" or "none" (`backend/print/line_comments.py`).
     disabled_passes: names of passes to skip, for bisection.
     """
 
@@ -28,7 +29,7 @@ class CompileOptions:
     block_dim: int = 128
     unrolling_limit: int = 32
     verify: bool = False
-    line_comments: bool = True
+    line_comments: str = "short"
     why_comments: bool = True
     disabled_passes: frozenset[str] = frozenset()
 

@@ -68,7 +68,7 @@ int main(int argc, char **argv) {
     arguments[0].value.ndarray.shape.dims[0] = WIDTH;
     arguments[0].value.ndarray.shape.dims[1] = HEIGHT;
     arguments[0].value.ndarray.elem_type = TI_DATA_TYPE_F32;
-    arguments[1].type = TI_ARGUMENT_TYPE_I32; /* a whole number may be of another type, if it fits */
+    arguments[1].type = TI_ARGUMENT_TYPE_I32; /* an integer may be of another type, if it fits */
     arguments[1].value.i32 = N;
     arguments[2].type = TI_ARGUMENT_TYPE_F32;
     arguments[2].value.f32 = 0.5f;

@@ -1349,7 +1349,7 @@ static bool json_integer(const Json *value, int64_t low, int64_t high, int64_t *
         *integer = value->value.integer;
         return true;
     }
-    snprintf(expected, sizeof expected, "a whole number from %lld to %lld", (long long)low, (long long)high);
+    snprintf(expected, sizeof expected, "an integer from %lld to %lld", (long long)low, (long long)high);
     return fail_value(value, expected);
 }
 
@@ -1404,7 +1404,8 @@ enum {
     MAX_ARGS_BYTES = 64 << 10,
     MAX_CUDA_ARGS_BYTES = 4096,
     MAX_PUSH_BYTES = 128,
-    MAX_BLOCK_DIM = 1024,
+    MAX_BLOCK_DIM = 65536, /* of a task on the host; a shader and a device take fewer */
+    MAX_SHADER_BLOCK = 1024,
     MAX_ITEMS = 1 << 16,
     MAX_PARAMETERS = 4096,
     MAX_TEXTURES = 128, /* every device supports these, in addition to all else that a shader binds */
@@ -1412,7 +1413,7 @@ enum {
     MAX_TREES = 65536
 };
 static const int64_t MAX_ITERATIONS = INT32_MAX;
-static const uint64_t MAX_TREE_BYTES = (uint64_t)1 << 48;
+static const uint64_t MAX_TREE_BYTES = (uint64_t)1 << 40; /* of all trees together */
 static const uint64_t MAX_BUFFER_BYTES = (uint64_t)1 << 40;
 
 typedef struct ScalarType {
@@ -1943,7 +1944,7 @@ static const Expression *read_expression(const KernelReader *reader, const Json 
             return NULL;
         }
         if (is_float_type(reader->kernel->members[expression->value].type)) {
-            fail_value(item, "a member that is a whole number");
+            fail_value(item, "a member that is an integer");
             return NULL;
         }
         return expression;
@@ -2182,7 +2183,7 @@ static bool check_source(const KernelReader *reader, const Json *value, const Bl
         return parameter->kind == PARAMETER_TEMPLATE ||
                        is_float_type(parameter->types[member->second]) == is_float_type(member->type)
                    ? true
-                   : fail_value(value, "a whole number for a whole number, and a float for a float");
+                   : fail_value(value, "an integer for an integer, and a float for a float");
     }
     if (member->source <= SOURCE_CAPACITY) {
         if (member->first >= kernel->array_count) {
@@ -2763,6 +2764,9 @@ static bool read_field(Manifest *manifest, const Json *value, void *entry) {
         !json_array(fields[6], 0, TI_MAX_DIM_COUNT)) {
         return false;
     }
+    if (fields[6]->value.first && fields[6]->count != field->shape.dim_count) {
+        return fail_value(fields[6], "as many numbers as the shape has, or none");
+    }
     data->is_even = fields[5]->kind != JSON_NULL;
     if (!data->is_even) {
         return true;
@@ -2792,6 +2796,7 @@ static bool read_field(Manifest *manifest, const Json *value, void *entry) {
 static bool read_trees(Manifest *manifest, const Json *value) {
     static const char *const FIELDS[] = {"size_bytes", NULL};
     const Json *fields[1], *item;
+    uint64_t left = MAX_TREE_BYTES;
     if (!json_array(value, 0, MAX_TREES)) {
         return false;
     }
@@ -2801,9 +2806,10 @@ static bool read_trees(Manifest *manifest, const Json *value) {
     }
     for (item = value->value.first; item; item = item->next) {
         if (!json_fields(item, FIELDS, fields) ||
-            !json_u64(fields[0], MAX_TREE_BYTES, &manifest->tree_sizes[manifest->tree_count++])) {
+            !json_u64(fields[0], left, &manifest->tree_sizes[manifest->tree_count])) {
             return false;
         }
+        left -= manifest->tree_sizes[manifest->tree_count++];
     }
     return true;
 }
@@ -2814,7 +2820,7 @@ static bool read_typed_number(const Json *value, TiDataType type, void *bits) {
     float single = (float)real;
     uint16_t half = double_to_half(real);
     if (value->kind != JSON_INTEGER && (value->kind != JSON_REAL || !is_float_type(type))) {
-        return fail_value(value, is_float_type(type) ? "a number" : "a whole number");
+        return fail_value(value, is_float_type(type) ? "a number" : "an integer");
     }
     switch (type) {
     case TI_DATA_TYPE_F16: memcpy(bits, &half, sizeof half); break;
@@ -3518,7 +3524,7 @@ static bool spirv_check_entry(const Spirv *module, const Task *task) {
             break;
         case OP_EXECUTION_MODE:
             if (function && instruction[1] == function && instruction[2] == SPIRV_MODE_LOCAL_SIZE) {
-                if (length != 6 || (uint64_t)instruction[3] * instruction[4] > MAX_BLOCK_DIM ||
+                if (length != 6 || (uint64_t)instruction[3] * instruction[4] > MAX_SHADER_BLOCK ||
                     (uint64_t)instruction[3] * instruction[4] * instruction[5] != task->block_dim) {
                     return fail_spirv(module, position, "its groups have another size than the manifest says");
                 }
@@ -6866,7 +6872,7 @@ static bool pack_member(TiRuntime runtime, TiKernel kernel, const BlockMember *m
         const Parameter *parameter = &data->parameters[member->first];
         TiDataType type = parameter->types[member->second];
         if (!write_number(kernel, member, type, argument_number(parameter, arguments[member->first], member->second))) {
-            return fail(TI_ERROR_INVALID_ARGUMENT, "argument `%s` is no %s: it is out of range, or no whole number",
+            return fail(TI_ERROR_INVALID_ARGUMENT, "argument `%s` is no %s: it is out of range, or no integer",
                         parameter->name, type_name(type));
         }
         return true;

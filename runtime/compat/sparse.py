@@ -9,7 +9,8 @@ import numpy as np
 
 from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.lang.struct import Struct
-from ..fields.snodes import AXES, root
+from ..fields.field import Placed
+from ..fields.snodes import AXES, SNode, root
 from ..session.tracebacks import hides_own_frames_of
 
 
@@ -26,9 +27,19 @@ def grid(field_dict: dict[str, Any], shape: Sequence[int]) -> Any:
     return field
 
 
+@hides_own_frames_of(TaichiRuntimeError)
 def usage(x: Any) -> float:
-    """Return the fraction of active cells of a sparse grid, from 0 to 1, as an f32."""
-    above = x.parent()
+    """Return the fraction of active cells of a sparse grid, from 0 to 1, as an f32.
+
+    Raises: TaichiRuntimeError if `x` is not a field whose cells are those of a bitmasked node.
+    """
+    above = x.parent() if isinstance(x, Placed) else None
+    if not isinstance(above, SNode) or above.kind != "bitmasked":
+        node = x if isinstance(x, SNode) else above
+        found = f"a {type(x).__name__}" if node is None else f"a {node.kind} node"
+        found = f"a field in {found}" if node is not x and node is not None else found
+        message = f"`ti.sparse.usage` takes a field of `ti.sparse.grid`, in a bitmasked node; found {found}"
+        raise TaichiRuntimeError(message, "make it by `ti.sparse.grid({'v': ti.f32}, shape=(8, 8))`")
     tree = above.memory.sparse()
     words = np.ascontiguousarray(tree.words_of(above.node, "mask"))
     active = int(np.unpackbits(words.view(np.uint8)).sum())

@@ -236,7 +236,7 @@ class SparseTree:
             f"the pool of `{describe(pool)}` was full: it has room for {self.capacities[pool]:,} active {what}{of} of "
             f"{pool_cell_bytes(pool):,} bytes, and what was stored in others is lost. "
             "Cells that were active are as they were.",
-            f"{remedy}, or deactivate cells that are not needed: others can have them after the loop that does",
+            f"{remedy}, or deactivate cells that are not needed: other cells use their memory after that loop",
         )
 
     def deactivate_all(self, node: Node) -> None:

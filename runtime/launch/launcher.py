@@ -375,8 +375,8 @@ def _held(lock: str, lines: Sequence[str]) -> list[str]:
 
 def _warn_of_iterations(task: str, count: int, limit: int) -> None:
     warnings.warn(
-        f"a thread of task `{task}` runs {count:,} iterations of serial loops; this driver (lavapipe) silently "
-        f"stops them after {limit:,}. Hint: use ti.cpu or a GPU, or make the outer loop parallel",
+        f"a thread of task `{task}` runs {count:,} iterations of serial loops; this driver (lavapipe) ends them "
+        f"after {limit:,}, and the launch fails. Hint: use ti.cpu or a GPU, or make the outer loop parallel",
         ShadesmithWarning,
         stacklevel=3,
     )

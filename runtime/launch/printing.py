@@ -13,6 +13,7 @@ import struct
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ import numpy as np
 
 from ...transpiler.backend.module.interface import PACK_CODES
 from ...transpiler.backend.module.records import Iteration, failure, text_writer
-from ...transpiler.errors import ShadesmithWarning, TaichiAssertionError
+from ...transpiler.errors import ShadesmithWarning, TaichiAssertionError, TaichiRuntimeError
 from ...transpiler.ir.ops import OPS
 from ...transpiler.ir.snodes import IndexComponent, index_at
 from ..session.session import Session
@@ -100,8 +101,16 @@ class Reports:
         self._is_malformed = False
 
     def show(self) -> None:
-        """Wait for the launch; print what it printed. Raises: TaichiAssertionError for the first failed check."""
-        found = self._buffer.drain()
+        """Wait for the launch; print what it printed.
+
+        Raises: TaichiAssertionError for the first failed check; TaichiRuntimeError if the launch failed.
+        """
+        try:
+            found = self._buffer.drain()
+        except TaichiRuntimeError:
+            with suppress(TaichiRuntimeError):
+                self._buffer.drain()  # records of this kernel are not for the next one
+            raise
         if found is None:
             return
         prints, failures, lost, count = found

@@ -11,12 +11,14 @@ EXPRESSIONS = {
     "languages/common/library_source.py": "the macros of a helper library, read once",
     "languages/common/literals.py": "a number as Python writes it",
     "languages/common/syntax_forms.py": "templates of tables",
+    "line_comments.py": "the words of a statement, which decide how much its comment shows",
     "read_module.py": "a module that was stored",
 }
 """Modules that may use regular expressions, and what they match."""
 REPLACES = {
     "remarks": "the text of a remark",
-    "statements": "a line of Python",
+    "line_comments": "a line of Python",
+    "lines": "a line of a comment",
     "tree_structs": "a name of the user's",
     "read_module": "a stored module",
 }  # fmt: skip

@@ -32,7 +32,7 @@ GOOD = np.zeros((3, 4), np.float32)
         (lambda m: (None, i32(1), tensor("f32", [1, 2]), i32(4)), "takes 3 arguments, and 4 were given"),
         (lambda m: (None, i32(256), None), "argument `n` is no u8: it is out of range"),
         (lambda m: (None, i32(-1), None), "argument `n` is no u8"),
-        (lambda m: (None, f32(1), None), "argument `n` is no u8: it is out of range, or no whole number"),
+        (lambda m: (None, f32(1), None), "argument `n` is no u8: it is out of range, or no integer"),
         (lambda m: (None, tensor("f32", [1]), None), "argument `n` is a tensor, and the kernel takes a scalar"),
         (lambda m: (None, scalar("u8", 1), i32(1)), "argument `v` is an i32, and the kernel takes a vector or matrix"),
         (lambda m: (None, i32(1), tensor("f32", [1, 2, 3])), "argument `v` is 3 numbers of f32, and the kernel takes 2"),

@@ -112,7 +112,7 @@ def test_diff_names_the_python_line_of_each_change(command, edited) -> None:
     assert lines[0] == "--- generated/scale.cu" and lines[1].startswith("+++ ")
     head = next(line for line in lines if line.startswith("@@"))
     assert head.endswith("@@ program.py:8")
-    assert "-    float y = x(i) * args.factor;" in lines and "+    float y = args.factor * x(i);" in lines
+    assert "-    float y = x(i) * args.factor;  // :8" in lines and "+    float y = args.factor * x(i);  // :8" in lines
 
 
 def test_diff_shows_what_the_compiler_changed_since(command, edited) -> None:

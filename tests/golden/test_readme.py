@@ -31,7 +31,7 @@ def block(language: str) -> str:
     return found[1]
 
 
-def test_readme_shows_what_is_emitted(python: None, tmp_path: Path) -> None:
+def test_readme_shows_what_is_emitted(python: None, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     path = tmp_path / "jacobi.py"
     path.write_text(HEAD + block("python"), encoding="utf-8")
     spec = importlib.util.spec_from_file_location("jacobi", path)
@@ -40,6 +40,8 @@ def test_readme_shows_what_is_emitted(python: None, tmp_path: Path) -> None:
     spec.loader.exec_module(module)
     a, b = ti.ndarray(ti.f32, (8, 8)), ti.ndarray(ti.f32, (8, 8))
     emitted = module.jacobi.source(a, b, 0.5, arch=ti.vulkan)
+    if request.config.getoption("--update-golden"):
+        README.write_text(README.read_text(encoding="utf-8").replace(block("glsl"), emitted), encoding="utf-8")
     assert block("glsl") == emitted, f"README.md should show:\n{emitted}"
 
 

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
+import numpy as np
+
 from ..errors import NOWHERE, SourceLocation, TaichiCompilationError, TaichiTypeError
 from .nodes import Block, Statement
 from .ops import OPS, U1_OPS, RuleError, ShapeError
@@ -31,7 +33,7 @@ from .statements import (
     StructPtr,
     base_pointer,
 )
-from .types import Scalar, Struct, Tensor, Type, describe_type, element_of, f32, i32, u1, with_element
+from .types import Scalar, Struct, Tensor, Type, describe_type, element_of, f32, i32, promote, u1, with_element
 
 S = TypeVar("S", bound=Statement)
 
@@ -63,7 +65,8 @@ class Builder:
     def const(self, value: int | float | bool, type: Scalar = i32) -> Const:
         """Return a number, converted to `type` as NumPy would."""
         if type.is_float:
-            value = float(type.numpy.type(value))
+            with np.errstate(over="ignore"):
+                value = float(type.numpy.type(value))
         elif type.kind == "bool":
             value = bool(value)
         else:
@@ -111,9 +114,12 @@ class Builder:
             raise self.location.error(
                 TaichiTypeError, f"`{entry.symbol or name}` {error}; found {type_names}", hint
             ) from None
+        if name == "pow" and shape and result.is_integral:  # of a vector both operands have one type, as in Taichi
+            result = promote(*(element_of(t) for t in types if t is not None))
+            needed = (result, result)
         cast = [self.cast(operand, type) for operand, type in zip(operands, needed, strict=True)]
         if result == u1 and needed[0] == u1:
-            if name in ("shl", "sar", "shr"):
+            if name in ("shl", "sar", "shr", "sign", "abs", "floor", "ceil", "round"):
                 return cast[0]
             if name in ("mod", "raw_mod"):
                 return self.op("logical_and", cast[0], self.const(False, u1))

@@ -215,7 +215,7 @@ class _Checker:
             case Operation():
                 self.operation(statement)
             case Const():
-                _need(isinstance(statement.type, Scalar), "a constant that is not a scalar", statement)
+                _need(_is_number(statement), f"the constant {statement.value} of {statement.type}", statement)
             case Cast():
                 _need(_shape(statement) == _shape(statement.value), "a cast that changes the shape", statement)
             case MatrixInit(elements=elements):
@@ -355,3 +355,9 @@ def _has_member(owner: Type | None, name: str, type: Type | None) -> bool:
 
 def _shape(statement: Statement) -> tuple[int, ...]:
     return statement.type.shape if isinstance(statement.type, Tensor) else ()
+
+
+def _is_number(constant: Const) -> bool:
+    """Return whether a constant is a scalar that its type holds."""
+    kind = constant.type
+    return isinstance(kind, Scalar) and (kind.is_float or kind(constant.value) == constant.value)

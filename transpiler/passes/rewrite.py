@@ -99,6 +99,10 @@ class Rewriter:
                         value[index] = mapping[operand]
             elif value is not None and value in mapping:
                 setattr(statement, attribute, mapping[value])
+        for attribute in statement.BLOCKS:  # a rule may return the result of a block, which is read like an operand
+            inner = getattr(statement, attribute)
+            if inner is not None and inner.result in mapping:
+                inner.result = mapping[inner.result]
 
 
 def transfer_name(old: Statement, new: Statement) -> None:

@@ -88,7 +88,7 @@ static bool json_integer(const Json *value, int64_t low, int64_t high, int64_t *
         *integer = value->value.integer;
         return true;
     }
-    snprintf(expected, sizeof expected, "a whole number from %lld to %lld", (long long)low, (long long)high);
+    snprintf(expected, sizeof expected, "an integer from %lld to %lld", (long long)low, (long long)high);
     return fail_value(value, expected);
 }
 

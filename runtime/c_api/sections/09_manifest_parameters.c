@@ -35,7 +35,7 @@ static const Expression *read_expression(const KernelReader *reader, const Json 
             return NULL;
         }
         if (is_float_type(reader->kernel->members[expression->value].type)) {
-            fail_value(item, "a member that is a whole number");
+            fail_value(item, "a member that is an integer");
             return NULL;
         }
         return expression;

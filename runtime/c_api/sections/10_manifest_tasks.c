@@ -17,7 +17,7 @@ static bool check_source(const KernelReader *reader, const Json *value, const Bl
         return parameter->kind == PARAMETER_TEMPLATE ||
                        is_float_type(parameter->types[member->second]) == is_float_type(member->type)
                    ? true
-                   : fail_value(value, "a whole number for a whole number, and a float for a float");
+                   : fail_value(value, "an integer for an integer, and a float for a float");
     }
     if (member->source <= SOURCE_CAPACITY) {
         if (member->first >= kernel->array_count) {

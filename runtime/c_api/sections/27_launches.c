@@ -319,7 +319,7 @@ static bool pack_member(TiRuntime runtime, TiKernel kernel, const BlockMember *m
         const Parameter *parameter = &data->parameters[member->first];
         TiDataType type = parameter->types[member->second];
         if (!write_number(kernel, member, type, argument_number(parameter, arguments[member->first], member->second))) {
-            return fail(TI_ERROR_INVALID_ARGUMENT, "argument `%s` is no %s: it is out of range, or no whole number",
+            return fail(TI_ERROR_INVALID_ARGUMENT, "argument `%s` is no %s: it is out of range, or no integer",
                         parameter->name, type_name(type));
         }
         return true;

@@ -42,9 +42,21 @@ if TYPE_CHECKING:
 
 CANDIDATES = ("gcc", "cc", "clang")
 
-FLAGS = ("-std=gnu11", "-O3", "-fPIC", "-shared", "-w", "-fwrapv", "-fdiagnostics-color=never")
+FLAGS = (
+    "-std=gnu11", "-O3", "-fPIC", "-shared", "-w", "-fwrapv", "-fno-strict-aliasing", "-fdiagnostics-color=never"
+)  # fmt: skip
 """-O3, not -O2: gcc vectorises loops of unknown length only there (8 ms more for saxpy).
--fwrapv: integers wrap as on the GPU. -w: warnings are for shadesmith's tests, not for users."""
+-fwrapv: integers wrap as on the GPU. -fno-strict-aliasing: two arguments may be views of one memory with different
+types, as on the GPU; loops over arrays take as long. -w: warnings are for shadesmith's tests, not for users."""
+
+NO_SLP = "-fno-tree-slp-vectorize"
+"""gcc vectorises loops, but not straight-line code: of gcc 12.2 (Debian 12) that part of the compiler is not usable.
+
+Its reductions of straight-line code (`slp1`, new in gcc 12) take all lanes of a vector where the source takes each
+second one: the maxima of two rows in one loop become one maximum (tests/semantics/numbers/test_c_compilers.py). Other
+such loops crash it. It does not matter whether integers wrap by -fwrapv or are unsigned. No other flag turns only these
+reductions off. Loops over arrays take as long; code of thousands of statements without loops takes up to 1.7 times as
+long (benchmarks/cpu.py, svd), moving particles 1.01 times."""
 
 NATIVE = "-march=native"
 """For this processor; `aot` compiles for others too."""
@@ -60,11 +72,22 @@ FAST_MATH_FLAGS = ("-ffp-contract=fast", "-fassociative-math", "-fno-signed-zero
 
 EXACT_MATH_FLAGS = ("-ffp-contract=off",)
 
-GCC_FLAGS = ("-pipe", "-nostdlib", "-fno-use-linker-plugin", "-fno-diagnostics-show-caret")
+GCC_FLAGS = (NO_SLP, "-pipe", "-nostdlib", "-fno-use-linker-plugin", "-fno-diagnostics-show-caret")
 GCC_LIBRARIES = ("-lm", "-lgcc")
 """Omits start files and the C library (4 of 40 ms): a loaded object needs no start files, and the process has libc.
 libgcc has the conversions of _Float16."""
 
+
+LARGE_SOURCE = 8_000
+"""Lines from which a source is compiled with less effort (gcc 12.2): for each
+access gcc looks through those before it, so that a function of 4,000 stores takes 15 s at -O3 and one of 8,000 more
+than 120 s; with these flags the latter takes 6 s. A loop with so many statements is not vectorised then."""
+
+LESS_EFFORT = ("-O1",)
+LESS_EFFORT_OF_GCC = (
+    "--param=sccvn-max-alias-queries-per-access=50", "--param=dse-max-alias-queries-per-store=32",
+    "-fira-algorithm=priority",
+)  # fmt: skip
 
 compiler_process: Callable[[], _Process] = loader(".compiler_process", __package__)
 """The module that starts compilers."""
@@ -72,10 +95,14 @@ compiler_process: Callable[[], _Process] = loader(".compiler_process", __package
 
 @dataclass(frozen=True, slots=True)
 class HostCompiler:
-    """A C compiler on this machine. command: program and its own arguments. gcc: it takes gcc's options."""
+    """A C compiler on this machine. command: program and its own arguments. gcc: it takes gcc's options.
+
+    more_flags: after all others, for sanitizers.
+    """
 
     command: tuple[str, ...]
     gcc: bool
+    more_flags: tuple[str, ...] = ()
 
     def compile(
         self,
@@ -98,7 +125,8 @@ class HostCompiler:
         Raises: TaichiCompilationError with the emitted and the Python line if the compiler refuses the source, or
         hangs, crashes or writes nothing; TaichiRuntimeError if it cannot be started.
         """
-        flags, libraries = self._flags(fast_math, openmp, march), self._libraries(openmp)
+        flags = (*self._flags(fast_math, openmp, march), *self._less_effort(file))
+        libraries = self._libraries(openmp)
         objects = find_or_make(
             store,
             lambda: Request(
@@ -171,7 +199,13 @@ class HostCompiler:
         precision = FAST_MATH_FLAGS if fast_math else EXACT_MATH_FLAGS
         processor = (march,) if march else ()
         more = (*(GCC_FLAGS if self.gcc else ()), *(("-fopenmp",) if openmp else ()))
-        return (*FLAGS, *processor, *MATH_FLAGS, *precision, *more)
+        return (*FLAGS, *processor, *MATH_FLAGS, *precision, *more, *self.more_flags)
+
+    def _less_effort(self, file: SourceFile) -> tuple[str, ...]:
+        """Return the flags that a large source is compiled with in addition."""
+        if file.text.count("\n") < LARGE_SOURCE:
+            return ()
+        return (*LESS_EFFORT, *(LESS_EFFORT_OF_GCC if self.gcc else ()))
 
     def _libraries(self, openmp: bool) -> tuple[str, ...]:
         if not self.gcc:
@@ -257,11 +291,20 @@ class Library:
             close(self._handle)
 
 
+KEPT_FOLDER = ""
+"""Folder in which the files of loaded libraries stay, for tools that read their lines; "": they do not."""
+
+
 def load_library(binary: bytes) -> Library:
     """Load the bytes of a shared object into this process, from a file in memory if the system supports it.
 
     Raises: TaichiRuntimeError if the system refuses, as on a folder mounted `noexec`.
     """
+    if KEPT_FOLDER:
+        path = os.path.join(KEPT_FOLDER, f"kernel_{next(_loaded)}.so")
+        with open(path, "wb") as file:
+            file.write(binary)
+        return Library(path)
     library = _load_from_memory(binary)
     return _load_from_folder(binary) if library is None else library
 

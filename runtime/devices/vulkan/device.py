@@ -34,6 +34,7 @@ from .instance import (
     version_text,
 )
 from .labels import Labels
+from .lavapipe import LoopLimits
 from .memory import Memory, VulkanAllocation
 from .program import Builder, VulkanProgram
 from .queue import Queue
@@ -94,10 +95,20 @@ class VulkanDevice:
         self._closing.callback(self._images.close)
         glslang = Glslang(validate=self._instance.validation, flags=_debug_flags(adapter) if sources else ())
         labels = Labels(api, self._instance.handle, self._handle) if self._instance.names else None
+        limits = self._loop_limits() if adapter.is_llvmpipe else None
         sets = self._images.sets
-        self._builder = Builder(api, adapter, self._handle, self._queue, self._memory, glslang, sets, labels, sources)
+        self._builder = Builder(
+            api, adapter, self._handle, self._queue, self._memory, glslang, sets, labels, sources, limits
+        )
         self._closing.callback(self._builder.close)
         self.host_memory = self._memory.addresses_are_host_pointers()
+
+    def _loop_limits(self) -> LoopLimits:
+        limits = LoopLimits(self._api, self._handle)
+        self._closing.callback(limits.close)
+        limits.open(self._memory)
+        self._queue.check = limits.check
+        return limits
 
     def allocate(self, size_bytes: int, lazily: bool = False) -> VulkanAllocation:
         """Return zeroed memory. Raises: OutOfMemory naming the bytes requested, used and available."""

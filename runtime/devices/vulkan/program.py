@@ -24,6 +24,7 @@ from .glslang import Glslang
 from .images import DescriptorSets, VulkanTexture
 from .instance import MAX_PUSH_BYTES, Adapter, Api
 from .labels import Labels
+from .lavapipe import LoopLimits
 from .memory import Memory
 from .queue import BATCH, EAGER_THREADS, Queue
 from .statistics import read_statistics
@@ -42,8 +43,8 @@ POINTER_BYTES = 8
 class PipelineLayouts:
     """The pipeline layouts of a device, one per size of the push constants [bytes] and kinds of textures."""
 
-    def __init__(self, api: Api, device: Any, sets: DescriptorSets) -> None:
-        self._api, self._device, self._sets = api, device, sets
+    def __init__(self, api: Api, device: Any, sets: DescriptorSets, limits: LoopLimits | None) -> None:
+        self._api, self._device, self._sets, self._limits = api, device, sets, limits
         self._layouts: dict[tuple[int, tuple[bool, ...]], Any] = {}
 
     def get(self, size_bytes: int, kinds: tuple[bool, ...]) -> Any:
@@ -56,9 +57,12 @@ class PipelineLayouts:
     def _make(self, size_bytes: int, kinds: tuple[bool, ...]) -> Any:
         api = self._api
         members: dict[str, Any] = {}
-        if kinds:
-            members["pSetLayouts"] = api.array("VkDescriptorSetLayout", [self._sets.layout(kinds)])
-            members["setLayoutCount"] = 1
+        layouts = [self._sets.layout(kinds)] if kinds else []
+        if self._limits is not None:
+            layouts = [*(layouts or [self._limits.empty]), self._limits.layout]
+        if layouts:
+            members["pSetLayouts"] = api.array("VkDescriptorSetLayout", layouts)
+            members["setLayoutCount"] = len(layouts)
         if size_bytes:
             stage = api.constants.VK_SHADER_STAGE_COMPUTE_BIT
             members["pPushConstantRanges"] = api.new("VkPushConstantRange", stageFlags=stage, size=size_bytes)
@@ -79,7 +83,7 @@ class PipelineLayouts:
 class Builder:
     """Builds programs from modules on one device.
 
-    labels: names for tools. sources: folder of the sources that debug information refers to.
+    labels: names for tools. sources: folder of the sources that debug information refers to. limits: of lavapipe.
     """
 
     def __init__(
@@ -93,12 +97,13 @@ class Builder:
         sets: DescriptorSets,
         labels: Labels | None = None,
         sources: Path | None = None,
+        limits: LoopLimits | None = None,
     ) -> None:
-        self._sets = sets
+        self._sets, self._limits = sets, limits
         self._api, self._adapter, self._device = api, adapter, device
         self._labels, self._sources = labels, sources
         self._queue, self._memory, self._glslang = queue, memory, glslang
-        self._layouts = PipelineLayouts(api, device, sets)
+        self._layouts = PipelineLayouts(api, device, sets, limits)
         self._programs: WeakSet[VulkanProgram] = WeakSet()
 
     def build(
@@ -122,6 +127,8 @@ class Builder:
             program.take_textures(self._sets, _kinds_of(module))
         if self._labels is not None:
             program.show(self._labels)
+        if self._limits is not None:
+            program.watch(self._limits)
         self._programs.add(program)
         for task in module.tasks:  # the program owns each pipeline at once, so a later failure leaks none
             pipeline = self._pipeline(codes[task.file], task, module, layout)
@@ -160,6 +167,8 @@ class Builder:
 
     def _pipeline(self, code: bytes, task: TaskSource, module: BackendModule, layout: Any, flags: int = 0) -> Any:
         api, null = self._api, self._api.ffi.NULL
+        if self._limits is not None:
+            code = self._limits.changed(code, module.kernel, task.name)
         words = api.ffi.new("uint32_t[]", len(code) // 4)
         api.ffi.memmove(words, code, len(code))
         shader = api.ffi.new("VkShaderModule*")
@@ -249,6 +258,11 @@ class VulkanProgram:
         """Record launches with labels."""
         barrier, push, _, _ = self._functions
         self._functions = (barrier, push, labels.bind, labels.dispatch)
+
+    def watch(self, limits: LoopLimits) -> None:
+        """Bind the buffer in which shaders report that the driver ended their loops."""
+        barrier, push, bind, dispatch = self._functions
+        self._functions = (barrier, push, bind, limits.dispatching(self._layout, dispatch))
 
     def take_textures(self, sets: DescriptorSets, kinds: tuple[bool, ...]) -> None:
         """Make this a program with textures, which needs `use_textures` before each `submit`."""

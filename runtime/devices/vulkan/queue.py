@@ -80,6 +80,7 @@ class Queue:
     commands: the open command buffer or None.
     recorded: number of commands in it; if it is not 0, the next command needs a barrier.
     is_held: only a wait submits: a timer needs all measured work in one command buffer.
+    check: called after each wait; raises if the work that has ended is wrong. None on drivers that are right.
     """
 
     def __init__(self, api: Api, adapter: Adapter, device: Any, handle: Any) -> None:
@@ -90,6 +91,7 @@ class Queue:
         self.commands: Any = None
         self.recorded = 0
         self.is_held = False
+        self.check: Callable[[], None] | None = None
         self.serial = 1
         self.completed = 0
         self.recent: deque[str] = deque(maxlen=RECENT)
@@ -281,6 +283,8 @@ class Queue:
             self._waits.append((info, value))
             with self.lock:
                 self._complete(serial)
+        if self.check is not None:
+            self.check()
 
     def _new_wait(self) -> tuple[Any, Any]:
         """Return the struct of a wait and the array of its serial; each waiting thread has its own."""

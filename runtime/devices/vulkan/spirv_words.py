@@ -65,7 +65,11 @@ class Op(IntEnum):
     BITCAST = 124
     I_ADD = 128
     I_SUB = 130
+    I_MUL = 132
     SELECT = 169
+    U_LESS_THAN = 176
+    SHIFT_RIGHT_ARITHMETIC = 195
+    SHIFT_LEFT_LOGICAL = 196
     BITWISE_OR = 197
     BITWISE_AND = 199
     ATOMIC_STORE = 228
@@ -84,6 +88,12 @@ class Op(IntEnum):
     ATOMIC_OR = 241
     ATOMIC_XOR = 242
     PHI = 245
+    LOOP_MERGE = 246
+    SELECTION_MERGE = 247
+    LABEL = 248
+    BRANCH = 249
+    BRANCH_CONDITIONAL = 250
+    RETURN = 253
     RETURN_VALUE = 254
     NO_LINE = 317
     EXECUTION_MODE_ID = 331
@@ -97,6 +107,7 @@ class Op(IntEnum):
 class Decoration(IntEnum):
     """Decorations of an id or a member."""
 
+    BLOCK = 2
     ROW_MAJOR = 4
     ARRAY_STRIDE = 6
     MATRIX_STRIDE = 7

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from ....transpiler.backend.module.interface import BackendModule
-from ...devices.host.compiler import EXACT_MATH_FLAGS, FAST_MATH_FLAGS, FLAGS, MATH_FLAGS, NATIVE
+from ...devices.host.compiler import EXACT_MATH_FLAGS, FAST_MATH_FLAGS, FLAGS, MATH_FLAGS, NATIVE, NO_SLP
 from ...workbench.reproducer_tools import ReproducerTools
 
 
 def _flags(module: BackendModule) -> list[str]:
     is_fast = bool(module.options.get("fast_math", True))
-    return [*FLAGS, NATIVE, *MATH_FLAGS, *(FAST_MATH_FLAGS if is_fast else EXACT_MATH_FLAGS), "-fopenmp"]
+    return [*FLAGS, NO_SLP, NATIVE, *MATH_FLAGS, *(FAST_MATH_FLAGS if is_fast else EXACT_MATH_FLAGS), "-fopenmp"]
 
 
 TOOLS = ReproducerTools(flags=_flags)

@@ -19,7 +19,7 @@ from ...devices.target_tools import source_tools, tools_of
 from ...launch.inspection import Inspection
 from ...launch.kernel import Kernel
 from ...session import session as sessions
-from ..edits.slots import shown
+from ..edits.identity import shown
 from .inspection_tools import forms_of, listings, resources
 from .ir_changes import GONE, NEW, SKIPPED, UNCHANGED, Change, ChangedLine, changes, hunks
 from .listing import Listing, python_of
@@ -35,6 +35,10 @@ SOURCE_KEYS = tuple(key for _, key, _ in TARGETS)
 
 _SHOWN_LINE = re.compile(r"\s*// (\S+):(\d+)  (.*)")
 """The comment with a line of Python, as emitted above what became of it."""
+_SHOWN_NUMBER = re.compile(r".*  // :(\d+)(?:, |$)")
+"""The comment with the number of a line of Python, at the end of what became of it."""
+_ORIGIN = re.compile(r"// from \S+:(\d+), interface ")
+"""The comment at the top: where the kernel was when the source was emitted."""
 
 Rows = tuple[tuple[str, ...], ...]
 Place = tuple[str, int]
@@ -68,6 +72,12 @@ class PythonPane:
         ]
         same = [(distance, row) for distance, row in found if self.lines[row - 1].strip() == shown.strip()]
         return min(same or [entry for entry in found if entry[0] == 0], default=(0, 0))[1]
+
+    def row_of_number(self, line: int, first: int) -> int:
+        """Return the row of a line of the kernel's file when its `def` was line `first`, 0 for none."""
+        starts = (number for number, text in zip(self.numbers, self.lines, strict=True) if text.startswith("def "))
+        now = next(starts, first)
+        return self.rows.get((self.file, line - first + now), 0)
 
     def text(self) -> Text:
         """Return the pane."""
@@ -214,16 +224,19 @@ def _rows_of_source(file: SourceFile, python: PythonPane) -> list[int]:
     opened it. Lines outside of bodies have no Python line.
     """
     opened: dict[int, int] = {}
+    origin = next((int(found[1]) for found in map(_ORIGIN.match, _lines(file.text)) if found), 0)
     rows = []
     shown_row = 0
     for number, text in enumerate(_lines(file.text), 1):
         row = python.row(file.python_location(number)) or shown_row
-        shown = _SHOWN_LINE.match(text)
+        shown, numbered = _SHOWN_LINE.match(text), _SHOWN_NUMBER.match(text)
         indentation = len(text) - len(text.lstrip())
         if text.lstrip().startswith("}"):
             row = opened.get(indentation, row)
         elif shown:
             row = shown_row = python.row_of_comment(shown[1], int(shown[2]), shown[3])
+        elif numbered and not file.lines:
+            row = python.row_of_number(int(numbered[1]), origin)
         opened[indentation] = row
         rows.append(row)
         if not text or text.startswith("}") or (file.lines and not shown):

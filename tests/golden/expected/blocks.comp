@@ -20,12 +20,15 @@ struct Block {
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer BlockBuffer { Block v[]; };
 layout(push_constant, scalar) uniform Args {
-    BlockBuffer blocks;  // velocity: field[f32[2], 32x12], mass: field[f32, 32x12], total: field[f32, 8x4]
+    BlockBuffer blocks;  // velocity: field[f32[2], 32x12], mass: field[f32, 32x12], total:
+                         // field[f32, 8x4]
     float dt;            // dt: f32
 } args;
 
-#define velocity(i, j) args.blocks.v[uint(i) / 4 * 4 + uint(j) / 3].cells[uint(i) % 4 * 3 + uint(j) % 3].velocity
-#define mass(i, j) args.blocks.v[uint(i) / 4 * 4 + uint(j) / 3].cells[uint(i) % 4 * 3 + uint(j) % 3].mass
+#define velocity(i, j) \
+    args.blocks.v[uint(i) / 4 * 4 + uint(j) / 3].cells[uint(i) % 4 * 3 + uint(j) % 3].velocity
+#define mass(i, j) \
+    args.blocks.v[uint(i) / 4 * 4 + uint(j) / 3].cells[uint(i) % 4 * 3 + uint(j) % 3].mass
 #define total(i, j) args.blocks.v[(i) * 4 + (j)].total
 
 // blocks.py:12  for i, j in velocity:

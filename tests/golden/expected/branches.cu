@@ -5,7 +5,8 @@
 
 // Quotient rounded toward zero; 0 if the divisor is 0.
 __device__ inline int div_i32(int a, int b) {
-    return b == 0 ? 0 : b == -1 ? -a : a / b;  // x / 0 is undefined, and so is the lowest number / -1
+    // x / 0 is undefined, and so is the lowest number / -1
+    return b == 0 ? 0 : b == -1 ? -a : a / b;
 }
 
 // Remainder with the sign of the dividend; 0 if the divisor is 0.
@@ -34,34 +35,25 @@ struct Args {
 
 // branches.py:5  for i in range(n):
 __device__ inline void task(const Args &args, int i) {
-    // branches.py:6  x = a[i]
-    int x = a(i);
-    // branches.py:7  if x < 0:
-    if (x < 0) {
-        return;  // branches.py:8  continue
+    int x = a(i);  // :6
+    if (x < 0) {  // :7
+        return;  // :8
     }
-    // branches.py:9  if x == 0:
-    if (x == 0) {
-        // branches.py:10  x = 7
-        x = 7;
+    if (x == 0) {  // :9
+        x = 7;  // :10
     } else if (mod_i32(x, 2) == 0) {  // branches.py:11  elif x % 2 == 0:
         // branches.py:12  x //= 2
         x = floor_div_i32(x, 2);
     } else {
-        // branches.py:14  x = 3 * x + 1 if x > 1 else 0
-        x = x > 1 ? 3 * x + 1 : 0;
+        x = x > 1 ? 3 * x + 1 : 0;  // :14
     }
-    // branches.py:15  for k in range(2, n, 3):
-    for (int k = 2; k < args.n; k += 3) {
-        // branches.py:16  if a[k] == x or k > x:
-        if (a(k) == x || k > x) {
-            break;  // branches.py:17
+    for (int k = 2; k < args.n; k += 3) {  // :15
+        if (a(k) == x || k > x) {  // :16
+            break;  // :17
         }
-        // branches.py:18  x += a[k]
-        x += a(k);
+        x += a(k);  // :18
     }
-    // branches.py:19  a[i] = x
-    a(i) = x;
+    a(i) = x;  // :19
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) branches_0(const Args args) {

@@ -34,8 +34,7 @@ static int halve(int n, int steps);
 
 // cycles.py:12  def grow(n: ti.i32, steps: ti.i32) -> ti.i32:
 static int grow(int n, int steps) {
-    // cycles.py:13  return steps if n == 1 else halve(3 * n + 1, steps + 1)
-    return n == 1 ? steps : halve(3 * n + 1, steps + 1);
+    return n == 1 ? steps : halve(3 * n + 1, steps + 1);  // :13
 }
 
 // cycles.py:5  def halve(n: ti.i32, steps: ti.i32) -> ti.i32:
@@ -45,14 +44,12 @@ static int halve(int n, int steps) {
         // cycles.py:7  return halve(n // 2, steps + 1)
         return halve(floor_div_i32(n, 2), steps + 1);
     }
-    // cycles.py:8  return grow(n, steps)
-    return grow(n, steps);
+    return grow(n, steps);  // :8
 }
 
 // cycles.py:17  for n in lengths:
 static inline void task(const struct Args args, int n) {
-    // cycles.py:18  lengths[n] = halve(n + 1, 0)
-    lengths(n) = halve(n + 1, 0);
+    lengths(n) = halve(n + 1, 0);  // :18
 }
 
 void cycles_0(const struct Args *arguments) {

@@ -5,7 +5,8 @@
 
 // Quotient rounded toward zero; 0 if the divisor is 0.
 __device__ inline int div_i32(int a, int b) {
-    return b == 0 ? 0 : b == -1 ? -a : a / b;  // x / 0 is undefined, and so is the lowest number / -1
+    // x / 0 is undefined, and so is the lowest number / -1
+    return b == 0 ? 0 : b == -1 ? -a : a / b;
 }
 
 // Remainder with the sign of the dividend; 0 if the divisor is 0.
@@ -36,8 +37,7 @@ __device__ int halve(int n, int steps);
 
 // cycles.py:12  def grow(n: ti.i32, steps: ti.i32) -> ti.i32:
 __device__ int grow(int n, int steps) {
-    // cycles.py:13  return steps if n == 1 else halve(3 * n + 1, steps + 1)
-    return n == 1 ? steps : halve(3 * n + 1, steps + 1);
+    return n == 1 ? steps : halve(3 * n + 1, steps + 1);  // :13
 }
 
 // cycles.py:5  def halve(n: ti.i32, steps: ti.i32) -> ti.i32:
@@ -47,19 +47,18 @@ __device__ int halve(int n, int steps) {
         // cycles.py:7  return halve(n // 2, steps + 1)
         return halve(floor_div_i32(n, 2), steps + 1);
     }
-    // cycles.py:8  return grow(n, steps)
-    return grow(n, steps);
+    return grow(n, steps);  // :8
 }
 
 // cycles.py:17  for n in lengths:
 __device__ inline void task(const Args &args, int n) {
-    // cycles.py:18  lengths[n] = halve(n + 1, 0)
-    lengths(n) = halve(n + 1, 0);
+    lengths(n) = halve(n + 1, 0);  // :18
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) cycles_0(const Args args) {
     unsigned count = unsigned(args.lengths_n);
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
+    unsigned stride = gridDim.x * BLOCK;
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
         task(args, int(index));
     }
 }

@@ -26,30 +26,29 @@ struct Args {
     int pixels_n1;       // pixels.shape[1]
 };
 
-#define pixels(i, j) args.pixels_data[(long)(i) * args.pixels_n1 + (j)]
+#define pixels(i, j) args.pixels_data[(long long)(i) * args.pixels_n1 + (j)]
 
 // escape.py:5  for i, j in pixels:
 static inline void task(const struct Args args, int i, int j) {
     // escape.py:6  c = ti.Vector([-0.8, ti.cos(t) * 0.2])
     vec2 c = {-0.8f, cosf(args.t) * 0.2f};
     // escape.py:7  z = ti.Vector([i / n - 1, j / n - 0.5]) * 2
-    vec2 z = vec2_mul_vs((vec2){(float)i / (float)args.n - 1.0f, (float)j / (float)args.n - 0.5f}, 2.0f);
-    // escape.py:8  iterations = 0
-    int iterations = 0;
+    vec2 z =
+        vec2_mul_vs((vec2){(float)i / (float)args.n - 1.0f, (float)j / (float)args.n - 0.5f}, 2.0f);
+    int iterations = 0;  // :8
     // escape.py:9  while z.norm() < 20 and iterations < 50:
     while (vec2_length(z) < 20.0f && iterations < 50) {
         // escape.py:10  z = ti.Vector([z[0] ** 2 - z[1] ** 2, z[1] * z[0] * 2]) + c
         z = vec2_add((vec2){z.x * z.x - z.y * z.y, z.y * z.x * 2.0f}, c);
-        // escape.py:11  iterations += 1
-        iterations += 1;
+        iterations += 1;  // :11
     }
-    // escape.py:12  pixels[i, j] = 1 - iterations * 0.02
-    pixels(i, j) = 1.0f - (float)iterations * 0.02f;
+    pixels(i, j) = 1.0f - (float)iterations * 0.02f;  // :12
 }
 
 void escape_0(const struct Args *arguments) {
     const struct Args args = *arguments;
-    #pragma omp parallel for firstprivate(args) schedule(dynamic) if ((long)args.pixels_n0 * args.pixels_n1 >= 64)
+    #pragma omp parallel for firstprivate(args) schedule(dynamic) \
+        if ((long long)args.pixels_n0 * args.pixels_n1 >= 64)
     for (int i = 0; i < args.pixels_n0; i++) {
         for (int j = 0; j < args.pixels_n1; j++) {
             task(args, i, j);

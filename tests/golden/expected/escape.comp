@@ -24,17 +24,14 @@ void task(int i, int j) {
     vec2 c = vec2(-0.8, cos(args.t) * 0.2);
     // escape.py:7  z = ti.Vector([i / n - 1, j / n - 0.5]) * 2
     vec2 z = vec2(float(i) / float(args.n) - 1.0, float(j) / float(args.n) - 0.5) * 2.0;
-    // escape.py:8  iterations = 0
-    int iterations = 0;
+    int iterations = 0;  // :8
     // escape.py:9  while z.norm() < 20 and iterations < 50:
     while (length(z) < 20.0 && iterations < 50) {
         // escape.py:10  z = ti.Vector([z[0] ** 2 - z[1] ** 2, z[1] * z[0] * 2]) + c
         z = vec2(z.x * z.x - z.y * z.y, z.y * z.x * 2.0) + c;
-        // escape.py:11  iterations += 1
-        iterations += 1;
+        iterations += 1;  // :11
     }
-    // escape.py:12  pixels[i, j] = 1 - iterations * 0.02
-    pixels(i, j) = 1.0 - float(iterations) * 0.02;
+    pixels(i, j) = 1.0 - float(iterations) * 0.02;  // :12
 }
 
 void main() {

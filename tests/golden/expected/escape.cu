@@ -27,7 +27,7 @@ struct Args {
     int pixels_n1;       // pixels.shape[1]
 };
 
-#define pixels(i, j) args.pixels_data[(long)(i) * args.pixels_n1 + (j)]
+#define pixels(i, j) args.pixels_data[(long long)(i) * args.pixels_n1 + (j)]
 
 // escape.py:5  for i, j in pixels:
 __device__ inline void task(const Args &args, int i, int j) {
@@ -35,17 +35,14 @@ __device__ inline void task(const Args &args, int i, int j) {
     vec2 c = {-0.8f, cosf(args.t) * 0.2f};
     // escape.py:7  z = ti.Vector([i / n - 1, j / n - 0.5]) * 2
     vec2 z = vec2{(float)i / (float)args.n - 1.0f, (float)j / (float)args.n - 0.5f} * 2.0f;
-    // escape.py:8  iterations = 0
-    int iterations = 0;
+    int iterations = 0;  // :8
     // escape.py:9  while z.norm() < 20 and iterations < 50:
     while (length(z) < 20.0f && iterations < 50) {
         // escape.py:10  z = ti.Vector([z[0] ** 2 - z[1] ** 2, z[1] * z[0] * 2]) + c
         z = vec2{z.x * z.x - z.y * z.y, z.y * z.x * 2.0f} + c;
-        // escape.py:11  iterations += 1
-        iterations += 1;
+        iterations += 1;  // :11
     }
-    // escape.py:12  pixels[i, j] = 1 - iterations * 0.02
-    pixels(i, j) = 1.0f - (float)iterations * 0.02f;
+    pixels(i, j) = 1.0f - (float)iterations * 0.02f;  // :12
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) escape_0(const Args args) {

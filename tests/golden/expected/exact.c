@@ -12,8 +12,7 @@ struct Args {
 
 // exact.py:5  for i in a:
 static inline void task(const struct Args args, int i) {
-    // exact.py:6  a[i] = a[i] / b[i] + 1
-    a(i) = a(i) / b(i) + 1.0f;
+    a(i) = a(i) / b(i) + 1.0f;  // :6
 }
 
 void exact_0(const struct Args *arguments) {

@@ -14,13 +14,13 @@ struct Args {
 
 // exact.py:5  for i in a:
 __device__ inline void task(const Args &args, int i) {
-    // exact.py:6  a[i] = a[i] / b[i] + 1
-    a(i) = a(i) / b(i) + 1.0f;
+    a(i) = a(i) / b(i) + 1.0f;  // :6
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) exact_0(const Args args) {
     unsigned count = unsigned(args.a_n);
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
+    unsigned stride = gridDim.x * BLOCK;
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
         task(args, int(index));
     }
 }

@@ -31,12 +31,9 @@ static inline void task(const struct Args args, int i) {
     // fall.py:14  x[i] += dt * v[i]
     // not atomic: no other iteration writes it (demote_atomics)
     x(i) = vec3_add(x(i), vec3_mul_sv(args.dt, v(i)));
-    // fall.py:15  if x[i].y < 0:
-    if (x(i).y < 0.0f) {
-        // fall.py:16  x[i].y = 0.0
-        x(i).y = 0.0f;
-        // fall.py:17  v[i].y *= -0.5
-        v(i).y *= -0.5f;
+    if (x(i).y < 0.0f) {  // :15
+        x(i).y = 0.0f;  // :16
+        v(i).y *= -0.5f;  // :17
     }
 }
 

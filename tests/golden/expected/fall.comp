@@ -22,14 +22,10 @@ layout(push_constant, scalar) uniform Args {
 void task(int i) {
     // fall.py:13  v[i] += dt * gravity
     v(i) += args.dt * args.gravity;  // not atomic: no other iteration writes it (demote_atomics)
-    // fall.py:14  x[i] += dt * v[i]
-    x(i) += args.dt * v(i);  // not atomic: no other iteration writes it (demote_atomics)
-    // fall.py:15  if x[i].y < 0:
-    if (x(i).y < 0.0) {
-        // fall.py:16  x[i].y = 0.0
-        x(i).y = 0.0;
-        // fall.py:17  v[i].y *= -0.5
-        v(i).y *= -0.5;
+    x(i) += args.dt * v(i);  // :14, not atomic: no other iteration writes it (demote_atomics)
+    if (x(i).y < 0.0) {  // :15
+        x(i).y = 0.0;  // :16
+        v(i).y *= -0.5;  // :17
     }
 }
 

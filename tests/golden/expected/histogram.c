@@ -4,10 +4,11 @@
 
 static inline float atomic_add_f32(float *address, float value) {
     float old, new;
-    __atomic_load(address, &old, __ATOMIC_RELAXED);
+    const int relaxed = __ATOMIC_RELAXED;
+    __atomic_load(address, &old, relaxed);
     do {
         new = old + value;
-    } while (!__atomic_compare_exchange(address, &old, &new, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    } while (!__atomic_compare_exchange(address, &old, &new, true, relaxed, relaxed));
     return old;
 }
 
@@ -30,8 +31,7 @@ struct Args {
 
 // histogram.py:11  for i in a:
 static inline void task(const struct Args args, int i) {
-    // histogram.py:12  bucket = int(a[i] * 16)
-    int bucket = (int)(a(i) * 16.0f);
+    int bucket = (int)(a(i) * 16.0f);  // :12
     // histogram.py:13  order[i] = ti.atomic_add(counts[bucket], 1)
     order(i) = atomic_add_i32(&counts(bucket), 1);
     // histogram.py:14  total[None] += a[i]

@@ -25,8 +25,7 @@ layout(push_constant, scalar) uniform Args {
 
 // histogram.py:11  for i in a:
 void task(int i) {
-    // histogram.py:12  bucket = int(a[i] * 16)
-    int bucket = int(a(i) * 16.0);
+    int bucket = int(a(i) * 16.0);  // :12
     // histogram.py:13  order[i] = ti.atomic_add(counts[bucket], 1)
     order(i) = atomicAdd(counts(bucket), 1);
     // histogram.py:14  total[None] += a[i]
@@ -35,7 +34,8 @@ void task(int i) {
 
 void main() {
     uint count = uint(args.a_n);
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
+    uint stride = gl_NumWorkGroups.x * BLOCK;
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
         task(int(index));
     }
 }

@@ -18,8 +18,7 @@ struct Args {
 
 // histogram.py:11  for i in a:
 __device__ inline void task(const Args &args, int i) {
-    // histogram.py:12  bucket = int(a[i] * 16)
-    int bucket = (int)(a(i) * 16.0f);
+    int bucket = (int)(a(i) * 16.0f);  // :12
     // histogram.py:13  order[i] = ti.atomic_add(counts[bucket], 1)
     order(i) = atomicAdd(&counts(bucket), 1);
     // histogram.py:14  total[None] += a[i]
@@ -28,7 +27,8 @@ __device__ inline void task(const Args &args, int i) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) histogram_0(const Args args) {
     unsigned count = unsigned(args.a_n);
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
+    unsigned stride = gridDim.x * BLOCK;
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
         task(args, int(index));
     }
 }

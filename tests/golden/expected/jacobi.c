@@ -10,23 +10,21 @@ struct Args {
     int b_n1;             // b.shape[1]
 };
 
-#define a(i, j) args.a_data[(long)(i) * args.m + (j)]
-#define b(i, j) args.b_data[(long)(i) * args.b_n1 + (j)]
+#define a(i, j) args.a_data[(long long)(i) * args.m + (j)]
+#define b(i, j) args.b_data[(long long)(i) * args.b_n1 + (j)]
 
 // jacobi.py:6  for i, j in a:
 static inline void task(const struct Args args, int i, int j) {
-    // jacobi.py:7  if 0 < i < n - 1 and 0 < j < m - 1:
-    if (0 < i && i < args.n - 1 && 0 < j && j < args.m - 1) {
-        // jacobi.py:8  s = a[i - 1, j] + a[i + 1, j] + a[i, j - 1] + a[i, j + 1]
-        float s = a(i - 1, j) + a(i + 1, j) + a(i, j - 1) + a(i, j + 1);
-        // jacobi.py:9  b[i, j] = a[i, j] + w * (0.25 * s - a[i, j])
-        b(i, j) = a(i, j) + args.w * (0.25f * s - a(i, j));
+    if (0 < i && i < args.n - 1 && 0 < j && j < args.m - 1) {  // :7
+        float s = a(i - 1, j) + a(i + 1, j) + a(i, j - 1) + a(i, j + 1);  // :8
+        b(i, j) = a(i, j) + args.w * (0.25f * s - a(i, j));  // :9
     }
 }
 
 void jacobi_0(const struct Args *arguments) {
     const struct Args args = *arguments;
-    #pragma omp parallel for firstprivate(args) schedule(static) if ((long)args.n * args.m >= 8192)
+    #pragma omp parallel for firstprivate(args) schedule(static) \
+        if ((long long)args.n * args.m >= 8192)
     for (int i = 0; i < args.n; i++) {
         #pragma omp simd
         for (int j = 0; j < args.m; j++) {

@@ -22,18 +22,16 @@ layout(push_constant, scalar) uniform Args {
 
 // jacobi.py:6  for i, j in a:
 void task(int i, int j) {
-    // jacobi.py:7  if 0 < i < n - 1 and 0 < j < m - 1:
-    if (0 < i && i < args.n - 1 && 0 < j && j < args.m - 1) {
-        // jacobi.py:8  s = a[i - 1, j] + a[i + 1, j] + a[i, j - 1] + a[i, j + 1]
-        float s = a(i - 1, j) + a(i + 1, j) + a(i, j - 1) + a(i, j + 1);
-        // jacobi.py:9  b[i, j] = a[i, j] + w * (0.25 * s - a[i, j])
-        b(i, j) = a(i, j) + args.w * (0.25 * s - a(i, j));
+    if (0 < i && i < args.n - 1 && 0 < j && j < args.m - 1) {  // :7
+        float s = a(i - 1, j) + a(i + 1, j) + a(i, j - 1) + a(i, j + 1);  // :8
+        b(i, j) = a(i, j) + args.w * (0.25 * s - a(i, j));  // :9
     }
 }
 
 void main() {
     uint count = uint(args.n) * uint(args.m);
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
+    uint stride = gl_NumWorkGroups.x * BLOCK;
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
         task(int(index / args.m), int(index % args.m));
     }
 }

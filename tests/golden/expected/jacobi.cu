@@ -12,23 +12,21 @@ struct Args {
     int b_n1;             // b.shape[1]
 };
 
-#define a(i, j) args.a_data[(long)(i) * args.m + (j)]
-#define b(i, j) args.b_data[(long)(i) * args.b_n1 + (j)]
+#define a(i, j) args.a_data[(long long)(i) * args.m + (j)]
+#define b(i, j) args.b_data[(long long)(i) * args.b_n1 + (j)]
 
 // jacobi.py:6  for i, j in a:
 __device__ inline void task(const Args &args, int i, int j) {
-    // jacobi.py:7  if 0 < i < n - 1 and 0 < j < m - 1:
-    if (0 < i && i < args.n - 1 && 0 < j && j < args.m - 1) {
-        // jacobi.py:8  s = a[i - 1, j] + a[i + 1, j] + a[i, j - 1] + a[i, j + 1]
-        float s = a(i - 1, j) + a(i + 1, j) + a(i, j - 1) + a(i, j + 1);
-        // jacobi.py:9  b[i, j] = a[i, j] + w * (0.25 * s - a[i, j])
-        b(i, j) = a(i, j) + args.w * (0.25f * s - a(i, j));
+    if (0 < i && i < args.n - 1 && 0 < j && j < args.m - 1) {  // :7
+        float s = a(i - 1, j) + a(i + 1, j) + a(i, j - 1) + a(i, j + 1);  // :8
+        b(i, j) = a(i, j) + args.w * (0.25f * s - a(i, j));  // :9
     }
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) jacobi_0(const Args args) {
     unsigned count = unsigned(args.n) * unsigned(args.m);
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
+    unsigned stride = gridDim.x * BLOCK;
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
         task(args, int(index / args.m), int(index % args.m));
     }
 }

@@ -22,19 +22,18 @@ layout(push_constant, scalar) uniform Args {
 void task(int i) {
     // `if debug:` left out: always false (frontend)
     // `if order == 2:` is always true (frontend)
-    // left_out.py:13  found = (x[i + 1] - x[i - 1]) / 2
-    float found = (x(i + 1) - x(i - 1)) / 2.0;
+    float found = (x(i + 1) - x(i - 1)) / 2.0;  // :13
     // left_out.py:26  x[i] -= dt * slope(x, i)
     x(i) -= args.dt * found;  // not atomic: no other iteration writes it (demote_atomics)
     // `if limit > 2:` left out: always false (simplify)
     // `elif order == 1:` left out: always false (frontend)
-    // left_out.py:32  x[i] *= 0.5
-    x(i) *= 0.5;
+    x(i) *= 0.5;  // :32
 }
 
 void main() {
     uint count = uint(max(args.x_n - 1 - 1, 0));
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
+    uint stride = gl_NumWorkGroups.x * BLOCK;
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
         task(1 + int(index));
     }
 }

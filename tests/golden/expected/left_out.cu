@@ -17,19 +17,18 @@ struct Args {
 __device__ inline void task(const Args &args, int i) {
     // `if debug:` left out: always false (frontend)
     // `if order == 2:` is always true (frontend)
-    // left_out.py:13  found = (x[i + 1] - x[i - 1]) / 2
-    float found = (x(i + 1) - x(i - 1)) / 2.0f;
+    float found = (x(i + 1) - x(i - 1)) / 2.0f;  // :13
     // left_out.py:26  x[i] -= dt * slope(x, i)
     x(i) -= args.dt * found;  // not atomic: no other iteration writes it (demote_atomics)
     // `if limit > 2:` left out: always false (simplify)
     // `elif order == 1:` left out: always false (frontend)
-    // left_out.py:32  x[i] *= 0.5
-    x(i) *= 0.5f;
+    x(i) *= 0.5f;  // :32
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) kernel_0(const Args args) {
     unsigned count = unsigned(max(args.x_n - 1 - 1, 0));
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
+    unsigned stride = gridDim.x * BLOCK;
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
         task(args, 1 + int(index));
     }
 }

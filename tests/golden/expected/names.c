@@ -9,10 +9,11 @@ typedef struct {
 
 static inline float atomic_add_f32(float *address, float value) {
     float old, new;
-    __atomic_load(address, &old, __ATOMIC_RELAXED);
+    const int relaxed = __ATOMIC_RELAXED;
+    __atomic_load(address, &old, relaxed);
     do {
         new = old + value;
-    } while (!__atomic_compare_exchange(address, &old, &new, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    } while (!__atomic_compare_exchange(address, &old, &new, true, relaxed, relaxed));
     return old;
 }
 
@@ -48,10 +49,8 @@ static inline void task(const struct Args args, int i) {
     vec3 lambda = vec3_mul_vs(psi(i), args.step);
     // names.py:8  length = λ.norm()
     float length = vec3_length(lambda);
-    // names.py:9  distance = step - length
-    float distance = args.step - length;
-    // names.py:10  if distance > 0.0:
-    if (distance > 0.0f) {
+    float distance = args.step - length;  // :9
+    if (distance > 0.0f) {  // :10
         // names.py:11  float[i] = ti.atomic_add(float[0], 1)
         float_(i) = atomic_add_i32(&float_(0), 1);
     }

@@ -28,8 +28,7 @@ void task(int i) {
     float length_ = length(lambda);
     // names.py:9  distance = step - length
     float distance = args.step - length_;
-    // names.py:10  if distance > 0.0:
-    if (distance > 0.0) {
+    if (distance > 0.0) {  // :10
         // names.py:11  float[i] = ti.atomic_add(float[0], 1)
         float_(i) = atomicAdd(float_(0), 1);
     }

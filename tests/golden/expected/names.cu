@@ -37,8 +37,7 @@ __device__ inline void task(const Args &args, int i) {
     float length_ = length(lambda);
     // names.py:9  distance = step - length
     float distance = args.step - length_;
-    // names.py:10  if distance > 0.0:
-    if (distance > 0.0f) {
+    if (distance > 0.0f) {  // :10
         // names.py:11  float[i] = ti.atomic_add(float[0], 1)
         float_(i) = atomicAdd(&float_(0), 1);
     }

@@ -35,29 +35,24 @@ static float distance(vec2 a, vec2 b) {
     return vec2_length(vec2_sub(a, b));
 }
 
-// nearest.py:11  def nearest(points: ti.types.ndarray(dtype=vec2, ndim=1), p: vec2, visited: ti.ref(ti.i32)) -> (ti.i32, ti.f32):
+// nearest.py:11  def nearest(points: ti.types.ndarray(dtype=vec2, ndim=1), p: vec2, visited:
+//     ti.ref(ti.i32)) -> (ti.i32, ti.f32):
 static nearest_results nearest(const struct Args args, vec2 p, int *visited) {
-    // nearest.py:12  best = -1
-    int best = -1;
-    // nearest.py:13  least = 1e9
-    float least = 1e9f;
+    int best = -1;  // :12
+    float least = 1e9f;  // :13
     // nearest.py:14  for k in range(points.shape[0]):
     for (int k = 0; k < args.points_n; k++) {
-        // nearest.py:15  d = distance(points[k], p)
-        float d = distance(points(k), p);
-        // nearest.py:16  if d < 1e-6:
-        if (d < 1e-6f) {
+        float d = distance(points(k), p);  // :15
+        if (d < 1e-6f) {  // :16
             // nearest.py:17  return k, d
             return (nearest_results){k, d};
         }
-        // nearest.py:18  if d < least:
-        if (d < least) {
+        if (d < least) {  // :18
             // nearest.py:19  best, least = k, d
             best = k;
             least = d;
         }
-        // nearest.py:20  visited += 1
-        *visited += 1;
+        *visited += 1;  // :20
     }
     // nearest.py:21  return best, least
     return (nearest_results){best, least};
@@ -65,14 +60,12 @@ static nearest_results nearest(const struct Args args, vec2 p, int *visited) {
 
 // nearest.py:25  for i in found:
 static inline void task(const struct Args args, int i) {
-    // nearest.py:26  visited = 0
-    int visited = 0;
+    int visited = 0;  // :26
     // nearest.py:27  k, d = nearest(points, vec2(i, 0), visited)
     nearest_results results = nearest(args, (vec2){(float)i, 0.0f}, &visited);
     int k = results.k;
     float d = results.d;
-    // nearest.py:28  found[i] = k if d < 2 else -visited
-    found(i) = d < 2.0f ? k : -visited;
+    found(i) = d < 2.0f ? k : -visited;  // :28
 }
 
 void search_0(const struct Args *arguments) {

@@ -30,29 +30,25 @@ float distance_(vec2 a, vec2 b) {
     return length(a - b);
 }
 
-// nearest.py:11  def nearest(points: ti.types.ndarray(dtype=vec2, ndim=1), p: vec2, visited: ti.ref(ti.i32)) -> (ti.i32, ti.f32):
+// nearest.py:11  def nearest(points: ti.types.ndarray(dtype=vec2, ndim=1), p: vec2, visited:
+//     ti.ref(ti.i32)) -> (ti.i32, ti.f32):
 nearest_results nearest(vec2 p, inout int visited) {
-    // nearest.py:12  best = -1
-    int best = -1;
-    // nearest.py:13  least = 1e9
-    float least = 1e9;
+    int best = -1;  // :12
+    float least = 1e9;  // :13
     // nearest.py:14  for k in range(points.shape[0]):
     for (int k = 0; k < args.points_n; k++) {
         // nearest.py:15  d = distance(points[k], p)
         float d = distance_(points(k), p);
-        // nearest.py:16  if d < 1e-6:
-        if (d < 1e-6) {
+        if (d < 1e-6) {  // :16
             // nearest.py:17  return k, d
             return nearest_results(k, d);
         }
-        // nearest.py:18  if d < least:
-        if (d < least) {
+        if (d < least) {  // :18
             // nearest.py:19  best, least = k, d
             best = k;
             least = d;
         }
-        // nearest.py:20  visited += 1
-        visited += 1;
+        visited += 1;  // :20
     }
     // nearest.py:21  return best, least
     return nearest_results(best, least);
@@ -60,14 +56,12 @@ nearest_results nearest(vec2 p, inout int visited) {
 
 // nearest.py:25  for i in found:
 void task(int i) {
-    // nearest.py:26  visited = 0
-    int visited = 0;
+    int visited = 0;  // :26
     // nearest.py:27  k, d = nearest(points, vec2(i, 0), visited)
     nearest_results results = nearest(vec2(float(i), 0.0), visited);
     int k = results.k;
     float d = results.d;
-    // nearest.py:28  found[i] = k if d < 2 else -visited
-    found(i) = d < 2.0 ? k : -visited;
+    found(i) = d < 2.0 ? k : -visited;  // :28
 }
 
 void main() {

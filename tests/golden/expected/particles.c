@@ -13,10 +13,11 @@ static inline vec3 vec3_add(vec3 a, vec3 b) {
 
 static inline float atomic_max_f32(float *address, float value) {
     float old, new;
-    __atomic_load(address, &old, __ATOMIC_RELAXED);
+    const int relaxed = __ATOMIC_RELAXED;
+    __atomic_load(address, &old, relaxed);
     do {
         new = fmaxf(old, value);
-    } while (!__atomic_compare_exchange(address, &old, &new, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    } while (!__atomic_compare_exchange(address, &old, &new, true, relaxed, relaxed));
     return old;
 }
 
@@ -75,18 +76,14 @@ void particles_0(const struct Args *arguments) {
 // task 1 of 3: range_for over x
 // particles.py:20  for i in x:
 static inline void task_1(const struct Args args, int i) {
-    // particles.py:21  p = x[i]
-    Particle p = x(i);
+    Particle p = x(i);  // :21
     // particles.py:15  self.pos += self.vel * dt
     p.pos = vec3_add(p.pos, vec3_mul_vs(p.vel, args.dt));
     // particles.py:23  height = floor.normal.dot(p.pos) - floor.offset
     float height = vec3_dot(args.floor_normal, p.pos) - args.floor_offset;
-    // particles.py:24  p.alive = p.alive and height > 0
-    p.alive = p.alive && height > 0.0f;
-    // particles.py:25  x[i] = p
-    x(i) = p;
-    // particles.py:26  x[i].vel.y -= 9.8 * dt
-    x(i).vel.y -= 9.8f * args.dt;  // not atomic: no other iteration writes it (demote_atomics)
+    p.alive = p.alive && height > 0.0f;  // :24
+    x(i) = p;  // :25
+    x(i).vel.y -= 9.8f * args.dt;  // :26, not atomic: no other iteration writes it (demote_atomics)
     // particles.py:27  ti.atomic_max(highest.offset, height)
     atomic_max_f32(&args.temporaries->highest.offset, height);
 }

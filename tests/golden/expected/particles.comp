@@ -1,5 +1,6 @@
 // ===== particles_0.comp
-// particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32), task 0 of 3: serial
+// particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32), task 0 of
+//     3: serial
 // from particles.py:18, interface 766a49e4
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -19,7 +20,8 @@ struct Plane {
     float offset;
 };
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer ParticleBuffer { Particle v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4)
+    buffer ParticleBuffer { Particle v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
     Plane highest;  // Plane
 };
@@ -46,7 +48,8 @@ void main() {
 }
 
 // ===== particles_1.comp
-// particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32), task 1 of 3: range_for over x
+// particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32), task 1 of
+//     3: range_for over x
 // from particles.py:18, interface 766a49e4
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -82,7 +85,8 @@ struct Plane {
     float offset;
 };
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer ParticleBuffer { Particle v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4)
+    buffer ParticleBuffer { Particle v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
     Plane highest;  // Plane
 };
@@ -103,18 +107,13 @@ layout(push_constant, scalar) uniform Args {
 
 // particles.py:20  for i in x:
 void task(int i) {
-    // particles.py:21  p = x[i]
-    Particle p = x(i);
+    Particle p = x(i);  // :21
     // particles.py:15  self.pos += self.vel * dt
     p.pos += p.vel * args.dt;
-    // particles.py:23  height = floor.normal.dot(p.pos) - floor.offset
-    float height = dot(args.floor_normal, p.pos) - args.floor_offset;
-    // particles.py:24  p.alive = p.alive and height > 0
-    p.alive = uint8_t(bool(p.alive) && height > 0.0);
-    // particles.py:25  x[i] = p
-    x(i) = p;
-    // particles.py:26  x[i].vel.y -= 9.8 * dt
-    x(i).vel.y -= 9.8 * args.dt;  // not atomic: no other iteration writes it (demote_atomics)
+    float height = dot(args.floor_normal, p.pos) - args.floor_offset;  // :23
+    p.alive = uint8_t(bool(p.alive) && height > 0.0);  // :24
+    x(i) = p;  // :25
+    x(i).vel.y -= 9.8 * args.dt;  // :26, not atomic: no other iteration writes it (demote_atomics)
     // particles.py:27  ti.atomic_max(highest.offset, height)
     atomic_max_f32(AtomicU32(args.temporaries), 3u, height);
 }
@@ -128,7 +127,8 @@ void main() {
 }
 
 // ===== particles_2.comp
-// particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32), task 2 of 3: serial
+// particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32), task 2 of
+//     3: serial
 // from particles.py:18, interface 766a49e4
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -148,7 +148,8 @@ struct Plane {
     float offset;
 };
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer ParticleBuffer { Particle v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4)
+    buffer ParticleBuffer { Particle v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
     Plane highest;  // Plane
 };

@@ -82,18 +82,13 @@ extern "C" __global__ void particles_0(const Args args) {
 // task 1 of 3: range_for over x
 // particles.py:20  for i in x:
 __device__ inline void task_1(const Args &args, int i) {
-    // particles.py:21  p = x[i]
-    Particle p = x(i);
+    Particle p = x(i);  // :21
     // particles.py:15  self.pos += self.vel * dt
     p.pos += p.vel * args.dt;
-    // particles.py:23  height = floor.normal.dot(p.pos) - floor.offset
-    float height = dot(args.floor_normal, p.pos) - args.floor_offset;
-    // particles.py:24  p.alive = p.alive and height > 0
-    p.alive = p.alive && height > 0.0f;
-    // particles.py:25  x[i] = p
-    x(i) = p;
-    // particles.py:26  x[i].vel.y -= 9.8 * dt
-    x(i).vel.y -= 9.8f * args.dt;  // not atomic: no other iteration writes it (demote_atomics)
+    float height = dot(args.floor_normal, p.pos) - args.floor_offset;  // :23
+    p.alive = p.alive && height > 0.0f;  // :24
+    x(i) = p;  // :25
+    x(i).vel.y -= 9.8f * args.dt;  // :26, not atomic: no other iteration writes it (demote_atomics)
     // particles.py:27  ti.atomic_max(highest.offset, height)
     atomic_max_f32(&args.temporaries->highest.offset, height);
 }

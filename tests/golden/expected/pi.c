@@ -52,10 +52,8 @@ static inline void task(const struct Args args, int i, uint32_t index) {
         float x = random_f32(&rng);
         // pi.py:8  y = ti.random()
         float y = random_f32(&rng);
-        // pi.py:9  if x * x + y * y < 1:
-        if (x * x + y * y < 1.0f) {
-            // pi.py:10  hits[i] += 1
-            hits(i) += 1;  // not atomic: no other iteration writes it (demote_atomics)
+        if (x * x + y * y < 1.0f) {  // :9
+            hits(i) += 1;  // :10, not atomic: no other iteration writes it (demote_atomics)
         }
     }
 }

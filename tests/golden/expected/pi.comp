@@ -56,10 +56,8 @@ void task(int i, uint index) {
         float x = random_f32(rng);
         // pi.py:8  y = ti.random()
         float y = random_f32(rng);
-        // pi.py:9  if x * x + y * y < 1:
-        if (x * x + y * y < 1.0) {
-            // pi.py:10  hits[i] += 1
-            hits(i) += 1;  // not atomic: no other iteration writes it (demote_atomics)
+        if (x * x + y * y < 1.0) {  // :9
+            hits(i) += 1;  // :10, not atomic: no other iteration writes it (demote_atomics)
         }
     }
 }

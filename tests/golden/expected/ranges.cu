@@ -13,22 +13,17 @@ struct Args {
 
 // ranges.py:5  for i in range(begin, end, 2):
 __device__ inline void task(const Args &args, int i) {
-    // ranges.py:6  r = 0.0
-    float r = 0.0f;
+    float r = 0.0f;  // :6
     // ranges.py:7  for k in range(i, 0, -1):
     for (int k = i; k > 0; k--) {
-        // ranges.py:8  for q in range(k):
-        for (int q = 0; q < k; q++) {
-            // ranges.py:9  if q == 3:
-            if (q == 3) {
-                continue;  // ranges.py:10
+        for (int q = 0; q < k; q++) {  // :8
+            if (q == 3) {  // :9
+                continue;  // :10
             }
-            // ranges.py:11  r += a[q] * a[k]
-            r += a(q) * a(k);
+            r += a(q) * a(k);  // :11
         }
     }
-    // ranges.py:12  a[i] = r if r > 0 and a[i + 1] > 0 else -r
-    a(i) = r > 0.0f && a(i + 1) > 0.0f ? r : -r;
+    a(i) = r > 0.0f && a(i + 1) > 0.0f ? r : -r;  // :12
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) ranges_0(const Args args) {

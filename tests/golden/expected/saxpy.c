@@ -13,8 +13,7 @@ struct Args {
 
 // saxpy.py:5  for i in x:
 static inline void task(const struct Args args, int i) {
-    // saxpy.py:6  y[i] = alpha * x[i] + y[i]
-    y(i) = args.alpha * x(i) + y(i);
+    y(i) = args.alpha * x(i) + y(i);  // :6
 }
 
 void saxpy_0(const struct Args *arguments) {

@@ -20,13 +20,13 @@ layout(push_constant, scalar) uniform Args {
 
 // saxpy.py:5  for i in x:
 void task(int i) {
-    // saxpy.py:6  y[i] = alpha * x[i] + y[i]
-    y(i) = args.alpha * x(i) + y(i);
+    y(i) = args.alpha * x(i) + y(i);  // :6
 }
 
 void main() {
     uint count = uint(args.x_n);
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
+    uint stride = gl_NumWorkGroups.x * BLOCK;
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
         task(int(index));
     }
 }

@@ -15,13 +15,13 @@ struct Args {
 
 // saxpy.py:5  for i in x:
 __device__ inline void task(const Args &args, int i) {
-    // saxpy.py:6  y[i] = alpha * x[i] + y[i]
-    y(i) = args.alpha * x(i) + y(i);
+    y(i) = args.alpha * x(i) + y(i);  // :6
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) saxpy_0(const Args args) {
     unsigned count = unsigned(args.x_n);
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
+    unsigned stride = gridDim.x * BLOCK;
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
         task(args, int(index));
     }
 }

@@ -12,8 +12,8 @@ struct Args {
     int order_n;            // order.shape[0]
 };
 
-#define a(i, j) args.a_data[(long)(i) * args.a_n1 + (j)]
-#define b(i, j) args.b_data[(long)(i) * args.b_n1 + (j)]
+#define a(i, j) args.a_data[(long long)(i) * args.a_n1 + (j)]
+#define b(i, j) args.b_data[(long long)(i) * args.b_n1 + (j)]
 #define order(i) args.order_data[i]
 
 // stencil.py:17  for i, j in b:
@@ -21,8 +21,7 @@ static inline void task(const struct Args args, int i, int j) {
     // stencil.py:20  s += a[i + di, j + dj]
     float s = a(i - 1, j - 1) + a(i - 1, j) + a(i - 1, j + 1) + a(i, j - 1) + a(i, j) + a(i, j + 1)
         + a(i + 1, j - 1) + a(i + 1, j) + a(i + 1, j + 1);
-    // stencil.py:21  b[i, j] = s / 9
-    b(i, j) = s / 9.0f;
+    b(i, j) = s / 9.0f;  // :21
     // stencil.py:23  near = i + k
     int near = i;
     // stencil.py:24  while near > order[k]:
@@ -45,13 +44,11 @@ static inline void task(const struct Args args, int i, int j) {
         }
         // stencil.py:25  near -= first(order, j)
         near -= first_result;
-        // stencil.py:26  if near == 3:
-        if (near == 3) {
-            break;  // stencil.py:27
+        if (near == 3) {  // :26
+            break;  // :27
         }
     }
-    // stencil.py:28  b[near, j] = s
-    b(near, j) = s;
+    b(near, j) = s;  // :28
 
     int near_1 = i + 1;
     while (near_1 > order(1)) {
@@ -77,7 +74,8 @@ static inline void task(const struct Args args, int i, int j) {
 
 void stencil_0(const struct Args *arguments) {
     const struct Args args = *arguments;
-    #pragma omp parallel for firstprivate(args) schedule(dynamic) if ((long)args.b_n0 * args.b_n1 >= 64)
+    #pragma omp parallel for firstprivate(args) schedule(dynamic) \
+        if ((long long)args.b_n0 * args.b_n1 >= 64)
     for (int i = 0; i < args.b_n0; i++) {
         for (int j = 0; j < args.b_n1; j++) {
             task(args, i, j);

@@ -28,8 +28,7 @@ void task(int i, int j) {
     // stencil.py:20  s += a[i + di, j + dj]
     float s = a(i - 1, j - 1) + a(i - 1, j) + a(i - 1, j + 1) + a(i, j - 1) + a(i, j) + a(i, j + 1)
         + a(i + 1, j - 1) + a(i + 1, j) + a(i + 1, j + 1);
-    // stencil.py:21  b[i, j] = s / 9
-    b(i, j) = s / 9.0;
+    b(i, j) = s / 9.0;  // :21
     // stencil.py:23  near = i + k
     int near = i;
     // stencil.py:24  while near > order[k]:
@@ -52,13 +51,11 @@ void task(int i, int j) {
         }
         // stencil.py:25  near -= first(order, j)
         near -= first_result;
-        // stencil.py:26  if near == 3:
-        if (near == 3) {
-            break;  // stencil.py:27
+        if (near == 3) {  // :26
+            break;  // :27
         }
     }
-    // stencil.py:28  b[near, j] = s
-    b(near, j) = s;
+    b(near, j) = s;  // :28
 
     int near_1 = i + 1;
     while (near_1 > order(1)) {

@@ -18,15 +18,13 @@ static inline void task(const struct Args args, int block, int count) {
         int i = block * BLOCK + thread;
         // swap.py:8  t = ti.simt.block.thread_idx()
         int t = thread;
-        // swap.py:9  tile[t] = a[i]
-        tile[t] = a(i);
+        tile[t] = a(i);  // :9
     }
     // swap.py:10  ti.simt.block.sync()
     for (int thread = 0; thread < threads; thread++) {
         int i = block * BLOCK + thread;
         int t = thread;
-        // swap.py:11  a[i] = tile[63 - t]
-        a(i) = tile[63 - t];
+        a(i) = tile[63 - t];  // :11
     }
 }
 

@@ -22,20 +22,19 @@ void task(int i, bool has_iteration) {
     // swap.py:8  t = ti.simt.block.thread_idx()
     int t = int(gl_LocalInvocationID.x);
     if (has_iteration) {
-        // swap.py:9  tile[t] = a[i]
-        tile[t] = a(i);
+        tile[t] = a(i);  // :9
     }
     // swap.py:10  ti.simt.block.sync()
     barrier();
     if (has_iteration) {
-        // swap.py:11  a[i] = tile[63 - t]
-        a(i) = tile[63 - t];
+        a(i) = tile[63 - t];  // :11
     }
 }
 
 void main() {
     uint count = uint(args.a_n);
-    for (uint first = gl_WorkGroupID.x * BLOCK; first < count; first += gl_NumWorkGroups.x * BLOCK) {
+    uint stride = gl_NumWorkGroups.x * BLOCK;
+    for (uint first = gl_WorkGroupID.x * BLOCK; first < count; first += stride) {
         uint index = first + gl_LocalInvocationID.x;
         task(int(index), index < count);
         barrier();  // the next iteration overwrites the shared arrays

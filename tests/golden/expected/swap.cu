@@ -16,20 +16,19 @@ __device__ inline void task(const Args &args, int i, bool has_iteration) {
     // swap.py:8  t = ti.simt.block.thread_idx()
     int t = int(threadIdx.x);
     if (has_iteration) {
-        // swap.py:9  tile[t] = a[i]
-        tile[t] = a(i);
+        tile[t] = a(i);  // :9
     }
     // swap.py:10  ti.simt.block.sync()
     __syncthreads();
     if (has_iteration) {
-        // swap.py:11  a[i] = tile[63 - t]
-        a(i) = tile[63 - t];
+        a(i) = tile[63 - t];  // :11
     }
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) swap_0(const Args args) {
     unsigned count = unsigned(args.a_n);
-    for (unsigned first = blockIdx.x * BLOCK; first < count; first += gridDim.x * BLOCK) {
+    unsigned stride = gridDim.x * BLOCK;
+    for (unsigned first = blockIdx.x * BLOCK; first < count; first += stride) {
         unsigned index = first + threadIdx.x;
         task(args, int(index), index < count);
         __syncthreads();  // the next iteration overwrites the shared arrays

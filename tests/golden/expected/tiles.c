@@ -27,31 +27,25 @@ static inline void task(const struct Args args, int block, int count) {
         tile[t] = x[thread];
     }
     // tiles.py:11  ti.simt.block.sync()
-    // tiles.py:12  stride = 32
-    int stride = 32;
-    // tiles.py:13  while stride > 0:
-    while (stride > 0) {
+    int stride = 32;  // :12
+    while (stride > 0) {  // :13
         for (int thread = 0; thread < threads; thread++) {
             int t = thread;
-            // tiles.py:14  if t < stride:
-            if (t < stride) {
-                // tiles.py:15  tile[t] += tile[t + stride]
-                tile[t] += tile[t + stride];  // not atomic: no other thread writes it (demote_atomics)
+            if (t < stride) {  // :14
+                // not atomic: no other thread writes it (demote_atomics)
+                tile[t] += tile[t + stride];  // :15
             }
         }
         // tiles.py:16  ti.simt.block.sync()
-        // tiles.py:17  stride >>= 1
-        stride >>= 1;
+        stride >>= 1;  // :17
     }
     for (int thread = 0; thread < threads; thread++) {
         int i = block * BLOCK + thread;
         int t = thread;
         // tiles.py:18  a[i] = x / tile[0]
         a(i) = x[thread] / tile[0];
-        // tiles.py:19  if t == 0:
-        if (t == 0) {
-            // tiles.py:20  sums[i // 64] = tile[0]
-            sums(i / 64) = tile[0];
+        if (t == 0) {  // :19
+            sums(i / 64) = tile[0];  // :20
         }
     }
 }

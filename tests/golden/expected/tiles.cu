@@ -19,36 +19,27 @@ __device__ inline void task(const Args &args, int i, bool has_iteration) {
     int t = int(threadIdx.x);
     float x;
     if (has_iteration) {
-        // tiles.py:9  x = a[i] * a[i]
-        x = a(i) * a(i);
-        // tiles.py:10  tile[t] = x
-        tile[t] = x;
+        x = a(i) * a(i);  // :9
+        tile[t] = x;  // :10
     }
     // tiles.py:11  ti.simt.block.sync()
     __syncthreads();
-    // tiles.py:12  stride = 32
-    int stride = 32;
-    // tiles.py:13  while stride > 0:
-    while (stride > 0) {
+    int stride = 32;  // :12
+    while (stride > 0) {  // :13
         if (has_iteration) {
-            // tiles.py:14  if t < stride:
-            if (t < stride) {
-                // tiles.py:15  tile[t] += tile[t + stride]
-                tile[t] += tile[t + stride];  // not atomic: no other thread writes it (demote_atomics)
+            if (t < stride) {  // :14
+                // not atomic: no other thread writes it (demote_atomics)
+                tile[t] += tile[t + stride];  // :15
             }
         }
         // tiles.py:16  ti.simt.block.sync()
         __syncthreads();
-        // tiles.py:17  stride >>= 1
-        stride >>= 1;
+        stride >>= 1;  // :17
     }
     if (has_iteration) {
-        // tiles.py:18  a[i] = x / tile[0]
-        a(i) = x / tile[0];
-        // tiles.py:19  if t == 0:
-        if (t == 0) {
-            // tiles.py:20  sums[i // 64] = tile[0]
-            sums(i / 64) = tile[0];
+        a(i) = x / tile[0];  // :18
+        if (t == 0) {  // :19
+            sums(i / 64) = tile[0];  // :20
         }
     }
 }

@@ -47,8 +47,7 @@ void task(int i) {
     int x = subgroupInclusiveAdd(a(i));
     // warps.py:9  y = simt.warp.shfl_down_i32(ti.u32(0xFFFFFFFF), x, 1)
     int y = shuffle_down(x, 1);
-    // warps.py:10  if x > 0:
-    if (x > 0) {
+    if (x > 0) {  // :10
         // warps.py:11  y += simt.subgroup.reduce_max(x)
         int t0 = subgroupMax(x);
         y += t0;

@@ -58,8 +58,7 @@ __device__ inline void task(const Args &args, int i) {
     int x = inclusive_add(0xffffffffu, a(i));
     // warps.py:9  y = simt.warp.shfl_down_i32(ti.u32(0xFFFFFFFF), x, 1)
     int y = __shfl_down_sync(0xffffffffu, x, 1);
-    // warps.py:10  if x > 0:
-    if (x > 0) {
+    if (x > 0) {  // :10
         // warps.py:11  y += simt.subgroup.reduce_max(x)
         int t0 = reduce_max(__activemask(), x);
         y += t0;

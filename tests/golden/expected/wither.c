@@ -10,7 +10,8 @@ static inline bool bit_is_set(const uint32_t *mask, uint32_t bit) {
 // Clear a bit; returns whether this thread cleared it.
 static inline bool clear_bit(uint32_t *mask, uint32_t bit) {
     uint32_t one = 1u << bit % 32u;
-    return bit_is_set(mask, bit) && (__atomic_fetch_and(&mask[bit / 32u], ~one, __ATOMIC_RELAXED) & one) != 0u;
+    return bit_is_set(mask, bit)
+        && (__atomic_fetch_and(&mask[bit / 32u], ~one, __ATOMIC_RELAXED) & one) != 0u;
 }
 
 typedef struct {
@@ -36,10 +37,8 @@ static inline bool deactivate_grid(const struct Args args, int i, int j) {
 // wither.py:10  for i, j in alive:
 static inline void task(const struct Args args, int i, int j) {
     if (grid_is_active(i, j)) {
-        // wither.py:11  age[i, j] += dt
-        age(i, j) += args.dt;  // not atomic: no other iteration writes it (demote_atomics)
-        // wither.py:12  if age[i, j] > 9:
-        if (age(i, j) > 9.0f) {
+        age(i, j) += args.dt;  // :11, not atomic: no other iteration writes it (demote_atomics)
+        if (age(i, j) > 9.0f) {  // :12
             // wither.py:13  ti.deactivate(grid, [i, j])
             bool was_active = deactivate_grid(args, i, j);
             if (was_active) {

@@ -26,7 +26,8 @@ struct GridCell {
     float age;
 };
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer GridCellBuffer { GridCell v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4)
+    buffer GridCellBuffer { GridCell v[]; };
 layout(push_constant, scalar) uniform Args {
     GridCellBuffer grid;  // alive: field[i32, 64x48], age: field[f32, 64x48]
     Mask grid_mask;       // grid: a bit per cell, set if the cell is active
@@ -44,10 +45,8 @@ bool deactivate_grid(int i, int j) {
 // wither.py:10  for i, j in alive:
 void task(int i, int j) {
     if (grid_is_active(i, j)) {
-        // wither.py:11  age[i, j] += dt
-        age(i, j) += args.dt;  // not atomic: no other iteration writes it (demote_atomics)
-        // wither.py:12  if age[i, j] > 9:
-        if (age(i, j) > 9.0) {
+        age(i, j) += args.dt;  // :11, not atomic: no other iteration writes it (demote_atomics)
+        if (age(i, j) > 9.0) {  // :12
             // wither.py:13  ti.deactivate(grid, [i, j])
             bool was_active = deactivate_grid(i, j);
             if (was_active) {

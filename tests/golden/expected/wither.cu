@@ -38,10 +38,8 @@ __device__ inline bool deactivate_grid(const Args &args, int i, int j) {
 // wither.py:10  for i, j in alive:
 __device__ inline void task(const Args &args, int i, int j) {
     if (grid_is_active(i, j)) {
-        // wither.py:11  age[i, j] += dt
-        age(i, j) += args.dt;  // not atomic: no other iteration writes it (demote_atomics)
-        // wither.py:12  if age[i, j] > 9:
-        if (age(i, j) > 9.0f) {
+        age(i, j) += args.dt;  // :11, not atomic: no other iteration writes it (demote_atomics)
+        if (age(i, j) > 9.0f) {  // :12
             // wither.py:13  ti.deactivate(grid, [i, j])
             bool was_active = deactivate_grid(args, i, j);
             if (was_active) {

@@ -40,7 +40,8 @@ void task(int i, int j) {
 
 void main() {
     uint count = uint(args.a_n0) * uint(args.a_n1);
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
+    uint stride = gl_NumWorkGroups.x * BLOCK;
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
         task(int(index / args.a_n1), int(index % args.a_n1));
     }
 }
@@ -57,7 +58,8 @@ layout(local_size_x = BLOCK) in;
 
 // Quotient rounded toward zero; 0 if the divisor is 0.
 int div_i32(int a, int b) {
-    return b == 0 ? 0 : b == -1 ? -a : a / b;  // x / 0 is undefined, and so is the lowest number / -1
+    // x / 0 is undefined, and so is the lowest number / -1
+    return b == 0 ? 0 : b == -1 ? -a : a / b;
 }
 
 // Remainder with the sign of the dividend; 0 if the divisor is 0.
@@ -96,8 +98,7 @@ void task(int k) {
     // wrapped.py:12  a[tile.x, k % 16] = table[k % 100] % 10 + (k - m) // 4
     int t0 = floor_div_i32(k - args.m, 4);
     a(tile.x, k % 16) = int(table(k % 100) % 10u + uint(t0));
-    // wrapped.py:13  if k > m and m > 0:
-    if (k > args.m && args.m > 0) {
+    if (k > args.m && args.m > 0) {  // :13
         // wrapped.py:14  a[0, 0] += (k - m) // 4 + k % m
         atomicAdd(a(0, 0), t0 + k % args.m);
     }
@@ -105,7 +106,8 @@ void task(int k) {
 
 void main() {
     uint count = uint(max(args.n, 0));
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
+    uint stride = gl_NumWorkGroups.x * BLOCK;
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
         task(int(index));
     }
 }

@@ -49,10 +49,12 @@ def test_every_line_of_a_body_has_the_python_line_of_the_comment_above_it(kernel
         assert [line["line"] for line in entry["lines"]] == list(range(1, len(lines) + 1))
         said = None
         for text, line in zip(lines, entry["lines"], strict=True):
-            comment = re.search(r"// (\S+\.py):(\d+)  ", text)
-            if comment is None and said is not None and text.strip() not in ("", "}"):
+            comment = re.search(r"// (\S+\.py|):(\d+)(?:  |, |$)", text)
+            if comment is not None and not text.strip().startswith("//"):
+                assert line["python"]["line"] == int(comment[2]), text
+            elif comment is None and said is not None and text.strip() not in ("", "}"):
                 assert line["python"] == said, text
-            if comment is not None:
+            if comment is not None and not text.startswith("// from "):
                 said = {"file": kernels.__file__, "line": int(comment[2])}
             if text == "}":
                 said = None

@@ -282,8 +282,8 @@ def test_hovering_a_python_line_lights_its_lines_in_every_pane(browser: Browser,
     browser.mouse('.pane[data-pane="python"] .line[data-row="6"]')
     found = lit(browser)
     assert found["python"] == ["iterations = 0"]
-    assert "int iterations = 0;" in found["glsl"] and "int iterations = 0;" in found["cuda"]
-    assert "int iterations = 0;" in found["c"] and any("const 0" in line for line in found["ir"])
+    assert all(found[pane] == ["int iterations = 0;  // :22"] for pane in ("glsl", "cuda", "c"))
+    assert any("const 0" in line for line in found["ir"])
     browser.mouse('.pane[data-pane="python"] .line[data-row="8"]')
     found = lit(browser)
     assert any("OpCompositeConstruct" in line for line in found["spirv"])

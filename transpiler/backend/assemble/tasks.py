@@ -6,7 +6,7 @@ In: an `EmitContext`. Out: `PrintedTask`s and `PrintedFunction`s, from which `fi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...ir.functions import Function, called, reachable
@@ -34,12 +34,14 @@ from ..print.expressions import Expressions
 from ..print.functions import WRITERS as CALL_WRITERS
 from ..print.functions import PrintedFunction, print_function, return_writer
 from ..print.iteration_order import part_names
+from ..print.line_comments import shortened
+from ..print.lines import INDENT, Line
 from ..print.placement import Placement, place
 from ..print.reports import WRITERS as REPORT_WRITERS
 from ..print.reports import stop_after_failure
 from ..print.sparse import WRITERS as CELL_WRITERS
-from ..print.statements import INDENT, Line, Statements, declare_axis, infix_symbol
 from ..print.statements import WRITERS as STATEMENT_WRITERS
+from ..print.statements import Statements, declare_axis, infix_symbol
 from ..print.textures import WRITERS as TEXTURE_WRITERS
 from ..print.threads import Threads, indices_in_block, spread, spread_blocks
 from .context import EmitContext
@@ -130,7 +132,8 @@ class TaskPrinter:
         """Print a real function."""
         placement = place([(function.body, [])], self._is_infix)
         printer = self._statements(placement, {**EFFECTS, Return: return_writer(function)})
-        return print_function(function, printer, self.capabilities.branch_depth_limit)
+        printed = print_function(function, printer, self.capabilities.branch_depth_limit)
+        return replace(printed, body=self._with_comments(printed.body))
 
     def _is_infix(self, operation: Any) -> bool:
         return infix_symbol(self.context.target, operation) is not None
@@ -139,7 +142,7 @@ class TaskPrinter:
         context = self.context
         expressions = Expressions(context.target, context.layout)
         expressions.signatures = context.signatures
-        comments, atomics = context.options.line_comments, self.capabilities.atomics
+        comments, atomics = context.options.line_comments != "none", self.capabilities.atomics
         names = Names(context.taken)
         self.scopes.append(names)
         printer = Statements(expressions, placement, names, comments, atomics, writers)
@@ -172,7 +175,14 @@ class TaskPrinter:
         if self.language.has_pointers:
             declared = declare_shared(printer.e, _shared_arrays(printer.e))
             printer.lines[:0] = [Line(0, line) for line in declared]
-        return printer.lines, names, printer
+        return self._with_comments(printer.lines), names, printer
+
+    def _with_comments(self, lines: list[Line]) -> list[Line]:
+        """Return the lines of a function with the comments that the options want."""
+        context = self.context
+        if context.options.line_comments != "short":
+            return lines
+        return shortened(lines, self.language, context.kernel.location.file)
 
     def _start_block(self, printer: Statements, task: Task, names: list[str]) -> None:
         """Prepare the printer for threads that synchronize in blocks."""
@@ -198,7 +208,7 @@ class TaskPrinter:
         context = self.context
         bounds = [*task.loop.starts, *task.loop.ends] if task.loop is not None else []
         printer = self._statements(place([(task.prologue, bounds)], self._is_infix))
-        generated = [] if self.language.nested_loops else ["count", "first", "index"]
+        generated = [] if self.language.nested_loops else ["count", "first", "index", "stride"]
         parts = [] if task.loop is None else part_names(task.loop, names)
         bounds_of = [bound_name(prefix, name) for name in names for prefix in ("end", "extent")]
         for name in [*names, *parts, *generated, *bounds_of]:

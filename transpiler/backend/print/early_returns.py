@@ -14,7 +14,8 @@ Exits of a loop are not nested. This loop has one iteration; Mesa must not see t
 
 from __future__ import annotations
 
-from .statements import Line, Statements
+from .lines import Line
+from .statements import Statements
 
 SHARE = 2
 """Exits may use this fraction of a driver's limit; conditions and calling functions need the rest."""

@@ -474,8 +474,9 @@ def _same_address(a: Statement, b: Statement) -> bool:
         case GlobalPtr(), GlobalPtr():
             return a.array is b.array and all(_same_index(i, j) for i, j in zip(a.indices, b.indices, strict=True))
         case MatrixPtr(), MatrixPtr():
-            same = all(_same_index(i, j) for i, j in zip(a.indices, b.indices, strict=True))
-            return same and _same_address(a.origin, b.origin)
+            if not _same_address(a.origin, b.origin):  # first: vectors and matrices have other numbers of indices
+                return False
+            return all(_same_index(i, j) for i, j in zip(a.indices, b.indices, strict=True))
         case StructPtr(), StructPtr():
             return a.member == b.member and _same_address(a.origin, b.origin)
         case GlobalTemporary(), GlobalTemporary():

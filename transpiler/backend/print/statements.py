@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import NamedTuple
 
 from ...errors import NOWHERE, InternalError, SourceLocation, UnsupportedError
 from ...ir.functions import Call
@@ -39,24 +38,14 @@ from ..languages.common.naming import Names
 from ..languages.common.syntax import Syntax, atomic_syntax, operation_syntax
 from ..languages.common.target import Target
 from .expressions import Expressions, Rendered, is_shared, result_of
+from .line_comments import python_comment
+from .lines import INDENT, MAX_WIDTH, Line, wrapped, wrapped_comment
 from .placement import ADDRESSES, ATOMS, Placement
 from .remarks import inert, remarks_above
 
-MAX_WIDTH = 100
-"""Columns an expression may grow to before an operand gets a name."""
 MAX_SUM = 1000
 """Characters a sum may grow to; it is wrapped before a plus or minus."""
 SUMS = frozenset({"{0} + {1}", "{0} - {1}"})
-FOLDS = (" + ", " - ", " && ", " || ")
-INDENT = "    "
-
-
-class Line(NamedTuple):
-    """One line of a body. location: the Python line whose source starts here, if any."""
-
-    depth: int
-    text: str
-    location: SourceLocation | None = None
 
 
 class Statements:
@@ -97,13 +86,20 @@ class Statements:
         """Python lines that were reached from an earlier line."""
         self.last: tuple[str, int] | None = None
         self.result_names: list[str] = []
+        self.shortened: list[list[tuple[Statement, Rendered]]] = [[]]
+        """By open block: operands that got a variable there, with the expressions that they are elsewhere."""
 
     # --- lines
+
+    @property
+    def width(self) -> int:
+        """Columns that are left for the lines of the present block."""
+        return MAX_WIDTH - len(INDENT) * (self.depth + 1)
 
     def emit(self, text: str, location: SourceLocation = NOWHERE) -> None:
         """Append a line, and above it the Python line it comes from if that is a new one."""
         start = self.mark(location)
-        for part in wrapped(text) if len(text) > MAX_WIDTH + len(INDENT) else (text,):
+        for part in wrapped(text, self.width):
             self.lines.append(Line(self.depth, part, start))
             start = None
 
@@ -114,7 +110,10 @@ class Statements:
             self.commented.add(line)
             comment = python_comment(location)
             text += f"  // {comment.removesuffix(f'  {text[:-1]}')}"
-        self.emit(text, location)
+            start = self.mark(location)
+            self.lines.append(Line(self.depth, text, start, comment=location))
+        else:
+            self.emit(text, location)
 
     def mark(self, location: SourceLocation) -> SourceLocation | None:
         """Print the Python line of `location` as a comment, once; return the location if it is new."""
@@ -128,7 +127,8 @@ class Statements:
             self.lines.append(Line(self.depth, ""))  # a jump back: the next iteration of an unrolled loop
         if self.comments and line not in self.commented:
             self.commented.add(line)
-            self.lines.append(Line(self.depth, f"// {python_comment(location)}"))
+            shown = wrapped_comment(python_comment(location), self.width)
+            self.lines += [Line(self.depth, part, comment=location) for part in shown]
         return location
 
     def remark(self, remark: Remark) -> bool:
@@ -137,7 +137,7 @@ class Statements:
         if key in self.printed_remarks:
             return False
         self.printed_remarks.add(key)
-        self.lines.append(Line(self.depth, f"// {inert(remark.message)}"))
+        self.lines += [Line(self.depth, part) for part in wrapped_comment(inert(remark.message), self.width)]
         return True
 
     def _print_remarks(self, statement: Statement, start: int) -> None:
@@ -148,7 +148,7 @@ class Statements:
             self.printed_remarks.add((inline.template, *line))
             last = self.lines[-1]
             text = f"{last.text}  // {inline.template}"
-            if len(text) <= MAX_WIDTH + len(INDENT):
+            if len(text) <= self.width:
                 self.lines[-1] = last._replace(text=text)
             else:
                 printed = enumerate(self.lines[start:], start)
@@ -171,8 +171,10 @@ class Statements:
     def indented(self) -> Iterator[None]:
         """Print a nested block: one level deeper, in a new scope of names."""
         self.depth += 1
+        self.shortened.append([])
         with self.names.scope():
             yield
+        self.e.rendered.update(reversed(self.shortened.pop()))  # expressions that are used after the block too
         self.depth -= 1
 
     def block(self, block: Block) -> None:
@@ -223,6 +225,7 @@ class Statements:
         for operand in sorted(candidates, key=lambda o: -len(self.e.of(o).source)):
             if len(rendered.source) <= MAX_WIDTH or len(self.e.of(operand).source) < MAX_WIDTH // 4:
                 break
+            self.shortened[-1].append((operand, self.e.of(operand)))
             self.declare(operand, self.e.of(operand))
             rendered = self.e.compute(value)
         return rendered
@@ -262,6 +265,7 @@ class Statements:
         is_new = line not in self.commented
         self.commented.add(line)  # the comment is above the whole, not in a branch
         self.last = line
+        declared = len(self.names.history)
         with self.captured() as then, self.indented():
             self.block(choice.then)
             then_lines = list(then)
@@ -276,10 +280,11 @@ class Statements:
         if not then_lines and not otherwise_lines:
             self._value(choice)
             return
-        self._choice_lines(choice, then_lines, otherwise_lines)
+        with self.names.avoiding(self.names.history[declared:]):  # a branch's own variable would hide the result
+            name = self.name(choice)
+        self._choice_lines(choice, name, then_lines, otherwise_lines)
 
-    def _choice_lines(self, choice: IfExp, then: list[Line], otherwise: list[Line]) -> None:
-        name = self.name(choice)
+    def _choice_lines(self, choice: IfExp, name: str, then: list[Line], otherwise: list[Line]) -> None:
         assert choice.type is not None
         kind = self.e.name_of_type(choice.type)
         condition = self.e.of(choice.condition).source
@@ -304,38 +309,6 @@ class Statements:
 
 def _as_local(p: Statements, alloca: Alloca, name: str) -> str:
     raise InternalError(f"emit: `{name}` is a variable of each thread of a block")
-
-
-def wrapped(text: str) -> list[str]:
-    """Wrap a statement before operators outside parentheses; without such operators it stays one line."""
-    parts, start, depth, fold, brackets = [], 0, 0, 0, {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
-    for index, character in enumerate(text):
-        depth += brackets.get(character, 0)
-        if depth == 0 and character == " " and text.startswith(FOLDS, index):
-            fold = index
-        if index - start > MAX_WIDTH and fold > start:
-            parts.append(text[start:fold])
-            start = fold + 1
-    return [parts[0], *(INDENT + part for part in [*parts[1:], text[start:]])] if parts else [text]
-
-
-def python_comment(location: SourceLocation) -> str:
-    """Return `demo.py:14  s = a[i, j]`, inert in every language: one line that does not end in a backslash.
-
-    Only the first line of a statement is known; dots mark that it continues.
-    """
-    line = location.python_line
-    if not (line.isascii() and line.isprintable()):
-        line = "".join(c if c.isprintable() else " " for c in line)
-    opened = sum(map(line.count, "([{")) - sum(map(line.count, ")]}"))
-    text = f"{basename(location.file)}:{location.line}  {line.replace('??/', '? ?/')}".rstrip("\\ ")
-    return f"{text} ..." if opened > 0 else text
-
-
-def basename(file: str) -> str:
-    """Return the last part of a path, so that sources do not depend on the folder; it cannot end a comment."""
-    name = file.replace("\\", "/").rsplit("/", 1)[-1].replace("??/", "? ?/")
-    return name if name.isprintable() else "".join(c if c.isprintable() else " " for c in name)
 
 
 def _alloca(p: Statements, alloca: Alloca) -> None:
@@ -481,7 +454,8 @@ def _else(p: Statements, block: Block) -> None:
     if chained and isinstance(last, If):
         is_new = last.location is not NOWHERE and (last.location.file, last.location.line) != p.last
         comment = f"  // {python_comment(last.location)}" if p.comments and is_new else ""
-        p.lines.append(Line(p.depth, f"}} else if ({p.e.of(last.condition).source}) {{{comment}", last.location))
+        head = f"}} else if ({p.e.of(last.condition).source}) {{{comment}"
+        p.lines.append(Line(p.depth, head, last.location, comment=last.location if comment else None))
         p.last = (last.location.file, last.location.line)
         p.commented.add(p.last)
         with p.indented():

@@ -19,7 +19,8 @@ from ..layout.trip_counts import constant_count, known_extents, step_of
 from ..module.interface import Expression
 from .expressions import Expressions, Rendered
 from .iteration_order import first_index, index_of_iteration, nested_loops
-from .statements import INDENT, bound, loop_head
+from .lines import INDENT
+from .statements import bound, loop_head
 
 MANY_ITERATIONS, FEW_ITERATIONS = 8192, 64
 """Iterations from which a loop is worth threads on the host: with a short body, with a body that contains loops."""
@@ -60,7 +61,7 @@ def spread(e: Expressions, loop: RangeFor, names: list[str], layout: Layout) -> 
         _declare_ends(e, loop, names, declarations)
         heads = [loop_head(e, loop, axis, names[axis]) for axis in axes]
         factors = _factors([_difference(e, loop, axis) for axis in axes])
-        count = ("(long)" if len(factors) > 1 else "") + " * ".join(factors)
+        count = ("(long long)" if len(factors) > 1 else "") + " * ".join(factors)
         return Threads(declarations, count, names, heads, extents, _number(e, loop, names))
     texts = [_extent(e, loop, axis, names[axis], declarations) for axis in axes]
     count = " * ".join(f"{text}u" if text.isdigit() else e.language.as_unsigned(text) for text in _factors(texts))

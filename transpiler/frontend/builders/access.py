@@ -31,7 +31,7 @@ from ..context.reporter import COMPUTED_BY_PYTHON
 from ..context.spelling_hints import describe_owner, missing_attribute_hint, owner_text
 from ..context.values import ArrayMember, Lvalue, Method, describe_kind, holds_runtime, is_number
 from ..library.methods import METHOD_NAMES
-from ..library.slices import check_bounds, has_slice, index_statement, read_slice
+from ..library.slices import check_bounds, clamped_indices, has_slice, index_statement, read_slice
 from ..library.sparse import list_method
 from ..library.structs import array_attribute, array_member, bound, member_lvalue, struct_attribute, struct_item
 from ..library.textures import check_texture, texture_attribute
@@ -64,8 +64,12 @@ def build_subscript(context: Context, node: ast.Subscript) -> Any:
         raise context.error(TaichiTypeError, f"The texture `{base.name}` cannot be subscripted", hint)
     if isinstance(base, Method):
         raise context.error(TaichiTypeError, f"`{base.name}` is a method", f"call it: `{base.name}()`")
+    if base is None and isinstance(node.value, ast.Attribute) and node.value.attr == "grad":
+        owner_name = ast.unparse(node.value.value)
+        hint = f"make it with one: `{owner_name} = ti.field(..., needs_grad=True)`"
+        raise context.error(TaichiTypeError, f"`{owner_name}` has no gradient", hint)
     if has_slice(node.slice) and (isinstance(base, Lvalue | Statement)):
-        return read_slice(context, context.values.lift(base), node)
+        return read_slice(context, base, node)
     index = context.value(node.slice)
     if isinstance(base, Matrix) and holds_runtime(index):
         base = context.values.lift(base)
@@ -154,6 +158,7 @@ def _tensor_element(context: Context, base: Lvalue | Statement, index: Any, node
 def tensor_element(context: Context, base: Lvalue | Statement, indices: list[Statement]) -> Any:
     """Return one element: an lvalue of an lvalue, a value of a value."""
     if isinstance(base, Lvalue):
+        indices = clamped_indices(context, base, indices)
         return Lvalue(context.builder.element_ptr(base.pointer, indices))
     return context.builder.element(base, indices)
 
@@ -210,6 +215,8 @@ def build_attribute(context: Context, node: ast.Attribute) -> Any:
     context.record_dependency(
         value, ast.unparse(node) if is_constant else node.attr, name, partial(getattr, base, node.attr)
     )
+    if context.dependencies.is_owner(base):
+        context.dependencies.record_specific(value, ast.unparse(node))
     return value
 
 

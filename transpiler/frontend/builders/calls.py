@@ -12,11 +12,13 @@ from functools import partial
 from types import BuiltinMethodType
 from typing import Any
 
+import numpy as np
+
 from ...errors import PACKAGE, TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
 from ...ir.nodes import Statement
 from ...ir.ops import OPS
 from ...ir.statements import Rand
-from ...ir.types import Scalar, Struct, Tensor, describe_type, element_of
+from ...ir.types import Scalar, Struct, Tensor, describe_type, element_of, u1
 from ...lang import functions, operations
 from ...lang import struct as lang
 from ...lang.annotations import as_type
@@ -30,7 +32,6 @@ from ..context.handler_calls import ArgumentsError, call_handler
 from ..context.iteration import positional
 from ..context.loop_options import loop_config
 from ..context.references import need_memory
-from ..context.runtime_values import fits
 from ..context.values import (
     Lvalue,
     Method,
@@ -103,6 +104,8 @@ def build_call(context: Context, node: ast.Call) -> Any:
     meaning = _lookup(FUNCTIONS, callee)
     if meaning is not None:
         return _checked(context, meaning, arguments, named, callee)
+    if _is_of_python(callee, arguments, named):
+        return context.python(callee, *arguments)
     type = context.values.type(callee)
     if isinstance(type, Struct):
         return make_struct(context, type, arguments, named)
@@ -117,6 +120,14 @@ def _call_function(
     """Inline a `@ti.func`, call a `@ti.real_func`."""
     is_real = (callee.func if isinstance(callee, BoundFunc) else callee).is_real
     return (real_functions.call if is_real else inline)(context, callee, arguments, named, node)
+
+
+def _is_of_python(callee: Any, arguments: list[Any], named: dict[str, Any]) -> bool:
+    """Return whether a call of `int`, `float`, `bool` or a type of NumPy has no run-time value: Python computes it."""
+    is_type = isinstance(callee, type) and (callee in (int, float, bool) or issubclass(callee, np.generic))
+    if not is_type or named or len(arguments) != 1:
+        return False
+    return is_number(arguments[0]) or isinstance(arguments[0], str)
 
 
 def _callable(callee: Any) -> Any:
@@ -232,7 +243,16 @@ def _operation(context: Context, callee: Any, name: str, arguments: list[Any], n
         result = binary(context, OPERATORS[name], *arguments)
     else:
         result = context.builder.op(name, *[context.values.lift(argument) for argument in arguments])
+        if name in ("popcnt", "clz"):
+            result = _in_type_of_operand(context, result, arguments[0])
     return result if dtype is None else cast_value(context, result, dtype)
+
+
+def _in_type_of_operand(context: Context, count: Statement, operand: Any) -> Statement:
+    """Return a number of bits in the type of the integer, as in Taichi; that of a truth value stays an i32."""
+    type = context.values.lift(operand).type
+    assert type is not None
+    return count if element_of(type) == u1 else context.builder.cast(count, element_of(type))
 
 
 def cast_value(context: Context, value: Any, dtype: Any) -> Statement:
@@ -246,7 +266,7 @@ def cast_value(context: Context, value: Any, dtype: Any) -> Statement:
         )
     if not is_number(value):
         return context.builder.cast(context.values.lift(value), type)
-    if isinstance(value, int) and type.is_integral and not fits(value, type):
+    if isinstance(value, int) and type.is_integral and type(value) != value:
         return context.builder.cast(context.values.lift(value), type)
     return context.values.fit(value, type)
 
@@ -258,13 +278,7 @@ def make_typed(context: Context, type: Any, arguments: list[Any]) -> Any:
             raise context.error(
                 TaichiSyntaxError, f"`{type}` takes 1 argument, found {len(arguments)}", f"write `{type}(x)`"
             )
-        value = arguments[0]
-        if isinstance(value, str):  # `float("inf")`
-            return context.python(float if type.is_float else int, value)
-        if isinstance(value, int) and type.is_integral and type.bits > 1 and not fits(value, type):
-            message = f"Integer literal {value} exceeded the range of specified dtype: {type}"
-            raise context.error(TaichiTypeError, message, f"use a wider type, or `ti.cast({value}, ti.{type})`")
-        return cast_value(context, value, type)
+        return _typed_literal(context, type, arguments[0])
     flat = [item for argument in arguments for item in _flat(context, argument)]
     if len(flat) == 1:
         flat *= type.size
@@ -281,6 +295,25 @@ def make_typed(context: Context, type: Any, arguments: list[Any]) -> Any:
         for item in flat[: type.size]
     ]
     return context.builder.tensor(elements, type.shape, type.element)
+
+
+def _typed_literal(context: Context, type: Scalar, value: Any) -> Statement:
+    """Return `ti.f64(0.1)`: a literal of that type, never of a default type first; or a cast of a run-time value.
+
+    An integer as a float type is accepted, as in NumPy; Taichi refuses it.
+    """
+    if not is_number(value):
+        return cast_value(context, value, type)
+    number = value.item() if hasattr(value, "item") else value
+    if type.is_integral and isinstance(number, float):
+        message = "Floating-point literals must be annotated with a floating-point type. "
+        message += "For type casting, use `ti.cast`."
+        hint = f"write `ti.cast({number}, ti.{type})`" + (f", or `ti.{type}({number:.0f})`" * number.is_integer())
+        raise context.error(TaichiTypeError, message, hint)
+    if type.kind in ("int", "uint") and type(number) != number:
+        message = f"Integer literal {number} exceeded the range of specified dtype: {type}"
+        raise context.error(TaichiTypeError, message, f"use a wider type, or `ti.cast({number}, ti.{type})`")
+    return context.builder.const(number, type)
 
 
 def _flat(context: Context, value: Any) -> list[Any]:

@@ -50,6 +50,8 @@ def build_for(context: Context, node: ast.For) -> Completion:
     if isinstance(inner, RangeValue) and not grouped:
         return _loop_over_ranges(context, node, [(inner.begin, inner.end)], [inner.step], False)
     if isinstance(inner, NdrangeValue):
+        if not inner.bounds:
+            return _loop_once(context, node, grouped)
         return _loop_over_ranges(context, node, list(inner.bounds), [1] * len(inner.bounds), grouped)
     kind = describe_kind(inner)
     raise context.error(
@@ -136,11 +138,20 @@ def _loop_over_array(context: Context, node: ast.For, array: Array, grouped: boo
             f"name {array.ndim} indices, or write `for I in ti.grouped({array.name})`",
             node.iter,
         )
+    if array.ndim == 0:
+        return _loop_once(context, node, grouped)
     names = _target_names(context, node, array.ndim, grouped)
-    if array.ndim == 0:  # one iteration, without an index
-        zero, one = context.builder.const(0), context.builder.const(1)
-        return _finish_loop(context, node, RangeFor([zero], [one], [one], ["_"]), 0, grouped)
     return _finish_loop(context, node, StructFor(array, names), array.ndim, grouped)
+
+
+def _loop_once(context: Context, node: ast.For, grouped: bool) -> Completion:
+    """Build a loop over no axes: one iteration, whose index is an empty list."""
+    if not grouped:
+        message = "`ti.ndrange()` has no axes, so that a loop over it has no indices"
+        raise context.error(TaichiSyntaxError, message, "name the extents: `ti.ndrange(n, m)`", node.iter)
+    _target_names(context, node, 0, True)
+    zero, one = context.builder.const(0), context.builder.const(1)
+    return _finish_loop(context, node, RangeFor([zero], [one], [one], ["_"]), 0, True)
 
 
 def _target_names(context: Context, node: ast.For, axes: int, may_group: bool) -> list[str]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import TaichiSyntaxError
-from ...ir.nodes import Block, Statement
+from ...ir.nodes import Block, Effect, Statement, has_effect
 from ...ir.remarks import constant_condition
 from ...ir.statements import Alloca, Array, Assert, Break, Const, LocalStore
 from ...ir.types import Type, u1
@@ -39,6 +39,7 @@ class Completion:
 
 
 Branch = Callable[[], Completion]
+EFFECTS = Effect.WRITE | Effect.CONTROL | Effect.FENCE
 NORMAL = Completion()
 NEVER = Completion(falls=False)
 
@@ -246,11 +247,15 @@ def build_expression_statement(context: Context, node: ast.Expr) -> None:
 
 @statement(ast.Assert)
 def build_assert(context: Context, node: ast.Assert) -> None:
-    """`assert condition, message`: compiled under `debug` only."""
+    """`assert condition, message`: a check under `debug` only; what the operands do besides giving values remains."""
+    operands = Block()
+    with context.builder.into(operands):
+        condition = context.values.condition(context.truth(node.test), "assert", node.test)
+        message, values = message_parts(context, node.msg)
+    if context.options.debug or any(has_effect(s, EFFECTS) for s in operands.statements):
+        context.builder.block.statements += operands.statements
     if not context.options.debug:
         return
-    condition = context.values.condition(context.truth(node.test), "assert", node.test)
-    message, values = message_parts(context, node.msg)
     if not message:
         message = ast.unparse(node.test).replace("{", "{{").replace("}", "}}")
     if isinstance(condition, Const) and condition.value and condition.type == u1:

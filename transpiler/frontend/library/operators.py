@@ -104,13 +104,14 @@ def _operand(context: Context, name: str, value: Any, other: Any) -> Statement:
 
 
 def power(context: Context, base: Statement, exponent: int) -> Statement:
-    """Return `base ** exponent` for a literal exponent, small ones as products."""
+    """Return `base ** exponent` for a literal exponent, small ones as products, in the type of the base."""
     assert base.type is not None
-    default_ip = SCALARS[context.options.default_ip]
-    type = promote(element_of(base.type), default_ip)
-    if not 1 <= exponent <= MAX_PRODUCTS_EXPONENT:
+    element = element_of(base.type)
+    if isinstance(base.type, Tensor) and element.is_integral:  # of a vector both operands have one type, as in Taichi
+        base = context.builder.cast(base, promote(element, SCALARS[context.options.default_ip]))
+        assert base.type is not None
+    if not 1 <= exponent <= MAX_PRODUCTS_EXPONENT or element_of(base.type) == u1:
         return context.builder.op("pow", base, context.values.constant(exponent))
-    base = context.builder.cast(base, type)
     result: Statement | None = None
     square = base
     while True:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ...errors import TaichiIndexError, TaichiSyntaxError, TaichiTypeError
 from ...ir.nodes import Statement
+from ...ir.statements import Const, GlobalPtr, base_pointer
 from ...ir.types import Scalar, Tensor, describe_type, i32
 from ..context.context import Context
 from ..context.values import Lvalue, Swizzle, is_runtime
@@ -54,7 +55,9 @@ def check_bounds(
         raise context.error(TaichiIndexError, message, f"the last index is {extent - 1}", node)
 
 
-def _parts(context: Context, type: Tensor, node: ast.Subscript) -> tuple[tuple[tuple[Any, ...], ...], tuple[int, ...]]:
+def _parts(
+    context: Context, owner: Lvalue | Statement, type: Tensor, node: ast.Subscript
+) -> tuple[tuple[tuple[Any, ...], ...], tuple[int, ...]]:
     """Return the indices of each chosen element (ints or statements), row by row, and the shape they form."""
     nodes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     if len(nodes) != len(type.shape):
@@ -62,10 +65,15 @@ def _parts(context: Context, type: Tensor, node: ast.Subscript) -> tuple[tuple[t
         raise context.error(TaichiIndexError, message, "write `:` for all", node)
     chosen = [_along(context, part, extent) for part, extent in zip(nodes, type.shape, strict=True)]
     shape = tuple(len(part) for part in chosen if isinstance(part, range))
-    axes = [part if isinstance(part, range) else [part] for part in chosen]
+    fixed = clamped_indices(context, owner, [_first(context, part) for part in chosen])
+    axes = [part if isinstance(part, range) else [index] for part, index in zip(chosen, fixed, strict=True)]
     if len(axes) == 1:
         return tuple((i,) for i in axes[0]), shape
     return tuple((i, j) for i in axes[0] for j in axes[1]), shape
+
+
+def _first(context: Context, part: range | Statement) -> Statement:
+    return context.builder.const(part[0]) if isinstance(part, range) else part
 
 
 def _along(context: Context, part: ast.expr, extent: int) -> range | Statement:
@@ -85,16 +93,29 @@ def _along(context: Context, part: ast.expr, extent: int) -> range | Statement:
     return positions
 
 
+def clamped_indices(context: Context, base: Lvalue | Statement, indices: list[Statement]) -> list[Statement]:
+    """Return the indices of an element of `base`; those known at run time are clamped if its array clamps indices."""
+    pointer = base_pointer(base.pointer) if isinstance(base, Lvalue) else None
+    if not isinstance(pointer, GlobalPtr) or not pointer.array.clamped or not isinstance(base.type, Tensor):
+        return indices
+    build, clamped = context.builder, []
+    for index, extent in zip(indices, base.type.shape, strict=True):
+        if not isinstance(index, Const):
+            index = build.op("min", build.op("max", index, build.const(0)), build.const(extent - 1))
+        clamped.append(index)
+    return clamped
+
+
 def index_statements(context: Context, indices: tuple[Any, ...]) -> list[Statement]:
     """Return the indices of an element as statements."""
     return [context.builder.const(index) if isinstance(index, int) else index for index in indices]
 
 
-def read_slice(context: Context, base: Statement, node: ast.Subscript) -> Statement:
+def read_slice(context: Context, owner: Lvalue | Statement, node: ast.Subscript) -> Statement:
     """Return a part of a tensor as a vector or matrix."""
-    type = base.type
+    base, type = context.values.lift(owner), owner.type
     assert isinstance(type, Tensor)
-    elements, shape = _parts(context, type, node)
+    elements, shape = _parts(context, owner, type, node)
     return context.builder.tensor(
         [context.builder.element(base, index_statements(context, indices)) for indices in elements], shape, type.element
     )
@@ -103,4 +124,4 @@ def read_slice(context: Context, base: Statement, node: ast.Subscript) -> Statem
 def slice_of_lvalue(context: Context, lvalue: Lvalue, node: ast.Subscript) -> Swizzle:
     """Return the elements of a slice on the left side."""
     assert isinstance(lvalue.type, Tensor)
-    return Swizzle(lvalue, *_parts(context, lvalue.type, node))
+    return Swizzle(lvalue, *_parts(context, lvalue, lvalue.type, node))

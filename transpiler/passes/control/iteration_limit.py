@@ -1,7 +1,9 @@
 """Reports loops that a driver would end early: lavapipe (Mesa 22.3) silently ends loops after 65,535 iterations.
 
-Its counter is shared by all loops of a thread. A loop with a known trip count is reported when it is compiled; under
-`debug` every iteration is counted, and a thread that comes near the limit stops with an assertion:
+Its counter is shared by all loops of 8 threads. The device finds out whether that happened
+(`runtime/devices/vulkan/lavapipe.py`) and raises an error, which names the task. This pass adds where: a loop with a
+known trip count is reported when it is compiled; under `debug` every iteration of a thread is counted, and one that
+comes near the limit stops with an assertion:
 
     for k in range(n):     ->    for k in range(n):
         ...                          iterations += 1
@@ -39,7 +41,7 @@ def iteration_limit(kernel: Kernel, context: PassContext) -> bool:
             location = longest[1].location
             context.warnings.append(
                 f"{location.describe()}\nA thread of kernel `{kernel.name}` runs {longest[0]:,} iterations of serial "
-                f"loops here; this driver (lavapipe) silently stops them after {limit:,}. "
+                f"loops here; this driver (lavapipe) ends them after {limit:,}, and the launch fails. "
                 "Hint: use ti.cpu or a GPU, or make the outer loop parallel"
             )
     if not context.options.debug:

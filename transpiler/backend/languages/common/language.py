@@ -22,7 +22,7 @@ class Literals:
 
     float_suffixes, integer_suffixes: by type, for 32 bits and more; f16 has one too.
     infinities, nans: by type of float.
-    half: converts the decimal {0} to f16; None if a suffix does that.
+    half: converts the decimal {0} to f16; None if a suffix does that, for a compiler that may round toward zero.
     converts_small: an integer of 8 or 16 bits takes the constructor of its type, since it has no literal.
     """
 

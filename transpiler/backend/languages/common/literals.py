@@ -6,8 +6,9 @@ In: a number and its type, and a language's `Literals`. Out: a `Syntax` without 
 from __future__ import annotations
 
 import re
+from decimal import ROUND_CEILING, Context, Decimal
 from functools import lru_cache
-from math import copysign, isinf, isnan
+from math import copysign, frexp, isinf, isnan
 
 import numpy as np
 
@@ -42,11 +43,28 @@ def _float(language: Language, type: Scalar, value: float) -> Syntax:
     decimal = str(type.numpy.type(value)) if type.bits != 64 else repr(value)
     if type.bits == 32 and np.float32(float(decimal)) != np.float32(value):
         decimal = repr(value)  # a compiler may parse it as double first: double rounding must not change it
+    if type.name == "f16" and language.literals.half is None:
+        decimal = _half_from_above(np.float16(value), decimal)
     decimal = EXPONENT.sub(lambda m: f"e{m[1] or ''}", decimal) + language.literals.float_suffixes[type.name]
     half = language.literals.half
     if type.name == "f16" and half is not None:
         return Syntax(half.format(decimal), half.precedence, (), half.helpers)
     return Syntax(decimal, UNARY if decimal.startswith("-") else PRIMARY)
+
+
+def _half_from_above(value: np.float16, decimal: str) -> str:
+    """Return a short decimal that denotes `value` whether a compiler rounds it to nearest or toward zero.
+
+    glslang (12.0, here) rounds literals of f16 toward zero: `6.55e4hf`, the shortest for 65504, became 65472.
+    """
+    exact = abs(float(value))
+    tie = exact + 2.0 ** (max(frexp(exact)[1] - 11, -24) - 1)  # half of its last place above
+    if not exact or exact <= abs(float(decimal)) < tie:
+        return decimal
+    digits = (Context(n, ROUND_CEILING).plus(Decimal(exact)) for n in range(1, 20))
+    short = repr(float(next(found for found in digits if found < Decimal(tie))))
+    plain = repr(exact)
+    return ("-" if value < 0 else "") + (plain if len(plain) <= max(len(short), 7) else short)
 
 
 def _integer(language: Language, type: Scalar, value: int) -> Syntax:

@@ -1,0 +1,290 @@
+"""Works round what lavapipe runs wrongly, in the SPIR-V that it gets: sources, archives and edits are alike everywhere.
+
+In: the SPIR-V of a compute shader. Out: SPIR-V that lavapipe runs right, or that reports that it did not.
+
+1. It ends all loops of 8 threads after 65,535 iterations together, without a word (Mesa: LP_MAX_TGSI_LOOP_ITERATIONS,
+   up to 26.2 at least). Afterwards none of their loops runs twice. So the entry point calls the shader and then loops
+   itself, as often as a buffer says: twice. If it gets no further than once, it writes a number to the buffer.
+2. It goes on with a loop while one of 8 lanes stays in it, also one that is no thread, since a block does not fill its
+   last subgroup (a serial task has one thread). Memory is zero to such a lane: a loop whose end depends on memory goes
+   on to the limit, and all later loops end at once (22.3.6). So the entry point calls the shader in real threads only.
+3. It compares a sign-extended number with a constant as if it were not negative (22.3.6: `int64_t(x) < 0l` is always
+   false for an `int x`). A shift left and right after each such conversion hides it from that rule.
+
+Source: SPIR-V Specification 1.6, sections 2.4 (logical layout) and 3 (binary form).
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from .spirv import HEADER_WORDS, MAGIC
+from .spirv_words import MODES, Decoration, Op
+
+LIMIT_SET = 1
+"""Number of the descriptor set with the buffer; textures have set 0."""
+STORAGE_BUFFER = 12
+INTERFACE_HAS_ALL = 0x00010400
+"""From SPIR-V 1.4 on an entry point lists all variables that it uses."""
+VOLATILE = 1
+INPUT = 1
+GROUP_NON_UNIFORM = 61
+SUBGROUP_SIZE, SUBGROUP_ID, LANE = 36, 40, 41
+"""Built-in inputs, of one number each. Of a lane that is no thread, the number of the thread is that of another."""
+MOST_LANES = 16
+"""Lanes of a subgroup: 4, 8 or 16, by the processor."""
+TYPES = range(Op.TYPE_VOID, Op.TYPE_FORWARD_POINTER + 1)
+
+
+@dataclass(slots=True)
+class _Module:
+    """A module in parts: instructions up to the annotations, declarations, and functions."""
+
+    header: list[int]
+    start: list[list[int]] = field(default_factory=list)
+    declarations: list[list[int]] = field(default_factory=list)
+    functions: list[list[int]] = field(default_factory=list)
+
+    def new_id(self) -> int:
+        """Return an unused id."""
+        self.header[3] += 1
+        return self.header[3] - 1
+
+    def declared(self, opcode: int, *operands: int) -> int:
+        """Return the id of a type, declared if it is not: types other than structs must be unique."""
+        for word, *rest in self.declarations:
+            if word & 0xFFFF == opcode and tuple(rest[1:]) == operands:
+                return rest[0]
+        found = self.new_id()
+        self.declarations.append(_words(opcode, found, *operands))
+        return found
+
+    def declare(self, opcode: int, type: int, *operands: int) -> int:
+        """Return the id of a new constant or variable of a type."""
+        found = self.new_id()
+        self.declarations.append(_words(opcode, type, found, *operands))
+        return found
+
+    def annotate(self, opcode: int, *operands: int) -> None:
+        """Add a decoration."""
+        self.start.append(_words(opcode, *operands))
+
+    def bytes(self) -> bytes:
+        """Return the module as it is passed to a driver."""
+        words = array("I", self.header)
+        for part in (self.start, self.declarations, self.functions):
+            for instruction in part:
+                words.extend(instruction)
+        return words.tobytes()
+
+
+def for_lavapipe(code: bytes, number: int) -> bytes:
+    """Return a module for lavapipe. number: what it writes to the buffer if loops were ended, not 0.
+
+    Shaders without loops get only the third change. The buffer is binding 0 of set `LIMIT_SET`: two words, 2 and 0.
+    """
+    words = array("I", code)
+    if len(words) < HEADER_WORDS or words[0] != MAGIC:
+        return code
+    module = _parts(words)
+    _hide_sign_extensions(module)
+    if any(instruction[0] & 0xFFFF == Op.LOOP_MERGE for instruction in module.functions):
+        _report_ended_loops(module, number)
+    return module.bytes()
+
+
+def _words(opcode: int, *operands: int) -> list[int]:
+    return [(len(operands) + 1) << 16 | opcode, *operands]
+
+
+def _instructions(words: Sequence[int]) -> Iterator[list[int]]:
+    position = HEADER_WORDS
+    while position < len(words):
+        count = max(words[position] >> 16, 1)
+        yield list(words[position : position + count])
+        position += count
+
+
+def _parts(words: Sequence[int]) -> _Module:
+    module = _Module(list(words[:HEADER_WORDS]))
+    part = module.start
+    for instruction in _instructions(words):
+        opcode = instruction[0] & 0xFFFF
+        if part is module.start and opcode in TYPES:
+            part = module.declarations
+        if opcode == Op.FUNCTION:
+            part = module.functions
+        part.append(instruction)
+    return module
+
+
+def _hide_sign_extensions(module: _Module) -> None:
+    """Replace `x = i2i64(y)` by `x = i2i64(y) << 1 >> 1`, which is the same number."""
+    sizes = {i[1]: i[2] for i in module.declarations if i[0] & 0xFFFF == Op.TYPE_INT}
+    vectors = {i[1]: (i[2], i[3]) for i in module.declarations if i[0] & 0xFFFF == Op.TYPE_VECTOR}
+    ones: dict[int, int] = {}
+    functions: list[list[int]] = []
+    for instruction in module.functions:
+        functions.append(instruction)
+        if instruction[0] & 0xFFFF != Op.S_CONVERT:
+            continue
+        type = instruction[1]
+        scalar, count = vectors.get(type, (type, 1))
+        if sizes.get(scalar) != 64:
+            continue
+        if type not in ones:
+            one = module.declare(Op.CONSTANT, scalar, 1, 0)
+            ones[type] = one if type == scalar else module.declare(Op.CONSTANT_COMPOSITE, type, *[one] * count)
+        result, wide, shifted = instruction[2], module.new_id(), module.new_id()
+        instruction[2] = wide
+        functions.append(_words(Op.SHIFT_LEFT_LOGICAL, type, shifted, wide, ones[type]))
+        functions.append(_words(Op.SHIFT_RIGHT_ARITHMETIC, type, result, shifted, ones[type]))
+    module.functions = functions
+
+
+def _report_ended_loops(module: _Module, number: int) -> None:
+    """Add the entry point that calls the former one and then tries to loop twice."""
+    entry = next(i for i in module.start if i[0] & 0xFFFF == Op.ENTRY_POINT)
+    shader, new = entry[2], module.new_id()
+    kind = next(i[4] for i in module.functions if i[0] & 0xFFFF == Op.FUNCTION and i[2] == shader)
+    width = _width(module, shader)
+    limits, lanes = _limits(module), _lanes(module, entry) if width % MOST_LANES else ()
+    entry[2] = new
+    if module.header[1] >= INTERFACE_HAS_ALL:
+        _append(entry, limits)
+    for instruction in module.start:
+        if instruction[0] & 0xFFFF in (Op.EXECUTION_MODE, Op.EXECUTION_MODE_ID) and instruction[1] == shader:
+            instruction[1] = new
+    module.functions += _entry(module, _Entry(new, kind, shader, limits, lanes, width, number))
+
+
+def _append(instruction: list[int], word: int) -> None:
+    instruction.append(word)
+    instruction[0] += 1 << 16
+
+
+def _width(module: _Module, shader: int) -> int:
+    """Return the threads of a block; 0 if blocks have more than one row, whose lanes are numbered otherwise."""
+    for instruction in module.start:
+        if instruction[0] & 0xFFFF == Op.EXECUTION_MODE and instruction[1:3] == [shader, MODES["LocalSize"]]:
+            return instruction[3] if instruction[4:6] == [1, 1] else 0
+    return 0
+
+
+def _lanes(module: _Module, entry: list[int]) -> tuple[int, ...]:
+    """Return the ids of the inputs that number lanes; those that the shader has not are declared."""
+    needed = _words(Op.CAPABILITY, GROUP_NON_UNIFORM)
+    if needed not in module.start:
+        module.start.insert(0, needed)
+    pointer = module.declared(Op.TYPE_POINTER, INPUT, module.declared(Op.TYPE_INT, 32, 0))
+    found = []
+    for which in (SUBGROUP_ID, SUBGROUP_SIZE, LANE):
+        known = [i[1] for i in module.start if i[0] & 0xFFFF == Op.DECORATE and i[2:] == [Decoration.BUILT_IN, which]]
+        if not known:
+            known = [module.declare(Op.VARIABLE, pointer, INPUT)]
+            module.annotate(Op.DECORATE, known[0], Decoration.BUILT_IN, which)
+            _append(entry, known[0])
+        found += known
+    return tuple(found)
+
+
+def _limits(module: _Module) -> int:
+    """Declare the buffer: `buffer Limits { uint iterations; uint ended; }`; return its id."""
+    word = module.declared(Op.TYPE_INT, 32, 0)
+    block = module.new_id()
+    module.declarations.append(_words(Op.TYPE_STRUCT, block, word, word))
+    for member in range(2):
+        module.annotate(Op.MEMBER_DECORATE, block, member, Decoration.OFFSET, 4 * member)
+    limits = module.declare(Op.VARIABLE, module.declared(Op.TYPE_POINTER, STORAGE_BUFFER, block), STORAGE_BUFFER)
+    module.annotate(Op.DECORATE, block, Decoration.BLOCK)
+    module.annotate(Op.DECORATE, limits, Decoration.DESCRIPTOR_SET, LIMIT_SET)
+    module.annotate(Op.DECORATE, limits, Decoration.BINDING, 0)
+    return limits
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """Ids of the new entry point, its type, the shader that it calls, the buffer, and the inputs that number lanes.
+
+    lanes: none if all lanes are threads. width: threads of a block.
+    """
+
+    new: int
+    kind: int
+    shader: int
+    limits: int
+    lanes: tuple[int, ...]
+    width: int
+    number: int
+
+
+def _entry(module: _Module, entry: _Entry) -> list[list[int]]:
+    """Return the function.
+
+    if (lane < width) shader(); for (k = 0; k < iterations; k++); if (k < iterations) ended = number;
+    """
+    void, boolean = module.declared(Op.TYPE_VOID), module.declared(Op.TYPE_BOOL)
+    word = module.declared(Op.TYPE_INT, 32, 0)
+    pointer = module.declared(Op.TYPE_POINTER, STORAGE_BUFFER, word)
+    zero, one, mark = (module.declare(Op.CONSTANT, word, value) for value in (0, 1, entry.number))
+    start, head, test, body, again, merge, report, end = (module.new_id() for _ in range(8))
+    address, count, k, following, less, anew, ended, other = (module.new_id() for _ in range(8))
+    return [
+        _words(Op.FUNCTION, void, entry.new, 0, entry.kind),
+        _words(Op.LABEL, module.new_id()),
+        *_call(module, entry, void),
+        _words(Op.BRANCH, start),
+        _words(Op.LABEL, start),
+        _words(Op.ACCESS_CHAIN, pointer, address, entry.limits, zero),
+        _words(Op.LOAD, word, count, address, VOLATILE),
+        _words(Op.BRANCH, head),
+        _words(Op.LABEL, head),
+        _words(Op.PHI, word, k, zero, start, following, again),
+        _words(Op.LOOP_MERGE, merge, again, 0),
+        _words(Op.BRANCH, test),
+        _words(Op.LABEL, test),
+        _words(Op.U_LESS_THAN, boolean, less, k, count),
+        _words(Op.BRANCH_CONDITIONAL, less, body, merge),
+        _words(Op.LABEL, body),
+        _words(Op.BRANCH, again),
+        _words(Op.LABEL, again),
+        _words(Op.I_ADD, word, following, k, one),
+        _words(Op.BRANCH, head),
+        _words(Op.LABEL, merge),
+        # Read once more: a compiler that knows why loops end knows that k < count is false here.
+        _words(Op.LOAD, word, anew, address, VOLATILE),
+        _words(Op.U_LESS_THAN, boolean, ended, k, anew),
+        _words(Op.SELECTION_MERGE, end, 0),
+        _words(Op.BRANCH_CONDITIONAL, ended, report, end),
+        _words(Op.LABEL, report),
+        _words(Op.ACCESS_CHAIN, pointer, other, entry.limits, one),
+        _words(Op.STORE, other, mark),
+        _words(Op.BRANCH, end),
+        _words(Op.LABEL, end),
+        _words(Op.RETURN),
+        _words(Op.FUNCTION_END),
+    ]
+
+
+def _call(module: _Module, entry: _Entry, void: int) -> list[list[int]]:
+    """Return the call of the shader, in lanes that are threads."""
+    call = _words(Op.FUNCTION_CALL, void, module.new_id(), entry.shader)
+    if not entry.lanes:
+        return [call]
+    boolean, word = module.declared(Op.TYPE_BOOL), module.declared(Op.TYPE_INT, 32, 0)
+    threads = module.declare(Op.CONSTANT, word, entry.width)
+    group, size, lane, before, number, is_thread, inside, behind = (module.new_id() for _ in range(8))
+    return [
+        *(_words(Op.LOAD, word, id, of) for id, of in zip((group, size, lane), entry.lanes, strict=True)),
+        _words(Op.I_MUL, word, before, group, size),
+        _words(Op.I_ADD, word, number, before, lane),
+        _words(Op.U_LESS_THAN, boolean, is_thread, number, threads),
+        _words(Op.SELECTION_MERGE, behind, 0),
+        _words(Op.BRANCH_CONDITIONAL, is_thread, inside, behind),
+        _words(Op.LABEL, inside),
+        call,
+        _words(Op.BRANCH, behind),
+        _words(Op.LABEL, behind),
+    ]

@@ -1,0 +1,183 @@
+"""A run of the fuzzer: programs by seed, on all targets, compared with the interpreter; failures by cause."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .comparing import difference
+from .known import cause_of
+from .program import Program
+from .reducing import reduce
+from .workers import Worker
+
+REFERENCE = "python"
+
+
+@dataclass
+class Failure:
+    """What a program did on a target that it should not do. kind: differs, error, died, hung; cause: if it is known."""
+
+    seed: int
+    target: str
+    kind: str
+    what: str
+    text: str
+    cause: str = ""
+
+    @property
+    def signature(self) -> str:
+        """What failures of one cause have in common: errors by their class."""
+        return f"{self.kind} {self.what.split(':')[0] if self.kind == 'error' else ''}".strip()
+
+
+class Runner:
+    """The workers of one thread."""
+
+    def __init__(self, targets: Sequence[str], folder: Path, seconds: float = 60.0) -> None:
+        self.workers = {target: Worker(target, folder, seconds) for target in dict.fromkeys((REFERENCE, *targets))}
+        self.folder = folder
+
+    def on(self, target: str, text: str) -> tuple[str, Any]:
+        """Run a program on one target."""
+        if target not in self.workers:
+            self.workers[target] = Worker(target, self.folder)
+        return self.workers[target].run(text)
+
+    def failures(self, seed: int, text: str, targets: Sequence[str]) -> list[Failure]:
+        """Return what fails on each of the targets."""
+        kind, expected = self.on(REFERENCE, text)
+        found = []
+        if kind != "ok":
+            found.append(Failure(seed, REFERENCE, kind, str(expected), text))
+        for target in targets:
+            found += self.failure(seed, text, target, expected if kind == "ok" else None)
+        return found
+
+    def failure(self, seed: int, text: str, target: str, expected: Any) -> list[Failure]:
+        kind, result = self.on(target, text)
+        if kind != "ok":
+            return [Failure(seed, target, kind, str(result), text)]
+        unequal = difference(result, expected) if expected is not None else None
+        return [Failure(seed, target, "differs", unequal, text)] if unequal else []
+
+    def stop(self) -> None:
+        """End all processes."""
+        for worker in self.workers.values():
+            worker.stop()
+
+
+class Session:
+    """A run with its counts."""
+
+    def __init__(
+        self, targets: Sequence[str], dialect: str, folder: Path, found: Path | None, reduces: bool, jobs: int
+    ) -> None:
+        self.targets, self.dialect, self.folder, self.found = list(targets), dialect, folder, found
+        self.reduces, self.jobs = reduces, jobs
+        self.programs = self.kernels = 0
+        self.explained: Counter[tuple[str, str]] = Counter()
+        self.unexplained: list[Failure] = []
+        self.lock = threading.Lock()
+        self.begun = time.monotonic()
+
+    def run(self, seed: int, count: int, seconds: float) -> None:
+        """Run programs from a seed on, until there were so many kernels or it took so long."""
+        end = self.begun + seconds
+        seeds = iter(range(seed, seed + 10**9))
+
+        def work() -> None:
+            runner = Runner(self.targets, self.folder)
+            try:
+                while time.monotonic() < end and self.kernels < count:
+                    with self.lock:
+                        number = next(seeds)
+                    self.one(runner, number)
+            finally:
+                runner.stop()
+
+        threads = [threading.Thread(target=work) for _ in range(self.jobs)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.seconds = time.monotonic() - self.begun
+
+    def one(self, runner: Runner, seed: int) -> None:
+        """Run the program of a seed."""
+        program = Program(seed, self.dialect)
+        text = program.text()
+        failures = runner.failures(seed, text, self.targets)
+        for failure in failures:
+            failure.cause = cause_of(failure, runner.on) or ""
+            self.note(failure, runner)
+        with self.lock:
+            self.programs += 1
+            self.kernels += len(program.kernels)
+
+    def note(self, failure: Failure, runner: Runner) -> None:
+        if failure.cause:
+            self.explained[failure.cause, failure.target] += 1
+            return
+        print(f"seed {failure.seed} on {failure.target}: {failure.kind}: {failure.what[:600]}")
+        if self.reduces:
+            failure.text = reduce_failure(failure, runner)
+            failure.cause = cause_of(failure, runner.on) or ""
+            if failure.cause:
+                self.explained[failure.cause, failure.target] += 1
+                return
+            print(failure.text)
+        with self.lock:
+            self.unexplained.append(failure)
+        if self.found is not None:
+            self.found.mkdir(parents=True, exist_ok=True)
+            (self.found / f"{self.dialect}_{failure.seed}_{failure.target}.py").write_text(failure.text)
+
+
+def reduce_failure(failure: Failure, runner: Runner) -> str:
+    """Return a shorter program with the same failure."""
+
+    def fails(text: str) -> bool:
+        if failure.target == REFERENCE:
+            kind, what = runner.on(REFERENCE, text)
+            return kind == failure.kind and Failure(0, "", kind, str(what), "").signature == failure.signature
+        kind, expected = runner.on("checked", text)
+        if kind != "ok" and failure.kind != "error":
+            return False
+        found = runner.failure(failure.seed, text, failure.target, expected if kind == "ok" else None)
+        return bool(found) and found[0].signature == failure.signature
+
+    return reduce(failure.text, fails) if fails(failure.text) else failure.text
+
+
+def reduced(text: str, targets: Sequence[str], folder: Path) -> str:
+    """Return the program of a file, reduced, with the first failure that it has on one of the targets."""
+    runner = Runner(targets, folder)
+    try:
+        failures = runner.failures(0, text, targets)
+        if not failures:
+            return "# it does not fail"
+        print(f"# {failures[0].target}: {failures[0].kind}: {failures[0].what[:500]}")
+        return reduce_failure(failures[0], runner)
+    finally:
+        runner.stop()
+
+
+def report(session: Session) -> str:
+    """Return the counts: kernels, mismatches by cause."""
+    lines = [
+        f"{session.kernels} kernels in {session.programs} programs ({session.dialect}) on "
+        f"{', '.join(session.targets)}, compared with the interpreter, in {session.seconds:.0f} s"
+    ]
+    for (cause, target), count in sorted(session.explained.items()):
+        lines.append(f"{count:6} explained on {target}: {cause}")
+    lines.append(f"{len(session.unexplained):6} unexplained")
+    for failure in session.unexplained:
+        first = failure.what.strip().splitlines()[:1]
+        lines.append(f"       seed {failure.seed} on {failure.target}: {failure.kind}: {' '.join(first)[:150]}")
+    return "\n".join(lines)

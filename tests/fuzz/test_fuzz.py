@@ -1,0 +1,62 @@
+"""A sample of random programs on each target, and the fuzzer itself: programs are the same each time, failures shrink."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from fuzz.comparing import difference
+from fuzz.program import Program
+from fuzz.reducing import reduce
+
+import shadesmith as ti
+
+SEEDS = 6
+MANY = 120
+FIRST = {"cpu": 0, "vulkan": 1000, "cuda": 2000, "python": 3000}
+"""Each target runs other programs."""
+NUMBERS = itertools.count()
+
+
+def results(path: Path, arch: str, **options: Any) -> Any:
+    """Run a program in a session of its own."""
+    ti.init(arch=getattr(ti, arch), fast_math=False, log_level=ti.ERROR, enable_fallback=False, **options)
+    spec = importlib.util.spec_from_file_location(f"fuzz_program_{next(NUMBERS)}", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return [(name, np.array(value)) for name, value in module.run()]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_random_programs_compute_what_the_interpreter_does(target: str, full: bool, tmp_path: Path) -> None:
+    """On the interpreter itself: all checks of `debug` pass, so programs are as well-defined as they claim."""
+    for seed in range(FIRST[target], FIRST[target] + (MANY if full else SEEDS)):
+        path = tmp_path / f"program_{seed}.py"
+        path.write_text(Program(seed).text())
+        expected = results(path, "python")
+        options = {"debug": True} if target == "python" else {}
+        assert difference(results(path, target, **options), expected) is None, f"python -m fuzz --show {seed}"
+
+
+def test_a_seed_is_a_program_byte_for_byte() -> None:
+    code = "from fuzz.program import Program; print(''.join(Program(s, d).text() for s in range(40) for d in ('portable', 'taichi')))"
+    found = set()
+    for seed in "12":
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(__file__).parents[1])}
+        found.add(subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True).stdout)
+    assert len(found) == 1 and len(found.pop()) > 100_000
+
+
+def test_a_failure_shrinks_to_the_statements_that_it_needs() -> None:
+    text = next(text for seed in range(99) if " % " in (text := Program(seed).text()) and "while" in text)
+    short = reduce(text, lambda candidate: "while" in candidate and " % " in candidate)
+    assert len(short.splitlines()) < 20 < len(text.splitlines())
+    compile(short, "short", "exec")

@@ -1,0 +1,116 @@
+"""A process that runs programs on one target: paths come in by standard input, results go out as pickles.
+
+It is started by `workers.py`, with shadesmith's Python or Taichi's; so it imports nothing but NumPy and one of the two.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib.util
+import itertools
+import os
+import pickle
+import sys
+import traceback
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "python": {"arch": "python"},
+    "plain": {"arch": "python"},
+    "checked": {"arch": "python", "debug": True},
+    "c0": {"arch": "cpu"},
+    "c3": {"arch": "cpu"},
+    "vulkan": {"arch": "vulkan"},
+    "cuda": {"arch": "cuda"},
+    "taichi": {"arch": "cpu"},
+    "taichi0": {"arch": "cpu", "advanced_optimization": False, "constant_folding": False, "opt_level": 0},
+}
+"""Options of `ti.init`, by target. plain: no pass that is not needed. taichi0: Taichi without its optimisations. checked: raises at what no program may do."""
+NUMBERS = itertools.count()
+
+
+def prepare(target: str) -> Callable[[], None]:
+    """Import what the target needs; return what starts a session."""
+    options = {**OPTIONS[target], "offline_cache": False, "fast_math": False, "random_seed": 1}
+    if target.startswith("taichi"):
+        import taichi as ti
+
+        options |= {"log_level": ti.ERROR, "cpu_max_num_threads": 2}
+    else:
+        import shadesmith as ti
+
+        warnings.simplefilter("ignore")
+        options |= {"log_level": ti.ERROR, "enable_fallback": False}
+        if target == "c0":
+            without_optimisation()
+        if target == "plain":
+            without_optional_passes()
+    arch = getattr(ti, options.pop("arch"))
+    return lambda: ti.init(arch=arch, **options)
+
+
+def without_optimisation() -> None:
+    """Let C be compiled with -O0."""
+    from shadesmith.runtime.devices.host import compiler
+
+    compiler.FLAGS = tuple("-O0" if flag == "-O3" else flag for flag in compiler.FLAGS)
+
+
+def without_optional_passes() -> None:
+    """Leave out all passes that a kernel does without."""
+    from shadesmith.transpiler import passes
+
+    run = passes._run_pass
+
+    def run_required(step: Any, *rest: Any) -> bool:
+        return step.__name__ in passes.REQUIRED and run(step, *rest)
+
+    passes._run_pass = run_required
+
+
+def load(path: str, target: str) -> Any:
+    """Import a program; its name is new, so that nothing of an earlier one is found."""
+    spec = importlib.util.spec_from_file_location(f"program_{next(NUMBERS)}", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    if target == "checked":
+        with np.errstate(invalid="raise", divide="raise"):
+            spec.loader.exec_module(module)
+    else:
+        spec.loader.exec_module(module)
+    return module
+
+
+def run(path: str, target: str, start: Callable[[], None]) -> tuple[str, Any]:
+    """Return ("ok", names and arrays) or ("error", what was raised)."""
+    try:
+        start()
+        module = load(path, target)
+        with np.errstate(invalid="raise" if target == "checked" else "ignore", over="ignore"):
+            found = [(name, np.array(value)) for name, value in module.run()]
+        return "ok", found
+    except BaseException as error:  # noqa: BLE001
+        return "error", f"{type(error).__name__}: {error}\n{traceback.format_exc(limit=-6)}"
+
+
+def main(target: str) -> None:
+    """Run the programs whose paths arrive, one a line."""
+    results = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    start = prepare(target)
+    pickle.dump(("ready", None), results)
+    results.flush()
+    for count, line in enumerate(sys.stdin):
+        result = run(line.strip(), target, start)
+        pickle.dump(result, results)
+        results.flush()
+        if count % 20 == 0:
+            gc.collect()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,93 @@
+"""Worker processes by target: started once, restarted when a program ends or hangs them."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import select
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+PACKAGE = HERE.parents[1]
+"""The folder that is the package shadesmith."""
+TAICHI = os.environ.get("FUZZ_TAICHI", "/work/taichi/bin/python")
+"""A Python that has Taichi 1.7.4."""
+SECONDS_TO_START = 120.0
+FLOOR = "import shadesmith as ti"
+
+
+class Worker:
+    """A process for one target. run() gives (kind, result): ok, error, died or hung."""
+
+    def __init__(self, target: str, folder: Path, seconds: float = 60.0) -> None:
+        self.target, self.folder, self.seconds = target, folder, seconds
+        self.process: subprocess.Popen[bytes] | None = None
+        self.count = 0
+
+    def run(self, text: str) -> tuple[str, Any]:
+        """Run a program."""
+        if self.process is None:
+            self.start()
+        self.count += 1
+        path = self.folder / f"{self.target}_{os.getpid()}_{self.count}.py"
+        path.write_text(text.replace(FLOOR, "import taichi as ti") if self.target.startswith("taichi") else text)
+        process = self.process
+        assert process is not None and process.stdin is not None
+        process.stdin.write(f"{path}\n".encode())
+        process.stdin.flush()
+        result = self.receive(self.seconds)
+        path.unlink()
+        return result
+
+    def start(self) -> None:
+        """Start the process."""
+        folders = [PACKAGE.parent, *(Path(f).absolute() for f in os.environ.get("PYTHONPATH", "").split(":") if f)]
+        environment = {
+            **os.environ,
+            "SHADESMITH_OFFLINE_CACHE": "0",
+            "OMP_NUM_THREADS": "2",
+            "PYTHONPATH": ":".join(map(str, folders)),
+        }
+        python = TAICHI if self.target.startswith("taichi") else sys.executable
+        self.process = subprocess.Popen(
+            [python, str(HERE / "worker.py"), self.target],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL if not os.environ.get("FUZZ_LOUD") else None,
+            env=environment,
+            cwd=self.folder,
+            start_new_session=True,
+        )
+        kind, _ = self.receive(SECONDS_TO_START)
+        if kind != "ready":
+            raise RuntimeError(f"The worker of {self.target} does not start ({kind}); FUZZ_LOUD=1 shows why.")
+
+    def receive(self, seconds: float) -> tuple[str, Any]:
+        """Return the next result."""
+        assert self.process is not None and self.process.stdout is not None
+        ready, _, _ = select.select([self.process.stdout], [], [], seconds)
+        if not ready:
+            self.stop()
+            return "hung", f"no result after {seconds:.0f} s"
+        try:
+            result: tuple[str, Any] = pickle.load(self.process.stdout)  # noqa: S301
+            return result
+        except (EOFError, pickle.UnpicklingError):
+            code = self.process.wait()
+            self.stop()
+            name = signal.Signals(-code).name if code < 0 else f"exit status {code}"
+            return "died", name
+
+    def stop(self) -> None:
+        """End the process and what it started."""
+        if self.process is not None:
+            try:
+                os.killpg(self.process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            self.process.wait()
+            self.process = None

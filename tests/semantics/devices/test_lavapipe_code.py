@@ -1,0 +1,68 @@
+"""The SPIR-V that lavapipe gets: valid, and right where a block does not fill its last subgroup."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import golden_kernels
+import numpy as np
+import pytest
+
+import shadesmith as ti
+from shadesmith.runtime.devices.vulkan.glslang import Glslang
+from shadesmith.runtime.devices.vulkan.lavapipe_code import for_lavapipe
+from shadesmith.runtime.devices.vulkan.spirv import reflect
+
+KERNELS = [name for name in golden_kernels.KERNELS if name not in golden_kernels.RECURSIVE]
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("name", KERNELS)
+def test_changed_code_is_valid(name: str, tmp_path: Path) -> None:
+    if shutil.which("glslangValidator") is None or shutil.which("spirv-val") is None:
+        pytest.skip("no glslangValidator or no spirv-val")
+    module = golden_kernels.compiled(name, "vulkan")
+    for file in module.files:
+        code = Glslang().compile(file, module.kernel)
+        changed = for_lavapipe(code, 1)
+        before, after = reflect(code), reflect(changed)
+        assert before.push_constants == after.push_constants and before.entries[0].name == after.entries[0].name
+        assert before.entries[0].local_size == after.entries[0].local_size
+        (tmp_path / "module.spv").write_bytes(changed)
+        command = ["spirv-val", "--target-env", "vulkan1.2", "--scalar-block-layout", str(tmp_path / "module.spv")]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, done.stderr
+
+
+def test_code_that_is_no_spirv_is_left_alone() -> None:
+    assert for_lavapipe(b"", 1) == b""
+    assert for_lavapipe(b"\1\2\3\4" * 8, 1) == b"\1\2\3\4" * 8
+
+
+@pytest.mark.parametrize("block_dim", [1, 4, 12, 100])
+def test_loops_between_barriers_of_small_blocks(target: str, block_dim: int) -> None:
+    @ti.kernel
+    def rotate(x: ti.types.ndarray(ti.i32, 1), n: ti.types.ndarray(ti.i32, 1)):
+        ti.loop_config(block_dim=block_dim)
+        for i in x:
+            tile = ti.simt.block.SharedArray((block_dim,), ti.i32)
+            thread = i % block_dim
+            s = 0
+            while s < n[0]:
+                s += 1
+            tile[thread] = s + i
+            ti.simt.block.sync()
+            y = tile[(thread + 1) % block_dim]
+            ti.simt.block.sync()
+            while s < n[1]:
+                s += 1
+            x[i] = y + s
+
+    x, n = ti.ndarray(ti.i32, 2 * block_dim), ti.ndarray(ti.i32, 2)
+    n.from_numpy(np.array([50, 90], np.int32))
+    rotate(x, n)
+    thread = np.arange(2 * block_dim)
+    neighbour = thread // block_dim * block_dim + (thread + 1) % block_dim
+    np.testing.assert_array_equal(x.to_numpy(), neighbour + 50 + 90)

@@ -1,0 +1,110 @@
+"""Programs that `tests/fuzz` reduced to a few lines: each gave a wrong number, or no number, before its cause was mended."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import shadesmith as ti
+
+
+def test_a_variable_of_a_branch_does_not_hide_the_result_of_the_choice(target: str) -> None:
+    # The result was named `t1`, after a branch had been printed that declares the user's own `t1`.
+    a = ti.field(ti.f32, 4)
+
+    @ti.func
+    def one(n):
+        t0 = 0
+        t1 = 0
+        t2 = 0
+        if n > 3:
+            t0 += n
+            t1 += 4
+            t2 -= n
+        return ti.cast(n + t0 + t1 + t2, ti.f32)
+
+    @ti.kernel
+    def run(n: ti.i32):
+        for i in a:
+            if (0.5 if i < 2 else one(n + i)) >= 1:
+                a[i] = 1
+            x = -3.0 if i == 1 else one(i)
+            a[i] += x
+
+    run(0)
+    assert a.to_numpy().tolist() == [0, -3, 3, 4]
+
+
+def test_a_named_choice_is_not_hidden_either(target: str) -> None:
+    a = ti.field(ti.i32, 4)
+
+    @ti.func
+    def f(n):
+        x = n
+        if n > 2:
+            x += 10 * a[0]
+        return x * 2
+
+    @ti.kernel
+    def run():
+        for _ in range(1):
+            for i in range(1, 4):
+                x = f(i) if i > 1 else -1
+                a[i] = x
+
+    a[0] = 1
+    run()
+    assert a.to_numpy().tolist() == [1, -1, 4, 26]
+
+
+def test_an_element_of_a_vector_is_set_from_an_element_of_a_matrix(target: str) -> None:
+    # `x op= y` was looked for by comparing indices before it was known that both are of one tensor: ValueError.
+    a = ti.Vector.field(2, ti.i32, shape=3)
+    m = ti.Matrix.field(2, 3, ti.i32, shape=3)
+
+    @ti.kernel
+    def run():
+        for i in a:
+            a[i][0] = m[i][0, 2] ** 2
+            a[i][1] = m[i][1, 1] + 5
+            m[i][1, 2] = a[i][1] - 1
+
+    m.from_numpy(np.arange(18, dtype=np.int32).reshape(3, 2, 3))
+    run()
+    assert a.to_numpy().tolist() == [[4, 9], [64, 15], [196, 21]]
+    assert m.to_numpy()[:, 1, 2].tolist() == [8, 14, 20]
+
+
+def test_bits_of_a_loop_index_are_counted_under_a_condition(target: str) -> None:
+    # gcc 12.2 -O3 with AVX512: `__builtin_popcountll((int64_t)i)` of eight iterations was `i`.
+    a = ti.field(ti.u16, 8)
+    g = ti.field(ti.i32, 8)
+    f = ti.field(ti.i32, 8)
+
+    @ti.kernel
+    def run(n: ti.u16):
+        for i in range(8):
+            x = ti.cast(ti.math.popcnt(ti.cast(i, ti.i64)), ti.i64)
+            if a[i] == 6 or n == g[i]:
+                x = ti.cast(a[i], ti.i64) * 5
+            f[i] = 72 ^ ti.cast(x, ti.i32)
+
+    run(77)
+    assert (f.to_numpy() ^ 72).tolist() == [0, 1, 1, 2, 1, 2, 2, 3]
+
+
+NUMPY = {"i64": np.int64, "u64": np.uint64}
+
+
+@pytest.mark.parametrize("dtype", NUMPY)
+def test_bits_of_all_64_are_counted(target: str, dtype: str) -> None:
+    x, count = ti.field(getattr(ti, dtype), 6), ti.field(ti.i32, 6)
+
+    @ti.kernel
+    def run():
+        for i in x:
+            count[i] = ti.cast(ti.math.popcnt(x[i]), ti.i32)
+
+    x.from_numpy(np.array([0, 1, 1 << 32, 2**64 - 1, 1 << 63, 0x8000000180000001], np.uint64).view(NUMPY[dtype]))
+    run()
+    assert count.to_numpy().tolist() == [0, 1, 1, 64, 1, 4]

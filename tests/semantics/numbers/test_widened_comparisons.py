@@ -1,0 +1,115 @@
+"""Comparisons of widened numbers with constants, in values, selections and branches: lavapipe took i32 for u32 there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import shadesmith as ti
+from shadesmith.transpiler.ir.types import SCALARS
+
+NAMES = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f16", "f32", "f64")
+PAIRS = [
+    (old, new)
+    for old in NAMES
+    for new in NAMES
+    if SCALARS[old].bits < SCALARS[new].bits and (old[0] != "f" or new[0] == "f")
+]
+SYMBOLS = {
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+    "==": np.equal,
+    "!=": np.not_equal,
+}
+
+
+def numbers_of(name: str) -> np.ndarray:
+    kind = SCALARS[name].numpy.type
+    if name[0] == "f":
+        return np.array([-np.inf, -1.5, -1, -0.0, 0.0, 0.5, 1, 3, 2048, 65504, np.inf, np.nan], kind)
+    least, most = int(np.iinfo(kind).min), int(np.iinfo(kind).max)
+    return np.array(sorted({n for n in (least, least + 1, -7, -1, 0, 1, 3, 100, most) if least <= n <= most}), kind)
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize(("old", "new"), PAIRS)
+def test_a_widened_number_compares_as_it_is(target: str, old: str, new: str, define_kernel: Callable[..., Any]) -> None:
+    ti.init(
+        arch=getattr(ti, target), default_fp=ti.f64, default_ip=ti.i64, fast_math=False, enable_fallback=False,
+        log_level=ti.ERROR,
+    )  # fmt: skip
+    x, kind = numbers_of(old), SCALARS[new].numpy.type
+    if new[0] == "f":
+        constants = [-1.5, -1.0, 0.0, 0.5, 3.0]
+    else:
+        least, most = int(np.iinfo(kind).min), int(np.iinfo(kind).max)
+        constants = sorted({n for n in (least + 1, -3, -1, 0, 1, 3, most) if least <= n <= min(most, 2**63 - 1)})
+    with np.errstate(over="ignore", invalid="ignore"):
+        wide = x.astype(kind)
+    lines, expected = [], []
+    for constant in constants:
+        for symbol, meaning in SYMBOLS.items():
+            truth = meaning(wide, kind(constant))
+            c = f"ti.cast({constant!r}, ti.{new})"
+            column = len(expected)
+            lines.append(f"        o[i, {column}] = ti.cast(w {symbol} {c}, ti.i32)\n")
+            lines.append(f"        o[i, {column + 1}] = ti.select(w {symbol} {c}, 5, 6)\n")
+            expected += [truth.astype(int), np.where(truth, 5, 6)]
+        lines.append(f"        if {c} > w:\n            o[i, {len(expected)}] = 1\n")
+        expected.append(np.greater(kind(constant), wide).astype(int))
+        lines.append(f"        o[i, {len(expected)}] = ti.cast(ti.min(w, {c}) == w, ti.i32)\n")
+        lines.append(f"        o[i, {len(expected) + 1}] = ti.cast(ti.max({c}, w) == w, ti.i32)\n")
+        is_nan = wide != wide
+        expected += [((wide <= kind(constant)) & ~is_nan).astype(int), ((wide >= kind(constant)) & ~is_nan).astype(int)]
+    compare = define_kernel(
+        f"def compare(x: ti.types.ndarray(ti.{old}, 1), o: ti.types.ndarray(ti.i32, 2)):\n"
+        f"    for i in x:\n        w = ti.cast(x[i], ti.{new})\n{''.join(lines)}"
+    )
+    given, o = ti.ndarray(getattr(ti, old), len(x)), ti.ndarray(ti.i32, (len(x), len(expected)))
+    given.from_numpy(x)
+    compare(given, o)
+    found = o.to_numpy()
+    assert [(column, found[:, column].tolist()) for column in range(len(expected))] == [
+        (column, values.tolist()) for column, values in enumerate(expected)
+    ]
+
+
+def test_widened_in_other_places(target: str) -> None:
+    """The driver sees through variables, vectors, functions and loops, which our passes keep apart."""
+
+    @ti.real_func
+    def is_negative(x: ti.i64) -> ti.i32:
+        return 1 if x < 0 else 0
+
+    @ti.kernel
+    def signs(x: ti.types.ndarray(ti.i32, 1), o: ti.types.ndarray(ti.i32, 2), z: ti.i32):
+        for i in x:
+            w = ti.cast(x[i] ^ z, ti.i64)
+            o[i, 0] = is_negative(w)
+            v = ti.Vector([w, w + 1])
+            o[i, 1] = ti.cast(v[0] < 0, ti.i32)
+            o[i, 2] = (v < 0).sum()
+            y = w
+            steps = 0
+            while y < 0 and steps < 100:
+                y += 3
+                steps += 1
+            o[i, 3] = steps
+            o[i, 4] = ti.cast(-1 > w, ti.i32)
+            o[i, 5] = ti.cast(ti.cast(i - 3, ti.i64) <= -1, ti.i32)
+
+    numbers = np.array([-(2**31), -7, -1, 0, 1, 7, 2**31 - 1], np.int32)
+    x, o = ti.ndarray(ti.i32, 7), ti.ndarray(ti.i32, (7, 6))
+    x.from_numpy(numbers)
+    signs(x, o, 0)
+    found = o.to_numpy().T.tolist()
+    assert found[0] == found[1] == [1, 1, 1, 0, 0, 0, 0]
+    assert found[2] == [2, 2, 1, 0, 0, 0, 0]
+    assert found[3] == [100, 3, 1, 0, 0, 0, 0]
+    assert found[4] == [1, 1, 0, 0, 0, 0, 0]
+    assert found[5] == [1, 1, 1, 0, 0, 0, 0]

@@ -1,0 +1,147 @@
+"""Comments that show the Python line of a statement: above it where its words differ, at its end where they do not.
+
+    // saxpy.py:6  y[i] = alpha * x[i] + y[i]
+    y(i) = args.alpha * x(i) + y(i);                ->    y(i) = args.alpha * x(i) + y(i);  // :6
+
+In: the lines of a printed function. Out: the same statements; the comment of a Python line is its number if the
+statement has no name and no number that Python has not, and the reverse. The line map does not depend on comments.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from ...errors import SourceLocation
+from ..languages.common.language import Language
+from .lines import INDENT, MAX_WIDTH, Line
+
+NUMBER = re.compile(
+    r"(?<![\w.])(0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)(?:[fFhH]|[uU]?[lL]{0,2}|LF|lf)?(?!\w)"
+)
+NAME = re.compile(r"[A-Za-z_]\w*")
+CHAIN = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+DECLARED_TYPE = re.compile(r"^[A-Za-z_]\w* (?=[A-Za-z_]\w* = )")
+PYTHON_KEYWORDS = frozenset({
+    "if", "elif", "else", "for", "in", "while", "and", "or", "not", "is", "return", "break", "continue", "pass", "True",
+    "False", "None", "range", "ndrange", "static", "grouped", "ti", "tm", "math", "np",
+})  # fmt: skip
+KEYWORDS = frozenset({
+    "if", "else", "for", "while", "return", "break", "continue", "true", "false", "const", "args", "unsigned", "long",
+})  # fmt: skip
+VECTOR_TYPE = re.compile(r"[a-z]*(?:vec|mat)\d+(?:x\d+)?")
+
+
+def python_comment(location: SourceLocation) -> str:
+    """Return `demo.py:14  s = a[i, j]`, inert in every language: one line that does not end in a backslash.
+
+    Only the first line of a statement is known; dots mark that it continues.
+    """
+    line = location.python_line
+    if not (line.isascii() and line.isprintable()):
+        line = "".join(c if c.isprintable() else " " for c in line)
+    text = f"{basename(location.file)}:{location.line}  {line.replace('??/', '? ?/')}".rstrip("\\ ")
+    return f"{text} ..." if _continues(line) else text
+
+
+def basename(file: str) -> str:
+    """Return the last part of a path, so that sources do not depend on the folder; it cannot end a comment."""
+    name = file.replace("\\", "/").rsplit("/", 1)[-1].replace("??/", "? ?/")
+    return name if name.isprintable() else "".join(c if c.isprintable() else " " for c in name)
+
+
+def shortened(lines: Sequence[Line], language: Language, file: str) -> list[Line]:
+    """Return the lines with a number in place of each comment that repeats its statement. file: the kernel's."""
+    types = frozenset(name for text in language.types.values() for name in NAME.findall(text))
+    result: list[Line] = []
+    position = 0
+    while position < len(lines):
+        line, first = lines[position], position
+        position += 1
+        while position < len(lines) and lines[position].comment is line.comment is not None:
+            position += 1  # the rest of a long Python line
+        start = position
+        while start < len(lines) and lines[start].comment is None and lines[start].text.startswith("//"):
+            start += 1  # a remark
+        statement = _statement(lines, start) if line.text.startswith("//") else [line]
+        if line.comment is None or not statement:
+            result += lines[first:position]
+            continue
+        code, _, remark = statement[0].text.partition("  // ")
+        text = _numbered(code, "" if statement[0] is line else remark, line, file)
+        if text and _repeats(line.comment.python_line, [code, *(s.text for s in statement[1:])], types):
+            if statement[0] is not line:
+                result += lines[position:start]
+                position = start + 1
+            result.append(statement[0]._replace(text=text))
+        else:
+            result += lines[first:position]
+    return result
+
+
+def _statement(lines: Sequence[Line], start: int) -> list[Line]:
+    """Return the only statement of the comment above line `start`, wrapped lines included; [] if there are several."""
+    statement = list(lines[start : start + 1])
+    for line in lines[start + 1 :]:
+        is_next = line.location is not None or line.comment is not None or line.text.startswith("//")
+        if is_next or line.text.strip("} ") == "" or line.depth != statement[0].depth:
+            break
+        if not line.text.startswith(INDENT):
+            return []
+        statement.append(line)
+    return statement if statement and statement[0].text else []
+
+
+def _numbered(code: str, remark: str, line: Line, file: str) -> str:
+    """Return a statement with the number of its Python line, if it fits; "" if a remark does not fit after it."""
+    location = line.comment
+    assert location is not None
+    number = f"{'' if location.file == file else basename(location.file)}:{location.line}"
+    text = f"{code}  // {number}, {remark}" if remark else f"{code}  // {number}"
+    if len(INDENT) * (line.depth + 1) + len(text) <= MAX_WIDTH:
+        return text
+    return "" if remark else code
+
+
+def _repeats(python: str, code: Sequence[str], types: frozenset[str]) -> bool:
+    """Return whether a statement has the names and the numbers of its Python line, and no others."""
+    python = python.partition("#")[0]
+    if _continues(python) or '"' in python or "'" in python:
+        return False
+    names = _names(python) - PYTHON_KEYWORDS
+    numbers = {_value(number) for number in NUMBER.findall(python)}
+    source = DECLARED_TYPE.sub("", " ".join(code))
+    printed = set().union(*(_in_python(name, names, _members(python)) for name in _names(source) - KEYWORDS))
+    printed_numbers = {_value(number) for number in NUMBER.findall(source)}
+    if source.startswith("for ("):
+        printed_numbers -= {0.0, 1.0} - numbers
+    return names - types == printed - types and numbers == printed_numbers
+
+
+def _names(line: str) -> set[str]:
+    """Return the names in a line, without those of vector types."""
+    return {name for name in NAME.findall(NUMBER.sub("", line)) if not VECTOR_TYPE.fullmatch(name)}
+
+
+def _in_python(name: str, names: set[str], members: Mapping[str, Sequence[str]]) -> Sequence[str]:
+    """Return the names that a name stands for in Python: `sqrt` for `sqrtf`, `max` for `fmaxf`, `a`, `b` for `a_b`."""
+    if name in names:
+        return [name]
+    if name in members:
+        return members[name]
+    return [next((known for known in (name.removesuffix("f"), name.removesuffix("f")[1:]) if known in names), name)]
+
+
+def _members(python: str) -> dict[str, list[str]]:
+    """Return the names of a chain of members by the name that it has as one argument: `floor_normal`."""
+    chains = [chain.split(".") for chain in CHAIN.findall(python)]
+    return {"_".join(chain[:end]): chain[:end] for chain in chains for end in range(2, len(chain) + 1)}
+
+
+def _value(number: str) -> float:
+    return float(int(number, 16)) if number[:2] in ("0x", "0X") else float(number)
+
+
+def _continues(line: str) -> bool:
+    """Return whether the statement that starts in this line goes on in the next."""
+    return sum(map(line.count, "([{")) > sum(map(line.count, ")]}"))
