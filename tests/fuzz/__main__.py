@@ -51,7 +51,7 @@ def main() -> int:
     parser.add_argument("--reduce", type=Path, help="reduce the program of a file")
     options = parser.parse_args()
     targets = options.targets.split(",")
-    dialect = options.dialect or ("taichi" if "taichi" in targets else "portable")
+    dialect = options.dialect or ("taichi" if targets[0].startswith("taichi") else "portable")
     if options.show is not None:
         print(Program(options.show, dialect).text())
         return 0

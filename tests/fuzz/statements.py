@@ -271,7 +271,7 @@ class Statements(Tensors):
             of = number if len(letters) == 1 else replace(number, shape=(2,))
             self.line(f"{where}.{letters} = {self.fitting(of).text}")
         elif target.type in INTEGERS:
-            value = self.tensor(self.policy.depth, target.shape, False)
+            value = self.fitting(target)
             self.line(f"{where} {self.random.choice(('+=', '-=', '&=', '|=', '^='))} {value.text}")
         else:
             self.line(f"{where} = {self.fitting(target).text}")
@@ -282,9 +282,15 @@ class Statements(Tensors):
         if target.type == "u1":
             return Value(self.condition(depth), "u1")
         if target.shape:
-            return self.tensor(depth, target.shape, is_real(target.type), target.exact)
+            value = self.tensor(depth, target.shape, is_real(target.type), target.exact)
+            return (
+                value
+                if self.dialect.casting_stores
+                else replace(value, text=f"ti.cast({value.text}, ti.{target.type})")
+            )
         if target.type in INTEGERS:
-            return self.integer(depth)
+            value = self.integer(depth)
+            return value if self.dialect.casting_stores else self.as_type(self.at_run_time(value), target.type)
         value = self.real(depth, exact=target.exact)
         if value.bound > target.bound:
             return Value(f"ti.max(ti.min({value.text}, {target.bound}), -{target.bound})", value.type, target.bound)
@@ -308,7 +314,12 @@ class Statements(Tensors):
             return f"{operator} {self.divisor(1).text}"
         if operator in ("<<=", ">>="):
             return f"{operator} {self.random.randrange(width(type))}"
-        return f"{operator} {self.integer(self.policy.depth).text}"
+        return f"{operator} {self.changing(self.policy.depth, type)}"
+
+    def changing(self, depth: int, type: str) -> str:
+        """Return an integer that an element of a type is changed with."""
+        value = self.integer(depth)
+        return value.text if self.dialect.casting_stores else self.as_type(self.at_run_time(value), type).text
 
     def swap(self) -> None:
         """Write `a, b = b, a` of two variables of one type."""
@@ -382,7 +393,7 @@ class Statements(Tensors):
                 return
             array = self.random.choice(arrays)
             operator = self.random.choice(("add", "sub", "min", "max", "and", "or", "xor"))
-            call = f"ti.atomic_{operator}({self.any_place(array)}, {self.integer(1).text})"
+            call = f"ti.atomic_{operator}({self.any_place(array)}, {self.changing(1, array.dtype)})"
             if self.chance(0.6):
                 name = self.name()
                 self.line(f"{name} = {call}")
@@ -397,7 +408,7 @@ class Statements(Tensors):
         array = self.random.choice(found)
         operator = self.random.choice(self.access[array.name].atomic)
         where = self.any_place(array)
-        value = self.integer(1).text
+        value = self.changing(1, array.dtype)
         self.line(f"{where} {operator} {value}" if operator.endswith("=") else f"ti.{operator}({where}, {value})")
 
     def any_place(self, array: ArrayInfo) -> str:

@@ -109,6 +109,8 @@ class Tensors(Expressions):
     def tensor_unary(self, depth: int, shape: tuple[int, ...], real: bool, exact: bool) -> Value:
         """Return -x, ~x or abs(x)."""
         a = self.tensor(depth - 1, shape, real, exact)
+        if a.type not in ("i32", "f32", "f64") and self.dialect.name == "taichi":
+            return a.by(f"(~{a.text})")
         if real or a.type in SIGNED:
             return a.by(self.random.choice(("(-{})", "abs({})", "ti.abs({})")).format(a.text))
         return a.by(f"(~{a.text})")

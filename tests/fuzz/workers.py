@@ -34,7 +34,7 @@ class Worker:
             self.start()
         self.count += 1
         path = self.folder / f"{self.target}_{os.getpid()}_{self.count}.py"
-        path.write_text(text.replace(FLOOR, "import taichi as ti") if self.target == "taichi" else text)
+        path.write_text(text.replace(FLOOR, "import taichi as ti") if self.target.startswith("taichi") else text)
         process = self.process
         assert process is not None and process.stdin is not None
         process.stdin.write(f"{path}\n".encode())
@@ -52,7 +52,7 @@ class Worker:
             "OMP_NUM_THREADS": "2",
             "PYTHONPATH": ":".join(map(str, folders)),
         }
-        python = TAICHI if self.target == "taichi" else sys.executable
+        python = TAICHI if self.target.startswith("taichi") else sys.executable
         self.process = subprocess.Popen(
             [python, str(HERE / "worker.py"), self.target],
             stdin=subprocess.PIPE,

@@ -3,7 +3,7 @@
 In: the SPIR-V of a compute shader. Out: SPIR-V that lavapipe runs right, or that reports that it did not.
 
 1. It ends all loops of 8 threads after 65,535 iterations together, without a word (Mesa: LP_MAX_TGSI_LOOP_ITERATIONS,
-   up to 26.2 at least). Afterwards no loop of theirs runs twice. So the entry point calls the shader and then loops
+   up to 26.2 at least). Afterwards none of their loops runs twice. So the entry point calls the shader and then loops
    itself, as often as a buffer says: twice. If it gets no further than once, it writes a number to the buffer.
 2. It goes on with a loop while one of 8 lanes stays in it, also one that is no thread, since a block does not fill its
    last subgroup (a serial task has one thread). Memory is zero to such a lane: a loop whose end depends on memory goes
@@ -206,8 +206,10 @@ def _limits(module: _Module) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """Ids of the new entry point, its type, the shader that it calls, the buffer, and the inputs that number lanes: none
-    if all are threads. width: threads of a block."""
+    """Ids of the new entry point, its type, the shader that it calls, the buffer, and the inputs that number lanes.
+
+    lanes: none if all lanes are threads. width: threads of a block.
+    """
 
     new: int
     kind: int

@@ -39,7 +39,7 @@ from ..languages.common.syntax import Syntax, atomic_syntax, operation_syntax
 from ..languages.common.target import Target
 from .expressions import Expressions, Rendered, is_shared, result_of
 from .line_comments import python_comment
-from .lines import INDENT, MAX_WIDTH, Line, wrapped
+from .lines import INDENT, MAX_WIDTH, Line, wrapped, wrapped_comment
 from .placement import ADDRESSES, ATOMS, Placement
 from .remarks import inert, remarks_above
 
@@ -91,10 +91,15 @@ class Statements:
 
     # --- lines
 
+    @property
+    def width(self) -> int:
+        """Columns that are left for the lines of the present block."""
+        return MAX_WIDTH - len(INDENT) * (self.depth + 1)
+
     def emit(self, text: str, location: SourceLocation = NOWHERE) -> None:
         """Append a line, and above it the Python line it comes from if that is a new one."""
         start = self.mark(location)
-        for part in wrapped(text) if len(text) > MAX_WIDTH + len(INDENT) else (text,):
+        for part in wrapped(text, self.width):
             self.lines.append(Line(self.depth, part, start))
             start = None
 
@@ -122,7 +127,8 @@ class Statements:
             self.lines.append(Line(self.depth, ""))  # a jump back: the next iteration of an unrolled loop
         if self.comments and line not in self.commented:
             self.commented.add(line)
-            self.lines.append(Line(self.depth, f"// {python_comment(location)}", comment=location))
+            shown = wrapped_comment(python_comment(location), self.width)
+            self.lines += [Line(self.depth, part, comment=location) for part in shown]
         return location
 
     def remark(self, remark: Remark) -> bool:
@@ -131,7 +137,7 @@ class Statements:
         if key in self.printed_remarks:
             return False
         self.printed_remarks.add(key)
-        self.lines.append(Line(self.depth, f"// {inert(remark.message)}"))
+        self.lines += [Line(self.depth, part) for part in wrapped_comment(inert(remark.message), self.width)]
         return True
 
     def _print_remarks(self, statement: Statement, start: int) -> None:
@@ -142,7 +148,7 @@ class Statements:
             self.printed_remarks.add((inline.template, *line))
             last = self.lines[-1]
             text = f"{last.text}  // {inline.template}"
-            if len(text) <= MAX_WIDTH + len(INDENT):
+            if len(text) <= self.width:
                 self.lines[-1] = last._replace(text=text)
             else:
                 printed = enumerate(self.lines[start:], start)

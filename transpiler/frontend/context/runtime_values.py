@@ -173,6 +173,8 @@ class RuntimeValues:
         if isinstance(type, Struct) and isinstance(value, dict | lang.Struct):
             return self._fit_struct(value, type)
         if isinstance(type, Scalar) and is_number(value):
+            if type.is_integral and type != u1 and isinstance(value, int) and type(value) != value:
+                self.check_range(value)
             if type.is_integral and type != u1 and isinstance(value, int) and not fits(value, type):
                 self.reporter.warn(
                     f"{value} does not fit `{type}` and wraps to {type(value)}", f"write `{type(value)}`"

@@ -13,8 +13,8 @@ struct Args {
     int b_n1;             // b.shape[1]
 };
 
-#define a(i, j) args.a_data[(long)(i) * args.m + (j)]
-#define b(i, j) args.b_data[(long)(i) * args.b_n1 + (j)]
+#define a(i, j) args.a_data[(long long)(i) * args.m + (j)]
+#define b(i, j) args.b_data[(long long)(i) * args.b_n1 + (j)]
 #define a4(i, j) (*(const float4 *)&a(i, j))
 #define b4(i, j) (*(float4 *)&b(i, j))
 
