@@ -149,7 +149,7 @@ def _no_number(name: str) -> Any:
 
 
 def _integer(digits: str) -> int:
-    if len(digits) > MAX_DIGITS or not -(2**63) <= int(digits) < 2**63:
+    if len(digits) > MAX_DIGITS or not -(2**63) < int(digits) < 2**63:
         raise ValueError("a number is too long")
     return int(digits)
 

@@ -392,6 +392,7 @@ def test_memory_goes_with_the_module(device):
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
 def test_what_is_no_plain_file(tmp_path):
+    ti.init(arch=ti.cpu, log_level=ti.WARN)
     os.mkfifo(tmp_path / "pipe.tcm")
     (tmp_path / "folder" / "kernels").mkdir(parents=True)
     (tmp_path / "folder" / "module.json").write_text("{}")

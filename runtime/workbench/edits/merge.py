@@ -16,6 +16,8 @@ EDIT_MARK, BASE_MARK, SPLIT_MARK, NEW_MARK = "<<<<<<<", "|||||||", "=======", ">
 _MARKS = re.compile(r"^(?:<{7}|\|{7}|>{7})(?: |$)|^={7}$")
 _LOCATION = re.compile(r"(//(?: |.*?[\w.<>-]):)(\d+)\b")
 """A comment up to the number of a Python line: `// jacobi.py:7`, `// :7`, `// from jacobi.py:4`."""
+_CELL = re.compile(r"(// (?:from )?)(?:\d+\.py|<[^>\n]*>):0")
+"""A comment up to the name of a notebook's cell, another in each session: `// 3521.py`, `// from <ipython-input-3>`."""
 
 Lines = Sequence[str]
 
@@ -85,8 +87,8 @@ def carried_lines(text: str, lines: tuple[tuple[int, str, int], ...], edited: st
 
 
 def unnumbered(text: str) -> str:
-    """Return a source with 0 for the numbers of Python lines in its comments."""
-    return _LOCATION.sub(r"\g<1>0", text)
+    """Return a source with 0 for the numbers of Python lines in comments, and one name for all cells of notebooks."""
+    return _CELL.sub(r"\g<1><cell>:0", _LOCATION.sub(r"\g<1>0", text))
 
 
 def _numbered(lines: Lines, new: str, edit: str) -> str:
