@@ -33,8 +33,8 @@ def parse_function(lines: list[str], first_line: int) -> tuple[ast.stmt, int] | 
 def _parse(block: list[str], first_line: int) -> ast.stmt | None:
     source = "".join(block)
     indented = source[:1] in (" ", "\t")
-    # An indented function is parsed under an `if`, not dedented: columns stay true and tabs need no thought. Empty lines
-    # before it give the right line numbers, for which `ast.increment_lineno` would visit each node.
+    # An indented function is parsed under an `if`, not dedented: columns stay true and tabs need no thought. Empty
+    # lines before it give the right line numbers, for which `ast.increment_lineno` would visit each node.
     before = first_line - 1 - indented
     try:
         tree = ast.parse("\n" * before + ("if 1:\n" if indented else "") + source)
