@@ -12,6 +12,22 @@ from types import ModuleType
 HEAD = "import shadesmith as ti\n\n"
 OPERATORS = ("+", "*", "-", "+", "*")
 
+WEIGH = """@ti.func
+def weigh(v, k: ti.f32):
+    r = v * k
+    if r > 4.0:
+        r = r * 0.5 - 1.0
+    return r + v
+"""
+SIGN = """@ti.func
+def sign(v):
+    if v > 0.0:
+        return 1.0
+    if v < 0.0:
+        return -1.0
+    return 0.0
+"""
+
 _NUMBERS = itertools.count()
 
 
@@ -135,20 +151,14 @@ def unrolled(size: int) -> str:
 
 def calls(size: int) -> str:
     """Many calls of an inlined function with branches."""
-    function = (
-        "@ti.func\ndef weigh(v, k: ti.f32):\n    r = v * k\n    if r > 4.0:\n        r = r * 0.5 - 1.0\n"
-        "    return r + v\n"
-    )
+    function = WEIGH
     body = ["a = x[i]", *(f"a = weigh(a, {k % 9}.5)" for k in range(size)), "x[i] = a"]
     return _kernel(f"x = ti.field(ti.f32, shape=64)\n\n\n{function}", ["for i in x:", *_indented(body)])
 
 
 def returning_calls(size: int) -> str:
     """Many calls of an inlined function that returns from branches."""
-    function = (
-        "@ti.func\ndef sign(v):\n    if v > 0.0:\n        return 1.0\n    if v < 0.0:\n        return -1.0\n"
-        "    return 0.0\n"
-    )
+    function = SIGN
     body = ["a = x[i]", *(f"a += sign(a - {k}.5)" for k in range(size)), "x[i] = a"]
     return _kernel(f"x = ti.field(ti.f32, shape=64)\n\n\n{function}", ["for i in x:", *_indented(body)])
 

@@ -49,8 +49,8 @@ def member_path(pointer: Statement) -> list[str]:
 def split_indices(pointer: GlobalPtr, known: dict[Statement, Split] | None = None) -> list[Split]:
     """Return (b, c) with index = b + c for each index of `pointer`: equal b and different c mean different elements.
 
-    known: as in `split_offset`. If indices are clamped, `i` and `i + 1` may be the same element, so that
-    the indices are returned whole.
+    If indices are clamped, `i` and `i + 1` may be the same element, so that the indices are returned whole.
+    known: as in `split_offset`.
     """
     if pointer.array.clamped:
         return [(index, 0) for index in pointer.indices]
