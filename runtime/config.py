@@ -7,6 +7,7 @@ numbers are decimal, switches are 0 or 1, and an empty variable counts as unset.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Mapping
@@ -175,6 +176,10 @@ OPTIONS: dict[str, Any] = {field.name: field.default for field in fields(Config)
 ENVIRONMENT_PREFIXES = ("SHADESMITH_", "TI_")
 EDITS_FOLDER = "edits"
 """Folder of hand-edited sources, next to the Python file of a kernel."""
+MAX_NAME = 64
+"""Bytes of a name as part of a file name; file systems take 255 in all."""
+RESERVED = re.compile(r"(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])")
+"""Names of devices on Windows, with any suffix."""
 UNNAMED_FILE = "interactive"
 """File name of a kernel that was typed into a shell or a notebook."""
 CHOICES = {
@@ -297,5 +302,9 @@ def _default_type(name: str, value: Any) -> Scalar:
 
 
 def plain_name(name: str) -> str:
-    """Return a name as part of a file name."""
-    return re.sub(r"[^\w.]+", "_", name).strip("_.") or "x"
+    """Return a name as part of a file name: letters, digits, `_` and `.`, at most 64 bytes, no name of a device."""
+    plain = re.sub(r"[^\w.]+", "_", name).strip("_.") or "x"
+    if len(plain.encode()) > MAX_NAME:
+        digest = hashlib.sha256(name.encode(errors="backslashreplace")).hexdigest()[:8]
+        plain = f"{plain.encode()[: MAX_NAME - 9].decode(errors='ignore')}_{digest}"
+    return f"{plain}_" if RESERVED.fullmatch(plain.partition(".")[0]) else plain

@@ -17,6 +17,7 @@ from missing_tools import MissingTools
 import shadesmith as ti
 from shadesmith.runtime.cache import compiler, ir_entries, lookup
 from shadesmith.runtime.session import session as sessions
+from shadesmith.runtime.workbench.measure.process import runners
 from shadesmith.transpiler.frontend.builders.build import build
 from shadesmith.transpiler.ir.serialize.serialize import serialize
 
@@ -135,6 +136,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "target" in metafunc.fixturenames:
         names = [name for name in metafunc.config.getoption("--targets").split(",") if name]
         metafunc.parametrize("target", names, indirect=True)
+
+
+@pytest.fixture(autouse=True)
+def edits_run_in_this_process(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let `compare`, `bench` and `tune` start no process, unless the test is about that: `@pytest.mark.isolated`."""
+    if request.node.get_closest_marker("isolated") is None:
+        monkeypatch.setattr(runners, "ALWAYS_IN_PROCESS", True)
 
 
 @pytest.fixture(autouse=True, scope="module")

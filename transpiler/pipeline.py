@@ -14,6 +14,7 @@ from .ir.forms import FrontendResult
 from .ir.tasks import Kernel
 from .ir.text import IRText, frontend_text, kernel_text
 from .ir.verify import verify
+from .nesting import deep_recursion
 from .passes import PassContext, Stage, run
 
 Observer = Callable[[str, IRText], None]
@@ -39,7 +40,8 @@ def compile_kernel(
     Raises: TaichiCompilationError and its subclasses for the user's mistakes, each with the Python line.
     """
     try:
-        return _compile(specialization, target, observer, frontend, stage_ended)
+        with deep_recursion():
+            return _compile(specialization, target, observer, frontend, stage_ended)
     except RecursionError:
         raise specialization.definition.location().error(
             TaichiCompilationError,

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 from ..devices.cuda.cubin import CubinError, read_cubin
 from ..devices.target_tools import part_of
@@ -46,7 +47,7 @@ def open_archive(source: str | os.PathLike[str] | bytes) -> Archive:
     title = f"{path}"
     if path.is_dir():
         return _named(title, lambda: _read(_Folder(path), title))
-    with path.open("rb") as file:
+    with _open_plain(path) as file:
         size = os.fstat(file.fileno()).st_size
 
         def at(offset: int, count: int) -> bytes:
@@ -56,6 +57,21 @@ def open_archive(source: str | os.PathLike[str] | bytes) -> Archive:
         if size > MAX_FILE_BYTES:
             raise ArchiveError(f"{title}: it has {size:,} bytes; at most {MAX_FILE_BYTES:,} are taken")
         return _named(title, lambda: _read(Container(at, size), title))
+
+
+def _open_plain(path: Path) -> BinaryIO:
+    """Open a plain file; a pipe or a device, which could block or never end, is refused.
+
+    Raises: ArchiveError; OSError.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except ValueError as error:  # a NUL in the path
+        raise ArchiveError(f"{str(path)!r} is no path: {error}") from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise ArchiveError(f"{path} is no plain file", "name an archive or a folder that `ti.aot.Module` wrote")
+    return os.fdopen(descriptor, "rb")
 
 
 def _named(title: str, read: Callable[[], Archive]) -> Archive:
@@ -120,7 +136,10 @@ class _Folder:
                     continue  # a file of the user
                 if path.is_symlink() or len(self._sizes) >= MAX_MEMBERS:
                     raise ArchiveError(f"`{path}` is a link, or there are more than {MAX_MEMBERS} files")
-                self._sizes[member] = path.stat().st_size
+                status = path.stat()
+                if not stat.S_ISREG(status.st_mode):
+                    raise ArchiveError(f"`{path}` is no plain file")
+                self._sizes[member] = status.st_size
 
     def sizes(self) -> dict[str, int]:
         """Return the sizes of all files [bytes]."""

@@ -76,7 +76,7 @@ class Module:
         may be left out if its annotation has dtype and ndim. name: under which it is launched; None: its own.
         Raises: TaichiRuntimeError if the name is in use; errors of the compilation.
         """
-        self._add(kernel_fn, template_args or {}, name or str(getattr(kernel_fn, "__name__", "")), None)
+        self._add(kernel_fn, template_args or {}, name or _name_of(kernel_fn), None)
 
     def add_call(self, kernel_fn: Any, arguments: Sequence[Any], name: str) -> None:
         """Add a kernel for the arguments of a call, all of them in order, a method's object first.
@@ -241,10 +241,15 @@ class KernelTemplate:
 
         Raises: as `Module.add_kernel`.
         """
-        name = self._kernel.__name__
+        name = _name_of(self._kernel)
         arguments = instance_name(self._kernel, kwargs, self._module.name_of_field)
         shown = ", ".join(f"{parameter}={value}" for parameter, value in arguments.items())
         self._module._add(self._kernel, kwargs, f"{name}({shown})", {"of": name, "arguments": arguments})
+
+
+def _name_of(kernel_fn: Any) -> str:
+    definition = getattr(kernel_fn, "definition", None)
+    return definition.name if definition is not None else str(getattr(kernel_fn, "__name__", ""))
 
 
 def _own_version() -> str:

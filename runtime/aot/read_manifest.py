@@ -44,6 +44,14 @@ MAX_DEPTH = 64
 MAX_VALUES = 1 << 18
 MAX_KERNELS = 4096
 MAX_DIGITS = 30
+# limits of the C loader too (`c_api/sections/06_number_types.c`): both accept the same archives
+MAX_DIMENSIONS = 16
+MAX_BLOCK_DIM = 1024
+MAX_ITEMS = 1 << 16
+MAX_NUMBERS = 4096
+MAX_ELEMENT_BYTES = 1 << 20
+MAX_LIST = 4096
+MAX_ORDER = 256
 TEXT = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL)
 """An unterminated one extends to the last character, or else all quotes in it would be tried one by one."""
 SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -141,7 +149,7 @@ def _no_number(name: str) -> Any:
 
 
 def _integer(digits: str) -> int:
-    if len(digits) > MAX_DIGITS:
+    if len(digits) > MAX_DIGITS or not -(2**63) < int(digits) < 2**63:
         raise ValueError("a number is too long")
     return int(digits)
 
@@ -222,15 +230,15 @@ def tensor_shape(data: Any, path: str) -> list[int]:
 
 ELEMENT: dict[str, Reader] = {
     "element": label,
-    "element_shape": json_list(number(1, 4096)),
-    "element_size_bytes": number(1, 1 << 30),
+    "element_shape": json_list(number(1, MAX_NUMBERS)),
+    "element_size_bytes": number(1, MAX_ELEMENT_BYTES),
     "members": optional(struct_members),
 }
 PARAMETERS: dict[str, dict[str, Reader]] = {
     "scalar": {"type": one_of(*SCALARS)},
     "matrix": {"type": one_of(*SCALARS), "shape": tensor_shape},
     "struct": {"type": label, "members": struct_members},
-    "ndarray": {**ELEMENT, "ndim": number(0, 64), "gradient": boolean},
+    "ndarray": {**ELEMENT, "ndim": number(0, MAX_DIMENSIONS), "gradient": boolean},
     "texture": {"ndim": number(1, 3), "element": one_of("f32", "i32", "u32")},
     "rw_texture": {"ndim": number(1, 3), "format": one_of(*FORMATS), "lod": number(0, 64)},
     "template": {"value": string(1 << 20)},
@@ -250,7 +258,7 @@ FIELD: dict[str, Reader] = {
     "offset_bytes": bytes_,
     **ELEMENT,
     "shape": json_list(size),
-    "strides_bytes": optional(json_list(number(-MAX_BYTES, MAX_BYTES))),
+    "strides_bytes": optional(json_list(number(0, MAX_BYTES))),
     "offset": json_list(number(-MAX_EXTENT, MAX_EXTENT)),
 }
 PLACE: dict[str, Reader] = {"tree": size, "offset_bytes": bytes_}
@@ -379,6 +387,10 @@ def _check_field(field: Mapping[str, Any], trees: Sequence[int], path: str) -> N
     """Check that all elements of a field are in its tree."""
     if field["tree"] >= len(trees):
         raise invalid(f"{path}.tree", f"there are {len(trees)} trees")
+    if field["offset_bytes"] > trees[field["tree"]]:
+        raise invalid(f"{path}.offset_bytes", f"its tree has {trees[field['tree']]} bytes")
+    if len(field["shape"]) > MAX_DIMENSIONS:
+        raise invalid(f"{path}.shape", f"it has more than {MAX_DIMENSIONS} axes")
     strides = field["strides_bytes"]
     if field["offset"] and len(field["offset"]) != len(field["shape"]):
         raise invalid(f"{path}.offset", "it has another number of axes than the shape")
@@ -388,10 +400,10 @@ def _check_field(field: Mapping[str, Any], trees: Sequence[int], path: str) -> N
         return
     if len(strides) != len(field["shape"]):
         raise invalid(f"{path}.strides_bytes", "it has another number of axes than the shape")
-    reach = [(extent - 1) * stride for extent, stride in zip(field["shape"], strides, strict=True) if extent]
-    low = field["offset_bytes"] + sum(step for step in reach if step < 0)
-    high = field["offset_bytes"] + sum(step for step in reach if step > 0) + field["element_size_bytes"]
-    if low < 0 or high > trees[field["tree"]]:
+    if 0 in field["shape"]:
+        return
+    reach = sum((extent - 1) * stride for extent, stride in zip(field["shape"], strides, strict=True))
+    if field["offset_bytes"] + reach + field["element_size_bytes"] > trees[field["tree"]]:
         raise invalid(path, f"it is not within its tree of {trees[field['tree']]} bytes")
 
 
@@ -407,12 +419,35 @@ def _check_kernel(kernel: StoredKernel, manifest: Manifest, path: str) -> None:
         for name in (file.source, *file.binaries.values(), *file.translations.values()):
             if name not in manifest.members:
                 raise invalid(where, f"there is no member `{name}`")
+    _check_sizes(module, f"{path}.module")
     _check_arrays(kernel, path)
     _check_textures(kernel, path)
     if len(kernel.constants) != len(module.interface.members):
         raise invalid(f"{path}.constants", f"there are {len(module.interface.members)} members")
     for place, (value, member) in enumerate(zip(kernel.constants, module.interface.members, strict=True)):
         _check_constant(value, member, kernel, manifest.trees, f"{path}.constants[{place}]")
+
+
+def _check_sizes(module: BackendModule, path: str) -> None:
+    """Check what every loader limits: the sizes of lists, and of the blocks and results of a launch."""
+    interface = module.interface
+    for name, items in (("tasks", module.tasks), ("interface.members", interface.members)):
+        if len(items) > MAX_LIST:
+            raise invalid(f"{path}.{name}", f"there are {len(items)}; at most {MAX_LIST} are taken")
+    if interface.result_size_bytes > MAX_ELEMENT_BYTES:
+        raise invalid(f"{path}.interface.result_size_bytes", f"at most {MAX_ELEMENT_BYTES} are taken")
+    if any(array.ndim > MAX_DIMENSIONS for array in interface.arrays):
+        raise invalid(f"{path}.interface.arrays", f"an array has more than {MAX_DIMENSIONS} axes")
+    for place, task in enumerate(module.tasks):
+        where = f"{path}.tasks[{place}]"
+        if task.block_dim > MAX_BLOCK_DIM:
+            raise invalid(f"{where}.block_dim", f"{task.block_dim} is not between 1 and {MAX_BLOCK_DIM}")
+        if task.items > MAX_ITEMS:
+            raise invalid(f"{where}.items", f"{task.items} is not between 1 and {MAX_ITEMS}")
+        if task.loop is not None and len(task.loop.order) > MAX_ORDER:
+            raise invalid(f"{where}.loop.order", f"at most {MAX_ORDER} components are taken")
+        if task.loop is not None and any(not -(2**31) <= step < 2**31 for step in task.loop.steps):
+            raise invalid(f"{where}.loop.steps", "a step has 32 bits")
 
 
 def _check_arrays(kernel: StoredKernel, path: str) -> None:

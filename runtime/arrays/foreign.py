@@ -1,15 +1,15 @@
 """Arrays of other libraries: the address and layout of their memory, and whether it may be written.
 
-In: a NumPy array, a torch tensor, or any object with `__cuda_array_interface__`, `__array_interface__` or `__dlpack__`.
-Out: a NumPy array that shares memory of this process, or a `GpuArray` for memory of a GPU. Nothing is copied, and only
-the library that the object comes from is used.
+In: a NumPy array, a torch tensor, or any object with `__cuda_array_interface__`, `__array_interface__`, `__dlpack__` or
+`__array__`. Out: a NumPy array that shares memory of this process, or a `GpuArray` for memory of a GPU. Nothing is
+copied, unless `__array__` does, and only the library that the object comes from is used.
 Source: NumPy's array interface 3; CUDA array interface 3 (Numba); DLPack 1.0.
 """
 
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy as np
 from ...transpiler.errors import TaichiRuntimeTypeError
 from ...transpiler.ir.types import SCALAR_OF_NUMPY
 from ...transpiler.lang.describe import safe_attribute
+from ...transpiler.lang.matrix import Matrix
 from .memory import Array
 
 DLPACK_CUDA = (2, 13)
@@ -25,6 +26,9 @@ DLPACK_CUDA = (2, 13)
 DLPACK_VERSION = (1, 0)
 VERSIONED_SINCE = "2.1.0"
 """First version of NumPy that reads versioned capsules, which say whether they are read-only."""
+
+IMMUTABLE = frozenset({"jax", "jaxlib", "tensorflow"})
+"""Libraries whose arrays never change, also where a protocol has no flag for that."""
 
 NUMBER_TYPES = {dtype.name: dtype for dtype in SCALAR_OF_NUMPY}
 """Number types by their name in NumPy and torch."""
@@ -93,7 +97,20 @@ def _by_protocol(value: Any, where: str) -> Array | GpuArray | None:
         return np.asarray(value)
     if hasattr(value, "__dlpack__"):
         return _of_dlpack(value)
+    if hasattr(type(value), "__array__") and not isinstance(value, Matrix):
+        return _of_array_method(value)
     return None
+
+
+def _of_array_method(value: Any) -> Array:
+    """Return the array of an object that only has `__array__` (pandas, xarray): read-only if it is a copy.
+
+    Two arrays that exist at once have different addresses if they are copies: what a kernel wrote there would be lost.
+    """
+    array, again = np.asarray(value), np.asarray(value)
+    if array.flags.writeable and array.ctypes.data != again.ctypes.data:
+        array.flags.writeable = False
+    return array
 
 
 # --- torch
@@ -162,7 +179,7 @@ def _of_interface(value: Any, interface: dict[str, Any], where: str) -> GpuArray
         shape,
         dense_strides(shape, dtype.itemsize) if strides is None else tuple(strides),
         dtype,
-        not is_read_only,
+        not (is_read_only or library_of(value) in IMMUTABLE),
         getattr(getattr(value, "device", None), "id", None),
         0 if stream == LEGACY_STREAM else stream,
         value,
@@ -202,7 +219,7 @@ class _Writable:
 
 
 def _of_dlpack(value: Any) -> Array | GpuArray:
-    """Read `__dlpack__` of either protocol; the older one has no read-only flag, so its memory may be written."""
+    """Read `__dlpack__` of either protocol; the older one has no read-only flag, so that the library decides."""
     kind, number = value.__dlpack_device__()
     device = int(kind), int(number)
     if device[0] in DLPACK_CUDA:
@@ -210,11 +227,26 @@ def _of_dlpack(value: Any) -> Array | GpuArray:
         if cupy is None:  # no session runs on CUDA, so none can use it
             return GpuArray(0, (), (), np.dtype(np.uint8), True, device[1], None, value)
         taken = cupy.from_dlpack(value)  # on CuPy's current stream: the producer orders its own work before
-        return _of_interface(taken, taken.__cuda_array_interface__, "")
+        found = _of_interface(taken, taken.__cuda_array_interface__, "")
+        is_immutable = library_of(value) in IMMUTABLE
+        return replace(found, is_writable=False) if is_immutable else found
     capsule = _take_capsule(value)
     array: Array = np.from_dlpack(_Capsule(capsule, device))
     is_versioned = "dltensor_versioned" in repr(capsule)
-    return array if is_versioned or array.flags.writeable else np.asarray(_Writable(array))
+    is_known = is_versioned or array.flags.writeable or _is_immutable(value)
+    return array if is_known else np.asarray(_Writable(array))
+
+
+def library_of(value: Any) -> str:
+    """Return the name of the package that the class of an object is from."""
+    return type(value).__module__.partition(".")[0]
+
+
+def _is_immutable(value: Any) -> bool:
+    """Return whether the arrays of a library never change: it is known for that, or NumPy gets them read-only."""
+    if library_of(value) in IMMUTABLE:
+        return True
+    return hasattr(type(value), "__array__") and not np.asarray(value).flags.writeable
 
 
 def _take_capsule(value: Any) -> Any:

@@ -304,7 +304,8 @@ def _torch_records(tensor: Any) -> bool:
 def read_only(array: Any, where: str) -> TaichiRuntimeTypeError:
     """Return the error for a read-only array that a kernel writes."""
     return TaichiRuntimeTypeError(
-        f"{where} of shape {tuple(array.shape)} is read-only, and the kernel writes it", "pass `x.copy()`"
+        f"{where} of shape {tuple(array.shape)} is read-only, and the kernel writes it",
+        "pass a copy: `x.copy()`, or `numpy.array(x)` of an array of a library that never changes its arrays",
     )
 
 

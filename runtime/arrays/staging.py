@@ -60,9 +60,14 @@ class StagedArgument:
 
 @dataclass(slots=True)
 class StagedArguments:
-    """The staged arguments of one launch. after: actions to run once the launch was submitted."""
+    """The staged arguments of one launch.
+
+    after: actions to run once the launch was submitted. memory: what the arguments' addresses point into, which may be
+    a copy that nothing else keeps alive.
+    """
 
     arguments: list[StagedArgument] = field(default_factory=list)
+    memory: list[Any] = field(default_factory=list)
     after: list[Callable[[], None]] = field(default_factory=list)
 
 
@@ -107,6 +112,7 @@ def stage_arguments(
     for argument, binding, strided in arguments:
         where = f"argument `{binding.name}`"
         memory = find_memory(argument, where)
+        result.memory.append(memory)
         if binding.written:
             check_writable(argument if is_tensor(argument) else memory, where)
         request = _Request(binding, strided, where, stream)

@@ -1404,7 +1404,8 @@ enum {
     MAX_ARGS_BYTES = 64 << 10,
     MAX_CUDA_ARGS_BYTES = 4096,
     MAX_PUSH_BYTES = 128,
-    MAX_BLOCK_DIM = 1024,
+    MAX_BLOCK_DIM = 65536, /* of a task on the host; a shader and a device take fewer */
+    MAX_SHADER_BLOCK = 1024,
     MAX_ITEMS = 1 << 16,
     MAX_PARAMETERS = 4096,
     MAX_TEXTURES = 128, /* every device supports these, in addition to all else that a shader binds */
@@ -1412,7 +1413,7 @@ enum {
     MAX_TREES = 65536
 };
 static const int64_t MAX_ITERATIONS = INT32_MAX;
-static const uint64_t MAX_TREE_BYTES = (uint64_t)1 << 48;
+static const uint64_t MAX_TREE_BYTES = (uint64_t)1 << 40; /* of all trees together */
 static const uint64_t MAX_BUFFER_BYTES = (uint64_t)1 << 40;
 
 typedef struct ScalarType {
@@ -2763,6 +2764,9 @@ static bool read_field(Manifest *manifest, const Json *value, void *entry) {
         !json_array(fields[6], 0, TI_MAX_DIM_COUNT)) {
         return false;
     }
+    if (fields[6]->value.first && fields[6]->count != field->shape.dim_count) {
+        return fail_value(fields[6], "as many numbers as the shape has, or none");
+    }
     data->is_even = fields[5]->kind != JSON_NULL;
     if (!data->is_even) {
         return true;
@@ -2792,6 +2796,7 @@ static bool read_field(Manifest *manifest, const Json *value, void *entry) {
 static bool read_trees(Manifest *manifest, const Json *value) {
     static const char *const FIELDS[] = {"size_bytes", NULL};
     const Json *fields[1], *item;
+    uint64_t left = MAX_TREE_BYTES;
     if (!json_array(value, 0, MAX_TREES)) {
         return false;
     }
@@ -2801,9 +2806,10 @@ static bool read_trees(Manifest *manifest, const Json *value) {
     }
     for (item = value->value.first; item; item = item->next) {
         if (!json_fields(item, FIELDS, fields) ||
-            !json_u64(fields[0], MAX_TREE_BYTES, &manifest->tree_sizes[manifest->tree_count++])) {
+            !json_u64(fields[0], left, &manifest->tree_sizes[manifest->tree_count])) {
             return false;
         }
+        left -= manifest->tree_sizes[manifest->tree_count++];
     }
     return true;
 }
@@ -3518,7 +3524,7 @@ static bool spirv_check_entry(const Spirv *module, const Task *task) {
             break;
         case OP_EXECUTION_MODE:
             if (function && instruction[1] == function && instruction[2] == SPIRV_MODE_LOCAL_SIZE) {
-                if (length != 6 || (uint64_t)instruction[3] * instruction[4] > MAX_BLOCK_DIM ||
+                if (length != 6 || (uint64_t)instruction[3] * instruction[4] > MAX_SHADER_BLOCK ||
                     (uint64_t)instruction[3] * instruction[4] * instruction[5] != task->block_dim) {
                     return fail_spirv(module, position, "its groups have another size than the manifest says");
                 }

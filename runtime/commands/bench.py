@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..workbench.measure.ratios import FASTER, MARGIN, SLOWER
 from ..workbench.measure.timing import SECONDS
-from .programs import add_program_arguments, find_call
+from .programs import add_process_arguments, add_program_arguments, check_process_arguments, find_call
 from .screen import CommandError, Screen
 
 if TYPE_CHECKING:
@@ -30,22 +30,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--require", choices=sorted(CONDITIONS), help="status 1 unless this is true of every variant after the first"
     )
+    add_process_arguments(parser)
 
 
 def run(options: argparse.Namespace, screen: Screen) -> int:
     """Show the times; the status is 1 if a variant does not meet `--require`."""
     if options.seconds < 0 or options.margin < 0:
         raise CommandError("--seconds and --margin take numbers of 0 or more")
+    check_process_arguments(options)
     call = find_call(options, launches=True)
     screen.note(f"arguments: {call.origin}")
     with screen.progress("timing"):
         timing: Timing = call.kernel.bench(
-            *call.arguments, variants=options.variant, seconds=options.seconds, margin=options.margin / 100
-        )
+            *call.arguments, variants=options.variant, seconds=options.seconds, margin=options.margin / 100,
+            in_process=options.in_process, time_limit=options.time_limit,
+        )  # fmt: skip
     screen.show(timing.title())
     heading, *rows = timing.table()
     screen.show_table(heading, rows)
+    if timing.remark():
+        screen.note(f"shadesmith: {timing.remark()}")
     screen.show_data(timing.to_json())
+    if options.require and len(timing.rows) == 1:
+        raise CommandError(f"`--require {options.require}`: there is one variant only, and nothing to compare it with")
     failed = [row.name for row in timing.rows[1:] if not _is_met(options.require, row.verdict)]
     for name in failed:
         screen.note(f"shadesmith: `{name}` does not meet --require {options.require}: {timing[name].summary}")

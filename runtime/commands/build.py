@@ -102,7 +102,7 @@ def _wanted(path: Path, calls: list[Call], is_one: bool) -> list[tuple[str, Kern
                 found[name] = name, kernel, _exported_arguments(kernel, values, known.get(kernel.definition.name))
         return list(found.values())
     for call in calls:
-        name = call.kernel.definition.function.__qualname__.rpartition("<locals>.")[2]
+        name = call.kernel.definition.qualname.rpartition("<locals>.")[2]
         missing = call.kernel.definition.parameters[len(call.arguments) :]  # of these only the type matters
         found[name] = name, call.kernel, (*call.arguments, *(parameter.annotation for parameter in missing))
     return list(found.values())

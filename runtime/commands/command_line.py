@@ -22,6 +22,7 @@ COMMANDS = {
     "diff": "show what was edited, and what changed since; or how two AOT modules differ",
     "status": "list the edits and which of them run",
     "compare": "run an edit against the generated kernel on copies of the inputs",
+    "merge": "accept the merge of an edit with a generated source that has changed",
     "bench": "time an edit against the generated kernel",
     "tune": "try the values of tuning parameters and store the fastest that compute the same",
     "repro": "write a kernel with its inputs as a program that runs without shadesmith",

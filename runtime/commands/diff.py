@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ..aot.archive import open_archive
 from ..aot.differences import differences
+from ..workbench.edits.header import base_digest, header_of, without_header
 from ..workbench.edits.merge import same_source
 from ..workbench.edits.slots import read_text
 from ..workbench.inspect.overview import UNREADABLE, UNTOUCHED, EditState, difference
@@ -75,10 +76,14 @@ def _short(value: object) -> str:
 def _differences(state: EditState) -> tuple[str, str]:
     """Return what a person changed, and what the compiler changed since then."""
     path = from_here(state.path)
-    base = read_text(state.slot.base(state.name, state.variant))
-    now = None if state.now is None else state.now.source
+    text, base = read_text(state.path) or "", read_text(state.slot.base(state.name, state.variant))
+    header, now = header_of(text), None if state.now is None else state.now.source
+    if state.now is not None and state.now.bases is not None and header.base:
+        now = state.now.bases.source(state.name, header.device) or now
+    if base is not None and header.base and base_digest(base) != header.base:
+        base = None  # it is of another edit
     base = now if base is None else base
-    edited = difference(base or "", read_text(state.path) or "", (f"generated/{state.name}", path))
+    edited = difference(base or "", without_header(text), (f"generated/{state.name}", path))
     if base is None or now is None or same_source(base, now):
         return edited, ""
     return edited, difference(base, now, (f"generated then/{state.name}", f"generated now/{state.name}"))

@@ -33,7 +33,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     states = {state.path: state.state for state in edits_in(slot)}
     screen.show_data(
         {
-            "kernel": call.kernel.definition.function.__qualname__,
+            "kernel": call.kernel.definition.qualname,
             "target": target,
             "variant": options.variant or "edit",
             "slot": str(slot.folder),

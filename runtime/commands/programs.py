@@ -80,6 +80,23 @@ def add_program_arguments(parser: argparse.ArgumentParser, needs_kernel: bool = 
     )
 
 
+def add_process_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of commands that run edited sources: `--in-process`, `--time-limit`."""
+    parser.add_argument(
+        "--in-process", action="store_true", help="run edited sources in this process, which they may end or hang"
+    )
+    parser.add_argument(
+        "--time-limit", type=float, metavar="SECONDS",
+        help="for a run of an edit; without it 10, or 30 times what the generated source takes",
+    )  # fmt: skip
+
+
+def check_process_arguments(options: argparse.Namespace) -> None:
+    """Check the arguments of `add_process_arguments`. Raises: CommandError."""
+    if options.time_limit is not None and not options.time_limit > 0:
+        raise CommandError(f"`--time-limit {options.time_limit:g}`: it takes a number of seconds above 0")
+
+
 def arch_of(options: argparse.Namespace) -> Arch | None:
     """Return the architecture that `--arch` names. Raises: CommandError for an unknown one."""
     if options.arch is None:
@@ -382,4 +399,5 @@ def _ensure_session(arch: Arch | None) -> None:
         raise CommandError(f"`--arch {arch.name}`: this device is not available", "`shadesmith diagnose` says why")
 
 
-__all__ = ["Call", "Spec", "add_program_arguments", "arch_of", "find_call", "find_calls", "kernels_in", "parse_spec"]
+__all__ = ["Call", "Spec", "add_process_arguments", "add_program_arguments", "arch_of",
+           "check_process_arguments", "find_call", "find_calls", "kernels_in", "parse_spec"]  # fmt: skip

@@ -71,7 +71,7 @@ def _calls(options: argparse.Namespace, names: Sequence[str], problems: dict[str
 
 
 def _name(call: Call) -> str:
-    name: str = call.kernel.definition.function.__qualname__
+    name: str = call.kernel.definition.qualname
     return name.rpartition("<locals>.")[2]
 
 

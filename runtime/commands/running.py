@@ -17,6 +17,7 @@ from typing import Any
 
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ..launch.kernel import CALL_OBSERVERS, Kernel
+from ..session.module_source import GENERATED
 from .screen import CommandError
 
 
@@ -26,7 +27,7 @@ class Reached(BaseException):
 
 def name_of(kernel: Kernel) -> str:
     """Return `Class.method`, or the name of a function wherever it is defined."""
-    name: str = kernel.definition.function.__qualname__
+    name: str = kernel.definition.qualname
     return name.rpartition("<locals>.")[2]
 
 
@@ -68,8 +69,12 @@ class Program:
         return found
 
     def stop_at(self, name: str, wanted: Callable[[Kernel], bool], number: int = 1) -> None:
-        """Run under a name until launch `number` of a wanted kernel, which is then `reached` and does not happen."""
+        """Run under a name until launch `number` of a wanted kernel, which is then `reached` and does not happen.
+
+        The launches before run its generated source: an edit that crashes or hangs is not to end the command.
+        """
         count = 0
+        chosen: dict[Kernel, str | None] = {}
 
         def on_launch(kernel: Kernel, arguments: tuple[Any, ...]) -> None:
             nonlocal count
@@ -78,8 +83,15 @@ class Program:
                 if count == number:
                     self.reached = (kernel, arguments)
                     raise Reached
+                if kernel not in chosen:
+                    chosen[kernel] = kernel.wanted
+                    kernel.use(GENERATED)
 
-        self.run(name, on_launch)
+        try:
+            self.run(name, on_launch)
+        finally:
+            for kernel, variant in chosen.items():
+                kernel.use(variant)
 
     def run(self, name: str, on_launch: Callable[[Kernel, tuple[Any, ...]], None]) -> None:
         """Run under a name to its end, or until `on_launch` raises `Reached`; its output goes to standard error.

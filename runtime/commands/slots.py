@@ -10,6 +10,7 @@ from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ...transpiler.lang.arch import ARCHES
 from ..launch.inspection import Inspection
 from ..session import session as sessions
+from ..workbench.edits.bases import Bases
 from ..workbench.edits.selection import select
 from ..workbench.edits.slots import Slot, folder_of, slot_of
 from ..workbench.edits.variants import EDIT
@@ -90,7 +91,8 @@ def _sources(call: Call, arch: str, screen: Screen) -> Iterator[tuple[Path, dict
         screen.note(f"shadesmith: kernel `{call.kernel.definition.name}` for {arch}: {str(error).strip()}")
         return
     able = inspection.specialization.capabilities
-    yield slot.folder, {file.name: Now(file.text, runs, module, able) for file in module.files}
+    bases = Bases(inspection.specialization, module)
+    yield slot.folder, {file.name: Now(file.text, runs, module, able, bases) for file in module.files}
 
 
 def _running(call: Call, slot: Slot, inspection: Inspection) -> str:

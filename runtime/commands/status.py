@@ -12,7 +12,9 @@ from ..workbench.inspect.overview import (
     EDITED,
     MEANINGS,
     REFUSED,
+    STALE,
     UNDECIDED,
+    UNKNOWN,
     UNREADABLE,
     EditState,
     checked,
@@ -46,7 +48,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
         screen.show_table(tuple(tuned[0]), [tuple(row.values()) for row in tuned], title="tuned values")
     for reason in dict.fromkeys(state.reason for state in states if state.reason):
         screen.note(f"shadesmith: {reason}")
-    return 1 if any(state.state in (CONFLICTS, REFUSED, UNREADABLE) for state in states) else 0
+    return 1 if any(state.state in (CONFLICTS, REFUSED, STALE, UNKNOWN, UNREADABLE) for state in states) else 0
 
 
 def _show(states: list[EditState], screen: Screen) -> None:

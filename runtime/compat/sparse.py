@@ -40,6 +40,7 @@ def usage(x: Any) -> float:
         found = f"a field in {found}" if node is not x and node is not None else found
         message = f"`ti.sparse.usage` takes a field of `ti.sparse.grid`, in a bitmasked node; found {found}"
         raise TaichiRuntimeError(message, "make it by `ti.sparse.grid({'v': ti.f32}, shape=(8, 8))`")
+    assert above.node is not None and above.memory is not None
     tree = above.memory.sparse()
     words = np.ascontiguousarray(tree.words_of(above.node, "mask"))
     active = int(np.unpackbits(words.view(np.uint8)).sum())

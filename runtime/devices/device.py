@@ -115,6 +115,8 @@ class Device(Protocol):
     """Whether it uses memory of a CUDA device, as torch and CuPy do."""
     host_memory: bool
     """Whether `Allocation.address` is an address of this process that NumPy may read after `synchronize`."""
+    survives_fork: bool
+    """Whether a child of this process can use it, and its memory, after `os.fork`."""
     copies_to_host: int
     copies_to_device: int
     """How often `read` and `write` were called."""

@@ -10,10 +10,8 @@ from pathlib import Path
 
 from ...transpiler.backend.module.interface import BackendModule
 from ...transpiler.errors import TaichiRuntimeError
+from ..config import plain_name
 from ..store.atomic_files import write_text
-
-NAME_LENGTH = 64
-"""Number of characters of a kernel's name in the name of its folder: file systems limit names to 255 bytes."""
 
 
 def folder_of(dump_dir: str) -> Path:
@@ -29,7 +27,7 @@ def store_sources(module: BackendModule, folder: Path) -> dict[str, Path]:
     Raises: TaichiRuntimeError if the files cannot be written.
     """
     content = hashlib.sha256("\0".join(file.text for file in module.files).encode()).hexdigest()
-    path = folder.expanduser().absolute() / f"{module.kernel[:NAME_LENGTH]}-{content[:12]}"
+    path = folder.expanduser().absolute() / f"{plain_name(module.kernel)}-{content[:12]}"
     paths = {file.name: path / file.name for file in module.files}
     try:
         for file in module.files:

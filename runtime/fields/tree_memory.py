@@ -163,6 +163,7 @@ class TreeMemory:
         self.session.sync()
         for dependent in list(self.dependents):
             dependent.invalidate()
+        self.session.wait_for_other_threads()
         memory = self._memory() if self._memory is not None else None
         if memory is not None:
             for owned in memory.all_memory():

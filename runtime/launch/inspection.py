@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ...transpiler.errors import warn_user
 from ...transpiler.frontend.source.specialization import Specialization
 from ..cache.compiler import compile_source
+from ..config import plain_name
 from ..session import session as sessions
 from .tool_registry import tool
 
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from ...transpiler.backend.module.compilation import Compilation
     from ...transpiler.backend.module.interface import BackendModule
     from ...transpiler.ir.text import IRText
-
-NAME_LENGTH = 64
-"""Characters of a kernel's name in the name of its folder; file systems allow 255 bytes."""
 
 DEFAULT_GPU = "sm_90"
 """Architecture of PTX and SASS if no GPU is open."""
@@ -152,7 +150,7 @@ def dump(folder: str, module: BackendModule, specialization: Specialization) -> 
     files cannot be written, a warning says so and the kernel runs all the same.
     """
     content = hashlib.sha256((specialization.key + module.source()).encode()).hexdigest()
-    path = os.path.join(os.path.expanduser(folder), f"{module.kernel[:NAME_LENGTH]}-{content[:12]}")
+    path = os.path.join(os.path.expanduser(folder), f"{plain_name(module.kernel)}-{content[:12]}")
     try:
         os.makedirs(path, exist_ok=True)
         for file in module.files:

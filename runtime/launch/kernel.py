@@ -19,7 +19,7 @@ from ...transpiler.errors import (
     as_seen_by_user,
     warn_user,
 )
-from ...transpiler.frontend.source.definition import KernelDefinition, define
+from ...transpiler.frontend.source.definition import KernelDefinition, define, is_in_class
 from ...transpiler.frontend.source.signature import check_parameters
 from ..cache import compiler
 from ..cache.compiler import COMPILING, Request
@@ -328,6 +328,4 @@ def kernel(function: Any = None, *, offline_cache: bool = True) -> Any:
         define(function).parsed  # noqa: B018 - raises the error with the location of the lambda
     if hasattr(function, "__wrapped__"):
         _warn_of_wrapper(function)
-    names = function.__qualname__.split(".")
-    is_method = len(names) > 1 and names[-2] != "<locals>"
-    return Kernel(function, is_method, offline_cache)
+    return Kernel(function, is_in_class(function), offline_cache)

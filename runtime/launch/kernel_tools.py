@@ -149,14 +149,16 @@ class KernelTools:
         rounds: int = 3,
         relative: float | None = None,
         absolute: float | None = None,
+        **options: Any,
     ) -> Any:
         """Run the generated source and an edit of it on copies of the arguments, and return what differs.
 
         variant: name of the edit; None: the one that a launch runs. rounds: runs of each. relative, absolute:
-        tolerances of floating-point numbers instead of those of their type. Returns a `workbench.compare.Comparison`.
-        Raises: the edit's own error if it cannot run.
+        tolerances of floating-point numbers instead of those of their type. options: `in_process`, `time_limit`,
+        `sanitize`, of `workbench.measure.compare.compare`. Returns a `Comparison`.
+        Raises: the edit's own error if it cannot run; TaichiRuntimeError if it crashes or exceeds the time limit.
         """
-        return self._run_tool("compare", args, variant, rounds, relative, absolute)
+        return self._run_tool("compare", args, variant, rounds, relative, absolute, **options)
 
     @hides_own_frames
     def report(self, *args: Any) -> Any:
@@ -172,15 +174,20 @@ class KernelTools:
 
     @hides_own_frames
     def bench(
-        self, *args: Any, variants: Sequence[str] | None = None, seconds: float = 2.0, margin: float = 0.01
+        self,
+        *args: Any,
+        variants: Sequence[str] | None = None,
+        seconds: float = 2.0,
+        margin: float = 0.01,
+        **options: Any,
     ) -> Any:
         """Time the generated source and its edits alternately on copies of these arguments.
 
         Returns a table with medians, a `workbench.bench.Timing`, and with the ratio to the first as an interval; "no
         difference" if it is undecided. variants: which, the base first. seconds: for the rounds. margin: smaller
-        differences count as none.
+        differences count as none. options: `in_process`, `time_limit`.
         """
-        return self._run_tool("bench", args, variants, seconds, margin)
+        return self._run_tool("bench", args, variants, seconds, margin, **options)
 
     @hides_own_frames
     def tune(self, *args: Any, variant: str | None = None, **options: Any) -> Any:
@@ -188,7 +195,8 @@ class KernelTools:
 
         They are declared by comments in a source, `// @tune BLOCK = 64 | 128`, and by `@ti.tune(block_dim=[64, 128])`.
         The results of each setting are compared with those of the generated source before it is timed; later launches
-        use the fastest. variant: whose source; None: of the one that runs. options: seconds, limit, restart, progress.
+        use the fastest. variant: whose source; None: of the one that runs. options: seconds, limit, restart, progress,
+        in_process, time_limit.
         Returns a `workbench.trials.Tuning`.
         """
         tuning = self._run_tool("tune", args, variant, tunable_of(self.definition.function), **options)

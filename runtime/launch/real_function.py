@@ -9,7 +9,7 @@ import inspect
 from typing import Any
 
 from ...transpiler.errors import TaichiSyntaxError
-from ...transpiler.frontend.source.definition import NO_DEFAULT, definition_of
+from ...transpiler.frontend.source.definition import NO_DEFAULT, definition_of, is_in_class
 from ...transpiler.frontend.source.signature import check_function
 from ...transpiler.lang.decorators import Func
 from ..session.tracebacks import hides_own_frames
@@ -30,8 +30,7 @@ def real_func(function: Any) -> Func:
 
 def _takes_self(function: Any) -> bool:
     """Return whether the first parameter is `self` or `cls`: of a method, and unannotated, unlike a static method's."""
-    names = function.__qualname__.split(".")
-    if len(names) < 2 or names[-2] == "<locals>":
+    if not is_in_class(function):
         return False
     first = next(iter(inspect.signature(function).parameters.values()), None)
     return first is not None and first.annotation is NO_DEFAULT

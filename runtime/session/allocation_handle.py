@@ -9,6 +9,7 @@ memory for copies of arguments.
 from __future__ import annotations
 
 from typing import Protocol
+from weakref import WeakSet
 
 from ..devices.device import Allocation
 
@@ -87,3 +88,17 @@ class StagingPool:
     def clear(self) -> None:
         """Free all memory of the pool."""
         self._free.clear()
+
+
+class OwnerNames:
+    """Finds the owner of memory, for a device's errors."""
+
+    def __init__(self, handles: WeakSet[AllocationHandle]) -> None:
+        self._handles = handles
+
+    def __call__(self, address: int) -> tuple[str, int] | None:
+        """Return the owner of the allocation at `address` and the bytes of an element, None if there is none."""
+        for handle in list(self._handles):
+            if not handle.is_released and handle.allocation.address == address:
+                return handle.owner, handle.item_bytes
+        return None

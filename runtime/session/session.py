@@ -17,6 +17,7 @@ import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from weakref import WeakSet, ref
 
@@ -28,8 +29,9 @@ from ..config import Config, read_config
 from ..devices.device import Allocation, Device, OutOfMemory
 from ..devices.opening import store_for
 from ..devices.target_tools import TARGETS, tools_of
-from .allocation_handle import CLOSED, AllocationHandle, StagingPool
+from .allocation_handle import CLOSED, AllocationHandle, OwnerNames, StagingPool
 from .module_source import Choice, GeneratedOnly, Launch, Recompiled
+from .other_threads import keep_for_ever, wait_for_other_threads
 from .programs import Programs
 
 if TYPE_CHECKING:
@@ -54,6 +56,9 @@ LEVELS = {
 
 FALLBACK_HINT = "leave out `enable_fallback=False` to run"
 """Start of the last line of the message that `ti.init` raises if no device opens."""
+
+LONGEST_WAIT, LONGEST_WAIT_AT_EXIT = 10.0, 1.0
+"""How long the end of a session waits for launches of other threads [s]."""
 
 COMPATIBLE_VERSION = (1, 7, 4)
 """The version of Taichi whose programs run here; `require_version` is compared with it."""
@@ -108,20 +113,6 @@ class ModuleSource(Protocol):
         """Return the module for an archive of another device than the session's, and the digest of its edit or ""."""
 
 
-class OwnerNames:
-    """Finds the owner of memory, for a device's errors."""
-
-    def __init__(self, handles: WeakSet[AllocationHandle]) -> None:
-        self._handles = handles
-
-    def __call__(self, address: int) -> tuple[str, int] | None:
-        """Return the owner of the allocation at `address` and the bytes of an element, None if there is none."""
-        for handle in list(self._handles):
-            if not handle.is_released and handle.allocation.address == address:
-                return handle.owner, handle.item_bytes
-        return None
-
-
 class Session:
     """A device and what runs on it.
 
@@ -149,6 +140,7 @@ class Session:
         "handles",
         "is_closed",
         "launches",
+        "_process",
         "lock",
         "options",
         "pending",
@@ -178,6 +170,7 @@ class Session:
         self.staging = StagingPool(self)
         self.handles: WeakSet[AllocationHandle] = WeakSet()
         self.lock = threading.RLock()
+        self._process = os.getpid()
         self.reports: Any = None
         self.arrays: WeakSet[Owned] = WeakSet()
         self.watched: WeakSet[Watched] = WeakSet()
@@ -269,21 +262,62 @@ class Session:
         """Remember an object that ends with the session, without keeping it alive."""
         self.arrays.add(owned)
 
-    def close(self) -> None:
-        """End all objects of the session, then the device."""
-        if self.epoch == CLOSED:
+    def wait_for_other_threads(self, seconds: float = LONGEST_WAIT) -> bool:
+        """Wait until the calls of other threads in progress have ended; return whether all have."""
+        return wait_for_other_threads(seconds, HARMLESS)
+
+    def close(self, seconds: float = LONGEST_WAIT) -> None:
+        """End all objects of the session, then the device.
+
+        Later launches fail; those of other threads in progress may end first. seconds: how long to wait for them.
+        """
+        if self.is_closed or self.epoch == CLOSED:
+            return
+        if self.is_inherited:
+            self._abandon()
             return
         try:
             self.sync()
         finally:
+            if self._refuse_launches(seconds):
+                self._free()
+            else:
+                self._abandon()
+                text = f"a launch in another thread had not ended after {seconds:g} s when its session was closed"
+                warnings.warn(f"{text}; the memory of that session is not freed", ShadesmithWarning, stacklevel=3)
+
+    @property
+    def is_inherited(self) -> bool:
+        """Whether this process was forked from the session's, and has a device that does not survive that."""
+        return self._process != os.getpid() and not self.device.survives_fork
+
+    def _refuse_launches(self, seconds: float) -> bool:
+        """Let launches fail; return whether those in progress have ended."""
+        end = monotonic() + seconds
+        while True:
             self.epoch = CLOSED
-            for owned in list(self.arrays):
-                owned.end()
-            self.staging.clear()
-            self.flush_pending()
-            self.programs.close()
-            self.is_closed = True
-            self.device.close()
+            if not self.wait_for_other_threads(max(0.0, end - monotonic())):
+                self.epoch = CLOSED
+                return False
+            if self.epoch == CLOSED:  # else a launch that ended has counted itself, and another one may have started
+                return True
+
+    def _free(self) -> None:
+        for owned in list(self.arrays):
+            owned.end()
+        self.staging.clear()
+        self.flush_pending()
+        self.programs.close()
+        self.is_closed = True
+        self.device.close()
+
+    def _abandon(self) -> None:
+        """End all objects, but free nothing: something may still use it, or it belongs to another process."""
+        self.epoch, self.is_closed = CLOSED, True
+        keep_for_ever((self.device, [handle.allocation for handle in list(self.handles)], self.programs))
+        for owned in list(self.arrays):
+            owned.end()
+        self.pending.clear()
 
 
 # --- the source of modules
@@ -306,6 +340,9 @@ def module_sources() -> ModuleSource:
 
 CURRENT: Session | None = None
 """The session, if `ti.init()` was called. Read it, or better `current()`; only `init` and `reset` set it."""
+
+STARTING = threading.RLock()
+"""Held while a session ends and another one starts."""
 
 
 def init(
@@ -355,9 +392,10 @@ def _start(
         return config
     wanted = _wanted(arch, os.environ)
     set_logging_level(config.log_level)
-    reset()
-    device, config.arch, message = _open(wanted, config, enable_fallback)
-    CURRENT = Session(device, config.arch, config)
+    with STARTING:
+        reset()
+        device, config.arch, message = _open(wanted, config, enable_fallback)
+        CURRENT = Session(device, config.arch, config)
     if message:
         warnings.warn(message, ShadesmithWarning, stacklevel=3)
     LOGGER.info("Starting on arch=%s", config.arch.name)
@@ -365,18 +403,27 @@ def _start(
 
 
 def reset() -> None:
-    """End the current session, if there is one: its memory is freed and its objects cannot be used any more."""
+    """End the current session, if there is one: its memory is freed and its objects cannot be used any more.
+
+    Launches of other threads in progress end first; their later ones raise TaichiRuntimeError.
+    """
+    _end_current(LONGEST_WAIT)
+
+
+def _end_current(seconds: float) -> None:
     global CURRENT
-    if CURRENT is not None:
-        ending, CURRENT = CURRENT, None
-        ending.close()
+    with STARTING:
+        if CURRENT is not None:
+            ending, CURRENT = CURRENT, None
+            ending.close(seconds)
 
 
 def sync() -> None:
     """Wait for all launches. Raises: TaichiRuntimeError before `ti.init()`, and if a launch failed."""
-    if CURRENT is None:
+    session = CURRENT
+    if session is None:
         raise TaichiRuntimeError("Please call init() first")
-    CURRENT.sync()
+    session.sync()
 
 
 def current(purpose: str | None = None) -> Session:
@@ -384,8 +431,12 @@ def current(purpose: str | None = None) -> Session:
 
     Raises: TaichiRuntimeError before `ti.init()`.
     """
-    if CURRENT is not None:
-        return CURRENT
+    session = CURRENT
+    if session is None:
+        with STARTING:  # another thread may be starting one
+            session = CURRENT
+    if session is not None:
+        return session
     action = f"Cannot create {purpose}" if purpose else "There is no session"
     raise TaichiRuntimeError(f"{action}, maybe you forgot to call `ti.init()` first?", "`ti.init(arch=ti.cpu)`")
 
@@ -518,4 +569,17 @@ def _opener(target: str) -> Callable[[Config, bool], Device]:
 OPENERS = {target: _opener(target) for target in TARGETS}
 """Functions that open the device of each target. The flag: whether a software driver is acceptable."""
 
-atexit.register(reset)
+HARMLESS = (init.__code__, reset.__code__, current.__code__)
+"""Functions in which a thread waits for `STARTING`."""
+
+
+def _after_fork() -> None:
+    """Replace the lock, which a thread that the child does not have may hold."""
+    global STARTING
+    STARTING = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+atexit.register(_end_current, LONGEST_WAIT_AT_EXIT)

@@ -10,6 +10,10 @@ import stat
 import sys
 from dataclasses import dataclass
 
+if sys.platform != "win32":
+    import grp
+    import pwd
+
 VARIABLE = "SHADESMITH_CACHE_DIR"
 ROOT = 0
 BY_TIME = ("lru", "fifo")
@@ -62,5 +66,29 @@ def check_folder(folder: str) -> None:
         return
     if status.st_uid not in (os.geteuid(), ROOT):
         raise OSError(0, "the folder belongs to another user")
+    check_mode(status)
+
+
+def check_mode(status: os.stat_result) -> None:
+    """Check that nobody but its owner and root may write to a file or folder.
+
+    A group that is only its user's own counts as the owner: many systems give each user one, and let it write.
+    Raises: OSError whose `strerror` says what is wrong.
+    """
+    if sys.platform == "win32":
+        return
     if status.st_mode & stat.S_IWOTH:
-        raise OSError(0, "everybody may write to the folder")
+        raise OSError(0, "everybody may write to it")
+    if status.st_mode & stat.S_IWGRP and not _is_private(status.st_gid, status.st_uid):
+        raise OSError(0, "other users of its group may write to it")
+
+
+def _is_private(group: int, user: int) -> bool:
+    """Return whether a group is the one of its user alone: it has the user's name and no other members."""
+    if sys.platform == "win32":
+        return False
+    try:
+        entry, owner = grp.getgrgid(group), pwd.getpwuid(user).pw_name
+    except KeyError:
+        return False
+    return entry.gr_name == owner and set(entry.gr_mem) <= {owner}

@@ -12,20 +12,22 @@ import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
-from weakref import ref
+from weakref import WeakKeyDictionary, ref
 
 from ...transpiler.backend.module.compilation import Compilation
 from ...transpiler.backend.module.interface import BackendModule
+from ...transpiler.errors import warn_user
 from ...transpiler.frontend.source.specialization import Specialization
 from ..config import EDITS_FOLDER, UNNAMED_FILE, Config, plain_name
 from ..launch.tool_registry import register
 from ..session.module_source import FASTEST, Choice, Launch, Recompiled
+from ..session.program_file import program_file, stem_of
 from ..session.session import Session, install_sources
 
 TOOLS = {
-    "start_edit": ("edits.selection", "start_edit"),
+    "start_edit": ("edits.start", "start_edit"),
     "bench": ("measure.bench", "bench"),
-    "compare": ("measure.compare", "compare"),
+    "compare": ("measure.swept", "compare"),
     "compile_report": ("measure.compile_times", "compile_report"),
     "export_repro": ("repro", "export_repro"),
     "forms_below": ("inspect.inspection_tools", "forms_of"),
@@ -46,6 +48,10 @@ def workbench(name: str) -> Any:
 class EditedModules:
     """The source of modules of a session in which people edit (`session.ModuleSource`)."""
 
+    def __init__(self) -> None:
+        self._warned: WeakKeyDictionary[Session, set[tuple[int, str]]] = WeakKeyDictionary()
+        """By session, the kernels of which a warning said that an edit of them is not used."""
+
     def choose(
         self,
         session: Session,
@@ -64,8 +70,30 @@ class EditedModules:
         may_be_edited = policy == "watch" or wanted is not None or _has_folder(session.config, specialization)
         if policy == "off" or not may_be_edited:
             return Choice(compilation.module)
-        choice: Choice = workbench("edits.selection").choose(session, specialization, compilation.module, args, wanted)
+
+        def compared(variant: str) -> str:
+            gather = workbench("edits.selection").gather
+            variants = gather(session, specialization, compilation, argument_kinds, tuple(args))
+            difference: str = workbench("measure.swept").difference(variants, variant)
+            return difference
+
+        choose, is_call = workbench("edits.selection").choose, len(args) == len(specialization.arguments)
+        choice: Choice = choose(
+            session, specialization, compilation.module, args, wanted, compared if is_call else None
+        )
+        if wanted is None and choice.module is compilation.module and choice.dispatch is None:
+            self._warn_of_unused(session, specialization, choice.module)
         return choice
+
+    def _warn_of_unused(self, session: Session, specialization: Specialization, module: BackendModule) -> None:
+        """Warn of an edit that is for something else, once for each kernel in a session."""
+        warned = self._warned.setdefault(session, set())
+        kernel = (id(specialization.definition.function.__code__), module.target)
+        if kernel not in warned:
+            message = workbench("edits.unused").unused_edit(specialization, module, session.config.edits_dir)
+            if message:
+                warned.add(kernel)
+                warn_user(message)
 
     def follow(
         self, launch: Launch, choice: Choice, kernel: ref[Recompiled], key: Any, config: Config
@@ -100,10 +128,10 @@ class EditedModules:
 
 def _has_folder(config: Config, specialization: Specialization) -> bool:
     """Return whether any kernel of this kernel's file has a slot."""
-    file = specialization.definition.function.__code__.co_filename
-    stem, folder = UNNAMED_FILE, os.getcwd()
-    if os.path.isfile(file):
-        stem, folder = plain_name(os.path.splitext(os.path.basename(file))[0]), os.path.dirname(os.path.abspath(file))
+    function = specialization.definition.function
+    file = program_file(function.__code__.co_filename, function.__globals__)
+    stem = plain_name(stem_of(file)) if file else UNNAMED_FILE
+    folder = os.path.dirname(file) if file else os.getcwd()
     try:
         slots = os.listdir(os.path.expanduser(config.edits_dir) or os.path.join(folder, EDITS_FOLDER))
     except OSError:

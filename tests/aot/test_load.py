@@ -1,6 +1,7 @@
 """Modules that were archived and loaded again do what kernels do."""
 
 import json
+import os
 
 import corpus
 import numpy as np
@@ -387,3 +388,17 @@ def test_memory_goes_with_the_module(device):
     del field
     ti.sync()
     assert sessions.current().device.used_bytes <= used - (4 << 16)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
+def test_what_is_no_plain_file(tmp_path):
+    ti.init(arch=ti.cpu, log_level=ti.WARN)
+    os.mkfifo(tmp_path / "pipe.tcm")
+    (tmp_path / "folder" / "kernels").mkdir(parents=True)
+    (tmp_path / "folder" / "module.json").write_text("{}")
+    os.mkfifo(tmp_path / "folder" / "kernels" / "pipe")
+    for path in (tmp_path / "pipe.tcm", tmp_path / "folder", "/dev/zero"):
+        with pytest.raises(ti.TaichiRuntimeError, match="no plain file"):
+            ti.aot.load(path)
+    with pytest.raises(ti.TaichiRuntimeError, match="is no path"):
+        ti.aot.load("a\0b")

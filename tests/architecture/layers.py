@@ -14,6 +14,7 @@ SOURCES = sorted(p for d in ("transpiler", "runtime") for p in (ROOT / d).rglob(
 LAYERS = """
 transpiler/errors
 transpiler/options
+transpiler/nesting
 transpiler/ir
 transpiler/ir/serialize
 transpiler/lang

@@ -39,3 +39,5 @@ def test_compilers_accept_the_text_without_a_warning(maker, language: str, optio
         assert file.name.endswith(SUFFIX[language])
         diagnostics = emitted.diagnostics_of(file.name, file.text)
         assert not diagnostics, f"{diagnostics}\n{file.text}"
+        long = [line for line in file.text.splitlines() if len(line) > 100]
+        assert not long, "lines of at most 100 columns"

@@ -18,6 +18,7 @@ EXPRESSIONS = {
 REPLACES = {
     "remarks": "the text of a remark",
     "line_comments": "a line of Python",
+    "lines": "a line of a comment",
     "tree_structs": "a name of the user's",
     "read_module": "a stored module",
 }  # fmt: skip

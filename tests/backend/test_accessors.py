@@ -47,12 +47,14 @@ def test_elements_are_found_row_by_row(found: Array, wanted: str) -> None:
 
 
 def test_indices_of_unknown_extent_are_64_bits_wide_where_there_are_pointers() -> None:
-    assert lines(array(2)) == ["#define x(i, j) args.x_data[(long)(i) * args.n1 + (j)]"]
+    assert lines(array(2)) == ["#define x(i, j) args.x_data[(long long)(i) * args.n1 + (j)]"]
     assert lines(array(2), target="vulkan") == ["#define x(i, j) args.x_data.v[(i) * args.n1 + (j)]"]
 
 
 def test_a_field_of_many_elements_is_64_bits_wide() -> None:
-    assert "(long)" in lines(array(2, (2**16, 2**15)))[0] and "(long)" not in lines(array(2, (2**15, 2**15)))[0]
+    assert (
+        "(long long)" in lines(array(2, (2**16, 2**15)))[0] and "(long long)" not in lines(array(2, (2**15, 2**15)))[0]
+    )
 
 
 def test_macros_keep_away_from_names_that_are_taken() -> None:

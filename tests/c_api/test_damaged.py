@@ -11,6 +11,7 @@ import pytest
 from damaged_archives import BITS, BITS_IN_FULL, HARMLESS_BITS, damaged, rebuilt, sample_members
 
 import shadesmith as ti
+from shadesmith.runtime.aot.archive import open_archive
 from shadesmith.runtime.aot.container import write_container
 
 
@@ -219,9 +220,41 @@ def test_errors_name_the_place(check, members):
     }  # fmt: skip
     names, archives = zip(*((name, data) for name, data in damaged(members, 0) if name in wanted))
     texts = dict(zip(names, (line[3] for line in check(archives))))
-    assert "$.kernels.paint.module.tasks[0].block_dim: an integer from 1 to 1024" in texts["manifest: block of 0"]
+    assert "$.kernels.paint.module.tasks[0].block_dim: an integer from 1 to 65536" in texts["manifest: block of 0"]
     assert "version 2; this runtime reads version 1" in texts["manifest: version from the future"]
     assert "SHA-256" in texts["manifest: wrong hash"]
     assert "overlap" in texts["overlapping members"]
     assert "plain relative path" in texts["member '../../x'"]
     assert "another stage" in texts["shader: vertex stage"]
+
+
+TASK = ("kernels", "paint", "module", "tasks", 0)
+INTERFACE = ("kernels", "paint", "module", "interface")
+BOUNDS = (
+    *[((*TASK, "items"), value) for value in (0, 1, 1 << 16, (1 << 16) + 1, 2**31 - 1, 2**31, True, 1.0, None)],
+    *[((*TASK, "block_dim"), value) for value in (0, 64, 1024, 1025, 65536)],
+    *[((*INTERFACE, "result_size_bytes"), value) for value in (0, 1 << 20, (1 << 20) + 1, -1)],
+    *[(("trees",), [{"size_bytes": size} for size in sizes])
+      for sizes in ((), (0,), (1 << 40,), ((1 << 40) + 1,), (1 << 39, 1 << 39), (1 << 39, (1 << 39) + 1), (1 << 48,), (-1,),
+                    (2**63 - 1,), (2**63,), (2**64,), (1.0,))],
+    *[(("options", "unrolling_limit"), value) for value in (2**63 - 1, 2**63, -(2**63), -(2**63) - 1, 10**29)],
+)  # fmt: skip
+"""Numbers of the manifest, about the limits of the loaders."""
+
+
+def test_both_loaders_accept_the_same(check, members):
+    """The numbers that a block and a tree may have; `shadesmith` wrote none that only one of the two accepts."""
+    archives = []
+    for path, value in BOUNDS:
+        changed = part = json.loads(members["module.json"])
+        for key in path[:-1]:
+            part = part[key]
+        part[path[-1]] = value
+        archives.append(rebuilt(members, changed))
+    for (path, value), archive, (status, *_, error) in zip(BOUNDS, archives, check(archives), strict=True):
+        try:
+            open_archive(archive)
+            accepted = True
+        except ti.TaichiRuntimeError:
+            accepted = False
+        assert accepted == (status == 0), f"{path} = {value}: {error}"

@@ -252,6 +252,18 @@ def test_one_store_a_folder(tmp_path):
     assert store_of(config(offline_cache_file_path=str(tmp_path), offline_cache_cleaning_policy="fifo")) is not one
 
 
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root changes groups")
+def test_a_folder_of_a_group_is_refused_unless_it_is_its_users_own(tmp_path):
+    tmp_path.chmod(0o775)
+    assert store_of(config(offline_cache_file_path=str(tmp_path / "."))) is not None, "root's own group"
+    other = tmp_path / "other"
+    other.mkdir()
+    os.chown(other, -1, 12345)
+    other.chmod(0o775)
+    with pytest.warns(ti.ShadesmithWarning, match="other users of its group may write"):
+        assert store_of(config(offline_cache_file_path=str(other))) is None
+
+
 def test_a_folder_open_to_all_is_refused_once(tmp_path):
     tmp_path.chmod(0o777)
     with pytest.warns(ti.ShadesmithWarning, match="everybody may write.*Hint") as warned:

@@ -84,3 +84,55 @@ def test_help_names_both(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--help"])
     assert {"compare", "repro"} <= set(capsys.readouterr().out.split())
+
+
+@pytest.mark.isolated
+def test_an_edit_that_crashes_or_hangs_gives_the_answer_no(command, edited) -> None:
+    kernel = edited("x(i, j) =", "for (volatile int q = 1; q; ) { } x(i, j) =")
+    said = command("compare", kernel, "--time-limit", "1")
+    assert said.status == 2 and "`edit` of kernel `scale` was stopped after 1 s" in said.notes, said
+    subprocess.run([sys.executable, "-c", EDIT, str(Path(kernel).parent), "x(i, j) =", "__builtin_trap(); x(i, j) =", "trap"],
+                   check=True)  # fmt: skip
+    said = command(
+        "compare", kernel, "--variant", "edit", "--variant", "trap", "--variant", "generated", "--time-limit", "1"
+    )
+    assert said.status == 1 and "crashed: SIGILL" in said.text and "was stopped" in said.text, said
+    assert "passed" in said.text, "the generated source against itself"
+    assert command("bench", kernel, "--time-limit", "1").status == 2
+
+
+@pytest.mark.isolated
+def test_launches_before_the_one_that_is_asked_for_run_the_generated_source(command, program) -> None:
+    path = program(PROGRAM + "        for k in range(3): scale(np.ones((4, 5), np.float32), float(k))\n")
+    subprocess.run(
+        [sys.executable, "-c", EDIT, str(path.parent), "x(i, j) =", "__builtin_trap(); x(i, j) ="], check=True
+    )
+    said = command("compare", f"{path}:scale", "--call", "3")
+    assert said.status == 2 and "crashed: SIGILL" in said.notes, said
+
+
+def test_a_merge_is_accepted_by_a_command(command, edited) -> None:
+    kernel = edited("int j = 0;", "int j = 1 - 1;")
+    path = Path(kernel.rpartition(":")[0])
+    path.write_text(path.read_text().replace("+ start[0]", "+ 2.0 * start[0]"))
+    said = command("status", kernel)
+    assert "merges" in said.text and "shadesmith merge" in said.text
+    (text,) = (file for file in path.parent.rglob("scale.c") if file.parent.name != ".base")
+    before = text.read_text()
+    said = command("merge", kernel, "--dry-run")
+    assert said.status == 0 and text.read_text() == before and "+" in said.text and "passed" in said.text
+    with pytest.warns(UserWarning, match="accepted by a person, after a comparison"):
+        said = command("merge", kernel)
+    assert said.status == 0 and "2.0f * start" in text.read_text() and "1 - 1" in text.read_text()
+    assert command("compare", kernel).status == 0
+    assert "nothing to merge" in command("merge", kernel).notes
+
+
+def test_a_merge_that_computes_something_else_is_not_accepted(command, edited) -> None:
+    kernel = edited("int j = 0;", "int j = 1;")
+    path = Path(kernel.rpartition(":")[0])
+    path.write_text(path.read_text().replace("+ start[0]", "+ 2.0 * start[0]"))
+    said = command("merge", kernel)
+    assert said.status == 1 and "DIFFERS" in said.text and "is not accepted" in said.notes, said
+    with pytest.warns(UserWarning, match="accepted by a person, against a comparison"):
+        assert command("merge", kernel, "--force").status == 0

@@ -101,8 +101,8 @@ def with_literals():
 def augmented():
     for kind in TYPES:
         for operator in AUGMENTED:
-            for other in ("i8", "u16", "i64", "u1", "f16", "f64"):
-                yield f"r = b_{kind}; r {operator} b_{other}", ""
+            for other in ("b_i8", "b_u16", "b_i64", "a_u1", "b_f16", "b_f64"):
+                yield f"r = b_{kind}; r {operator} {other}", ""
             for literal in ("3", "2.9", "True", "300"):
                 yield f"r = b_{kind}; r {operator} {literal}", ""
         for other in ("i8", "u32", "f32", "f64"):
@@ -263,6 +263,10 @@ GROUPS = {
     "literals": literals, "powers": powers, "unary": unary, "with_literals": with_literals, "augmented": augmented, "choices": choices,
     "atomics": atomics, "matrices": matrices, "aliases": aliases, "statics": statics,
 }  # fmt: skip
+
+
+VALUED = ("literals", "powers", "aliases", "statics")
+"""Groups whose values are recorded too; of the others only types are, since Taichi takes long, and some crash it."""
 
 
 def cases(groups=()):

@@ -3,7 +3,7 @@
 usage: PYTHON_WITH_TAICHI record_language.py language.json [GROUP ...]
 The file: {"arguments": {name: [type, value]}, "defaults": [[default_ip, default_fp], ...], "rows": [...]}. Each row:
 [group, code, prelude, results]: code sets `r`, prelude is source above the kernel; a result for each pair of defaults:
-[type, value as text] or ["error", text].
+[type, value as text, or null if it is not recorded] or ["error", text].
 """
 
 import json
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import taichi as ti
-from language_cases import ARGUMENTS, DEFAULTS, cases, kernel_source
+from language_cases import ARGUMENTS, DEFAULTS, VALUED, cases, kernel_source
 
 GROUP = 24
 """Cases a kernel."""
@@ -49,7 +49,7 @@ def build(folder, numbered, shapes, stops=False):
 def brief(error):
     lines = [line for line in str(error).strip().splitlines() if line.strip()]
     text = lines[-1].strip() if lines else ""
-    return ["error", f"{type(error).__name__}: {text}"[:160]]
+    return ["error", f"{type(error).__name__}: {text}"[:24]]
 
 
 def values(folder, numbered, types):
@@ -65,7 +65,7 @@ def values(folder, numbered, types):
         is_real = kind.startswith("f")
         found = (NUMBERS if is_real else WHOLES)[position : position + count]
         shown = [repr(float(v)) if is_real else str(int(v)) for v in found]
-        results.append([kind + (str(shape).replace(" ", "") if shape else ""), " ".join(shown)])
+        results.append([_described(types[number])[0], " ".join(shown)])
         position += count
     return results
 
@@ -104,6 +104,11 @@ def work(ip, fp, groups, types, send):
                 send([position, values(folder, group, types)])
             except Exception as error:  # noqa: BLE001
                 send([position, [brief(error)] if len(group) == 1 else None])
+
+
+def _described(type):
+    kind, shape = type
+    return [kind + (str(shape).replace(" ", "") if shape else ""), None]
 
 
 def in_children(ip, fp, groups, types):
@@ -150,7 +155,8 @@ def results_of(ip, fp, listed):
             types |= {one[0]: result for one, result in zip(group, results or [])}
         todo = failed
     found = {number: result for number, result in types.items() if result[0] == "error"}
-    good = [one for one in numbered if one[0] not in found]
+    good = [one for one in numbered if one[0] not in found and listed[one[0]][0] in VALUED]
+    found = {one[0]: _described(types[one[0]]) for one in numbered} | found
     size = GROUP
     while good:
         failed = []
@@ -169,7 +175,7 @@ def main():
         if all(result == row[3][0] for result in row[3]):
             row[3] = row[3][:1]
     head = f'{{"arguments": {json.dumps(ARGUMENTS)},\n"defaults": {json.dumps(DEFAULTS)},\n"rows": [\n'
-    Path(sys.argv[1]).write_text(head + ",\n".join(json.dumps(row) for row in rows) + "\n]}\n")
+    Path(sys.argv[1]).write_text(head + ",\n".join(json.dumps(row, separators=(",", ":")) for row in rows) + "\n]}\n")
 
 
 main()

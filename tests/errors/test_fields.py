@@ -171,3 +171,24 @@ def test_arguments_are_compared_with_the_signature(arguments, named, text: str) 
 def test_arguments_that_fit_reach_the_handler() -> None:
     result = handler_calls.call_handler(handler, ("context", "value"), (0,), {"name": 1, "other": 2})
     assert result == ("value", 0, 2, 1)
+
+
+def test_a_gradient_that_is_not_there_is_told() -> None:
+    ti.init(arch=ti.python, log_level=ti.WARN)
+    x = ti.field(ti.f32, 4)
+
+    @ti.kernel
+    def seed():
+        for i in x:
+            if ti.static(x.grad is not None):
+                x.grad[i] = 0.0
+            x[i] = 1.0
+
+    @ti.kernel
+    def use():
+        for i in x:
+            x.grad[i] = 1.0
+
+    seed()
+    with pytest.raises(ti.TaichiTypeError, match=r"`x` has no gradient\nHint: .*needs_grad=True"):
+        use()

@@ -1,9 +1,9 @@
 """`python -m fuzz`: run random programs on several targets, compare, and reduce what differs to a few lines.
 
-    make fuzz SECONDS=600 SEED=0 TARGETS=c0,c3,vulkan
-    python -m fuzz --targets taichi --dialect taichi --count 500 --seed 1000
-    python -m fuzz --show 17                      prints a program
-    python -m fuzz --reduce FILE --targets c3     reduces a program that fails
+make fuzz SECONDS=600 SEED=0 TARGETS=c0,c3,vulkan
+python -m fuzz --targets taichi --dialect taichi --count 500 --seed 1000
+python -m fuzz --show 17                      prints a program
+python -m fuzz --reduce FILE --targets c3     reduces a program that fails
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def main() -> int:
     parser.add_argument("--reduce", type=Path, help="reduce the program of a file")
     options = parser.parse_args()
     targets = options.targets.split(",")
-    dialect = options.dialect or ("taichi" if "taichi" in targets else "portable")
+    dialect = options.dialect or ("taichi" if targets[0].startswith("taichi") else "portable")
     if options.show is not None:
         print(Program(options.show, dialect).text())
         return 0

@@ -12,7 +12,8 @@ class Dialect:
 
     returns_anywhere: `return` under conditions. steps: `range` with a step. short_circuits: effects in `and`, `or` and
     the ternary happen only if they are needed. divides_by_zero: `x // 0` is 0. narrow_division: `//` of 8 bits is right.
-    narrow_atomics: of 8 and 16 bits. references: `ti.ref`. lists: dynamic nodes. breaks_serial: `break` in an outermost loop that is serial.
+    narrow_atomics: of 8 and 16 bits. references: `ti.ref`. lists: dynamic nodes.
+    casting_stores: a wider value is cast by an atomic operation and by a struct too. breaks_serial: `break` in an outermost loop that is serial.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Dialect:
     half: bool = True
     references: bool = True
     lists: bool = True
+    casting_stores: bool = True
 
 
 PORTABLE = Dialect("portable")
@@ -46,6 +48,7 @@ TAICHI = Dialect(
     half=False,
     references=False,
     lists=False,
+    casting_stores=False,
 )
 """What Taichi 1.7.4 computes as we do: docs/numerics.md lists the rest."""
 
@@ -77,7 +80,11 @@ def draw_policy(chance: random.Random, dialect: Dialect) -> Policy:
     if chance.random() < 0.75:
         names = ("i8", "u8", "i16", "u16", "u32", "i64", "u64")
         integers += chance.sample(names, chance.randint(1, 3))
-    reals = list(chance.choice((("f32",), ("f32",), ("f64", "f32"), ("f64",))))
+    reals = (
+        ["f16", "f32"]
+        if dialect.half and chance.random() < 0.15
+        else list(chance.choice((("f32",), ("f32",), ("f64", "f32"), ("f64",))))
+    )
     return Policy(
         tuple(integers),
         tuple(reals),

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .comparing import difference
+
 if TYPE_CHECKING:
     from .session import Failure
 
@@ -21,7 +23,43 @@ class Cause:
     is_it: Callable[[Failure, Run], bool]
 
 
-CAUSES: tuple[Cause, ...] = ()
+def _is_taichi_dead(failure: Failure, run: Run) -> bool:
+    """Taichi's process ended by a signal, or hangs, on a program that passes all checks of the interpreter."""
+    if not failure.target.startswith("taichi") or failure.kind not in ("died", "hung"):
+        return False
+    return run("checked", failure.text)[0] == "ok"
+
+
+def _is_taichi_refusal(failure: Failure, run: Run) -> bool:
+    """Taichi raises one of its own exceptions."""
+    own = (
+        "TaichiCompilationError",
+        "TaichiTypeError",
+        "TaichiSyntaxError",
+        "TaichiRuntimeError",
+        "AssertionError",
+        "RuntimeError",
+    )
+    return failure.target.startswith("taichi") and failure.kind == "error" and failure.what.startswith(own)
+
+
+def _is_taichi_optimiser(failure: Failure, run: Run) -> bool:
+    """Taichi differs from itself: without its optimisations it computes what we do."""
+    if failure.target != "taichi" or failure.kind != "differs":
+        return False
+    kind, expected = run("checked", failure.text)
+    plain, found = run("taichi0", failure.text)
+    return kind == plain == "ok" and difference(found, expected) is None
+
+
+CAUSES: tuple[Cause, ...] = (
+    Cause("Taichi 1.7.4: its process dies or hangs (its own assertions, LLVM)", _is_taichi_dead),
+    Cause("Taichi 1.7.4: it refuses the program", _is_taichi_refusal),
+    Cause(
+        "Taichi 1.7.4: right without its optimisations (constants are folded with C's division, u32 as i32)",
+        _is_taichi_optimiser,
+    ),
+)
 
 
 def cause_of(failure: Failure, run: Run) -> str | None:

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 
 from .arrays import ArrayInfo, contents, field_lines, sparse_lines
 from .dialects import DIALECTS, draw_policy
+from .outermost import Outermost
 from .scalars import INTEGERS, NUMPY, REALS, Value, edge, is_real, real
-from .statements import Statements
-from .tensors import SHAPES
+from .tensors import LIMIT, SHAPES
 
 
 @dataclass
@@ -36,7 +36,7 @@ class Kernel:
     result: str | None = None
 
 
-class Program(Statements):
+class Program(Outermost):
     """The program of one seed."""
 
     def __init__(self, seed: int, dialect: str = "portable") -> None:
@@ -68,7 +68,8 @@ class Program(Statements):
         begin = ['"""Random program ' + f'{self.seed} of dialect {self.dialect.name}."""', "", "import numpy as np", ""]
         head = [*begin, "import shadesmith as ti", "", *head]
         for array in self.arrays:
-            head += array.make
+            if array.kind == "field":
+                head += array.make
         body: list[str] = []
         if self.chance(0.3):
             body += self.changer_lines()
@@ -87,6 +88,8 @@ class Program(Statements):
         exact, is_total = True, bool(dtype)
         if is_total:
             pass
+        elif self.chance(0.05):
+            dtype = "u1"
         elif self.chance(self.policy.reals_share):
             dtype = self.random.choice(self.policy.reals)
             exact = self.chance(0.6)
@@ -95,6 +98,10 @@ class Program(Statements):
         if shape is None:
             shape = self.random.choice(((), (5,), (8,), (13,), (20,), (3, 4), (4, 4), (2, 7), (2, 3, 3)))
         name = "abcdefghijklmno"[len(self.arrays)]
+        if dtype == "u1":
+            made = field_lines(self.random, name, dtype, shape, "ti.field(")
+            self.arrays.append(ArrayInfo(name, "field", dtype, shape, (), True, made, None))
+            return
         tensor = self.random.choice(SHAPES) if not is_total and self.chance(self.policy.tensors * 1.5) else ()
         whole = shape + tensor
         values = contents(self.random, dtype, whole) if whole and self.chance(0.8) else None
@@ -107,6 +114,12 @@ class Program(Statements):
             return
         if shape and self.chance(0.35):
             made = values or f"np.zeros({whole}, np.{NUMPY[dtype]})"
+            if self.chance(0.3):  # one of ours; the others are NumPy's
+                sizes = "".join(f"{extent}, " for extent in tensor)
+                kind = {0: "ti.ndarray", 1: "ti.Vector.ndarray", 2: "ti.Matrix.ndarray"}[len(tensor)]
+                make = (f"    {name} = {kind}({sizes}ti.{dtype}, shape={shape})", f"    {name}.from_numpy({made})")
+                self.arrays.append(ArrayInfo(name, "ndarray", dtype, shape, tensor, exact, make, None))
+                return
             self.arrays.append(ArrayInfo(name, "ndarray", dtype, shape, tensor, exact, (), made))
             return
         make = field_lines(self.random, name, dtype, shape, element)
@@ -153,7 +166,12 @@ class Program(Statements):
             head = ["", "", "@ti.real_func", f"def change(x: ti.ref(ti.{a}), y: ti.{b}):"]
         else:
             head = ["", "", "@ti.func", "def change(x: ti.template(), y):"]
-        lines = [*head, f"    if y > {self.random.randint(-2, 4)}:", f"        x {operator} y", f"    x += {self.random.randint(1, 9)}"]
+        lines = [
+            *head,
+            f"    if y > {self.random.randint(-2, 4)}:",
+            f"        x {operator} y",
+            f"    x += {self.random.randint(1, 9)}",
+        ]
         self.changers.append(("change", a, b, by_reference))
         return lines
 
@@ -172,7 +190,9 @@ class Program(Statements):
         """Return the lines of a function of numbers."""
         self.reset()
         name = f"f{len(self.functions)}"
-        types = self.random.choices((*self.policy.integers, *(self.policy.reals if self.policy.reals_share else ())), k=2)
+        types = self.random.choices(
+            (*self.policy.integers, *(self.policy.reals if self.policy.reals_share else ())), k=2
+        )
         types = types[: self.random.randint(1, 2)]
         parameters = [Value(f"p{k}", t, 16.0 if is_real(t) else 0.0) for k, t in enumerate(types)]
         wants_real = bool(self.policy.reals_share) and self.chance(0.4)
@@ -242,11 +262,28 @@ class Program(Statements):
                 name = "vector" if len(array.tensor) == 1 else "matrix"
                 dtype = f"ti.types.{name}({', '.join(map(str, array.tensor))}, {dtype})"
             parameters.append(f"{array.name}: ti.types.ndarray(dtype={dtype}, ndim={len(array.shape)})")
-        types = self.random.choices((*self.policy.integers, *(self.policy.reals if self.policy.reals_share else ())), k=2)
+        for array in self.arrays:
+            if array.kind == "field" and not array.member and self.chance(0.1):
+                parameters.append(f"{array.name}: ti.template()")
+                ndarrays.append(array)
+        types = self.random.choices(
+            (*self.policy.integers, *(self.policy.reals if self.policy.reals_share else ())), k=2
+        )
         scope = [Value(f"n{k}", type, 16.0 if is_real(type) else 0.0) for k, type in enumerate(types)]
         parameters += [f"{value.text}: ti.{value.type}" for value in scope]
+        vector = self.chance(self.policy.tensors)
+        if vector:
+            scope.append(
+                Value(
+                    "v0", self.random.choice(self.policy.integers), LIMIT, True, self.random.choice(((2,), (3,), (4,)))
+                )
+            )
+            parameters.append(f"v0: ti.types.vector({scope[-1].shape[0]}, ti.{scope[-1].type})")
         for _ in range(self.random.choice((1, 1, 2))):
             numbers = [str(real(self.random) / 4 if t in REALS else edge(t, self.random)) for t in types]
+            if vector:
+                items = [edge(scope[-1].type, self.random) for _ in range(scope[-1].shape[0])]
+                numbers.append(f"ti.Vector({items}, dt=ti.{scope[-1].type})")
             kernel.launches.append([*(array.name for array in ndarrays), *numbers])
         self.scopes = [scope, []]
         self.fixed = {value.text for value in scope}
@@ -275,7 +312,7 @@ class Program(Statements):
         lines = ["", "", "def run():"]
         for array in self.arrays:
             if array.kind == "ndarray":
-                lines.append(f"    {array.name} = {array.values}")
+                lines += array.make or [f"    {array.name} = {array.values}"]
             elif array.values is not None:
                 lines.append(f"    {array.name}.from_numpy({array.values})")
         lines.append("    results = []")
@@ -286,6 +323,6 @@ class Program(Statements):
         if self.logs:
             lines.append('    results.append(("log", log.to_numpy()))')
         for array in self.arrays:
-            text = array.name if array.kind == "ndarray" else f"{array.name}.to_numpy()"
+            text = array.name if array.kind == "ndarray" and not array.make else f"{array.name}.to_numpy()"
             lines.append(f'    results.append(("{array.name}{"" if array.exact else "~"}", {text}))')
         return [*lines, "    return results"]

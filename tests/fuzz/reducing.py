@@ -18,7 +18,7 @@ def reduce(text: str, fails: Callable[[str], bool], most: int = 2000) -> str:
 
     def tried(tree: ast.Module) -> bool:
         candidate = ast.unparse(ast.fix_missing_locations(tree)) + "\n"
-        if candidate in seen or left[0] <= 0:
+        if candidate in seen or left[0] <= 0 or has_new_parallel_loop(tree):
             return False
         seen.add(candidate)
         left[0] -= 1
@@ -31,6 +31,18 @@ def reduce(text: str, fails: Callable[[str], bool], most: int = 2000) -> str:
         for candidates in (drop_statements, unwrap_blocks, simplify):
             tree = shrink(tree, candidates, tried)
     return ast.unparse(tree) + "\n"
+
+
+def has_new_parallel_loop(tree: ast.Module) -> bool:
+    """Return whether a loop that was serial (its index is `k1`, not `i1`) is now an outermost one without `serialize`."""
+    for function in tree.body:
+        if isinstance(function, ast.FunctionDef):
+            for above, statement in zip([None, *function.body], function.body):
+                is_serial = above is not None and ast.unparse(above).startswith("ti.loop_config(serialize")
+                if isinstance(statement, ast.For) and not is_serial and ast.unparse(statement.target)[:1] in "(k":
+                    if ast.unparse(statement.target).lstrip("(").startswith("k"):
+                        return True
+    return False
 
 
 def shrink(

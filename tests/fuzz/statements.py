@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from math import prod
 
 from .arrays import ArrayInfo
-from .tensors import LETTERS, LIMIT, Tensors
 from .scalars import INTEGERS, Value, is_real, width
+from .tensors import LETTERS, LIMIT, Tensors
 
 MOST_TRIPS = 8
 """Iterations of all serial loops around a statement, multiplied: the interpreter is slow."""
@@ -80,7 +80,9 @@ class Statements(Tensors):
         element = f"[{self.component_index(array.tensor, depth)}]" if array.tensor else ""
         return Value(f"{array.at(self.index(array, depth))}{element}", array.dtype, bound, array.exact)
 
-    def read_tensor(self, shape: tuple[int, ...], wanted: Callable[[str], bool], depth: int, exact: bool) -> Value | None:
+    def read_tensor(
+        self, shape: tuple[int, ...], wanted: Callable[[str], bool], depth: int, exact: bool
+    ) -> Value | None:
         array = None if self.pure else self.readable(wanted, exact, lambda tensor: tensor == shape)
         if array is None:
             return None
@@ -115,7 +117,11 @@ class Statements(Tensors):
         return ", ".join(self.small_index(extent, depth) for extent in array.shape)
 
     def small_index(self, extent: int, depth: int) -> str:
-        found = [v for v in self.in_sight() if not v.shape and v.type == "i32" and 0 < v.bound <= extent and v.text in self.fixed]
+        found = [
+            v
+            for v in self.in_sight()
+            if not v.shape and v.type == "i32" and 0 < v.bound <= extent and v.text in self.fixed
+        ]
         if found and self.chance(0.6):
             return self.random.choice(found).text
         text = self.small(min(depth, 1), extent).text
@@ -130,7 +136,9 @@ class Statements(Tensors):
         self.names += 1
         return f"{prefix}{self.names}"
 
-    def block(self, head: str, write: Callable[[], None], loop: Loop | None = None, scope: Sequence[Value] = ()) -> None:
+    def block(
+        self, head: str, write: Callable[[], None], loop: Loop | None = None, scope: Sequence[Value] = ()
+    ) -> None:
         """Write a block of statements in a scope of its own."""
         self.line(head)
         self.depth += 1
@@ -184,7 +192,9 @@ class Statements(Tensors):
         kind = self.random.random()
         if self.depth < DEEPEST and kind < self.policy.branches:
             self.branch()
-        elif self.depth < DEEPEST and kind < self.policy.branches + self.policy.loops and self.trips() * 2 <= MOST_TRIPS:
+        elif (
+            self.depth < DEEPEST and kind < self.policy.branches + self.policy.loops and self.trips() * 2 <= MOST_TRIPS
+        ):
             self.random.choice((self.for_range, self.for_range, self.while_loop, self.for_static, self.for_ndrange))()
         else:
             makers = [
@@ -246,13 +256,18 @@ class Statements(Tensors):
             return
         self.line(f"{target.text} = {self.fitting(target).text}")
 
+    def may_augment(self, type: str, where: str) -> bool:
+        """Return whether `where += x` is possible: it may be atomic, and not all targets have small atomics."""
+        is_certainly_own = not self.parallel or "- (" not in where
+        return type in INTEGERS and (width(type) >= 32 or self.dialect.narrow_atomics or is_certainly_own)
+
     def change_tensor(self, where: str, target: Value) -> None:
         """Write a change of a component, of several, or of all."""
         number = replace(target, shape=())
         kind = self.random.random()
         if kind < 0.5:
             element = f"{where}[{self.component_index(target.shape, 1)}]"
-            if target.type in INTEGERS and self.chance(0.5):
+            if self.may_augment(target.type, where) and self.chance(0.5):
                 self.line(f"{element} {self.augmented(target.type, is_plain=not target.bound)}")
                 return
             self.line(f"{element} = {self.fitting(number).text}")
@@ -260,8 +275,8 @@ class Statements(Tensors):
             letters = "".join(self.random.sample(LETTERS[: target.shape[0]], self.random.randint(1, 2)))
             of = number if len(letters) == 1 else replace(number, shape=(2,))
             self.line(f"{where}.{letters} = {self.fitting(of).text}")
-        elif target.type in INTEGERS:
-            value = self.tensor(self.policy.depth, target.shape, False)
+        elif self.may_augment(target.type, where):
+            value = self.fitting(target)
             self.line(f"{where} {self.random.choice(('+=', '-=', '&=', '|=', '^='))} {value.text}")
         else:
             self.line(f"{where} = {self.fitting(target).text}")
@@ -272,9 +287,15 @@ class Statements(Tensors):
         if target.type == "u1":
             return Value(self.condition(depth), "u1")
         if target.shape:
-            return self.tensor(depth, target.shape, is_real(target.type), target.exact)
+            value = self.tensor(depth, target.shape, is_real(target.type), target.exact)
+            return (
+                value
+                if self.dialect.casting_stores
+                else replace(value, text=f"ti.cast({value.text}, ti.{target.type})")
+            )
         if target.type in INTEGERS:
-            return self.integer(depth)
+            value = self.integer(depth)
+            return value if self.dialect.casting_stores else self.as_type(self.at_run_time(value), target.type)
         value = self.real(depth, exact=target.exact)
         if value.bound > target.bound:
             return Value(f"ti.max(ti.min({value.text}, {target.bound}), -{target.bound})", value.type, target.bound)
@@ -298,12 +319,21 @@ class Statements(Tensors):
             return f"{operator} {self.divisor(1).text}"
         if operator in ("<<=", ">>="):
             return f"{operator} {self.random.randrange(width(type))}"
-        return f"{operator} {self.integer(self.policy.depth).text}"
+        return f"{operator} {self.changing(self.policy.depth, type)}"
+
+    def changing(self, depth: int, type: str) -> str:
+        """Return an integer that an element of a type is changed with."""
+        value = self.integer(depth)
+        return value.text if self.dialect.casting_stores else self.as_type(self.at_run_time(value), type).text
 
     def swap(self) -> None:
         """Write `a, b = b, a` of two variables of one type."""
         a = self.assignable(lambda value: True)
-        b = a and self.assignable(lambda value: value.shape == a.shape and value.type == a.type and value.exact == a.exact and value.text != a.text)
+        b = a and self.assignable(
+            lambda value: (
+                value.shape == a.shape and value.type == a.type and value.exact == a.exact and value.text != a.text
+            )
+        )
         if a is None or b is None or a.bound != b.bound:
             self.define()
             return
@@ -347,7 +377,7 @@ class Statements(Tensors):
             else:
                 self.change_tensor(where, target)
             return
-        if array.dtype in INTEGERS and self.chance(0.4):
+        if self.may_augment(array.dtype, where) and self.chance(0.4):
             operator = self.augmented(array.dtype)
             if self.serial or not self.parallel or operator[:2] in ("+=", "-=", "&=", "|=", "^="):
                 self.line(f"{where} {operator}")
@@ -359,14 +389,16 @@ class Statements(Tensors):
         if self.pure:
             self.assign()
             return
-        arrays = [a for a in self.arrays if a.dtype in INTEGERS and (width(a.dtype) >= 32 or self.dialect.narrow_atomics)]
+        arrays = [
+            a for a in self.arrays if a.dtype in INTEGERS and (width(a.dtype) >= 32 or self.dialect.narrow_atomics)
+        ]
         if self.serial:
             if not arrays:
                 self.store()
                 return
             array = self.random.choice(arrays)
             operator = self.random.choice(("add", "sub", "min", "max", "and", "or", "xor"))
-            call = f"ti.atomic_{operator}({self.any_place(array)}, {self.integer(1).text})"
+            call = f"ti.atomic_{operator}({self.any_place(array)}, {self.changing(1, array.dtype)})"
             if self.chance(0.6):
                 name = self.name()
                 self.line(f"{name} = {call}")
@@ -381,7 +413,7 @@ class Statements(Tensors):
         array = self.random.choice(found)
         operator = self.random.choice(self.access[array.name].atomic)
         where = self.any_place(array)
-        value = self.integer(1).text
+        value = self.changing(1, array.dtype)
         self.line(f"{where} {operator} {value}" if operator.endswith("=") else f"ti.{operator}({where}, {value})")
 
     def any_place(self, array: ArrayInfo) -> str:
@@ -450,7 +482,9 @@ class Statements(Tensors):
             self.for_range()
             return
         i, j = self.loop_index(2), self.loop_index(2)
-        self.block(f"for {i.text}, {j.text} in ti.ndrange(2, 2):", self.body, Loop(4, self.dialect.breaks_serial), [i, j])
+        self.block(
+            f"for {i.text}, {j.text} in ti.ndrange(2, 2):", self.body, Loop(4, self.dialect.breaks_serial), [i, j]
+        )
 
     def for_static(self) -> None:
         """Write a loop that is unrolled, or written for the values of a list."""
@@ -495,120 +529,3 @@ class Statements(Tensors):
             self.body()
 
         self.block(f"while {test}:", body, Loop(most), [])
-
-    # --- the outermost level of a kernel
-
-    shared: list[Value] = []
-
-    def top_level(self) -> None:
-        """Write an outermost statement: a parallel loop, a serial one, or serial statements."""
-        kind = self.random.random()
-        if kind < 0.6:
-            self.parallel_loop()
-        elif kind < 0.75:
-            self.serial_loop()
-        else:
-            self.serial_part()
-
-    def serial_part(self) -> None:
-        """Write statements outside loops; loops among them are inside a `while` or an `if`, else they would be parallel."""
-        self.serial, self.parallel = True, False
-        for _ in range(self.random.randint(1, 3)):
-            kind = self.random.random()
-            if kind < 0.25:
-                self.branch()
-            elif kind < 0.45:
-                self.while_loop()
-            else:
-                self.random.choice((self.define, self.store, self.store, self.atomic, self.assign, self.augment))()
-
-    def serial_loop(self) -> None:
-        """Write an outermost loop that is serial on request."""
-        self.serial, self.parallel = True, False
-        count = self.random.randint(1, 6)
-        index = self.loop_index(count)
-        self.line("ti.loop_config(serialize=True)")
-        self.block(f"for {index.text} in range({count}):", self.body, Loop(count, self.dialect.breaks_serial), [index])
-
-    def parallel_loop(self) -> None:
-        """Write an outermost loop whose iterations run in any order."""
-        self.serial, self.parallel = False, True
-        self.shared = self.in_sight()
-        if self.chance(0.2):
-            self.line(f"ti.loop_config(block_dim={self.random.choice((32, 64, 128))})")
-        shapes = [array.shape for array in self.arrays if array.shape]
-        shape = self.random.choice(shapes)
-        head, indices, position = self.loop_head(shape)
-        self.access = {array.name: self.access_of(array, shape, position) for array in self.arrays}
-        self.access[self.array_of_totals(shape)] = Access(own=", ".join(position))
-        result, self.result_type = self.result_type, None
-
-        def body() -> None:
-            self.begin_total()
-            self.body()
-            self.sink()
-            self.finish()
-
-        total = self.total
-        self.block(head, body, Loop(1, False), indices)
-        self.total = total
-        self.result_type = result
-        self.serial, self.parallel = True, False
-        self.access = {}
-
-    def array_of_totals(self, shape: tuple[int, ...]) -> str:
-        return self.random.choice([a.name for a in self.arrays if a.shape == shape and a.dtype in ("i32", "i64") and not a.tensor])
-
-    def loop_head(self, shape: tuple[int, ...]) -> tuple[str, list[Value], list[str]]:
-        """Return the head of a loop over a shape, its indices, and the expressions of a cell's index."""
-        fitting = [array for array in self.arrays if array.shape == shape]
-        kind = self.random.random()
-        if fitting and kind < 0.3:
-            names = [self.name("i") for _ in shape]
-            head = f"for {', '.join(names)} in {self.random.choice(fitting).name}:"
-        elif fitting and kind < 0.45:
-            name = self.name("I")
-            head, names = f"for {name} in ti.grouped({self.random.choice(fitting).name}):", []
-            self.fixed.add(name)
-            position = [f"{name}[{axis}]" for axis in range(len(shape))]
-            self.fixed |= set(position)
-            return head, [Value(p, "i32", float(n)) for p, n in zip(position, shape)], position
-        elif len(shape) > 1 or kind < 0.6:
-            names = [self.name("i") for _ in shape]
-            if self.chance(0.4):
-                low = [self.random.randint(-2, 2) for _ in shape]
-                bounds = ", ".join(f"({a}, {a + n})" for a, n in zip(low, shape))
-                self.fixed |= set(names)
-                position = [f"{name} - {a}" if a > 0 else f"{name} + {-a}" if a < 0 else name for name, a in zip(names, low)]
-                values = [Value(name, "i32", 128.0) for name in names]
-                return f"for {', '.join(names)} in ti.ndrange({bounds}):", [replace(v, bound=0.0) for v in values], position
-            head = f"for {', '.join(names)} in ti.ndrange({', '.join(map(str, shape))}):"
-        else:
-            names = [self.name("i")]
-            head = f"for {names[0]} in range({shape[0]}):"
-        self.fixed |= set(names)
-        return head, [Value(name, "i32", float(n)) for name, n in zip(names, shape)], names
-
-    def access_of(self, array: ArrayInfo, shape: tuple[int, ...], position: list[str]) -> Access:
-        """Decide how a loop over a shape uses an array."""
-        kind = self.random.random()
-        if array.shape == shape and kind < 0.6:
-            if self.chance(0.2) and len(shape) == 1:
-                return Access(own=f"{shape[0] - 1} - ({position[0]})")
-            return Access(own=", ".join(position))
-        is_atomic = array.dtype in INTEGERS and (width(array.dtype) >= 32 or self.dialect.narrow_atomics)
-        if is_atomic and kind < 0.8:
-            return Access(atomic=self.random.choice((
-                ("+=", "-=", "atomic_add"), ("atomic_min",), ("atomic_max",), ("&=", "atomic_and"), ("|=",), ("^=", "atomic_xor"),
-            )))  # fmt: skip
-        return Access(anywhere=True)
-
-    def finish(self) -> None:
-        """Write what the iteration computed into a cell of its own."""
-        of_total = next(array for array in self.writable() if array.dtype in ("i32", "i64") and not array.tensor)
-        self.line(f"{of_total.at(self.index(of_total, 1))} {self.random.choice(('=', '+=', '^='))} {self.total}")
-        for array in self.writable()[:2]:
-            if array is of_total:
-                continue
-            where = array.at(self.index(array, 1))
-            self.line(f"{where} = {self.fitting(Value(where, array.dtype, 64.0, array.exact, array.tensor)).text}")

@@ -18,7 +18,9 @@ LIMIT = 64.0
 class Tensors(Expressions):
     """Vectors and matrices of one program."""
 
-    def read_tensor(self, shape: tuple[int, ...], wanted: Callable[[str], bool], depth: int, exact: bool) -> Value | None:
+    def read_tensor(
+        self, shape: tuple[int, ...], wanted: Callable[[str], bool], depth: int, exact: bool
+    ) -> Value | None:
         """Return an element of an array of tensors that may be read here."""
         raise NotImplementedError
 
@@ -71,7 +73,11 @@ class Tensors(Expressions):
         """Return `ti.Vector([...])` or `ti.Matrix([[...], ...])`."""
         type = self.real_type() if real else self.any_integer_type()
         if self.chance(0.1):
-            made = f"ti.Vector.{{}}(ti.{type}, {shape[0]})" if len(shape) == 1 else f"ti.Matrix.{{}}(ti.{type}, {shape[0]}, {shape[1]})"
+            made = (
+                f"ti.Vector.{{}}(ti.{type}, {shape[0]})"
+                if len(shape) == 1
+                else f"ti.Matrix.{{}}(ti.{type}, {shape[0]}, {shape[1]})"
+            )
             return Value(made.format(self.random.choice(("zero", "one"))), type, 1.0, True, shape)
         items = []
         self.room -= prod(shape) - 2
@@ -103,6 +109,8 @@ class Tensors(Expressions):
     def tensor_unary(self, depth: int, shape: tuple[int, ...], real: bool, exact: bool) -> Value:
         """Return -x, ~x or abs(x)."""
         a = self.tensor(depth - 1, shape, real, exact)
+        if a.type not in ("i32", "f32", "f64") and self.dialect.name == "taichi":
+            return a.by(f"(~{a.text})")
         if real or a.type in SIGNED:
             return a.by(self.random.choice(("(-{})", "abs({})", "ti.abs({})")).format(a.text))
         return a.by(f"(~{a.text})")
@@ -119,7 +127,9 @@ class Tensors(Expressions):
         if not real and not self.dialect.narrow_division:
             a, b = (replace(v, text=f"ti.cast({v.text}, ti.i32)", type="i32") for v in (a, b))
         name = self.random.choice(("ti.min", "ti.max", "min", "max"))
-        return Value(f"{name}({a.text}, {b.text})", promote(a.type, b.type), max(a.bound, b.bound), a.exact and b.exact, shape)
+        return Value(
+            f"{name}({a.text}, {b.text})", promote(a.type, b.type), max(a.bound, b.bound), a.exact and b.exact, shape
+        )
 
     def tensor_choice(self, depth: int, shape: tuple[int, ...], real: bool, exact: bool) -> Value:
         """Return one of two tensors of one type by a condition."""
@@ -137,7 +147,13 @@ class Tensors(Expressions):
         a = self.tensor(depth - 1, shape, False)
         if width(a.type) == 8 and not self.dialect.narrow_division:
             return a
-        return Value(f"({a.text} {self.random.choice(('//', '%'))} {self.divisor(depth).text})", promote(a.type, "i32"), 0.0, True, shape)
+        return Value(
+            f"({a.text} {self.random.choice(('//', '%'))} {self.divisor(depth).text})",
+            promote(a.type, "i32"),
+            0.0,
+            True,
+            shape,
+        )
 
     def tensor_shift(self, depth: int, shape: tuple[int, ...], real: bool, exact: bool) -> Value:
         """Return a shift of all elements."""
@@ -165,7 +181,9 @@ class Tensors(Expressions):
     def swizzle(self, depth: int, shape: tuple[int, ...], real: bool, exact: bool) -> Value:
         """Return some components of a vector, by letters."""
         size = self.random.choice((2, 3, 4))
-        found = [v for v in self.in_sight() if v.shape == (size,) and is_real(v.type) == real and (v.exact or not exact)]
+        found = [
+            v for v in self.in_sight() if v.shape == (size,) and is_real(v.type) == real and (v.exact or not exact)
+        ]
         if not found:
             return self.tensor(depth - 1, shape, real, exact)
         a = self.random.choice(found)
@@ -196,7 +214,9 @@ class Tensors(Expressions):
         kind = self.random.choice(kinds)
         number = Value("", a.type, a.bound, a.exact)
         if kind == "index" or (kind in ("max", "min") and width(a.type) < 32 and self.dialect.name == "taichi"):
-            found = [v for v in self.in_sight() if v.shape == shape and is_real(v.type) == real and (v.exact or not exact)]
+            found = [
+                v for v in self.in_sight() if v.shape == shape and is_real(v.type) == real and (v.exact or not exact)
+            ]
             if not found:
                 return number.by(f"{a.text}[{', '.join(str(self.random.randrange(n)) for n in shape)}]")
             a = self.random.choice(found)
@@ -210,7 +230,11 @@ class Tensors(Expressions):
             return Value(f"{a.text}.dot(ti.cast({b.text}, ti.{a.type}))", a.type)
         if kind == "norm":
             return Value(f"({a.text}.norm() * 0.125)", a.type, a.bound, False)
-        return number.by(f"{a.text}.{kind}()") if kind not in ("determinant", "sum", "trace") else Value(f"{a.text}.{kind}()", a.type)
+        return (
+            number.by(f"{a.text}.{kind}()")
+            if kind not in ("determinant", "sum", "trace")
+            else Value(f"{a.text}.{kind}()", a.type)
+        )
 
     def integer_of_tensor(self, depth: int) -> Value:
         """Return an integer of a tensor."""

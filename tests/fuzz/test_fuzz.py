@@ -46,6 +46,13 @@ def test_random_programs_compute_what_the_interpreter_does(target: str, full: bo
         assert difference(results(path, target, **options), expected) is None, f"python -m fuzz --show {seed}"
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("path", sorted((Path(__file__).parent / "found").glob("*.py")), ids=lambda path: path.stem)
+def test_a_program_that_failed_once(target: str, path: Path) -> None:
+    """Those that are not in tests/semantics, since nothing shorter failed."""
+    assert difference(results(path, target), results(path, "python")) is None
+
+
 def test_a_seed_is_a_program_byte_for_byte() -> None:
     code = "from fuzz.program import Program; print(''.join(Program(s, d).text() for s in range(40) for d in ('portable', 'taichi')))"
     found = set()

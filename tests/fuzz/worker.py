@@ -27,15 +27,16 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "vulkan": {"arch": "vulkan"},
     "cuda": {"arch": "cuda"},
     "taichi": {"arch": "cpu"},
+    "taichi0": {"arch": "cpu", "advanced_optimization": False, "constant_folding": False, "opt_level": 0},
 }
-"""Options of `ti.init`, by target. plain: no pass that is not needed. checked: raises at what no program may do."""
+"""Options of `ti.init`, by target. plain: no pass that is not needed. taichi0: Taichi without its optimisations. checked: raises at what no program may do."""
 NUMBERS = itertools.count()
 
 
 def prepare(target: str) -> Callable[[], None]:
     """Import what the target needs; return what starts a session."""
     options = {**OPTIONS[target], "offline_cache": False, "fast_math": False, "random_seed": 1}
-    if target == "taichi":
+    if target.startswith("taichi"):
         import taichi as ti
 
         options |= {"log_level": ti.ERROR, "cpu_max_num_threads": 2}

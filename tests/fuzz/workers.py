@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import pickle
 import select
@@ -18,6 +19,8 @@ TAICHI = os.environ.get("FUZZ_TAICHI", "/work/taichi/bin/python")
 """A Python that has Taichi 1.7.4."""
 SECONDS_TO_START = 120.0
 FLOOR = "import shadesmith as ti"
+NUMBERS = itertools.count()
+"""Of files: several threads have workers for one target."""
 
 
 class Worker:
@@ -26,15 +29,13 @@ class Worker:
     def __init__(self, target: str, folder: Path, seconds: float = 60.0) -> None:
         self.target, self.folder, self.seconds = target, folder, seconds
         self.process: subprocess.Popen[bytes] | None = None
-        self.count = 0
 
     def run(self, text: str) -> tuple[str, Any]:
         """Run a program."""
         if self.process is None:
             self.start()
-        self.count += 1
-        path = self.folder / f"{self.target}_{os.getpid()}_{self.count}.py"
-        path.write_text(text.replace(FLOOR, "import taichi as ti") if self.target == "taichi" else text)
+        path = self.folder / f"{self.target}_{next(NUMBERS)}.py"
+        path.write_text(text.replace(FLOOR, "import taichi as ti") if self.target.startswith("taichi") else text)
         process = self.process
         assert process is not None and process.stdin is not None
         process.stdin.write(f"{path}\n".encode())
@@ -52,7 +53,7 @@ class Worker:
             "OMP_NUM_THREADS": "2",
             "PYTHONPATH": ":".join(map(str, folders)),
         }
-        python = TAICHI if self.target == "taichi" else sys.executable
+        python = TAICHI if self.target.startswith("taichi") else sys.executable
         self.process = subprocess.Popen(
             [python, str(HERE / "worker.py"), self.target],
             stdin=subprocess.PIPE,

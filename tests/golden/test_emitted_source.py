@@ -44,7 +44,8 @@ def test_line_map_points_at_the_line_of_each_comment(name: str, language: str) -
         if python_line == 0:
             assert lines[emitted - 2] == "}"
             continue
-        above = lines[emitted - 2].strip().startswith(f"// {Path(python_file).name}:{python_line}  ")
+        last = next(k for k in range(emitted - 2, 0, -1) if not lines[k].strip().startswith("//     "))
+        above = lines[last].strip().startswith(f"// {Path(python_file).name}:{python_line}  ")
         assert above or re.search(rf"  // :{python_line}(, |$)", lines[emitted - 1])
 
 

@@ -33,7 +33,7 @@ from .statements import (
     StructPtr,
     base_pointer,
 )
-from .types import Scalar, Struct, Tensor, Type, describe_type, element_of, f32, i32, u1, with_element
+from .types import Scalar, Struct, Tensor, Type, describe_type, element_of, f32, i32, promote, u1, with_element
 
 S = TypeVar("S", bound=Statement)
 
@@ -114,9 +114,12 @@ class Builder:
             raise self.location.error(
                 TaichiTypeError, f"`{entry.symbol or name}` {error}; found {type_names}", hint
             ) from None
+        if name == "pow" and shape and result.is_integral:  # of a vector both operands have one type, as in Taichi
+            result = promote(*(element_of(t) for t in types if t is not None))
+            needed = (result, result)
         cast = [self.cast(operand, type) for operand, type in zip(operands, needed, strict=True)]
         if result == u1 and needed[0] == u1:
-            if name in ("shl", "sar", "shr"):
+            if name in ("shl", "sar", "shr", "sign", "abs", "floor", "ceil", "round"):
                 return cast[0]
             if name in ("mod", "raw_mod"):
                 return self.op("logical_and", cast[0], self.const(False, u1))

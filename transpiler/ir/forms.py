@@ -23,6 +23,7 @@ class FrontendResult:
         dependencies: objects that were read by a name or as a member, by identity.
         required_capabilities: member of `Capabilities`, relation, value; the frontend refuses a kernel for a target
             that lacks one of them.
+        specific: values that another object or closure may have otherwise, by the expression that reads them.
     """
 
     kernel: Kernel
@@ -32,3 +33,4 @@ class FrontendResult:
     trees: dict[Node, Any] = field(default_factory=dict)
     dependencies: dict[int, Any] = field(default_factory=dict)
     required_capabilities: list[tuple[str, str, int | str]] = field(default_factory=list)
+    specific: dict[str, list[Any]] = field(default_factory=dict)

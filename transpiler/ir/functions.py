@@ -46,7 +46,7 @@ class Function:
     location: SourceLocation = NOWHERE
 
     @property
-    def effect(self) -> Effect:
+    def effect(self) -> int:
         """The effect of a call. A variable passed by reference counts as written."""
         flags = Effect.READ if self.reads or self.is_ordered else Effect.NONE
         if self.writes or self.is_ordered or any(parameter.by_reference for parameter in self.parameters):
@@ -74,7 +74,7 @@ class Call(Statement):
     arguments: list[Statement]
 
     @property
-    def EFFECT(self) -> Effect:  # type: ignore[override]  # noqa: N802 - replaces the constant of other classes
+    def EFFECT(self) -> int:  # type: ignore[override]  # noqa: N802 - replaces the constant of other classes
         """The effect of the called function."""
         return self.function.effect
 

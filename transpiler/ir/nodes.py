@@ -9,24 +9,26 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from enum import Flag, auto
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from ..errors import NOWHERE, SourceLocation
 from .types import Type
 
 
-class Effect(Flag):
-    """What a statement does besides giving a value. NONE: it may be moved, shared and dropped."""
+class Effect:
+    """What a statement does besides giving a value: bits. NONE: it may be moved, shared and dropped.
 
-    NONE = 0
-    READ = auto()
+    Integers, since each pass tests those of every statement and an `enum.Flag` takes ten times as long.
+    """
+
+    NONE: Final = 0
+    READ: Final = 1
     """Reads memory that some other statement may write (locals, arrays, temporaries)."""
-    WRITE = auto()
+    WRITE: Final = 2
     """Writes memory, or has an order that must be preserved (atomics, random numbers, printing)."""
-    CONTROL = auto()
+    CONTROL: Final = 4
     """Changes which statement runs next, or holds statements that may do so."""
-    FENCE = auto()
+    FENCE: Final = 8
     """Other threads may have written any shared or global memory by now: nothing read before is known after it."""
 
 
@@ -68,7 +70,8 @@ class Statement:
     """Attributes that hold a statement, a list of statements, or None."""
     BLOCKS: ClassVar[tuple[str, ...]] = ()
     """Attributes that hold a block or None."""
-    EFFECT: ClassVar[Effect] = Effect.NONE
+    EFFECT: ClassVar[int] = Effect.NONE
+    """Bits of `Effect`."""
 
     location: SourceLocation = NOWHERE
     type: Type | None = None
@@ -111,22 +114,26 @@ def blocks(statement: Statement) -> list[Block]:
 
 def walk(block: Block) -> Iterator[Statement]:
     """Yield every statement of `block` and of the blocks inside it, each before its own blocks."""
-    for statement in block.statements:
-        yield statement
-        for attribute in statement.BLOCKS:
-            inner = getattr(statement, attribute)
-            if inner is not None:
-                yield from walk(inner)
+    # Not by generators that delegate to each other: each statement would pass through those of all blocks around it.
+    stack = [iter(block.statements)]
+    while stack:
+        for statement in stack[-1]:
+            yield statement
+            if statement.BLOCKS:
+                stack += [iter(inner.statements) for inner in reversed(blocks(statement))]
+                break
+        else:
+            stack.pop()
 
 
 def walk_blocks(block: Block) -> Iterator[Block]:
     """Yield `block` and every block inside it, outermost first."""
-    yield block
-    for statement in block.statements:
-        for attribute in statement.BLOCKS:
-            inner = getattr(statement, attribute)
-            if inner is not None:
-                yield from walk_blocks(inner)
+    stack = [block]
+    while stack:
+        outer = stack.pop()
+        yield outer
+        inside = [inner for statement in outer.statements if statement.BLOCKS for inner in blocks(statement)]
+        stack += reversed(inside)
 
 
 def map_operands(statement: Statement, function: Callable[[Statement], Statement]) -> bool:
@@ -204,8 +211,10 @@ def clone(statement: Statement, mapping: dict[Statement, Statement]) -> Statemen
     return copied
 
 
-def has_effect(statement: Statement, effect: Effect) -> bool:
+def has_effect(statement: Statement, effect: int) -> bool:
     """Return whether `statement`, or one inside it, has one of the flags of `effect`."""
     if statement.EFFECT & effect:
         return True
+    if not statement.BLOCKS:
+        return False
     return any(inner.EFFECT & effect for block in blocks(statement) for inner in walk(block))

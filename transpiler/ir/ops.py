@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .types import Scalar, f32, i32, promote, u1
+from .types import Scalar, f32, f64, i32, promote, u1
 
 Rule = Callable[[Sequence[Scalar], Scalar], tuple[tuple[Scalar, ...], Scalar]]
 ShapeRule = Callable[[Sequence[tuple[int, ...]]], tuple[int, ...]]
@@ -108,7 +108,8 @@ def _real(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ..
 
 
 def _angle(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:
-    return _real([*types, f32], default_fp)[0][:2], _real([*types, f32], default_fp)[1]
+    common = f64 if f64 in types else f32  # whatever the default type
+    return (common, common), common
 
 
 def _integral(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:

@@ -65,7 +65,7 @@ class Activate(Statement):
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("indices",)
-    EFFECT: ClassVar[Effect] = Effect.READ | Effect.WRITE
+    EFFECT: ClassVar[int] = Effect.READ | Effect.WRITE
     node: Node
     indices: list[Statement]
 
@@ -80,7 +80,7 @@ class Deactivate(Statement):
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("indices",)
-    EFFECT: ClassVar[Effect] = Effect.READ | Effect.WRITE
+    EFFECT: ClassVar[int] = Effect.READ | Effect.WRITE
     node: Node
     indices: list[Statement]
 
@@ -90,7 +90,7 @@ class DeactivateEntry(Statement):
     """Frees the pool cell in `entry`, a position in the numbers of `node`; made by `collect_cells`."""
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("entry",)
-    EFFECT: ClassVar[Effect] = Effect.READ | Effect.WRITE
+    EFFECT: ClassVar[int] = Effect.READ | Effect.WRITE
     node: Node
     entry: Statement
 
@@ -100,7 +100,7 @@ class IsActive(Statement):
     """Whether a cell of `node` is active (u1)."""
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("indices",)
-    EFFECT: ClassVar[Effect] = Effect.READ
+    EFFECT: ClassVar[int] = Effect.READ
     node: Node
     indices: list[Statement]
 
@@ -125,7 +125,7 @@ class Append(Statement):
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("indices",)
-    EFFECT: ClassVar[Effect] = Effect.READ | Effect.WRITE
+    EFFECT: ClassVar[int] = Effect.READ | Effect.WRITE
     node: Node
     indices: list[Statement]
 
@@ -135,7 +135,7 @@ class Length(Statement):
     """The number of items of a list (i32). indices: as for Append."""
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("indices",)
-    EFFECT: ClassVar[Effect] = Effect.READ
+    EFFECT: ClassVar[int] = Effect.READ
     node: Node
     indices: list[Statement]
 

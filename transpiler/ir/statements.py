@@ -197,7 +197,7 @@ class IfExp(Statement):
 class Rand(Statement):
     """A random number: uniform in [0, 1) for floats, all bits for integers, a coin for u1."""
 
-    EFFECT: ClassVar[Effect] = Effect.WRITE
+    EFFECT: ClassVar[int] = Effect.WRITE
 
 
 @dataclass(eq=False, slots=True)
@@ -233,7 +233,7 @@ class Alloca(Statement):
     per_thread: each thread of the block has its own, and statements between barriers store to it before any reads it.
     """
 
-    EFFECT: ClassVar[Effect] = Effect.NONE
+    EFFECT: ClassVar[int] = Effect.NONE
     per_thread: bool = False
 
 
@@ -280,7 +280,7 @@ class LocalLoad(Statement):
     """The value of a local variable. pointer: an Alloca, or a pointer into one."""
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("pointer",)
-    EFFECT: ClassVar[Effect] = Effect.READ
+    EFFECT: ClassVar[int] = Effect.READ
     pointer: Statement
 
 
@@ -289,7 +289,7 @@ class LocalStore(Statement):
     """A store to a local variable. pointer: an Alloca, or a pointer into one."""
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("pointer", "value")
-    EFFECT: ClassVar[Effect] = Effect.WRITE
+    EFFECT: ClassVar[int] = Effect.WRITE
     pointer: Statement
     value: Statement
 
@@ -299,7 +299,7 @@ class GlobalLoad(Statement):
     """The value at a GlobalPtr, a GlobalTemporary, or a pointer into one."""
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("pointer",)
-    EFFECT: ClassVar[Effect] = Effect.READ
+    EFFECT: ClassVar[int] = Effect.READ
     pointer: Statement
 
 
@@ -308,7 +308,7 @@ class GlobalStore(Statement):
     """A store at a GlobalPtr, a GlobalTemporary, or a pointer into one."""
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("pointer", "value")
-    EFFECT: ClassVar[Effect] = Effect.WRITE
+    EFFECT: ClassVar[int] = Effect.WRITE
     pointer: Statement
     value: Statement
 
@@ -321,7 +321,7 @@ class AtomicOp(Statement):
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("pointer", "value")
-    EFFECT: ClassVar[Effect] = Effect.READ | Effect.WRITE
+    EFFECT: ClassVar[int] = Effect.READ | Effect.WRITE
     op: str
     pointer: Statement
     value: Statement
@@ -344,7 +344,7 @@ class If(Statement):
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("condition",)
     BLOCKS: ClassVar[tuple[str, ...]] = ("then", "otherwise")
-    EFFECT: ClassVar[Effect] = Effect.CONTROL
+    EFFECT: ClassVar[int] = Effect.CONTROL
     condition: Statement
     then: Block = field(default_factory=Block)
     otherwise: Block | None = None
@@ -359,7 +359,7 @@ class While(Statement):
     """
 
     BLOCKS: ClassVar[tuple[str, ...]] = ("condition", "body")
-    EFFECT: ClassVar[Effect] = Effect.CONTROL
+    EFFECT: ClassVar[int] = Effect.CONTROL
     condition: Block
     body: Block = field(default_factory=Block)
     is_known: bool = False
@@ -388,7 +388,7 @@ class RangeFor(Statement):
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("starts", "ends", "steps")
     BLOCKS: ClassVar[tuple[str, ...]] = ("body",)
-    EFFECT: ClassVar[Effect] = Effect.CONTROL
+    EFFECT: ClassVar[int] = Effect.CONTROL
     starts: list[Statement]
     ends: list[Statement]
     steps: list[Statement]
@@ -409,7 +409,7 @@ class StructFor(Statement):
     """Runs `body` for all elements of `array`; the pass `struct_for` turns it into a RangeFor over its shape."""
 
     BLOCKS: ClassVar[tuple[str, ...]] = ("body",)
-    EFFECT: ClassVar[Effect] = Effect.CONTROL
+    EFFECT: ClassVar[int] = Effect.CONTROL
     array: Array
     names: list[str]
     body: Block = field(default_factory=Block)
@@ -422,14 +422,14 @@ class StructFor(Statement):
 class Break(Statement):
     """Leaves the innermost loop (of one axis)."""
 
-    EFFECT: ClassVar[Effect] = Effect.CONTROL
+    EFFECT: ClassVar[int] = Effect.CONTROL
 
 
 @dataclass(eq=False, slots=True)
 class Continue(Statement):
     """Continues with the next iteration of the innermost loop; directly in a parallel loop it ends the iteration."""
 
-    EFFECT: ClassVar[Effect] = Effect.CONTROL
+    EFFECT: ClassVar[int] = Effect.CONTROL
 
 
 @dataclass(eq=False, slots=True)
@@ -437,7 +437,7 @@ class Return(Statement):
     """Returns the results, one value each. After `lower` a kernel has it only as its last statement."""
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("values",)
-    EFFECT: ClassVar[Effect] = Effect.WRITE | Effect.CONTROL
+    EFFECT: ClassVar[int] = Effect.WRITE | Effect.CONTROL
     values: list[Statement]
 
 
@@ -449,7 +449,7 @@ class Print(Statement):
     """Prints `parts` in order: strings, and (index into `values`, format specification) pairs."""
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("values",)
-    EFFECT: ClassVar[Effect] = Effect.WRITE
+    EFFECT: ClassVar[int] = Effect.WRITE
     values: list[Statement]
     parts: list[str | tuple[int, str]]
 
@@ -466,7 +466,7 @@ class Assert(Statement):
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("condition", "values")
-    EFFECT: ClassVar[Effect] = Effect.WRITE
+    EFFECT: ClassVar[int] = Effect.WRITE
     condition: Statement
     message: str
     values: list[Statement]
@@ -486,7 +486,7 @@ class IndexCheck(Statement):
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("indices", "extents")
-    EFFECT: ClassVar[Effect] = Effect.WRITE
+    EFFECT: ClassVar[int] = Effect.WRITE
     indices: list[Statement]
     extents: list[Statement]
     message: str

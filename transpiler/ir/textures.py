@@ -189,7 +189,7 @@ class TextureSample(Statement):
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("coordinate", "lod")
-    EFFECT: ClassVar[Effect] = Effect.READ
+    EFFECT: ClassVar[int] = Effect.READ
     texture: Texture
     coordinate: Statement
     lod: Statement
@@ -200,7 +200,7 @@ class TextureFetch(Statement):
     """One texel of a sampled texture. coordinate: i32, or a vector of i32 for 2 and more axes. lod: i32."""
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("coordinate", "lod")
-    EFFECT: ClassVar[Effect] = Effect.READ
+    EFFECT: ClassVar[int] = Effect.READ
     texture: Texture
     coordinate: Statement
     lod: Statement
@@ -211,7 +211,7 @@ class ImageLoad(Statement):
     """One texel of a storage texture; 0 outside. coordinate: as for TextureFetch."""
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("coordinate",)
-    EFFECT: ClassVar[Effect] = Effect.READ
+    EFFECT: ClassVar[int] = Effect.READ
     texture: Texture
     coordinate: Statement
 
@@ -221,7 +221,7 @@ class ImageStore(Statement):
     """Stores a texel, rounded to the format; no effect out of bounds. coordinate: as for TextureFetch."""
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("coordinate", "value")
-    EFFECT: ClassVar[Effect] = Effect.WRITE
+    EFFECT: ClassVar[int] = Effect.WRITE
     texture: Texture
     coordinate: Statement
     value: Statement

@@ -51,7 +51,7 @@ class Barrier(Statement):
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("lanes",)
-    EFFECT: ClassVar[Effect] = Effect.WRITE | Effect.FENCE
+    EFFECT: ClassVar[int] = Effect.WRITE | Effect.FENCE
     scope: str
     memory_only: bool = False
     lanes: Statement | None = None
@@ -66,7 +66,7 @@ class Collective(Statement):
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("operands", "lanes")
-    EFFECT: ClassVar[Effect] = Effect.WRITE | Effect.FENCE
+    EFFECT: ClassVar[int] = Effect.WRITE | Effect.FENCE
     op: str
     operands: list[Statement]
     lanes: Statement | None = None
@@ -83,7 +83,7 @@ class ThreadFor(Statement):
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("condition",)
     BLOCKS: ClassVar[tuple[str, ...]] = ("body",)
-    EFFECT: ClassVar[Effect] = Effect.CONTROL
+    EFFECT: ClassVar[int] = Effect.CONTROL
     body: Block = field(default_factory=Block)
     condition: Alloca | None = None
 
@@ -101,7 +101,7 @@ class Exchange(Statement):
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("operands", "result", "condition")
-    EFFECT: ClassVar[Effect] = Effect.READ | Effect.WRITE | Effect.FENCE
+    EFFECT: ClassVar[int] = Effect.READ | Effect.WRITE | Effect.FENCE
     op: str
     operands: list[Statement]
     result: Alloca | None = None

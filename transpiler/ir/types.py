@@ -15,9 +15,12 @@ from typing import Any
 import numpy as np
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Scalar:
-    """A number type. kind: "int", "uint", "float" or "bool"; in memory it takes `size_bytes` (a byte for u1)."""
+    """A number type. kind: "int", "uint", "float" or "bool"; in memory it takes `size_bytes` (a byte for u1).
+
+    There is one object for each, compared by identity: passes compare and look up types all the time.
+    """
 
     name: str
     kind: str
@@ -54,8 +57,8 @@ class Scalar:
     def __repr__(self) -> str:
         return self.name
 
-    def __hash__(self) -> int:
-        return hash(self.name)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _scalar, (self.name,)
 
     def __call__(self, value: Any) -> Any:
         """Cast a Python number as the type would (Python scope); inside kernels it is `ti.cast`."""
@@ -151,6 +154,12 @@ i8, i16, i32, i64 = (Scalar(f"i{bits}", "int", bits) for bits in (8, 16, 32, 64)
 u8, u16, u32, u64 = (Scalar(f"u{bits}", "uint", bits) for bits in (8, 16, 32, 64))
 f16, f32, f64 = (Scalar(f"f{bits}", "float", bits) for bits in (16, 32, 64))
 u1 = Scalar("u1", "bool", 1)
+
+
+def _scalar(name: str) -> Scalar:
+    """Return a scalar type by its name, as copies and pickles of it do."""
+    return SCALARS[name]
+
 
 SCALARS: dict[str, Scalar] = {t.name: t for t in (i8, i16, i32, i64, u1, u8, u16, u32, u64, f16, f32, f64)}
 NUMPY: dict[str, np.dtype[Any]] = {

@@ -5,12 +5,12 @@ The order is the table `PASSES`; a comment gives the reason for each position th
 
 from __future__ import annotations
 
-import sys
 from time import perf_counter
 
 from ..errors import InternalError
 from ..ir.tasks import Kernel
 from ..ir.verify import Stage, verify
+from ..nesting import deep_recursion
 from .analysis.call_effects import call_effects
 from .checks.bounds import bounds
 from .checks.check_wide_indices import check_wide_indices
@@ -42,8 +42,6 @@ from .threads.split_threads import split_threads
 __all__ = ["PASSES", "REQUIRED", "Cleanup", "Pass", "PassContext", "Stage", "run", "until_stable"]
 
 MAX_ROUNDS = 8
-RECURSION_LIMIT = 20_000
-"""Python's limit while passes run: a chain of about 100 `elif` nests that deep, with three calls a level."""
 
 
 class Cleanup(tuple[Pass, ...]):
@@ -113,27 +111,25 @@ def run(kernel: Kernel, context: PassContext) -> None:
         TaichiCompilationError: for a feature that the target lacks.
         InternalError: names the pass after which the kernel is malformed (with `options.verify`).
     """
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, RECURSION_LIMIT))
-    try:
+    with deep_recursion():
+        stable: Cleanup | None = None  # the group that would change nothing now
         for stage, steps in PASSES.items():
             for step in steps:
-                if isinstance(step, Cleanup):
-                    _run_until_stable(step, stage, kernel, context)
-                else:
-                    _run_pass(step, stage, kernel, context)
-    finally:
-        sys.setrecursionlimit(limit)
+                if not isinstance(step, Cleanup):
+                    stable = None if _run_pass(step, stage, kernel, context) else stable
+                elif step is not stable:
+                    stable = step if _run_until_stable(step, stage, kernel, context) else None
 
 
-def _run_until_stable(steps: Cleanup, stage: Stage, kernel: Kernel, context: PassContext) -> None:
-    """Run the steps one after another; stop once every step has run without a change."""
+def _run_until_stable(steps: Cleanup, stage: Stage, kernel: Kernel, context: PassContext) -> bool:
+    """Run the steps one after another; return True once every step has run without a change."""
     unchanged = 0
     for _ in range(MAX_ROUNDS):
         for step in steps:
             unchanged = 0 if _run_pass(step, stage, kernel, context) else unchanged + 1
             if unchanged >= len(steps):
-                return
+                return True
+    return False
 
 
 def _run_pass(step: Pass, stage: Stage, kernel: Kernel, context: PassContext) -> bool:

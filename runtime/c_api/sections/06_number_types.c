@@ -4,7 +4,8 @@ enum {
     MAX_ARGS_BYTES = 64 << 10,
     MAX_CUDA_ARGS_BYTES = 4096,
     MAX_PUSH_BYTES = 128,
-    MAX_BLOCK_DIM = 1024,
+    MAX_BLOCK_DIM = 65536, /* of a task on the host; a shader and a device take fewer */
+    MAX_SHADER_BLOCK = 1024,
     MAX_ITEMS = 1 << 16,
     MAX_PARAMETERS = 4096,
     MAX_TEXTURES = 128, /* every device supports these, in addition to all else that a shader binds */
@@ -12,7 +13,7 @@ enum {
     MAX_TREES = 65536
 };
 static const int64_t MAX_ITERATIONS = INT32_MAX;
-static const uint64_t MAX_TREE_BYTES = (uint64_t)1 << 48;
+static const uint64_t MAX_TREE_BYTES = (uint64_t)1 << 40; /* of all trees together */
 static const uint64_t MAX_BUFFER_BYTES = (uint64_t)1 << 40;
 
 typedef struct ScalarType {

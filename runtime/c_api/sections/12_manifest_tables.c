@@ -72,6 +72,9 @@ static bool read_field(Manifest *manifest, const Json *value, void *entry) {
         !json_array(fields[6], 0, TI_MAX_DIM_COUNT)) {
         return false;
     }
+    if (fields[6]->value.first && fields[6]->count != field->shape.dim_count) {
+        return fail_value(fields[6], "as many numbers as the shape has, or none");
+    }
     data->is_even = fields[5]->kind != JSON_NULL;
     if (!data->is_even) {
         return true;
@@ -101,6 +104,7 @@ static bool read_field(Manifest *manifest, const Json *value, void *entry) {
 static bool read_trees(Manifest *manifest, const Json *value) {
     static const char *const FIELDS[] = {"size_bytes", NULL};
     const Json *fields[1], *item;
+    uint64_t left = MAX_TREE_BYTES;
     if (!json_array(value, 0, MAX_TREES)) {
         return false;
     }
@@ -110,9 +114,10 @@ static bool read_trees(Manifest *manifest, const Json *value) {
     }
     for (item = value->value.first; item; item = item->next) {
         if (!json_fields(item, FIELDS, fields) ||
-            !json_u64(fields[0], MAX_TREE_BYTES, &manifest->tree_sizes[manifest->tree_count++])) {
+            !json_u64(fields[0], left, &manifest->tree_sizes[manifest->tree_count])) {
             return false;
         }
+        left -= manifest->tree_sizes[manifest->tree_count++];
     }
     return true;
 }

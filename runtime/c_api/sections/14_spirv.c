@@ -433,7 +433,7 @@ static bool spirv_check_entry(const Spirv *module, const Task *task) {
             break;
         case OP_EXECUTION_MODE:
             if (function && instruction[1] == function && instruction[2] == SPIRV_MODE_LOCAL_SIZE) {
-                if (length != 6 || (uint64_t)instruction[3] * instruction[4] > MAX_BLOCK_DIM ||
+                if (length != 6 || (uint64_t)instruction[3] * instruction[4] > MAX_SHADER_BLOCK ||
                     (uint64_t)instruction[3] * instruction[4] * instruction[5] != task->block_dim) {
                     return fail_spirv(module, position, "its groups have another size than the manifest says");
                 }

@@ -185,6 +185,7 @@ class CudaDevice:
     host_memory = False
     index_limit = None
     cuda_memory = True
+    survives_fork = False
     lazy_memory = False
 
     def __init__(

@@ -116,6 +116,7 @@ class HostDevice(HoldsTextures):
     host_memory = True
     index_limit = None
     cuda_memory = False
+    survives_fork = True
     lazy_memory = True
 
     def __init__(self, compiler: HostCompiler, threads: int | None, store: Store | None = None) -> None:

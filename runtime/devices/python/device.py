@@ -139,6 +139,7 @@ class PythonDevice(HoldsTextures):
     host_memory = True
     index_limit = None
     cuda_memory = False
+    survives_fork = True
     lazy_memory = True
 
     def lazy_bytes(self) -> int:

@@ -54,6 +54,7 @@ class VulkanDevice:
     name = "vulkan"
     index_limit = 2**31 - 1
     cuda_memory = False
+    survives_fork = False
     lazy_memory = False
 
     def __init__(

@@ -3,13 +3,15 @@
 In: the SPIR-V of a compute shader. Out: SPIR-V that lavapipe runs right, or that reports that it did not.
 
 1. It ends all loops of 8 threads after 65,535 iterations together, without a word (Mesa: LP_MAX_TGSI_LOOP_ITERATIONS,
-   up to 26.2 at least). Afterwards no loop of theirs runs twice. So the entry point calls the shader and then loops
+   up to 26.2 at least). Afterwards none of their loops runs twice. So the entry point calls the shader and then loops
    itself, as often as a buffer says: twice. If it gets no further than once, it writes a number to the buffer.
 2. It goes on with a loop while one of 8 lanes stays in it, also one that is no thread, since a block does not fill its
    last subgroup (a serial task has one thread). Memory is zero to such a lane: a loop whose end depends on memory goes
    on to the limit, and all later loops end at once (22.3.6). So the entry point calls the shader in real threads only.
 3. It compares a sign-extended number with a constant as if it were not negative (22.3.6: `int64_t(x) < 0l` is always
    false for an `int x`). A shift left and right after each such conversion hides it from that rule.
+4. It takes an integer that is converted to a float and back for the integer itself (22.3.6; 16777217 by f32 should be
+   16777216). `NoContraction` on the first conversion prevents that.
 
 Source: SPIR-V Specification 1.6, sections 2.4 (logical layout) and 3 (binary form).
 """
@@ -83,13 +85,14 @@ class _Module:
 def for_lavapipe(code: bytes, number: int) -> bytes:
     """Return a module for lavapipe. number: what it writes to the buffer if loops were ended, not 0.
 
-    Shaders without loops get only the third change. The buffer is binding 0 of set `LIMIT_SET`: two words, 2 and 0.
+    Shaders without loops get only the last two changes. The buffer is binding 0 of set `LIMIT_SET`: two words, 2 and 0.
     """
     words = array("I", code)
     if len(words) < HEADER_WORDS or words[0] != MAGIC:
         return code
     module = _parts(words)
     _hide_sign_extensions(module)
+    _round_conversions(module)
     if any(instruction[0] & 0xFFFF == Op.LOOP_MERGE for instruction in module.functions):
         _report_ended_loops(module, number)
     return module.bytes()
@@ -142,6 +145,14 @@ def _hide_sign_extensions(module: _Module) -> None:
         functions.append(_words(Op.SHIFT_LEFT_LOGICAL, type, shifted, wide, ones[type]))
         functions.append(_words(Op.SHIFT_RIGHT_ARITHMETIC, type, result, shifted, ones[type]))
     module.functions = functions
+
+
+def _round_conversions(module: _Module) -> None:
+    """Let integers be rounded when they become floats."""
+    marked = {i[1] for i in module.start if i[0] & 0xFFFF == Op.DECORATE and i[2] == Decoration.NO_CONTRACTION}
+    for instruction in module.functions:
+        if instruction[0] & 0xFFFF in (Op.CONVERT_S_TO_F, Op.CONVERT_U_TO_F) and instruction[2] not in marked:
+            module.annotate(Op.DECORATE, instruction[2], Decoration.NO_CONTRACTION)
 
 
 def _report_ended_loops(module: _Module, number: int) -> None:
@@ -206,8 +217,10 @@ def _limits(module: _Module) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """Ids of the new entry point, its type, the shader that it calls, the buffer, and the inputs that number lanes: none
-    if all are threads. width: threads of a block."""
+    """Ids of the new entry point, its type, the shader that it calls, the buffer, and the inputs that number lanes.
+
+    lanes: none if all lanes are threads. width: threads of a block.
+    """
 
     new: int
     kind: int

@@ -16,6 +16,8 @@ EDIT_MARK, BASE_MARK, SPLIT_MARK, NEW_MARK = "<<<<<<<", "|||||||", "=======", ">
 _MARKS = re.compile(r"^(?:<{7}|\|{7}|>{7})(?: |$)|^={7}$")
 _LOCATION = re.compile(r"(//(?: |.*?[\w.<>-]):)(\d+)\b")
 """A comment up to the number of a Python line: `// jacobi.py:7`, `// :7`, `// from jacobi.py:4`."""
+_CELL = re.compile(r"(// (?:from )?)(?:\d+\.py|<[^>\n]*>):0")
+"""A comment up to the name of a notebook's cell, another in each session: `// 3521.py`, `// from <ipython-input-3>`."""
 
 Lines = Sequence[str]
 
@@ -40,7 +42,7 @@ class _Change:
 
 def same_source(one: str, other: str) -> bool:
     """Return whether two generated sources differ only in numbers of Python lines."""
-    return one == other or _unnumbered(one) == _unnumbered(other)
+    return one == other or unnumbered(one) == unnumbered(other)
 
 
 def has_markers(text: str) -> bool:
@@ -50,17 +52,17 @@ def has_markers(text: str) -> bool:
 
 def merge(base: str, edit: str, new: str, names: tuple[str, str, str] = ("edit", "base", "generated")) -> Merged:
     """Return `edit` with what changed from `base` to `new`. names: for the markers of a conflict."""
-    unnumbered = [_unnumbered(text).splitlines() for text in (base, edit, new)]
-    user, generated = (_changes(unnumbered[0], lines) for lines in unnumbered[1:])
+    plain = [unnumbered(text).splitlines() for text in (base, edit, new)]
+    user, generated = (_changes(plain[0], lines) for lines in plain[1:])
     lines: list[str] = []
     conflicts = position = 0
     for group in _groups(user, generated):
         begin = min(change.begin for side in group for change in side)
         end = max(change.end for side in group for change in side)
-        lines += unnumbered[0][position:begin]
+        lines += plain[0][position:begin]
         position = end
-        sides = [_applied(unnumbered[0], side, begin, end) for side in group]
-        unchanged = unnumbered[0][begin:end]
+        sides = [_applied(plain[0], side, begin, end) for side in group]
+        unchanged = plain[0][begin:end]
         if sides[0] == sides[1] or not group[1]:
             lines += sides[0]
         elif not group[0]:
@@ -68,7 +70,7 @@ def merge(base: str, edit: str, new: str, names: tuple[str, str, str] = ("edit",
         else:
             conflicts += 1
             lines += _conflict(sides[0], unchanged, sides[1], names)
-    lines += unnumbered[0][position:]
+    lines += plain[0][position:]
     user_lines = sum(len(change.lines) for change in user)
     return Merged(_numbered(lines, new, edit), conflicts, user_lines)
 
@@ -78,14 +80,15 @@ def carried_lines(text: str, lines: tuple[tuple[int, str, int], ...], edited: st
 
     Lines that replace others have their locations, in order.
     """
-    one, other = _unnumbered(text).splitlines(), _unnumbered(edited).splitlines()
+    one, other = unnumbered(text).splitlines(), unnumbered(edited).splitlines()
     codes = SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
     moved = {i1 + k: j1 + k for _, i1, i2, j1, j2 in codes for k in range(min(i2 - i1, j2 - j1))}
     return tuple((moved[line - 1] + 1, file, number) for line, file, number in lines if line - 1 in moved)
 
 
-def _unnumbered(text: str) -> str:
-    return _LOCATION.sub(r"\g<1>0", text)
+def unnumbered(text: str) -> str:
+    """Return a source with 0 for the numbers of Python lines in comments, and one name for all cells of notebooks."""
+    return _CELL.sub(r"\g<1><cell>:0", _LOCATION.sub(r"\g<1>0", text))
 
 
 def _numbered(lines: Lines, new: str, edit: str) -> str:
@@ -93,7 +96,7 @@ def _numbered(lines: Lines, new: str, edit: str) -> str:
     result = list(lines)
     for source in (edit, new):
         numbered = source.splitlines()
-        for here, there in _pairs(lines, _unnumbered(source).splitlines()):
+        for here, there in _pairs(lines, unnumbered(source).splitlines()):
             result[here] = numbered[there]
     return "".join(f"{line}\n" for line in result)
 

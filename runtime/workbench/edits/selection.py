@@ -1,7 +1,9 @@
 """Which source of a kernel runs: the generated one or an edit of it.
 
 In: a session, a specialization and its generated module. Out: `Choice`, the module that runs and the `Variant` with the
-reason. An unchanged copy is no edit. If the generated source has changed since an edit was started, the two are merged.
+reason. An unchanged copy is no edit. If the generated source has changed since an edit was started, a merge of the two
+is proposed, which runs once it is accepted (`proposals.py`).
+
 An edit that cannot be merged, compiled or launched is refused or left out, by `ti.init(edits=...)`; no work is lost.
 """
 
@@ -11,7 +13,6 @@ import itertools
 import os
 import re
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,16 +20,19 @@ from typing import TYPE_CHECKING, Any
 from ....transpiler.backend.module.interface import BackendModule
 from ....transpiler.errors import TaichiCompilationError, warn_user
 from ....transpiler.frontend.source.specialization import Specialization
-from ...devices.target_tools import tools_of
 from ...launch.tuning import tunable_of
 from ...session.module_source import Choice
 from ...store.atomic_files import write_text
 from ..check.check_edit import check_edit
 from ..check.edit_error import EditError
+from .bases import Bases
 from .edited_module import edited_module
+from .header import base_digest, header_of, with_header, without_header
+from .identity import without_checks
 from .merge import Merged, has_markers, merge, same_source
+from .proposals import CONFLICT, NEW, WROTE, Proposal, accepted_by, auxiliary_path, refused
 from .rules import Rule, rule_of
-from .slots import Slot, is_writable, python_file, read_text, shown, slot_of, without_checks
+from .slots import Slot, is_writable, python_file, read_text, slot_of
 from .stored_tunings import shape_class, tuned_module
 from .variants import EDIT, GENERATED, TUNED, Variants, digest_of, unknown_variant, variant_of
 
@@ -36,15 +40,7 @@ if TYPE_CHECKING:
     from ....transpiler.backend.module.compilation import Compilation
     from ...session.session import Session
 
-CONFLICT = ".conflict"
-"""Suffix of the copy with the markers of a merge, next to the edit."""
-BEFORE = ".before"
-"""Suffix, in `.base`, of the edit before it was merged."""
-NEW = ".new"
-"""Suffix, in `.base`, of the generated source that an edit conflicts with."""
-WROTE = ".wrote"
-"""Suffix, in `.base`, of a conflict as it was written, to see whether somebody has changed it since."""
-
+NAMED_ONLY = "`kernel.edit(..., variant='mine')` writes one with a name, and `kernel.use('mine')` runs it"
 
 _VARIANT = re.compile(r"@[\w-]+(?=\.\w+$)")
 
@@ -55,10 +51,12 @@ def choose(
     module: BackendModule,
     args: Sequence[object] = (),
     wanted: str | None = None,
+    compared: Callable[[str], str] | None = None,
 ) -> Choice:
     """Return what a launch runs, built and checked.
 
     args: of the launch; the values tuned for their shapes are used. wanted: the variant that `kernel.use` names.
+    compared: compares a variant on the arguments of the launch; returns what differs, "" for nothing.
 
     The device has compiled the module then, so that building it again costs nothing. Raises: TaichiCompilationError for
     an edit that cannot run, unless the policy is fallback; TaichiRuntimeError for a variant that does not exist.
@@ -71,15 +69,19 @@ def choose(
         if wanted not in (None, EDIT, GENERATED):
             raise unknown_variant(module, wanted, (), slot.folder)
         _warn_of_debug(session, specialization, module)
-        return Choice(module, variant_of(module), (slot.folder,) if policy == "watch" else ())
+        return Choice(module, variant_of(module), (slot.folder, slot.folder.parent) if policy == "watch" else ())
     watched: tuple[Path, ...] = ()
     try:
         found = select(specialization, slot, module, wanted)
         watched = _watched(slot, module, found.name)
         if found.dispatch is not None:
             return Choice(module, variant_of(module), watched, found.dispatch)
-        stored, paths = (module, ()) if found.name == GENERATED else load(slot, module, found.name)
+        bases = Bases(specialization, module)
+        proposals: list[Proposal] | None = None if policy == "strict" or compared is None else []
+        stored, paths = (module, ()) if found.name == GENERATED else load(slot, module, found.name, bases, proposals)
         variant = GENERATED if stored is module else found.name or EDIT
+        if proposals and compared is not None:
+            _accept_compared(proposals, compared(variant))
         edited, values = _tuned(session, specialization, slot, module, stored, variant, args)
         if edited is module:
             return Choice(module, variant_of(module, reason=found.reason), watched)
@@ -89,7 +91,17 @@ def choose(
             raise
         warn_user(f"{error}\nThe generated source of kernel `{module.kernel}` runs instead (edits='fallback')")
         return Choice(module, variant_of(module, reason="the edit was left out"), watched)
-    return Choice(edited, replace(variant_of(edited, variant, paths, found.reason), knobs=values), watched)
+    by = accepted_by(slot, module, found.name) if variant != GENERATED else ""
+    reason = "; ".join(filter(None, (found.reason, f"merged, accepted by {by}" if by else "")))
+    return Choice(edited, replace(variant_of(edited, variant, paths, reason), knobs=values), watched)
+
+
+def _accept_compared(proposals: Sequence[Proposal], difference: str) -> None:
+    """Accept merges that a comparison has passed. Raises: EditError for others."""
+    if difference:
+        raise refused(proposals, f", and it does not compute the same: {difference}")
+    for proposal in proposals:
+        proposal.accept("a comparison on the arguments of a launch")
 
 
 def _watched(slot: Slot, module: BackendModule, name: str) -> tuple[Path, ...]:
@@ -111,14 +123,22 @@ class _Selection:
 
 def select(specialization: Specialization, slot: Slot, module: BackendModule, wanted: str | None = None) -> _Selection:
     """Return which text of a slot runs: the variant asked for, else the first by name whose `@when` holds, else the
-    unnamed text. Raises: EditError for a rule that is none; TaichiRuntimeError for a variant that does not exist."""
+    unnamed text. All shells of a folder share their slots; there a source runs only if the program names it.
+
+    Raises: EditError for a rule that is none; TaichiRuntimeError for a variant that does not exist.
+    """
     names = slot.variants(_files(module))
+    is_nameless = python_file(specialization.definition) is None
     if wanted is not None:
+        if wanted == EDIT and is_nameless:
+            raise EditError(f"kernel `{module.kernel}` was typed into a shell, which has no unnamed edits", NAMED_ONLY)
         if wanted in (EDIT, GENERATED):
             return _Selection("" if wanted == EDIT else GENERATED, "requested")
         if wanted not in names:
             raise unknown_variant(module, wanted, names, slot.folder)
         return _Selection(wanted, "requested")
+    if is_nameless:
+        return _Selection(GENERATED)
     parameter_names = [parameter.name for parameter in specialization.definition.flat_parameters]
     shapes = {array.name: _Shape(array.shape) for array in module.interface.arrays if array.shape is not None}
     facts = {"target": module.target, "device": "", "arch": "", **dict(specialization.capabilities.extra), **shapes}
@@ -143,6 +163,17 @@ def select(specialization: Specialization, slot: Slot, module: BackendModule, wa
     return _Selection("", dispatch=decide)
 
 
+def rule_for(variants: Variants, name: str) -> Rule | None:
+    """Return the `@when` rule of a named variant, None if it has none."""
+    if name in (EDIT, GENERATED, TUNED):
+        return None
+    parameters = [parameter.name for parameter in variants.specialization.definition.flat_parameters]
+    arrays = [array.name for array in variants.generated.interface.arrays if array.shape is not None]
+    texts = [(path, read_text(path) or "") for path in variants.paths.get(name, ())]
+    rules = (rule_of(text, path, frozenset((*parameters, *arrays))) for path, text in texts)
+    return next((rule for rule in rules if rule is not None), None)
+
+
 @dataclass(frozen=True, slots=True)
 class _Shape:
     """A captured field in a rule."""
@@ -158,12 +189,21 @@ def _files(module: BackendModule) -> tuple[str, ...]:
     return tuple(file.name for file in module.files)
 
 
-def build(session: Session, generated: BackendModule, edited: BackendModule, paths: Sequence[Path]) -> None:
-    """Check an edit against the generated interface and compile it. Raises: TaichiCompilationError for a bad edit."""
+def build(
+    session: Session,
+    generated: BackendModule,
+    edited: BackendModule,
+    paths: Sequence[Path],
+    load: Callable[[BackendModule], object] | None = None,
+) -> None:
+    """Check an edit against the generated interface and compile it. Raises: TaichiCompilationError for a bad edit.
+
+    load: compiles it; None: this session does, which loads it into this process.
+    """
     names = {_VARIANT.sub("", path.name): path for path in paths}
     check_edit(generated, edited, session.device.capabilities, names)
     try:
-        session.programs.find(edited)
+        (session.programs.find if load is None else load)(edited)
     except EditError:
         raise
     except TaichiCompilationError as error:  # the driver's compiler reports neither file nor line
@@ -171,56 +211,28 @@ def build(session: Session, generated: BackendModule, edited: BackendModule, pat
         raise EditError(f"{location}: the driver refuses this source, which its compiler accepts: {error}") from error
 
 
-def load(slot: Slot, module: BackendModule, variant: str = "") -> tuple[BackendModule, tuple[Path, ...]]:
+def load(
+    slot: Slot,
+    module: BackendModule,
+    variant: str = "",
+    bases: Bases | None = None,
+    proposals: list[Proposal] | None = None,
+) -> tuple[BackendModule, tuple[Path, ...]]:
     """Return the module with the edits of a slot, and their files; the module itself if none is changed.
 
-    Raises: EditError for an unreadable file, and for an edit that conflicts with the source generated now.
+    bases: what is generated for other devices; None: only what this module has. proposals: takes the merges that
+    somebody has to accept before the module may run, but for a comparison; None: they are refused.
+    Raises: EditError for an unreadable file, and for an edit of another source than the one generated now.
     """
     sources: dict[str, str] = {}
     paths: list[Path] = []
+    slot.check()
     for file in module.files:
-        source = _current(slot, file.name, file.text, module.kernel, variant)
+        source = _current(slot, file.name, file.text, module.kernel, variant, bases, proposals)
         if source is not None:
             sources[file.name] = source
             paths.append(slot.path(file.name, variant))
     return (edited_module(module, sources), tuple(paths)) if sources else (module, ())
-
-
-def start_edit(specialization: Specialization, module: BackendModule, edits_dir: str, variant: str = "") -> Path:
-    """Write the sources to edit, with their base, unless they exist.
-
-    Returns the file, or the slot's folder if there are several. An unchanged copy is replaced if the generated source
-    has changed. Raises: OSError; EditError for a variant's name that is no file name.
-    """
-    if variant and not re.fullmatch(r"[\w-]+", variant):
-        raise EditError(f"`{variant}` cannot name a variant", "use letters, digits, `_` and `-`")
-    if not module.files:
-        reason, hint = "it does nothing", None
-        if tools_of(module.target).is_interpreter:
-            reason, hint = "the interpreter runs no source", "name a target, `kernel.edit(..., arch=ti.cuda)`"
-        raise EditError(f"kernel `{module.kernel}` has no source to edit: {reason}", hint)
-    slot = slot_of(specialization, edits_dir)
-    paths = []
-    for file in module.files:
-        path, base = slot.path(file.name, variant), slot.base(file.name, variant)
-        found = read_text(path)
-        if found is None or (found == read_text(base) and found != file.text):
-            write_text(base, file.text)
-            write_text(path, file.text)
-        paths.append(path)
-    slot.write_facts(_facts(specialization, module))
-    return paths[0] if len(paths) == 1 else slot.folder
-
-
-def _facts(specialization: Specialization, module: BackendModule) -> dict[str, object]:
-    definition = specialization.definition
-    file = python_file(definition)
-    arguments = zip(definition.flat_parameters, specialization.arguments)
-    return {
-        "kernel": definition.function.__qualname__,
-        "file": file.name if file is not None else None,
-        "arguments": {parameter.name: shown(argument) for parameter, argument in arguments},
-    }
 
 
 def digest_of_edit(specialization: Specialization, generated: Callable[[], BackendModule], edits_dir: str) -> str:
@@ -234,7 +246,7 @@ def digest_of_edit(specialization: Specialization, generated: Callable[[], Backe
         return ""
     module = generated()
     name = select(specialization, slot, module).name
-    edited, _ = load(slot, module, name) if name != GENERATED else (module, ())
+    edited, _ = load(slot, module, name, Bases(specialization, module)) if name != GENERATED else (module, ())
     return "" if edited is module else digest_of(edited)
 
 
@@ -253,7 +265,8 @@ def archived(specialization: Specialization, module: BackendModule, edits_dir: s
             "source is archived. Hint: `kernel.use(...)` selects one"
         )
         return module, ""
-    edited, paths = load(slot, module, found.name) if found.name != GENERATED else (module, ())
+    bases = Bases(specialization, module)
+    edited, paths = load(slot, module, found.name, bases) if found.name != GENERATED else (module, ())
     if edited is module:
         return module, ""
     check_edit(module, edited, specialization.capabilities, {_VARIANT.sub("", path.name): path for path in paths})
@@ -269,14 +282,15 @@ def gather(
 ) -> Variants:
     """Return all sources of one specialization. Edits that cannot be loaded are in `errors`."""
     module = compilation.module
-    slot = slot_of(specialization, session.config.edits_dir)
+    slot = slot_of(specialization, session.config.edits_dir, may_be_new=True)
+    bases = Bases(specialization, module)
     found = Variants(
         session, specialization, compilation, argument_kinds, args, slot, module, {}, {}, variant_of(module)
     )
     if session.config.edits != "off" and slot.folder.is_dir():
         for name in ("", *slot.variants(_files(module))):
             try:
-                edited, paths = load(slot, module, name)
+                edited, paths = load(slot, module, name, bases, found.proposals.setdefault(name or EDIT, []))
             except TaichiCompilationError as error:
                 found.errors[name or EDIT] = error
                 continue
@@ -316,35 +330,102 @@ def _gather_tuned(found: Variants) -> None:
         found.chosen = replace(found.chosen, digest=digest_of(tuned), knobs=values)
 
 
-def _current(slot: Slot, name: str, generated: str, kernel: str, variant: str) -> str | None:
-    """Return the edit of one file, merged with the generated source if that has changed; None if there is no edit."""
+def _current(
+    slot: Slot,
+    name: str,
+    generated: str,
+    kernel: str,
+    variant: str,
+    bases: Bases | None = None,
+    proposals: list[Proposal] | None = None,
+) -> str | None:
+    """Return the edit of one file if it is of the source generated now; None if there is no edit.
+
+    proposals: see `load`. Raises: EditError for an edit of another source.
+    """
     path = slot.path(name, variant)
     text, base = read_text(path), read_text(slot.base(name, variant))
     if text is None:
         return None
-    if base is None:
-        base = _adopted(slot, name, generated, variant)
-    if text in (base, generated):
+    header, bare = header_of(text), without_header(text)
+    digest = header.base or ("" if base is None else base_digest(base))
+    if bare == generated or (digest and base_digest(bare) == digest):
         return None
-    if same_source(base, generated):
+    if not digest:
+        raise _of_unknown_base(path, generated, kernel)
+    if digest == base_digest(generated):
         return text
-    return _merged(slot, name, variant, text, base, generated, kernel)
+    wanted = None if bases is None else bases.source(name, header.device)
+    if bases is not None and wanted is not None and digest == base_digest(wanted):
+        return _for_this_device(path, text, wanted, generated, bases)
+    if base is None or base_digest(base) != digest:
+        raise _stale(path, kernel)
+    return _merged(slot, name, variant, text, base, generated if wanted is None else wanted, kernel, proposals)
 
 
-def _adopted(slot: Slot, name: str, generated: str, variant: str) -> str:
-    """Use the generated source as the base of a file without one, which a person has put there."""
-    with suppress(OSError):
-        write_text(slot.base(name, variant), generated)
-    return generated
+def _of_unknown_base(path: Path, generated: str, kernel: str) -> EditError:
+    return EditError(
+        f"{path}:1: this file does not say which generated source of kernel `{kernel}` it is an edit of, so nothing "
+        "shows that it still computes the same",
+        f"if it is an edit of the source generated now, add the line `// @base {base_digest(generated)}` to it; "
+        "`kernel.edit(...)` or `shadesmith edit` starts one that has the line",
+    )
 
 
-def _merged(slot: Slot, name: str, variant: str, text: str, base: str, generated: str, kernel: str) -> str:
-    """Merge an edit with the source generated now. Raises: EditError for a conflict, or if the file is read-only."""
+def _stale(path: Path, kernel: str) -> EditError:
+    return EditError(
+        f"{path}:{_line_of_base(path)}: this edit was made for another generated source of kernel `{kernel}` than the "
+        "present one, and the source from which it was made is not in `.base` here, so it cannot be merged",
+        "merge it where it is developed, or run with ti.init(edits='fallback')",
+    )
+
+
+def _line_of_base(path: Path) -> int:
+    lines = (read_text(path) or "").splitlines()
+    return next((number for number, line in enumerate(lines, 1) if line.startswith("// @base ")), 1)
+
+
+def _for_this_device(path: Path, text: str, base: str, generated: str, bases: Bases) -> str:
+    """Return an edit of the source for another device with what the present device changes in that source.
+
+    The file stays as it is. Where an edit changed the same lines, it runs as it is, unless the driver has a fault that
+    these lines avoid. Raises: EditError for such a driver.
+    """
+    header = header_of(text)
+    merged = merge(base, without_header(text), generated)
+    if not merged.conflicts:
+        return with_header(merged.text, header)
+    if not bases.avoids_faults(header.device):
+        raise EditError(
+            f"{path}:{_line_of_base(path)}: this edit changes lines in which the source for this device avoids a fault "
+            "of its driver",
+            "start an edit on this device, `kernel.edit(..., variant=...)`, or run with ti.init(edits='fallback')",
+        )
+    return text
+
+
+def _merged(
+    slot: Slot,
+    name: str,
+    variant: str,
+    text: str,
+    base: str,
+    generated: str,
+    kernel: str,
+    proposals: list[Proposal] | None,
+) -> str:
+    """Merge an edit with the source generated now.
+
+    proposals: takes the merge, which is to be accepted; None: it is refused.
+    Raises: EditError for a conflict, if the file is read-only, and for a merge that is refused.
+    """
     path = slot.path(name, variant)
     resolved = _resolved(slot, name, variant, generated)
-    merged = merge(base, text, generated, (path.name, "generated before", "generated now"))
+    header = replace(header_of(text), base=base_digest(generated))
+    merged = merge(base, without_header(text), generated, (path.name, "generated before", "generated now"))
+    merged = replace(merged, text=with_header(merged.text, header))
     if resolved is not None:
-        merged = Merged(resolved, 0, merged.user_lines)
+        merged = Merged(with_header(resolved, header), 0, merged.user_lines)
     if not is_writable(path):
         raise EditError(
             f"{path}:1: this edit was made for another generated source of kernel `{kernel}` than the present one, and "
@@ -353,18 +434,13 @@ def _merged(slot: Slot, name: str, variant: str, text: str, base: str, generated
         )
     if merged.conflicts:
         raise _conflict(slot, name, variant, merged, generated, kernel)
-    before = _auxiliary_path(slot, name, variant, BEFORE)
-    write_text(before, text)
-    write_text(path, merged.text)
-    write_text(slot.base(name, variant), generated)
-    for ending in (NEW, WROTE):
-        _auxiliary_path(slot, name, variant, ending).unlink(missing_ok=True)
-    path.with_name(path.name + CONFLICT).unlink(missing_ok=True)
-    lines = f"{merged.user_lines} {'line' if merged.user_lines == 1 else 'lines'}"
-    warn_user(
-        f"{path}:1: the generated source of kernel `{kernel}` has changed; this edit was merged with it and keeps "
-        f"{lines} of yours. The edit as it was before: {before}. Hint: `shadesmith diff` shows your changes"
-    )
+    proposal = Proposal(slot, name, variant, kernel, text, merged.text, generated, merged.user_lines)
+    if resolved is not None:
+        proposal.accept("a person, who resolved the conflict")
+    elif proposals is None:
+        raise refused([proposal])
+    else:
+        proposals.append(proposal)
     return merged.text
 
 
@@ -372,12 +448,12 @@ def _resolved(slot: Slot, name: str, variant: str, generated: str) -> str | None
     """Return the source of a conflict that somebody has resolved, None if that has not happened."""
     path = slot.path(name, variant)
     text = read_text(path.with_name(path.name + CONFLICT))
-    if text is None or has_markers(text) or text == read_text(_auxiliary_path(slot, name, variant, WROTE)):
+    if text is None or has_markers(text) or text == read_text(auxiliary_path(slot, name, variant, WROTE)):
         return None
-    new = read_text(_auxiliary_path(slot, name, variant, NEW))
+    new = read_text(auxiliary_path(slot, name, variant, NEW))
     if new is None or same_source(new, generated):
         return text
-    again = merge(new, text, generated)  # the generated source has changed again
+    again = merge(new, without_header(text), generated)  # the generated source has changed again
     return None if again.conflicts else again.text
 
 
@@ -386,7 +462,7 @@ def _conflict(slot: Slot, name: str, variant: str, merged: Merged, generated: st
     path = slot.path(name, variant)
     copy, wrote, new = (
         path.with_name(path.name + CONFLICT),
-        *(_auxiliary_path(slot, name, variant, e) for e in (WROTE, NEW)),
+        *(auxiliary_path(slot, name, variant, e) for e in (WROTE, NEW)),
     )
     found = read_text(copy)
     if found is not None and found != read_text(wrote):  # somebody is editing it
@@ -406,11 +482,6 @@ def _conflict(slot: Slot, name: str, variant: str, merged: Merged, generated: st
         f"{'conflict' if merged.conflicts == 1 else 'conflicts'}. The edit is unchanged",
         "resolve the conflicts in this copy; without markers it replaces the edit",
     )
-
-
-def _auxiliary_path(slot: Slot, name: str, variant: str, ending: str) -> Path:
-    base = slot.base(name, variant)
-    return base.with_name(base.name + ending)
 
 
 def _warn_of_debug(session: Session, specialization: Specialization, module: BackendModule) -> None:

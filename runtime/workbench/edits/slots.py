@@ -11,29 +11,34 @@ the Python file, so both go into version control and into a package together; `t
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import json
 import os
 import re
-from dataclasses import dataclass, replace
+import stat
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ....transpiler.frontend.source.definition import KernelDefinition
-from ....transpiler.frontend.source.specialization import Argument, ArrayArgument, Specialization, TemplateArgument
-from ....transpiler.ir.snodes import index_components_of
-from ....transpiler.ir.types import described
-from ....transpiler.lang.describe import ArrayDescription, is_described, safe_attribute
-from ....transpiler.options import CompileOptions
+from ....transpiler.frontend.source.specialization import Specialization
 from ...config import EDITS_FOLDER, UNNAMED_FILE, plain_name
+from ...devices.target_tools import source_tools
+from ...session.program_file import program_file, stem_of
 from ...store.atomic_files import write_text
+from ...store.folders import ROOT, check_mode
 from ..check.edit_error import EditError
+from .header import header_of
+from .identity import DIGITS, argument_digest, label_of, value_digest, values_of
 
 BASE = ".base"
 FACTS = "slot.json"
-MAX_LABEL = 48
-"""Characters of a slot's name before its digest: file systems have limits, and people read it."""
+MAX_BYTES = 1 << 25
+"""Size limit of a file in a slot; sources have kilobytes."""
+SUFFIXES = frozenset(tools.suffix for tools in source_tools())
+"""Of the sources that people edit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +67,49 @@ class Slot:
                 found.add(path.name.removeprefix(f"{stem}@").removesuffix(f"{dot}{suffix}"))
         return sorted(found)
 
+    def sources(self) -> Iterator[Path]:
+        """Yield the sources in the slot, in order."""
+        for path in sorted(self.folder.iterdir()) if self.folder.is_dir() else ():
+            if not path.name.startswith(".") and path.suffix in SUFFIXES and path.is_file():
+                yield path
+
+    def differences(self, values: Sequence[tuple[str, str]]) -> list[tuple[str, str, str]]:
+        """Return the values that an edit in the slot was made for and that are others now: (name, then, now)."""
+        now = dict(values)
+        for path in self.sources():
+            try:
+                recorded = header_of(read_text(path) or "").values
+            except EditError:
+                continue
+            return [(name, value, now[name]) for name, value in recorded if now.get(name, value) != value]
+        return []
+
+    def check(self) -> None:
+        """Check that only those who can change the program can have written here: what is here is executed.
+
+        Raises: EditError.
+        """
+        if sys.platform == "win32":  # access lists protect folders of the user
+            return
+        slots = self.folder.parent.parent
+        for path in (slots, self.folder.parent, self.folder, *self.sources()):
+            try:
+                status = path.stat()
+                if status.st_uid not in (os.geteuid(), ROOT, slots.parent.stat().st_uid):
+                    raise OSError(0, "it belongs to another user")
+                check_mode(status)
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                hint = f"`chmod go-w {path}`, once its content is as you want it"
+                raise EditError(f"{path}:1: edits here are not used, since {error.strerror}", hint) from None
+
     def facts(self) -> dict[str, Any]:
         """Return the content of `slot.json`: kernel, file, arguments; {} if there is none."""
         text = read_text(self.folder / BASE / FACTS)
         try:
             found = json.loads(text) if text is not None else {}
-        except ValueError:
+        except (ValueError, RecursionError):
             return {}
         return found if isinstance(found, dict) else {}
 
@@ -76,18 +118,44 @@ class Slot:
         write_text(self.folder / BASE / FACTS, json.dumps(facts, indent=1) + "\n")
 
 
-def slot_of(specialization: Specialization, edits_dir: str = "") -> Slot:
+def slot_of(specialization: Specialization, edits_dir: str = "", may_be_new: bool = False) -> Slot:
     """Return the slot of a specialization. edits_dir: the folder of all slots; "": next to the kernel's file.
 
-    It depends on the arguments' types, template values and options, and not on the kernel's source, so that an edit is
-    found again after the Python has changed.
+    It depends on the arguments' types, template values, options, and on the values that the kernel reads of its objects
+    and enclosing functions, and not on the kernel's source. If the Python reads other values since an edit was made,
+    its slot has another name than a new one would have; it is found by the values that it records.
+
+    may_be_new: something will be written there if it does not exist; without it the values of a kernel that has no
+    slots are not asked for, since the frontend runs for them.
     """
+    kernel = kernel_folder(specialization, edits_dir)
+    name = f"{label_of(specialization)}-{argument_digest(specialization)}"
+    if not may_be_new and not kernel.is_dir():
+        return Slot(kernel / name)
+    exact = exact_slot(specialization, edits_dir)
+    if exact.folder.is_dir() or not kernel.is_dir():
+        return exact
+    values = values_of(specialization)
+    return next((slot for slot in _related(kernel, name) if not slot.differences(values)), exact)
+
+
+def exact_slot(specialization: Specialization, edits_dir: str = "") -> Slot:
+    """Return the slot that a new edit of a specialization gets."""
+    parts = (label_of(specialization), argument_digest(specialization), value_digest(specialization))
+    return Slot(kernel_folder(specialization, edits_dir) / "-".join(filter(None, parts)))
+
+
+def kernel_folder(specialization: Specialization, edits_dir: str = "") -> Path:
+    """Return the folder that holds the slots of a kernel."""
     definition = specialization.definition
-    label = "-".join(map(_label, specialization.arguments)) or "no_arguments"
-    material = [*map(_identity, specialization.arguments), _options(specialization.options)]
-    digest = hashlib.sha256("\x00".join(material).encode()).hexdigest()[:6]
-    kernel = f"{_stem(definition)}.{plain_name(definition.function.__qualname__.replace('<locals>', 'in'))}"
-    return Slot(folder_of(definition, edits_dir) / kernel / f"{label[:MAX_LABEL].rstrip('-_.')}-{digest}")
+    name = plain_name(definition.qualname.replace("<locals>", "in"))
+    return folder_of(definition, edits_dir) / f"{_stem(definition)}.{name}"
+
+
+def _related(kernel: Path, name: str) -> list[Slot]:
+    """Return the slots for the same arguments, whatever values the kernel read of them when they were made."""
+    pattern = re.compile(rf"{re.escape(name)}(-[0-9a-f]{{{DIGITS}}})?")
+    return [Slot(kernel / found) for found in sorted(os.listdir(kernel)) if pattern.fullmatch(found)]
 
 
 def folder_of(definition: KernelDefinition, edits_dir: str = "") -> Path:
@@ -99,20 +167,19 @@ def folder_of(definition: KernelDefinition, edits_dir: str = "") -> Path:
 
 
 def python_file(definition: KernelDefinition) -> Path | None:
-    """Return the file that defines a kernel, None if it was typed into a shell or a notebook."""
-    path = Path(inspect.getfile(inspect.unwrap(definition.function)))
-    return path.absolute() if path.is_file() else None
+    """Return the Python file or notebook that defines a kernel, None if it was typed into a shell.
 
-
-def without_checks(options: CompileOptions) -> CompileOptions:
-    """Return the options of the same program without debug: edits are of that program."""
-    return replace(options, debug=False, check_out_of_bound=False, check_overflow=False, verify=False)
+    All shells in a folder share their slots, so unnamed edits are not for them.
+    """
+    function = inspect.unwrap(definition.function)
+    found = program_file(function.__code__.co_filename, function.__globals__)
+    return Path(found) if found else None
 
 
 def read_text(path: Path) -> str | None:
     """Return a file with plain line ends, None if it does not exist. Raises: EditError if it is not UTF-8 text."""
     try:
-        data = path.read_bytes()
+        data = _content(path)
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return None
     except OSError as error:
@@ -128,6 +195,18 @@ def read_text(path: Path) -> str | None:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
+def _content(path: Path) -> bytes:
+    """Return the content of a plain file; a pipe or device is not waited for. Raises: OSError; EditError."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise EditError(f"{path}:1: the edited source is no plain file", "replace it by one")
+        if status.st_size > MAX_BYTES:
+            raise EditError(f"{path}:1: the file has {status.st_size} bytes, more than any source", "delete it")
+        return file.read(MAX_BYTES)
+
+
 def is_writable(path: Path) -> bool:
     """Return whether a file or folder may be changed; those of an installed package mostly may not."""
     return os.access(path, os.W_OK)
@@ -140,64 +219,4 @@ def _literal(name: str) -> str:
 
 def _stem(definition: KernelDefinition) -> str:
     file = python_file(definition)
-    return plain_name(file.stem) if file is not None else UNNAMED_FILE
-
-
-def _label(argument: Argument) -> str:
-    """Return how a slot's name shows an argument."""
-    if isinstance(argument, ArrayArgument):
-        flags = f"{'_strided' if argument.strided else ''}{'_clamped' if argument.clamped else ''}"
-        return plain_name(f"{described(argument.element)}_{argument.ndim}d{flags}")
-    if isinstance(argument, TemplateArgument):
-        value: Any = argument.value
-        if value is None or isinstance(value, bool | int | float | str):
-            return plain_name(str(value))
-        return (
-            "field" if is_described(value) else plain_name(safe_attribute(value, "__name__", str, type(value).__name__))
-        )
-    return plain_name(str(argument))
-
-
-def _identity(argument: Argument) -> str:
-    """Return what distinguishes the arguments of slots: types, shapes of fields, numbers; of other objects their class.
-
-    Whatever else a kernel reads of an object is in the generated source, where a change is merged.
-    """
-    if not isinstance(argument, TemplateArgument):
-        return str(argument)
-    value: Any = argument.value
-    if value is None or isinstance(value, bool | int | float | str | bytes):
-        return repr(value)
-    if isinstance(value, list | tuple):
-        return f"({', '.join(_identity(TemplateArgument(item)) for item in value)})"
-    if not is_described(value):
-        return safe_attribute(value, "__qualname__", str, type(value).__qualname__)
-    found = value.describe_array()
-    place = "" if found.place is None else f" {[tuple(component) for component in index_components_of(found.place)]}"
-    return f"{array_text(found)}{found.offset or ''}{place}"
-
-
-def shown(argument: Argument) -> str:
-    """Return an argument's type or number for people; for objects the class, since their `str` has addresses."""
-    if not isinstance(argument, TemplateArgument):
-        return str(argument)
-    value: Any = argument.value
-    if value is None or isinstance(value, bool | int | float | str):
-        return repr(value)
-    if not is_described(value):
-        return safe_attribute(value, "__name__", str, type(value).__name__)
-    return array_text(value.describe_array())
-
-
-def array_text(array: ArrayDescription) -> str:
-    """Return an array's type for people: `field[f32[2], 64x32]`."""
-    return f"{array.kind}[{described(array.element)}, {'x'.join(map(str, array.shape)) or '0-D'}]"
-
-
-def _options(options: CompileOptions) -> str:
-    """Return the options that are not the default, so that a new option of shadesmith moves no slot."""
-    plain = CompileOptions()
-    names = [name for name in CompileOptions.__slots__ if getattr(options, name) != getattr(plain, name)]
-    values = (getattr(options, name) for name in names)
-    shown = (sorted(value) if isinstance(value, frozenset) else value for value in values)
-    return ", ".join(f"{name}={value!r}" for name, value in zip(names, shown))
+    return plain_name(stem_of(str(file))) if file is not None else UNNAMED_FILE

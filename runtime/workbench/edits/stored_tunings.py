@@ -65,11 +65,24 @@ def read_entries(slot: Slot) -> list[StoredTuning]:
         data = json.loads(text)
         if data["version"] != VERSION:
             raise EditError(f"{path}:1: version {data['version']} is unknown to this shadesmith", hint)
-        return [StoredTuning(**entry) for entry in data["tunings"]]
+        entries = [StoredTuning(**entry) for entry in data["tunings"]]
     except json.JSONDecodeError as error:
         raise EditError(f"{path}:{error.lineno}: {error.msg}", hint) from None
-    except (KeyError, TypeError):
+    except (KeyError, TypeError, RecursionError):
         raise EditError(f"{path}:1: this is not a file of tuned values", hint) from None
+    if not all(map(_is_well_formed, entries)):
+        raise EditError(f"{path}:1: this is not a file of tuned values", hint)
+    slot.check()
+    return entries
+
+
+def _is_well_formed(entry: StoredTuning) -> bool:
+    """Return whether the members of an entry have their types, as far as a launch reads them."""
+    texts = (entry.device, entry.shapes, entry.variant, entry.text)
+    values = [] if entry.best is None else list(entry.best.values()) if isinstance(entry.best, dict) else [None]
+    flat = [value for each in values for value in (each.values() if isinstance(each, dict) else [None])]
+    are_plain = all(isinstance(text, str) for text in (*texts, *flat))
+    return are_plain and isinstance(entry.ratio, int | float) and isinstance(entry.trials, list)
 
 
 def write_entry(slot: Slot, entry: StoredTuning) -> None:

@@ -16,7 +16,7 @@ import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import islice, product
 from typing import Any
 
 from ....transpiler.errors import TaichiCompilationError
@@ -32,6 +32,8 @@ PYTHON_NAMES = {"block_dim": BLOCK_NAME}
 """Names in `ti.tune` for macros that have other names in a source."""
 
 MARKER = "tuned: "
+MAX_UNDECIDED = 10_000
+"""Combinations that are searched for those without a decision."""
 MAX_EXPRESSION = 200
 """Characters of a condition."""
 
@@ -49,6 +51,10 @@ class TuningParameter:
     line: int
 
 
+class Undecided(ValueError):
+    """A condition has no value: a division by zero, or a comparison of a number with a word."""
+
+
 @dataclass(frozen=True, slots=True)
 class Condition:
     """What a combination of values must fulfil. text: a Python expression over tuning parameters; line: from 1."""
@@ -57,7 +63,10 @@ class Condition:
     line: int
 
     def allows(self, values: Values) -> bool:
-        """Return whether the values fulfil it. Raises: ValueError if it is not a condition over these names."""
+        """Return whether the values fulfil it.
+
+        Raises: ValueError if it is not a condition over these names; Undecided if it has no value for these values.
+        """
         return bool(evaluate(self.text, values))
 
 
@@ -84,7 +93,20 @@ class TuningSpace:
     def allow(self, values: Values) -> bool:
         """Return whether the values are among those listed, and fulfil the conditions."""
         listed = all(values.get(one.name) in (*one.values, one.value) for one in self.parameters)
-        return listed and all(condition.allows(values) for condition in self.conditions)
+        try:
+            return listed and all(condition.allows(values) for condition in self.conditions)
+        except Undecided:
+            return False
+
+    def undecided(self) -> Iterator[tuple[dict[str, str], str]]:
+        """Yield the combinations for which a condition has no value, each with the reason."""
+        names = [parameter.name for parameter in self.parameters]
+        for values in islice(product(*(parameter.values for parameter in self.parameters)), MAX_UNDECIDED):
+            combination = dict(zip(names, values, strict=True))
+            try:
+                all(condition.allows(combination) for condition in self.conditions)
+            except Undecided as error:
+                yield combination, str(error)
 
     def combinations(self) -> Iterator[dict[str, str]]:
         """Yield the allowed combinations in the order of the source."""
@@ -251,7 +273,7 @@ def evaluate(text: str, values: Values) -> Any:
 
     It may have numbers, names, arithmetic, comparisons, `and`, `or` and `not`; C's `&&`, `||` and `!` are understood
     too. Nothing else is, so that a source is read and never run.
-    Raises: ValueError for anything else.
+    Raises: ValueError for anything else; Undecided if it has no value.
     """
     python = re.sub(r"!(?!=)", " not ", text.replace("&&", " and ").replace("||", " or ")).strip()
     if not python or len(python) > MAX_EXPRESSION:
@@ -262,8 +284,8 @@ def evaluate(text: str, values: Values) -> Any:
         raise ValueError(f"`{text}` is not a condition") from None
     try:
         return _value(tree, values)
-    except (ZeroDivisionError, TypeError):
-        return False
+    except (ZeroDivisionError, TypeError) as error:
+        raise Undecided(f"`{text}` cannot be evaluated: {error}") from None
 
 
 def _value(node: ast.expr, values: Values) -> Any:

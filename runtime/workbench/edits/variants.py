@@ -19,6 +19,7 @@ from .slots import Slot
 if TYPE_CHECKING:
     from ....transpiler.backend.module.compilation import Compilation
     from ...session.session import Session
+    from .proposals import Proposal
 
 
 def unknown_variant(module: BackendModule, name: str | None, known: Iterable[str], folder: Path) -> TaichiRuntimeError:
@@ -35,7 +36,8 @@ class Variants:
     """All sources of one specialization. edits: by name, "edit" for the unnamed one; each merged and ready to build.
 
     kinds: of arguments, as `launcher.make_launcher` takes them. args: bound, packs flattened. chosen: what a launch
-    runs. paths: files of each edit. errors: of edits that cannot run, by name.
+    runs. paths: files of each edit. errors: of edits that cannot run, by name. proposals: merges
+    that a launch does not run before somebody accepts them, by name of the edit.
     """
 
     session: Session
@@ -49,6 +51,7 @@ class Variants:
     paths: dict[str, tuple[Path, ...]]
     chosen: Variant
     errors: dict[str, Exception] = field(default_factory=dict)
+    proposals: dict[str, list[Proposal]] = field(default_factory=dict)
 
     def module(self, name: str | None = None) -> BackendModule:
         """Return the module of a variant; None: of the one that a launch runs.

@@ -18,9 +18,11 @@ from ....transpiler.options import Capabilities
 from ...devices.target_tools import source_tools
 from ..check.check_edit import check_edit
 from ..check.edit_error import EditError
+from ..edits.bases import Bases
 from ..edits.edited_module import edited_module
-from ..edits.merge import has_markers, merge, same_source
-from ..edits.selection import CONFLICT
+from ..edits.header import base_digest, header_of, without_header
+from ..edits.merge import has_markers, merge
+from ..edits.proposals import CONFLICT, MERGED
 from ..edits.slots import BASE, FACTS, Slot, read_text
 from ..edits.stored_tunings import STORE
 from ..edits.variants import EDIT
@@ -34,15 +36,20 @@ MERGES = "merges"
 CONFLICTS = "conflict"
 REFUSED = "refused"
 UNREADABLE = "unreadable"
+UNKNOWN = "unknown"
+STALE = "stale"
 UNDECIDED = "@when"
 MEANINGS = {
     UNTOUCHED: "an unchanged copy of the generated source: no edit",
     EDITED: "differs from the generated source from which it was made",
-    MERGES: "the generated source has changed since; the next launch merges both",
+    MERGES: f"the generated source has changed since; the merge of both, `*{MERGED}`, runs once it is accepted:"
+    " `shadesmith merge`",
     CONFLICTS: "the generated source has changed where this one was edited; a launch refuses it and writes a copy"
     f" with markers, `*{CONFLICT}`, in which to resolve the conflicts",
     REFUSED: "does not compile, or its interface is not that of the generated source",
-    UNREADABLE: "not UTF-8 text",
+    UNREADABLE: "not UTF-8 text, or not a plain file",
+    UNKNOWN: "does not say by `// @base` which generated source it is an edit of; a launch refuses it",
+    STALE: "the generated source has changed since, and its base is not here to merge; a launch refuses it",
 }
 
 _LOCATION = re.compile(r"//.*?([\w.-]+\.\w+):(\d+)(?:  |, (?!interface)|$)|// ():(\d+)(?:, |$)")
@@ -59,13 +66,14 @@ class Now:
     """One file of a slot as it is generated now.
 
     runs: the variant that the next launch runs, None: none; `UNDECIDED`: rules need arguments. module: of the file.
-    capabilities: of the device that it is for.
+    capabilities: of the device that it is for. bases: what is generated for others.
     """
 
     source: str
     runs: str | None
     module: BackendModule
     capabilities: Capabilities
+    bases: Bases | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +101,7 @@ class EditState:
         """Whether the next launch runs it; None if that is unknown, or if rules depend on the arguments."""
         if self.now is None or self.now.runs == UNDECIDED:
             return None
-        return self.now.runs == self.variant and self.state in (EDITED, MERGES)
+        return self.now.runs == self.variant and self.state == EDITED
 
     @property
     def path(self) -> Path:
@@ -143,7 +151,7 @@ def edits_in(slot: Slot, generated: Mapping[str, Now] | None = None) -> Iterator
         name = f"{stem}{path.suffix}" if at else path.name
         variant, now = variant if at else "", generated.get(name)
         try:
-            state, added, removed = _state(slot, name, variant, None if now is None else now.source)
+            state, added, removed = _state(slot, name, variant, now)
             reason = ""
         except EditError as error:
             state, added, removed, reason = UNREADABLE, 0, 0, str(error)
@@ -155,20 +163,30 @@ def _order(path: Path) -> tuple[str, str, str]:
     return (path.suffix, stem if at else path.stem, variant if at else "")
 
 
-def _state(slot: Slot, name: str, variant: str, generated: str | None) -> tuple[str, int, int]:
+def _state(slot: Slot, name: str, variant: str, now: Now | None) -> tuple[str, int, int]:
     """Return the state of a source, and the lines added and removed. Raises: EditError if it cannot be read."""
     path = slot.path(name, variant)
-    text, base = read_text(path) or "", read_text(slot.base(name, variant))
-    base = generated if base is None else base
-    if base is None:  # a person put it there
-        return EDITED, text.count("\n"), 0
-    if text in (base, generated):
+    text, stored = read_text(path) or "", read_text(slot.base(name, variant))
+    bare, header = without_header(text), header_of(text)
+    digest = header.base or ("" if stored is None else base_digest(stored))
+    if not digest:
+        if now is None:  # a person put it there
+            return EDITED, bare.count("\n"), 0
+        return (UNTOUCHED, 0, 0) if bare == now.source else (UNKNOWN, *counts(now.source, bare))
+    if base_digest(bare) == digest or (now is not None and bare == now.source):
         return UNTOUCHED, 0, 0
-    if generated is not None and not same_source(base, generated):
-        state = CONFLICTS if merge(base, text, generated).conflicts else MERGES
+    base = stored if stored is not None and base_digest(stored) == digest else None
+    if now is not None and now.bases is not None:
+        fresh = now.bases.base(name, header.device, digest)
     else:
-        state = CONFLICTS if _is_open(path.with_name(path.name + CONFLICT)) else EDITED
-    return (state, *counts(base, text))
+        fresh = now.source if now is not None and base_digest(now.source) == digest else None
+    changes = counts(base or fresh or "", bare) if base or fresh else (0, 0)
+    if now is None or fresh is not None:
+        return (CONFLICTS if _is_open(path.with_name(path.name + CONFLICT)) else EDITED, *changes)
+    if base is None:
+        return (STALE, *changes)
+    new = now.bases.source(name, header.device) if now.bases is not None else None
+    return (CONFLICTS if merge(base, bare, new or now.source).conflicts else MERGES, *changes)
 
 
 def _is_open(path: Path) -> bool:

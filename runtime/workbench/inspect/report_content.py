@@ -19,7 +19,7 @@ from ...devices.target_tools import source_tools, tools_of
 from ...launch.inspection import Inspection
 from ...launch.kernel import Kernel
 from ...session import session as sessions
-from ..edits.slots import shown
+from ..edits.identity import shown
 from .inspection_tools import forms_of, listings, resources
 from .ir_changes import GONE, NEW, SKIPPED, UNCHANGED, Change, ChangedLine, changes, hunks
 from .listing import Listing, python_of

@@ -10,6 +10,7 @@ from pathlib import Path
 from ....transpiler.backend.module.interface import SourceFile
 from ....transpiler.errors import TaichiCompilationError
 from ...launch.inspection import Inspection
+from ..edits.header import without_header
 from ..edits.merge import same_source
 from ..edits.slots import Slot, read_text, slot_of
 from .ir_changes import GONE, NEW, UNCHANGED, changes
@@ -38,6 +39,7 @@ def _edit(slot: Slot, file: SourceFile, variant: str, rows_of: RowsOf) -> Iterat
     text = read_text(path)
     if text is None:
         return
+    text = without_header(text)
     base = read_text(slot.base(file.name, variant))
     if base is None:
         base = file.text

@@ -14,18 +14,19 @@ The verdict is "faster" or "slower" only beyond doubt; see `ratios.py`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any
 
 from ....transpiler.errors import TaichiRuntimeError
-from ..edits import selection as edits
-from ..edits.slots import shown
+from ..edits.identity import shown
 from ..edits.variants import GENERATED, Variants
-from .harness import ReplicaSet
+from .compare import build_with
+from .process.runners import Runner, runner_for
 from .ratios import CONFIDENCE, FASTER, MARGIN, NO_DIFFERENCE, Ratio, ratio_of
-from .replicas import record
-from .timing import SECONDS, in_words, measure, quartiles, shared_confidence
+from .replicas import PATTERNS, Recording, counts_of, record
+from .timing import SECONDS, in_words, quartiles, shared_confidence
 
 if TYPE_CHECKING:
     from ....transpiler.backend.module.interface import BackendModule
@@ -125,11 +126,17 @@ class Timing:
             found.append((row.name, median, f"[{low}, {high}]", ratio, row.summary))
         return found
 
+    def remark(self) -> str:
+        """Return what is to be said of a single variant, which no verdict is about; "" for several."""
+        if len(self.rows) > 1:
+            return ""
+        return f"no verdict: `{self.rows[0].name}` is the only variant; `kernel.edit(...)` starts another"
+
     def __str__(self) -> str:
         table = self.table()
         widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in table]
-        return "\n".join([self.title(), *lines])
+        return "\n".join([self.title(), *lines, *filter(None, [self.remark()])])
 
     __repr__ = __str__
 
@@ -153,11 +160,13 @@ def bench(
     seconds: float = SECONDS,
     margin: float = MARGIN,
     confidence: float = CONFIDENCE,
+    in_process: bool = False,
+    time_limit: float | None = None,
 ) -> Timing:
     """Time variants of a kernel on copies of the arguments, alternately; see `Timing`.
 
     names: of the variants, the base first; None: the generated source and all its edits. seconds: for rounds.
-    margin: smaller differences count as none.
+    margin: smaller differences count as none. in_process, time_limit: see `compare`.
     Raises: the edit's own error where one cannot run; TaichiRuntimeError for a name that no variant bears.
     """
     if names is None:
@@ -165,10 +174,11 @@ def bench(
     if not names:
         raise TaichiRuntimeError("`variants` names nothing to time", "leave it out to time all")
     modules = {name: variants.module(name) for name in names}
-    for name, module in modules.items():
-        if name != GENERATED:
-            edits.build(variants.session, variants.generated, module, variants.paths.get(name, ()))
-    return time_modules(variants, modules, seconds, margin, confidence)
+    with closing(runner_for(variants.session, in_process, time_limit)) as runner:
+        for name, module in modules.items():
+            if name != GENERATED:
+                build_with(runner, variants, name, module)
+        return time_modules(variants, modules, seconds, margin, confidence, runner)
 
 
 def time_modules(
@@ -177,19 +187,24 @@ def time_modules(
     seconds: float = SECONDS,
     margin: float = MARGIN,
     confidence: float = CONFIDENCE,
-    replicas: ReplicaSet | None = None,
+    runner: Runner | None = None,
+    recording: Recording | None = None,
 ) -> Timing:
-    """Time any modules of the kernel's interface, by name; the first is the base. replicas: existing copies."""
+    """Time any modules of the kernel's interface, by name; the first is the base.
+
+    runner: where they run; None: in this process. recording: the call, if it was recorded before.
+    """
     session = variants.session
-    for module in modules.values():
-        session.programs.find(module)
-    replicas = ReplicaSet(record(variants)) if replicas is None else replicas
-    timer = session.device.timer()
-    try:
-        harness = replicas.harness(list(modules.values()), timer)
-        columns = measure(harness.sample, len(modules), seconds, confidence, margin / 2)
-    finally:
-        timer.close()
+    runner = Runner(session) if runner is None else runner
+    runner.take(record(variants) if recording is None else recording)
+    counts = [counts_of(variants, module) for module in modules.values()]
+    if runner.is_isolated:  # one that hangs or crashes is named
+        runner.run(GENERATED, variants.generated, counts_of(variants, variants.generated), PATTERNS[0], is_edit=False)
+        for (name, module), each_count in zip(modules.items(), counts, strict=True):
+            if module is not variants.generated:
+                runner.run(name, module, each_count, PATTERNS[0])
+    found = runner.time(dict(modules), counts, seconds, confidence, margin / 2)
+    columns = found.columns
     each = shared_confidence(confidence, len(modules))
     rows: list[Row] = []
     for name, times in zip(modules, columns, strict=True):
@@ -197,4 +212,4 @@ def time_modules(
         verdict = ratio.verdict(margin) if ratio is not None else ""
         rows.append(Row(name, tuple(times), ratio, verdict, margin))
     kernel = f"{variants.generated.kernel}({', '.join(map(shown, variants.specialization.arguments))})"
-    return Timing(kernel, session.device.title, timer.clock, tuple(rows), harness.repeats, margin, confidence)
+    return Timing(kernel, session.device.title, found.clock, tuple(rows), found.repeats, margin, confidence)

@@ -8,9 +8,10 @@ so a value from before is not taken for one that was computed, and what is read 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,32 +20,50 @@ from ....transpiler.errors import TaichiRuntimeError
 from ...arrays.foreign import dense_strides
 from ...devices.target_tools import tools_of
 from ..edits import selection as edits
-from ..edits.variants import EDIT, GENERATED, Variants
-from .differences import Mismatch, Output, Tolerance, different, judge, merged
+from ..edits.variants import GENERATED, Variants
+from .differences import AGAINST, Mismatch, Output, Tolerance, different, judge, merged
 from .outputs import Located, Outputs
-from .replicas import PATTERNS, Launchable, Outcome, Region, Replicas, Trespass, counts_of, record, run_or_name
+from .process.runners import Runner
+from .reference import Reference
+from .replicas import PATTERNS, Launchable, Outcome, Recording, Region, Trespass, counts_of, record
+from .sweep import counts_in
 from .values import Values
 
 if TYPE_CHECKING:
     from ....transpiler.backend.module.interface import BackendModule
 
+PASSED, DIFFERS, SKIPPED = "passed", "DIFFERS", "skipped"
 ROUNDS = 3
 ATOMIC_RESULT = re.compile(r"=\s*atomic\w*\((?!&?report[.\[])")
 """The result of an atomic is used, which depends on the order of threads; that of a report is not used elsewhere."""
+APPENDS = re.compile(r"\bint append_(?!item\()\w+\(")
+"""The kernel appends to lists of a sparse tree, whose items have no order."""
 MORE_ROUNDS = 5
 """Further runs of the generated source if another differs from it: perhaps it differs from itself."""
 CHAOTIC_ROUNDS = 40
 """The same if it has differed from itself elsewhere: a race may have the same result many times (a kernel on an H200
 differed in one of 8 runs)."""
+NO_VALUES: Mapping[str, Values] = {}
 CHAOTIC_BYTES = 1 << 26
 """Memory for all these runs together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """The result with other sizes. shapes: of the arrays; verdict: passed, DIFFERS or skipped; text: why."""
+
+    name: str
+    shapes: str
+    verdict: str
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """The result of `kernel.compare`. outputs: by name, `x`, `p.mass`, `return value`.
 
-    passed: no output differs by more than rounding explains, and nothing was written out of bounds.
+    passed: no output differs by more than rounding explains, and nothing was written out of bounds, with the call's
+    sizes and with the others. sizes: the results with other sizes of arrays.
     out_of_bounds: such writes, as messages. nondeterministic: outputs that differ from run to run of the generated
     source. notes: further remarks.
     """
@@ -57,11 +76,13 @@ class Comparison:
     out_of_bounds: tuple[str, ...] = ()
     nondeterministic: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())
+    sizes: tuple[Size, ...] = ()
 
     @property
     def passed(self) -> bool:
         """Whether the two sources compute the same."""
-        return not self.out_of_bounds and all(output.passed for output in self.outputs.values())
+        outputs = all(output.passed for output in self.outputs.values())
+        return not self.out_of_bounds and outputs and not any(size.verdict == DIFFERS for size in self.sizes)
 
     @property
     def title(self) -> str:
@@ -80,10 +101,11 @@ class Comparison:
     def remarks(self) -> list[str]:
         """Return the lines below the table."""
         found = [f"out of bounds: {message}" for message in self.out_of_bounds]
+        found += [f"{output.name} {output.note}" for output in self.outputs.values() if AGAINST in output.note]
         if self.nondeterministic:
             names = ", ".join(self.nondeterministic)
             found.append(f"not deterministic: runs of the generated source differ in {names}")
-        return [*found, *self.notes]
+        return [*found, *_shown_sizes(self.sizes), *self.notes]
 
     def __str__(self) -> str:
         rows = self.rows()
@@ -94,6 +116,16 @@ class Comparison:
     def to_json(self) -> dict[str, Any]:
         """Return all of it as plain data."""
         return {**asdict(self), "passed": self.passed}
+
+
+def _shown_sizes(sizes: Sequence[Size]) -> list[str]:
+    """Return lines on the results with other sizes: failures each, the rest together."""
+    lines = [f"with {size.shapes} ({size.name}): {size.text}" for size in sizes if size.verdict == DIFFERS]
+    passed = [size.shapes for size in sizes if size.verdict == PASSED]
+    if passed:
+        lines.append(f"also compared with {'; '.join(passed)}")
+    skipped = [f"{size.shapes}, {size.text}" for size in sizes if size.verdict == SKIPPED]
+    return [*lines, *(f"not compared with {line}" for line in skipped)]
 
 
 def _row(output: Output) -> tuple[str, ...]:
@@ -111,7 +143,8 @@ class Comparer:
     """The runs of the generated source of one call, with which any number of sources can be compared.
 
     rounds: runs of each source, at least 2 to see whether they agree. relative, absolute: tolerances instead of those
-    by type (`differences`).
+    by type (`differences`). runner: where sources run; None: in this process. recording: a call
+    that was never made, with other sizes (`sweep.py`).
     """
 
     def __init__(
@@ -120,6 +153,8 @@ class Comparer:
         rounds: int = ROUNDS,
         relative: float | None = None,
         absolute: float | None = None,
+        runner: Runner | None = None,
+        recording: Recording | None = None,
     ) -> None:
         if tools_of(launchable.session.device.name).is_interpreter:
             raise TaichiRuntimeError("the interpreter has no source to compare", "use ti.cpu, ti.vulkan or ti.cuda")
@@ -127,39 +162,74 @@ class Comparer:
             raise ValueError(f"rounds={rounds}: each source has to run at least once")
         self.launchable, self.rounds = launchable, rounds
         self.tolerance = Tolerance(relative, absolute)
-        self.recording = record(launchable)
+        self._is_call = recording is None
+        self.recording = record(launchable) if recording is None else recording
         self.outputs = Outputs(self.recording)
-        self._replicas = Replicas(self.recording)
+        self.runner = Runner(launchable.session) if runner is None else runner
         arrays = [located for region in self.recording.regions for located in self.outputs.only_written(region)]
         self._poisoned = {located.slot.name for located in arrays}
         self._base = [self._run(launchable.generated, self.recording.counts, k, GENERATED) for k in range(rounds)]
         self._more = [MORE_ROUNDS, CHAOTIC_ROUNDS]
+        self.reference = Reference(launchable.specialization, self.outputs)
         slots = launchable.generated.interface.arrays if ATOMIC_RESULT.search(launchable.generated.source()) else ()
+        self._appends = bool(APPENDS.search(launchable.generated.source()))
         self._unordered = {slot.name for slot in slots if slot.written and not slot.read}
 
     def against(self, name: str, module: BackendModule) -> Comparison:
         """Compare a module with the generated one. Raises: TaichiRuntimeError if the device reports a fault."""
-        counts = counts_of(self.launchable, module)
+        counts = counts_of(self.launchable, module) if self._is_call else counts_in(self.recording, module)
         runs = [self._run(module, counts, k, name) for k in range(self.rounds)]
         outputs = self._judged(runs)
+        exact: Mapping[str, Values] = NO_VALUES
+        if _is_of_rounding(outputs.values()) and self.reference.values():
+            exact = self.reference.values()
+            outputs = self._judged(runs, exact)
         while not all(output.passed for output in outputs.values()) and self._run_more():
-            outputs = self._judged(runs)
+            outputs = self._judged(runs, exact)
         unstable = self._different(self._alike())
         return Comparison(
             self.launchable.generated.kernel, module.target, name, self.rounds, outputs,
             tuple(self._out_of_bounds(runs)), tuple(unstable), tuple(self._notes(name, runs, unstable)),
         )  # fmt: skip
 
-    def close(self) -> None:
-        """Free the copies."""
-        self._replicas = Replicas(self.recording)
+    def faults(self) -> str:
+        """Return what the generated source does wrong in this call, "" for nothing.
+
+        A value that depends on what is outside of arrays differs from one pattern of it to the other.
+        """
+        for run in self._base:
+            if run.trespasses:
+                return f"the generated source writes outside of {self._message(run.trespasses[0])}"
+        if self.rounds < 2 or not (labels := self._depending(self._base[0], self._base[1])):
+            return ""
+        again = self._run(self.launchable.generated, self.recording.counts, 0, GENERATED)
+        varying = self._different([self._base[0], again])
+        labels = [label for label in labels if label not in varying]
+        return f"the generated source reads outside of arrays: {', '.join(labels)} depend on it" if labels else ""
+
+    def _depending(self, one: Outcome, other: Outcome) -> list[str]:
+        """Return the outputs whose written numbers differ by more than rounding between two patterns."""
+        first, second = self._values(one), self._values(other)
+        found = []
+        for label, values in first.items():
+            if values.keys is not None or values.name in self._unordered:
+                continue
+            written = np.ascontiguousarray(second[label].array)
+            pattern = bytes([PATTERNS[1]]) * written.itemsize
+            blank = np.frombuffer(pattern, written.dtype)[0]
+            output = judge([values], values, second[label], self.tolerance)
+            differs = different(values.array, second[label].array) & different(written, blank)
+            if not output.passed and differs.any():
+                found.append(label)
+        return found
 
     # --- runs
 
     def _run(self, module: BackendModule, counts: Sequence[int], number: int, name: str) -> Outcome:
         pattern = PATTERNS[number % 2]
         prepare = partial(self._poison, pattern) if number % 2 else None
-        return run_or_name(name, lambda: self._replicas.run(module, counts, pattern, prepare))
+        self.runner.take(self.recording)
+        return self.runner.run(name, module, counts, pattern, prepare, is_edit=name != GENERATED)
 
     def _poison(self, pattern: int, region: Region, contents: Any) -> Any:
         return self.outputs.poisoned(region, contents, pattern)
@@ -179,7 +249,7 @@ class Comparer:
 
     # --- results
 
-    def _judged(self, runs: Sequence[Outcome]) -> dict[str, Output]:
+    def _judged(self, runs: Sequence[Outcome], reference: Mapping[str, Values] = NO_VALUES) -> dict[str, Output]:
         alike = [self._values(outcome) for outcome in self._alike()]
         rounds: dict[str, list[Output]] = {}
         for number, run in enumerate(runs):
@@ -187,7 +257,9 @@ class Comparer:
             for label, values in expected.items():
                 base = [outcome[label] for outcome in alike]
                 pattern = PATTERNS[number % 2] if number % 2 and values.name in self._poisoned else None
-                output = judge(base, values, found[label], self.tolerance, pattern, values.name in self._unordered)
+                exact = reference[label].array if label in reference else None
+                is_unordered = self._is_unordered(values)
+                output = judge(base, values, found[label], self.tolerance, pattern, is_unordered, exact)
                 rounds.setdefault(label, []).append(output)
             for label, output in self._judged_texts(self._base[number], run).items():
                 rounds.setdefault(label, []).append(output)
@@ -209,8 +281,23 @@ class Comparer:
         return found
 
     def _varying(self, runs: Sequence[Outcome]) -> list[str]:
-        """Return the outputs that differ between runs from equal contents, which are every other one."""
-        return self._different(runs[::2])
+        """Return the outputs that differ between runs from equal contents, which are every other one.
+
+        A list whose items come in another order does not count.
+        """
+        first, *others = [self._values(outcome) for outcome in runs[::2]]
+        found = []
+        for label, values in first.items():
+            pairs = [(values, other[label]) for other in others]
+            if self._is_unordered(values):
+                pairs = [(_in_order(one), _in_order(other)) for one, other in pairs]
+            if any(_differ(one, other) for one, other in pairs):
+                found.append(label)
+        return found
+
+    def _is_unordered(self, values: Values) -> bool:
+        """Return whether the order of numbers may change from run to run: places in lists are given by atomics."""
+        return self._appends if values.keys is not None else values.name in self._unordered
 
     def _different(self, alike: Sequence[Outcome]) -> list[str]:
         first, *others = [self._values(outcome) for outcome in alike]
@@ -275,6 +362,12 @@ class Comparer:
         return f"{here[0].slot.name}[{', '.join(map(str, index))}] of shape {here[0].shape} ({size})"
 
 
+def _is_of_rounding(outputs: Iterable[Output]) -> bool:
+    """Return whether the outputs that failed are all floats, which a reference can excuse."""
+    failed = [output for output in outputs if not output.passed]
+    return bool(failed) and all(output.max_ulp is not None and output.is_written for output in failed)
+
+
 def _index_outside(located: Located, offset_bytes: int) -> tuple[int, ...] | None:
     """Return the index of a position, out of range along the first axis; None for arrays with gaps."""
     extents, item_bytes = located.extents, located.item_bytes
@@ -290,37 +383,30 @@ def _index_outside(located: Located, offset_bytes: int) -> tuple[int, ...] | Non
     return tuple(part + begin for part, begin in zip((item, *reversed(index)), offsets, strict=True))
 
 
+def _in_order(values: Values) -> Values:
+    """Return numbers in ascending order."""
+    return replace(values, array=np.sort(values.array, axis=0 if values.keys is not None else None))
+
+
 def _differ(one: Values, other: Values) -> bool:
     if one.keys is not None and other.keys is not None and not np.array_equal(one.keys, other.keys):
         return True
     return bool(different(one.array, other.array).any())
 
 
-def compare(
-    variants: Variants,
-    variant: str | None = None,
-    rounds: int = ROUNDS,
-    relative: float | None = None,
-    absolute: float | None = None,
-) -> Comparison:
-    """Compare a variant of a kernel with its generated source on copies of the arguments; see `Comparison`.
-
-    variant: its name; None: the one that a launch runs, or the unnamed edit. relative, absolute: tolerances instead of
-    those by type. Raises: the edit's own error where it cannot run; TaichiRuntimeError where there is no such variant,
-    and where the device reports a fault.
-    """
-    if variant is None:
-        variant = variants.chosen.variant if variants.chosen.variant != GENERATED else EDIT
-    module = checked_module(variants, variant)
-    return Comparer(variants, rounds, relative, absolute).against(variant, module)
-
-
-def checked_module(variants: Variants, name: str) -> BackendModule:
-    """Return the module of a variant, checked and compiled; only such a module may run.
+def checked_module(variants: Variants, name: str, runner: Runner | None = None) -> BackendModule:
+    """Return the module of a variant, checked and compiled by what will run it; only such a module may run.
 
     Raises: the edit's own error where it cannot run; TaichiRuntimeError where there is no such variant.
     """
     module = variants.module(name)
     if name != GENERATED:
-        edits.build(variants.session, variants.generated, module, variants.paths.get(name, ()))
+        build_with(runner, variants, name, module)
     return module
+
+
+def build_with(runner: Runner | None, variants: Variants, name: str, module: BackendModule) -> None:
+    """Check a module and compile it where it will run. Raises: TaichiCompilationError for a bad edit."""
+    paths: Sequence[Path] = variants.paths.get(name, ())
+    load = None if runner is None else partial(runner.load, name, paths=paths)
+    edits.build(variants.session, variants.generated, module, paths, load)

@@ -34,6 +34,11 @@ RELATIVE = {2: 4e-3, 4: 1e-5, 8: 1e-12}
 """Largest relative difference of floating-point numbers, by their size [bytes]."""
 SHARE = 0.1
 """How much of the relative difference is accepted of what is usual in an array."""
+AGAINST = "against f64"
+FACTOR = 2.0
+"""How many times farther from the reference than those of the generated source numbers may be."""
+TYPICAL = 0.9
+"""The quantile of the generated source's relative errors that counts as its error where it is right by chance."""
 SPREADS = 2.0
 """How many times the spread of the generated source's own runs is added."""
 
@@ -106,16 +111,17 @@ def judge(
     tolerance: Tolerance,
     pattern: int | None = None,
     unordered: bool = False,
+    reference: Array | None = None,
 ) -> Output:
     """Compare one run of another source with the run of the generated source under equal conditions.
 
     base: runs of the generated source from the same contents. expected: the one to compare with, of these or of one
-    with another pattern. pattern: byte that all of the array was filled with before, None where it was not.
-    unordered: the order of its numbers may change from run to run.
+    with another pattern. reference: the numbers in f64, where they are known. pattern: byte that all of the array was
+    filled with before, None where it was not. unordered: the order of its numbers may change from run to run.
     """
     if expected.keys is not None:
-        return _judge_sparse(base, expected, found, tolerance)
-    return _judge_numbers([values.array for values in base], expected, found, tolerance, pattern, unordered)
+        return _judge_sparse(base, expected, found, tolerance, unordered)
+    return _judge_numbers([values.array for values in base], expected, found, tolerance, pattern, unordered, reference)
 
 
 def merged(outputs: Sequence[Output]) -> Output:
@@ -143,6 +149,7 @@ def _judge_numbers(
     tolerance: Tolerance,
     pattern: int | None = None,
     unordered: bool = False,
+    reference: Array | None = None,
 ) -> Output:
     one, other = expected.array, found.array
     spread = spread_of(base)
@@ -156,11 +163,13 @@ def _judge_numbers(
     if not differs.any():
         return output
     if unordered or (spread > 0 and _are_permutations(base)):
-        return _judge_order(output, expected, found, pattern)
+        return _judge_order(output, expected, found, pattern, tolerance.of(base[0]))
     wrong = differs
     if expected.is_written:
         relative, absolute = tolerance.of(base[0])
         wrong = differs & ~_close(one, other, relative, absolute + SPREADS * spread)
+        if is_float and reference is not None and reference.shape == one.shape and wrong.any():
+            output, wrong = _measured(output, one, other, reference, wrong, (relative, absolute))
         if not is_float:
             for array in base[1:]:
                 wrong &= ~different(base[0], array)
@@ -174,10 +183,45 @@ def _judge_numbers(
     )  # fmt: skip
 
 
-def _judge_order(output: Output, expected: Values, found: Values, pattern: int | None) -> Output:
+def _measured(
+    output: Output, one: Array, other: Array, reference: Array, wrong: Array, limits: tuple[float, float]
+) -> tuple[Output, Array]:
+    """Accept numbers that are about as close to the reference as those of the generated source, or closer."""
+    exact = np.atleast_1d(reference).astype(np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        rounded = exact.astype(one.dtype)
+        generated_errors, found_errors = (
+            distances(np.atleast_1d(one), rounded),
+            distances(np.atleast_1d(other), rounded),
+        )
+        size = np.abs(rounded.astype(np.float64))
+        usual = size[np.isfinite(size) & (size > 0)]
+        scale = size + (float(np.median(usual)) if usual.size else 0.0)
+        known = np.isfinite(generated_errors) & (scale > 0) & np.isfinite(scale)
+        typical = float(np.quantile(generated_errors[known] / scale[known], TYPICAL)) if known.any() else 0.0
+        own = np.where(np.isfinite(generated_errors), generated_errors, 0.0)
+        allowed = limits[1] + limits[0] * size + FACTOR * np.maximum(own, typical * scale)
+        passes = found_errors <= allowed
+    errors = [_largest(error, scale) for error in (generated_errors, found_errors)]
+    note = f"{AGAINST}: generated off by {errors[0]}, found by {errors[1]}"
+    return replace(output, note=note), wrong & ~passes
+
+
+def _largest(error: Array, scale: Array) -> str:
+    """Return the largest relative error, for people."""
+    known = (scale > 0) & np.isfinite(scale)
+    relative = error[known] / scale[known]
+    return f"{float(relative.max()):.2g}" if relative.size else "0"
+
+
+def _judge_order(
+    output: Output, expected: Values, found: Values, pattern: int | None, limits: tuple[float, float]
+) -> Output:
     """Compare numbers whose order may change from run to run: the same ones have to be there."""
     one, other = np.sort(expected.array, axis=None), np.sort(found.array, axis=None)
     wrong = different(one, other)
+    if one.dtype.kind == "f":
+        wrong &= ~_close(one, other, *limits)
     if not wrong.any():
         return replace(output, equal=False, note="the same numbers in another order, as between runs")
     position = int(np.flatnonzero(wrong)[0])
@@ -196,12 +240,15 @@ def _item(array: Array, position: int, pattern: int | None) -> Any:
     return "not written" if is_pattern else item.item()
 
 
-def _judge_sparse(base: Sequence[Values], expected: Values, found: Values, tolerance: Tolerance) -> Output:
+def _judge_sparse(
+    base: Sequence[Values], expected: Values, found: Values, tolerance: Tolerance, unordered: bool
+) -> Output:
     """Compare active elements: an element that is active in only one of them is a mismatch."""
     assert expected.keys is not None and found.keys is not None
     keys = np.unique(np.concatenate([values.keys for values in (*base, expected, found) if values.keys is not None]))
     one, other = _at(expected, keys), _at(found, keys)
-    output = _judge_numbers([_at(values, keys).array for values in base], one, other, tolerance)
+    arrays = [_at(values, keys).array for values in base]
+    output = _judge_numbers(arrays, one, other, tolerance, unordered=unordered)
     alone = np.setxor1d(expected.keys, found.keys)
     if not alone.size:
         return output

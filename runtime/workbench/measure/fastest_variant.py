@@ -9,7 +9,7 @@ from __future__ import annotations
 from ....transpiler.errors import TaichiCompilationError, warn_user
 from ..edits.variants import GENERATED, TUNED, Variants
 from .bench import bench
-from .compare import compare
+from .swept import compare
 
 SECONDS = 2.0
 """For the rounds of one choice, which is made once for each specialization."""

@@ -108,15 +108,19 @@ class ReplicaSet:
         self._session.device.copy(source.allocation, handle.allocation, source.size_bytes)
         return handle
 
-    def launcher(self, module: BackendModule) -> Callable[[], None]:
-        """Return a function that launches a module on the copies without waiting."""
-        counts = counts_of(self.recording.launchable, module)
+    def launcher(self, module: BackendModule, counts: Sequence[int] | None = None) -> Callable[[], None]:
+        """Return a function that launches a module on the copies without waiting. counts: its tasks' trip counts."""
+        if counts is None:
+            counts = counts_of(self.recording.launchable, module)
         program: Any = self._replicas.load(module, self._packed)
         return lambda: program.submit(counts)
 
-    def harness(self, modules: Sequence[BackendModule], timer: Timer) -> BenchmarkHarness:
-        """Return modules ready to be timed, warm."""
-        harness = BenchmarkHarness(timer, [self.launcher(module) for module in modules], self.restore)
+    def harness(
+        self, modules: Sequence[BackendModule], timer: Timer, counts: Sequence[Sequence[int]]
+    ) -> BenchmarkHarness:
+        """Return modules ready to be timed, warm. counts: the trip counts of each one's tasks."""
+        launches = [self.launcher(module, each) for module, each in zip(modules, counts, strict=True)]
+        harness = BenchmarkHarness(timer, launches, self.restore)
         harness.warm_up()
         return harness
 

@@ -8,14 +8,14 @@ count, whichever cells of the pools they were given.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....transpiler.backend.module.interface import ArrayBinding, TreeAddress
+from ....transpiler.backend.module.interface import ArrayBinding, Interface, TreeAddress
 from ....transpiler.ir.snodes import Node, index_components_of, places_of, shape_of, start_offset, top_of
 from ....transpiler.ir.types import NUMPY, SCALAR_OF_NUMPY, Struct, Tensor, Type, element_of
 from ...arrays.foreign import dense_strides
@@ -120,25 +120,14 @@ class Outputs:
 
     def values(self, contents: dict[Region, Array]) -> dict[str, Values]:
         """Return all numbers by label: of arrays, of sparse fields, of results."""
-        found: dict[str, Values] = {}
-        for values in self._all(contents):
-            label, count = values.label, 2
-            while label in found:
-                label, count = f"{values.label} ({count})", count + 1
-            found[label] = values
-        return found
+        return labelled(self._all(contents))
 
     def _all(self, contents: dict[Region, Array]) -> Iterator[Values]:
         for located in self.located:
             yield from located.values(contents[located.region])
         for tree in self.trees:
             yield from self._sparse_values(tree, contents)
-        result = next((region for region in self.recording.regions if region.role == "result"), None)
-        if result is not None:
-            several = len(self.interface.results) > 1
-            for number, place in enumerate(self.interface.results):
-                name = f"{RESULT}[{number}]" if several else RESULT
-                yield from _results(place, name, "", contents[result])
+        yield from results(self.interface, contents)
 
     def texts(self, contents: dict[Region, Array]) -> dict[str, str]:
         """Return what a run printed, and how many of its checks failed."""
@@ -186,7 +175,7 @@ class Outputs:
         size = prod(slot.element_shape) * dtype.itemsize
         begin = address - region.begin
         if slot.place is not None:
-            extents, strides, shape = _parts(slot.place, self._shape(slot, owner))
+            extents, strides, shape = parts_of_index(slot.place, self._shape(slot, owner))
             begin += slot.place.begin_bytes
             return Located(slot, region, dtype, begin, extents, strides, shape, slot.element_shape, owner)
         shape, values = self._shape(slot, owner), self.recording.values
@@ -256,8 +245,10 @@ def tree_of(owner: Any) -> SparseTree | None:
     return tree if isinstance(tree, SparseTree) else None
 
 
-def _parts(place: TreeAddress, shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """Return extents and strides of the parts of an index, in the order of the user's dimensions."""
+def parts_of_index(
+    place: TreeAddress, shape: tuple[int, ...]
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """Return extents and strides of the parts of an index, in the order of the user's dimensions, and the shape."""
     found: list[tuple[int, int]] = []
     for dimension in range(len(shape)):
         own = [(extent, stride) for d, extent, _, stride in place.digits if d == dimension]
@@ -274,8 +265,28 @@ def _neighbour(node: Node, name: str, region: Region, begin: int) -> Located:
     inner = element.shape if isinstance(element, Tensor) else ()
     dtype = element.numpy if isinstance(element, Struct) else element_of(element).numpy
     slot = ArrayBinding(name, str(element), inner, len(shape), shape, None, True, False, (), place)
-    extents, strides, _ = _parts(place, shape)
+    extents, strides, _ = parts_of_index(place, shape)
     return Located(slot, region, dtype, begin + place.begin_bytes, extents, strides, shape, inner)
+
+
+def labelled(numbers: Iterable[Values]) -> dict[str, Values]:
+    """Return numbers by label; labels that occur again get a number."""
+    found: dict[str, Values] = {}
+    for values in numbers:
+        label, count = values.label, 2
+        while label in found:
+            label, count = f"{values.label} ({count})", count + 1
+        found[label] = values
+    return found
+
+
+def results(interface: Interface, contents: dict[Region, Array]) -> Iterator[Values]:
+    """Yield what the kernel returned."""
+    result = next((region for region in contents if region.role == "result"), None)
+    for number, place in enumerate(interface.results if result is not None else ()):
+        assert result is not None
+        name = f"{RESULT}[{number}]" if len(interface.results) > 1 else RESULT
+        yield from _results(place, name, "", contents[result])
 
 
 def _results(place: ResultField, name: str, suffix: str, contents: Array) -> Iterator[Values]:

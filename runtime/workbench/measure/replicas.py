@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from ....transpiler.backend.module.interface import PACK_CODES
-from ....transpiler.errors import TaichiRuntimeError
 from ....transpiler.frontend.source.specialization import Specialization
 from ...arrays.foreign import GpuArray, find_memory
 from ...arrays.interop import gradient_of
@@ -46,6 +45,8 @@ ALIGNMENT = 64
 """[bytes] A copy has the same address as its original modulo this, so that wide loads work or fail alike."""
 PATTERNS = (0xFF, 0x7F)
 """Bytes in guard zones and memory without contents, alternately: NaN and -1; 3.4e38 and 2,139,062,143."""
+GUARD_BYTES = 16
+"""How many bytes below a pattern those in the guard zones of other regions are."""
 POINTERS = ("pointer", "gradient", "temporaries", "result", "report")
 """Members of `Args` that are addresses."""
 
@@ -343,11 +344,25 @@ def _copied(memory: Array) -> Array:
 # --- runs on copies
 
 
-class Replicas:
-    """Copies of the memory of a call. Programs run on them one after the other, each time from the same contents."""
+class Forbidding(Protocol):
+    """What watches for accesses to memory (`process.sanitizers.ForbiddenMemory`)."""
 
-    def __init__(self, recording: Recording) -> None:
+    def forbid(self, address: int, size_bytes: int) -> None:
+        """Forbid a part of memory until `allow_all`."""
+
+    def allow_all(self) -> None:
+        """Allow all memory again."""
+
+
+class Replicas:
+    """Copies of the memory of a call. Programs run on them one after the other, each time from the same contents.
+
+    guard: gets the guard zones while a program runs.
+    """
+
+    def __init__(self, recording: Recording, guard: Forbidding | None = None) -> None:
         self.recording = recording
+        self._guard = guard
         self._session = recording.launchable.session
         self._handles: dict[Region, AllocationHandle] = {}
         self.textures = TextureCopies(self._session, recording.textures)
@@ -366,10 +381,22 @@ class Replicas:
         """
         packed = self.place(pattern, prepare)
         program = self.load(module, packed)
+        self._forbid()
         with program.lock or nullcontext():
             program.submit(counts)
         self._session.device.synchronize()
+        if self._guard is not None:
+            self._guard.allow_all()
         return self._collect(pattern)
+
+    def _forbid(self) -> None:
+        """Forbid the guard zones."""
+        for region in self.recording.regions if self._guard is not None else ():
+            assert self._guard is not None
+            handle, begin = self._handles[region].allocation, self.offset(region)
+            end = begin + region.size_bytes
+            self._guard.forbid(handle.address + begin - region.guard_bytes, region.guard_bytes)
+            self._guard.forbid(handle.address + end, region.guard_bytes)
 
     def place(self, pattern: int = PATTERNS[0], prepare: Callable[[Region, Array], Array] | None = None) -> bytes:
         """Fill the copies, as `run` does before it runs; return the packed arguments that point to them."""
@@ -378,7 +405,7 @@ class Replicas:
             contents = region.new_contents(pattern)
             if prepare is not None and region.role == "data":
                 contents = prepare(region, contents)
-            begins[region] = self._fill(region, contents, pattern)
+            begins[region] = self._fill(region, contents, self._guard_byte(region, pattern))
         packed = bytearray(self.recording.packed)
         for pointer in self.recording.pointers:
             moved = pointer.address - pointer.region.begin + begins[pointer.region]
@@ -398,6 +425,10 @@ class Replicas:
     def memory(self, region: Region) -> AllocationHandle:
         """Return the allocation of a region's copy and guard zones, after it was filled."""
         return self._handles[region]
+
+    def _guard_byte(self, region: Region, pattern: int) -> int:
+        """Return what a guard zone is filled with: what is read in one and written in another shows."""
+        return pattern - self.recording.regions.index(region) % GUARD_BYTES
 
     def _fill(self, region: Region, contents: Array, pattern: int) -> int:
         """Write a copy with its guard zones; return its address."""
@@ -440,7 +471,8 @@ class Replicas:
                 self._session.device.read(handle.allocation, image.data)
                 contents[region] = image[begin:end]
             before, behind = image[begin - guard : begin], image[end : end + guard]
-            trespasses += _trespasses(region, before != pattern, False) + _trespasses(region, behind != pattern, True)
+            byte = self._guard_byte(region, pattern)
+            trespasses += _trespasses(region, before != byte, False) + _trespasses(region, behind != byte, True)
         return Outcome(contents, tuple(trespasses), tuple(self.textures.values()))
 
 
@@ -450,11 +482,3 @@ def _trespasses(region: Region, changed: Array, is_after: bool) -> list[Trespass
         return []
     first = int(found[0]) if is_after else int(found[0]) - changed.size
     return [Trespass(region, is_after, first, int(found.size))]
-
-
-def run_or_name(name: str, run: Callable[[], Outcome]) -> Outcome:
-    """Run, and name the module in errors of the device. Raises: TaichiRuntimeError."""
-    try:
-        return run()
-    except TaichiRuntimeError as error:
-        raise TaichiRuntimeError(f"`{name}` failed on copies of the arguments: {error.message}", error.hint) from error

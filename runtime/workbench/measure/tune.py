@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
+from functools import partial
 from itertools import islice, product
 from typing import TYPE_CHECKING
 
@@ -31,8 +33,8 @@ from ..edits.stored_tunings import (
 from ..edits.tuning_parameters import TuningSpace
 from ..edits.variants import GENERATED, Variants
 from .bench import Timing, time_modules
-from .compare import Comparer, Comparison
-from .harness import ReplicaSet
+from .compare import Comparer, Comparison, build_with
+from .process.runners import Runner, runner_for
 from .ratios import FASTER, SLOWER, Ratio, ratio_of
 from .replicas import counts_of
 from .timing import SECONDS
@@ -60,6 +62,8 @@ def tune(
     limit: int = LIMIT,
     restart: bool = False,
     progress: Progress | None = None,
+    in_process: bool = False,
+    time_limit: float | None = None,
 ) -> Tuning:
     """Try the settings of a source's tuning parameters, store the winner, and return all results.
 
@@ -71,23 +75,28 @@ def tune(
         limit: Of settings; if there are more, one parameter after the other is tried.
         restart: Forget earlier trials.
         progress: Called before each trial.
+        in_process, time_limit: See `compare`.
 
     Raises: TaichiRuntimeError if there is nothing to tune, or if the source as written does not compute the same as the
     generated one; TaichiCompilationError at the line of a comment that cannot be understood.
     """
     name = variants.chosen.variant if variant is None else variant
-    search = _Search(variants, name, tunable or Tunable(), progress or (lambda label, number, total: None))
-    search.resume(restart)
-    search.explore(limit)
-    search.decide(seconds)
+    with closing(runner_for(variants.session, in_process, time_limit)) as runner:
+        search = _Search(variants, name, tunable or Tunable(), progress or (lambda label, number, total: None), runner)
+        search.resume(restart)
+        search.explore(limit)
+        search.decide(seconds)
     return search.tuning
 
 
 class _Search:
     """One search. The copies, and the results of the generated source, are made once for all settings."""
 
-    def __init__(self, variants: Variants, name: str, tunable: Tunable, progress: Progress) -> None:
+    def __init__(
+        self, variants: Variants, name: str, tunable: Tunable, progress: Progress, runner: Runner | None = None
+    ) -> None:
         self.variants, self.name, self.progress = variants, name, progress
+        self.runner = Runner(variants.session) if runner is None else runner
         self.original = variants.module(name)
         self.paths = variants.paths.get(name, ())
         by_name = {path.name.replace(f"@{name}", ""): str(path) for path in self.paths}
@@ -96,7 +105,7 @@ class _Search:
             raise _nothing(variants, self.original, tunable)
         generated, device = variants.generated, variants.session.device
         if name != GENERATED:
-            edits.build(variants.session, generated, self.original, self.paths)
+            build_with(self.runner, variants, name, self.original)
         shapes = shape_class(generated, variants.args)
         iterations = max((1, *counts_of(variants, generated)))
         self.tuning = Tuning(generated.kernel, name, device.title, shapes, spaces, iterations=iterations)
@@ -104,7 +113,6 @@ class _Search:
         self.known: dict[str, Trial] = {}
         self.total = 0
         self._comparer: Comparer | None = None
-        self._replicas: ReplicaSet | None = None
 
     def resume(self, restart: bool) -> None:
         """Take over the trials of an earlier search of this source."""
@@ -122,6 +130,17 @@ class _Search:
                 self.try_setting(setting)
         else:
             climb(self.tuning.spaces, limit, self.try_setting)
+
+        self._note_undecided()
+
+    def _note_undecided(self) -> None:
+        """Note the settings for which a condition of the source has no value: they were not tried."""
+        spaces = self.tuning.spaces
+        written: Setting = {name: space.defined for name, space in spaces.items()}
+        for name, space in spaces.items():
+            for values, reason in islice(space.undecided(), LIMIT):
+                self.tuning.trials.append(Trial({**written, name: values}, REFUSED, reason))
+        self._store()
 
     def try_setting(self, setting: Setting) -> Trial:
         """Return the trial of a setting, made now or by an earlier search, and store it."""
@@ -144,9 +163,12 @@ class _Search:
             return Trial(setting, TIMED, "", row.median, costs=(0.0, 0.0, laps.lap()))
         module = with_values(generated, self.original, setting)
         try:
-            edits.build(session, generated, module, self.paths)
+            edits.build(session, generated, module, self.paths, partial(self.runner.load, label, paths=self.paths))
         except TaichiCompilationError as error:
             return Trial(setting, REFUSED, first_line(error), costs=laps.all())
+        except TaichiRuntimeError as error:  # the driver's compiler crashed
+            self._require_device(setting, label, error)
+            return Trial(setting, FAILED, first_line(error), costs=laps.all())
         laps.lap()
         try:
             comparison = comparer.against(label, module)
@@ -163,6 +185,8 @@ class _Search:
 
     def _require_device(self, setting: Setting, label: str, error: TaichiRuntimeError) -> None:
         """Stop if a setting has made the device unusable; it counts as failed from now on."""
+        if self.runner.is_isolated:  # the next setting gets another process
+            return
         try:
             self.variants.session.device.synchronize()
         except TaichiRuntimeError:
@@ -177,7 +201,7 @@ class _Search:
     def comparer(self) -> Comparer:
         """What compares with the generated source; the source as written has passed."""
         if self._comparer is None:
-            comparer = Comparer(self.variants)
+            comparer = Comparer(self.variants, runner=self.runner)
             if self.name != GENERATED:
                 comparison = comparer.against(self.name, self.original)
                 if not comparison.passed:
@@ -190,9 +214,7 @@ class _Search:
         return self._comparer
 
     def _timed(self, modules: dict[str, BackendModule], seconds: float) -> Timing:
-        if self._replicas is None:
-            self._replicas = ReplicaSet(self.comparer.recording)
-        return time_modules(self.variants, modules, seconds, replicas=self._replicas)
+        return time_modules(self.variants, modules, seconds, runner=self.runner, recording=self.comparer.recording)
 
     def decide(self, seconds: float) -> None:
         """Time the fastest together, and store which of them wins."""

@@ -1,4 +1,5 @@
-// The names in capitals that the files of templates/c_family/lib use, in C. The emitter expands them.
+// The names in capitals that the files of templates/c_family/lib use, in C. The emitter expands
+// them.
 
 #include <stdbool.h>
 #include <stdint.h>

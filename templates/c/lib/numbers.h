@@ -1,5 +1,5 @@
-// Arithmetic that C lacks or leaves undefined. Chunks are separated by blank lines, each defines one name; a source
-// includes those it uses.
+// Arithmetic that C lacks or leaves undefined. Chunks are separated by blank lines, each defines
+// one name; a source includes those it uses.
 
 #include <math.h>
 
@@ -32,6 +32,11 @@ static inline int clz_u32(uint32_t x) {
 
 static inline int clz_u64(uint64_t x) {
     return x == 0 ? 64 : __builtin_clzll(x);  // undefined for 0
+}
+
+// In halves: gcc 12.2 with AVX512 vectorises __builtin_popcountll(i) of 8 iterations of `i` to `i` itself.
+static inline int popcount_u64(uint64_t x) {
+    return __builtin_popcount((uint32_t)x) + __builtin_popcount((uint32_t)(x >> 32));
 }
 
 static inline float rsqrt_f32(float x) {

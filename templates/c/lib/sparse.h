@@ -11,7 +11,7 @@ typedef struct Pool {
     uint32_t highest;  // maximum of `taken`
     uint32_t listed;   // entries of the list that a loop runs over
     uint32_t full;     // bit 0: no cell was left for a request, bit 1: no item of a list
-    uint32_t cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
+    uint32_t cells[];  // from `taken` on: free cells, 0: a new one; from the capacity on: freed
 } Pool;
 
 // Replace `old` by `value`; returns the previous value.

@@ -1,18 +1,19 @@
-// Textures in the host's memory. Chunks are separated by blank lines, each defines one name; a source includes those
-// it uses.
+// Textures in the host's memory. Chunks are separated by blank lines, each defines one name; a
+// source includes those it uses.
 
 #include <math.h>
 #include <stdint.h>
 
-// A texture of one level. Texels are stored with x fastest; the texel (x, y, z) is number (z * height + y) * width + x.
+// A texture of one level. Texels are stored with x fastest; the texel (x, y, z) is number (z *
+// height + y) * width + x.
 typedef struct Texture {
     void *data;
     int32_t extents[3];  // width, height, depth; 1 for an axis that the texture lacks
     int32_t channels;    // 1 to 4
-    int32_t channel;     // 0 unorm8, 1 unorm16, 2 srgb8, 3 u8, 4 u16, 5 u32, 6 i8, 7 i16, 8 i32, 9 f16, 10 f32
+    int32_t channel;     // from 0: unorm8, unorm16, srgb8, u8, u16, u32, i8, i16, i32, f16, f32
     int32_t swapped;     // 1: blue comes first
     int32_t linear;      // 1: samples are interpolated, 0: the nearest texel
-    int32_t address[3];  // along each axis: 0 repeat, 1 mirrored repeat, 2 clamp to edge, 3 clamp to border, which is 0
+    int32_t address[3];  // by axis: 0 repeat, 1 mirrored repeat, 2 clamp to edge, 3 border of 0
 } Texture;
 
 // The address of a texel; 0 outside the texture.
@@ -49,7 +50,8 @@ static inline float float_channel(int channel, const void *texel, int k) {
     }
 }
 
-// A channel of a format whose components are integers; unsigned ones are returned as the same 32 bits.
+// A channel of a format whose components are integers; unsigned ones are returned as the same 32
+// bits.
 static inline int integer_channel(int channel, const void *texel, int k) {
     switch (channel) {
         case 3: return ((const uint8_t *)texel)[k];
@@ -65,7 +67,11 @@ static inline void fetch_floats(const Texture *texture, int x, int y, int z, flo
     const void *source = texel_at(texture, x, y, z, texture->channels * channel_bytes(texture));
     for (int k = 0; k < 4; k++) {
         int from = texture->swapped && k < 3 ? 2 - k : k;
-        texel[k] = !source ? 0.0f : k < texture->channels ? float_channel(texture->channel, source, from) : k == 3;
+        texel[k] = 0.0f;
+        if (source) {
+            texel[k] =
+                k < texture->channels ? float_channel(texture->channel, source, from) : k == 3;
+        }
     }
 }
 
@@ -73,7 +79,11 @@ static inline void fetch_floats(const Texture *texture, int x, int y, int z, flo
 static inline void fetch_ints(const Texture *texture, int x, int y, int z, int *texel) {
     const void *source = texel_at(texture, x, y, z, texture->channels * channel_bytes(texture));
     for (int k = 0; k < 4; k++) {
-        texel[k] = !source ? 0 : k < texture->channels ? integer_channel(texture->channel, source, k) : k == 3;
+        texel[k] = 0;
+        if (source) {
+            texel[k] =
+                k < texture->channels ? integer_channel(texture->channel, source, k) : k == 3;
+        }
     }
 }
 
@@ -113,7 +123,8 @@ static inline void nearest_texel(const Texture *texture, float x, float y, float
     }
 }
 
-// The texture at a position, 0 to 1 along each axis, 0.5 along an axis that it lacks: nearest texel or interpolated.
+// The texture at a position, 0 to 1 along each axis, 0.5 along an axis that it lacks: nearest texel
+// or interpolated.
 static inline void sample_floats(const Texture *texture, float x, float y, float z, float *texel) {
     int at[3];
     nearest_texel(texture, x, y, z, at);
@@ -158,6 +169,8 @@ static inline void sample_ints(const Texture *texture, float x, float y, float z
 }
 
 // The same for a format of unsigned integers.
-static inline void sample_uints(const Texture *texture, float x, float y, float z, uint32_t *texel) {
+static inline void sample_uints(
+    const Texture *texture, float x, float y, float z, uint32_t *texel
+) {
     sample_ints(texture, x, y, z, (int *)texel);
 }

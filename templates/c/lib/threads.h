@@ -1,5 +1,5 @@
-// Votes of the threads of a block. vote: one element for each thread. Chunks are separated by blank lines, each
-// defines one name.
+// Votes of the threads of a block. vote: one element for each thread. Chunks are separated by blank
+// lines, each defines one name.
 
 #include <stdbool.h>
 

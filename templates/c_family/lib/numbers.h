@@ -1,5 +1,6 @@
-// Arithmetic that C and CUDA C lack or leave undefined, if both write it alike. Chunks are separated by blank lines,
-// each defines one name; a source includes those it uses. Included by the languages' own `numbers`, after `dialect`.
+// Arithmetic that C and CUDA C lack or leave undefined, if both write it alike. Chunks are
+// separated by blank lines, each defines one name; a source includes those it uses. Included by the
+// languages' own `numbers`, after `dialect`.
 
 // types: i32, i64
 // Remainder with the sign of the dividend; 0 if the divisor is 0.
@@ -110,15 +111,17 @@ FUNCTION bool is_inf_f64(double x) {
     return (DOUBLE_BITS(x) & 0x7fffffffffffffffull) == 0x7ff0000000000000ull;
 }
 
-// a * b - c * d to the last digits, also if the products nearly cancel. Source: Kahan; Jeannerod et al., "Further
-// Analysis of Kahan's Algorithm for the Accurate Computation of 2x2 Determinants" (2013).
+// a * b - c * d to the last digits, also if the products nearly cancel. Source: Kahan; Jeannerod et
+// al., "Further Analysis of Kahan's Algorithm for the Accurate Computation of 2x2 Determinants"
+// (2013).
 FUNCTION float cross_f32(float a, float b, float c, float d) {
     float other = c * d;
     return fmaf(a, b, -other) + fmaf(-c, d, other);
 }
 
-// a * b - c * d to the last digits, also if the products nearly cancel. Source: Kahan; Jeannerod et al., "Further
-// Analysis of Kahan's Algorithm for the Accurate Computation of 2x2 Determinants" (2013).
+// a * b - c * d to the last digits, also if the products nearly cancel. Source: Kahan; Jeannerod et
+// al., "Further Analysis of Kahan's Algorithm for the Accurate Computation of 2x2 Determinants"
+// (2013).
 FUNCTION double cross_f64(double a, double b, double c, double d) {
     double other = c * d;
     return fma(a, b, -other) + fma(-c, d, other);

@@ -1,6 +1,6 @@
-// Whether a shift or a power of integers leaves the range of its type. Chunks are separated by blank lines, each
-// defines one name; a source includes those it uses. Included by the languages' own `overflow`, after
-// `mul_overflows_*`.
+// Whether a shift or a power of integers leaves the range of its type. Chunks are separated by
+// blank lines, each defines one name; a source includes those it uses. Included by the languages'
+// own `overflow`, after `mul_overflows_*`.
 
 // types: i32, i64
 FUNCTION bool shl_overflows_i32(int a, int count) {

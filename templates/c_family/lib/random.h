@@ -1,7 +1,8 @@
-// Random numbers by counter: Philox 2x32 with 10 rounds, keyed by the launch's seed, counted by thread and draw.
-// The same stream on every target; `transpiler/backend/module/random_stream.py` is the same in Python.
-// Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011). Chunks are separated by blank lines.
-// Included by the languages' own `random`, after `random_bits`.
+// Random numbers by counter: Philox 2x32 with 10 rounds, keyed by the launch's seed, counted by
+// thread and draw. The same stream on every target; `transpiler/backend/module/random_stream.py` is
+// the same in Python.
+// Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011). Chunks are separated
+// by blank lines. Included by the languages' own `random`, after `random_bits`.
 
 // Uniform in [0, 1), a multiple of 2^-24.
 FUNCTION float random_f32(Random IN_OUT(rng)) {

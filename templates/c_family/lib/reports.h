@@ -1,21 +1,27 @@
-// Records of print and of failed checks, read by the host: one section of the buffer for prints, one for failed checks.
-// words[0..2], the header of the prints: index of the next record, end of the section, number of records that did not
-// fit. words[3..5], the header of the failed checks: the same. words[6..8]: the number of failed checks, the first
-// iteration and the first site with one. A record: site, thread, number of words, words. If a record does not fit,
-// EMPTY_SITE marks the unused rest of the section.
-// Use: `uint record = report_print(report, site, thread, 2u); record = report_f32(report, record, x); ...`; 64 bit
-// numbers take 2 words, the low one first. Chunks are separated by blank lines, each defines one name.
-// Included by the languages' own `reports`, after `report_start`.
+// Records of print and of failed checks, read by the host: one section of the buffer for prints,
+// one for failed checks. words[0..2], the header of the prints: index of the next record, end of
+// the section, number of records that did not fit. words[3..5], the header of the failed checks:
+// the same. words[6..8]: the number of failed checks, the first iteration and the first site with
+// one. A record: site, thread, number of words, words. If a record does not fit, EMPTY_SITE marks
+// the unused rest of the section.
+// Use: `uint record = report_print(report, site, thread, 2u); record = report_f32(report, record,
+// x); ...`; 64 bit numbers take 2 words, the low one first. Chunks are separated by blank lines,
+// each defines one name. Included by the languages' own `reports`, after `report_start`.
 
-FUNCTION uint32_t report_print(uint32_t *report, uint32_t site, uint32_t thread, uint32_t size) {
+FUNCTION uint32_t report_print(
+    uint32_t *report, uint32_t site, uint32_t thread, uint32_t size
+) {
     return report_start(report, 0u, site, thread, size);
 }
 
 // Start the record of a failed check, unless an earlier iteration has one: only the first is shown.
-FUNCTION uint32_t report_failure(uint32_t *report, uint32_t site, uint32_t thread, uint32_t size) {
+FUNCTION uint32_t report_failure(
+    uint32_t *report, uint32_t site, uint32_t thread, uint32_t size
+) {
     ATOMIC_ADD(&report[6], 1u);
     ATOMIC_MIN(&report[8], site);
-    return thread < ATOMIC_MIN(&report[7], thread) ? report_start(report, 3u, site, thread, size) : 0u;
+    return thread < ATOMIC_MIN(&report[7], thread) ? report_start(report, 3u, site, thread, size)
+                                                   : 0u;
 }
 
 // Add a record of the call site after that of a check that failed in the called function.
@@ -71,7 +77,9 @@ FUNCTION bool outside_1(uint32_t *report, uint32_t site, uint32_t thread, int i,
     return true;
 }
 
-FUNCTION bool outside_2(uint32_t *report, uint32_t site, uint32_t thread, int i, int j, int ni, int nj) {
+FUNCTION bool outside_2(
+    uint32_t *report, uint32_t site, uint32_t thread, int i, int j, int ni, int nj
+) {
     if (i >= 0 && i < ni && j >= 0 && j < nj) {
         return false;
     }
@@ -100,7 +108,8 @@ FUNCTION bool outside_3(
 }
 
 FUNCTION bool outside_4(
-    uint32_t *report, uint32_t site, uint32_t thread, int i, int j, int k, int l, int ni, int nj, int nk, int nl
+    uint32_t *report, uint32_t site, uint32_t thread, int i, int j, int k, int l, int ni, int nj,
+    int nk, int nl
 ) {
     if (i >= 0 && i < ni && j >= 0 && j < nj && k >= 0 && k < nk && l >= 0 && l < nl) {
         return false;

@@ -1,5 +1,5 @@
-// Concurrent allocation of cells in pools, and bit masks and lists of cells. Chunks are separated by blank lines, each
-// defines one name. Included by the languages' own `sparse`, after `Pool`.
+// Concurrent allocation of cells in pools, and bit masks and lists of cells. Chunks are separated
+// by blank lines, each defines one name. Included by the languages' own `sparse`, after `Pool`.
 
 // Return a free, cleared cell, or SPARE if there is none.
 FUNCTION uint32_t allocate_cell(Pool *pool, int capacity) {
@@ -20,7 +20,9 @@ FUNCTION void free_cell(Pool *pool, int capacity, uint32_t cell) {
 }
 
 // Return the cell of an entry. If it is inactive, exactly one of the calling threads activates it.
-FUNCTION uint32_t activate_cell(uint32_t *numbers, uint32_t entry, Pool *pool, int capacity) {
+FUNCTION uint32_t activate_cell(
+    uint32_t *numbers, uint32_t entry, Pool *pool, int capacity
+) {
     uint32_t cell = LOAD(numbers[entry]);
     for (int iteration = 0; cell < FIRST_CELL; iteration++) {
         cell = COMPARE_AND_SWAP(&numbers[entry], 0u, ACTIVATING);
@@ -39,7 +41,9 @@ FUNCTION uint32_t activate_cell(uint32_t *numbers, uint32_t entry, Pool *pool, i
 }
 
 // Deactivate the cell of an entry; it is cleared and returned to the pool after the loop.
-FUNCTION void deactivate_cell(uint32_t *numbers, uint32_t entry, Pool *pool, int capacity) {
+FUNCTION void deactivate_cell(
+    uint32_t *numbers, uint32_t entry, Pool *pool, int capacity
+) {
     uint32_t cell = LOAD(numbers[entry]);
     if (cell >= FIRST_CELL && COMPARE_AND_SWAP(&numbers[entry], cell, 0u) == cell) {
         free_cell(pool, capacity, cell);

@@ -1,12 +1,13 @@
-// Arithmetic that CUDA C lacks or leaves undefined. Chunks are separated by blank lines, each defines one name; a
-// source includes those it uses.
+// Arithmetic that CUDA C lacks or leaves undefined. Chunks are separated by blank lines, each
+// defines one name; a source includes those it uses.
 
 #include "dialect.cuh"
 
 // types: i32, i64
 // Quotient rounded toward zero; 0 if the divisor is 0.
 __device__ inline int div_i32(int a, int b) {
-    return b == 0 ? 0 : b == -1 ? -a : a / b;  // x / 0 is undefined, and so is the lowest number / -1
+    // x / 0 is undefined, and so is the lowest number / -1
+    return b == 0 ? 0 : b == -1 ? -a : a / b;
 }
 
 #include "../../c_family/lib/numbers.h"

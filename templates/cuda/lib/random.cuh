@@ -1,4 +1,5 @@
-// Random bits; `c_family/lib/random.h` describes the generator. Chunks are separated by blank lines.
+// Random bits; `c_family/lib/random.h` describes the generator. Chunks are separated by blank
+// lines.
 
 #include "dialect.cuh"
 

@@ -5,8 +5,8 @@
 // In place of the site of a record: no records follow.
 #define EMPTY_SITE 0xffffffffu
 
-// Start a record of `size` words in the section with its header at words[section]; returns the index of its first word,
-// or 0 if the section is full.
+// Start a record of `size` words in the section with its header at words[section]; returns the
+// index of its first word, or 0 if the section is full.
 __device__ inline uint32_t report_start(
     uint32_t *report, uint32_t section, uint32_t site, uint32_t thread, uint32_t size
 ) {

@@ -1,5 +1,5 @@
-// Collective operations of a warp that CUDA lacks. `lanes`: the lanes that take part, all of which must make the call.
-// Chunks are separated by blank lines, each defines one name.
+// Collective operations of a warp that CUDA lacks. `lanes`: the lanes that take part, all of which
+// must make the call. Chunks are separated by blank lines, each defines one name.
 
 // Whether this is the lowest of the lanes.
 __device__ inline bool elect(unsigned lanes) {

@@ -1,5 +1,5 @@
-// Types that NVRTC lacks without headers. Chunks are separated by blank lines, each defines one name; a source
-// includes those it uses.
+// Types that NVRTC lacks without headers. Chunks are separated by blank lines, each defines one
+// name; a source includes those it uses.
 
 typedef signed char int8_t;
 

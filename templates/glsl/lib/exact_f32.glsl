@@ -1,8 +1,9 @@
-// Functions of float for fast_math=False: IEEE 754's division and square root, the others within 2 units in the last
-// place, for all arguments: Vulkan requires less of drivers (sin within 2^-11, division 2.5 units, nothing beyond pi).
-// `precise` keeps the error terms from being optimised away. Integer arithmetic handles what drivers may treat
-// differently: subnormal numbers, infinities, NaN. Coefficients: benchmarks/coefficients.py. Source: Dekker, "A
-// floating-point technique for extending the available precision" (1971).
+// Functions of float for fast_math=False: IEEE 754's division and square root, the others within 2
+// units in the last place, for all arguments: Vulkan requires less of drivers (sin within 2^-11,
+// division 2.5 units, nothing beyond pi). `precise` keeps the error terms from being optimised
+// away. Integer arithmetic handles what drivers may treat differently: subnormal numbers,
+// infinities, NaN. Coefficients: benchmarks/coefficients.py. Source: Dekker, "A floating-point
+// technique for extending the available precision" (1971).
 
 // The significand of a positive, finite x, from 2^23 on: x = significand * 2^e.
 uint split_f32(uint bits, out int e) {
@@ -15,7 +16,8 @@ uint split_f32(uint bits, out int e) {
     return (bits & 0x007fffffu) | 0x00800000u;
 }
 
-// m * 2^e to the nearest float, halves to even, for m from 2^25 to 2^31; the last bit of m may be a sticky bit.
+// m * 2^e to the nearest float, halves to even, for m from 2^25 to 2^31; the last bit of m may be a
+// sticky bit.
 float round_f32(uint sign, uint m, int e) {
     int top = findMSB(m);
     int exponent = top + e + 127;
@@ -30,7 +32,8 @@ float round_f32(uint sign, uint m, int e) {
     return uintBitsToFloat(sign | (rounded + (uint(max(exponent, 1) - 1) << 23)));
 }
 
-// Operations that only select, done on bits: a device may treat subnormal numbers as 0, even in abs and min.
+// Operations that only select, done on bits: a device may treat subnormal numbers as 0, even in abs
+// and min.
 
 float exact_abs_f32(float x) {
     return uintBitsToFloat(floatBitsToUint(x) & 0x7fffffffu);
@@ -39,14 +42,17 @@ float exact_abs_f32(float x) {
 float exact_sign_f32(float x) {
     uint bits = floatBitsToUint(x);
     uint magnitude = bits & 0x7fffffffu;
-    return magnitude == 0u || magnitude > 0x7f800000u ? x : uintBitsToFloat((bits & 0x80000000u) | 0x3f800000u);
+    return magnitude == 0u || magnitude > 0x7f800000u
+        ? x
+        : uintBitsToFloat((bits & 0x80000000u) | 0x3f800000u);
 }
 
 // Whether a < b, of numbers that are not NaN; -0.0 is less than 0.0.
 bool is_less_f32(float a, float b) {
     int a_bits = floatBitsToInt(a);
     int b_bits = floatBitsToInt(b);
-    return (a_bits < 0 ? a_bits ^ 0x7fffffff : a_bits) < (b_bits < 0 ? b_bits ^ 0x7fffffff : b_bits);
+    return (a_bits < 0 ? a_bits ^ 0x7fffffff : a_bits)
+        < (b_bits < 0 ? b_bits ^ 0x7fffffff : b_bits);
 }
 
 // The lesser of two numbers; if one is NaN, the other.
@@ -66,7 +72,8 @@ float div_f32(float a, float b) {
     uint sign = (floatBitsToUint(a) ^ floatBitsToUint(b)) & 0x80000000u;
     uint a_bits = floatBitsToUint(a) & 0x7fffffffu;
     uint b_bits = floatBitsToUint(b) & 0x7fffffffu;
-    if (max(a_bits, b_bits) > 0x7f800000u || (a_bits == b_bits && (b_bits == 0u || b_bits == 0x7f800000u))) {
+    if (max(a_bits, b_bits) > 0x7f800000u
+        || (a_bits == b_bits && (b_bits == 0u || b_bits == 0x7f800000u))) {
         return uintBitsToFloat(0x7fc00000u);
     }
     if (a_bits == 0u || b_bits == 0x7f800000u) {
@@ -80,7 +87,8 @@ float div_f32(float a, float b) {
     uint dividend = split_f32(a_bits, a_exponent);
     uint divisor = split_f32(b_bits, b_exponent);
     uint quotient = uint(float(dividend) / float(divisor) * 33554432.0);
-    int rest = int((dividend << 25) - quotient * divisor);  // small, so its low 32 bits are all of it
+    // small, so its low 32 bits are all of it
+    int rest = int((dividend << 25) - quotient * divisor);
     quotient += uint(int(floor(float(rest) / float(divisor))));
     rest = int((dividend << 25) - quotient * divisor);
     int last = rest < 0 ? -1 : rest >= int(divisor) ? 1 : 0;  // float(rest) was rounded
@@ -170,7 +178,8 @@ vec2 two_product_f32(float a, float b) {
     precise float a_low = a - a_high;
     precise float b_low = b - b_high;
     precise float high = a * b;
-    precise float low = ((a_high * b_high - high) + a_high * b_low + a_low * b_high) + a_low * b_low;
+    precise float low =
+        ((a_high * b_high - high) + a_high * b_low + a_low * b_high) + a_low * b_low;
     return vec2(high, low);
 }
 
@@ -191,7 +200,8 @@ float exp_of_sum_f32(float x, float low) {
         return 0.0;
     }
     precise float n = roundEven(x * 1.44269504);
-    precise float r = (x - n * 0.693359375) + (n * 2.12194440e-4 + low);  // log(2) in two parts, the first of 9 bits
+    // log(2) in two parts, the first of 9 bits
+    precise float r = (x - n * 0.693359375) + (n * 2.12194440e-4 + low);
     float p = 1.3818298e-3;  // e^r = 1 + r + r^2 p within 2^-28
     p = p * r + 8.368532e-3;
     p = p * r + 4.1668292e-2;
@@ -206,7 +216,8 @@ float exp_f32(float x) {
     return exp_of_sum_f32(x, 0.0);
 }
 
-// log(x) of a positive, finite x as a sum (high, low), good to about 2^-36: as log_in_two_parts does for double.
+// log(x) of a positive, finite x as a sum (high, low), good to about 2^-36: as log_in_two_parts
+// does for double.
 vec2 log_in_two_parts_f32(float x) {
     int e;
     uint significand = split_f32(floatBitsToUint(x), e) & 0x007fffffu;
@@ -220,8 +231,10 @@ vec2 log_in_two_parts_f32(float x) {
     precise float s_low = (((f - back.x) - back.y) - s * u.y) / u.x;
     vec2 t = two_product_f32(s, s);
     t.y += 2.0 * s * s_low;
-    float tail = t.x * (0.4 + t.x * (2.0 / 7.0 + t.x * (2.0 / 9.0 + t.x * (2.0 / 11.0 + t.x * (2.0 / 13.0)))));
-    vec2 p = two_sum_f32(0.666666687, tail);  // log((1 + s) / (1 - s)) = 2 s + s t (2/3 + 2/5 t + ...), t = s^2
+    float tail = t.x
+        * (0.4 + t.x * (2.0 / 7.0 + t.x * (2.0 / 9.0 + t.x * (2.0 / 11.0 + t.x * (2.0 / 13.0)))));
+    // log((1 + s) / (1 - s)) = 2 s + s t (2/3 + 2/5 t + ...), t = s^2
+    vec2 p = two_sum_f32(0.666666687, tail);
     p.y -= 1.98682156e-8;
     vec2 v = two_product_f32(t.x, p.x);
     v.y += t.x * p.y + t.y * p.x;
@@ -288,7 +301,8 @@ vec2 reduce_f32(float x, out int quadrant) {
     if (bits >= 0x7f800000u) {
         return vec2(uintBitsToFloat(0x7fc00000u), 0.0);
     }
-    uvec4 quadrants = times_two_over_pi(uvec2((bits & 0x007fffffu) | 0x00800000u, 0u), int(bits >> 23) - 150);
+    uvec4 quadrants =
+        times_two_over_pi(uvec2((bits & 0x007fffffu) | 0x00800000u, 0u), int(bits >> 23) - 150);
     int nearest = int((quadrants.x + 0x20000000u) >> 30);
     uint high = quadrants.x << 2 | quadrants.y >> 30;
     uint low = quadrants.y << 2 | quadrants.z >> 30;
@@ -298,8 +312,10 @@ vec2 reduce_f32(float x, out int quadrant) {
     int shift = 31 - findMSB(high);
     uint product;
     uint below;
-    umulExtended(high << shift | low >> 1 >> (31 - shift), 0xc90fdaa2u, product, below);  // pi/2 * 2^31
-    vec2 r = vec2(float(product & 0xffffff00u), float(product & 0xffu)) * power_of_two_f32(-31 - shift);
+    // pi/2 * 2^31
+    umulExtended(high << shift | low >> 1 >> (31 - shift), 0xc90fdaa2u, product, below);
+    vec2 r =
+        vec2(float(product & 0xffffff00u), float(product & 0xffu)) * power_of_two_f32(-31 - shift);
     quadrant = (x < 0.0 ? -nearest : nearest) & 3;
     return is_before != (x < 0.0) ? -r : r;
 }
@@ -388,7 +404,8 @@ float exact_asin_f32(float x) {
 float raised_f32(float x) {
     uint bits = floatBitsToUint(x);
     uint magnitude = bits & 0x7fffffffu;
-    float raised = magnitude < 0x00800000u ? float(magnitude) * 2.58493941e-26 : exact_abs_f32(x) * 1.84467441e19;
+    float raised = magnitude < 0x00800000u ? float(magnitude) * 2.58493941e-26
+                                           : exact_abs_f32(x) * 1.84467441e19;
     return uintBitsToFloat(floatBitsToUint(raised) | (bits & 0x80000000u));
 }
 

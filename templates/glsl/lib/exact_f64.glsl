@@ -1,6 +1,8 @@
-// Functions of double for fast_math=False beyond the range of math_f64.glsl: angles above 2^50, remainders.
+// Functions of double for fast_math=False beyond the range of math_f64.glsl: angles above 2^50,
+// remainders.
 
-// x minus the nearest multiple of pi/2, as a sum (high, low), and that multiple modulo 4; for |x| >= 2^25.
+// x minus the nearest multiple of pi/2, as a sum (high, low), and that multiple modulo 4; for |x|
+// >= 2^25.
 dvec2 reduce_large(double x, out int quadrant) {
     uvec2 bits = unpackDouble2x32(x);
     uint high = bits.y & 0x7fffffffu;
@@ -8,18 +10,24 @@ dvec2 reduce_large(double x, out int quadrant) {
     if (high >= 0x7ff00000u) {
         return dvec2(packDouble2x32(uvec2(0u, 0x7ff80000u)), 0.0lf);
     }
-    uvec4 quadrants = times_two_over_pi(uvec2(bits.x, (high & 0x000fffffu) | 0x00100000u), int(high >> 20) - 1075);
+    uvec4 quadrants = times_two_over_pi(
+        uvec2(bits.x, (high & 0x000fffffu) | 0x00100000u), int(high >> 20) - 1075
+    );
     int nearest = int((quadrants.x + 0x20000000u) >> 30);
     quadrants = quadrants << 2 | uvec4(quadrants.yzw, 0u) >> 30;
     bool is_before = quadrants.x >= 0x80000000u;
     quadrants = is_before ? ~quadrants : quadrants;
     dvec2 fraction = two_sum(
-        double(quadrants.x) * 2.3283064365386963e-10lf, double(quadrants.y) * 5.4210108624275222e-20lf
+        double(quadrants.x) * 2.3283064365386963e-10lf,
+        double(quadrants.y) * 5.4210108624275222e-20lf
     );
-    double rest = double(quadrants.z) * 1.2621774483536189e-29lf + double(quadrants.w) * 2.9387358770557188e-39lf;
+    double rest = double(quadrants.z) * 1.2621774483536189e-29lf
+        + double(quadrants.w) * 2.9387358770557188e-39lf;
     fraction = two_sum(fraction.x, fraction.y + rest);
     dvec2 r = two_product(fraction.x, 1.5707963267948966lf);
-    r = two_sum(r.x, r.y + (fraction.x * 6.123233995736766e-17lf + fraction.y * 1.5707963267948966lf));
+    r = two_sum(
+        r.x, r.y + (fraction.x * 6.123233995736766e-17lf + fraction.y * 1.5707963267948966lf)
+    );
     quadrant = (x < 0.0lf ? -nearest : nearest) & 3;
     return is_before != (x < 0.0lf) ? -r : r;
 }

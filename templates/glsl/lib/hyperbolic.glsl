@@ -1,7 +1,8 @@
-// The inverse hyperbolic functions of float and double, within 2 units in the last place. GLSL has none of double, and
-// Vulkan lets drivers compute asinh(x) of float as log(x + sqrt(x * x + 1.0)), which loses all digits near zero.
-// Source: the formulas with log(1 + u) of C's libraries; its low part from the sums of exact_f32.glsl and
-// math_f64.glsl.
+// The inverse hyperbolic functions of float and double, within 2 units in the last place. GLSL has
+// none of double, and Vulkan lets drivers compute asinh(x) of float as log(x + sqrt(x * x + 1.0)),
+// which loses all digits near zero.
+// Source: the formulas with log(1 + u) of C's libraries; its low part from the sums of
+// exact_f32.glsl and math_f64.glsl.
 
 // log(1 + u) for u >= 0.
 float log_of_one_plus_f32(float u) {
@@ -21,7 +22,8 @@ float asinh_f32(float x) {
     if (a < 2.44140625e-4 || (floatBitsToUint(x) & 0x7fffffffu) >= 0x7f800000u) {
         return x;  // keeps -0.0, subnormal numbers, infinities and NaN
     }
-    float y = a > 4096.0 ? log_of_twice_f32(a) : log_of_one_plus_f32(a + a * a / (1.0 + sqrt(1.0 + a * a)));
+    float y = a > 4096.0 ? log_of_twice_f32(a)
+                         : log_of_one_plus_f32(a + a * a / (1.0 + sqrt(1.0 + a * a)));
     return x < 0.0 ? -y : y;
 }
 
@@ -42,7 +44,9 @@ float atanh_f32(float x) {
         return x;  // keeps -0.0 and subnormal numbers
     }
     if (!(a < 1.0)) {
-        return uintBitsToFloat(a == 1.0 ? 0x7f800000u | (floatBitsToUint(x) & 0x80000000u) : 0x7fc00000u);
+        return uintBitsToFloat(
+            a == 1.0 ? 0x7f800000u | (floatBitsToUint(x) & 0x80000000u) : 0x7fc00000u
+        );
     }
     float y = 0.5 * log_of_one_plus_f32(2.0 * a / (1.0 - a));
     return x < 0.0 ? -y : y;
@@ -66,7 +70,8 @@ double asinh_f64(double x) {
     if (a < 7.4505805969238281e-9lf || !(a <= 1.7976931348623157e308lf)) {
         return x;  // keeps -0.0, subnormal numbers, infinities and NaN
     }
-    double y = a > 268435456.0lf ? log_of_twice_f64(a) : log_of_one_plus_f64(a + a * a / (1.0lf + sqrt(1.0lf + a * a)));
+    double y = a > 268435456.0lf ? log_of_twice_f64(a)
+                                 : log_of_one_plus_f64(a + a * a / (1.0lf + sqrt(1.0lf + a * a)));
     return x < 0.0lf ? -y : y;
 }
 

@@ -1,4 +1,5 @@
-// Functions of float where drivers are far off (lavapipe's asin and acos by 1.6e-4, its atan by 300 ulp).
+// Functions of float where drivers are far off (lavapipe's asin and acos by 1.6e-4, its atan by 300
+// ulp).
 // Source: polynomials of Moshier, Cephes mathematical library, asinf.c and atanf.c (1992).
 
 // asin(x) for 0 <= x <= 0.5.
@@ -14,7 +15,8 @@ float asin_of_half(float x) {
 
 float asin_f32(float x) {
     float a = abs(x);
-    float angle = a <= 0.5 ? asin_of_half(a) : 1.57079633 - 2.0 * asin_of_half(sqrt(0.5 * (1.0 - a)));
+    float angle =
+        a <= 0.5 ? asin_of_half(a) : 1.57079633 - 2.0 * asin_of_half(sqrt(0.5 * (1.0 - a)));
     return (floatBitsToUint(x) & 0x80000000u) != 0u ? -angle : angle;  // asin(-0.0) is -0.0
 }
 
@@ -28,7 +30,8 @@ float acos_f32(float x) {
 }
 
 float atan2_f32(float y, float x) {
-    float scale = max(abs(x), abs(y)) > 1.0e37 ? 0.0625 : 1.0;  // Vulkan requires no accuracy for divisors above 2^126
+    // Vulkan requires no accuracy for divisors above 2^126
+    float scale = max(abs(x), abs(y)) > 1.0e37 ? 0.0625 : 1.0;
     float a = abs(x) * scale;
     float b = abs(y) * scale;
     float low = min(a, b);

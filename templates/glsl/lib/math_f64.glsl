@@ -1,6 +1,8 @@
-// The functions of double that GLSL lacks, within 2 units in the last place. Chunks are separated by blank lines,
-// each defines one name; a source includes those it uses. `precise` keeps the error terms from being optimised away.
-// Source: Dekker, "A floating-point technique for extending the available precision" (1971); Taylor and Lambert series.
+// The functions of double that GLSL lacks, within 2 units in the last place. Chunks are separated
+// by blank lines, each defines one name; a source includes those it uses. `precise` keeps the error
+// terms from being optimised away.
+// Source: Dekker, "A floating-point technique for extending the available precision" (1971); Taylor
+// and Lambert series.
 
 // a + b exactly, as a sum (high, low).
 dvec2 two_sum(double a, double b) {
@@ -19,7 +21,8 @@ dvec2 two_product(double a, double b) {
     precise double a_low = a - a_high;
     precise double b_low = b - b_high;
     precise double high = a * b;
-    precise double low = ((a_high * b_high - high) + a_high * b_low + a_low * b_high) + a_low * b_low;
+    precise double low =
+        ((a_high * b_high - high) + a_high * b_low + a_low * b_high) + a_low * b_low;
     return dvec2(high, low);
 }
 
@@ -39,7 +42,8 @@ double exp_f64(double x) {
         return x;
     }
     precise double n = roundEven(x * 1.4426950408889634lf);
-    precise double r = (x - n * 0.69314718036912382lf) - n * 1.9082149292705877e-10lf;  // log(2) in two parts
+    // log(2) in two parts
+    precise double r = (x - n * 0.69314718036912382lf) - n * 1.9082149292705877e-10lf;
     double p = 1.0lf / 6227020800.0lf;
     p = p * r + 1.0lf / 479001600.0lf;
     p = p * r + 1.0lf / 39916800.0lf;
@@ -74,7 +78,8 @@ double split_exponent(double x, out int e) {
     return m;
 }
 
-// 2/3 + 2/5 t + 2/7 t^2 + ... without its first term: log((1 + s) / (1 - s)) = 2 s + s t (2/3 + ...), t = s^2.
+// 2/3 + 2/5 t + 2/7 t^2 + ... without its first term: log((1 + s) / (1 - s)) = 2 s + s t (2/3 +
+// ...), t = s^2.
 double log_tail(double t) {
     double p = 2.0lf / 25.0lf;
     p = p * t + 2.0lf / 23.0lf;
@@ -157,7 +162,8 @@ double pow_f64(double x, double y) {
     return is_negative && is_odd ? -magnitude : magnitude;
 }
 
-// x minus the nearest multiple of pi/2, as a sum (high, low), and that multiple modulo 4; exact to |x| = 2^50.
+// x minus the nearest multiple of pi/2, as a sum (high, low), and that multiple modulo 4; exact to
+// |x| = 2^50.
 dvec2 reduce_by_half_pi(double x, out int quadrant) {
     precise double n = roundEven(x * 0.63661977236758138lf);
     quadrant = int(n - 4.0lf * floor(n * 0.25lf));
@@ -207,7 +213,8 @@ double sin_of_reduced(dvec2 r, int quadrant) {
     return (quadrant & 2) == 0 ? y.x + y.y : -(y.x + y.y);
 }
 
-// tan(r.x + r.y + quadrant * pi/2) for |r| <= pi/4: the quotient of two sums, corrected by its remainder.
+// tan(r.x + r.y + quadrant * pi/2) for |r| <= pi/4: the quotient of two sums, corrected by its
+// remainder.
 double tan_of_reduced(dvec2 r, int quadrant) {
     bool is_even = (quadrant & 1) == 0;
     dvec2 a = is_even ? sin_near_zero(r) : -cos_near_zero(r);
@@ -256,7 +263,8 @@ dvec2 atan_of_quotient(double low, double high) {
     int k = quotient < 0.1lf ? 0 : int(roundEven(quotient * 8.0lf));
     double c = double(k) * 0.125lf;
     uvec2 bits = unpackDouble2x32(high);
-    double head = packDouble2x32(uvec2(bits.x & 0xfffffff0u, bits.y));  // so short that c * head is exact
+    // so short that c * head is exact
+    double head = packDouble2x32(uvec2(bits.x & 0xfffffff0u, bits.y));
     precise double above = (low - c * head) - c * (high - head);
     double t = above / (high + c * low);  // atan(low / high) = atan(k / 8) + atan(t)
     double z = t * t;
@@ -320,7 +328,8 @@ double tanh_f64(double x) {
     if (a < 7.4505805969238281e-9lf) {
         return x;  // keeps -0.0 and subnormal numbers
     }
-    double z = x * x;  // Lambert's fraction x / (1 + z / (3 + z / (5 + ...))) down to 15, as a quotient of polynomials
+    // Lambert's fraction x / (1 + z / (3 + z / (5 + ...))) down to 15, as a quotient of polynomials
+    double z = x * x;
     double p = ((z + 594.0lf) * z + 45045.0lf) * z + 675675.0lf;
     double q = (((z + 630.0lf) * z + 51975.0lf) * z + 945945.0lf) * z + 2027025.0lf;
     return x - x * z * (p / q);

@@ -1,9 +1,10 @@
-// Arithmetic that GLSL lacks or leaves undefined. Chunks are separated by blank lines, each defines one name; a source
-// includes those it uses.
+// Arithmetic that GLSL lacks or leaves undefined. Chunks are separated by blank lines, each defines
+// one name; a source includes those it uses.
 
 // Quotient rounded toward zero; 0 if the divisor is 0.
 int div_i32(int a, int b) {
-    return b == 0 ? 0 : b == -1 ? -a : a / b;  // x / 0 is undefined, and so is the lowest number / -1
+    // x / 0 is undefined, and so is the lowest number / -1
+    return b == 0 ? 0 : b == -1 ? -a : a / b;
 }
 
 // Remainder with the sign of the dividend; 0 if the divisor is 0.
@@ -69,7 +70,8 @@ uint pow_u32(uint base, uint exponent) {
 
 // Quotient rounded toward zero; 0 if the divisor is 0.
 int64_t div_i64(int64_t a, int64_t b) {
-    return b == 0l ? 0l : b == -1l ? -a : a / b;  // x / 0 is undefined, and so is the lowest number / -1
+    // x / 0 is undefined, and so is the lowest number / -1
+    return b == 0l ? 0l : b == -1l ? -a : a / b;
 }
 
 // Remainder with the sign of the dividend; 0 if the divisor is 0.
@@ -193,18 +195,18 @@ float pow_f32(float x, float y) {
     return is_odd ? -magnitude : is_whole ? magnitude : uintBitsToFloat(0x7fc00000u);
 }
 
-// a * b - c * d to the last digits, also if the products nearly cancel. Source: Kahan; Jeannerod et al., "Further
-// Analysis of Kahan's Algorithm for the Accurate Computation of 2x2 Determinants" (2013).
-// Vulkan lets a driver round twice in fma(); then it is the plain difference.
+// a * b - c * d to the last digits, also if the products nearly cancel. Source: Kahan; Jeannerod et
+// al., "Further Analysis of Kahan's Algorithm for the Accurate Computation of 2x2 Determinants"
+// (2013). Vulkan lets a driver round twice in fma(); then it is the plain difference.
 float cross_f32(float a, float b, float c, float d) {
     precise float other = c * d;
     precise float result = fma(a, b, -other) + fma(-c, d, other);
     return result;
 }
 
-// a * b - c * d to the last digits, also if the products nearly cancel. Source: Kahan; Jeannerod et al., "Further
-// Analysis of Kahan's Algorithm for the Accurate Computation of 2x2 Determinants" (2013).
-// Vulkan lets a driver round twice in fma(); then it is the plain difference.
+// a * b - c * d to the last digits, also if the products nearly cancel. Source: Kahan; Jeannerod et
+// al., "Further Analysis of Kahan's Algorithm for the Accurate Computation of 2x2 Determinants"
+// (2013). Vulkan lets a driver round twice in fma(); then it is the plain difference.
 double cross_f64(double a, double b, double c, double d) {
     precise double other = c * d;
     precise double result = fma(a, b, -other) + fma(-c, d, other);

@@ -1,5 +1,5 @@
-// Whether integer arithmetic leaves the range of its type. Chunks are separated by blank lines, each defines one name;
-// a source includes those it uses.
+// Whether integer arithmetic leaves the range of its type. Chunks are separated by blank lines,
+// each defines one name; a source includes those it uses.
 
 bool add_overflows_i32(int a, int b) {
     int sum = a + b;

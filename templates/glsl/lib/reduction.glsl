@@ -1,8 +1,10 @@
-// Range reduction of angles of any size modulo pi/2, for sine, cosine and tangent of float and double.
-// Source: Payne and Hanek, "Radian reduction for trigonometric functions" (1983): of the product of an integer and
-// 2/pi only the bits from 2^1 to the last significant one are computed.
+// Range reduction of angles of any size modulo pi/2, for sine, cosine and tangent of float and
+// double.
+// Source: Payne and Hanek, "Radian reduction for trigonometric functions" (1983): of the product of
+// an integer and 2/pi only the bits from 2^1 to the last significant one are computed.
 
-// 128 bits of 2/pi, after 32 leading zeros: bit k has the weight 2^(31 - k). No array: lavapipe is slow at those.
+// 128 bits of 2/pi, after 32 leading zeros: bit k has the weight 2^(31 - k). No array: lavapipe is
+// slow at those.
 uvec4 bits_of_two_over_pi(int row) {
     return
         row == 0 ? uvec4(0x00000000u, 0xa2f9836eu, 0x4e441529u, 0xfc2757d1u) :
@@ -29,9 +31,9 @@ uint multiply_add(uint a, uint b, uint addend, inout uint carry) {
     return sum;
 }
 
-// m * 2^e * 2/pi modulo 4, for m = m.y * 2^32 + m.x and -30 <= e <= 971: 2 bits before the point and 126 after it, all
-// but the last correct. Without a loop: lavapipe adds its iterations to those of enclosing loops, and ends all after
-// 65,535.
+// m * 2^e * 2/pi modulo 4, for m = m.y * 2^32 + m.x and -30 <= e <= 971: 2 bits before the point
+// and 126 after it, all but the last correct. Without a loop: lavapipe adds its iterations to those
+// of enclosing loops, and ends all after 65,535.
 uvec4 times_two_over_pi(uvec2 m, int e) {
     int start = e + 30;  // bits before this one are multiples of 4
     uvec4 a = bits_of_two_over_pi(start >> 7);

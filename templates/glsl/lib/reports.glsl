@@ -1,10 +1,12 @@
-// Records of print and of failed checks, read by the host: one section of the buffer for prints, one for failed checks.
-// words[0..2], the header of the prints: index of the next record, end of the section, number of records that did not
-// fit. words[3..5], the header of the failed checks: the same. words[6..8]: the number of failed checks, the first
-// iteration and the first site with one. A record: site, thread, number of words, words. If a record does not fit,
-// EMPTY_SITE marks the unused rest of the section.
-// Use: `uint record = report_print(report, site, thread, 2u); record = report_f32(report, record, x); ...`; 64 bit
-// numbers take 2 words, the low one first. Chunks are separated by blank lines, each defines one name.
+// Records of print and of failed checks, read by the host: one section of the buffer for prints,
+// one for failed checks. words[0..2], the header of the prints: index of the next record, end of
+// the section, number of records that did not fit. words[3..5], the header of the failed checks:
+// the same. words[6..8]: the number of failed checks, the first iteration and the first site with
+// one. A record: site, thread, number of words, words. If a record does not fit, EMPTY_SITE marks
+// the unused rest of the section.
+// Use: `uint record = report_print(report, site, thread, 2u); record = report_f32(report, record,
+// x); ...`; 64 bit numbers take 2 words, the low one first. Chunks are separated by blank lines,
+// each defines one name.
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Report {
     uint words[];
@@ -13,8 +15,8 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Rep
 // In place of the site of a record: no records follow.
 #define EMPTY_SITE 0xffffffffu
 
-// Start a record of `size` words in the section with its header at words[section]; returns the index of its first word,
-// or 0 if the section is full.
+// Start a record of `size` words in the section with its header at words[section]; returns the
+// index of its first word, or 0 if the section is full.
 uint report_start(Report report, uint section, uint site, uint thread, uint size) {
     uint end = report.words[section + 1u];
     if (report.words[section] < end) {
@@ -41,7 +43,9 @@ uint report_print(Report report, uint site, uint thread, uint size) {
 uint report_failure(Report report, uint site, uint thread, uint size) {
     atomicAdd(report.words[6], 1u);
     atomicMin(report.words[8], site);
-    return thread < atomicMin(report.words[7], thread) ? report_start(report, 3u, site, thread, size) : 0u;
+    return thread < atomicMin(report.words[7], thread)
+        ? report_start(report, 3u, site, thread, size)
+        : 0u;
 }
 
 // Add a record of the call site after that of a check that failed in the called function.
@@ -125,7 +129,10 @@ bool outside_3(Report report, uint site, uint thread, int i, int j, int k, int n
     return true;
 }
 
-bool outside_4(Report report, uint site, uint thread, int i, int j, int k, int l, int ni, int nj, int nk, int nl) {
+bool outside_4(
+    Report report, uint site, uint thread, int i, int j, int k, int l, int ni, int nj, int nk,
+    int nl
+) {
     if (i >= 0 && i < ni && j >= 0 && j < nj && k >= 0 && k < nk && l >= 0 && l < nl) {
         return false;
     }

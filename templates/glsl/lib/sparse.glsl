@@ -1,7 +1,8 @@
-// Cells of sparse nodes. The cells of a pointer node are stored in a pool: numbers.v[entry] is the number in the pool
-// of the cell that an index refers to. Numbers below FIRST_CELL are reserved: 0 is an inactive cell, ACTIVATING one that a
-// thread is about to activate; both hold zeros, so that a read needs no test. SPARE takes what is stored when the pool
-// is full. Chunks are separated by blank lines, each defines one name.
+// Cells of sparse nodes. The cells of a pointer node are stored in a pool: numbers.v[entry] is the
+// number in the pool of the cell that an index refers to. Numbers below FIRST_CELL are reserved: 0
+// is an inactive cell, ACTIVATING one that a thread is about to activate; both hold zeros, so that
+// a read needs no test. SPARE takes what is stored when the pool is full. Chunks are separated by
+// blank lines, each defines one name.
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer CellNumbers {
     uint v[];
@@ -21,7 +22,8 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Len
 
 #define FIRST_CELL 3u
 
-// Iterations after which a thread stops waiting for the one that activates the cell, which may have been suspended.
+// Iterations after which a thread stops waiting for the one that activates the cell, which may have
+// been suspended.
 #define MAX_WAIT_ITERATIONS 1000
 
 // The state of a pool of cells.
@@ -31,7 +33,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Poo
     uint highest;  // maximum of `taken`
     uint listed;   // entries of the list that a loop runs over
     uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
-    uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
+    uint cells[];  // from `taken` on: free cells, 0: a new one; from the capacity on: freed
 };
 
 // Return a free, cleared cell, or SPARE if there is none.

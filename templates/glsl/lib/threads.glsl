@@ -1,5 +1,5 @@
-// Collective operations of a block or subgroup that GLSL lacks. Chunks are separated by blank lines, each defines one
-// name.
+// Collective operations of a block or subgroup that GLSL lacks. Chunks are separated by blank
+// lines, each defines one name.
 
 shared int block_votes;
 

@@ -9,10 +9,11 @@ typedef struct {
 
 static inline float atomic_add_f32(float *address, float value) {
     float old, new;
-    __atomic_load(address, &old, __ATOMIC_RELAXED);
+    const int relaxed = __ATOMIC_RELAXED;
+    __atomic_load(address, &old, relaxed);
     do {
         new = old + value;
-    } while (!__atomic_compare_exchange(address, &old, &new, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    } while (!__atomic_compare_exchange(address, &old, &new, true, relaxed, relaxed));
     return old;
 }
 
@@ -33,17 +34,23 @@ typedef struct {
 _Static_assert(sizeof(Block) == 148, "must match the cell size on the host");
 
 struct Args {
-    Block *blocks;  // velocity: field[f32[2], 32x12], mass: field[f32, 32x12], total: field[f32, 8x4]
+    Block *blocks;  // velocity: field[f32[2], 32x12], mass: field[f32, 32x12], total:
+                    // field[f32, 8x4]
     float dt;       // dt: f32
 };
 
-#define velocity(i, j) args.blocks[(unsigned)(i) / 4 * 4 + (unsigned)(j) / 3].cells[(unsigned)(i) % 4 * 3 + (unsigned)(j) % 3].velocity
-#define mass(i, j) args.blocks[(unsigned)(i) / 4 * 4 + (unsigned)(j) / 3].cells[(unsigned)(i) % 4 * 3 + (unsigned)(j) % 3].mass
+#define velocity(i, j) \
+    args.blocks[(unsigned)(i) / 4 * 4 + (unsigned)(j) / 3] \
+    .cells[(unsigned)(i) % 4 * 3 + (unsigned)(j) % 3].velocity
+#define mass(i, j) \
+    args.blocks[(unsigned)(i) / 4 * 4 + (unsigned)(j) / 3] \
+    .cells[(unsigned)(i) % 4 * 3 + (unsigned)(j) % 3].mass
 #define total(i, j) args.blocks[(i) * 4 + (j)].total
 
 // blocks.py:12  for i, j in velocity:
 static inline void task(const struct Args args, int i, int j) {
-    velocity(i, j).y -= 9.8f * args.dt;  // :13, not atomic: no other iteration writes it (demote_atomics)
+    // not atomic: no other iteration writes it (demote_atomics)
+    velocity(i, j).y -= 9.8f * args.dt;  // :13
     // blocks.py:14  total[i // 4, j // 3] += velocity[i, j].norm() * mass[i, j]
     atomic_add_f32(&total(i / 4, j / 3), vec2_length(velocity(i, j)) * mass(i, j));
 }

@@ -20,17 +20,21 @@ struct Block {
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer BlockBuffer { Block v[]; };
 layout(push_constant, scalar) uniform Args {
-    BlockBuffer blocks;  // velocity: field[f32[2], 32x12], mass: field[f32, 32x12], total: field[f32, 8x4]
+    BlockBuffer blocks;  // velocity: field[f32[2], 32x12], mass: field[f32, 32x12], total:
+                         // field[f32, 8x4]
     float dt;            // dt: f32
 } args;
 
-#define velocity(i, j) args.blocks.v[uint(i) / 4 * 4 + uint(j) / 3].cells[uint(i) % 4 * 3 + uint(j) % 3].velocity
-#define mass(i, j) args.blocks.v[uint(i) / 4 * 4 + uint(j) / 3].cells[uint(i) % 4 * 3 + uint(j) % 3].mass
+#define velocity(i, j) \
+    args.blocks.v[uint(i) / 4 * 4 + uint(j) / 3].cells[uint(i) % 4 * 3 + uint(j) % 3].velocity
+#define mass(i, j) \
+    args.blocks.v[uint(i) / 4 * 4 + uint(j) / 3].cells[uint(i) % 4 * 3 + uint(j) % 3].mass
 #define total(i, j) args.blocks.v[(i) * 4 + (j)].total
 
 // blocks.py:12  for i, j in velocity:
 void task(int i, int j) {
-    velocity(i, j).y -= 9.8 * args.dt;  // :13, not atomic: no other iteration writes it (demote_atomics)
+    // blocks.py:13  velocity[i, j].y -= 9.8 * dt
+    velocity(i, j).y -= 9.8 * args.dt;  // not atomic: no other iteration writes it (demote_atomics)
     // blocks.py:14  total[i // 4, j // 3] += velocity[i, j].norm() * mass[i, j]
     atomicAdd(total(i / 4, j / 3), length(velocity(i, j)) * mass(i, j));
 }

@@ -24,17 +24,23 @@ struct Block {
 static_assert(sizeof(Block) == 148, "must match the cell size on the host");
 
 struct Args {
-    Block *blocks;  // velocity: field[f32[2], 32x12], mass: field[f32, 32x12], total: field[f32, 8x4]
+    Block *blocks;  // velocity: field[f32[2], 32x12], mass: field[f32, 32x12], total:
+                    // field[f32, 8x4]
     float dt;       // dt: f32
 };
 
-#define velocity(i, j) args.blocks[unsigned(i) / 4 * 4 + unsigned(j) / 3].cells[unsigned(i) % 4 * 3 + unsigned(j) % 3].velocity
-#define mass(i, j) args.blocks[unsigned(i) / 4 * 4 + unsigned(j) / 3].cells[unsigned(i) % 4 * 3 + unsigned(j) % 3].mass
+#define velocity(i, j) \
+    args.blocks[unsigned(i) / 4 * 4 + unsigned(j) / 3] \
+    .cells[unsigned(i) % 4 * 3 + unsigned(j) % 3].velocity
+#define mass(i, j) \
+    args.blocks[unsigned(i) / 4 * 4 + unsigned(j) / 3] \
+    .cells[unsigned(i) % 4 * 3 + unsigned(j) % 3].mass
 #define total(i, j) args.blocks[(i) * 4 + (j)].total
 
 // blocks.py:12  for i, j in velocity:
 __device__ inline void task(const Args &args, int i, int j) {
-    velocity(i, j).y -= 9.8f * args.dt;  // :13, not atomic: no other iteration writes it (demote_atomics)
+    // not atomic: no other iteration writes it (demote_atomics)
+    velocity(i, j).y -= 9.8f * args.dt;  // :13
     // blocks.py:14  total[i // 4, j // 3] += velocity[i, j].norm() * mass[i, j]
     atomicAdd(&total(i / 4, j / 3), length(velocity(i, j)) * mass(i, j));
 }

@@ -1,5 +1,5 @@
-// blur(image: ndarray[f32, 2, clamped], out: ndarray[f32, 2, strided], peak: ndarray[f32, 1, strided]), range_for over
-//     out
+// blur(image: ndarray[f32, 2, clamped], out: ndarray[f32, 2, strided], peak:
+//     ndarray[f32, 1, strided]), range_for over out
 // from blur.py:4, interface 075cb5b8
 #include <math.h>
 #include <stdbool.h>
@@ -11,10 +11,11 @@ static inline int clamp_index(int index, int n) {
 
 static inline float atomic_max_f32(float *address, float value) {
     float old, new;
-    __atomic_load(address, &old, __ATOMIC_RELAXED);
+    const int relaxed = __ATOMIC_RELAXED;
+    __atomic_load(address, &old, relaxed);
     do {
         new = fmaxf(old, value);
-    } while (!__atomic_compare_exchange(address, &old, &new, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    } while (!__atomic_compare_exchange(address, &old, &new, true, relaxed, relaxed));
     return old;
 }
 
@@ -31,7 +32,9 @@ struct Args {
     int out_n1;               // out.shape[1]
 };
 
-#define image(i, j) args.image_data[(long)clamp_index(i, args.image_n0) * args.image_n1 + clamp_index(j, args.image_n1)]
+#define image(i, j) \
+    args.image_data[(long long)clamp_index(i, args.image_n0) * args.image_n1 \
+    + clamp_index(j, args.image_n1)]
 #define out(i, j) args.out_data[(i) * args.out_stride0 + (j) * args.out_stride1]
 #define peak(i) args.peak_data[(i) * args.peak_stride]
 
@@ -50,7 +53,8 @@ static inline void task(const struct Args args, int i, int j) {
 
 void blur_0(const struct Args *arguments) {
     const struct Args args = *arguments;
-    #pragma omp parallel for firstprivate(args) schedule(static) if ((long)args.out_n0 * args.out_n1 >= 8192)
+    #pragma omp parallel for firstprivate(args) schedule(static) \
+        if ((long long)args.out_n0 * args.out_n1 >= 8192)
     for (int i = 0; i < args.out_n0; i++) {
         for (int j = 0; j < args.out_n1; j++) {
             task(args, i, j);

@@ -1,5 +1,5 @@
-// blur(image: ndarray[f32, 2, clamped], out: ndarray[f32, 2, strided], peak: ndarray[f32, 1, strided]), range_for over
-//     out
+// blur(image: ndarray[f32, 2, clamped], out: ndarray[f32, 2, strided], peak:
+//     ndarray[f32, 1, strided]), range_for over out
 // from blur.py:4, interface 70082d52
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -45,7 +45,9 @@ layout(push_constant, scalar) uniform Args {
     int peak_begin;   // peak: its first element, counted from the one at the lowest address
 } args;
 
-#define image_(i, j) args.image_data.v[clamp_index(i, args.image_n0) * args.image_n1 + clamp_index(j, args.image_n1)]
+#define image_(i, j) \
+    args.image_data.v[clamp_index(i, args.image_n0) * args.image_n1 \
+    + clamp_index(j, args.image_n1)]
 #define out_(i, j) args.out_data.v[args.out_begin + (i) * args.out_stride0 + (j) * args.out_stride1]
 #define peak(i) args.peak_data.v[args.peak_begin + (i) * args.peak_stride]
 
@@ -65,7 +67,8 @@ void task(int i, int j) {
 
 void main() {
     uint count = uint(args.out_n0) * uint(args.out_n1);
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
+    uint stride = gl_NumWorkGroups.x * BLOCK;
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
         task(int(index / args.out_n1), int(index % args.out_n1));
     }
 }

@@ -1,5 +1,5 @@
-// blur(image: ndarray[f32, 2, clamped], out: ndarray[f32, 2, strided], peak: ndarray[f32, 1, strided]), range_for over
-//     out
+// blur(image: ndarray[f32, 2, clamped], out: ndarray[f32, 2, strided], peak:
+//     ndarray[f32, 1, strided]), range_for over out
 // from blur.py:4, interface 075cb5b8
 
 #define BLOCK 128
@@ -33,7 +33,9 @@ struct Args {
     int out_n1;               // out.shape[1]
 };
 
-#define image(i, j) args.image_data[(long)clamp_index(i, args.image_n0) * args.image_n1 + clamp_index(j, args.image_n1)]
+#define image(i, j) \
+    args.image_data[(long long)clamp_index(i, args.image_n0) * args.image_n1 \
+    + clamp_index(j, args.image_n1)]
 #define out(i, j) args.out_data[(i) * args.out_stride0 + (j) * args.out_stride1]
 #define peak(i) args.peak_data[(i) * args.peak_stride]
 
@@ -52,7 +54,8 @@ __device__ inline void task(const Args &args, int i, int j) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) blur_0(const Args args) {
     unsigned count = unsigned(args.out_n0) * unsigned(args.out_n1);
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
+    unsigned stride = gridDim.x * BLOCK;
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
         task(args, int(index / args.out_n1), int(index % args.out_n1));
     }
 }

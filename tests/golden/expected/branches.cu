@@ -5,7 +5,8 @@
 
 // Quotient rounded toward zero; 0 if the divisor is 0.
 __device__ inline int div_i32(int a, int b) {
-    return b == 0 ? 0 : b == -1 ? -a : a / b;  // x / 0 is undefined, and so is the lowest number / -1
+    // x / 0 is undefined, and so is the lowest number / -1
+    return b == 0 ? 0 : b == -1 ? -a : a / b;
 }
 
 // Remainder with the sign of the dividend; 0 if the divisor is 0.

@@ -16,9 +16,11 @@ static inline bool add_overflows_i32(int a, int b) {
 // In place of the site of a record: no records follow.
 #define EMPTY_SITE 0xffffffffu
 
-// Start a record of `size` words in the section with its header at words[section]; returns the index of its first word,
-// or 0 if the section is full.
-static inline uint32_t report_start(uint32_t *report, uint32_t section, uint32_t site, uint32_t thread, uint32_t size) {
+// Start a record of `size` words in the section with its header at words[section]; returns the
+// index of its first word, or 0 if the section is full.
+static inline uint32_t report_start(
+    uint32_t *report, uint32_t section, uint32_t site, uint32_t thread, uint32_t size
+) {
     uint32_t end = report[section + 1u];
     if (__atomic_load_n(&report[section], __ATOMIC_RELAXED) < end) {
         uint32_t start = __atomic_fetch_add(&report[section], 3u + size, __ATOMIC_RELAXED);
@@ -39,16 +41,20 @@ static inline uint32_t report_start(uint32_t *report, uint32_t section, uint32_t
 // Lower a word to `value`; returns the previous value.
 static inline uint32_t report_min(uint32_t *word, uint32_t value) {
     uint32_t old = __atomic_load_n(word, __ATOMIC_RELAXED);
-    while (value < old && !__atomic_compare_exchange_n(word, &old, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    const int relaxed = __ATOMIC_RELAXED;
+    while (value < old && !__atomic_compare_exchange_n(word, &old, value, true, relaxed, relaxed)) {
     }
     return old;
 }
 
 // Start the record of a failed check, unless an earlier iteration has one: only the first is shown.
-static inline uint32_t report_failure(uint32_t *report, uint32_t site, uint32_t thread, uint32_t size) {
+static inline uint32_t report_failure(
+    uint32_t *report, uint32_t site, uint32_t thread, uint32_t size
+) {
     __atomic_fetch_add(&report[6], 1u, __ATOMIC_RELAXED);
     report_min(&report[8], site);
-    return thread < report_min(&report[7], thread) ? report_start(report, 3u, site, thread, size) : 0u;
+    return thread < report_min(&report[7], thread) ? report_start(report, 3u, site, thread, size)
+                                                   : 0u;
 }
 
 // Return whether a check failed in a task before the one whose first site is `site`.
@@ -84,7 +90,9 @@ static inline bool outside_1(uint32_t *report, uint32_t site, uint32_t thread, i
     return true;
 }
 
-static inline bool outside_2(uint32_t *report, uint32_t site, uint32_t thread, int i, int j, int ni, int nj) {
+static inline bool outside_2(
+    uint32_t *report, uint32_t site, uint32_t thread, int i, int j, int ni, int nj
+) {
     if (i >= 0 && i < ni && j >= 0 && j < nj) {
         return false;
     }
@@ -106,10 +114,11 @@ static inline int ivec3_at(ivec3 a, int index) {
 
 static inline float atomic_add_f32(float *address, float value) {
     float old, new;
-    __atomic_load(address, &old, __ATOMIC_RELAXED);
+    const int relaxed = __ATOMIC_RELAXED;
+    __atomic_load(address, &old, relaxed);
     do {
         new = old + value;
-    } while (!__atomic_compare_exchange(address, &old, &new, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    } while (!__atomic_compare_exchange(address, &old, &new, true, relaxed, relaxed));
     return old;
 }
 
@@ -142,7 +151,7 @@ struct Args {
     int a_n1;                         // a.shape[1]
 };
 
-#define a(i, j) args.a_data[(long)(i) * args.a_n1 + (j)]
+#define a(i, j) args.a_data[(long long)(i) * args.a_n1 + (j)]
 
 // task 0 of 2: serial
 static inline void task_0(const struct Args args) {

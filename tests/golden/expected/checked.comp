@@ -19,8 +19,8 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Rep
 // In place of the site of a record: no records follow.
 #define EMPTY_SITE 0xffffffffu
 
-// Start a record of `size` words in the section with its header at words[section]; returns the index of its first word,
-// or 0 if the section is full.
+// Start a record of `size` words in the section with its header at words[section]; returns the
+// index of its first word, or 0 if the section is full.
 uint report_start(Report report, uint section, uint site, uint thread, uint size) {
     uint end = report.words[section + 1u];
     if (report.words[section] < end) {
@@ -43,7 +43,9 @@ uint report_start(Report report, uint section, uint site, uint thread, uint size
 uint report_failure(Report report, uint site, uint thread, uint size) {
     atomicAdd(report.words[6], 1u);
     atomicMin(report.words[8], site);
-    return thread < atomicMin(report.words[7], thread) ? report_start(report, 3u, site, thread, size) : 0u;
+    return thread < atomicMin(report.words[7], thread)
+        ? report_start(report, 3u, site, thread, size)
+        : 0u;
 }
 
 // Write one word; returns the index of the next.
@@ -127,8 +129,8 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Rep
 // In place of the site of a record: no records follow.
 #define EMPTY_SITE 0xffffffffu
 
-// Start a record of `size` words in the section with its header at words[section]; returns the index of its first word,
-// or 0 if the section is full.
+// Start a record of `size` words in the section with its header at words[section]; returns the
+// index of its first word, or 0 if the section is full.
 uint report_start(Report report, uint section, uint site, uint thread, uint size) {
     uint end = report.words[section + 1u];
     if (report.words[section] < end) {
@@ -151,7 +153,9 @@ uint report_start(Report report, uint section, uint site, uint thread, uint size
 uint report_failure(Report report, uint site, uint thread, uint size) {
     atomicAdd(report.words[6], 1u);
     atomicMin(report.words[8], site);
-    return thread < atomicMin(report.words[7], thread) ? report_start(report, 3u, site, thread, size) : 0u;
+    return thread < atomicMin(report.words[7], thread)
+        ? report_start(report, 3u, site, thread, size)
+        : 0u;
 }
 
 // Return whether a check failed in a task before the one whose first site is `site`.
@@ -278,7 +282,8 @@ void task(int i, uint index) {
 void main() {
     if (report_stopped(args.report, 2u)) return;
     uint count = uint(max(args.n, 0));
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
+    uint stride = gl_NumWorkGroups.x * BLOCK;
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
         task(int(index), index);
     }
 }

@@ -13,8 +13,8 @@ __device__ inline bool add_overflows_i32(int a, int b) {
 // In place of the site of a record: no records follow.
 #define EMPTY_SITE 0xffffffffu
 
-// Start a record of `size` words in the section with its header at words[section]; returns the index of its first word,
-// or 0 if the section is full.
+// Start a record of `size` words in the section with its header at words[section]; returns the
+// index of its first word, or 0 if the section is full.
 __device__ inline uint32_t report_start(
     uint32_t *report, uint32_t section, uint32_t site, uint32_t thread, uint32_t size
 ) {
@@ -36,10 +36,13 @@ __device__ inline uint32_t report_start(
 }
 
 // Start the record of a failed check, unless an earlier iteration has one: only the first is shown.
-__device__ inline uint32_t report_failure(uint32_t *report, uint32_t site, uint32_t thread, uint32_t size) {
+__device__ inline uint32_t report_failure(
+    uint32_t *report, uint32_t site, uint32_t thread, uint32_t size
+) {
     atomicAdd(&report[6], 1u);
     atomicMin(&report[8], site);
-    return thread < atomicMin(&report[7], thread) ? report_start(report, 3u, site, thread, size) : 0u;
+    return thread < atomicMin(&report[7], thread) ? report_start(report, 3u, site, thread, size)
+                                                   : 0u;
 }
 
 // Return whether a check failed in a task before the one whose first site is `site`.
@@ -75,7 +78,9 @@ __device__ inline bool outside_1(uint32_t *report, uint32_t site, uint32_t threa
     return true;
 }
 
-__device__ inline bool outside_2(uint32_t *report, uint32_t site, uint32_t thread, int i, int j, int ni, int nj) {
+__device__ inline bool outside_2(
+    uint32_t *report, uint32_t site, uint32_t thread, int i, int j, int ni, int nj
+) {
     if (i >= 0 && i < ni && j >= 0 && j < nj) {
         return false;
     }
@@ -124,7 +129,7 @@ struct Args {
     int a_n1;                  // a.shape[1]
 };
 
-#define a(i, j) args.a_data[(long)(i) * args.a_n1 + (j)]
+#define a(i, j) args.a_data[(long long)(i) * args.a_n1 + (j)]
 
 // task 0 of 2: serial
 __device__ inline void task_0(const Args &args) {
@@ -193,7 +198,8 @@ __device__ inline void task_1(const Args &args, int i, uint32_t index) {
 extern "C" __global__ void __launch_bounds__(BLOCK) checked_1(const Args args) {
     if (report_stopped(args.report, 2u)) return;
     unsigned count = unsigned(max(args.n, 0));
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
+    unsigned stride = gridDim.x * BLOCK;
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
         task_1(args, int(index), index);
     }
 }

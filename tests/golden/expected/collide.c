@@ -8,7 +8,8 @@
 #define SPARE 2u
 #define FIRST_CELL 3u
 
-// Iterations after which a thread stops waiting for the one that activates the cell, which may have been suspended.
+// Iterations after which a thread stops waiting for the one that activates the cell, which may have
+// been suspended.
 #define MAX_WAIT_ITERATIONS 1000
 
 // The state of a pool of cells.
@@ -18,7 +19,7 @@ typedef struct Pool {
     uint32_t highest;  // maximum of `taken`
     uint32_t listed;   // entries of the list that a loop runs over
     uint32_t full;     // bit 0: no cell was left for a request, bit 1: no item of a list
-    uint32_t cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
+    uint32_t cells[];  // from `taken` on: free cells, 0: a new one; from the capacity on: freed
 } Pool;
 
 // Replace `old` by `value`; returns the previous value.
@@ -46,7 +47,9 @@ static inline void free_cell(Pool *pool, int capacity, uint32_t cell) {
 }
 
 // Return the cell of an entry. If it is inactive, exactly one of the calling threads activates it.
-static inline uint32_t activate_cell(uint32_t *numbers, uint32_t entry, Pool *pool, int capacity) {
+static inline uint32_t activate_cell(
+    uint32_t *numbers, uint32_t entry, Pool *pool, int capacity
+) {
     uint32_t cell = __atomic_load_n(&numbers[entry], __ATOMIC_RELAXED);
     for (int iteration = 0; cell < FIRST_CELL; iteration++) {
         cell = compare_and_swap(&numbers[entry], 0u, ACTIVATING);
@@ -117,7 +120,8 @@ static inline int append_pairs(const struct Args args, int i) {
 
 static inline uint32_t activate_pairs(const struct Args args, int i, int j) {
     lengthen(args.pairs_lengths, i, j);
-    return activate_cell(args.pairs_numbers, i * 4 + (unsigned)j / 16, args.pairs_pool, args.pairs_capacity);
+    return activate_cell(args.pairs_numbers, i * 4 + (unsigned)j / 16, args.pairs_pool,
+        args.pairs_capacity);
 }
 
 // task 0 of 4: range_for over i, j
@@ -186,7 +190,8 @@ static inline void task_3(const struct Args args, int list_index, int item) {
 void collide_3(const struct Args *arguments) {
     const struct Args args = *arguments;
     int end_list_index = (int)args.pairs_pool->listed;
-    #pragma omp parallel for firstprivate(args) schedule(static) if ((long)end_list_index * 32 >= 8192)
+    #pragma omp parallel for firstprivate(args) schedule(static) \
+        if ((long long)end_list_index * 32 >= 8192)
     for (int list_index = 0; list_index < end_list_index; list_index++) {
         for (int item = 0; item < 32; item++) {
             task_3(args, list_index, item);

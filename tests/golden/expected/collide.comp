@@ -20,7 +20,8 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Len
 #define SPARE 2u
 #define FIRST_CELL 3u
 
-// Iterations after which a thread stops waiting for the one that activates the cell, which may have been suspended.
+// Iterations after which a thread stops waiting for the one that activates the cell, which may have
+// been suspended.
 #define MAX_WAIT_ITERATIONS 1000
 
 // The state of a pool of cells.
@@ -30,7 +31,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Poo
     uint highest;  // maximum of `taken`
     uint listed;   // entries of the list that a loop runs over
     uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
-    uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
+    uint cells[];  // from `taken` on: free cells, 0: a new one; from the capacity on: freed
 };
 
 // Return a free, cleared cell, or SPARE if there is none.
@@ -112,7 +113,8 @@ int append_pairs(int i) {
 
 uint activate_pairs(int i, int j) {
     lengthen(args.pairs_lengths, uint(i), j);
-    return activate_cell(args.pairs_numbers, uint(i * 4 + uint(j) / 16), args.pairs_pool, args.pairs_capacity);
+    return activate_cell(args.pairs_numbers, uint(i * 4 + uint(j) / 16), args.pairs_pool,
+        args.pairs_capacity);
 }
 
 // collide.py:10  for i, j in ti.ndrange(100, 100):
@@ -158,7 +160,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Poo
     uint highest;  // maximum of `taken`
     uint listed;   // entries of the list that a loop runs over
     uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
-    uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
+    uint cells[];  // from `taken` on: free cells, 0: a new one; from the capacity on: freed
 };
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
@@ -209,7 +211,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Poo
     uint highest;  // maximum of `taken`
     uint listed;   // entries of the list that a loop runs over
     uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
-    uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
+    uint cells[];  // from `taken` on: free cells, 0: a new one; from the capacity on: freed
 };
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
@@ -269,7 +271,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Poo
     uint highest;  // maximum of `taken`
     uint listed;   // entries of the list that a loop runs over
     uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
-    uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
+    uint cells[];  // from `taken` on: free cells, 0: a new one; from the capacity on: freed
 };
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
@@ -306,7 +308,8 @@ void task(int list_index, int item) {
 void main() {
     int extent_list_index = max(int(args.pairs_pool.listed), 0);
     uint count = uint(extent_list_index) * 32u;
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
+    uint stride = gl_NumWorkGroups.x * BLOCK;
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
         task(int(index / 32), int(index % 32));
     }
 }

@@ -9,7 +9,8 @@ typedef unsigned int uint32_t;
 #define SPARE 2u
 #define FIRST_CELL 3u
 
-// Iterations after which a thread stops waiting for the one that activates the cell, which may have been suspended.
+// Iterations after which a thread stops waiting for the one that activates the cell, which may have
+// been suspended.
 #define MAX_WAIT_ITERATIONS 1000
 
 // The state of a pool of cells.
@@ -19,7 +20,7 @@ struct Pool {
     uint32_t highest;   // maximum of `taken`
     uint32_t listed;    // entries of the list that a loop runs over
     uint32_t full;      // bit 0: no cell was left for a request, bit 1: no item of a list
-    uint32_t cells[1];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
+    uint32_t cells[1];  // from `taken` on: free cells, 0: a new one; from the capacity on: freed
 };
 
 // Return a free, cleared cell, or SPARE if there is none.
@@ -41,7 +42,9 @@ __device__ inline void free_cell(Pool *pool, int capacity, uint32_t cell) {
 }
 
 // Return the cell of an entry. If it is inactive, exactly one of the calling threads activates it.
-__device__ inline uint32_t activate_cell(uint32_t *numbers, uint32_t entry, Pool *pool, int capacity) {
+__device__ inline uint32_t activate_cell(
+    uint32_t *numbers, uint32_t entry, Pool *pool, int capacity
+) {
     uint32_t cell = numbers[entry];
     for (int iteration = 0; cell < FIRST_CELL; iteration++) {
         cell = atomicCAS(&numbers[entry], 0u, ACTIVATING);
@@ -104,7 +107,8 @@ __device__ inline int append_pairs(const Args &args, int i) {
 
 __device__ inline uint32_t activate_pairs(const Args &args, int i, int j) {
     lengthen(args.pairs_lengths, i, j);
-    return activate_cell(args.pairs_numbers, i * 4 + unsigned(j) / 16, args.pairs_pool, args.pairs_capacity);
+    return activate_cell(args.pairs_numbers, i * 4 + unsigned(j) / 16, args.pairs_pool,
+        args.pairs_capacity);
 }
 
 // task 0 of 4: range_for over i, j
@@ -168,7 +172,8 @@ __device__ inline void task_3(const Args &args, int list_index, int item) {
 extern "C" __global__ void __launch_bounds__(BLOCK) collide_3(const Args args) {
     int extent_list_index = max(int(args.pairs_pool->listed), 0);
     unsigned count = unsigned(extent_list_index) * 32u;
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
+    unsigned stride = gridDim.x * BLOCK;
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
         task_3(args, int(index / 32), int(index % 32));
     }
 }

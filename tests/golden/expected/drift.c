@@ -48,7 +48,8 @@ static inline void task(const struct Args args, int i) {
     // drift.py:31  velocity[i].y -= 9.8 * dt
     velocity_y(i) -= 9.8f * args.dt;  // not atomic: no other iteration writes it (demote_atomics)
     // drift.py:32  position[i] += velocity[i] * dt
-    position_x(i) += velocity_x(i) * args.dt;  // not atomic: no other iteration writes it (demote_atomics)
+    // not atomic: no other iteration writes it (demote_atomics)
+    position_x(i) += velocity_x(i) * args.dt;
     position_y(i) += velocity_y(i) * args.dt;
     position_z(i) += velocity_z(i) * args.dt;
     // drift.py:33  if position[i][axis] < 0:

@@ -19,8 +19,10 @@ struct Velocity {
     float z[100000];
 };
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer PositionBuffer { Position v[]; };
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer VelocityBuffer { Velocity v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4)
+    buffer PositionBuffer { Position v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4)
+    buffer VelocityBuffer { Velocity v[]; };
 layout(push_constant, scalar) uniform Args {
     PositionBuffer position;  // position_x, position_y, position_z: field[f32, 100000]
     VelocityBuffer velocity;  // velocity_x, velocity_y, velocity_z: field[f32, 100000]
@@ -45,7 +47,8 @@ void task(int i) {
     // drift.py:31  velocity[i].y -= 9.8 * dt
     velocity_y(i) -= 9.8 * args.dt;  // not atomic: no other iteration writes it (demote_atomics)
     // drift.py:32  position[i] += velocity[i] * dt
-    position_x(i) += velocity_x(i) * args.dt;  // not atomic: no other iteration writes it (demote_atomics)
+    // not atomic: no other iteration writes it (demote_atomics)
+    position_x(i) += velocity_x(i) * args.dt;
     position_y(i) += velocity_y(i) * args.dt;
     position_z(i) += velocity_z(i) * args.dt;
     // drift.py:33  if position[i][axis] < 0:

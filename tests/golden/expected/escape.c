@@ -26,14 +26,15 @@ struct Args {
     int pixels_n1;       // pixels.shape[1]
 };
 
-#define pixels(i, j) args.pixels_data[(long)(i) * args.pixels_n1 + (j)]
+#define pixels(i, j) args.pixels_data[(long long)(i) * args.pixels_n1 + (j)]
 
 // escape.py:5  for i, j in pixels:
 static inline void task(const struct Args args, int i, int j) {
     // escape.py:6  c = ti.Vector([-0.8, ti.cos(t) * 0.2])
     vec2 c = {-0.8f, cosf(args.t) * 0.2f};
     // escape.py:7  z = ti.Vector([i / n - 1, j / n - 0.5]) * 2
-    vec2 z = vec2_mul_vs((vec2){(float)i / (float)args.n - 1.0f, (float)j / (float)args.n - 0.5f}, 2.0f);
+    vec2 z =
+        vec2_mul_vs((vec2){(float)i / (float)args.n - 1.0f, (float)j / (float)args.n - 0.5f}, 2.0f);
     int iterations = 0;  // :8
     // escape.py:9  while z.norm() < 20 and iterations < 50:
     while (vec2_length(z) < 20.0f && iterations < 50) {
@@ -46,7 +47,8 @@ static inline void task(const struct Args args, int i, int j) {
 
 void escape_0(const struct Args *arguments) {
     const struct Args args = *arguments;
-    #pragma omp parallel for firstprivate(args) schedule(dynamic) if ((long)args.pixels_n0 * args.pixels_n1 >= 64)
+    #pragma omp parallel for firstprivate(args) schedule(dynamic) \
+        if ((long long)args.pixels_n0 * args.pixels_n1 >= 64)
     for (int i = 0; i < args.pixels_n0; i++) {
         for (int j = 0; j < args.pixels_n1; j++) {
             task(args, i, j);

@@ -27,7 +27,7 @@ struct Args {
     int pixels_n1;       // pixels.shape[1]
 };
 
-#define pixels(i, j) args.pixels_data[(long)(i) * args.pixels_n1 + (j)]
+#define pixels(i, j) args.pixels_data[(long long)(i) * args.pixels_n1 + (j)]
 
 // escape.py:5  for i, j in pixels:
 __device__ inline void task(const Args &args, int i, int j) {

@@ -7,8 +7,10 @@
 
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
-spirv_execution_mode(capabilities = [4464], 4459, 32);  // DenormPreserve: subnormal numbers are preserved
-spirv_execution_mode(capabilities = [4466], 4461, 32);  // SignedZeroInfNanPreserve: -0.0, infinity and NaN are preserved
+// DenormPreserve: subnormal numbers are preserved
+spirv_execution_mode(capabilities = [4464], 4459, 32);
+// SignedZeroInfNanPreserve: -0.0, infinity and NaN are preserved
+spirv_execution_mode(capabilities = [4466], 4461, 32);
 
 // The significand of a positive, finite x, from 2^23 on: x = significand * 2^e.
 uint split_f32(uint bits, out int e) {
@@ -21,7 +23,8 @@ uint split_f32(uint bits, out int e) {
     return (bits & 0x007fffffu) | 0x00800000u;
 }
 
-// m * 2^e to the nearest float, halves to even, for m from 2^25 to 2^31; the last bit of m may be a sticky bit.
+// m * 2^e to the nearest float, halves to even, for m from 2^25 to 2^31; the last bit of m may be a
+// sticky bit.
 float round_f32(uint sign, uint m, int e) {
     int top = findMSB(m);
     int exponent = top + e + 127;
@@ -41,7 +44,8 @@ float div_f32(float a, float b) {
     uint sign = (floatBitsToUint(a) ^ floatBitsToUint(b)) & 0x80000000u;
     uint a_bits = floatBitsToUint(a) & 0x7fffffffu;
     uint b_bits = floatBitsToUint(b) & 0x7fffffffu;
-    if (max(a_bits, b_bits) > 0x7f800000u || (a_bits == b_bits && (b_bits == 0u || b_bits == 0x7f800000u))) {
+    if (max(a_bits, b_bits) > 0x7f800000u
+        || (a_bits == b_bits && (b_bits == 0u || b_bits == 0x7f800000u))) {
         return uintBitsToFloat(0x7fc00000u);
     }
     if (a_bits == 0u || b_bits == 0x7f800000u) {
@@ -55,7 +59,8 @@ float div_f32(float a, float b) {
     uint dividend = split_f32(a_bits, a_exponent);
     uint divisor = split_f32(b_bits, b_exponent);
     uint quotient = uint(float(dividend) / float(divisor) * 33554432.0);
-    int rest = int((dividend << 25) - quotient * divisor);  // small, so its low 32 bits are all of it
+    // small, so its low 32 bits are all of it
+    int rest = int((dividend << 25) - quotient * divisor);
     quotient += uint(int(floor(float(rest) / float(divisor))));
     rest = int((dividend << 25) - quotient * divisor);
     int last = rest < 0 ? -1 : rest >= int(divisor) ? 1 : 0;  // float(rest) was rounded
@@ -82,7 +87,8 @@ void task(int i) {
 
 void main() {
     uint count = uint(args.a_n);
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
+    uint stride = gl_NumWorkGroups.x * BLOCK;
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
         task(int(index));
     }
 }

@@ -20,7 +20,8 @@ layout(push_constant, scalar) uniform Args {
 
 // fall.py:12  for i in range(1024):
 void task(int i) {
-    v(i) += args.dt * args.gravity;  // :13, not atomic: no other iteration writes it (demote_atomics)
+    // fall.py:13  v[i] += dt * gravity
+    v(i) += args.dt * args.gravity;  // not atomic: no other iteration writes it (demote_atomics)
     x(i) += args.dt * v(i);  // :14, not atomic: no other iteration writes it (demote_atomics)
     if (x(i).y < 0.0) {  // :15
         x(i).y = 0.0;  // :16

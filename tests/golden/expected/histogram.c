@@ -4,10 +4,11 @@
 
 static inline float atomic_add_f32(float *address, float value) {
     float old, new;
-    __atomic_load(address, &old, __ATOMIC_RELAXED);
+    const int relaxed = __ATOMIC_RELAXED;
+    __atomic_load(address, &old, relaxed);
     do {
         new = old + value;
-    } while (!__atomic_compare_exchange(address, &old, &new, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    } while (!__atomic_compare_exchange(address, &old, &new, true, relaxed, relaxed));
     return old;
 }
 

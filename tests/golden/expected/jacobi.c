@@ -10,8 +10,8 @@ struct Args {
     int b_n1;             // b.shape[1]
 };
 
-#define a(i, j) args.a_data[(long)(i) * args.m + (j)]
-#define b(i, j) args.b_data[(long)(i) * args.b_n1 + (j)]
+#define a(i, j) args.a_data[(long long)(i) * args.m + (j)]
+#define b(i, j) args.b_data[(long long)(i) * args.b_n1 + (j)]
 
 // jacobi.py:6  for i, j in a:
 static inline void task(const struct Args args, int i, int j) {
@@ -23,7 +23,8 @@ static inline void task(const struct Args args, int i, int j) {
 
 void jacobi_0(const struct Args *arguments) {
     const struct Args args = *arguments;
-    #pragma omp parallel for firstprivate(args) schedule(static) if ((long)args.n * args.m >= 8192)
+    #pragma omp parallel for firstprivate(args) schedule(static) \
+        if ((long long)args.n * args.m >= 8192)
     for (int i = 0; i < args.n; i++) {
         #pragma omp simd
         for (int j = 0; j < args.m; j++) {

@@ -30,7 +30,8 @@ void task(int i, int j) {
 
 void main() {
     uint count = uint(args.n) * uint(args.m);
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
+    uint stride = gl_NumWorkGroups.x * BLOCK;
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
         task(int(index / args.m), int(index % args.m));
     }
 }

@@ -32,7 +32,8 @@ void task(int i) {
 
 void main() {
     uint count = uint(max(args.x_n - 1 - 1, 0));
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
+    uint stride = gl_NumWorkGroups.x * BLOCK;
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
         task(1 + int(index));
     }
 }

@@ -6,9 +6,11 @@
 // In place of the site of a record: no records follow.
 #define EMPTY_SITE 0xffffffffu
 
-// Start a record of `size` words in the section with its header at words[section]; returns the index of its first word,
-// or 0 if the section is full.
-static inline uint32_t report_start(uint32_t *report, uint32_t section, uint32_t site, uint32_t thread, uint32_t size) {
+// Start a record of `size` words in the section with its header at words[section]; returns the
+// index of its first word, or 0 if the section is full.
+static inline uint32_t report_start(
+    uint32_t *report, uint32_t section, uint32_t site, uint32_t thread, uint32_t size
+) {
     uint32_t end = report[section + 1u];
     if (__atomic_load_n(&report[section], __ATOMIC_RELAXED) < end) {
         uint32_t start = __atomic_fetch_add(&report[section], 3u + size, __ATOMIC_RELAXED);
@@ -29,16 +31,20 @@ static inline uint32_t report_start(uint32_t *report, uint32_t section, uint32_t
 // Lower a word to `value`; returns the previous value.
 static inline uint32_t report_min(uint32_t *word, uint32_t value) {
     uint32_t old = __atomic_load_n(word, __ATOMIC_RELAXED);
-    while (value < old && !__atomic_compare_exchange_n(word, &old, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    const int relaxed = __ATOMIC_RELAXED;
+    while (value < old && !__atomic_compare_exchange_n(word, &old, value, true, relaxed, relaxed)) {
     }
     return old;
 }
 
 // Start the record of a failed check, unless an earlier iteration has one: only the first is shown.
-static inline uint32_t report_failure(uint32_t *report, uint32_t site, uint32_t thread, uint32_t size) {
+static inline uint32_t report_failure(
+    uint32_t *report, uint32_t site, uint32_t thread, uint32_t size
+) {
     __atomic_fetch_add(&report[6], 1u, __ATOMIC_RELAXED);
     report_min(&report[8], site);
-    return thread < report_min(&report[7], thread) ? report_start(report, 3u, site, thread, size) : 0u;
+    return thread < report_min(&report[7], thread) ? report_start(report, 3u, site, thread, size)
+                                                   : 0u;
 }
 
 // Write one word; returns the index of the next.
@@ -62,7 +68,9 @@ struct Args {
 };
 
 #define columns(i, j) args.columns_data[((j) - 2) * 6 + ((i) + 3)]
-#define tiles(i, j) args.tiles_data[((unsigned)((i) + 3) / 2 * 5 + (unsigned)((j) - 2) / 2) * 4 + (unsigned)((i) + 3) % 2 * 2 + (unsigned)((j) - 2) % 2]
+#define tiles(i, j) \
+    args.tiles_data[((unsigned)((i) + 3) / 2 * 5 + (unsigned)((j) - 2) / 2) * 4 \
+    + (unsigned)((i) + 3) % 2 * 2 + (unsigned)((j) - 2) % 2]
 
 // task 0 of 2: range_for over columns
 // moved.py:10  for i, j in columns:
@@ -101,7 +109,8 @@ void swap_1(const struct Args *arguments) {
         for (int j_0 = 0; j_0 < 5; j_0++) {
             for (int i_1 = 0; i_1 < 2; i_1++) {
                 for (int j_1 = 0; j_1 < 2; j_1++) {
-                    task_1(args, -3 + i_0 * 2 + i_1, 2 + j_0 * 2 + j_1, (uint32_t)(((i_0 * 5 + j_0) * 2 + i_1) * 2 + j_1));
+                    task_1(args, -3 + i_0 * 2 + i_1, 2 + j_0 * 2 + j_1,
+                        (uint32_t)(((i_0 * 5 + j_0) * 2 + i_1) * 2 + j_1));
                 }
             }
         }

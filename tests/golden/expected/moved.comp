@@ -15,8 +15,8 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Rep
 // In place of the site of a record: no records follow.
 #define EMPTY_SITE 0xffffffffu
 
-// Start a record of `size` words in the section with its header at words[section]; returns the index of its first word,
-// or 0 if the section is full.
+// Start a record of `size` words in the section with its header at words[section]; returns the
+// index of its first word, or 0 if the section is full.
 uint report_start(Report report, uint section, uint site, uint thread, uint size) {
     uint end = report.words[section + 1u];
     if (report.words[section] < end) {
@@ -44,7 +44,9 @@ layout(push_constant, scalar) uniform Args {
 } args;
 
 #define columns(i, j) args.columns_data.v[((j) - 2) * 6 + ((i) + 3)]
-#define tiles(i, j) args.tiles_data.v[(uint((i) + 3) / 2 * 5 + uint((j) - 2) / 2) * 4 + uint((i) + 3) % 2 * 2 + uint((j) - 2) % 2]
+#define tiles(i, j) \
+    args.tiles_data.v[(uint((i) + 3) / 2 * 5 + uint((j) - 2) / 2) * 4 + uint((i) + 3) % 2 * 2 \
+    + uint((j) - 2) % 2]
 
 // moved.py:10  for i, j in columns:
 void task(int i, int j) {
@@ -75,8 +77,8 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Rep
 // In place of the site of a record: no records follow.
 #define EMPTY_SITE 0xffffffffu
 
-// Start a record of `size` words in the section with its header at words[section]; returns the index of its first word,
-// or 0 if the section is full.
+// Start a record of `size` words in the section with its header at words[section]; returns the
+// index of its first word, or 0 if the section is full.
 uint report_start(Report report, uint section, uint site, uint thread, uint size) {
     uint end = report.words[section + 1u];
     if (report.words[section] < end) {
@@ -99,7 +101,9 @@ uint report_start(Report report, uint section, uint site, uint thread, uint size
 uint report_failure(Report report, uint site, uint thread, uint size) {
     atomicAdd(report.words[6], 1u);
     atomicMin(report.words[8], site);
-    return thread < atomicMin(report.words[7], thread) ? report_start(report, 3u, site, thread, size) : 0u;
+    return thread < atomicMin(report.words[7], thread)
+        ? report_start(report, 3u, site, thread, size)
+        : 0u;
 }
 
 // Write one word; returns the index of the next.
@@ -124,7 +128,9 @@ layout(push_constant, scalar) uniform Args {
 } args;
 
 #define columns(i, j) args.columns_data.v[((j) - 2) * 6 + ((i) + 3)]
-#define tiles(i, j) args.tiles_data.v[(uint((i) + 3) / 2 * 5 + uint((j) - 2) / 2) * 4 + uint((i) + 3) % 2 * 2 + uint((j) - 2) % 2]
+#define tiles(i, j) \
+    args.tiles_data.v[(uint((i) + 3) / 2 * 5 + uint((j) - 2) / 2) * 4 + uint((i) + 3) % 2 * 2 \
+    + uint((j) - 2) % 2]
 
 // moved.py:12  for i, j in tiles:
 void task(int i, int j, uint index) {
@@ -143,6 +149,7 @@ void task(int i, int j, uint index) {
 void main() {
     uint index = gl_GlobalInvocationID.x;
     if (index < 60u) {
-        task(-3 + int(index / 20 * 2 + index / 2 % 2), 2 + int(index / 4 % 5 * 2 + index % 2), index);
+        task(-3 + int(index / 20 * 2 + index / 2 % 2), 2 + int(index / 4 % 5 * 2 + index % 2),
+            index);
     }
 }

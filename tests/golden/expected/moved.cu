@@ -8,8 +8,8 @@ typedef unsigned int uint32_t;
 // In place of the site of a record: no records follow.
 #define EMPTY_SITE 0xffffffffu
 
-// Start a record of `size` words in the section with its header at words[section]; returns the index of its first word,
-// or 0 if the section is full.
+// Start a record of `size` words in the section with its header at words[section]; returns the
+// index of its first word, or 0 if the section is full.
 __device__ inline uint32_t report_start(
     uint32_t *report, uint32_t section, uint32_t site, uint32_t thread, uint32_t size
 ) {
@@ -31,10 +31,13 @@ __device__ inline uint32_t report_start(
 }
 
 // Start the record of a failed check, unless an earlier iteration has one: only the first is shown.
-__device__ inline uint32_t report_failure(uint32_t *report, uint32_t site, uint32_t thread, uint32_t size) {
+__device__ inline uint32_t report_failure(
+    uint32_t *report, uint32_t site, uint32_t thread, uint32_t size
+) {
     atomicAdd(&report[6], 1u);
     atomicMin(&report[8], site);
-    return thread < atomicMin(&report[7], thread) ? report_start(report, 3u, site, thread, size) : 0u;
+    return thread < atomicMin(&report[7], thread) ? report_start(report, 3u, site, thread, size)
+                                                   : 0u;
 }
 
 // Write one word; returns the index of the next.
@@ -58,7 +61,9 @@ struct Args {
 };
 
 #define columns(i, j) args.columns_data[((j) - 2) * 6 + ((i) + 3)]
-#define tiles(i, j) args.tiles_data[(unsigned((i) + 3) / 2 * 5 + unsigned((j) - 2) / 2) * 4 + unsigned((i) + 3) % 2 * 2 + unsigned((j) - 2) % 2]
+#define tiles(i, j) \
+    args.tiles_data[(unsigned((i) + 3) / 2 * 5 + unsigned((j) - 2) / 2) * 4 \
+    + unsigned((i) + 3) % 2 * 2 + unsigned((j) - 2) % 2]
 
 // task 0 of 2: range_for over columns
 // moved.py:10  for i, j in columns:
@@ -91,6 +96,7 @@ __device__ inline void task_1(const Args &args, int i, int j, uint32_t index) {
 extern "C" __global__ void __launch_bounds__(BLOCK) swap_1(const Args args) {
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
     if (index < 60u) {
-        task_1(args, -3 + int(index / 20 * 2 + index / 2 % 2), 2 + int(index / 4 % 5 * 2 + index % 2), index);
+        task_1(args, -3 + int(index / 20 * 2 + index / 2 % 2), 2
+            + int(index / 4 % 5 * 2 + index % 2), index);
     }
 }

@@ -35,7 +35,8 @@ static float distance(vec2 a, vec2 b) {
     return vec2_length(vec2_sub(a, b));
 }
 
-// nearest.py:11  def nearest(points: ti.types.ndarray(dtype=vec2, ndim=1), p: vec2, visited: ti.ref(ti.i32)) -> (ti.i32, ti.f32):
+// nearest.py:11  def nearest(points: ti.types.ndarray(dtype=vec2, ndim=1), p: vec2, visited:
+//     ti.ref(ti.i32)) -> (ti.i32, ti.f32):
 static nearest_results nearest(const struct Args args, vec2 p, int *visited) {
     int best = -1;  // :12
     float least = 1e9f;  // :13

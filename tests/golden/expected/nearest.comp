@@ -30,7 +30,8 @@ float distance_(vec2 a, vec2 b) {
     return length(a - b);
 }
 
-// nearest.py:11  def nearest(points: ti.types.ndarray(dtype=vec2, ndim=1), p: vec2, visited: ti.ref(ti.i32)) -> (ti.i32, ti.f32):
+// nearest.py:11  def nearest(points: ti.types.ndarray(dtype=vec2, ndim=1), p: vec2, visited:
+//     ti.ref(ti.i32)) -> (ti.i32, ti.f32):
 nearest_results nearest(vec2 p, inout int visited) {
     int best = -1;  // :12
     float least = 1e9;  // :13

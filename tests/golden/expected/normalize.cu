@@ -34,7 +34,8 @@ __device__ inline void task_1(const Args &args, int i) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) normalize_1(const Args args) {
     unsigned count = unsigned(args.a_n);
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
+    unsigned stride = gridDim.x * BLOCK;
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
         task_1(args, int(index));
     }
 }
@@ -48,7 +49,8 @@ __device__ inline void task_2(const Args &args, int i) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) normalize_2(const Args args) {
     unsigned count = unsigned(args.a_n);
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
+    unsigned stride = gridDim.x * BLOCK;
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
         task_2(args, int(index));
     }
 }

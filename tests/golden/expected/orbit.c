@@ -13,10 +13,11 @@ static inline vec3 vec3_add(vec3 a, vec3 b) {
 
 static inline float atomic_max_f32(float *address, float value) {
     float old, new;
-    __atomic_load(address, &old, __ATOMIC_RELAXED);
+    const int relaxed = __ATOMIC_RELAXED;
+    __atomic_load(address, &old, relaxed);
     do {
         new = fmaxf(old, value);
-    } while (!__atomic_compare_exchange(address, &old, &new, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    } while (!__atomic_compare_exchange(address, &old, &new, true, relaxed, relaxed));
     return old;
 }
 
@@ -51,7 +52,8 @@ struct Temporaries {
 };
 
 struct Args {
-    Bodies *bodies;                   // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass: field[f32, 512]
+    Bodies *bodies;                   // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass:
+                                      // field[f32, 512]
     float *energy_data;               // energy: field[f32, 512]
     struct Temporaries *temporaries;  // values that cross tasks
     float dt;                         // dt: f32

@@ -26,7 +26,8 @@ layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries 
     Body heaviest;  // Body
 };
 layout(push_constant, scalar) uniform Args {
-    BodiesBuffer bodies;      // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass: field[f32, 512]
+    BodiesBuffer bodies;      // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass:
+                              // field[f32, 512]
     F32 energy_data;          // energy: field[f32, 512]
     Temporaries temporaries;  // values that cross tasks
     float dt;                 // dt: f32
@@ -40,9 +41,11 @@ layout(push_constant, scalar) uniform Args {
 // orbit.py:38  for i in bodies:
 void task(int i) {
     // orbit.py:39  bodies[i].vel -= bodies[i].pos * dt
-    bodies_vel(i) -= bodies_pos(i) * args.dt;  // not atomic: no other iteration writes it (demote_atomics)
+    // not atomic: no other iteration writes it (demote_atomics)
+    bodies_vel(i) -= bodies_pos(i) * args.dt;
     // orbit.py:40  bodies.pos[i] += bodies[i].vel * dt
-    bodies_pos(i) += bodies_vel(i) * args.dt;  // not atomic: no other iteration writes it (demote_atomics)
+    // not atomic: no other iteration writes it (demote_atomics)
+    bodies_pos(i) += bodies_vel(i) * args.dt;
     // orbit.py:41  energy[i] = bodies[i].energy()
     energy(i) = 0.5 * bodies_mass(i) * dot(bodies_vel(i), bodies_vel(i));
 }
@@ -81,7 +84,8 @@ layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries 
     Body heaviest;  // Body
 };
 layout(push_constant, scalar) uniform Args {
-    BodiesBuffer bodies;      // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass: field[f32, 512]
+    BodiesBuffer bodies;      // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass:
+                              // field[f32, 512]
     F32 energy_data;          // energy: field[f32, 512]
     Temporaries temporaries;  // values that cross tasks
     float dt;                 // dt: f32
@@ -143,7 +147,8 @@ layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries 
     Body heaviest;  // Body
 };
 layout(push_constant, scalar) uniform Args {
-    BodiesBuffer bodies;      // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass: field[f32, 512]
+    BodiesBuffer bodies;      // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass:
+                              // field[f32, 512]
     F32 energy_data;          // energy: field[f32, 512]
     Temporaries temporaries;  // values that cross tasks
     float dt;                 // dt: f32
@@ -191,7 +196,8 @@ layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries 
     Body heaviest;  // Body
 };
 layout(push_constant, scalar) uniform Args {
-    BodiesBuffer bodies;      // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass: field[f32, 512]
+    BodiesBuffer bodies;      // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass:
+                              // field[f32, 512]
     F32 energy_data;          // energy: field[f32, 512]
     Temporaries temporaries;  // values that cross tasks
     float dt;                 // dt: f32

@@ -61,7 +61,8 @@ struct Temporaries {
 };
 
 struct Args {
-    Bodies *bodies;            // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass: field[f32, 512]
+    Bodies *bodies;            // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass:
+                               // field[f32, 512]
     float *energy_data;        // energy: field[f32, 512]
     Temporaries *temporaries;  // values that cross tasks
     float dt;                  // dt: f32
@@ -76,9 +77,11 @@ struct Args {
 // orbit.py:38  for i in bodies:
 __device__ inline void task_0(const Args &args, int i) {
     // orbit.py:39  bodies[i].vel -= bodies[i].pos * dt
-    bodies_vel(i) -= bodies_pos(i) * args.dt;  // not atomic: no other iteration writes it (demote_atomics)
+    // not atomic: no other iteration writes it (demote_atomics)
+    bodies_vel(i) -= bodies_pos(i) * args.dt;
     // orbit.py:40  bodies.pos[i] += bodies[i].vel * dt
-    bodies_pos(i) += bodies_vel(i) * args.dt;  // not atomic: no other iteration writes it (demote_atomics)
+    // not atomic: no other iteration writes it (demote_atomics)
+    bodies_pos(i) += bodies_vel(i) * args.dt;
     // orbit.py:41  energy[i] = bodies[i].energy()
     energy(i) = 0.5f * bodies_mass(i) * dot(bodies_vel(i), bodies_vel(i));
 }

@@ -1,5 +1,6 @@
 // ===== particles_0.comp
-// particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32), task 0 of 3: serial
+// particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32), task 0 of
+//     3: serial
 // from particles.py:18, interface 766a49e4
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -19,7 +20,8 @@ struct Plane {
     float offset;
 };
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer ParticleBuffer { Particle v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4)
+    buffer ParticleBuffer { Particle v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
     Plane highest;  // Plane
 };
@@ -46,7 +48,8 @@ void main() {
 }
 
 // ===== particles_1.comp
-// particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32), task 1 of 3: range_for over x
+// particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32), task 1 of
+//     3: range_for over x
 // from particles.py:18, interface 766a49e4
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -82,7 +85,8 @@ struct Plane {
     float offset;
 };
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer ParticleBuffer { Particle v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4)
+    buffer ParticleBuffer { Particle v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
     Plane highest;  // Plane
 };
@@ -123,7 +127,8 @@ void main() {
 }
 
 // ===== particles_2.comp
-// particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32), task 2 of 3: serial
+// particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32), task 2 of
+//     3: serial
 // from particles.py:18, interface 766a49e4
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -143,7 +148,8 @@ struct Plane {
     float offset;
 };
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer ParticleBuffer { Particle v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4)
+    buffer ParticleBuffer { Particle v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
     Plane highest;  // Plane
 };

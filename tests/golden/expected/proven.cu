@@ -8,8 +8,8 @@ typedef unsigned int uint32_t;
 // In place of the site of a record: no records follow.
 #define EMPTY_SITE 0xffffffffu
 
-// Start a record of `size` words in the section with its header at words[section]; returns the index of its first word,
-// or 0 if the section is full.
+// Start a record of `size` words in the section with its header at words[section]; returns the
+// index of its first word, or 0 if the section is full.
 __device__ inline uint32_t report_start(
     uint32_t *report, uint32_t section, uint32_t site, uint32_t thread, uint32_t size
 ) {
@@ -31,10 +31,13 @@ __device__ inline uint32_t report_start(
 }
 
 // Start the record of a failed check, unless an earlier iteration has one: only the first is shown.
-__device__ inline uint32_t report_failure(uint32_t *report, uint32_t site, uint32_t thread, uint32_t size) {
+__device__ inline uint32_t report_failure(
+    uint32_t *report, uint32_t site, uint32_t thread, uint32_t size
+) {
     atomicAdd(&report[6], 1u);
     atomicMin(&report[8], site);
-    return thread < atomicMin(&report[7], thread) ? report_start(report, 3u, site, thread, size) : 0u;
+    return thread < atomicMin(&report[7], thread) ? report_start(report, 3u, site, thread, size)
+                                                   : 0u;
 }
 
 // Return whether a check failed in a task before the one whose first site is `site`.
@@ -55,7 +58,9 @@ __device__ inline uint32_t report_i32(uint32_t *report, uint32_t cursor, int val
     return report_u32(report, cursor, (uint32_t)value);
 }
 
-__device__ inline bool outside_2(uint32_t *report, uint32_t site, uint32_t thread, int i, int j, int ni, int nj) {
+__device__ inline bool outside_2(
+    uint32_t *report, uint32_t site, uint32_t thread, int i, int j, int ni, int nj
+) {
     if (i >= 0 && i < ni && j >= 0 && j < nj) {
         return false;
     }
@@ -118,7 +123,8 @@ __device__ inline void task_1(const Args &args, int k) {
 extern "C" __global__ void __launch_bounds__(BLOCK) proven_1(const Args args) {
     if (report_stopped(args.report, 1u)) return;
     unsigned count = unsigned(args.a_n);
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
+    unsigned stride = gridDim.x * BLOCK;
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
         task_1(args, int(index));
     }
 }

@@ -16,7 +16,7 @@ typedef struct Pool {
     uint32_t highest;  // maximum of `taken`
     uint32_t listed;   // entries of the list that a loop runs over
     uint32_t full;     // bit 0: no cell was left for a request, bit 1: no item of a list
-    uint32_t cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
+    uint32_t cells[];  // from `taken` on: free cells, 0: a new one; from the capacity on: freed
 } Pool;
 
 // Replace `old` by `value`; returns the previous value.
@@ -32,7 +32,9 @@ static inline void free_cell(Pool *pool, int capacity, uint32_t cell) {
 }
 
 // Deactivate the cell of an entry; it is cleared and returned to the pool after the loop.
-static inline void deactivate_cell(uint32_t *numbers, uint32_t entry, Pool *pool, int capacity) {
+static inline void deactivate_cell(
+    uint32_t *numbers, uint32_t entry, Pool *pool, int capacity
+) {
     uint32_t cell = __atomic_load_n(&numbers[entry], __ATOMIC_RELAXED);
     if (cell >= FIRST_CELL && compare_and_swap(&numbers[entry], cell, 0u) == cell) {
         free_cell(pool, capacity, cell);
@@ -121,7 +123,7 @@ static inline void task_3(const struct Args args, int k, int word) {
 void prune_3(const struct Args *arguments) {
     const struct Args args = *arguments;
     int end_k = (int)args.block_pool->freed;
-    #pragma omp parallel for firstprivate(args) schedule(static) if ((long)end_k * 16 >= 8192)
+    #pragma omp parallel for firstprivate(args) schedule(static) if ((long long)end_k * 16 >= 8192)
     for (int k = 0; k < end_k; k++) {
         #pragma omp simd
         for (int word = 0; word < 16; word++) {

@@ -18,7 +18,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Poo
     uint highest;  // maximum of `taken`
     uint listed;   // entries of the list that a loop runs over
     uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
-    uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
+    uint cells[];  // from `taken` on: free cells, 0: a new one; from the capacity on: freed
 };
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
@@ -66,7 +66,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Poo
     uint highest;  // maximum of `taken`
     uint listed;   // entries of the list that a loop runs over
     uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
-    uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
+    uint cells[];  // from `taken` on: free cells, 0: a new one; from the capacity on: freed
 };
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
@@ -123,7 +123,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Poo
     uint highest;  // maximum of `taken`
     uint listed;   // entries of the list that a loop runs over
     uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
-    uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
+    uint cells[];  // from `taken` on: free cells, 0: a new one; from the capacity on: freed
 };
 
 // Record a cell that is no longer in use and not yet cleared.
@@ -172,7 +172,8 @@ void task(int list_index) {
 
 void main() {
     uint count = uint(max(int(args.block_pool.listed), 0));
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
+    uint stride = gl_NumWorkGroups.x * BLOCK;
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
         task(int(index));
     }
 }
@@ -198,7 +199,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Poo
     uint highest;  // maximum of `taken`
     uint listed;   // entries of the list that a loop runs over
     uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
-    uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
+    uint cells[];  // from `taken` on: free cells, 0: a new one; from the capacity on: freed
 };
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
@@ -224,7 +225,8 @@ void task(int k, int word) {
 void main() {
     int extent_k = max(int(args.block_pool.freed), 0);
     uint count = uint(extent_k) * 16u;
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
+    uint stride = gl_NumWorkGroups.x * BLOCK;
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
         task(int(index / 16), int(index % 16));
     }
 }
@@ -250,7 +252,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Poo
     uint highest;  // maximum of `taken`
     uint listed;   // entries of the list that a loop runs over
     uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
-    uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
+    uint cells[];  // from `taken` on: free cells, 0: a new one; from the capacity on: freed
 };
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
@@ -273,7 +275,8 @@ void task(int k) {
 
 void main() {
     uint count = uint(max(int(args.block_pool.freed), 0));
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
+    uint stride = gl_NumWorkGroups.x * BLOCK;
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
         task(int(index));
     }
 }
@@ -298,7 +301,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Poo
     uint highest;  // maximum of `taken`
     uint listed;   // entries of the list that a loop runs over
     uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
-    uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
+    uint cells[];  // from `taken` on: free cells, 0: a new one; from the capacity on: freed
 };
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };

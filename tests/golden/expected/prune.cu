@@ -14,7 +14,7 @@ struct Pool {
     uint32_t highest;   // maximum of `taken`
     uint32_t listed;    // entries of the list that a loop runs over
     uint32_t full;      // bit 0: no cell was left for a request, bit 1: no item of a list
-    uint32_t cells[1];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
+    uint32_t cells[1];  // from `taken` on: free cells, 0: a new one; from the capacity on: freed
 };
 
 // Record a cell that is no longer in use and not yet cleared.
@@ -24,7 +24,9 @@ __device__ inline void free_cell(Pool *pool, int capacity, uint32_t cell) {
 }
 
 // Deactivate the cell of an entry; it is cleared and returned to the pool after the loop.
-__device__ inline void deactivate_cell(uint32_t *numbers, uint32_t entry, Pool *pool, int capacity) {
+__device__ inline void deactivate_cell(
+    uint32_t *numbers, uint32_t entry, Pool *pool, int capacity
+) {
     uint32_t cell = numbers[entry];
     if (cell >= FIRST_CELL && atomicCAS(&numbers[entry], cell, 0u) == cell) {
         free_cell(pool, capacity, cell);
@@ -92,7 +94,8 @@ __device__ inline void task_2(const Args &args, int list_index) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) prune_2(const Args args) {
     unsigned count = unsigned(max(int(args.block_pool->listed), 0));
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
+    unsigned stride = gridDim.x * BLOCK;
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
         task_2(args, int(index));
     }
 }
@@ -106,7 +109,8 @@ __device__ inline void task_3(const Args &args, int k, int word) {
 extern "C" __global__ void __launch_bounds__(BLOCK) prune_3(const Args args) {
     int extent_k = max(int(args.block_pool->freed), 0);
     unsigned count = unsigned(extent_k) * 16u;
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
+    unsigned stride = gridDim.x * BLOCK;
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
         task_3(args, int(index / 16), int(index % 16));
     }
 }
@@ -118,7 +122,8 @@ __device__ inline void task_4(const Args &args, int k) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) prune_4(const Args args) {
     unsigned count = unsigned(max(int(args.block_pool->freed), 0));
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
+    unsigned stride = gridDim.x * BLOCK;
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
         task_4(args, int(index));
     }
 }

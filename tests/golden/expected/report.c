@@ -10,9 +10,11 @@ static inline uint32_t f32_bits_to_u32(float x) {
 // In place of the site of a record: no records follow.
 #define EMPTY_SITE 0xffffffffu
 
-// Start a record of `size` words in the section with its header at words[section]; returns the index of its first word,
-// or 0 if the section is full.
-static inline uint32_t report_start(uint32_t *report, uint32_t section, uint32_t site, uint32_t thread, uint32_t size) {
+// Start a record of `size` words in the section with its header at words[section]; returns the
+// index of its first word, or 0 if the section is full.
+static inline uint32_t report_start(
+    uint32_t *report, uint32_t section, uint32_t site, uint32_t thread, uint32_t size
+) {
     uint32_t end = report[section + 1u];
     if (__atomic_load_n(&report[section], __ATOMIC_RELAXED) < end) {
         uint32_t start = __atomic_fetch_add(&report[section], 3u + size, __ATOMIC_RELAXED);
@@ -30,7 +32,9 @@ static inline uint32_t report_start(uint32_t *report, uint32_t section, uint32_t
     return 0u;
 }
 
-static inline uint32_t report_print(uint32_t *report, uint32_t site, uint32_t thread, uint32_t size) {
+static inline uint32_t report_print(
+    uint32_t *report, uint32_t site, uint32_t thread, uint32_t size
+) {
     return report_start(report, 0u, site, thread, size);
 }
 

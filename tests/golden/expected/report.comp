@@ -14,8 +14,8 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Rep
 // In place of the site of a record: no records follow.
 #define EMPTY_SITE 0xffffffffu
 
-// Start a record of `size` words in the section with its header at words[section]; returns the index of its first word,
-// or 0 if the section is full.
+// Start a record of `size` words in the section with its header at words[section]; returns the
+// index of its first word, or 0 if the section is full.
 uint report_start(Report report, uint section, uint site, uint thread, uint size) {
     uint end = report.words[section + 1u];
     if (report.words[section] < end) {
@@ -78,7 +78,8 @@ void task(int i, uint index) {
 
 void main() {
     uint count = uint(args.a_n);
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
+    uint stride = gl_NumWorkGroups.x * BLOCK;
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
         task(int(index), index);
     }
 }

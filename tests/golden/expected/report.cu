@@ -8,8 +8,8 @@ typedef unsigned int uint32_t;
 // In place of the site of a record: no records follow.
 #define EMPTY_SITE 0xffffffffu
 
-// Start a record of `size` words in the section with its header at words[section]; returns the index of its first word,
-// or 0 if the section is full.
+// Start a record of `size` words in the section with its header at words[section]; returns the
+// index of its first word, or 0 if the section is full.
 __device__ inline uint32_t report_start(
     uint32_t *report, uint32_t section, uint32_t site, uint32_t thread, uint32_t size
 ) {
@@ -30,7 +30,9 @@ __device__ inline uint32_t report_start(
     return 0u;
 }
 
-__device__ inline uint32_t report_print(uint32_t *report, uint32_t site, uint32_t thread, uint32_t size) {
+__device__ inline uint32_t report_print(
+    uint32_t *report, uint32_t site, uint32_t thread, uint32_t size
+) {
     return report_start(report, 0u, site, thread, size);
 }
 
@@ -73,7 +75,8 @@ __device__ inline void task(const Args &args, int i, uint32_t index) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) report_0(const Args args) {
     unsigned count = unsigned(args.a_n);
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
+    unsigned stride = gridDim.x * BLOCK;
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
         task(args, int(index), index);
     }
 }

@@ -7,7 +7,8 @@
 #define SPARE 2u
 #define FIRST_CELL 3u
 
-// Iterations after which a thread stops waiting for the one that activates the cell, which may have been suspended.
+// Iterations after which a thread stops waiting for the one that activates the cell, which may have
+// been suspended.
 #define MAX_WAIT_ITERATIONS 1000
 
 // The state of a pool of cells.
@@ -17,7 +18,7 @@ typedef struct Pool {
     uint32_t highest;  // maximum of `taken`
     uint32_t listed;   // entries of the list that a loop runs over
     uint32_t full;     // bit 0: no cell was left for a request, bit 1: no item of a list
-    uint32_t cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
+    uint32_t cells[];  // from `taken` on: free cells, 0: a new one; from the capacity on: freed
 } Pool;
 
 // Replace `old` by `value`; returns the previous value.
@@ -45,7 +46,9 @@ static inline void free_cell(Pool *pool, int capacity, uint32_t cell) {
 }
 
 // Return the cell of an entry. If it is inactive, exactly one of the calling threads activates it.
-static inline uint32_t activate_cell(uint32_t *numbers, uint32_t entry, Pool *pool, int capacity) {
+static inline uint32_t activate_cell(
+    uint32_t *numbers, uint32_t entry, Pool *pool, int capacity
+) {
     uint32_t cell = __atomic_load_n(&numbers[entry], __ATOMIC_RELAXED);
     for (int iteration = 0; cell < FIRST_CELL; iteration++) {
         cell = compare_and_swap(&numbers[entry], 0u, ACTIVATING);
@@ -69,10 +72,11 @@ typedef struct {
 
 static inline float atomic_add_f32(float *address, float value) {
     float old, new;
-    __atomic_load(address, &old, __ATOMIC_RELAXED);
+    const int relaxed = __ATOMIC_RELAXED;
+    __atomic_load(address, &old, relaxed);
     do {
         new = old + value;
-    } while (!__atomic_compare_exchange(address, &old, &new, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    } while (!__atomic_compare_exchange(address, &old, &new, true, relaxed, relaxed));
     return old;
 }
 
@@ -100,10 +104,11 @@ struct Args {
 
 #define block_number(i, j) args.block_numbers[(i) * 8 + (j)]
 #define block_is_active(i, j) (block_number(i, j) >= FIRST_CELL)
-#define x(i, j) args.x_data[(long)(i) * args.x_n1 + (j)]
+#define x(i, j) args.x_data[(long long)(i) * args.x_n1 + (j)]
 #define mass_in(cell, i, j) args.block[(cell) * 16 + (unsigned)(i) % 4 * 4 + (unsigned)(j) % 4].mass
 #define mass(i, j) mass_in(block_number((unsigned)(i) / 4, (unsigned)(j) / 4), i, j)
-#define momentum_in(cell, i, j) args.block[(cell) * 16 + (unsigned)(i) % 4 * 4 + (unsigned)(j) % 4].momentum
+#define momentum_in(cell, i, j) \
+    args.block[(cell) * 16 + (unsigned)(i) % 4 * 4 + (unsigned)(j) % 4].momentum
 #define block_listed() args.block_pool->listed
 #define block_list(i) args.block_list[i]
 
@@ -175,7 +180,8 @@ static inline void task_3(const struct Args args, int list_index, int i_inside, 
 void splat_3(const struct Args *arguments) {
     const struct Args args = *arguments;
     int end_list_index = (int)args.block_pool->listed;
-    #pragma omp parallel for firstprivate(args) collapse(2) schedule(static) if ((long)end_list_index * 16 >= 8192)
+    #pragma omp parallel for firstprivate(args) collapse(2) schedule(static) \
+        if ((long long)end_list_index * 16 >= 8192)
     for (int list_index = 0; list_index < end_list_index; list_index++) {
         for (int i_inside = 0; i_inside < 4; i_inside++) {
             #pragma omp simd

@@ -17,7 +17,8 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Cel
 #define SPARE 2u
 #define FIRST_CELL 3u
 
-// Iterations after which a thread stops waiting for the one that activates the cell, which may have been suspended.
+// Iterations after which a thread stops waiting for the one that activates the cell, which may have
+// been suspended.
 #define MAX_WAIT_ITERATIONS 1000
 
 // The state of a pool of cells.
@@ -27,7 +28,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Poo
     uint highest;  // maximum of `taken`
     uint listed;   // entries of the list that a loop runs over
     uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
-    uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
+    uint cells[];  // from `taken` on: free cells, 0: a new one; from the capacity on: freed
 };
 
 // Return a free, cleared cell, or SPARE if there is none.
@@ -73,7 +74,8 @@ struct BlockCell {
 };
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer BlockCellBuffer { BlockCell v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4)
+    buffer BlockCellBuffer { BlockCell v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer I32 { int v[]; };
 layout(push_constant, scalar) uniform Args {
     F32 x_data;                 // x: ndarray[f32, 2]
@@ -105,7 +107,8 @@ void task(int p) {
 
 void main() {
     uint count = uint(args.x_n0);
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
+    uint stride = gl_NumWorkGroups.x * BLOCK;
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
         task(int(index));
     }
 }
@@ -130,7 +133,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Poo
     uint highest;  // maximum of `taken`
     uint listed;   // entries of the list that a loop runs over
     uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
-    uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
+    uint cells[];  // from `taken` on: free cells, 0: a new one; from the capacity on: freed
 };
 
 struct BlockCell {
@@ -139,7 +142,8 @@ struct BlockCell {
 };
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer BlockCellBuffer { BlockCell v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4)
+    buffer BlockCellBuffer { BlockCell v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer I32 { int v[]; };
 layout(push_constant, scalar) uniform Args {
     F32 x_data;                 // x: ndarray[f32, 2]
@@ -186,7 +190,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Poo
     uint highest;  // maximum of `taken`
     uint listed;   // entries of the list that a loop runs over
     uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
-    uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
+    uint cells[];  // from `taken` on: free cells, 0: a new one; from the capacity on: freed
 };
 
 struct BlockCell {
@@ -195,7 +199,8 @@ struct BlockCell {
 };
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer BlockCellBuffer { BlockCell v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4)
+    buffer BlockCellBuffer { BlockCell v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer I32 { int v[]; };
 layout(push_constant, scalar) uniform Args {
     F32 x_data;                 // x: ndarray[f32, 2]
@@ -249,7 +254,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Poo
     uint highest;  // maximum of `taken`
     uint listed;   // entries of the list that a loop runs over
     uint full;     // bit 0: no cell was left for a request, bit 1: no item of a list
-    uint cells[];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
+    uint cells[];  // from `taken` on: free cells, 0: a new one; from the capacity on: freed
 };
 
 struct BlockCell {
@@ -258,7 +263,8 @@ struct BlockCell {
 };
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer BlockCellBuffer { BlockCell v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4)
+    buffer BlockCellBuffer { BlockCell v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer I32 { int v[]; };
 layout(push_constant, scalar) uniform Args {
     F32 x_data;                 // x: ndarray[f32, 2]
@@ -296,7 +302,8 @@ void task(int list_index, int i_inside, int j_inside) {
 void main() {
     int extent_list_index = max(int(args.block_pool.listed), 0);
     uint count = uint(extent_list_index) * 16u;
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
+    uint stride = gl_NumWorkGroups.x * BLOCK;
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
         task(int(index / 16), int(index / 4 % 4), int(index % 4));
     }
 }

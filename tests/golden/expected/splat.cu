@@ -9,7 +9,8 @@ typedef unsigned int uint32_t;
 #define SPARE 2u
 #define FIRST_CELL 3u
 
-// Iterations after which a thread stops waiting for the one that activates the cell, which may have been suspended.
+// Iterations after which a thread stops waiting for the one that activates the cell, which may have
+// been suspended.
 #define MAX_WAIT_ITERATIONS 1000
 
 // The state of a pool of cells.
@@ -19,7 +20,7 @@ struct Pool {
     uint32_t highest;   // maximum of `taken`
     uint32_t listed;    // entries of the list that a loop runs over
     uint32_t full;      // bit 0: no cell was left for a request, bit 1: no item of a list
-    uint32_t cells[1];  // from `taken` on: numbers of free cells (0: a new cell); from the capacity on: freed cells
+    uint32_t cells[1];  // from `taken` on: free cells, 0: a new one; from the capacity on: freed
 };
 
 // Return a free, cleared cell, or SPARE if there is none.
@@ -41,7 +42,9 @@ __device__ inline void free_cell(Pool *pool, int capacity, uint32_t cell) {
 }
 
 // Return the cell of an entry. If it is inactive, exactly one of the calling threads activates it.
-__device__ inline uint32_t activate_cell(uint32_t *numbers, uint32_t entry, Pool *pool, int capacity) {
+__device__ inline uint32_t activate_cell(
+    uint32_t *numbers, uint32_t entry, Pool *pool, int capacity
+) {
     uint32_t cell = numbers[entry];
     for (int iteration = 0; cell < FIRST_CELL; iteration++) {
         cell = atomicCAS(&numbers[entry], 0u, ACTIVATING);
@@ -83,10 +86,11 @@ struct Args {
 
 #define block_number(i, j) __ldcg(&args.block_numbers[(i) * 8 + (j)])
 #define block_is_active(i, j) (block_number(i, j) >= FIRST_CELL)
-#define x(i, j) args.x_data[(long)(i) * args.x_n1 + (j)]
+#define x(i, j) args.x_data[(long long)(i) * args.x_n1 + (j)]
 #define mass_in(cell, i, j) args.block[(cell) * 16 + unsigned(i) % 4 * 4 + unsigned(j) % 4].mass
 #define mass(i, j) mass_in(block_number(unsigned(i) / 4, unsigned(j) / 4), i, j)
-#define momentum_in(cell, i, j) args.block[(cell) * 16 + unsigned(i) % 4 * 4 + unsigned(j) % 4].momentum
+#define momentum_in(cell, i, j) \
+    args.block[(cell) * 16 + unsigned(i) % 4 * 4 + unsigned(j) % 4].momentum
 #define block_listed() args.block_pool->listed
 #define block_list(i) args.block_list[i]
 
@@ -106,7 +110,8 @@ __device__ inline void task_0(const Args &args, int p) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) splat_0(const Args args) {
     unsigned count = unsigned(args.x_n0);
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
+    unsigned stride = gridDim.x * BLOCK;
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
         task_0(args, int(index));
     }
 }
@@ -154,7 +159,8 @@ __device__ inline void task_3(const Args &args, int list_index, int i_inside, in
 extern "C" __global__ void __launch_bounds__(BLOCK) splat_3(const Args args) {
     int extent_list_index = max(int(args.block_pool->listed), 0);
     unsigned count = unsigned(extent_list_index) * 16u;
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
+    unsigned stride = gridDim.x * BLOCK;
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
         task_3(args, int(index / 16), int(index / 4 % 4), int(index % 4));
     }
 }

@@ -12,8 +12,8 @@ struct Args {
     int order_n;            // order.shape[0]
 };
 
-#define a(i, j) args.a_data[(long)(i) * args.a_n1 + (j)]
-#define b(i, j) args.b_data[(long)(i) * args.b_n1 + (j)]
+#define a(i, j) args.a_data[(long long)(i) * args.a_n1 + (j)]
+#define b(i, j) args.b_data[(long long)(i) * args.b_n1 + (j)]
 #define order(i) args.order_data[i]
 
 // stencil.py:17  for i, j in b:
@@ -61,7 +61,8 @@ static inline void task(const struct Args args, int i, int j) {
 
 void stencil_0(const struct Args *arguments) {
     const struct Args args = *arguments;
-    #pragma omp parallel for firstprivate(args) schedule(dynamic) if ((long)args.b_n0 * args.b_n1 >= 64)
+    #pragma omp parallel for firstprivate(args) schedule(dynamic) \
+        if ((long long)args.b_n0 * args.b_n1 >= 64)
     for (int i = 0; i < args.b_n0; i++) {
         for (int j = 0; j < args.b_n1; j++) {
             task(args, i, j);

@@ -13,8 +13,8 @@ struct Args {
     int order_n;            // order.shape[0]
 };
 
-#define a(i, j) args.a_data[(long)(i) * args.a_n1 + (j)]
-#define b(i, j) args.b_data[(long)(i) * args.b_n1 + (j)]
+#define a(i, j) args.a_data[(long long)(i) * args.a_n1 + (j)]
+#define b(i, j) args.b_data[(long long)(i) * args.b_n1 + (j)]
 #define order(i) args.order_data[i]
 
 // stencil.py:17  for i, j in b:

@@ -33,7 +33,8 @@ void task(int i, bool has_iteration) {
 
 void main() {
     uint count = uint(args.a_n);
-    for (uint first = gl_WorkGroupID.x * BLOCK; first < count; first += gl_NumWorkGroups.x * BLOCK) {
+    uint stride = gl_NumWorkGroups.x * BLOCK;
+    for (uint first = gl_WorkGroupID.x * BLOCK; first < count; first += stride) {
         uint index = first + gl_LocalInvocationID.x;
         task(int(index), index < count);
         barrier();  // the next iteration overwrites the shared arrays

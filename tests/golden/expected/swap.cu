@@ -27,7 +27,8 @@ __device__ inline void task(const Args &args, int i, bool has_iteration) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) swap_0(const Args args) {
     unsigned count = unsigned(args.a_n);
-    for (unsigned first = blockIdx.x * BLOCK; first < count; first += gridDim.x * BLOCK) {
+    unsigned stride = gridDim.x * BLOCK;
+    for (unsigned first = blockIdx.x * BLOCK; first < count; first += stride) {
         unsigned index = first + threadIdx.x;
         task(args, int(index), index < count);
         __syncthreads();  // the next iteration overwrites the shared arrays

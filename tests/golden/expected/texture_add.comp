@@ -1,4 +1,5 @@
-// kernel(in_ten: rw_texture[rgba8, 1], out_ten: rw_texture[rgba8, 1], nsize: i32, addend: i32), range_for over i
+// kernel(in_ten: rw_texture[rgba8, 1], out_ten: rw_texture[rgba8, 1], nsize: i32, addend: i32),
+//     range_for over i
 // from texture_add.py:8, interface 45457c47
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -26,7 +27,8 @@ void task(int i) {
 
 void main() {
     uint count = uint(max(args.nsize, 0));
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
+    uint stride = gl_NumWorkGroups.x * BLOCK;
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
         task(int(index));
     }
 }

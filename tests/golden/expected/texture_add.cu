@@ -1,4 +1,5 @@
-// kernel(in_ten: rw_texture[rgba8, 1], out_ten: rw_texture[rgba8, 1], nsize: i32, addend: i32), range_for over i
+// kernel(in_ten: rw_texture[rgba8, 1], out_ten: rw_texture[rgba8, 1], nsize: i32, addend: i32),
+//     range_for over i
 // from texture_add.py:8, interface 069dc421
 
 #define BLOCK 128
@@ -48,7 +49,8 @@ __device__ inline void task(const Args &args, int i) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) kernel_0(const Args args) {
     unsigned count = unsigned(max(args.nsize, 0));
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
+    unsigned stride = gridDim.x * BLOCK;
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
         task(args, int(index));
     }
 }

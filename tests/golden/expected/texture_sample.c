@@ -1,17 +1,19 @@
-// kernel(source: texture[f32, 2], mask: texture[f32, 2], labels: rw_texture[rg16u, 2]), range_for over i, j
+// kernel(source: texture[f32, 2], mask: texture[f32, 2], labels: rw_texture[rg16u, 2]), range_for
+//     over i, j
 // from texture_sample.py:9, interface be7b0cfe
 #include <math.h>
 #include <stdint.h>
 
-// A texture of one level. Texels are stored with x fastest; the texel (x, y, z) is number (z * height + y) * width + x.
+// A texture of one level. Texels are stored with x fastest; the texel (x, y, z) is number (z *
+// height + y) * width + x.
 typedef struct Texture {
     void *data;
     int32_t extents[3];  // width, height, depth; 1 for an axis that the texture lacks
     int32_t channels;    // 1 to 4
-    int32_t channel;     // 0 unorm8, 1 unorm16, 2 srgb8, 3 u8, 4 u16, 5 u32, 6 i8, 7 i16, 8 i32, 9 f16, 10 f32
+    int32_t channel;     // from 0: unorm8, unorm16, srgb8, u8, u16, u32, i8, i16, i32, f16, f32
     int32_t swapped;     // 1: blue comes first
     int32_t linear;      // 1: samples are interpolated, 0: the nearest texel
-    int32_t address[3];  // along each axis: 0 repeat, 1 mirrored repeat, 2 clamp to edge, 3 clamp to border, which is 0
+    int32_t address[3];  // by axis: 0 repeat, 1 mirrored repeat, 2 clamp to edge, 3 border of 0
 } Texture;
 
 // The address of a texel; 0 outside the texture.
@@ -53,7 +55,11 @@ static inline void fetch_floats(const Texture *texture, int x, int y, int z, flo
     const void *source = texel_at(texture, x, y, z, texture->channels * channel_bytes(texture));
     for (int k = 0; k < 4; k++) {
         int from = texture->swapped && k < 3 ? 2 - k : k;
-        texel[k] = !source ? 0.0f : k < texture->channels ? float_channel(texture->channel, source, from) : k == 3;
+        texel[k] = 0.0f;
+        if (source) {
+            texel[k] =
+                k < texture->channels ? float_channel(texture->channel, source, from) : k == 3;
+        }
     }
 }
 
@@ -88,7 +94,8 @@ static inline void nearest_texel(const Texture *texture, float x, float y, float
     }
 }
 
-// The texture at a position, 0 to 1 along each axis, 0.5 along an axis that it lacks: nearest texel or interpolated.
+// The texture at a position, 0 to 1 along each axis, 0.5 along an axis that it lacks: nearest texel
+// or interpolated.
 static inline void sample_floats(const Texture *texture, float x, float y, float z, float *texel) {
     int at[3];
     nearest_texel(texture, x, y, z, at);
@@ -195,7 +202,8 @@ struct Args {
 
 // texture_sample.py:10  for i, j in labels:
 static inline void task(const struct Args args, int i, int j) {
-    // texture_sample.py:11  uv = (ti.Vector([i, j]) + 0.5) / ti.Vector([labels.shape[0], labels.shape[1]])
+    // texture_sample.py:11  uv = (ti.Vector([i, j]) + 0.5) /
+    //     ti.Vector([labels.shape[0], labels.shape[1]])
     ivec2 t0 = {i, j};
     vec2 t1 = vec2_from_ivec2((ivec2){args.labels_n0, args.labels_n1});
     vec2 uv = vec2_div(vec2_add_vs(vec2_from_ivec2(t0), 0.5f), t1);
@@ -210,7 +218,8 @@ static inline void task(const struct Args args, int i, int j) {
 
 void kernel_0(const struct Args *arguments) {
     const struct Args args = *arguments;
-    #pragma omp parallel for firstprivate(args) schedule(static) if ((long)args.labels_n0 * args.labels_n1 >= 8192)
+    #pragma omp parallel for firstprivate(args) schedule(static) \
+        if ((long long)args.labels_n0 * args.labels_n1 >= 8192)
     for (int i = 0; i < args.labels_n0; i++) {
         for (int j = 0; j < args.labels_n1; j++) {
             task(args, i, j);

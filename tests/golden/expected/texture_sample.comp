@@ -1,4 +1,5 @@
-// kernel(source: texture[f32, 2], mask: texture[f32, 2], labels: rw_texture[rg16u, 2]), range_for over i, j
+// kernel(source: texture[f32, 2], mask: texture[f32, 2], labels: rw_texture[rg16u, 2]), range_for
+//     over i, j
 // from texture_sample.py:9, interface 412a4901
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -17,7 +18,8 @@ layout(set = 0, binding = 2, rg16ui) uniform writeonly uimage2D labels;
 
 // texture_sample.py:10  for i, j in labels:
 void task(int i, int j) {
-    // texture_sample.py:11  uv = (ti.Vector([i, j]) + 0.5) / ti.Vector([labels.shape[0], labels.shape[1]])
+    // texture_sample.py:11  uv = (ti.Vector([i, j]) + 0.5) /
+    //     ti.Vector([labels.shape[0], labels.shape[1]])
     ivec2 t0 = ivec2(i, j);
     vec2 uv = (vec2(t0) + 0.5) / vec2(ivec2(args.labels_n0, args.labels_n1));
     // texture_sample.py:12  colour = source.sample_lod(uv, 0.0)
@@ -31,7 +33,8 @@ void task(int i, int j) {
 
 void main() {
     uint count = uint(args.labels_n0) * uint(args.labels_n1);
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
+    uint stride = gl_NumWorkGroups.x * BLOCK;
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
         task(int(index / args.labels_n1), int(index % args.labels_n1));
     }
 }

@@ -1,4 +1,5 @@
-// kernel(source: texture[f32, 2], mask: texture[f32, 2], labels: rw_texture[rg16u, 2]), range_for over i, j
+// kernel(source: texture[f32, 2], mask: texture[f32, 2], labels: rw_texture[rg16u, 2]), range_for
+//     over i, j
 // from texture_sample.py:9, interface 03567ca9
 
 #define BLOCK 128
@@ -75,7 +76,8 @@ struct Args {
 
 // texture_sample.py:10  for i, j in labels:
 __device__ inline void task(const Args &args, int i, int j) {
-    // texture_sample.py:11  uv = (ti.Vector([i, j]) + 0.5) / ti.Vector([labels.shape[0], labels.shape[1]])
+    // texture_sample.py:11  uv = (ti.Vector([i, j]) + 0.5) /
+    //     ti.Vector([labels.shape[0], labels.shape[1]])
     ivec2 t0 = {i, j};
     vec2 uv = (vec2_from(t0) + 0.5f) / vec2_from(ivec2{args.labels_n0, args.labels_n1});
     // texture_sample.py:12  colour = source.sample_lod(uv, 0.0)
@@ -89,7 +91,8 @@ __device__ inline void task(const Args &args, int i, int j) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) kernel_0(const Args args) {
     unsigned count = unsigned(args.labels_n0) * unsigned(args.labels_n1);
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
+    unsigned stride = gridDim.x * BLOCK;
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
         task(args, int(index / args.labels_n1), int(index % args.labels_n1));
     }
 }

@@ -32,7 +32,8 @@ static inline void task(const struct Args args, int block, int count) {
         for (int thread = 0; thread < threads; thread++) {
             int t = thread;
             if (t < stride) {  // :14
-                tile[t] += tile[t + stride];  // :15, not atomic: no other thread writes it (demote_atomics)
+                // not atomic: no other thread writes it (demote_atomics)
+                tile[t] += tile[t + stride];  // :15
             }
         }
         // tiles.py:16  ti.simt.block.sync()

@@ -34,7 +34,8 @@ void task(int i, bool has_iteration) {
     while (stride > 0) {  // :13
         if (has_iteration) {
             if (t < stride) {  // :14
-                tile[t] += tile[t + stride];  // :15, not atomic: no other thread writes it (demote_atomics)
+                // not atomic: no other thread writes it (demote_atomics)
+                tile[t] += tile[t + stride];  // :15
             }
         }
         // tiles.py:16  ti.simt.block.sync()

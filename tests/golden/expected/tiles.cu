@@ -28,7 +28,8 @@ __device__ inline void task(const Args &args, int i, bool has_iteration) {
     while (stride > 0) {  // :13
         if (has_iteration) {
             if (t < stride) {  // :14
-                tile[t] += tile[t + stride];  // :15, not atomic: no other thread writes it (demote_atomics)
+                // not atomic: no other thread writes it (demote_atomics)
+                tile[t] += tile[t + stride];  // :15
             }
         }
         // tiles.py:16  ti.simt.block.sync()

@@ -28,7 +28,8 @@ static inline void subgroup_inclusive_add_i32(int threads, const int *value, int
     }
 }
 
-static inline void subgroup_reduce_max_i32_of_some(int threads, const bool *takes_part, const int *value, int *result) {
+static inline void subgroup_reduce_max_i32_of_some(int threads, const bool *takes_part,
+    const int *value, int *result) {
     for (int first = 0; first < threads; first += 32) {
         int end = threads - first < 32 ? threads : first + 32;
         int all = (-2147483647 - 1);
@@ -43,7 +44,8 @@ static inline void subgroup_reduce_max_i32_of_some(int threads, const bool *take
     }
 }
 
-static inline void subgroup_shuffle_down_i32_by(int threads, const int *value, int offset, int *result) {
+static inline void subgroup_shuffle_down_i32_by(int threads, const int *value, int offset,
+    int *result) {
     for (int first = 0; first < threads; first += 32) {
         int end = threads - first < 32 ? threads : first + 32;
         for (int lane = first; lane < end; lane++) {

@@ -26,7 +26,8 @@ struct GridCell {
     float age;
 };
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer GridCellBuffer { GridCell v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4)
+    buffer GridCellBuffer { GridCell v[]; };
 layout(push_constant, scalar) uniform Args {
     GridCellBuffer grid;  // alive: field[i32, 64x48], age: field[f32, 64x48]
     Mask grid_mask;       // grid: a bit per cell, set if the cell is active

@@ -45,7 +45,7 @@ struct Args {
     int a_n1;                    // a.shape[1]
 };
 
-#define a(i, j) args.a_data[(long)(i) * args.a_n1 + (j)]
+#define a(i, j) args.a_data[(long long)(i) * args.a_n1 + (j)]
 #define table(i) args.table_data[i]
 
 // task 0 of 2: range_for over a
@@ -57,7 +57,8 @@ static inline void task_0(const struct Args args, int i, int j) {
 
 void wrapped_0(const struct Args *arguments) {
     const struct Args args = *arguments;
-    #pragma omp parallel for firstprivate(args) schedule(static) if ((long)args.a_n0 * args.a_n1 >= 8192)
+    #pragma omp parallel for firstprivate(args) schedule(static) \
+        if ((long long)args.a_n0 * args.a_n1 >= 8192)
     for (int i = 0; i < args.a_n0; i++) {
         for (int j = 0; j < args.a_n1; j++) {
             task_0(args, i, j);

@@ -40,7 +40,8 @@ void task(int i, int j) {
 
 void main() {
     uint count = uint(args.a_n0) * uint(args.a_n1);
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
+    uint stride = gl_NumWorkGroups.x * BLOCK;
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
         task(int(index / args.a_n1), int(index % args.a_n1));
     }
 }
@@ -57,7 +58,8 @@ layout(local_size_x = BLOCK) in;
 
 // Quotient rounded toward zero; 0 if the divisor is 0.
 int div_i32(int a, int b) {
-    return b == 0 ? 0 : b == -1 ? -a : a / b;  // x / 0 is undefined, and so is the lowest number / -1
+    // x / 0 is undefined, and so is the lowest number / -1
+    return b == 0 ? 0 : b == -1 ? -a : a / b;
 }
 
 // Remainder with the sign of the dividend; 0 if the divisor is 0.
@@ -104,7 +106,8 @@ void task(int k) {
 
 void main() {
     uint count = uint(max(args.n, 0));
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
+    uint stride = gl_NumWorkGroups.x * BLOCK;
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
         task(int(index));
     }
 }

@@ -7,7 +7,8 @@ typedef unsigned int uint32_t;
 
 // Quotient rounded toward zero; 0 if the divisor is 0.
 __device__ inline int div_i32(int a, int b) {
-    return b == 0 ? 0 : b == -1 ? -a : a / b;  // x / 0 is undefined, and so is the lowest number / -1
+    // x / 0 is undefined, and so is the lowest number / -1
+    return b == 0 ? 0 : b == -1 ? -a : a / b;
 }
 
 // Remainder with the sign of the dividend; 0 if the divisor is 0.
@@ -44,7 +45,7 @@ struct Args {
     int a_n1;                    // a.shape[1]
 };
 
-#define a(i, j) args.a_data[(long)(i) * args.a_n1 + (j)]
+#define a(i, j) args.a_data[(long long)(i) * args.a_n1 + (j)]
 #define table(i) args.table_data[i]
 
 // task 0 of 2: range_for over a
@@ -56,7 +57,8 @@ __device__ inline void task_0(const Args &args, int i, int j) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) wrapped_0(const Args args) {
     unsigned count = unsigned(args.a_n0) * unsigned(args.a_n1);
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
+    unsigned stride = gridDim.x * BLOCK;
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
         task_0(args, int(index / args.a_n1), int(index % args.a_n1));
     }
 }
@@ -77,7 +79,8 @@ __device__ inline void task_1(const Args &args, int k) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) wrapped_1(const Args args) {
     unsigned count = unsigned(max(args.n, 0));
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
+    unsigned stride = gridDim.x * BLOCK;
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
         task_1(args, int(index));
     }
 }

@@ -305,6 +305,6 @@ def test_gaps_do_not_recompile_where_arrays_are_copied(staged: None) -> None:
 
 def test_contiguous_arrays_have_the_text_without_strides(target: str) -> None:
     values = np.zeros((4, 4), F32)
-    assert "stride" not in enumerate_cells.source(values)
+    assert "_stride" not in enumerate_cells.source(values)
     is_in_place = sessions.current().device.host_memory  # elsewhere it is packed on its way
-    assert ("stride" in enumerate_cells.source(values[:, ::2])) == is_in_place
+    assert ("_stride" in enumerate_cells.source(values[:, ::2]) or target == "python") == is_in_place

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import shadesmith as ti
 
@@ -72,3 +73,73 @@ def test_an_element_of_a_vector_is_set_from_an_element_of_a_matrix(target: str) 
     run()
     assert a.to_numpy().tolist() == [[4, 9], [64, 15], [196, 21]]
     assert m.to_numpy()[:, 1, 2].tolist() == [8, 14, 20]
+
+
+def test_bits_of_a_loop_index_are_counted_under_a_condition(target: str) -> None:
+    # gcc 12.2 -O3 with AVX512: `__builtin_popcountll((int64_t)i)` of eight iterations was `i`.
+    a = ti.field(ti.u16, 8)
+    g = ti.field(ti.i32, 8)
+    f = ti.field(ti.i32, 8)
+
+    @ti.kernel
+    def run(n: ti.u16):
+        for i in range(8):
+            x = ti.cast(ti.math.popcnt(ti.cast(i, ti.i64)), ti.i64)
+            if a[i] == 6 or n == g[i]:
+                x = ti.cast(a[i], ti.i64) * 5
+            f[i] = 72 ^ ti.cast(x, ti.i32)
+
+    run(77)
+    assert (f.to_numpy() ^ 72).tolist() == [0, 1, 1, 2, 1, 2, 2, 3]
+
+
+NUMPY = {"i64": np.int64, "u64": np.uint64}
+
+
+@pytest.mark.parametrize("dtype", NUMPY)
+def test_bits_of_all_64_are_counted(target: str, dtype: str) -> None:
+    x, count = ti.field(getattr(ti, dtype), 6), ti.field(ti.i32, 6)
+
+    @ti.kernel
+    def run():
+        for i in x:
+            count[i] = ti.cast(ti.math.popcnt(x[i]), ti.i32)
+
+    x.from_numpy(np.array([0, 1, 1 << 32, 2**64 - 1, 1 << 63, 0x8000000180000001], np.uint64).view(NUMPY[dtype]))
+    run()
+    assert count.to_numpy().tolist() == [0, 1, 1, 64, 1, 4]
+
+
+def test_an_expression_shortened_in_a_block_is_whole_after_it(target: str) -> None:
+    # An operand that got a variable in a branch or a loop, since the line was long, was named after it too.
+    out = ti.field(ti.i64, (3, 4))
+
+    @ti.kernel
+    def run(name_of_an_argument: ti.i8, another_argument: ti.i8):
+        for i in range(3):
+            out[i, 3] = ti.cast(name_of_an_argument, ti.i64) - ti.cast(another_argument, ti.i64)
+            if i > 0:
+                v = ti.Vector([
+                    ti.cast(name_of_an_argument, ti.i64), ti.cast(another_argument, ti.i64),
+                    ti.cast(name_of_an_argument, ti.i64) + i, ti.cast(another_argument, ti.i64) - i,
+                ])  # fmt: skip
+                out[i, 0] = v[i] * v[i - 1] + v[i + 1]
+            for k in range(i):
+                m = ti.Vector([
+                    ti.cast(another_argument, ti.i64), ti.cast(name_of_an_argument, ti.i64),
+                    ti.cast(name_of_an_argument, ti.i64) * k, ti.cast(another_argument, ti.i64) - k,
+                ])  # fmt: skip
+                out[i, 1] += m[k] * m[k + 1] - m[i]
+            w = ti.Vector([
+                ti.cast(name_of_an_argument, ti.i64), ti.cast(another_argument, ti.i64),
+                ti.cast(name_of_an_argument, ti.i64) - i, ti.cast(another_argument, ti.i64) ^ i,
+            ])  # fmt: skip
+            out[i, 2] = w[i] * w[i + 1]
+
+    run(5, -7)
+    a, b = 5, -7
+    for i in range(3):
+        v, w = [a, b, a + i, b - i], [a, b, a - i, b ^ i]
+        first = v[i] * v[i - 1] + v[i + 1] if i > 0 else 0
+        second = sum(m[k] * m[k + 1] - m[i] for k in range(i) for m in [[b, a, a * k, b - k]])
+        assert out.to_numpy()[i].tolist() == [first, second, w[i] * w[i + 1], a - b]

@@ -48,3 +48,21 @@ def test_every_half_is_right_rounded_to_nearest_or_toward_zero() -> None:
             value = Fraction(text[:-2])
             assert Fraction(half) <= value and (half == value or 2 * value < Fraction(half) + Fraction(above)), text
             assert literal(GLSL, f16, -half).template == f"-{text}" or (half == 0 and math.copysign(1, half) > 0)
+
+
+@pytest.mark.parametrize("name", ["i8", "i16", "i32", "i64"])
+def test_adding_the_lowest_number_wraps(target: str, name: str) -> None:
+    """`x + -128` of i8 became `x - 128`, and no i8 is 128."""
+    T = getattr(ti, name)
+    lowest = int(np.iinfo(np.dtype(f"int{name[1:]}")).min)
+    ti.init(arch=getattr(ti, target), default_ip=ti.i64, enable_fallback=False, log_level=ti.ERROR)
+
+    @ti.kernel
+    def add(x: ti.template(), o: ti.template()):
+        for i in x:
+            o[i] = x[i] + ti.cast(lowest, T)
+
+    x, o = ti.field(T, 4), ti.field(T, 4)
+    x.from_numpy(np.array([lowest, -1, 0, 5], f"int{name[1:]}"))
+    add(x, o)
+    assert o.to_numpy().tolist() == [0, -lowest - 1, lowest, lowest + 5]

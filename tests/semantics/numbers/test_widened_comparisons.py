@@ -1,7 +1,5 @@
 """Comparisons of widened numbers with constants, in values, selections and branches: lavapipe took i32 for u32 there."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -113,3 +111,48 @@ def test_widened_in_other_places(target: str) -> None:
     assert found[3] == [100, 3, 1, 0, 0, 0, 0]
     assert found[4] == [1, 1, 0, 0, 0, 0, 0]
     assert found[5] == [1, 1, 1, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("fast_math", [True, False])
+def test_a_number_that_becomes_a_narrower_float_and_back_is_rounded(target: str, fast_math: bool) -> None:
+    """lavapipe gave back the integer itself."""
+    ti.init(arch=getattr(ti, target), fast_math=fast_math, enable_fallback=False, log_level=ti.ERROR)
+
+    @ti.kernel
+    def there_and_back(
+        x: ti.types.ndarray(ti.i32, 1), y: ti.types.ndarray(ti.i64, 1), z: ti.types.ndarray(ti.f64, 1),
+        o: ti.types.ndarray(ti.f64, 2), n: ti.types.ndarray(ti.i64, 2),
+    ):  # fmt: skip
+        for i in x:
+            single = ti.cast(x[i], ti.f32)
+            n[i, 0] = ti.cast(ti.cast(single, ti.i32), ti.i64)
+            n[i, 1] = ti.cast(ti.cast(ti.cast(ti.cast(x[i], ti.u32), ti.f32), ti.u32), ti.i64)
+            n[i, 2] = ti.cast(ti.cast(y[i], ti.f64), ti.i64)
+            n[i, 3] = ti.cast(ti.cast(y[i], ti.f32), ti.i64)
+            n[i, 4] = ti.cast(ti.cast(x[i] % 4096, ti.f16), ti.i64)
+            n[i, 5] = 1 if ti.cast(single, ti.i32) == x[i] else 0
+            o[i, 0] = ti.cast(ti.cast(z[i], ti.f32), ti.f64)
+            o[i, 1] = ti.cast(ti.cast(z[i], ti.f16), ti.f64)
+            o[i, 2] = ti.cast(ti.cast(ti.cast(z[i], ti.f32), ti.f16), ti.f32)
+
+    x = np.array([16777217, 2049, 0, 33554435], np.int32)
+    y = np.array([2**53 + 1, -(2**60) - 1, -7, 2**24 + 1], np.int64)
+    z = np.array([0.1, 1 / 3, -2049.0, 1.0 + 2.0**-30])
+    arrays = [ti.ndarray(ti.i32, 4), ti.ndarray(ti.i64, 4), ti.ndarray(ti.f64, 4)]
+    for array, values in zip(arrays, (x, y, z), strict=True):
+        array.from_numpy(values)
+    o, n = ti.ndarray(ti.f64, (4, 3)), ti.ndarray(ti.i64, (4, 6))
+    there_and_back(*arrays, o, n)
+    single = x.astype(np.float32).astype(np.int32)
+    expected = [
+        single, single, y.astype(float).astype(np.int64), y.astype(np.float32).astype(np.int64),
+        (x % 4096).astype(np.float16).astype(np.int64), (single == x).astype(int),
+    ]  # fmt: skip
+    assert n.to_numpy().T.tolist() == [values.tolist() for values in expected]
+    halves = z.astype(np.float16).astype(float), z.astype(np.float32).astype(np.float16).astype(float)
+    found = o.to_numpy().T
+    assert found[0].tolist() == z.astype(np.float32).astype(float).tolist()
+    assert found[2].tolist() == halves[1].tolist()
+    assert all(
+        value in pair for value, *pair in zip(found[1], *halves, strict=True)
+    )  # some devices round by way of f32

@@ -48,9 +48,10 @@ def without_comments(text: str, language: str) -> str:
 
 
 def formatted_otherwise(text: str, language: str) -> str:
-    lines = [line.replace("    ", "\t") for line in text.split("\n")]
+    lines = re.split(r"(?<!\\)\n", text)  # a directive on several lines is one
     return "\n\n".join(
-        line if line.lstrip().startswith("#") else line.replace("{", "{ ").replace(";", " ;") for line in lines
+        line if line.lstrip().startswith("#") else line.replace("    ", "\t").replace("{", "{ ").replace(";", " ;")
+        for line in lines
     )
 
 

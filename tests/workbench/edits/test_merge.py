@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import random
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -140,10 +142,10 @@ def program_of(body: list[str]) -> str:
 
 
 @pytest.mark.sampled(4)
-@pytest.mark.filterwarnings("ignore:.*this edit was merged with it")
+@pytest.mark.filterwarnings("ignore:(.|\n)*(this edit was merged with it|generated source of kernel `run` runs)")
 @pytest.mark.parametrize("seed", range(50))
 def test_edits_of_kernels_that_change(target: str, tmp_path: Path, seed: int) -> None:
-    """A clean merge runs and gives what the generated text gives; a conflict changes nothing and loses nothing."""
+    """A clean merge runs once it computes what the generated source does; a conflict changes nothing, loses nothing."""
     if target == "python" or (target == "vulkan" and seed % 5):
         pytest.skip("the interpreter runs no text; lavapipe takes part in every fifth")
     chance = random.Random(seed)
@@ -162,17 +164,24 @@ def test_edits_of_kernels_that_change(target: str, tmp_path: Path, seed: int) ->
     program.run(x, y)
     expected = y.copy()
     ti.init(arch=sessions.CURRENT.arch, log_level=ti.WARN)
+    conflict, merged = (path.with_name(path.name + suffix) for suffix in (".conflict", ".merged"))
     try:
         program.run(x, y)
     except ti.TaichiCompilationError as error:
-        copy = path.with_name(path.name + ".conflict")
-        assert str(error).startswith(f"{copy}:") and has_markers(copy.read_text())
+        copy = conflict if conflict.exists() else merged
+        assert str(error).startswith(f"{copy if copy == conflict else path}:")
+        assert has_markers(copy.read_text()) == (copy == conflict)
         assert path.read_text() == edited
         assert all(line in copy.read_text() for line in typed)
+        ti.init(arch=sessions.CURRENT.arch, log_level=ti.WARN, edits="fallback")
+        y.fill(0)
+        program.run(x, y)
+    assert np.array_equal(y, expected)
+    launch = program.run.last_launch
+    if launch.variant == "edit":
+        assert all(line in path.read_text() for line in typed) and not merged.exists()
     else:
-        assert np.array_equal(y, expected)
-        assert all(line in path.read_text() for line in typed)
-        assert program.run.last_launch.variant == ("edit" if typed else "generated")
+        assert path.read_text() == edited, "a merge that computes something else is not applied"
 
 
 SUM = """
@@ -245,3 +254,78 @@ def test_an_edit_that_cannot_be_written_is_refused_when_stale(target: str, tmp_p
     with pytest.warns(ti.ShadesmithWarning, match="generated source of kernel `run` runs instead"):
         program.run(x, y)
     assert np.array_equal(y, x + 2)
+
+
+# --- who accepts a merge
+
+STALE = """
+    @ti.kernel
+    def run(x: ti.types.ndarray(ti.i32, 1), y: ti.types.ndarray(ti.i32, 1)):
+        for i in x:
+            t = x[i] * {first}
+            u = t + 5
+            v = u * 7 - t
+            y[i] = v + u
+"""
+"""An edit of `v + u` that was simplified with the first line in mind merges without a conflict, and is wrong."""
+
+
+def stale_edit(folder: Path, is_right: bool) -> tuple[Path, Any, np.ndarray, np.ndarray]:
+    """Edit a kernel and change its first line: the merge is right, or what was simplified by hand is stale."""
+    x, y = np.arange(SIZE, dtype=np.int32), np.zeros(SIZE, np.int32)
+    path = written_programs.write(folder / "p.py", STALE.format(first=2)).run.edit(x, y)
+    new = "u + v" if is_right else "16 * x(i) + 40 - 2 * x(i)"  # u = 2 x + 5, v = 7 u - 2 x
+    written_programs.replaced(path, "y(i) = v + u;", f"y(i) = {new};  // by hand")
+    return path, written_programs.write(folder / "p.py", STALE.format(first=3)), x, y
+
+
+def record(path: Path) -> dict[str, Any]:
+    return json.loads((path.parent / ".base" / f"{path.name}.merge.json").read_text())
+
+
+def test_a_clean_merge_does_not_run_under_strict_before_a_person_accepts_it(target: str, tmp_path: Path) -> None:
+    if target == "python":
+        pytest.skip("the interpreter runs no text")
+    path, program, x, y = stale_edit(tmp_path, is_right=True)
+    before = path.read_text()
+    for _ in range(2):
+        with pytest.raises(ti.TaichiCompilationError, match=r"nobody has accepted .*shadesmith merge"):
+            program.run(x, y)
+    assert path.read_text() == before and not y.any()
+    proposed = path.with_name(path.name + ".merged").read_text()
+    assert "x(i) * 3" in proposed and "u + v;  // by hand" in proposed
+    variants = program.run.variants(x, y)
+    assert program.run.compare(x, y).passed, "what is compared is the merge"
+    assert path.read_text() == before
+    with pytest.warns(ti.ShadesmithWarning, match="accepted by a person, and keeps 1 line of yours"):
+        for proposal in variants.proposals["edit"]:
+            proposal.accept("a person")
+    program.run(x, y)
+    assert np.array_equal(y, 24 * x + 40 - 3 * x) and path.read_text() == proposed
+    assert program.run.last_launch.reason == "merged, accepted by a person"
+    assert record(path)["accepted_by"] == "a person"
+
+
+@pytest.mark.parametrize("policy", ["fallback", "watch"])
+def test_a_comparison_accepts_a_merge_that_is_right(target: str, tmp_path: Path, policy: str) -> None:
+    if target == "python":
+        pytest.skip("the interpreter runs no text")
+    ti.init(arch=sessions.CURRENT.arch, log_level=ti.WARN, edits=policy)
+    path, program, x, y = stale_edit(tmp_path, is_right=True)
+    with pytest.warns(ti.ShadesmithWarning, match="accepted by a comparison on the arguments of a launch"):
+        program.run(x, y)
+    assert np.array_equal(y, 24 * x + 40 - 3 * x) and program.run.last_launch.variant == "edit"
+    assert program.run.last_launch.reason == "merged, accepted by a comparison on the arguments of a launch"
+    assert record(path)["lines_kept"] == 1
+
+
+def test_stale_arithmetic_does_not_run_though_it_merges(target: str, tmp_path: Path) -> None:
+    if target == "python":
+        pytest.skip("the interpreter runs no text")
+    ti.init(arch=sessions.CURRENT.arch, log_level=ti.WARN, edits="fallback")
+    path, program, x, y = stale_edit(tmp_path, is_right=False)
+    before = path.read_text()
+    with pytest.warns(ti.ShadesmithWarning, match=r"does not compute the same: y\[1\]"):
+        program.run(x, y)
+    assert np.array_equal(y, 24 * x + 40 - 3 * x) and program.run.last_launch.variant == "generated"
+    assert path.read_text() == before

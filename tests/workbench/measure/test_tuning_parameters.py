@@ -92,8 +92,19 @@ def test_mistakes_are_shown_at_their_line(line: str) -> None:
     ("text", "value"),
     [
         ("A * B <= 8", True), ("A == 2 or B > 100", True), ("!(A == 2)", False), ("A != 2", False), ("1 < A < B", True),
-        ("A / 0 == 1", False), ("C == 'float4'", True), ("H == 16", True), ("-A < 0 && B % 2 == 0", True),
     ],
 )  # fmt: skip
 def test_conditions(text: str, value: bool) -> None:
     assert evaluate(text, {"A": "2", "B": "4u", "C": "float4", "H": "(0x10)"}) is value
+
+
+def test_a_value_whose_condition_has_no_value_is_told() -> None:
+    source = "#define A 1  // @tune A = 0 | 1 | 2 | wide\n// @tune where 8 % A == 0\n"
+    space = find_tuning_parameters(source, "p.cu")
+    assert [values["A"] for values in space.combinations()] == ["1", "2"]
+    reasons = {values["A"]: reason for values, reason in space.undecided()}
+    assert set(reasons) == {"0", "wide"} and all(
+        "`8 % A == 0` cannot be evaluated" in text for text in reasons.values()
+    )
+    with pytest.raises(TaichiCompilationError, match=r"p.cu:2: `8 % A == 0` cannot be evaluated: .*zero"):
+        find_tuning_parameters(source.replace("A 1", "A 0"), "p.cu")

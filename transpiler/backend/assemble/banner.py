@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from hashlib import sha256
-from textwrap import wrap
 
 from ...errors import NOWHERE, SourceLocation
 from ...ir.tasks import Kernel, Task
@@ -13,12 +12,11 @@ from ...ir.textures import describe_texture
 from ..layout.declarations import array_type
 from ..module.interface import Interface
 from ..print.line_comments import basename, python_comment
+from ..print.lines import MAX_WIDTH, wrapped_comment, wrapped_text
 from ..print.remarks import inert
 from ..print.sparse import purpose_of
 from .context import EmitContext
 from .tasks import PrintedTask
-
-COLUMNS = 120
 
 
 def banner(context: EmitContext, printed: list[PrintedTask]) -> list[str]:
@@ -32,9 +30,9 @@ def banner(context: EmitContext, printed: list[PrintedTask]) -> list[str]:
     remarks = kernel.remarks if printed and printed[0].number == 0 else []
     ordered = sorted({(r.location.file, r.location.line, inert(r.message)) for r in remarks})
     return [
-        *wrap(first, COLUMNS - 3, subsequent_indent="    "),
+        *wrapped_text(first, MAX_WIDTH - 3),
         f"{origin}interface {digest(context.layout.interface)}",
-        *(line for *_, message in ordered for line in wrap(message, COLUMNS - 3, subsequent_indent="    ")),
+        *(line for *_, message in ordered for line in wrapped_text(message, MAX_WIDTH - 3)),
     ]
 
 
@@ -53,7 +51,9 @@ def task_title(context: EmitContext, printed: PrintedTask) -> str:
 def python_line(context: EmitContext, task: Task) -> str:
     """Return the comment above the function of a parallel loop's iterations: the loop in Python."""
     location = loop_location(task)
-    return python_comment(location) if context.options.line_comments != "none" and location is not NOWHERE else ""
+    if context.options.line_comments == "none" or location is NOWHERE:
+        return ""
+    return "\n".join(wrapped_comment(python_comment(location), MAX_WIDTH)).removeprefix("// ")
 
 
 def loop_location(task: Task) -> SourceLocation:

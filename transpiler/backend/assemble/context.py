@@ -29,6 +29,7 @@ class EmitContext:
     by_pointer: whether `Args` is too large for push constants.
     user_names: names with file scope that come from the user.
     taken: names that no local variable may have.
+    block_dims: the numbers of threads of the kernel's blocks.
     """
 
     kernel: Kernel
@@ -41,6 +42,7 @@ class EmitContext:
     signatures: Mapping[Function, Signature]
     user_names: frozenset[str]
     taken: frozenset[str]
+    block_dims: frozenset[int] = frozenset()
 
     @property
     def language(self) -> Language:
@@ -51,9 +53,9 @@ class EmitContext:
         """Return the name of the constant that is the number of threads in a block."""
         if task.kind is TaskKind.SERIAL:
             return "1"
-        same_file = [task] if self.language.file_per_task else self.kernel.tasks
-        sizes = {other.block_dim for other in same_file if self.has_block_size(other)}
-        return "BLOCK" if len(sizes) == 1 else f"BLOCK_{task.block_dim}"
+        if self.language.file_per_task:
+            return "BLOCK" if self.has_block_size(task) else f"BLOCK_{task.block_dim}"
+        return "BLOCK" if len(self.block_dims) == 1 else f"BLOCK_{task.block_dim}"
 
     def has_block_size(self, task: Task) -> bool:
         """Return whether the source of a task has blocks of threads."""
@@ -75,4 +77,8 @@ def emit_context(
     tasks = functions_of_tasks(name, len(kernel.tasks))
     of_functions = signatures(kernel, target, taken | target.language.functions | tasks)
     own = user_names(layout, of_functions.values())
-    return EmitContext(kernel, target, layout, options, capabilities, name, by_pointer, of_functions, own, taken | own)
+    context = EmitContext(
+        kernel, target, layout, options, capabilities, name, by_pointer, of_functions, own, taken | own
+    )
+    context.block_dims = frozenset(task.block_dim for task in kernel.tasks if context.has_block_size(task))
+    return context

@@ -25,7 +25,7 @@ from ..layout.task_memory import pointers_of
 from ..module.interface import SourceFile
 from ..print.functions import PrintedFunction, prototypes
 from ..print.line_map import PrintedBody, line_map
-from ..print.lines import INDENT
+from ..print.lines import INDENT, MAX_WIDTH, fitted, wrapped_head, wrapped_text
 from ..print.textures import declarations
 from ..print.threads import is_vectorized, nest, pragma
 from .banner import banner, loop_location, python_line, task_title
@@ -59,7 +59,7 @@ class FileAssembler:
         tasks = [self._task_data(p) for p in printed]
         data = self._data(printed, functions, tasks)
         kind = printed[0].task.kind.value if self.language.file_per_task else "kernel"
-        source = render("{0}/{2}.{1}.j2".format(*self.language.templates, kind), data)
+        source = fitted(render("{0}/{2}.{1}.j2".format(*self.language.templates, kind), data))
         suffix = f"_{number}" if self.language.file_per_task and len(context.kernel.tasks) > 1 else ""
         bodies = [
             *(PrintedBody(f.head, f.body, f.function.location) for f in functions),
@@ -151,8 +151,9 @@ class FileAssembler:
             "python": python_line(context, p.task),
             "title": task_title(context, p) if len(context.kernel.tasks) > 1 else "",
             "entry": p.entry,
-            "head": f"{language.helper_qualifier}void {p.function}"
-            f"({', '.join(parameters) or language.no_parameters}) {{",
+            "head": wrapped_head(
+                f"{language.helper_qualifier}void {p.function}({', '.join(parameters) or language.no_parameters}) {{"
+            ),
             "body": "\n".join(INDENT * (line.depth + 1) + line.text if line.text else "" for line in p.body),
             "call": call,
             "idle_lanes": self._idle_lanes(p),
@@ -192,7 +193,11 @@ def padded(members: list[Declaration]) -> list[str]:
     """Return the members of a struct with their comments in one column."""
     declared = [f"{m.type}{'' if m.type.endswith('*') else ' '}{m.name};" for m in members]
     width = max(map(len, declared), default=0)
-    return [f"{text.ljust(width)}  // {member.note}" for text, member in zip(declared, members, strict=True)]
+    lines = []
+    for text, member in zip(declared, members, strict=True):
+        first, *rest = wrapped_text(member.note, max(MAX_WIDTH - len(INDENT) - width - 4, 20), rest="") or [""]
+        lines += [f"{text.ljust(width)}  // {first}", *(f"{' ' * width}  // {line}" for line in rest)]
+    return lines
 
 
 def _constants(blocks: list[int]) -> list[str]:

@@ -208,7 +208,7 @@ class TaskPrinter:
         context = self.context
         bounds = [*task.loop.starts, *task.loop.ends] if task.loop is not None else []
         printer = self._statements(place([(task.prologue, bounds)], self._is_infix))
-        generated = [] if self.language.nested_loops else ["count", "first", "index"]
+        generated = [] if self.language.nested_loops else ["count", "first", "index", "stride"]
         parts = [] if task.loop is None else part_names(task.loop, names)
         bounds_of = [bound_name(prefix, name) for name in names for prefix in ("end", "extent")]
         for name in [*names, *parts, *generated, *bounds_of]:

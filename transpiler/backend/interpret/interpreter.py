@@ -6,7 +6,6 @@ raises, so a kernel that is wrong on a device is detected here.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import prod
@@ -62,6 +61,7 @@ from ...ir.tasks import Kernel, Task
 from ...ir.textures import ImageLoad, ImageStore, Texture, TextureFetch, TextureSample, TextureStatement
 from ...ir.threads import SUBGROUP_SIZE, Barrier, ThreadIndex
 from ...ir.types import Scalar, Struct, Tensor, Type, element_of
+from ...nesting import deep_recursion
 from ...options import MAX_ITERATIONS
 from ..module.random_stream import RandomStream, task_seed
 from ..module.record_sites import describe_site
@@ -69,9 +69,6 @@ from ..module.records import Iteration, failure, text_writer
 from .lockstep import Blocks, IterationAborted, iteration_of
 from .sparse import Cells, cell_table
 from .texels import TexelArray
-
-RECURSION_LIMIT = 20_000
-"""Python's limit while functions run: a call takes four Python calls, and each enclosing block two more."""
 
 Address = tuple[np.ndarray[Any, Any], tuple[int, ...]]
 """An array and the index of a scalar or tensor in it."""
@@ -123,16 +120,12 @@ class _OutOfBounds:
 @contextmanager
 def _deep_calls(kernel: Kernel) -> Iterator[None]:
     """Raise the recursion limit for functions of the kernel. Raises: TaichiRuntimeError beyond it."""
-    limit = sys.getrecursionlimit()
-    if kernel.functions:
-        sys.setrecursionlimit(max(limit, RECURSION_LIMIT))
     try:
-        yield
+        with deep_recursion():
+            yield
     except RecursionError:
         message = f"functions of kernel `{kernel.name}` call one another deeper than the interpreter can follow"
         raise kernel.location.error(TaichiRuntimeError, message, "does the recursion end?") from None
-    finally:
-        sys.setrecursionlimit(limit)
 
 
 class _Machine:

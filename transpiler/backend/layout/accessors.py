@@ -169,7 +169,7 @@ def row_major(array: Array, indices: list[str], target: Target, expressions: Map
             expressions.get(("begin", array)),
         )
     wide = target.language.has_pointers and (array.shape is None or prod(array.shape) >= 2**31) and array.ndim > 1
-    number = f"(long){factor(indices[0])}" if wide else indices[0] if array.ndim == 1 else factor(indices[0])
+    number = f"(long long){factor(indices[0])}" if wide else indices[0] if array.ndim == 1 else factor(indices[0])
     for axis in range(1, array.ndim):
         extent = expressions[array, axis] if array.shape is None else str(array.shape[axis])
         outer = f"({number})" if axis > 1 else number

@@ -43,6 +43,15 @@ class Reference:
     volatile: bool = False
     coherent: bool = False
 
+    @property
+    def declaration(self) -> str:
+        """The declaration in GLSL, on two lines if it is long."""
+        flags = "row_major, " if self.row_major else ""
+        layout = f"layout(buffer_reference, scalar, {flags}buffer_reference_align = {self.align})"
+        qualifiers = ("volatile " if self.volatile else "") + ("coherent " if self.coherent else "")
+        block = f"{qualifiers}buffer {self.name} {{ {self.element} v[]; }};"
+        return f"{layout} {block}" if len(layout) + len(block) < 100 else f"{layout}\n    {block}"
+
 
 def precise(target: Target, type: Type, declared: str) -> str:
     """Return the declaration of memory; with `exact`, GLSL then rounds every operation whose result it stores."""

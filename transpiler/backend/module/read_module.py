@@ -38,7 +38,7 @@ MAX_EXTENT = 2**31 - 1
 MAX_AXES = 64
 MAX_ARGS_BYTES = 1 << 16
 """Of an argument block, far above all targets' limits. CUDA takes 4,096 bytes, others a pointer."""
-MAX_BLOCK_DIM = 65536
+MAX_BLOCK_DIM = MAX_ITEMS = 65536
 MAX_TEXT = 1 << 26
 MAX_LABEL = 4096
 LONG_NUMBER = re.compile(r"\d{4}")
@@ -337,7 +337,7 @@ TASK: dict[str, Reader] = {
     "serial_turns": optional(expression),
     "loop": optional(lambda data, path: read_object(data, path, LOOP, LoopIndices)),
     "folded": boolean,
-    "items": number(1, MAX_EXTENT),
+    "items": number(1, MAX_ITEMS),
 }
 FILE: dict[str, Reader] = {
     "name": string(256, FILE_NAME),

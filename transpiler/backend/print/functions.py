@@ -25,7 +25,7 @@ from ..layout.accessors import UsedMemory
 from .early_returns import leave_by_loop
 from .expressions import Expressions, Rendered
 from .line_comments import python_comment
-from .lines import INDENT, Line
+from .lines import INDENT, MAX_WIDTH, Line, wrapped_comment, wrapped_head
 from .statements import Statements, print_call
 
 
@@ -75,7 +75,7 @@ def print_function(function: Function, printer: Statements, branch_depth_limit: 
         function=function,
         comment=comment,
         structure=_structure(e, function, signature),
-        head=f"{language.function_qualifier}{result} {signature.name}({parameters}) {{",
+        head=wrapped_head(f"{language.function_qualifier}{result} {signature.name}({parameters}) {{"),
         body=printer.lines,
         used=e.used,
         structs=list(e.structs_used),
@@ -124,7 +124,9 @@ def _comment(function: Function, printer: Statements) -> list[str]:
         return []
     printer.commented.add((function.location.file, function.location.line))
     known = ", ".join(f"{name} = {value}" for name, value in function.template if name != value)
-    return [python_comment(function.location), *([f"with {known}"] if known else [])]
+    shown = wrapped_comment(python_comment(function.location), MAX_WIDTH)
+    shown += wrapped_comment(f"with {known}", MAX_WIDTH) if known else []
+    return [line.removeprefix("// ") for line in shown]
 
 
 def _structure(e: Expressions, function: Function, signature: Signature) -> str:

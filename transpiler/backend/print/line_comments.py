@@ -56,14 +56,16 @@ def shortened(lines: Sequence[Line], language: Language, file: str) -> list[Line
     result: list[Line] = []
     position = 0
     while position < len(lines):
-        line = lines[position]
+        line, first = lines[position], position
         position += 1
+        while position < len(lines) and lines[position].comment is line.comment is not None:
+            position += 1  # the rest of a long Python line
         start = position
         while start < len(lines) and lines[start].comment is None and lines[start].text.startswith("//"):
             start += 1  # a remark
         statement = _statement(lines, start) if line.text.startswith("//") else [line]
         if line.comment is None or not statement:
-            result.append(line)
+            result += lines[first:position]
             continue
         code, _, remark = statement[0].text.partition("  // ")
         text = _numbered(code, "" if statement[0] is line else remark, line, file)
@@ -73,7 +75,7 @@ def shortened(lines: Sequence[Line], language: Language, file: str) -> list[Line
                 position = start + 1
             result.append(statement[0]._replace(text=text))
         else:
-            result.append(line)
+            result += lines[first:position]
     return result
 
 
@@ -96,7 +98,7 @@ def _numbered(code: str, remark: str, line: Line, file: str) -> str:
     assert location is not None
     number = f"{'' if location.file == file else basename(location.file)}:{location.line}"
     text = f"{code}  // {number}, {remark}" if remark else f"{code}  // {number}"
-    if len(text) <= MAX_WIDTH + len(INDENT):
+    if len(INDENT) * (line.depth + 1) + len(text) <= MAX_WIDTH:
         return text
     return "" if remark else code
 

@@ -14,7 +14,7 @@ from .lines import Line
 
 
 class PrintedBody(NamedTuple):
-    """A function of a source. head: its first line. start: the location of its first line in Python, or `NOWHERE`."""
+    """A function of a source. head: its lines above the body. start: where it starts in Python, or `NOWHERE`."""
 
     head: str
     body: list[Line]
@@ -30,7 +30,8 @@ def line_map(source: str, functions: Sequence[PrintedBody]) -> tuple[tuple[int, 
     entries: list[tuple[int, str, int]] = []
     start = 0
     for function in functions:
-        start = lines.index(function.head, start) + 2
+        head = function.head.split("\n")
+        start = lines.index(head[0], start) + len(head) + 1
         count = len(entries)
         if function.start is not NOWHERE:
             entries.append((start - 1, function.start.file, function.start.line))

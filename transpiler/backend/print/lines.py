@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import NamedTuple
 
 from ...errors import SourceLocation
 
 INDENT = "    "
 MAX_WIDTH = 100
-"""Columns an expression may grow to before an operand gets a name."""
-FOLDS = (" + ", " - ", " && ", " || ")
+"""Columns of a line, and columns that an expression may grow to before an operand gets a name."""
+FOLDS = (" + ", " - ", " * ", " && ", " || ", " ? ", " : ", " | ", " & ", " < ", " > ", " <= ", " >= ", " == ", " != ")
+BRACKETS = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
 
 
 class Line(NamedTuple):
@@ -25,31 +27,94 @@ class Line(NamedTuple):
     comment: SourceLocation | None = None
 
 
-def wrapped(text: str) -> list[str]:
-    """Wrap a statement before operators outside parentheses, or a list; without either it stays one line."""
-    if (lines := _wrapped_list(text)) is not None:
-        return lines
-    parts, start, depth, fold, brackets = [], 0, 0, 0, {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
-    for index, character in enumerate(text):
-        depth += brackets.get(character, 0)
-        if depth == 0 and character == " " and text.startswith(FOLDS, index):
-            fold = index
-        if index - start > MAX_WIDTH and fold > start:
-            parts.append(text[start:fold])
-            start = fold + 1
-    return [parts[0], *(INDENT + part for part in [*parts[1:], text[start:]])] if parts else [text]
+def wrapped(code: str, width: int) -> list[str]:
+    """Return a line of code as lines of at most `width` columns, if its tokens allow; further lines are indented.
+
+    A line ends before an operator or a member, or after a comma, within as few brackets as possible.
+    """
+    lines = []
+    while len(code) > width:
+        end = _line_end(code, width)
+        if end == 0:
+            break
+        lines.append(code[:end].rstrip())
+        code = INDENT + code[end:].lstrip()
+    return [*lines, code]
 
 
-def _wrapped_list(text: str) -> list[str] | None:
-    """Return the lines of `float w[9] = {a, b, c};`, None if the statement declares no list of plain values."""
-    head, equals, values = text.partition("] = ")
-    opening, _, rest = values.partition("(") if "(" in values.partition("{")[0] else values.partition("{")
-    if not equals or not rest or any(bracket in rest[:-2] for bracket in "({"):
-        return None
-    lines = [f"{head}] = {values[: len(opening) + 1]}"]
-    for item in rest[:-2].split(", "):
-        if lines[-1].startswith(INDENT) and len(lines[-1]) + len(item) + 2 <= MAX_WIDTH:
-            lines[-1] += f" {item},"
-        else:
-            lines.append(f"{INDENT}{item},")
-    return [*lines[:-1], lines[-1].removesuffix(","), rest[-2:]]
+def _line_end(code: str, width: int) -> int:
+    """Return where the first line of a statement ends, 0 if nowhere."""
+    best, depth, quoted = (0, 0), 0, False
+    start = len(code) - len(code.lstrip())
+    for index, character in enumerate(code[: width + 1]):
+        if character == '"' and code[index - 1] != "\\":
+            quoted = not quoted
+        elif not quoted:
+            depth += BRACKETS.get(character, 0)
+            after = index > start and (code[index - 1] == "," or code[index - 2 : index] == " =")
+            is_member = character == "." and code[index - 1] in ")]"
+            if is_member or (character == " " and index > start and (after or code.startswith(FOLDS, index))):
+                best = max(best, (-depth, index)) if best[1] else (-depth, index)
+    return best[1]
+
+
+def wrapped_head(head: str) -> str:
+    """Return the head of a function, `float f(int i) {`, as lines of at most 100 columns."""
+    if len(head) <= MAX_WIDTH:
+        return head
+    name, _, rest = head.partition("(")
+    parameters, _, end = rest.rpartition(")")
+    return "\n".join([f"{name}(", *wrapped(INDENT + parameters, MAX_WIDTH), f"){end}"])
+
+
+def wrapped_text(text: str, width: int, first: str = "", rest: str = "    ") -> list[str]:
+    """Return a text as lines of at most `width` columns that start with `first` and `rest`.
+
+    What is in square brackets stays together if it can: `field[f32, 512]`.
+    """
+    depth, joined = 0, ""
+    for character in text:
+        depth += {"[": 1, "]": -1}.get(character, 0)
+        joined += "\0" if character == " " and depth > 0 else character
+    for candidate in (joined, text):
+        lines = wrap(candidate, width, initial_indent=first, subsequent_indent=rest, break_long_words=False)
+        if max(map(len, lines), default=0) <= width:
+            break
+    return [line.replace("\0", " ") for line in lines]
+
+
+def wrapped_comment(text: str, width: int) -> list[str]:
+    """Return a comment as lines of at most `width` columns."""
+    if len(text) <= width - 3:
+        return [f"// {text}"]
+    return wrapped_text(text, width, "// ", "//     ")
+
+
+def fitted(source: str) -> str:
+    """Return a source with lines of at most 100 columns; those of bodies are already as short as they can be."""
+    lines = source.split("\n")
+    if max(map(len, lines)) <= MAX_WIDTH:
+        return source
+    return "\n".join(part for line in lines for part in ([line] if len(line) <= MAX_WIDTH else _fitted_line(line)))
+
+
+def _fitted_line(line: str) -> list[str]:
+    """Return a long line as several: a comment, a directive, or code with or without a comment at its end."""
+    code = line.lstrip()
+    indent = line[: len(line) - len(code)]
+    if code.startswith("//"):
+        return [indent + part for part in wrapped_comment(code[3:], MAX_WIDTH - len(indent))]
+    if code.startswith("#"):
+        return _fitted_directive(indent, code)
+    code, mark, comment = code.partition("  // ")
+    above = wrapped_comment(comment, MAX_WIDTH - len(indent)) if mark else []
+    return [indent + part for part in (*above, *wrapped(code, MAX_WIDTH - len(indent)))]
+
+
+def _fitted_directive(indent: str, code: str) -> list[str]:
+    """Return a macro or a pragma as lines that end in backslashes."""
+    end = code.find(") ") + 1 if code.startswith("#define ") else code.rfind(" if (")
+    if end <= 0:
+        return [indent + code]
+    parts = wrapped(f"{indent}{INDENT}{code[end:].lstrip()}", MAX_WIDTH - 2)
+    return [*(f"{part} \\" for part in (indent + code[:end], *parts[:-1])), parts[-1]]

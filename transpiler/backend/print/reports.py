@@ -42,7 +42,7 @@ def print_record(p: Statements, statement: Record, location: Any) -> None:
     if not scalars:
         p.emit(f"{start};", location)
         return
-    with p.names.scope():
+    with p.scope():
         record = p.names.declare("record")
         p.emit(f"{p.e.name_of_type(u32)} {record} = {start};", location)
         for number, (kind, text) in enumerate(scalars):

@@ -40,7 +40,7 @@ from ..languages.common.syntax import Syntax, atomic_syntax, operation_syntax
 from ..languages.common.target import Target
 from .expressions import Expressions, Rendered, is_shared, result_of
 from .line_comments import python_comment
-from .lines import INDENT, MAX_WIDTH, Line, wrapped
+from .lines import INDENT, MAX_WIDTH, Line, wrapped, wrapped_comment
 from .placement import ADDRESSES, ATOMS, Placement
 from .remarks import inert, remarks_above
 
@@ -92,10 +92,15 @@ class Statements:
 
     # --- lines
 
+    @property
+    def width(self) -> int:
+        """Columns that are left for the lines of the present block."""
+        return MAX_WIDTH - len(INDENT) * (self.depth + 1)
+
     def emit(self, text: str, location: SourceLocation = NOWHERE) -> None:
         """Append a line, and above it the Python line it comes from if that is a new one."""
         start = self.mark(location)
-        for part in wrapped(text) if len(text) > MAX_WIDTH + len(INDENT) else (text,):
+        for part in wrapped(text, self.width):
             self.lines.append(Line(self.depth, part, start))
             start = None
 
@@ -123,7 +128,8 @@ class Statements:
             self.lines.append(Line(self.depth, ""))  # a jump back: the next iteration of an unrolled loop
         if self.comments and line not in self.commented:
             self.commented.add(line)
-            self.lines.append(Line(self.depth, f"// {python_comment(location)}", comment=location))
+            shown = wrapped_comment(python_comment(location), self.width)
+            self.lines += [Line(self.depth, part, comment=location) for part in shown]
         return location
 
     def remark(self, remark: Remark) -> bool:
@@ -132,7 +138,7 @@ class Statements:
         if key in self.printed_remarks:
             return False
         self.printed_remarks.add(key)
-        self.lines.append(Line(self.depth, f"// {inert(remark.message)}"))
+        self.lines += [Line(self.depth, part) for part in wrapped_comment(inert(remark.message), self.width)]
         return True
 
     def _print_remarks(self, statement: Statement, start: int) -> None:
@@ -143,7 +149,7 @@ class Statements:
             self.printed_remarks.add((inline.template, *line))
             last = self.lines[-1]
             text = f"{last.text}  // {inline.template}"
-            if len(text) <= MAX_WIDTH + len(INDENT):
+            if len(text) <= self.width:
                 self.lines[-1] = last._replace(text=text)
             else:
                 printed = enumerate(self.lines[start:], start)
@@ -164,13 +170,19 @@ class Statements:
 
     @contextmanager
     def indented(self) -> Iterator[None]:
-        """Print a nested block: one level deeper, in a new scope of names."""
+        """Print a nested block: one level deeper, in a new scope."""
         self.depth += 1
+        with self.scope():
+            yield
+        self.depth -= 1
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """Names declared within the context are free after it, and expressions shortened there are whole again."""
         self.shortened.append([])
         with self.names.scope():
             yield
-        self.e.rendered.update(reversed(self.shortened.pop()))  # expressions that are used after the block too
-        self.depth -= 1
+        self.e.rendered.update(reversed(self.shortened.pop()))
 
     def block(self, block: Block) -> None:
         """Print every statement of a block, and what was left out between them."""
@@ -498,7 +510,7 @@ def _range_for(p: Statements, loop: RangeFor) -> None:
                 hint = ""
             p.emit(f"{hint}{head}", loop.location)
             p.depth += 1
-        with p.names.scope():
+        with p.scope():
             p.loops += 1
             p.block(loop.body)
             p.loops -= 1

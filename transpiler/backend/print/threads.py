@@ -61,7 +61,7 @@ def spread(e: Expressions, loop: RangeFor, names: list[str], layout: Layout) -> 
         _declare_ends(e, loop, names, declarations)
         heads = [loop_head(e, loop, axis, names[axis]) for axis in axes]
         factors = _factors([_difference(e, loop, axis) for axis in axes])
-        count = ("(long)" if len(factors) > 1 else "") + " * ".join(factors)
+        count = ("(long long)" if len(factors) > 1 else "") + " * ".join(factors)
         return Threads(declarations, count, names, heads, extents, _number(e, loop, names))
     texts = [_extent(e, loop, axis, names[axis], declarations) for axis in axes]
     count = " * ".join(f"{text}u" if text.isdigit() else e.language.as_unsigned(text) for text in _factors(texts))

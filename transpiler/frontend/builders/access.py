@@ -66,6 +66,10 @@ def build_subscript(context: Context, node: ast.Subscript) -> Any:
         raise context.error(TaichiTypeError, f"The texture `{base.name}` cannot be subscripted", hint)
     if isinstance(base, Method):
         raise context.error(TaichiTypeError, f"`{base.name}` is a method", f"call it: `{base.name}()`")
+    if base is None and isinstance(node.value, ast.Attribute) and node.value.attr == "grad":
+        owner_name = ast.unparse(node.value.value)
+        hint = f"make it with one: `{owner_name} = ti.field(..., needs_grad=True)`"
+        raise context.error(TaichiTypeError, f"`{owner_name}` has no gradient", hint)
     if has_slice(node.slice) and (isinstance(base, Lvalue | Statement)):
         return read_slice(context, base, node)
     index = context.value(node.slice)
@@ -222,6 +226,8 @@ def build_attribute(context: Context, node: ast.Attribute) -> Any:
     context.record_dependency(
         value, ast.unparse(node) if is_constant else node.attr, name, partial(getattr, base, node.attr)
     )
+    if context.dependencies.is_owner(base):
+        context.dependencies.record_specific(value, ast.unparse(node))
     return value
 
 

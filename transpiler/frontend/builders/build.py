@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import logging
-import sys
 from typing import Any
 
 from ...errors import PACKAGE, InternalError, TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
@@ -17,6 +16,7 @@ from ...ir.nodes import Statement
 from ...ir.remarks import attach_remarks
 from ...ir.statements import ArgLoad, Parameter
 from ...ir.types import Struct, StructError, Type, count_scalars
+from ...nesting import deep_recursion
 from ..context.context import Context, NeedsMemory
 from ..context.per_iteration import NeedsUnroll
 from ..context.values import Pack
@@ -36,19 +36,14 @@ from .statements import execute
 HANDLERS = (build_access.build_subscript, build_calls.build_call, build_loops.build_for, build_match.build_match)
 """Modules that register their handlers on import."""
 
-RECURSION_LIMIT = 20_000
-"""Python's limit during a build: a hundred inlined calls nest some fifteen Python calls each."""
-
 
 def build(specialization: Specialization) -> FrontendResult:
     """Build the IR of a kernel.
 
     Raises: TaichiCompilationError and its subclasses for every mistake in the kernel, with its location.
     """
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, RECURSION_LIMIT))
     unrolled: set[ast.AST] = set()
-    try:
+    with deep_recursion():
         while True:
             try:
                 context = Context(specialization, unrolled)
@@ -66,8 +61,6 @@ def build(specialization: Specialization) -> FrontendResult:
                 if isinstance(error, TaichiCompilationError):
                     raise
                 raise _internal(context, error) from error
-    finally:
-        sys.setrecursionlimit(limit)
 
 
 def _internal(context: Context, error: Exception) -> InternalError:
@@ -88,8 +81,10 @@ def _build(context: Context) -> FrontendResult:
     check_kinds(definition)
     context.kernel.returns = return_types(context, definition)
     packs: dict[str, Pack] = {}
+    arguments = definition.tree.args
+    nodes = {argument.arg: argument for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
     for position, parameter in enumerate(definition.flat_parameters):
-        _bind_argument(context, position, parameter, packs)
+        _bind_argument(context, position, parameter, nodes, packs)
     context.frame.scopes.append({})
     done = execute(context, definition.tree.body)
     if context.kernel.returns and not context.frame.returned:
@@ -113,12 +108,18 @@ def _build(context: Context) -> FrontendResult:
         context.arrays.trees,
         context.dependencies.objects,
         list(context.dependencies.required_capabilities),
+        context.dependencies.specific,
     )
 
 
-def _bind_argument(context: Context, position: int, parameter: ParameterDefinition, packs: dict[str, Pack]) -> None:
-    """Bind the name of a parameter to its value; a pack is bound with its first member."""
-    node = _argument_node(context, parameter.name)
+def _bind_argument(
+    context: Context, position: int, parameter: ParameterDefinition, nodes: dict[str, ast.arg], packs: dict[str, Pack]
+) -> None:
+    """Bind the name of a parameter to its value; a pack is bound with its first member. nodes: by name."""
+    node = nodes.get(parameter.name.partition(".")[0])
+    if node is None:
+        message = f"`{parameter.name}` is no parameter of `{context.kernel.name}`"
+        raise context.kernel.location.error(TaichiCompilationError, message)
     value = _argument(context, position, parameter, node)
     if not parameter.path:
         context.frame.declare(parameter.name, value, node)
@@ -148,6 +149,7 @@ def _argument(context: Context, position: int, parameter: ParameterDefinition, n
         return bind(context, load, parameter.name, is_mutable)
     value = argument.value
     context.record_dependency(value, parameter.name, parameter.name, lambda: value)
+    context.dependencies.add_owner(value)
     return value
 
 
@@ -162,11 +164,3 @@ def _load_argument(context: Context, path: str, type: Type, position: int, compo
         values.append(_load_argument(context, f"{path}.{name}", member, position, component))
         component += count_scalars(member)
     return context.builder.struct(values, type)
-
-
-def _argument_node(context: Context, name: str) -> ast.AST:
-    arguments = context.specialization.definition.tree.args
-    for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
-        if argument.arg == name.partition(".")[0]:
-            return argument
-    raise context.kernel.location.error(TaichiCompilationError, f"`{name}` is no parameter of `{context.kernel.name}`")

@@ -12,11 +12,13 @@ from functools import partial
 from types import BuiltinMethodType
 from typing import Any
 
+import numpy as np
+
 from ...errors import PACKAGE, TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
 from ...ir.nodes import Statement
 from ...ir.ops import OPS
 from ...ir.statements import Rand
-from ...ir.types import Scalar, Struct, Tensor, describe_type, element_of
+from ...ir.types import Scalar, Struct, Tensor, describe_type, element_of, u1, u32
 from ...lang import functions, operations
 from ...lang import struct as lang
 from ...lang.annotations import as_type
@@ -31,7 +33,6 @@ from ..context.iteration import positional
 from ..context.loop_options import loop_config
 from ..context.per_iteration import PerIteration, contains_per_iteration
 from ..context.references import need_memory
-from ..context.runtime_values import fits
 from ..context.values import (
     Lvalue,
     Method,
@@ -123,8 +124,9 @@ def _call_function(
 
 
 def _is_of_python(callee: Any, arguments: list[Any], named: dict[str, Any]) -> bool:
-    """Return whether a call of `int`, `float` or `bool` takes no run-time value: its result is a Python number."""
-    if not (callee is int or callee is float or callee is bool) or named or len(arguments) != 1:
+    """Return whether a call of `int`, `float`, `bool` or a type of NumPy has no run-time value: Python computes it."""
+    is_type = isinstance(callee, type) and (callee in (int, float, bool) or issubclass(callee, np.generic))
+    if not is_type or named or len(arguments) != 1:
         return False
     return is_number(arguments[0]) or isinstance(arguments[0], str)
 
@@ -249,7 +251,16 @@ def _operation(context: Context, callee: Any, name: str, arguments: list[Any], n
         result = binary(context, OPERATORS[name], *arguments)
     else:
         result = context.builder.op(name, *[context.values.lift(argument) for argument in arguments])
+        if name in ("popcnt", "clz"):
+            result = _in_type_of_operand(context, result, arguments[0])
     return result if dtype is None else cast_value(context, result, dtype)
+
+
+def _in_type_of_operand(context: Context, count: Statement, operand: Any) -> Statement:
+    """Return a number of bits in the type of the integer, as in Taichi; that of a truth value stays an i32."""
+    type = context.values.lift(operand).type
+    assert type is not None
+    return count if element_of(type) == u1 else context.builder.cast(count, element_of(type))
 
 
 def cast_value(context: Context, value: Any, dtype: Any) -> Statement:
@@ -263,7 +274,7 @@ def cast_value(context: Context, value: Any, dtype: Any) -> Statement:
         )
     if not is_number(value):
         return context.builder.cast(context.values.lift(value), type)
-    if isinstance(value, int) and type.is_integral and not fits(value, type):
+    if isinstance(value, int) and type.is_integral and type(value) != value:
         return context.builder.cast(context.values.lift(value), type)
     return context.values.fit(value, type)
 
@@ -390,12 +401,10 @@ def _filled(value: int) -> Meaning:
 
 def _random(context: Context, dtype: Any = float) -> Statement:
     type = as_type(dtype, context.options)
-    if not isinstance(type, Scalar) or type.bits < 32 and type.bits != 1 and not type.is_float:
-        raise context.error(
-            TaichiTypeError,
-            "`ti.random` needs ti.f32, ti.f64, ti.i32, ti.u32, ti.i64 or ti.u64",
-            "write `ti.random(ti.f32)`",
-        )
+    if not isinstance(type, Scalar):
+        raise context.error(TaichiTypeError, "`ti.random` needs a number type", "write `ti.random(ti.f32)`")
+    if type.bits in (8, 16) and not type.is_float:
+        return context.builder.cast(context.builder.add(Rand(type=u32)), type)
     return context.builder.add(Rand(type=type))
 
 

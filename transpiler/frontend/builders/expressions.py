@@ -38,13 +38,21 @@ MAX_SPECULATED = 12
 
 @expression(ast.BinOp)
 def build_binary(context: Context, node: ast.BinOp) -> Any:
-    """Binary operators: `a + b`."""
-    left = context.value(node.left)
-    right = context.value(node.right)
-    for value, operand, other in ((left, node.left, right), (right, node.right, left)):
-        if type(value) is int and isinstance(other, Statement):
-            context.values.check_range(value, operand)
-    return binary(context, BINARY[type(node.op)], left, right)
+    """Binary operators. The nodes of `a + b + c + ...`, which nest to the left, are built without recursion."""
+    chain = [node]
+    while isinstance(chain[-1].left, ast.BinOp):
+        chain.append(chain[-1].left)
+    left: Any = None
+    for inner in reversed(chain):
+        context.builder.location = context.frame.location(inner)
+        if inner is chain[-1]:
+            left = context.value(inner.left)
+        right = context.value(inner.right)
+        for value, operand, other in ((left, inner.left, right), (right, inner.right, left)):
+            if type(value) is int and isinstance(other, Statement):
+                context.values.check_range(value, operand)
+        left = binary(context, BINARY[type(inner.op)], left, right)
+    return left
 
 
 @expression(ast.UnaryOp)

@@ -196,6 +196,8 @@ class Context:
             hint = missing_name_hint(self.frame, node)
             raise self.error(TaichiNameError, f'Name "{node.id}" is not defined', hint, node)
         self.record_dependency(value, node.id, node.id, partial(self.frame.definition.outer, node.id), node)
+        if node.id in self.frame.captured and not self.frame.hides_names:
+            self.dependencies.record_specific(value, node.id)
         return value
 
     def record_dependency(

@@ -5,7 +5,7 @@ A cache compares these to find out whether the kernel is still the same."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import MethodType
+from types import MethodType, ModuleType
 from typing import Any
 
 from ...errors import SourceLocation
@@ -42,6 +42,8 @@ class Dependencies:
         required_capabilities: what the kernel requires of a target, in order.
         captured: numbers, by the expression that reads them.
         names: what the program calls an array, by the array's identity.
+        specific: values that another object or closure may have otherwise, by the expression that reads them: members
+            of template arguments, variables of enclosing functions.
     """
 
     def __init__(self, capabilities: Capabilities) -> None:
@@ -49,6 +51,8 @@ class Dependencies:
         self.required_capabilities: dict[CapabilityRequirement, None] = {}
         self.captured: dict[str, CapturedConstant] = {}
         self.names: dict[int, str] = {}
+        self.specific: dict[str, list[Any]] = {}
+        self._owners: dict[int, Any] = {}
         self.capabilities = capabilities
         """For error messages only; code that builds the kernel calls `allows`, which records the requirement."""
 
@@ -73,6 +77,26 @@ class Dependencies:
             self.captured[path] = CapturedConstant(value, read, location)
         elif is_described(value) or hasattr(type(value), "describe_domain"):
             self.names.setdefault(id(value), name)
+
+    def record_specific(self, value: Any, path: str) -> None:
+        """Record a value that another object or closure may have otherwise, and that its members may be so too."""
+        self.add_owner(value)
+        known = self.specific.setdefault(path, [])
+        if not any(value is other for other in known):
+            known.append(value)
+
+    def add_owner(self, value: Any) -> None:
+        """Let the members of an object be recorded as specific."""
+        if id(value) in self._owners or isinstance(value, ModuleType | type):
+            return
+        self._owners[id(value)] = value
+        if isinstance(value, list | tuple | dict):
+            for item in value.values() if isinstance(value, dict) else value:
+                self.add_owner(item)
+
+    def is_owner(self, value: Any) -> bool:
+        """Return whether the members of an object are specific."""
+        return id(value) in self._owners
 
     def add(self, value: Any) -> None:
         """Add an object; of a method, which is a new object at each reading, its function too."""

@@ -208,6 +208,8 @@ class RuntimeValues:
                 ):
                     value.needs_one()
         if isinstance(type, Scalar) and is_number(value):
+            if type.is_integral and type != u1 and isinstance(value, int) and type(value) != value:
+                self.check_range(value)
             if type.is_integral and type != u1 and isinstance(value, int) and not fits(value, type):
                 self.reporter.warn(
                     f"{value} does not fit `{type}` and wraps to {type(value)}", f"write `{type(value)}`"

@@ -246,9 +246,13 @@ def _normalized(context: Context, value: Statement, eps: Any = 0) -> Statement:
     return context.builder.op("div", value, length)
 
 
+def _is_pair(type: Any) -> bool:
+    return isinstance(type, Tensor) and type.shape == (2,)
+
+
 def _cross(context: Context, value: Statement, other: Any) -> Statement:
     lifted = context.values.lift(other)
-    if isinstance(value.type, Tensor) and value.type.shape == (2,) and lifted.type == value.type:
+    if isinstance(value.type, Tensor) and value.type.shape == (2,) and _is_pair(lifted.type):
         (a, b), (c, d) = context.values.elements(value), context.values.elements(lifted)
         return context.builder.op("sub", context.builder.op("mul", a, d), context.builder.op("mul", b, c))
     return context.builder.op("cross", value, lifted)

@@ -19,7 +19,9 @@ from typing import Any, cast
 from ...errors import SourceLocation, SourceText, TaichiCompilationError, TaichiSyntaxError
 from ...lang.annotations import template
 from ...lang.packs import flattened_members
+from ...nesting import deep_recursion
 from .bindings import find_mutable
+from .function_lines import parse_function
 
 NO_DEFAULT = inspect.Parameter.empty
 """Represents a missing default or annotation."""
@@ -69,16 +71,30 @@ class ParsedFunction:
     unread_writes: dict[str, ast.stmt] | None = None
 
 
+def is_qualified_name(name: str) -> bool:
+    """Return whether a string is a `__qualname__` as Python gives it: `Body.weigh`, `make.<locals>.times`."""
+    return all(part.isidentifier() or part in ("<locals>", "<lambda>") for part in name.split("."))
+
+
+def is_in_class(function: Callable[..., Any]) -> bool:
+    """Return whether a function was defined in a class."""
+    names = function.__qualname__.split(".")
+    return len(names) > 1 and names[-2] != "<locals>" and is_qualified_name(function.__qualname__)
+
+
 class KernelDefinition:
     """A function and its properties; source and tree are read on first use.
 
     is_method: the first parameter is `self`.
+    name, qualname: those of the function if they are identifiers, as those that Python gives are, else that in its
+        source: a program may set any string, and names get into sources and paths.
     """
 
     def __init__(self, function: Callable[..., Any], is_method: bool = False) -> None:
         self.function = function
         self.is_method = is_method
-        self.name: str = function.__name__
+        self.name: str = function.__name__ if function.__name__.isidentifier() else function.__code__.co_name
+        self.qualname: str = function.__qualname__ if is_qualified_name(function.__qualname__) else self.name
 
     @cached_property
     def parsed(self) -> ParsedFunction:
@@ -208,8 +224,10 @@ def location_of(
 ) -> SourceLocation:
     """Return the location of a node of the syntax tree in its file."""
     line, end_line = node.lineno, node.end_lineno or node.lineno
-    column = column_of(source.line(line), node.col_offset)
-    end_column = column_of(source.line(end_line), node.end_col_offset or node.col_offset)
+    text = source.line(line)
+    column = column_of(text, node.col_offset)
+    end_text = text if end_line == line else source.line(end_line)
+    end_column = column_of(end_text, node.end_col_offset or node.col_offset)
     return SourceLocation(source, line, column, end_line, end_column, function, call_site)
 
 
@@ -251,15 +269,15 @@ def parse(function: Callable[..., Any]) -> ParsedFunction:
         )
         raise where.error(TaichiSyntaxError, reason, "write a `def` below `@ti.kernel` or `@ti.func`")
     source_lines = lines[code.co_firstlineno - 1 :]
-    tree = _parse_block(source_lines, code.co_name) if source_lines else None
-    if tree is None:
+    with deep_recursion():
+        tree = parse_function(source_lines, code.co_firstlineno) if source_lines else None
+    if tree is None or not isinstance(tree[0], ast.FunctionDef | ast.AsyncFunctionDef) or tree[0].name != code.co_name:
         raise nowhere.error(
             TaichiSyntaxError,
             f"The source of `{code.co_name}` is not available in {code.co_filename}, line {code.co_firstlineno}",
             "define it in a file or a notebook cell, or register the source with `linecache.cache`",
         )
     definition, count = tree
-    ast.increment_lineno(definition, code.co_firstlineno - 1)
     source = SourceText(
         code.co_filename, code.co_firstlineno, tuple(line.rstrip("\r\n") for line in source_lines[:count])
     )
@@ -299,27 +317,6 @@ def _file_lines(code: CodeType, module_globals: dict[str, Any]) -> list[str]:
         return lines or (by_code(code) if by_code is not None else [])
     linecache.checkcache(file)
     return linecache.getlines(file, module_globals)
-
-
-def _parse_block(lines: list[str], name: str) -> tuple[ast.stmt, int] | None:
-    """Parse the `def` that `lines` start with; return it (line numbers from 1) and how many lines it takes."""
-    try:
-        block = inspect.getblock(lines)
-    except (SyntaxError, IndentationError, EOFError):
-        return None
-    source = "".join(block)
-    indented = source[:1] in (" ", "\t")
-    try:
-        # An indented function is parsed under an `if`, not dedented: columns stay true and tabs need no thought.
-        body = ast.parse("if 1:\n" + source).body[0].body if indented else ast.parse(source).body  # type: ignore[attr-defined]
-    except SyntaxError:
-        return None
-    statement = body[0] if body else None
-    if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef) or statement.name != name:
-        return None
-    if indented:
-        ast.increment_lineno(statement, -1)
-    return statement, len(block)
 
 
 def _mangle(definition: ast.stmt, path: str) -> None:

@@ -114,7 +114,7 @@ class Specialization:
         """
         seen: dict[int, int] = {}
         material = [
-            self.definition.function.__qualname__,
+            self.definition.qualname,
             "\n".join(self.definition.source.lines),
             *(_argument_text(argument, seen) for argument in self.arguments),
             stable_text(self.options),

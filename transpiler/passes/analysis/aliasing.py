@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...ir.functions import Call
-from ...ir.nodes import Block, Effect, Statement, blocks, walk
+from ...ir.nodes import Block, Statement, walk
 from ...ir.statements import (
     Alloca,
     Array,
@@ -19,10 +19,12 @@ from ...ir.statements import (
     base_pointer,
     origin_of,
 )
-from ...ir.textures import ImageStore
 
 MemoryObject = Array | Temporary
 """The object that a global pointer points into."""
+
+Split = tuple[Statement | None, int]
+"""A value as (b, c), which is b + c with c constant; b is None for a constant."""
 
 
 def underlying_object(pointer: Statement) -> MemoryObject | None:
@@ -33,73 +35,60 @@ def underlying_object(pointer: Statement) -> MemoryObject | None:
     return base.temporary if isinstance(base, GlobalTemporary) else None
 
 
-def may_overlap(a: MemoryObject, b: MemoryObject) -> bool:
-    """Return whether two objects may share memory."""
-    return a is b or (isinstance(a, Array) and isinstance(b, Array) and a.may_alias and b.may_alias)
-
-
-def may_conflict(written: Statement, other: Statement) -> bool:
-    """Return whether a write through one global pointer may change the value at the other."""
-    a, b = underlying_object(written), underlying_object(other)
-    if a is None or b is None or not may_overlap(a, b):
-        return False
-    if a is not b:
-        return True
-    if any(i != j for i, j in zip(_members(written), _members(other), strict=False)):
-        return False  # two members of a struct, of one element or of two
-    first, second = base_pointer(written), base_pointer(other)
-    if isinstance(first, GlobalPtr) and isinstance(second, GlobalPtr):
-        pairs = zip(split_indices(first), split_indices(second), strict=True)
-        return not any(base_i is base_j and i != j for (base_i, i), (base_j, j) in pairs)
-    return True
-
-
-def _members(pointer: Statement) -> list[str]:
+def member_path(pointer: Statement) -> list[str]:
     """Return the member path from the element of an array to the target of `pointer`."""
     result: list[str] = []
     origin: Statement | None = pointer
     while origin is not None:
         if isinstance(origin, StructPtr):
-            result.insert(0, origin.member)
+            result.append(origin.member)
         origin = origin_of(origin)
-    return result
+    return result[::-1]
 
 
-def split_indices(pointer: GlobalPtr) -> list[tuple[Statement | None, int]]:
+def split_indices(pointer: GlobalPtr, known: dict[Statement, Split] | None = None) -> list[Split]:
     """Return (b, c) with index = b + c for each index of `pointer`: equal b and different c mean different elements.
 
     If indices are clamped, `i` and `i + 1` may be the same element, so that the indices are returned whole.
+    known: as in `split_offset`.
     """
     if pointer.array.clamped:
         return [(index, 0) for index in pointer.indices]
-    return [split_offset(index) for index in pointer.indices]
+    return [split_offset(index, known) for index in pointer.indices]
 
 
-def split_offset(index: Statement) -> tuple[Statement | None, int]:
-    """Return (b, c) with index = b + c and c constant; b is None for a constant."""
-    offset = 0
-    while isinstance(index, Operation) and index.op in ("add", "sub"):
+def split_offset(index: Statement, known: dict[Statement, Split] | None = None) -> Split:
+    """Return (b, c) with index = b + c and c constant; b is None for a constant.
+
+    known: the results of earlier calls, so that a chain of sums is not walked again for each of them.
+    """
+    known = {} if known is None else known
+    if index in known:
+        return known[index]
+    chain: list[tuple[Statement, int]] = []
+    while index not in known:
+        inner, offset = _constant_summand(index)
+        if inner is None:
+            known[index] = (None, int(index.value)) if isinstance(index, Const) else (index, 0)
+            break
+        chain.append((index, offset))
+        index = inner
+    base, total = known[index]
+    for outer, offset in reversed(chain):
+        total += offset
+        known[outer] = base, total
+    return base, total
+
+
+def _constant_summand(index: Statement) -> Split:
+    """Return (b, c) with index = b + c for one addition or subtraction of a constant; b is None if it is none."""
+    if isinstance(index, Operation) and index.op in ("add", "sub"):
         a, b = index.operands
         if isinstance(b, Const):
-            offset += int(b.value) if index.op == "add" else -int(b.value)
-            index = a
-        elif isinstance(a, Const) and index.op == "add":
-            offset += int(a.value)
-            index = b
-        else:
-            break
-    return (None, offset + int(index.value)) if isinstance(index, Const) else (index, offset)
-
-
-def stores_texels(statement: Statement) -> bool:
-    """Return whether `statement`, or one inside it, may store to a texture.
-
-    The store may change any texture, since one texture may be passed twice."""
-    if isinstance(statement, ImageStore) or statement.EFFECT & Effect.FENCE:
-        return True
-    if isinstance(statement, Call) and statement.EFFECT & Effect.WRITE:
-        return True
-    return any(stores_texels(inner) for block in blocks(statement) for inner in block.statements)
+            return a, int(b.value) if index.op == "add" else -int(b.value)
+        if isinstance(a, Const) and index.op == "add":
+            return b, int(a.value)
+    return None, 0
 
 
 def written_objects(block: Block) -> list[MemoryObject]:
@@ -113,18 +102,6 @@ def written_objects(block: Block) -> list[MemoryObject]:
             if target is not None:
                 result[target] = None
     return list(result)
-
-
-def unaffected(known: dict[Statement, Statement], written: list[MemoryObject]) -> dict[Statement, Statement]:
-    """Return the known values of elements, by pointer, without those in a written object."""
-    if not written:
-        return known
-    result: dict[Statement, Statement] = {}
-    for pointer, value in known.items():
-        target = underlying_object(pointer)
-        if target is None or not any(may_overlap(target, other) for other in written):
-            result[pointer] = value
-    return result
 
 
 def stored_locals(statement: Statement, stored: dict[Statement, set[Statement]]) -> set[Statement]:

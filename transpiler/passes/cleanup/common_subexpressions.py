@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 
 from ...ir.functions import Call, CallResult
-from ...ir.nodes import Block, Effect, Statement, blocks, has_effect, operands
+from ...ir.nodes import Block, Effect, Statement, operands
 from ...ir.ops import OPS
 from ...ir.sparse import CellNumber, PoolCount
 from ...ir.statements import (
@@ -40,7 +40,7 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel
 from ...ir.textures import STATEMENT_NAMES, TEXEL_READS
 from ...ir.threads import ThreadIndex
-from ..analysis.aliasing import may_conflict, stores_texels, unaffected, written_objects
+from ..analysis.memory_walk import Changes, MemoryWalk
 from ..context import PassContext
 from ..rewrite import Rewriter
 
@@ -52,43 +52,34 @@ def common_subexpressions(kernel: Kernel, context: PassContext) -> bool:
     return _Sharing().run(kernel)
 
 
-class _Sharing(Rewriter):
+class _Sharing(MemoryWalk):
     """Merges equal values.
 
     Attributes:
-        known: values in scope, by key.
-        loads: values of the loads of the current block, by pointer.
+        values: those in scope, by key.
+        added: the keys of `values` in the order of their statements.
         texels: values of the texture reads of the current block, by texture and operands.
     """
 
     def __init__(self) -> None:
         super().__init__({**MEMORY, **dict.fromkeys(TEXEL_READS, _texel), **dict.fromkeys(KEYS, _share)})
-        self.known: dict[Key, Statement] = {}
+        self.values: dict[Key, Statement] = {}
         self.added: list[Key] = []
-        self.loads: dict[Statement, Statement] = {}
         self.texels: dict[Key, Statement] = {}
 
     def block(self, block: Block) -> None:
-        loads, self.loads = self.loads, {}
         texels, self.texels = self.texels, {}
         first = len(self.added)
         super().block(block)
         for key in self.added[first:]:
-            del self.known[key]
+            del self.values[key]
         del self.added[first:]
-        self.loads, self.texels = loads, texels
+        self.texels = texels
 
-    def visit(self, statement: Statement) -> None:
-        super().visit(statement)
-        if self.texels and stores_texels(statement):
+    def forget(self, changes: Changes) -> None:
+        super().forget(changes)
+        if changes.stores_texels or changes.is_fence:
             self.texels = {}
-        if self.loads and has_effect(statement, Effect.FENCE):
-            self.loads = {}
-        if statement.BLOCKS and self.loads:
-            written = [target for inner in blocks(statement) for target in written_objects(inner)]
-            self.loads = unaffected(self.loads, written)
-        elif isinstance(statement, Call):
-            self.loads = unaffected(self.loads, list(statement.function.writes))
 
 
 def _share(rewriter: Rewriter, statement: Statement) -> Statement | None:
@@ -96,23 +87,24 @@ def _share(rewriter: Rewriter, statement: Statement) -> Statement | None:
     key = KEYS[type(statement)](statement)
     if key is None:
         return None
-    first = rewriter.known.get(key)
+    first = rewriter.values.get(key)
     if first is None:
-        rewriter.known[key] = statement
+        rewriter.values[key] = statement
         rewriter.added.append(key)
     return first
 
 
 def _load(rewriter: Rewriter, load: Statement) -> Statement | None:
     assert isinstance(rewriter, _Sharing) and isinstance(load, GlobalLoad)
-    first = rewriter.loads.setdefault(load.pointer, load)
-    return first if first is not load else None
+    first = rewriter.known.get(load.pointer)
+    if first is None:
+        rewriter.known.remember(load.pointer, load)
+    return first
 
 
 def _write(rewriter: Rewriter, write: Statement) -> Statement | None:
     assert isinstance(rewriter, _Sharing) and isinstance(write, (GlobalStore, AtomicOp))
-    if rewriter.loads:
-        rewriter.loads = {p: v for p, v in rewriter.loads.items() if not may_conflict(write.pointer, p)}
+    rewriter.known.forget(write.pointer)
     return None
 
 
@@ -222,7 +214,7 @@ def _shape_key(statement: Statement) -> Key | None:
 
 def _call_key(statement: Statement) -> Key | None:
     assert isinstance(statement, Call)
-    return None if statement.EFFECT is not Effect.NONE else (statement.function, *statement.arguments)
+    return None if statement.EFFECT != Effect.NONE else (statement.function, *statement.arguments)
 
 
 def _call_result_key(statement: Statement) -> Key | None:

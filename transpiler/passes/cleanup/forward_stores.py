@@ -15,27 +15,35 @@ from __future__ import annotations
 from ...errors import InternalError
 from ...ir.builder import Builder
 from ...ir.functions import Call, Reference
-from ...ir.nodes import Block, Effect, Statement, blocks, has_effect, operands
+from ...ir.nodes import Block, Effect, Statement, blocks, operands, walk
 from ...ir.statements import (
     Alloca,
+    ArgLoad,
+    ArrayShape,
     AtomicOp,
+    Cast,
     Const,
     GlobalLoad,
+    GlobalPtr,
     GlobalStore,
+    GlobalTemporary,
     If,
     IfExp,
     LocalLoad,
     LocalStore,
+    LoopIndex,
     MatrixElement,
+    MatrixInit,
     MatrixPtr,
+    Operation,
     StructElement,
+    StructInit,
     StructPtr,
-    While,
     base_pointer,
 )
 from ...ir.tasks import Kernel
-from ..analysis.aliasing import stored_locals, written_objects
-from ..analysis.known_elements import KnownElements
+from ..analysis.aliasing import stored_locals
+from ..analysis.memory_walk import MemoryWalk
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter, transfer_name
 
@@ -44,13 +52,54 @@ def forward_stores(kernel: Kernel, context: PassContext) -> bool:
     """Replace loads by stored values, drop unread stores and unused variables."""
     changed = False
     for root in kernel.roots():
-        changed |= _Locals().run(root)
-        changed |= _drop_overwritten(root)
+        if any(isinstance(statement, Alloca) for statement in walk(root)):
+            changed |= _Locals().run(root)
+            changed |= _drop_overwritten(root)
     return _ForwardGlobals().run(kernel) or changed
 
 
-State = dict[Alloca, Statement]
-"""The known value of each variable; the variable itself stands for its initial zero."""
+class _State:
+    """The known value of each variable; the variable itself stands for its initial zero.
+
+    trail: changes, which are undone at the end of a block. Copies of all values for each block would take longer.
+    """
+
+    __slots__ = ("trail", "values")
+
+    def __init__(self) -> None:
+        self.values: dict[Statement, Statement] = {}
+        self.trail: list[tuple[Statement, Statement | None]] = []
+
+    def get(self, variable: Statement) -> Statement | None:
+        return self.values.get(variable)
+
+    def set(self, variable: Statement, value: Statement) -> None:
+        self.trail.append((variable, self.values.get(variable)))
+        self.values[variable] = value
+
+    def pop(self, variable: Statement) -> None:
+        if variable in self.values:
+            self.trail.append((variable, self.values.pop(variable)))
+
+    def clear(self) -> None:
+        self.trail += self.values.items()
+        self.values.clear()
+
+    def undo(self, mark: int) -> None:
+        """Undo all changes since `trail` had the length `mark`."""
+        for variable, before in reversed(self.trail[mark:]):
+            if before is None:
+                del self.values[variable]
+            else:
+                self.values[variable] = before
+        del self.trail[mark:]
+
+
+VALUES = frozenset({
+    ArgLoad, ArrayShape, Cast, Const, GlobalLoad, GlobalPtr, GlobalStore, GlobalTemporary, LoopIndex, MatrixElement,
+    MatrixInit, MatrixPtr, Operation, StructElement, StructInit, StructPtr,
+})  # fmt: skip
+"""Statements that neither read nor change a variable: their operands are values and pointers to memory."""
 
 
 class _Locals:
@@ -71,7 +120,7 @@ class _Locals:
         for statement in root.statements:
             if statement.BLOCKS:
                 stored_locals(statement, self.stored)
-        self.scan(root, {})
+        self.scan(root, _State())
         if not self.loads and not self.stores:
             return False
         for variable in dict.fromkeys([*self.loads, *self.stores]):
@@ -81,24 +130,26 @@ class _Locals:
 
     # --- reaching stores
 
-    def scan(self, block: Block, state: State) -> bool:
+    def scan(self, block: Block, state: _State) -> bool:
         """Scan `block`, updating `state`; return whether its end is unreachable."""
         ended = False
+        order = self.order
         for statement in block.statements:
-            self.order[statement] = len(self.order)
-            if ended:  # nothing is known in unreachable code
+            order[statement] = len(order)
+            if ended and state.values:  # nothing is known in unreachable code
                 state.clear()
+            if type(statement) in VALUES:
+                continue
             match statement:
-                case Alloca():
-                    state[statement] = statement
                 case LocalLoad():
                     self.scan_load(statement, state)
                 case LocalStore(pointer=pointer):
                     self.scan_store(statement, pointer, state)
-                case MatrixPtr() | StructPtr():
-                    pass
+                case Alloca():
+                    state.set(statement, statement)
                 case If():
-                    ended |= self.scan_branches(statement, [statement.then, statement.otherwise or Block()], state)
+                    branches = [statement.then, *([] if statement.otherwise is None else [statement.otherwise])]
+                    ended |= self.scan_branches(statement, branches, state)
                 case IfExp():
                     self.scan_branches(statement, [statement.then, statement.otherwise], state)
                 case _ if statement.BLOCKS:
@@ -109,7 +160,7 @@ class _Locals:
                     ended |= bool(statement.EFFECT & Effect.CONTROL)
         return ended
 
-    def scan_load(self, load: LocalLoad, state: State) -> None:
+    def scan_load(self, load: LocalLoad, state: _State) -> None:
         base = base_pointer(load.pointer)
         if isinstance(base, Reference):
             self.retained.add(base)
@@ -123,7 +174,7 @@ class _Locals:
         else:
             self.read[load] = value
 
-    def scan_store(self, store: LocalStore, pointer: Statement, state: State) -> None:
+    def scan_store(self, store: LocalStore, pointer: Statement, state: _State) -> None:
         base = base_pointer(pointer)
         if isinstance(base, Reference):
             return
@@ -131,47 +182,46 @@ class _Locals:
             raise InternalError(f"a local store writes {type(base).__name__}")
         self.stores.setdefault(base, []).append(store)
         if pointer is base:
-            state[base] = store.value
+            state.set(base, store.value)
         else:
-            state.pop(base, None)
+            state.pop(base)
 
-    def scan_other(self, statement: Statement, state: State) -> None:
+    def scan_other(self, statement: Statement, state: _State) -> None:
         """A variable that other statements than loads and stores use stays."""
         for operand in operands(statement):
             if isinstance(operand, (Alloca, MatrixPtr, StructPtr)) and isinstance(
                 base := base_pointer(operand), Alloca
             ):
                 self.retained.add(base)
-                state.pop(base, None)
+                state.pop(base)
 
-    def scan_branches(self, statement: If | IfExp, branches: list[Block], state: State) -> bool:
-        """Scan both branches; `state` is then what all reachable ends agree on."""
-        ends: list[State] = []
-        stored = self.stored.get(statement)
+    def scan_branches(self, statement: If | IfExp, branches: list[Block], state: _State) -> bool:
+        """Scan the branches; `state` is then what all reachable ends agree on, that of a missing branch too."""
+        stored = self.stored.get(statement) or ()
+        ends: list[list[Statement | None]] = [] if len(branches) == 2 else [[state.get(v) for v in stored]]
+        mark = len(state.trail)
         for branch in branches:
-            inner = state.copy() if stored or branch.statements else state
-            if not self.scan(branch, inner):
-                ends.append(inner)
+            if not self.scan(branch, state):
+                ends.append([state.get(variable) for variable in stored])
+            state.undo(mark)
         before = self.order[statement]
-        for variable in stored or ():
-            assert isinstance(variable, Alloca)
-            values = [end.get(variable) for end in ends]
-            state.pop(variable, None)
+        for number, variable in enumerate(stored):
+            values = [end[number] for end in ends]
+            state.pop(variable)
             if values and (value := values[0]) is not None and all(v is value for v in values):
                 # A value defined inside a branch is out of scope after it.
                 if self.order.get(value, before) < before:
-                    state[variable] = value
+                    state.set(variable, value)
         return not ends
 
-    def scan_loop(self, loop: Statement, state: State) -> None:
+    def scan_loop(self, loop: Statement, state: _State) -> None:
         """Variables that an iteration stores to are unknown at the start of each iteration and after the loop."""
         for variable in self.stored[loop]:
-            state.pop(variable, None)  # type: ignore[call-overload]
-        if isinstance(loop, While):
-            inner = state.copy()
-            self.scan(loop.condition, inner)
-            # Values of the condition's block are out of scope in the body: restart from what the loop leaves unchanged.
-        self.scan(loop.body, state.copy())  # type: ignore[attr-defined]
+            state.pop(variable)
+        for inner in blocks(loop):  # values of the condition of a `while` are out of scope in its body
+            mark = len(state.trail)
+            self.scan(inner, state)
+            state.undo(mark)
 
     # --- replacing
 
@@ -211,35 +261,47 @@ class _Locals:
 
     def drop_names_of_copies(self, root: Block) -> bool:
         """Make `z = z`, left by inlining f(z), print as `z`, unless the variable changes before a use of the copy."""
-        copies: dict[Statement, list[Statement]] = {}
+        copies: list[Statement] = []
         needed: set[Statement] = set()
-        self.find_copies(root, copies, set(), needed)
-        result = [copy for variable in copies.values() for copy in variable if copy not in needed]
+        self.find_copies(root, copies, {}, set(), needed)
+        result = [copy for copy in copies if copy not in needed]
         for copy in result:
             copy.name = None
         return bool(result)
 
     def find_copies(
-        self, block: Block, copies: dict[Statement, list[Statement]], stale: set[Statement], needed: set[Statement]
+        self,
+        block: Block,
+        copies: list[Statement],
+        fresh: dict[Statement, list[Statement]],
+        stale: set[Statement],
+        needed: set[Statement],
     ) -> None:
-        """Collect loads named like their variable; `needed` are those read after the variable has changed."""
+        """Collect loads named like their variable: those before (`fresh`) and after (`stale`) the variable has changed.
+
+        needed: stale copies that are read.
+        """
         for statement in block.statements:
-            for operand in operands(statement):
+            for operand in operands(statement) if stale else ():
                 if operand in stale:
                     needed.add(operand)
-            if isinstance(statement, LocalLoad) and statement.name is not None:
-                if isinstance(statement.pointer, Alloca) and statement.pointer.name == statement.name:
-                    copies.setdefault(statement.pointer, []).append(statement)
+            if isinstance(statement, LocalLoad):
+                if isinstance(statement.pointer, Alloca) and statement.name is not None:
+                    if statement.pointer.name == statement.name:
+                        copies.append(statement)
+                        fresh.setdefault(statement.pointer, []).append(statement)
+            elif not fresh and not statement.BLOCKS:
+                continue
             elif isinstance(statement, (LocalStore, AtomicOp)):
-                stale.update(copies.get(base_pointer(statement.pointer), ()))
+                stale.update(fresh.pop(base_pointer(statement.pointer), ()))
             elif isinstance(statement, Call):
                 for variable in statement.references():
-                    stale.update(copies.get(variable, ()))
+                    stale.update(fresh.pop(variable, ()))
             elif statement.BLOCKS:
                 for variable in self.stored.get(statement, ()):
-                    stale.update(copies.get(variable, ()))
+                    stale.update(fresh.pop(variable, ()))
                 for inner in blocks(statement):
-                    self.find_copies(inner, copies, stale, needed)
+                    self.find_copies(inner, copies, fresh, stale, needed)
         if block.result in stale and block.result is not None:
             needed.add(block.result)
 
@@ -309,26 +371,11 @@ def _drop_overwritten(block: Block) -> bool:
     return changed
 
 
-class _ForwardGlobals(Rewriter):
+class _ForwardGlobals(MemoryWalk):
     """Within one block, a load of an element gives the value last stored to it."""
 
     def __init__(self) -> None:
         super().__init__({GlobalLoad: _read, GlobalStore: _write, AtomicOp: _write})
-        self.known = KnownElements()
-
-    def block(self, block: Block) -> None:
-        outer, self.known = self.known, KnownElements()
-        super().block(block)
-        self.known = outer
-
-    def visit(self, statement: Statement) -> None:
-        super().visit(statement)
-        if self.known.values and has_effect(statement, Effect.FENCE):
-            self.known = KnownElements()
-        if statement.BLOCKS and self.known.values:
-            self.known.forget_objects([target for inner in blocks(statement) for target in written_objects(inner)])
-        elif isinstance(statement, Call):
-            self.known.forget_objects(list(statement.function.writes))
 
 
 def _read(rewriter: Rewriter, load: Statement) -> Statement | None:

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from ...ir.functions import Call
 from ...ir.nodes import Block, Effect, Statement, blocks, operands, walk
-from ...ir.statements import AtomicOp, Break, Continue, GlobalLoad, GlobalStore, LoopIndex, RangeFor, Return
+from ...ir.statements import Array, AtomicOp, Break, Continue, GlobalLoad, GlobalStore, LoopIndex, RangeFor, Return
 from ...ir.tasks import Kernel
-from ..analysis.aliasing import MemoryObject, may_overlap, underlying_object
+from ..analysis.aliasing import MemoryObject, underlying_object
 from ..context import PassContext
 
 
@@ -75,7 +75,12 @@ def _written(statements: list[Statement]) -> list[MemoryObject] | None:
 
 def _is_written(load: GlobalLoad, written: list[MemoryObject]) -> bool:
     target = underlying_object(load.pointer)
-    return target is None or any(may_overlap(target, other) for other in written)
+    return target is None or any(_may_overlap(target, other) for other in written)
+
+
+def _may_overlap(a: MemoryObject, b: MemoryObject) -> bool:
+    """Return whether two objects may share memory."""
+    return a is b or (isinstance(a, Array) and isinstance(b, Array) and a.may_alias and b.may_alias)
 
 
 def _collect(

@@ -295,8 +295,7 @@ def _add(rewriter: Rewriter, operation: Operation) -> Statement | None:
         isinstance(b, Const)
         and isinstance(b.type, Scalar)
         and b.type.is_signed
-        and -(2**31) < b.value < 0
-        and (b.type.is_float or b.type(-b.value) == -b.value)
+        and -(2 ** (min(b.type.bits, 32) - 1)) < b.value < 0  # the lowest number has no negation
         and b.name is None
     ):
         positive = rewriter.emit(Const(-b.value, type=b.type), b)

@@ -203,7 +203,7 @@ class _Carrier:
 
 def _cost(value: Statement) -> int:
     """Return the number of operations to compute a value again; more than the limit if that is impossible."""
-    if value.EFFECT is not Effect.NONE or value.BLOCKS:
+    if value.EFFECT != Effect.NONE or value.BLOCKS:
         return MAX_COST + 1
     is_operation = isinstance(value, (Operation, Cast, MatrixElement, StructElement))
     cost = 1 if is_operation else MAX_COST if operands(value) else 0

@@ -249,7 +249,7 @@ class _BlockSplitter:
 
     def is_independent(self, statement: Statement) -> bool:
         """Return whether a value does not depend on the region."""
-        if statement.EFFECT is not Effect.NONE or isinstance(statement, Alloca):
+        if statement.EFFECT != Effect.NONE or isinstance(statement, Alloca):
             return False
         self.members.update(self.region[len(self.members) :])
         return self.members.isdisjoint(operands(statement))
@@ -364,7 +364,7 @@ def _may_speculate(statement: Statement) -> bool:
     """Return whether a statement has no effect but on local variables, and takes bounded time."""
     if statement.BLOCKS:
         return False
-    return isinstance(statement, (LocalLoad, LocalStore)) or statement.EFFECT is Effect.NONE
+    return isinstance(statement, (LocalLoad, LocalStore)) or statement.EFFECT == Effect.NONE
 
 
 def _ends_iteration(statement: Statement) -> bool:

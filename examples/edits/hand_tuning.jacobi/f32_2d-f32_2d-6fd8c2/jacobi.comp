@@ -1,5 +1,6 @@
 // jacobi(a: ndarray[f32, 2], b: ndarray[f32, 2]), range_for over a
 // from hand_tuning.py:21, interface 71925ac0
+// @base 62e1c8d7b6cb504f  digest of the generated source that was edited; keep this line
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

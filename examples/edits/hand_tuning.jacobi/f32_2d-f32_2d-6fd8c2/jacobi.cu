@@ -1,5 +1,6 @@
 // jacobi(a: ndarray[f32, 2], b: ndarray[f32, 2]), range_for over a
 // from hand_tuning.py:21, interface 71925ac0
+// @base 54f81cf697940582  digest of the generated source that was edited; keep this line
 
 #define BLOCK 128
 #define ITEMS 4  // results that a thread computes, side by side
@@ -12,8 +13,8 @@ struct Args {
     int b_n1;             // b.shape[1]
 };
 
-#define a(i, j) args.a_data[(long)(i) * args.m + (j)]
-#define b(i, j) args.b_data[(long)(i) * args.b_n1 + (j)]
+#define a(i, j) args.a_data[(long long)(i) * args.m + (j)]
+#define b(i, j) args.b_data[(long long)(i) * args.b_n1 + (j)]
 #define a4(i, j) (*(const float4 *)&a(i, j))
 #define b4(i, j) (*(float4 *)&b(i, j))
 

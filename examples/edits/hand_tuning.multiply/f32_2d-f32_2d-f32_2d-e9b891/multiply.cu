@@ -1,5 +1,6 @@
 // multiply(a: ndarray[f32, 2], b: ndarray[f32, 2], c: ndarray[f32, 2]), range_for over c
 // from hand_tuning.py:29, interface 6beffc3d
+// @base f3a408830cdb0b97  digest of the generated source that was edited; keep this line
 
 #define BLOCK 256
 #define ITEMS 64  // results that a thread computes: 8 x 8
@@ -16,9 +17,9 @@ struct Args {
     int c_n1;             // c.shape[1]
 };
 
-#define a(i, j) args.a_data[(long)(i) * args.a_n1 + (j)]
-#define b(i, j) args.b_data[(long)(i) * args.b_n1 + (j)]
-#define c(i, j) args.c_data[(long)(i) * args.c_n1 + (j)]
+#define a(i, j) args.a_data[(long long)(i) * args.a_n1 + (j)]
+#define b(i, j) args.b_data[(long long)(i) * args.b_n1 + (j)]
+#define c(i, j) args.c_data[(long long)(i) * args.c_n1 + (j)]
 
 // Four numbers of shared memory at once.
 __device__ inline void load4(float *to, const float *from) {

@@ -25,9 +25,10 @@ def helper(language: Language, op: str, type: Scalar) -> str:
         return f"{head}    return __atomic_fetch_{op}(address, value, __ATOMIC_RELAXED);\n}}"
     return (
         f"{head}    {name} old, new;\n"
-        "    __atomic_load(address, &old, __ATOMIC_RELAXED);\n"
+        "    const int relaxed = __ATOMIC_RELAXED;\n"
+        "    __atomic_load(address, &old, relaxed);\n"
         "    do {\n"
         f"        new = {combined(language, op, type, 'old')};\n"
-        "    } while (!__atomic_compare_exchange(address, &old, &new, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));\n"
+        "    } while (!__atomic_compare_exchange(address, &old, &new, true, relaxed, relaxed));\n"
         "    return old;\n}"
     )

@@ -163,7 +163,7 @@ def operation(op: str, type: Scalar) -> Syntax:
     if type.kind in ("int", "uint") and type.bits < 32:
         return _narrow(op, type)
     if op == "popcnt" and type.bits == 64:
-        return call("__builtin_popcountll")
+        return call("popcount_u64")
     if op == "clz" and type.kind == "int":
         return call(f"clz_u{type.bits}")
     return entry(op, type)

@@ -6,12 +6,14 @@ User names stay as they are. A reserved name gets an underscore; a name that is 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 
 from ....ir.tasks import Kernel
 
 MAX_LENGTH = 64
+DEVICES = frozenset({"con", "prn", "aux", "nul", *(f"{port}{k}" for port in ("com", "lpt") for k in range(10))})
+"""Names that no file on Windows can have, with any suffix."""
 
 
 def legal(name: str) -> str:
@@ -21,7 +23,7 @@ def legal(name: str) -> str:
     nor a macro `GL_`. Dots of a path to a member become underscores.
     """
     name = name.replace(".", "_")
-    if not name.isascii():
+    if name and not (name.isascii() and name.isidentifier()):
         parts = [_ascii(character) for character in name]
         joints = ["_" if len(a) > 1 and b[:1].isalnum() else "" for a, b in zip(parts, [*parts[1:], ""], strict=True)]
         name = "".join(part + joint for part, joint in zip(parts, joints, strict=True))
@@ -40,12 +42,12 @@ def bound_name(prefix: str, index: str) -> str:
 def entry_stem(kernel: Kernel) -> str:
     """Return the stem of the names of a kernel's files and entries; `task` is the stem of its functions."""
     name = legal(kernel.name)
-    return f"v_{name}" if name == "task" else name
+    return f"v_{name}" if name == "task" or name.lower() in DEVICES else name
 
 
 def _ascii(character: str) -> str:
     if character.isascii():
-        return character
+        return character if character.isalnum() else "_"
     plain = unicodedata.normalize("NFKD", character).encode("ascii", "ignore").decode()
     if plain.isalnum():
         return plain
@@ -60,6 +62,7 @@ class Names:
     """The names of one source. taken: by the language and the file. Scopes follow the blocks of the printed function.
 
     given: all names that were ever declared. history: the same in order, a name for each declaration.
+    taken_below: by stem, a number below which all numbered names are taken, so that the next one is found at once.
     """
 
     def __init__(self, taken: frozenset[str]) -> None:
@@ -69,6 +72,7 @@ class Names:
         self.history: list[str] = []
         self.temporaries: dict[str, int] = {}
         self.scopes: list[list[str]] = [[]]
+        self.taken_below: dict[str, int] = {}
 
     def declare(self, name: str, derived: Callable[[str], Sequence[str]] | None = None) -> str:
         """Return a free name like `name`, and reserve it until the current scope ends.
@@ -78,18 +82,24 @@ class Names:
         name = legal(name)
         if name in self.reserved:
             name = f"{name}_" if not name.endswith("_") else f"{name}1"
-        candidate, number = name, 0
-        names = self._all_names(candidate, derived)
-        while not all(map(self.is_free, names)):
-            number += 1
-            candidate = f"{name.rstrip('_')}_{number}"
-            names = self._all_names(candidate, derived)
+        names = self._all_names(name, derived)
+        if not all(map(self.is_free, names)):
+            names = self._numbered(name.rstrip("_"), derived)
         for declared in names:
             self.used[declared] = 1
             self.given.add(declared)
             self.history.append(declared)
             self.scopes[-1].append(declared)
-        return candidate
+        return names[0]
+
+    def _numbered(self, stem: str, derived: Callable[[str], Sequence[str]] | None) -> list[str]:
+        """Return the first free of `stem_1`, `stem_2`, ..., and the names derived from it."""
+        number = 1 if derived is not None else self.taken_below.get(stem, 1)
+        while not all(map(self.is_free, names := self._all_names(f"{stem}_{number}", derived))):
+            number += 1
+        if derived is None:
+            self.taken_below[stem] = number
+        return names
 
     @staticmethod
     def _all_names(name: str, derived: Callable[[str], Sequence[str]] | None) -> list[str]:
@@ -106,13 +116,15 @@ class Names:
         return self.declare(f"{stem}{number}")
 
     @contextmanager
-    def avoiding(self, names: Iterable[str]) -> Iterator[None]:
+    def avoiding(self, names: Collection[str]) -> Iterator[None]:
         """Within the context none of these names is declared, as if they were reserved."""
         reserved, self.reserved = self.reserved, self.reserved.union(names)
         try:
             yield
         finally:
             self.reserved = reserved
+            for name in names if self.taken_below else ():
+                self._free(name)
 
     @contextmanager
     def scope(self) -> Iterator[None]:
@@ -123,3 +135,10 @@ class Names:
         finally:
             for name in self.scopes.pop():
                 del self.used[name]
+                self._free(name)
+
+    def _free(self, name: str) -> None:
+        """Record that a name may be free again."""
+        stem, _, number = name.rpartition("_")
+        if number.isdecimal() and int(number) < self.taken_below.get(stem, 1):
+            self.taken_below[stem] = max(1, int(number))

@@ -11,8 +11,8 @@ struct Args {
     int b_n1;             // b.shape[1]
 };
 
-#define a(i, j) args.a_data[(long)(i) * args.m + (j)]
-#define b(i, j) args.b_data[(long)(i) * args.b_n1 + (j)]
+#define a(i, j) args.a_data[(long long)(i) * args.m + (j)]
+#define b(i, j) args.b_data[(long long)(i) * args.b_n1 + (j)]
 
 // hand_tuning.py:23  for i, j in a:
 __device__ inline void task(const Args &args, int i, int j) {

@@ -13,9 +13,9 @@ struct Args {
     int c_n1;             // c.shape[1]
 };
 
-#define a(i, j) args.a_data[(long)(i) * args.a_n1 + (j)]
-#define b(i, j) args.b_data[(long)(i) * args.b_n1 + (j)]
-#define c(i, j) args.c_data[(long)(i) * args.c_n1 + (j)]
+#define a(i, j) args.a_data[(long long)(i) * args.a_n1 + (j)]
+#define b(i, j) args.b_data[(long long)(i) * args.b_n1 + (j)]
+#define c(i, j) args.c_data[(long long)(i) * args.c_n1 + (j)]
 
 // hand_tuning.py:30  for i, j in c:
 __device__ inline void task(const Args &args, int i, int j) {

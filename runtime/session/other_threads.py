@@ -1,0 +1,60 @@
+"""Waits until other threads have left the functions that they were in, so that memory they may use can be freed.
+
+Launches and element accesses take no lock and count nothing, which would cost every one of them. Instead, the rare
+caller that frees memory by force (the end of a session, `SNodeTree.destroy`) first makes later calls fail, and then
+looks at the Python frames of all threads until those that were inside of shadesmith have left it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import threading
+import time
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from types import CodeType, FrameType
+
+OWN_FOLDER = str(Path(__file__).parents[1])
+LAUNCHER = "<launcher of "
+"""Start of the file name of generated launchers."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.0001, 0.01
+"""Time between two looks [s]."""
+
+
+def wait_for_other_threads(seconds: float, harmless: Collection[CodeType] = ()) -> bool:
+    """Wait until each call in progress in another thread has ended; return whether all have.
+
+    seconds: limit of the wait. harmless: functions in which a thread uses no memory, such as one that waits.
+    """
+    calls = dict(_calls(harmless))
+    end, pause = time.monotonic() + seconds, FIRST_PAUSE
+    while calls:
+        if time.monotonic() > end:
+            return False
+        time.sleep(pause)
+        pause = min(2 * pause, LONGEST_PAUSE)
+        now = dict(_calls(harmless))
+        calls = {thread: frame for thread, frame in calls.items() if now.get(thread) is frame}
+    return True
+
+
+def _calls(harmless: Collection[CodeType]) -> Iterator[tuple[int, FrameType]]:
+    """Return the outermost frame inside of shadesmith of each other thread that has one."""
+    own = threading.get_ident()
+    for thread, innermost in sys._current_frames().items():
+        outermost, frame = None, innermost if thread != own else None
+        while frame is not None:
+            if frame.f_code in harmless:
+                outermost = None
+                break
+            if frame.f_code.co_filename.startswith((OWN_FOLDER, LAUNCHER)):
+                outermost = frame
+            frame = frame.f_back
+        if outermost is not None:
+            yield thread, outermost
+
+
+def keep_for_ever(value: object) -> None:
+    """Let an object outlive the interpreter, since a thread or another process may still use what it owns."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(value))

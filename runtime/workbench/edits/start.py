@@ -1,0 +1,85 @@
+"""Write the source that a person edits, with what it says about itself and the generated source, which goes to `.base`.
+
+In: a specialization and its generated module. Out: files in its slot; an edited file is never overwritten.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from ....transpiler.backend.module.interface import BackendModule
+from ....transpiler.frontend.source.specialization import Specialization
+from ...devices.target_tools import tools_of
+from ...store.atomic_files import write_text
+from ..check.edit_error import EditError
+from .bases import device_of
+from .header import Header, base_digest, header_of, with_header, without_header
+from .identity import recorded_values, shown
+from .slots import Slot, exact_slot, python_file, read_text, slot_of
+
+
+def start_edit(specialization: Specialization, module: BackendModule, edits_dir: str, variant: str = "") -> Path:
+    """Write the sources to edit, with their base, unless they exist.
+
+    Returns the file, or the slot's folder if there are several. An unchanged copy is replaced if the generated source
+    has changed. Raises: OSError; EditError for a variant's name that is no file name.
+    """
+    if variant and not re.fullmatch(r"[\w-]+", variant):
+        raise EditError(f"`{variant}` cannot name a variant", "use letters, digits, `_` and `-`")
+    if not variant and python_file(specialization.definition) is None:
+        raise EditError(
+            f"kernel `{module.kernel}` was typed into a shell: all shells of this folder would share its edits",
+            "give the edit a name, `kernel.edit(..., variant='mine')`, and run it by `kernel.use('mine')`",
+        )
+    if not module.files:
+        reason, hint = "it does nothing", None
+        if tools_of(module.target).is_interpreter:
+            reason, hint = "the interpreter runs no source", "name a target, `kernel.edit(..., arch=ti.cuda)`"
+        raise EditError(f"kernel `{module.kernel}` has no source to edit: {reason}", hint)
+    slot = slot_of(specialization, edits_dir, may_be_new=True)
+    values = recorded_values(specialization)
+    if slot.folder.is_dir() and not _names_its_base(slot, module) and not _is_of(slot, module):
+        slot = exact_slot(specialization, edits_dir)  # it may be of another object
+    paths, device = [], device_of(specialization, module)
+    for file in module.files:
+        header = Header(base_digest(file.text), values, device)
+        path, base = slot.path(file.name, variant), slot.base(file.name, variant)
+        found = read_text(path)
+        if found is None or _is_untouched(found, read_text(base)):
+            if found is None or without_header(found) != file.text or header_of(found) != header:
+                write_text(base, file.text)
+                write_text(path, with_header(file.text, header))
+        elif not header_of(found).base and base_digest(read_text(base) or "") == header.base:
+            write_text(path, with_header(found, header))  # of an older shadesmith; `.base` proves what it is
+        paths.append(path)
+    slot.write_facts(_facts(specialization, module))
+    return paths[0] if len(paths) == 1 else slot.folder
+
+
+def _names_its_base(slot: Slot, module: BackendModule) -> bool:
+    """Return whether the sources in a slot say what they are edits of, as all do but those of an older shadesmith."""
+    names = ("", *slot.variants(tuple(file.name for file in module.files)))
+    found = (read_text(slot.path(file.name, name)) for name in names for file in module.files)
+    return all(text is None or header_of(text).base for text in found)
+
+
+def _is_of(slot: Slot, module: BackendModule) -> bool:
+    """Return whether `.base` has the sources generated now."""
+    return all(base_digest(read_text(slot.base(file.name)) or "") == base_digest(file.text) for file in module.files)
+
+
+def _is_untouched(text: str, base: str | None) -> bool:
+    """Return whether a source is an unchanged copy of the generated one. base: from `.base`, if there is one."""
+    return text == base or base_digest(without_header(text)) == header_of(text).base
+
+
+def _facts(specialization: Specialization, module: BackendModule) -> dict[str, object]:
+    definition = specialization.definition
+    file = python_file(definition)
+    arguments = zip(definition.flat_parameters, specialization.arguments)
+    return {
+        "kernel": definition.qualname,
+        "file": file.name if file is not None else None,
+        "arguments": {parameter.name: shown(argument) for parameter, argument in arguments},
+    }

@@ -1,0 +1,73 @@
+"""Sums of f32 stay within the bound that docs/numerics.md gives: (n - 1) units of rounding of the sum of magnitudes."""
+
+import math
+
+import numpy as np
+import pytest
+
+import shadesmith as ti
+
+UNIT = {"f16": 2.0**-11, "f32": 2.0**-24, "f64": 2.0**-53}
+
+
+def check(found: float, terms: np.ndarray, name: str) -> None:
+    """Compare a sum with the exact one of its terms, the first value in memory among them."""
+    exact, size = math.fsum(terms), math.fsum(np.abs(terms.astype(np.float64)))
+    steps = (len(terms) - 1) * UNIT[name]
+    assert abs(found - exact) <= steps / max(1 - steps, 0.5) * size
+
+
+def terms_of(kind: str, count: int, name: str) -> np.ndarray:
+    random = np.random.default_rng(count)
+    if kind == "ones":
+        values = np.ones(count)
+    elif kind == "cancelling":
+        values = random.standard_normal(count) * 10.0 ** random.integers(-3, 3, count)
+    else:
+        values = random.random(count)
+    return values.astype({"f16": np.float16, "f32": np.float32, "f64": np.float64}[name])
+
+
+@pytest.mark.parametrize("name", ["f16", "f32", "f64"])
+@pytest.mark.parametrize("kind", ["ones", "uniform", "cancelling"])
+@pytest.mark.parametrize("count", [0, 1, 7, 1000])
+def test_a_sum_is_within_its_bound(target: str, name: str, kind: str, count: int) -> None:
+    T = getattr(ti, name)
+    if target == "vulkan" and name == "f16":
+        pytest.skip("Vulkan has no atomic operations of 16 bits")
+    total = ti.field(T, ())
+
+    @ti.kernel
+    def add(x: ti.types.ndarray(T, 1)):
+        for i in x:
+            total[None] += x[i]
+
+    @ti.kernel
+    def add_serially(x: ti.types.ndarray(T, 1)) -> T:
+        s = ti.cast(0.0, T)
+        ti.loop_config(serialize=True)
+        for i in range(x.shape[0]):
+            s += x[i]
+        return s
+
+    terms = terms_of(kind, count, name)
+    x = ti.ndarray(T, count)
+    x.from_numpy(terms)
+    add(x)
+    check(total[None], terms, name)
+    check(add_serially(x), terms, name)
+
+
+def test_ones_added_to_a_large_number_may_be_lost_and_no_more_than_that(target: str) -> None:
+    """At 2^24 one f32 in memory takes no more ones; a reduction that adds them to each other first would keep them."""
+    total, count = ti.field(ti.f32, ()), 1000
+
+    @ti.kernel
+    def add(n: ti.i32):
+        for i in range(n):
+            total[None] += 1.0
+
+    total[None] = 2.0**24
+    add(count)
+    assert 2.0**24 <= total[None] <= 2.0**24 + count
+    check(total[None], np.concatenate([[2.0**24], np.ones(count)]), "f32")
