@@ -63,7 +63,8 @@ def test_package_data_names_every_template() -> None:
         for p in (ROOT / folder).rglob("*")
         if p.is_file() and not any(p.is_relative_to(source) for source in NOT_SHIPPED)
     ]
-    assert sorted(named) == sorted([*there, ROOT / "py.typed"])
+    sources = list((ROOT / "runtime/devices/host").glob("*.c"))
+    assert sorted(named) == sorted([*there, *sources, ROOT / "py.typed"])
 
 
 def test_no_syntax_newer_than_python_3_10() -> None:

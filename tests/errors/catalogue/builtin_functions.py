@@ -13,7 +13,7 @@ CASES: list[Case] = [
     supported("builtins/atomic_on_a_local", 33, kernel("s = n", "old = ti.atomic_add(s, 27)", "return s + old", signature="n: ti.i32", returns="ti.i32"), "atomic on a local"),
     refused("builtins/atomic_on_a_constant", TYPE, "cannot use a non-writable target as the first operand of 'atomic_add'", "element of an array", kernel("y = «ti.atomic_add(3, 1)"), "atomic on a constant"),
     refused("builtins/atomic_of_a_missing_type", UNSUPPORTED, "`atomic_add` of `f64` is not available", "use `f32`", kernel("for i in range(9):", "    «w[0] += 1.0", head=NO_WIDE_ATOMICS + "w = ti.field(ti.f64, 4)\n"), "atomic_add of f64 on device without it and without emulation"),
-    refused("builtins/random_of_wrong_type", TYPE, "`ti.random` needs", "ti.random(ti.f32)", kernel("y = «ti.random(ti.i8)"), "`ti.random` unsupported type"),
+    refused("builtins/random_of_wrong_type", TYPE, "`ti.random` needs", "ti.random(ti.f32)", kernel("y = «ti.random(ti.math.vec2)"), "`ti.random` unsupported type"),
     refused("builtins/min_of_nothing", TYPE, "`min` takes at least one argument", "min(a, b)", kernel("y = «ti.min()"), "min() without arguments"),
     refused("builtins/inverse_of_non_square", TYPE, "`.inverse()` takes a square matrix, found `matrix(2, 3, f32)`", "(n, n)", kernel("a = ti.Matrix([[x, x, x], [x, x, x]])", "b = «a.inverse()", signature="x: ti.f32"), "matrix inverse of non-square"),
     refused("builtins/dot_of_unequal_lengths", TYPE, "`dot` takes two vectors of one length", "length", kernel("a = ti.Vector([x, x])", "b = «a.dot(ti.Vector([x, x, x]))", signature="x: ti.f32"), "dot of unequal lengths"),
