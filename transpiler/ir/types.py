@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Scalar:
     """A number type. kind: "int", "uint", "float" or "bool"; in memory it takes `size_bytes` (a byte for u1).
 
@@ -25,6 +25,9 @@ class Scalar:
     name: str
     kind: str
     bits: int
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
 
     @property
     def size_bytes(self) -> int:

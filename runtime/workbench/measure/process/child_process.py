@@ -46,7 +46,16 @@ SIGNALS = {
     "SIGXFSZ": "it wrote too much to a file",
 }
 """What a signal mostly means."""
-PROGRAM = "import sys; sys.path[:] = {path!r}; from {package} import main; main({descriptor}, {parent})"
+PROGRAM = """
+import sys
+sys.path[:] = {path!r}
+from importlib.util import module_from_spec, spec_from_file_location
+spec = spec_from_file_location({root!r}, {file!r}, submodule_search_locations=[{folder!r}])
+sys.modules[{root!r}] = module = module_from_spec(spec)
+spec.loader.exec_module(module)
+from {package} import main
+main({descriptor}, {parent})
+"""
 
 
 class ProcessEnded(TaichiRuntimeError):
@@ -61,7 +70,12 @@ class ChildProcess:
         self._connection, child_end = socket.socketpair()
         self._output = bytearray()
         package = f"{__package__}.child"
-        code = PROGRAM.format(path=sys.path, package=package, descriptor=child_end.fileno(), parent=os.getpid())
+        root = package.partition(".")[0]
+        file = str(sys.modules[root].__file__)
+        code = PROGRAM.format(
+            path=sys.path, root=root, file=file, folder=os.path.dirname(file), package=package,
+            descriptor=child_end.fileno(), parent=os.getpid(),
+        )  # fmt: skip
         environment = {**os.environ, "SHADESMITH_ARCH": session.arch.name}
         if sanitize:
             environment |= sanitizing_environment()
