@@ -102,7 +102,7 @@ def test_an_edited_text_is_shown_with_its_python_lines(command, program) -> None
     data = command("inspect", file, "--arch", "cuda", "--variant", "edit", "--stage", "all", "--json").data
     assert data["resources"]["tasks"][0]["block_dim"] == 64 and "sqrtf" in data["forms"]["source"]
     root = next(line for line in data["forms"]["ptx"].splitlines() if "sqrt.rn" in line)
-    assert root.endswith("// program.py:7")
+    assert root.endswith("// program.py:8")
 
 
 def test_options_of_the_environment_count_without_a_session(command, program, monkeypatch) -> None:

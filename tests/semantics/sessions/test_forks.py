@@ -107,8 +107,9 @@ START = """
         old = x
         assert fresh("cpu") == 30_000
         assert "made before the last" in message_of(add, old, 1)
-        in_child(lambda: None)
-        assert fresh("cpu", 2) == 20_000
+        if SURVIVES:  # a child of a Vulkan process may not fork again: docs/memory.md
+            in_child(lambda: None)
+            assert fresh("cpu", 2) == 20_000
     in_child(begin)
 """
 THREADS = """
@@ -139,7 +140,7 @@ POOLS = """
         pytest.param(USE, id="use"),
         pytest.param(DROP, id="drop"),
         pytest.param(START, id="start"),
-        pytest.param(THREADS, id="threads"),
+        pytest.param(THREADS, id="threads", marks=pytest.mark.exhaustive),
         pytest.param(POOLS, id="pools", marks=pytest.mark.exhaustive),
     ],
 )
