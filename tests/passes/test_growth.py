@@ -13,6 +13,8 @@ from shadesmith.runtime.cache import compiler
 from shadesmith.runtime.devices.capabilities import portable
 from shadesmith.transpiler.options import CompileOptions
 
+pytestmark = pytest.mark.exhaustive
+
 LEAN = ("distinct_elements", "fields", "parallel_loops", "struct_members")
 SMALL, FACTOR = 20, 4
 ALLOWED = 1.3

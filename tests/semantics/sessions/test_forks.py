@@ -9,7 +9,7 @@ import pytest
 import shadesmith as ti
 from shadesmith.runtime.session import session
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+pytestmark = [pytest.mark.exhaustive, pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")]
 
 PROGRAM = """
 import gc, multiprocessing, os, signal, sys, threading, time

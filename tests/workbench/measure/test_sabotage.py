@@ -13,7 +13,7 @@ from sabotaged import SABOTAGED
 import shadesmith as ti
 from shadesmith.runtime.session import session as sessions
 
-pytestmark = pytest.mark.isolated
+pytestmark = [pytest.mark.exhaustive, pytest.mark.isolated]
 
 
 @pytest.fixture(autouse=True)
