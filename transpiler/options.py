@@ -61,10 +61,6 @@ class Capabilities:
     volatile_vectors: bool = False
     """lavapipe of Mesa 22.3 returns x for y if a component is read from memory after the whole vector was stored, or
     after another component was read."""
-    idle_lanes_loop: bool = False
-    """lavapipe of Mesa 22.3 goes on with a loop while a lane that is no thread stays in it (blocks that do not fill
-    their last subgroup). Such a lane reads zeros, so the loop may end only at the driver's limit, and later ones at
-    once."""
     float_controls: frozenset[str] = frozenset()
     """Execution modes of SPIR-V that it supports, with the bits of the type: "DenormPreserve 32"."""
     recursion: bool = True

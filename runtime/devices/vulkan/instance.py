@@ -548,7 +548,6 @@ def read_capabilities(adapter: Adapter) -> Capabilities:
         loop_iteration_limit=LLVMPIPE_LOOP_LIMIT if adapter.is_llvmpipe else None,
         branch_depth_limit=LLVMPIPE_BRANCH_LIMIT if adapter.is_llvmpipe else None,
         volatile_vectors=adapter.is_llvmpipe,
-        idle_lanes_loop=adapter.is_llvmpipe,
         float_controls=adapter.float_controls,
         recursion=False,
         shared_atomics=frozenset(shared),

@@ -11,7 +11,7 @@ from typing import Any
 from ...ir.functions import Call, Function, called, reachable
 from ...ir.nodes import Statement
 from ...ir.sparse import TOPOLOGY_WRITERS
-from ...ir.statements import RECORDS, AtomicOp, Rand, RangeFor, While, repeats
+from ...ir.statements import RECORDS, AtomicOp, Rand, While, repeats
 from ...ir.tasks import with_members
 from ...ir.textures import TEXTURE_STATEMENTS
 from ...ir.types import Struct
@@ -36,12 +36,6 @@ from .tasks import PrintedTask
 
 NOT_VECTORIZED = (AtomicOp, Rand, *TOPOLOGY_WRITERS, *RECORDS, *TEXTURE_STATEMENTS)
 """Statements that no compiler vectorizes."""
-
-LOOPING = (While, RangeFor, AtomicOp, *TOPOLOGY_WRITERS)
-"""Statements whose source has or may have loops."""
-
-SUBGROUP_BASIC = "GL_KHR_shader_subgroup_basic"
-"""Extension that numbers lanes."""
 
 
 class FileAssembler:
@@ -125,7 +119,6 @@ class FileAssembler:
         keys = [*self.layout.helpers, *_helpers_of(functions, printed)]
         names += extensions(self.language, [*self.layout.usage.types, *self.layout.stored_types], keys)
         names += [FLOAT_CONTROLS] if self._modes() else []
-        names += [SUBGROUP_BASIC] if any(map(self._idle_lanes, printed)) else []
         return list(dict.fromkeys(names))
 
     def _modes(self) -> list[str]:
@@ -156,7 +149,6 @@ class FileAssembler:
             ),
             "body": "\n".join(INDENT * (line.depth + 1) + line.text if line.text else "" for line in p.body),
             "call": call,
-            "idle_lanes": self._idle_lanes(p),
             "block": context.block_size(p.task),
             "has_barrier": p.block is not None and p.block.has_barrier,
             "guarded": p.block is None or not (p.task.is_split or p.block.is_full),
@@ -170,20 +162,6 @@ class FileAssembler:
             "folded": p.grid.is_folded,
             "uses_args": p.uses_args or p.entry_uses_args,
         }
-
-    def _idle_lanes(self, p: PrintedTask) -> str:
-        """Return the condition of lanes that are no threads, if the driver would loop in them; "" if it would not.
-
-        Activating a cell and atomic operations without a native form are loops too.
-        """
-        block, capabilities = 1 if p.threads is None else p.task.block_dim, self.context.capabilities
-        is_full = capabilities.subgroup_size is not None and block % capabilities.subgroup_size == 0
-        if is_full or not capabilities.idle_lanes_loop:
-            return ""
-        if not any(isinstance(s, LOOPING) or self._is_recursive(s) for s in reachable(p.task.body)):
-            return ""
-        lane = "gl_SubgroupID * gl_SubgroupSize + gl_SubgroupInvocationID"
-        return "gl_SubgroupInvocationID > 0u" if block == 1 else f"{lane} >= {self.context.block_size(p.task)}"
 
     def _is_recursive(self, statement: Statement) -> bool:
         return isinstance(statement, Call) and self.context.signatures[statement.function].is_recursive
