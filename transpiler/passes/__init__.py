@@ -20,6 +20,7 @@ from .cleanup.fold import fold
 from .cleanup.forward_stores import forward_stores
 from .cleanup.hoist_loads import hoist_loads
 from .cleanup.simplify import simplify
+from .cleanup.split_vectors import split_vectors
 from .context import Pass, PassContext
 from .control.branch_depth import branch_depth
 from .control.iteration_limit import iteration_limit
@@ -91,6 +92,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         call_effects,  # the passes since the first cleanup may have added checks
         legalize,  # late: the cleanups above would rebuild what it removes
         ranges,  # after all passes that ask what an operation is: they know Python's divisions
+        split_vectors,  # after `legalize`, which takes vectors apart
         cleanup,
         call_effects,  # for the printers: cleanup may have removed the last effect
         sparse_arrays,  # last: it adds the arrays that the emitted source uses

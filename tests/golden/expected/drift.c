@@ -63,10 +63,10 @@ static inline void task(const struct Args args, int i) {
             position_z(i) = 0.0f;
         }
         // drift.py:35  velocity[i] *= -0.5 * velocity[i].norm()
-        float t0 = -0.5f * vec3_length((vec3){velocity_x(i), velocity_y(i), velocity_z(i)});
-        velocity_x(i) *= t0;
-        velocity_y(i) *= t0;
-        velocity_z(i) *= t0;
+        float product = -0.5f * vec3_length((vec3){velocity_x(i), velocity_y(i), velocity_z(i)});
+        velocity_x(i) *= product;
+        velocity_y(i) *= product;
+        velocity_z(i) *= product;
     }
 }
 

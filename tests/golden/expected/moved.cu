@@ -96,7 +96,7 @@ __device__ inline void task_1(const Args &args, int i, int j, uint32_t index) {
 extern "C" __global__ void __launch_bounds__(BLOCK) swap_1(const Args args) {
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
     if (index < 60u) {
-        task_1(args, -3 + int(index / 20 * 2 + index / 2 % 2), 2
-            + int(index / 4 % 5 * 2 + index % 2), index);
+        task_1(args, -3 + int(index / 20 * 2 + index / 2 % 2),
+            2 + int(index / 4 % 5 * 2 + index % 2), index);
     }
 }

@@ -68,12 +68,11 @@ struct Args {
 // orbit.py:38  for i in bodies:
 static inline void task_0(const struct Args args, int i) {
     // orbit.py:39  bodies[i].vel -= bodies[i].pos * dt
-    vec3 bodies_pos_0 = bodies_pos(i);
     // not atomic: no other iteration writes it (demote_atomics)
-    bodies_vel(i) = vec3_sub(bodies_vel(i), vec3_mul_vs(bodies_pos_0, args.dt));
+    bodies_vel(i) = vec3_sub(bodies_vel(i), vec3_mul_vs(bodies_pos(i), args.dt));
     // orbit.py:40  bodies.pos[i] += bodies[i].vel * dt
     // not atomic: no other iteration writes it (demote_atomics)
-    bodies_pos(i) = vec3_add(bodies_pos_0, vec3_mul_vs(bodies_vel(i), args.dt));
+    bodies_pos(i) = vec3_add(bodies_pos(i), vec3_mul_vs(bodies_vel(i), args.dt));
     // orbit.py:41  energy[i] = bodies[i].energy()
     energy(i) = 0.5f * bodies_mass(i) * vec3_dot(bodies_vel(i), bodies_vel(i));
 }
@@ -113,10 +112,10 @@ void orbit_2(const struct Args *arguments) {
 // task 3 of 4: serial
 static inline void task_3(const struct Args args) {
     // orbit.py:45  bodies[1] = heaviest
-    Body t0 = args.temporaries->heaviest;
-    bodies_pos(1) = t0.pos;
-    bodies_vel(1) = t0.vel;
-    bodies_mass(1) = t0.mass;
+    Body heaviest = args.temporaries->heaviest;
+    bodies_pos(1) = heaviest.pos;
+    bodies_vel(1) = heaviest.vel;
+    bodies_mass(1) = heaviest.mass;
 }
 
 void orbit_3(const struct Args *arguments) {

@@ -209,10 +209,10 @@ layout(push_constant, scalar) uniform Args {
 
 void task() {
     // orbit.py:45  bodies[1] = heaviest
-    Body t0 = args.temporaries.heaviest;
-    bodies_pos(1) = t0.pos;
-    bodies_vel(1) = t0.vel;
-    bodies_mass(1) = t0.mass;
+    Body heaviest = args.temporaries.heaviest;
+    bodies_pos(1) = heaviest.pos;
+    bodies_vel(1) = heaviest.vel;
+    bodies_mass(1) = heaviest.mass;
 }
 
 void main() {

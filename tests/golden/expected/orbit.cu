@@ -120,10 +120,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK) orbit_2(const Args args) {
 // task 3 of 4: serial
 __device__ inline void task_3(const Args &args) {
     // orbit.py:45  bodies[1] = heaviest
-    Body t0 = args.temporaries->heaviest;
-    bodies_pos(1) = t0.pos;
-    bodies_vel(1) = t0.vel;
-    bodies_mass(1) = t0.mass;
+    Body heaviest = args.temporaries->heaviest;
+    bodies_pos(1) = heaviest.pos;
+    bodies_vel(1) = heaviest.vel;
+    bodies_mass(1) = heaviest.mass;
 }
 
 extern "C" __global__ void orbit_3(const Args args) {

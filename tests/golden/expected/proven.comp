@@ -86,12 +86,11 @@ void task(int i, uint index) {
     // proven.py:9  v = ti.Vector([value, 2 * value, 3 * value])
     vec3 v = vec3(args.value, 2.0 * args.value, 3.0 * args.value);
     // proven.py:10  rows[i // 4, i % 4] += v[i % 3]
-    int t0 = i / 4;
-    atomicAdd(rows(t0, i % 4), v[i % 3]);
+    atomicAdd(rows(i / 4, i % 4), v[i % 3]);
     // proven.py:11  rows[i // 4 + 1, 0] = value
-    int t1 = t0 + 1;
-    if (outside_2(args.report, 0u, index, t1, 0, 8, 4)) return;
-    rows(t1, 0) = args.value;
+    int sum = i / 4 + 1;
+    if (outside_2(args.report, 0u, index, sum, 0, 8, 4)) return;
+    rows(sum, 0) = args.value;
 }
 
 void main() {

@@ -65,42 +65,42 @@ struct Args {
 
 // warps.py:7  for i in range(1024):
 static inline void task(const struct Args args, int block) {
-    int t0[BLOCK];
+    int value[BLOCK];
     for (int thread = 0; thread < BLOCK; thread++) {
         int i = block * BLOCK + thread;
         // warps.py:8  x = simt.subgroup.inclusive_add(a[i])
-        t0[thread] = a(i);
+        value[thread] = a(i);
     }
     int x[BLOCK];
-    subgroup_inclusive_add_i32(BLOCK, t0, x);
-    int t1[BLOCK];
+    subgroup_inclusive_add_i32(BLOCK, value, x);
+    int value_1[BLOCK];
     // warps.py:9  y = simt.warp.shfl_down_i32(ti.u32(0xFFFFFFFF), x, 1)
-    subgroup_shuffle_down_i32_by(BLOCK, x, 1, t1);
+    subgroup_shuffle_down_i32_by(BLOCK, x, 1, value_1);
     bool takes_part[BLOCK];
     int y[BLOCK];
     for (int thread = 0; thread < BLOCK; thread++) {
-        y[thread] = t1[thread];
+        y[thread] = value_1[thread];
         // warps.py:10  if x > 0:
         takes_part[thread] = x[thread] > 0;
     }
-    int t2[BLOCK];
+    int value_2[BLOCK];
     // warps.py:11  y += simt.subgroup.reduce_max(x)
-    subgroup_reduce_max_i32_of_some(BLOCK, takes_part, x, t2);
+    subgroup_reduce_max_i32_of_some(BLOCK, takes_part, x, value_2);
     for (int thread = 0; thread < BLOCK; thread++) {
         if (!takes_part[thread]) continue;
-        y[thread] += t2[thread];
+        y[thread] += value_2[thread];
     }
-    bool t3[BLOCK];
-    int t4[BLOCK];
+    bool value_3[BLOCK];
+    int value_4[BLOCK];
     for (int thread = 0; thread < BLOCK; thread++) {
         // warps.py:12  b[i] = y + simt.block.sync_count_nonzero(y)
-        t4[thread] = y[thread];
-        t3[thread] = y[thread] != 0;
+        value_4[thread] = y[thread];
+        value_3[thread] = y[thread] != 0;
     }
-    int t5 = block_count(BLOCK, t3);
+    int value_5 = block_count(BLOCK, value_3);
     for (int thread = 0; thread < BLOCK; thread++) {
         int i = block * BLOCK + thread;
-        b(i) = t4[thread] + t5;
+        b(i) = value_4[thread] + value_5;
     }
 }
 

@@ -72,11 +72,10 @@ static inline void task_1(const struct Args args, int k) {
     // wrapped.py:11  tile = ti.Vector([k, n - 1 - k]) // 16
     ivec2 tile = ivec2_floor_div_vs((ivec2){k, args.n - 1 - k}, 16);
     // wrapped.py:12  a[tile.x, k % 16] = table[k % 100] % 10 + (k - m) // 4
-    int t0 = floor_div_i32(k - args.m, 4);
-    a(tile.x, k % 16) = (int)(table(k % 100) % 10u + (uint32_t)t0);
+    a(tile.x, k % 16) = (int)(table(k % 100) % 10u + (uint32_t)floor_div_i32(k - args.m, 4));
     if (k > args.m && args.m > 0) {  // :13
         // wrapped.py:14  a[0, 0] += (k - m) // 4 + k % m
-        atomic_add_i32(&a(0, 0), t0 + k % args.m);
+        atomic_add_i32(&a(0, 0), floor_div_i32(k - args.m, 4) + k % args.m);
     }
 }
 

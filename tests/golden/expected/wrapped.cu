@@ -69,11 +69,10 @@ __device__ inline void task_1(const Args &args, int k) {
     // wrapped.py:11  tile = ti.Vector([k, n - 1 - k]) // 16
     ivec2 tile = floor_div(ivec2{k, args.n - 1 - k}, 16);
     // wrapped.py:12  a[tile.x, k % 16] = table[k % 100] % 10 + (k - m) // 4
-    int t0 = floor_div_i32(k - args.m, 4);
-    a(tile.x, k % 16) = (int)(table(k % 100) % 10u + (uint32_t)t0);
+    a(tile.x, k % 16) = (int)(table(k % 100) % 10u + (uint32_t)floor_div_i32(k - args.m, 4));
     if (k > args.m && args.m > 0) {  // :13
         // wrapped.py:14  a[0, 0] += (k - m) // 4 + k % m
-        atomicAdd(&a(0, 0), t0 + k % args.m);
+        atomicAdd(&a(0, 0), floor_div_i32(k - args.m, 4) + k % args.m);
     }
 }
 
