@@ -91,8 +91,8 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
     Stage.FINAL: (
         call_effects,  # the passes since the first cleanup may have added checks
         legalize,  # late: the cleanups above would rebuild what it removes
-        ranges,  # after all passes that ask what an operation is: they know Python's divisions
         split_vectors,  # after `legalize`, which takes vectors apart
+        ranges,  # after all passes that ask what an operation is: they know Python's divisions
         cleanup,
         call_effects,  # for the printers: cleanup may have removed the last effect
         sparse_arrays,  # last: it adds the arrays that the emitted source uses

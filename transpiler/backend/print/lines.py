@@ -49,7 +49,7 @@ def wrapped(code: str, width: int) -> list[str]:
 
 def _line_end(code: str, width: int) -> int:
     """Return where the first line of a statement ends, 0 if nowhere: not in its first part, if that is possible."""
-    best, depth, quoted = (False, 0.0, 0, 0), 0, False
+    best, depth, quoted, opened = (False, 0.0, 0, 0), 0, False, 0
     start = len(code) - len(code.lstrip())
     least = start + (width - start) // 4
     for index, character in enumerate(code[: width + 1]):
@@ -57,12 +57,13 @@ def _line_end(code: str, width: int) -> int:
             quoted = not quoted
         elif not quoted:
             depth += BRACKETS.get(character, 0)
+            opened = index + 1 if character == "(" and start < index < width else opened
             rank = _rank(code, index) if index > start else 0
             if rank:
                 # After `=` only if the value has no better place outside of inner brackets.
                 level = -depth if rank > 0 else -1.5
                 best = max(best, (index > least, level, rank, index)) if best[3] else (index > least, level, rank, index)
-    return best[3]
+    return best[3] or opened
 
 
 def _rank(code: str, index: int) -> int:

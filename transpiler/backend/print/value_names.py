@@ -143,7 +143,7 @@ def _word(value: Statement) -> str | None:
         case LoopIndex(loop=loop, axis=axis):
             return loop.names[axis] if axis < len(loop.names) else None
         case ArgLoad(parameter=parameter):
-            return parameter.name.replace(".", "_")
+            return parameter.name
         case ArrayShape(array=array):
             return f"{array.name}_n"
         case LocalLoad(pointer=Alloca() as variable):

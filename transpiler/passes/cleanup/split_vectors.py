@@ -17,7 +17,7 @@ from ...ir.types import Scalar, Tensor
 from ..context import PassContext
 from ..rewrite import Rewriter
 
-ELEMENTWISE = frozenset({"add", "sub", "mul", "neg"})
+ELEMENTWISE = frozenset({"add", "sub", "mul", "neg", "floordiv", "mod", "bit_and", "shl", "sar"})
 
 
 def split_vectors(kernel: Kernel, context: PassContext) -> bool:

@@ -104,6 +104,7 @@ class Language:
 
     Memory
     has_pointers: arrays are typed pointers, else buffer references.
+    restrict: what is behind the star of a pointer whose memory no other pointer of the kernel reaches.
     arrow: accesses a member through a pointer to a struct.
     volatile_load: a load of {} that other threads write, past a cache that may be stale.
     forwards_by_copy: members of `Args` in a readonly block must be copied before they are passed to a function.
@@ -176,6 +177,7 @@ class Language:
     bool_in_memory: bool = True
 
     has_pointers: bool = True
+    restrict: str = ""
     arrow: str = "->"
     volatile_load: str = "{}"
     forwards_by_copy: bool = False

@@ -47,6 +47,7 @@ CUDA = Language(
     braces_refuse_narrowing=True,
     size_check="static_assert",
     volatile_load="__ldcg(&{})",
+    restrict="__restrict__ ",
     texture_handles=("cudaTextureObject_t", "cudaSurfaceObject_t"),
     samples_by_object=True,
     helper_qualifier="__device__ inline ",
