@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from ...errors import InternalError
 from ...ir.functions import Call, CallResult, Function, Reference
 from ...ir.nodes import Block, Statement
+from ...ir.ops import WRAPPING
 from ...ir.snodes import pool_above
 from ...ir.sparse import address_operands
 from ...ir.statements import (
@@ -40,7 +41,7 @@ from ...ir.statements import (
     base_pointer,
     is_const,
 )
-from ...ir.types import Scalar, Struct, Tensor, Type, element_of, member_offset, scalars_of
+from ...ir.types import Scalar, Struct, Tensor, Type, element_of, member_offset, scalars_of, u32, u64
 from ..languages.common.signatures import Signature
 from ..languages.common.symbols import Symbols
 from ..languages.common.syntax import (
@@ -59,6 +60,7 @@ from ..languages.common.syntax import (
 from ..languages.common.syntax_forms import INFIX, MULTIPLY, OR, PRIMARY, TERNARY, UNARY, Syntax
 from ..languages.common.target import Target
 from ..languages.common.tensors import COMPONENTS, is_native, is_short_vector, is_small, pointed_element
+from ..languages.common.wrapping import convert
 from ..layout.accessors import UsedMemory, cell_of, clamped, less_offset, strided
 from ..layout.args_members import WIDENED
 from ..layout.layout import Layout
@@ -74,6 +76,7 @@ class Rendered(NamedTuple):
     template: of its syntax, since `a | b | c` needs no parentheses.
     inverse: the operand, if it is a `!`.
     bare: a literal in a declaration, which has the type already: `{x, y}`.
+    unsigned: of a sum that may wrap, without the conversion back to a signed type, and its precedence.
     """
 
     source: str
@@ -81,11 +84,17 @@ class Rendered(NamedTuple):
     template: str = ""
     inverse: str = ""
     bare: str = ""
+    unsigned: tuple[str, int] | None = None
 
     @property
     def initializer(self) -> str:
         """The initializer behind `type name =`."""
-        return self.bare or self.source
+        return self.bare or self.assigned
+
+    @property
+    def assigned(self) -> str:
+        """The source behind `name =`, which converts a number to the type of the variable."""
+        return self.source if self.unsigned is None else self.unsigned[0]
 
 
 class Expressions:
@@ -342,7 +351,17 @@ class Expressions:
         assert value.type is not None
         if isinstance(value.type, Struct):
             return self.of(value).source
-        return self.formatted(store_syntax(self.language, value.type), value).source
+        syntax = store_syntax(self.language, value.type)
+        return self.of(value).assigned if syntax.template == "{0}" else self.formatted(syntax, value).source
+
+    def second_operand(self, operation: Operation) -> str:
+        """Return what stands behind the operator of `target op= value`."""
+        value = operation.operands[1]
+        if operation.op not in WRAPPING.values() or not isinstance(operation.type, Scalar):
+            return self.of(value).source
+        wide = u64 if operation.type.bits == 64 else u32
+        unsigned = self.of(value).unsigned
+        return unsigned[0] if unsigned is not None else _as_unsigned(self, value, wide)
 
     def negated(self, condition: Statement) -> str:
         """Return the source of `not condition`."""
@@ -444,7 +463,36 @@ def _load(e: Expressions, value: LocalLoad | GlobalLoad) -> Rendered:
 
 
 def _operation(e: Expressions, value: Operation) -> Rendered:
+    if value.op in WRAPPING.values() and isinstance(value.type, Scalar):
+        return _wrapping(e, value, value.type)
     return e.formatted(operation_syntax(e.language, value, e.target.exact), *value.operands)
+
+
+def _wrapping(e: Expressions, value: Operation, kind: Scalar) -> Rendered:
+    """Render a sum that may wrap: `int(unsigned(a) * b + c)`; one unsigned operand makes an operation unsigned."""
+    syntax = operation_syntax(e.language, value)
+    wide = u64 if kind.bits == 64 else u32
+    is_unsigned = [e.of(operand).unsigned is not None for operand in value.operands]
+    texts = []
+    for index, (operand, needed) in enumerate(zip(value.operands, syntax.operand_precedence, strict=True)):
+        if index == 0 and not any(is_unsigned):
+            texts.append(_as_unsigned(e, operand, wide))
+            continue
+        source, precedence = e.of(operand).unsigned or e.of(operand)[:2]
+        texts.append(source if precedence >= needed else f"({source})")
+    total = syntax.format(*texts)
+    if kind.bits < 32:  # the operation of narrow numbers converts its result
+        return Rendered(total, syntax.precedence)
+    source = convert(e.name_of_type(kind), total)
+    return Rendered(source, PRIMARY if source[0] != "(" else UNARY, unsigned=(total, syntax.precedence))
+
+
+def _as_unsigned(e: Expressions, value: Statement, wide: Scalar) -> str:
+    """Return an integer converted to the unsigned type `wide`."""
+    if isinstance(value, Const):
+        return _const(e, Const(int(value.value) % (1 << wide.bits), type=wide)).source
+    name = e.language.unsigned if wide == u32 else e.name_of_type(wide)
+    return convert(name, e.of(value).source)
 
 
 def _cast(e: Expressions, value: Cast) -> Rendered:
