@@ -41,7 +41,7 @@ from ...ir.statements import (
     base_pointer,
     is_const,
 )
-from ...ir.types import Scalar, Struct, Tensor, Type, element_of, member_offset, scalars_of, u32, u64
+from ...ir.types import Scalar, Struct, Tensor, Type, element_of, member_offset, scalars_of
 from ..languages.common.signatures import Signature
 from ..languages.common.symbols import Symbols
 from ..languages.common.syntax import (
@@ -60,11 +60,11 @@ from ..languages.common.syntax import (
 from ..languages.common.syntax_forms import INFIX, MULTIPLY, OR, PRIMARY, TERNARY, UNARY, Syntax
 from ..languages.common.target import Target
 from ..languages.common.tensors import COMPONENTS, is_native, is_short_vector, is_small, pointed_element
-from ..languages.common.wrapping import convert
 from ..layout.accessors import UsedMemory, cell_of, clamped, less_offset, strided
 from ..layout.args_members import WIDENED
 from ..layout.layout import Layout
 from ..layout.tree_structs import place_number
+from . import wrapping
 
 LOGICAL = frozenset({"{0} && {1}", "{0} || {1}"})
 """Operations whose order of evaluation is the same however they are grouped."""
@@ -356,12 +356,15 @@ class Expressions:
 
     def second_operand(self, operation: Operation) -> str:
         """Return what stands behind the operator of `target op= value`."""
-        value = operation.operands[1]
+        operand = self.wrapping_operand(operation.operands[1])
         if operation.op not in WRAPPING.values() or not isinstance(operation.type, Scalar):
-            return self.of(value).source
-        wide = u64 if operation.type.bits == 64 else u32
-        unsigned = self.of(value).unsigned
-        return unsigned[0] if unsigned is not None else _as_unsigned(self, value, wide)
+            return operand.source
+        return wrapping.as_unsigned(self.language, operand, operation.type, self.name_of_type)
+
+    def wrapping_operand(self, value: Statement) -> wrapping.Operand:
+        """Return a value as an operand of a sum that may wrap."""
+        rendered = self.of(value)
+        return wrapping.Operand(value, rendered.source, rendered.precedence, rendered.unsigned)
 
     def negated(self, condition: Statement) -> str:
         """Return the source of `not condition`."""
@@ -469,30 +472,10 @@ def _operation(e: Expressions, value: Operation) -> Rendered:
 
 
 def _wrapping(e: Expressions, value: Operation, kind: Scalar) -> Rendered:
-    """Render a sum that may wrap: `int(unsigned(a) * b + c)`; one unsigned operand makes an operation unsigned."""
     syntax = operation_syntax(e.language, value)
-    wide = u64 if kind.bits == 64 else u32
-    is_unsigned = [e.of(operand).unsigned is not None for operand in value.operands]
-    texts = []
-    for index, (operand, needed) in enumerate(zip(value.operands, syntax.operand_precedence, strict=True)):
-        if index == 0 and not any(is_unsigned):
-            texts.append(_as_unsigned(e, operand, wide))
-            continue
-        source, precedence = e.of(operand).unsigned or e.of(operand)[:2]
-        texts.append(source if precedence >= needed else f"({source})")
-    total = syntax.format(*texts)
-    if kind.bits < 32:  # the operation of narrow numbers converts its result
-        return Rendered(total, syntax.precedence)
-    source = convert(e.name_of_type(kind), total)
-    return Rendered(source, PRIMARY if source[0] != "(" else UNARY, unsigned=(total, syntax.precedence))
-
-
-def _as_unsigned(e: Expressions, value: Statement, wide: Scalar) -> str:
-    """Return an integer converted to the unsigned type `wide`."""
-    if isinstance(value, Const):
-        return _const(e, Const(int(value.value) % (1 << wide.bits), type=wide)).source
-    name = e.language.unsigned if wide == u32 else e.name_of_type(wide)
-    return convert(name, e.of(value).source)
+    operands = [e.wrapping_operand(operand) for operand in value.operands]
+    total = wrapping.unsigned_sum(e.language, syntax, kind, operands, e.name_of_type)
+    return Rendered(*wrapping.signed(kind, total, e.name_of_type), unsigned=total if kind.bits >= 32 else None)
 
 
 def _cast(e: Expressions, value: Cast) -> Rendered:
