@@ -46,15 +46,15 @@ FUNCTION int pow_i32(int base, int exponent) {
     if (exponent < 0) {  // 1 / base^n, rounded toward zero
         return base == 1 || (base == -1 && (exponent & 1) == 0) ? 1 : base == -1 ? -1 : 0;
     }
-    int result = 1;
+    uint32_t result = 1, factor = (uint32_t)base;  // unsigned, since products wrap
     while (exponent > 0) {
         if ((exponent & 1) != 0) {
-            result *= base;
+            result *= factor;
         }
-        base *= base;
+        factor *= factor;
         exponent >>= 1;
     }
-    return result;
+    return (int)result;
 }
 
 // types: i32, i64

@@ -101,7 +101,7 @@ __device__ inline int at(ivec3 a, int index) {
 }
 
 __device__ inline int sum(ivec3 a) {
-    return a.x + a.y + a.z;
+    return unsigned(a.x) + unsigned(a.y) + unsigned(a.z);
 }
 
 __device__ inline bool sum_overflows(ivec3 a) {

@@ -10,7 +10,7 @@ __device__ inline int inclusive_add(unsigned lanes, int value) {
         for (int offset = 1; offset < 32; offset *= 2) {
             int other = __shfl_up_sync(lanes, value, offset);
             if (lane >= offset) {
-                value = other + value;
+                value = int(unsigned(other) + value);
             }
         }
         return value;
@@ -20,7 +20,7 @@ __device__ inline int inclusive_add(unsigned lanes, int value) {
         int source = __ffs(rest) - 1;
         int other = __shfl_sync(lanes, value, source);
         if (source <= lane) {
-            result = result + other;
+            result = int(unsigned(result) + other);
         }
     }
     return result;

@@ -346,7 +346,7 @@ def _local_store(p: Statements, store: LocalStore) -> None:
     if operation is not None:
         _compound(p, store, target, operation)
     else:
-        value = p.e.to_memory(store.value) if p.e.is_in_memory(store.pointer) else p.e.of(store.value).source
+        value = p.e.to_memory(store.value) if p.e.is_in_memory(store.pointer) else p.e.of(store.value).assigned
         p.emit(f"{target} = {value};", store.location)
 
 
@@ -363,7 +363,7 @@ def _global_store(p: Statements, store: GlobalStore) -> None:
     if operation is not None:
         _compound(p, store, target, operation)
     else:
-        text = p.e.to_memory(store.value) if p.e.is_in_memory(store.pointer) else p.e.of(store.value).source
+        text = p.e.to_memory(store.value) if p.e.is_in_memory(store.pointer) else p.e.of(store.value).assigned
         p.emit(f"{target} = {text};", store.location)
     if store in p.placement.read_back:
         kind = store.value.type
@@ -375,8 +375,7 @@ def _compound(p: Statements, store: LocalStore | GlobalStore, target: str, opera
     assert symbol is not None
     if isinstance(operation.type, Tensor):
         p.e.need(*(f"assign {key}" for key in _syntax(p.e.target, operation).helpers if " -> " in key))
-    text = p.e.of(operation.operands[1]).source
-    p.emit(f"{target} {symbol}= {text};", store.location)
+    p.emit(f"{target} {symbol}= {p.e.second_operand(operation)};", store.location)
 
 
 def _syntax(target: Target, operation: Operation) -> Syntax:

@@ -84,6 +84,7 @@ class Language:
     converts_to_parameter: an argument is converted implicitly to the type of its parameter.
     unsigned: the unsigned type of 32 bits in a conversion.
     unsigned_argument: {} is an int that is passed to a helper as unsigned.
+    undefined_overflow: compilers take for granted that signed sums do not wrap, so those that may are unsigned.
     computes_small_as_int: arithmetic on integers of 8 and 16 bits, and on f16, has wider results.
 
     Vectors, matrices and structs
@@ -160,6 +161,7 @@ class Language:
     converts_to_parameter: bool = False
     unsigned: str
     unsigned_argument: str = "{}"
+    undefined_overflow: bool = False
     computes_small_as_int: bool = True
 
     has_vectors: bool = False

@@ -39,6 +39,7 @@ CUDA = Language(
     bit_cast=tables.bit_cast,
     coarse=never,
     unsigned="unsigned",
+    undefined_overflow=True,
     has_operators=True,
     tensor_operation=selection(tables.operation),
     tensor_cast=no_cast,
