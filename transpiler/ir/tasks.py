@@ -23,6 +23,24 @@ class TaskKind(Enum):
 
 
 @dataclass(eq=False, slots=True)
+class Reduction:
+    """A value that the iterations of a parallel loop combine: each thread has its own, and all are joined at the end.
+
+    Attributes:
+        op: of `ops.ATOMIC_OPS`, by which two partial results are joined.
+        accumulator: passed by reference to each iteration, so that `body` accesses it by a `Reference`, as `Task.join`
+            and `Task.epilogue` do.
+        other: in `Task.join` another partial result.
+        location: of the first statement that combines.
+    """
+
+    op: str
+    accumulator: Parameter
+    other: Parameter
+    location: SourceLocation = NOWHERE
+
+
+@dataclass(eq=False, slots=True)
 class Task:
     """One launch: statements that run once, or a parallel loop.
 
@@ -36,6 +54,11 @@ class Task:
         location: in the user's source.
         synchronizes: its threads share memory, synchronize or use their index in the block.
         is_split: its body is split at barriers into `ThreadFor`s.
+        reductions: values that the iterations combine.
+        join: stores `accumulator op other` to the accumulator of each reduction.
+        epilogue: statements after the loop, which use the joined values; they depend on no value of `prologue`.
+        in_order: partial results are joined in an order that does not change from run to run, and `epilogue` runs once;
+            otherwise it runs in each block of threads.
     """
 
     name: str
@@ -47,6 +70,14 @@ class Task:
     location: SourceLocation = NOWHERE
     synchronizes: bool = False
     is_split: bool = False
+    reductions: list[Reduction] = field(default_factory=list)
+    join: Block = field(default_factory=Block)
+    epilogue: Block = field(default_factory=Block)
+    in_order: bool = False
+
+    def roots(self) -> list[Block]:
+        """Return the outermost blocks: the prologue and the body; with reductions also what follows the loop."""
+        return [self.prologue, self.body, *([self.join, self.epilogue] if self.reductions else [])]
 
 
 @dataclass(eq=False, slots=True)
@@ -84,8 +115,8 @@ class Kernel:
     remarks: list[Remark] = field(default_factory=list)
 
     def roots(self) -> list[Block]:
-        """Return the outermost blocks: the body, or each task's prologue and body; then the bodies of functions."""
-        own = [block for task in self.tasks for block in (task.prologue, task.body)] if self.tasks else [self.body]
+        """Return the outermost blocks: the body, or those of each task; then the bodies of functions."""
+        own = [block for task in self.tasks for block in task.roots()] if self.tasks else [self.body]
         return [*own, *(function.body for function in self.functions)]
 
     def structs(self) -> list[Struct]:
