@@ -15,6 +15,10 @@ from .textures import Texture
 from .types import Struct, Type
 
 
+MAX_BLOCKS = 4096
+"""Blocks of threads that store partial results, if these are joined in order: more than an H200 runs at once."""
+
+
 class TaskKind(Enum):
     """How the threads of a task are started. The value is the name in the IR text and in templates."""
 
@@ -31,12 +35,14 @@ class Reduction:
         accumulator: passed by reference to each iteration, so that `body` accesses it by a `Reference`, as `Task.join`
             and `Task.epilogue` do.
         other: in `Task.join` another partial result.
+        partials: the results of the blocks of threads, if they are joined in order.
         location: of the first statement that combines.
     """
 
     op: str
     accumulator: Parameter
     other: Parameter
+    partials: Temporary | None = None
     location: SourceLocation = NOWHERE
 
 
@@ -57,8 +63,8 @@ class Task:
         reductions: values that the iterations combine.
         join: stores `accumulator op other` to the accumulator of each reduction.
         epilogue: statements after the loop, which use the joined values; they depend on no value of `prologue`.
-        in_order: partial results are joined in an order that does not change from run to run, and `epilogue` runs once;
-            otherwise it runs in each block of threads.
+        blocks_done: counts the blocks of threads that have stored their partial results. The last one joins them in an
+            order that does not change from run to run, and `epilogue` runs once. None: it runs in each block.
     """
 
     name: str
@@ -73,7 +79,7 @@ class Task:
     reductions: list[Reduction] = field(default_factory=list)
     join: Block = field(default_factory=Block)
     epilogue: Block = field(default_factory=Block)
-    in_order: bool = False
+    blocks_done: Temporary | None = None
 
     def roots(self) -> list[Block]:
         """Return the outermost blocks: the prologue and the body; with reductions also what follows the loop."""

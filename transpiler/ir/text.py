@@ -204,7 +204,7 @@ class _Printer:
         for reduction in task.reductions:
             parameter = reduction.accumulator
             self.line(f"reduce {parameter.name}: {parameter.type} by {reduction.op}")
-        self.line(f"epilogue{' in order' if task.in_order else ''} {{")
+        self.line(f"epilogue{' of the last block' if task.blocks_done else ''} {{")
         self.block(task.epilogue)
         self.line("}")
         self.depth -= 1

@@ -33,6 +33,7 @@ from .sparse.sparse_arrays import sparse_arrays
 from .sparse.struct_for import struct_for
 from .target.legalize import legalize
 from .target.ranges import ranges
+from .tasks.fuse_result import fuse_result
 from .tasks.offload import offload
 from .threads.check_threads import check_threads
 from .threads.clamp_indices import clamp_indices
@@ -84,6 +85,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         hoist_loads,  # before cleanup, which merges a moved load with an earlier one
         cleanup,
         reduce_atomics,  # after cleanup, which merges pointers and drops atomic operations in branches never taken
+        fuse_result,  # after `reduce_atomics`: the return follows the loop in its task
         check_threads,  # after cleanup: a branch that is never taken does not make threads diverge
         clamp_indices,  # after `check_threads`, which finds the tasks whose threads synchronize
         split_threads,  # after `check_threads`, which refuses what cannot be split; control flow is simple by now

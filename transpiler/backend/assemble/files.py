@@ -12,7 +12,7 @@ from ...ir.functions import Call, Function, called, reachable
 from ...ir.nodes import Statement
 from ...ir.sparse import TOPOLOGY_WRITERS
 from ...ir.statements import RECORDS, AtomicOp, Rand, While, repeats
-from ...ir.tasks import with_members
+from ...ir.tasks import MAX_BLOCKS, with_members
 from ...ir.textures import TEXTURE_STATEMENTS
 from ...ir.types import Struct
 from ..languages.common.symbols import Symbols
@@ -89,6 +89,7 @@ class FileAssembler:
             "row_major": any("mat" in declaration.type for declaration in layout.declarations),
             "row_major_result": any(has_matrix(type) for type in context.kernel.returns),
             "temporaries": padded(layout.temporaries.members),
+            "joins_in_order": any(p.reductions.done for p in printed),
             "results": padded(layout.results.members),
             "textures": [] if has_pointers else declarations(used.textures, layout.usage, layout.textures),
             "headers": headers(self.language, symbols.named | helper_identifiers(self.language, helpers)),
@@ -197,6 +198,8 @@ def _constants(blocks: list[int], printed: list[PrintedTask]) -> list[str]:
         constants.append(f"LOADS {LOADS}  // iterations of a thread at a time, so that their loads overlap")
     if any(p.reductions.has_parts for p in printed):
         constants.append(f"PARTS {PARTS}")
+    if any(p.reductions.done for p in printed):
+        constants.append(f"MAX_BLOCKS {MAX_BLOCKS}u  // that store partial results")
     return constants
 
 

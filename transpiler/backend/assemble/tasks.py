@@ -119,6 +119,7 @@ class TaskPrinter:
         by_pointer = "&" if self.language.reference_is_pointer else ""
         arguments += [f"{by_pointer}{name}" for name in reductions.arguments]
         e.symbols.add(entry.symbols)
+        needs_flag = bool(reductions.done) and not self.language.has_pointers
         return PrintedTask(
             task=task,
             number=number,
@@ -132,7 +133,7 @@ class TaskPrinter:
             parameters=parameters,
             arguments=arguments,
             block=e.block,
-            shared=declare_shared(e, _shared_arrays(e)),
+            shared=[*declare_shared(e, _shared_arrays(e)), *(["shared bool is_last;"] if needs_flag else [])],
             reductions=reductions,
             entry_expressions=entry,
             uses_args=e.uses_args,
@@ -230,7 +231,7 @@ class TaskPrinter:
         bounds = [*task.loop.starts, *task.loop.ends] if task.loop is not None else []
         roots: list[tuple[Block, list[Statement]]] = [(task.prologue, bounds), (task.join, []), (task.epilogue, [])]
         printer = self._statements(place(roots, self._is_infix))
-        generated = [] if self.language.nested_loops else ["count", "first", "index", "stride", "item"]
+        generated = [] if self.language.nested_loops else ["blocks", "count", "first", "index", "item", "part", "stride"]
         parts = [] if task.loop is None else part_names(task.loop, names)
         bounds_of = [bound_name(prefix, name) for name in names for prefix in ("end", "extent")]
         for name in [*names, *parts, *generated, *bounds_of]:
@@ -248,6 +249,8 @@ class TaskPrinter:
             threads = spread(printer.e, task.loop, names, context.layout)
         if task.reductions:
             print_reductions(printer, task, reductions, self.capabilities)
+            if reductions.done and self.language.has_pointers:
+                printer.e.need("is_last_block")
         return [INDENT * line.depth + line.text for line in printer.lines], threads, printer.e, reductions
 
 

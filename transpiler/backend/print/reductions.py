@@ -40,12 +40,13 @@ SIMD = {"add": "+", "mul": "*", "and": "&", "or": "|", "xor": "^", "min": "min",
 
 @dataclass(slots=True)
 class PrintedReduction:
-    """An accumulator: its reduction, type and name, the neutral element, and in C the array of the parts' results."""
+    """An accumulator: its reduction, type and name, the neutral element, and the array of partial results, if any."""
 
     reduction: Reduction
     type: str
     name: str
     start: str
+    restart: str
     parts: str
 
 
@@ -55,7 +56,7 @@ class Reductions:
 
     accumulators: their declarations. joins: what joins those of a block. join: what joins one with another partial
     result. epilogue: what one thread does at the end. simd: OpenMP's clauses for vectorization, None if it has none.
-    has_parts: the loop is cut into parts.
+    has_parts: the loop is cut into parts. done: the number of blocks that have stored their partial results.
     """
 
     printed: list[PrintedReduction] = field(default_factory=list)
@@ -65,6 +66,17 @@ class Reductions:
     epilogue: list[str] = field(default_factory=list)
     simd: str | None = None
     has_parts: bool = False
+    done: str = ""
+
+    @property
+    def stores(self) -> list[str]:
+        """The lines that store the partial results of a block."""
+        return [f"{printed.parts}[{{block}}] = {printed.name};" for printed in self.printed]
+
+    @property
+    def restarts(self) -> list[str]:
+        """The lines that set the accumulators to the neutral element again."""
+        return [f"{printed.name} = {printed.restart};" for printed in self.printed]
 
     @property
     def arguments(self) -> list[str]:
@@ -86,17 +98,22 @@ def name_accumulators(p: Statements, task: Task) -> Reductions:
     """Name the accumulators in an entry, before its statements are printed."""
     reductions = Reductions()
     e = p.e
+    if task.blocks_done is not None:
+        reductions.done = e.layout.temporaries.expressions[task.blocks_done]
     for reduction in task.reductions:
         parameter = reduction.accumulator
         type = e.name_of_type(parameter.type)
         name = p.names.declare(parameter.name)
-        start = e.of(_neutral(reduction.op, parameter.type, e.target.exact)).initializer
+        neutral = e.of(_neutral(reduction.op, parameter.type, e.target.exact))
         parts = p.names.declare(f"{name}_of") if e.language.nested_loops else ""
+        if reduction.partials is not None:
+            parts = e.layout.temporaries.expressions[reduction.partials]
+            e.uses_args = True
         e.parameters[parameter], e.parameters[reduction.other] = name, f"{parts}[part]"
         e.variables |= {parameter, reduction.other}
-        reductions.printed.append(PrintedReduction(reduction, type, name, start, parts))
+        reductions.printed.append(PrintedReduction(reduction, type, name, neutral.initializer, neutral.source, parts))
         note = "  // NaN loses against every number" if not _is_vectorized(reduction) else ""
-        reductions.accumulators.append(f"{type} {name} = {start};{note}")
+        reductions.accumulators.append(f"{type} {name} = {neutral.initializer};{note}")
     return reductions
 
 

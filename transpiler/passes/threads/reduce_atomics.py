@@ -17,7 +17,7 @@ Source: behaviour of Taichi's `make_thread_local`.
 from __future__ import annotations
 
 from ...ir.builder import Builder
-from ...ir.functions import Reference
+from ...ir.functions import Reference, reachable
 from ...ir.nodes import Block, Remark, Statement, clone, operands
 from ...ir.ops import ATOMIC_OPS
 from ...ir.statements import (
@@ -32,9 +32,10 @@ from ...ir.statements import (
     Parameter,
     RangeFor,
     StructPtr,
+    Temporary,
     base_pointer,
 )
-from ...ir.tasks import Kernel, Reduction, Task
+from ...ir.tasks import MAX_BLOCKS, Kernel, Reduction, Task
 from ...ir.types import Type, element_of, f16, f32, f64, i32, scalars_of, u32, with_element
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
@@ -57,9 +58,34 @@ def reduce_atomics(kernel: Kernel, context: PassContext) -> bool:
     for task in kernel.tasks:
         places = _accepted(task, context)
         if places:
-            _reduce(task, places, context)
+            _reduce(kernel, task, places, context)
             changed = True
+    if options.deterministic:
+        _warn(kernel, context)
     return changed
+
+
+def join_in_order(kernel: Kernel, task: Task, context: PassContext) -> None:
+    """Let the last block of a task join the results of all blocks; in C, parts are joined in order in any case."""
+    if task.blocks_done is not None or context.capabilities.blocks_as_loops:
+        return
+    task.blocks_done = Temporary("blocks_done", u32)
+    kernel.temporaries.append(task.blocks_done)
+    for reduction in task.reductions:
+        parameter = reduction.accumulator
+        reduction.partials = Temporary(f"{parameter.name}_of_blocks", parameter.type, MAX_BLOCKS)
+        kernel.temporaries.append(reduction.partials)
+
+
+def _warn(kernel: Kernel, context: PassContext) -> None:
+    """Warn of sums of floats that remain atomic, since they are added in any order."""
+    for task in kernel.tasks:
+        for statement in reachable(task.body) if task.loop is not None else ():
+            if isinstance(statement, AtomicOp) and statement.op in ("add", "sub", "mul"):
+                if statement.type is not None and element_of(statement.type).is_float:
+                    location = statement.location
+                    where = f"{location.file}:{location.line}"
+                    context.warnings.append(f"{where}: deterministic=True: floats are added atomically, in any order")
 
 
 def _accepted(task: Task, context: PassContext) -> list[Place]:
@@ -74,7 +100,7 @@ def _has_plain_bounds(loop: RangeFor | None) -> bool:
     return loop is not None and loop.cells is None and all(map(is_invariant, (*loop.starts, *loop.ends)))
 
 
-def _reduce(task: Task, places: list[Place], context: PassContext) -> None:
+def _reduce(kernel: Kernel, task: Task, places: list[Place], context: PassContext) -> None:
     task.block_dim = min(-(-task.block_dim // LANES) * LANES, context.capabilities.max_block_dim)
     taken: set[str] = set()
     accumulators: dict[Statement, Statement] = {}
@@ -86,6 +112,9 @@ def _reduce(task: Task, places: list[Place], context: PassContext) -> None:
         head.append(pointer)
         accumulators.update((atomic, pointer) for atomic in place.atomics)
         _join(task.join, reduction)
+    if context.options.deterministic and any(element_of(place.type).is_float for place in places):
+        join_in_order(kernel, task, context)
+    for place, reduction in zip(places, task.reductions, strict=True):
         _store(task, place, reduction, context)
     _accumulate(task.body, accumulators, context)
     task.body.statements[:0] = head
@@ -99,7 +128,7 @@ def _new_reduction(place: Place, taken: set[str], context: PassContext) -> Reduc
         place.join,
         Parameter(name, type, 0, by_reference=True),
         Parameter(f"{name}_other", type, 0, by_reference=True),
-        location,
+        location=location,
     )
 
 
@@ -156,7 +185,7 @@ def _store(task: Task, place: Place, reduction: Reduction, context: PassContext)
     pointer = _copied(builder, place.pointer)
     total = builder.load(builder.add(Reference(reduction.accumulator, type=reduction.accumulator.type)))
     total = builder.cast(total, element_of(place.type))
-    if context.capabilities.blocks_as_loops or task.in_order:
+    if context.capabilities.blocks_as_loops or task.blocks_done is not None:
         builder.store(pointer, builder.op(ATOMIC_OPS[place.join], builder.load(pointer), total))
     else:
         builder.atomic(place.join, pointer, total)
