@@ -52,7 +52,10 @@ def shown(tmp_path: Path) -> Iterator[dict[str, str]]:
     yield {
         "python": PROGRAM,
         "specialization": f"{kernel.__name__}({', '.join(map(str, specialization.arguments))})\n",
-        **{f"ir {form}": kernel.ir(form, *arguments, arch=ti.cuda) for form in ("frontend", "lowered", "tasks", "final")},
+        **{
+            f"ir {form}": kernel.ir(form, *arguments, arch=ti.cuda)
+            for form in ("frontend", "lowered", "tasks", "final")
+        },
         "source cuda loop": cuda[cuda.index("// brighten.py:10  for i in image:") :].rstrip() + "\n",
         "source c": kernel.source(*arguments, arch=ti.cpu),
         "interface": "".join(

@@ -14,7 +14,6 @@ from .statements import Array, Parameter, RangeFor, Temporary
 from .textures import Texture
 from .types import Struct, Type
 
-
 MAX_BLOCKS = 4096
 """Blocks of threads that store partial results, if these are joined in order: more than an H200 runs at once."""
 

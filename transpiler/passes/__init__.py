@@ -33,11 +33,11 @@ from .sparse.sparse_arrays import sparse_arrays
 from .sparse.struct_for import struct_for
 from .target.legalize import legalize
 from .target.ranges import ranges
-from .tasks.fuse_result import fuse_result
 from .tasks.offload import offload
 from .threads.check_threads import check_threads
 from .threads.clamp_indices import clamp_indices
 from .threads.demote_atomics import demote_atomics
+from .threads.fuse_result import fuse_result
 from .threads.reduce_atomics import reduce_atomics
 from .threads.split_threads import split_threads
 

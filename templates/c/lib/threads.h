@@ -4,9 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#ifndef PARTS
+// A loop that computes a sum is cut into so many parts.
 #define PARTS 128
-#endif
 
 // The first iteration of one of the PARTS parts of a loop.
 static inline int part_begin(int count, int part) {

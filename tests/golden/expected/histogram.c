@@ -2,6 +2,7 @@
 // from histogram.py:10, interface 63fd8f34
 #include <stdint.h>
 
+// A loop that computes a sum is cut into so many parts.
 #define PARTS 128
 
 // The first iteration of one of the PARTS parts of a loop.

@@ -2,6 +2,7 @@
 // from normalize.py:4, interface a481a981
 #include <stdint.h>
 
+// A loop that computes a sum is cut into so many parts.
 #define PARTS 128
 
 // The first iteration of one of the PARTS parts of a loop.

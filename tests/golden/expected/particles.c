@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+// A loop that computes a sum is cut into so many parts.
 #define PARTS 128
 
 // The first iteration of one of the PARTS parts of a loop.

@@ -26,7 +26,7 @@ from ..module.interface import SourceFile
 from ..print.functions import PrintedFunction, prototypes
 from ..print.line_map import PrintedBody, line_map
 from ..print.lines import INDENT, MAX_WIDTH, fitted, wrapped_head, wrapped_text
-from ..print.reductions import PARTS, nest_in_parts
+from ..print.reductions import nest_in_parts
 from ..print.textures import declarations
 from ..print.threads import is_vectorized, nest, part_pragma, pragma
 from .banner import banner, loop_location, python_line, task_title
@@ -196,8 +196,6 @@ def _constants(blocks: list[int], printed: list[PrintedTask]) -> list[str]:
     constants = [f"BLOCK{'' if single else f'_{block}'} {block}" for block in blocks]
     if any(p.grid.is_unrolled for p in printed):
         constants.append(f"LOADS {LOADS}  // iterations of a thread at a time, so that their loads overlap")
-    if any(p.reductions.has_parts for p in printed):
-        constants.append(f"PARTS {PARTS}")
     if any(p.reductions.done for p in printed):
         constants.append(f"MAX_BLOCKS {MAX_BLOCKS}u  // that store partial results")
     return constants

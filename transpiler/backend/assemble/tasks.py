@@ -231,7 +231,9 @@ class TaskPrinter:
         bounds = [*task.loop.starts, *task.loop.ends] if task.loop is not None else []
         roots: list[tuple[Block, list[Statement]]] = [(task.prologue, bounds), (task.join, []), (task.epilogue, [])]
         printer = self._statements(place(roots, self._is_infix))
-        generated = [] if self.language.nested_loops else ["blocks", "count", "first", "index", "item", "part", "stride"]
+        generated = (
+            [] if self.language.nested_loops else ["blocks", "count", "first", "index", "item", "part", "stride"]
+        )
         parts = [] if task.loop is None else part_names(task.loop, names)
         bounds_of = [bound_name(prefix, name) for name in names for prefix in ("end", "extent")]
         for name in [*names, *parts, *generated, *bounds_of]:

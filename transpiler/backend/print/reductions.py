@@ -15,13 +15,11 @@ of threads. In: a task with reductions and a printer of its entry. Out: `Reducti
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import nan
 
 from ...ir.nodes import Statement
-from ...ir.ops import ATOMIC_OPS
 from ...ir.statements import Const, MatrixInit, RangeFor
 from ...ir.tasks import Reduction, Task
-from ...ir.threads import identity
+from ...ir.threads import neutral
 from ...ir.types import Scalar, Tensor, Type, element_of, i32
 from ...options import Capabilities
 from ..languages.common.block_reductions import generate, key_of, name_of
@@ -32,8 +30,6 @@ from .lines import INDENT
 from .statements import Statements, bound
 from .threads import Threads, extent_in_c
 
-PARTS = 128
-"""Parts of a loop in C: many more than most machines have cores, few enough to be joined at once."""
 SIMD = {"add": "+", "mul": "*", "and": "&", "or": "|", "xor": "^", "min": "min", "max": "max"}
 """Join -> operator of OpenMP's `reduction`."""
 
@@ -104,16 +100,16 @@ def name_accumulators(p: Statements, task: Task) -> Reductions:
         parameter = reduction.accumulator
         type = e.name_of_type(parameter.type)
         name = p.names.declare(parameter.name)
-        neutral = e.of(_neutral(reduction.op, parameter.type, e.target.exact))
+        start = e.of(_neutral(reduction.op, parameter.type, e.target.exact))
         parts = p.names.declare(f"{name}_of") if e.language.nested_loops else ""
         if reduction.partials is not None:
             parts = e.layout.temporaries.expressions[reduction.partials]
             e.uses_args = True
         e.parameters[parameter], e.parameters[reduction.other] = name, f"{parts}[part]"
         e.variables |= {parameter, reduction.other}
-        reductions.printed.append(PrintedReduction(reduction, type, name, neutral.initializer, neutral.source, parts))
+        reductions.printed.append(PrintedReduction(reduction, type, name, start.initializer, start.source, parts))
         note = "  // NaN loses against every number" if not _is_vectorized(reduction) else ""
-        reductions.accumulators.append(f"{type} {name} = {neutral.initializer};{note}")
+        reductions.accumulators.append(f"{type} {name} = {start.initializer};{note}")
     return reductions
 
 
@@ -141,9 +137,9 @@ def _is_vectorized(reduction: Reduction) -> bool:
 def _neutral(op: str, type: Type, exact: bool) -> Statement:
     """Return the neutral element: `min` and `max` of floats return the other operand of NaN."""
     element = element_of(type)
-    value: int | float = identity(ATOMIC_OPS[op], element)
-    if element.is_float:
-        value = nan if op in ("min", "max") else -0.0 if exact and op == "add" else value
+    value = neutral(op, element)
+    if exact and value == 0 and element.is_float:
+        value = -0.0  # 0.0 would change -0.0
     number = Const(value, type=element)
     return MatrixInit([number] * type.size, type=type) if isinstance(type, Tensor) else number
 

@@ -10,7 +10,7 @@ neutral element, so that an iteration may also perform no operation: for `min` a
 these functions return the other operand.
 
 Integers below 32 bits and f16 are combined in 32 bits. Where threads are iterations of loops (C), floats are added in
-f64: it costs no time beside memory, and one accumulator may get all values.
+f64: memory is slower than that, and one accumulator may get all values.
 Source: behaviour of Taichi's `make_thread_local`.
 """
 

@@ -5,22 +5,22 @@
     task 2: return global load s
 
 So a returned sum costs no launch but that of its loop, and no variable in memory. It applies if the first task only
-stores values that every task can compute, and the last one reads nothing but these variables.
+stores values that every task can compute, and the last one reads only these variables.
 """
 
 from __future__ import annotations
 
 from ...ir.builder import Builder
 from ...ir.functions import Reference
-from ...ir.nodes import Block, Effect, Statement, clone, operands, walk
+from ...ir.nodes import Block, Effect, Statement, clone, operands, walk, walk_blocks
 from ...ir.ops import ATOMIC_OPS
 from ...ir.statements import Const, GlobalLoad, GlobalStore, GlobalTemporary, Return, Temporary
 from ...ir.tasks import Kernel, Reduction, Task
 from ...ir.types import element_of
 from ..context import PassContext
 from ..rewrite import Rewriter
-from ..threads.reduce_atomics import join_in_order
-from ..threads.reducible import is_invariant
+from .reduce_atomics import join_in_order
+from .reducible import is_invariant
 
 
 def fuse_result(kernel: Kernel, context: PassContext) -> bool:
@@ -35,6 +35,7 @@ def fuse_result(kernel: Kernel, context: PassContext) -> bool:
     if set(reductions) != set(starts) or not _only_returns(last.body, starts) or _uses(loop, starts):
         return False
     join_in_order(kernel, loop, context)
+    _drop_pointers(loop.body, starts)
     loop.epilogue = last.body
     _replace_variables(loop.epilogue, starts, reductions, context)
     loop.name = kernel.name
@@ -118,7 +119,15 @@ def _replace_variables(
         return builder.op(ATOMIC_OPS[reduction.op], _copied(builder, start), total)
 
     Rewriter({GlobalLoad: rule}).block(body)
-    body.statements = [s for s in body.statements if not isinstance(s, GlobalTemporary)]
+    _drop_pointers(body, starts)
+
+
+def _drop_pointers(body: Block, starts: dict[Temporary, Statement]) -> None:
+    """Drop the pointers to the variables, which nothing uses now."""
+    for block in walk_blocks(body):
+        block.statements = [
+            s for s in block.statements if not (isinstance(s, GlobalTemporary) and s.temporary in starts)
+        ]
 
 
 def _is_neutral(start: Statement, op: str, context: PassContext) -> bool:
