@@ -269,3 +269,80 @@ def test_the_option_switches_it_off() -> None:
         assert total[None] == 45.0
         assert ("atomic_add_f32" in add.source()) == (not option)
     ti.reset()
+
+
+def test_deterministic_sums_have_the_same_bits_in_each_run(target: str) -> None:
+    ti.init(arch=getattr(ti, target), deterministic=True, log_level=ti.WARN)
+    count = 1000 if target == "python" else 200_003
+    numbers = np.random.default_rng(5).standard_normal(count).astype(np.float32)
+    x, total, v = ti.ndarray(ti.f32, count), ti.field(ti.f32, ()), ti.Vector.field(2, ti.f32, ())
+    x.from_numpy(numbers)
+
+    @ti.kernel
+    def add(x: ti.types.ndarray(ti.f32, 1)):
+        for i in x:
+            total[None] += x[i]
+            v[None] += ti.Vector([x[i], 1.0])
+
+    found = set()
+    for _ in range(20):
+        total[None], v[None] = 3.0, [3.0, 0.0]
+        add(x)
+        found.add((total[None], *v[None].to_numpy().tolist()))
+    ((sum_of_x, first, second),) = found
+    exact = 3.0 + numbers.astype(np.float64).sum()
+    assert abs(sum_of_x - exact) < 1e-2 and first == sum_of_x and second == count
+    for size in (0, 1, 5):  # the last block starts its count again
+        few = ti.ndarray(ti.f32, size)
+        few.fill(1.0)
+        total[None] = 0.0
+        add(few)
+        assert total[None] == size
+
+
+def test_a_sum_that_stays_atomic_is_reported_if_it_shall_be_deterministic(target: str) -> None:
+    ti.init(arch=getattr(ti, target), deterministic=True, log_level=ti.WARN)
+    bins = ti.field(ti.f32, 4)
+
+    @ti.kernel
+    def scatter(n: ti.i32):
+        for i in range(n):
+            bins[i % 4] += 1.0
+
+    if target == "python":
+        scatter(8)
+    else:
+        with pytest.warns(ti.ShadesmithWarning, match="deterministic"):
+            scatter(8)
+    assert bins.to_numpy().tolist() == [2.0] * 4
+
+
+def test_returned_values_are_one_task(target: str) -> None:
+    x = ti.ndarray(ti.f32, (40, 30))
+    numbers = np.random.default_rng(6).random((40, 30)).astype(np.float32)
+    x.from_numpy(numbers)
+
+    @ti.kernel
+    def mean(x: ti.types.ndarray(ti.f32, 2), start: ti.f32) -> ti.f32:
+        s = start * 2.0
+        for i, j in x:
+            s += x[i, j]
+        return s / (x.shape[0] * x.shape[1])
+
+    @ti.kernel
+    def several(x: ti.types.ndarray(ti.f32, 2)) -> ti.types.vector(3, ti.f32):
+        least, greatest, count = 1e30, -1e30, 0
+        for i, j in x:
+            ti.atomic_min(least, x[i, j])
+            ti.atomic_max(greatest, x[i, j])
+            if x[i, j] < 0.5:
+                count += 1
+        return ti.Vector([least, greatest, ti.cast(count, ti.f32)])
+
+    for _ in range(3):
+        assert abs(mean(x, 3.0) - (numbers.astype(np.float64).sum() + 6.0) / 1200) < 1e-6
+        assert several(x).to_numpy().tolist() == [numbers.min(), numbers.max(), np.count_nonzero(numbers < 0.5)]
+    if target != "python":
+        assert len(mean.inspect(x, 3.0).module.tasks) == len(several.inspect(x).module.tasks) == 1
+    empty = ti.ndarray(ti.f32, (0, 30))
+    assert several(empty).to_numpy().tolist() == [np.float32(1e30), np.float32(-1e30), 0.0]

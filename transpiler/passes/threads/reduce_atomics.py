@@ -83,9 +83,9 @@ def _warn(kernel: Kernel, context: PassContext) -> None:
         for statement in reachable(task.body) if task.loop is not None else ():
             if isinstance(statement, AtomicOp) and statement.op in ("add", "sub", "mul"):
                 if statement.type is not None and element_of(statement.type).is_float:
-                    location = statement.location
-                    where = f"{location.file}:{location.line}"
-                    context.warnings.append(f"{where}: deterministic=True: floats are added atomically, in any order")
+                    message = "With `deterministic=True`: these floats are added atomically, in any order"
+                    hint = "add to one place in all iterations, or in integers"
+                    context.warnings.append(statement.location.explained(message, hint))
 
 
 def _accepted(task: Task, context: PassContext) -> list[Place]:
