@@ -15,6 +15,8 @@ class CompileOptions:
     default_fp, default_ip, default_up: names of scalar types.
     block_dim: threads per block, unless the loop has its own.
     line_comments: how Python lines are shown: "short", "full" or "none" (`backend/print/line_comments.py`).
+    make_thread_local: atomic operations of all iterations on one place become a reduction.
+    deterministic: reductions are joined in a fixed order.
     unroll_static_loops: `ti.static` loops are unrolled in the emitted source also if their index is only a number.
     disabled_passes: names of passes to skip, for bisection.
     """
@@ -30,6 +32,8 @@ class CompileOptions:
     block_dim: int = 128
     unrolling_limit: int = 32
     unroll_static_loops: bool = False
+    make_thread_local: bool = True
+    deterministic: bool = False
     verify: bool = False
     line_comments: str = "short"
     why_comments: bool = True

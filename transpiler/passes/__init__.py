@@ -39,6 +39,8 @@ from .tasks.offload import offload
 from .threads.check_threads import check_threads
 from .threads.clamp_indices import clamp_indices
 from .threads.demote_atomics import demote_atomics
+from .threads.fuse_result import fuse_result
+from .threads.reduce_atomics import reduce_atomics
 from .threads.split_threads import split_threads
 
 __all__ = ["PASSES", "REQUIRED", "Cleanup", "Pass", "PassContext", "Stage", "run", "until_stable"]
@@ -84,6 +86,8 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         demote_atomics,  # after `offload`, which decides which iterations run in parallel
         hoist_loads,  # before cleanup, which merges a moved load with an earlier one
         cleanup,
+        reduce_atomics,  # after cleanup, which merges pointers and drops atomic operations in branches never taken
+        fuse_result,  # after `reduce_atomics`: the return follows the loop in its task
         check_threads,  # after cleanup: a branch that is never taken does not make threads diverge
         clamp_indices,  # after `check_threads`, which finds the tasks whose threads synchronize
         split_threads,  # after `check_threads`, which refuses what cannot be split; control flow is simple by now

@@ -120,6 +120,8 @@ class Expressions:
         """Arguments of calls: the number of the iteration, the stream of random numbers, whether a check failed."""
         if target.language.reference_is_pointer:
             self.random = "&rng"
+        self.variables: set[Parameter] = set()
+        """Parameters passed by reference that are variables here: the accumulators of an entry."""
         self.block: Any = None
         self.variable_names: dict[Statement, str] = {}
 
@@ -216,7 +218,8 @@ class Expressions:
 
     def is_pointer(self, pointer: Statement) -> bool:
         """Return whether an lvalue is accessed through a parameter that is a pointer."""
-        return isinstance(pointer, Reference) and self.language.reference_is_pointer
+        is_reference = isinstance(pointer, Reference) and pointer.parameter not in self.variables
+        return is_reference and self.language.reference_is_pointer
 
     def parameter_of(self, pointer: Statement) -> str:
         """Return the name of the parameter through which an lvalue is accessed."""

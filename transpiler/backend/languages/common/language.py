@@ -132,6 +132,7 @@ class Language:
     barrier: returns the calls of a barrier; in: the barrier, whether it orders buffers, lanes.
     collective: returns the syntax of a collective; in: operation, type of the value, lanes.
     collective_helper, atomic, atomic_helper, texel_helper: see `collectives`, `atomics`, `texture_functions`.
+    block_reduction: see `block_reductions`; None if threads are iterations of loops.
     """
 
     name: str
@@ -209,6 +210,7 @@ class Language:
     atomic: Callable[[str, Scalar, bool], Syntax]
     atomic_helper: Callable[[Language, str, Scalar], str]
     texel_helper: Callable[[Language, str, str, int], tuple[str, list[str], list[str]]]
+    block_reduction: Callable[[Language, str, Scalar, tuple[str, ...]], tuple[str, tuple[str, ...]]] | None = None
 
     extensions: Mapping[str, str] = field(default_factory=dict)
     """Identifier in a source -> the extension that it requires."""
