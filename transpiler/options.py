@@ -16,6 +16,7 @@ class CompileOptions:
     block_dim: threads per block, unless the loop has its own.
     line_comments: how Python lines are shown: "short", "full" or "none" (`backend/print/line_comments.py`).
     unroll_static_loops: `ti.static` loops are unrolled in the emitted source also if their index is only a number.
+    inline: whether calls of `ti.func` are inlined; "auto": short ones that are called once, and where they have to be.
     disabled_passes: names of passes to skip, for bisection.
     """
 
@@ -30,6 +31,7 @@ class CompileOptions:
     block_dim: int = 128
     unrolling_limit: int = 32
     unroll_static_loops: bool = False
+    inline: bool | str = "auto"
     verify: bool = False
     line_comments: str = "short"
     why_comments: bool = True
