@@ -60,7 +60,7 @@ def _name_of(type: Type) -> str:
 
 
 def _name(function: Function, suffixes: list[str], taken: set[str]) -> None:
-    stem = "_".join([function.name, *suffixes])
+    stem = "_".join([function.name, *dict.fromkeys(suffixes)])
     stem = "".join(c if c.isalnum() else "_" for c in stem)
     name, number = stem, 0
     while name in taken:
