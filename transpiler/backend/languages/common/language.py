@@ -86,6 +86,9 @@ class Language:
     unsigned_argument: {} is an int that is passed to a helper as unsigned.
     computes_small_as_int: arithmetic on integers of 8 and 16 bits, and on f16, has wider results.
 
+    constant: a template with {type}, {name} and {value} for a named number; integer_constant: for those of i32, if
+        they have another. constant_types: names of types there, if the usual ones are declared later.
+
     Vectors, matrices and structs
     has_vectors: vectors of 2 to 4 and float matrices up to 4x4 are built-in types with operators. All other tensors are
         generated structs.
@@ -160,6 +163,10 @@ class Language:
     unsigned: str
     unsigned_argument: str = "{}"
     computes_small_as_int: bool = True
+
+    constant: str = "const {type} {name} = {value};"
+    integer_constant: str = ""
+    constant_types: Mapping[str, str] = field(default_factory=dict)
 
     has_vectors: bool = False
     has_operators: bool = False

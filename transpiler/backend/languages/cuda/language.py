@@ -39,6 +39,8 @@ CUDA = Language(
     bit_cast=tables.bit_cast,
     coarse=never,
     unsigned="unsigned",
+    constant="constexpr {type} {name} = {value};",
+    constant_types={"i64": "long long", "u32": "unsigned", "u64": "unsigned long long"},
     has_operators=True,
     tensor_operation=selection(tables.operation),
     tensor_cast=no_cast,
