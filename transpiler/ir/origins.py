@@ -241,7 +241,8 @@ def represented(value: Number, type: Scalar) -> Number:
     if type.is_float:
         with np.errstate(over="ignore"):
             return float(type.numpy.type(value))
-    return type(value)
+    number: Number = type(value)
+    return number
 
 
 def _is(result: Any, value: Number, type: Scalar) -> bool:
