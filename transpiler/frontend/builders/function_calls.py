@@ -68,8 +68,8 @@ from .inlining import (
     match_arguments,
 )
 from .real_functions import key_of, needs_copy
-from .static_loops import FAULTS
 from .statements import execute
+from .static_loops import FAULTS
 
 MAX_SPECIALIZATIONS = 64
 """Per function and kernel; calls with further arguments are inlined."""
@@ -315,7 +315,9 @@ def _build(
 
     If the body cannot be built alone, `built.function` stays None.
     """
-    numbers = {declaration_of(definition, p.parameter.name): p.parameter.name for p in built.passed if p.kind == "number"}
+    numbers = {
+        declaration_of(definition, p.parameter.name): p.parameter.name for p in built.passed if p.kind == "number"
+    }
     saved = _Saved(context)
     function = Function(definition.name, [], [], is_inline=True, location=definition.location())
     frame = Frame(definition, context.builder.location, function.body, function=function, returns=[])

@@ -24,6 +24,7 @@ from ..context.references import need_memory, references
 from ..context.scope import Frame
 from ..context.values import Lvalue, describe_kind, is_number
 from ..source.definition import KernelDefinition, ParameterDefinition, definition_of, location_of
+from ..source.named_numbers import plain
 from .assignment import bind
 from .inlining import declaration_of, match_arguments
 from .returns import return_types
@@ -253,7 +254,7 @@ def _type_of(context: Context, parameter: ParameterDefinition) -> Type:
 def key_of(context: Context, value: Any) -> Hashable:
     """Return what distinguishes compile-time arguments: numbers, strings and types by value, others by identity."""
     if value is None or isinstance(value, int | float | str | Scalar | Tensor):
-        return (type(value), repr(value))
+        return (type(plain(value)), repr(value))
     if isinstance(value, list | tuple):
         return (type(value), *(key_of(context, item) for item in value))
     if isinstance(value, Matrix):

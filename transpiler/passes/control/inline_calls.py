@@ -23,7 +23,9 @@ def inline_calls(kernel: Kernel, context: PassContext) -> bool:
     if all(function.statements is None for function in kernel.functions):
         return False
     changed = False
-    for function in called(kernel.body):  # callees first: a function that is short has no calls left that are to be inlined
+    for function in called(
+        kernel.body
+    ):  # callees first: a function that is short has no calls left that are to be inlined
         if function.statements is None or not _is_straight(function):
             continue
         sites = [call for root in kernel.roots() for call in calls(root) if call.function is function]
