@@ -17,6 +17,7 @@ from handwritten.table import Arrays, Launch, Program
 
 import shadesmith as ti
 from shadesmith.runtime.devices.cuda.nvrtc import compile_cubin
+from shadesmith.transpiler.backend.module.interface import BackendModule
 
 SHIM = Path(__file__).with_name("shim.h")
 HOST_COMPILER = ("g++", "-std=c++17", "-O1", "-w", "-shared", "-fPIC", "-x", "c++", "-")
@@ -70,10 +71,10 @@ def call(program: Program, module: ModuleType) -> tuple[Any, tuple[Any, ...]]:
     return vars(module)[program.kernel], tuple(values)
 
 
-def emitted_source(program: Program, folder: Path, sizes: Mapping[str, Any] | None = None) -> str:
-    """Return the CUDA C that the Python becomes."""
+def emitted(program: Program, folder: Path, sizes: Mapping[str, Any] | None = None) -> BackendModule:
+    """Return the CUDA C that the Python becomes. It needs a session, and no device."""
     kernel, arguments = call(program, load(program, sizes or {}, folder))
-    return kernel.source(*arguments, arch=ti.cuda)
+    return kernel.inspect(*arguments, arch=ti.cuda).module
 
 
 def fill(module: ModuleType, start: Arrays) -> None:
