@@ -216,7 +216,7 @@ TABLE = (
         "sgemm", "sgemm", start_sgemm,
         (Launch("sgemm", lambda c: (256 * (c["n"] // 64), c["n"] // 64), ("A", "B", "C"), block=256),),
         ("C",),
-        small={"n": 64}, large={"n": 4096},
+        small={"n": 64}, large={"n": 2048},
     ),
     Program(
         "raymarch", "render", start_raymarch,
@@ -240,7 +240,7 @@ TABLE = (
         "advect", "advect", start_advect,
         (Launch("advect", grid("n", "n"), ("velocity", "new_velocity", "dye", "new_dye")),),
         ("new_velocity", "new_dye"),
-        small={"n": 9}, large={"n": 4096},
+        small={"n": 9}, large={"n": 2048},
         tolerance=1e-3,  # of random neighbours
     ),
     Program(
@@ -256,7 +256,7 @@ TABLE = (
         "flux", "update", start_flux,
         (Launch("update", grid("n", "n", 2), ("q", "q_new")),),
         ("q_new",),
-        small={"n": 9, "dt": 0.01}, large={"n": 4096},
+        small={"n": 9, "dt": 0.01}, large={"n": 2048},
     ),
     Program(
         "nbody", "kick", start_nbody,

@@ -5,7 +5,7 @@ constexpr int TILE = 64;
 constexpr int DEPTH = 16;
 constexpr int THREADS = 256;
 
-extern "C" __global__ void __launch_bounds__(THREADS) sgemm(
+extern "C" __global__ void sgemm(
     const float *__restrict__ A, const float *__restrict__ B, float *__restrict__ C
 ) {
     __shared__ float sa[DEPTH][TILE];
