@@ -136,13 +136,18 @@ def run_row(program: Program, arch: str, folder: Path) -> str:
     rounds = [[round_time(*pair, count) for pair, count in zip(pairs, counts)] for _ in range(ROUNDS)]
     ratios = [emitted / hand for hand, emitted in rounds]
     times = [median(column) for column in zip(*rounds)]
-    del module, kernel, arguments, by_hand, pairs
-    ti.reset()
-    cupy.get_default_memory_pool().free_all_blocks()
     return (
         f"{program.name:9}{arch:8}{times[0]:10.1f}{times[1]:10.1f}{median(ratios):8.3f}"
         f" [{min(ratios):.3f}, {max(ratios):.3f}]  {'; '.join(remarks)}"
     )
+
+
+def free_memory() -> None:
+    """End the session of a program, and give back what its arrays had on the GPU."""
+    import cupy
+
+    ti.reset()
+    cupy.get_default_memory_pool().free_all_blocks()
 
 
 def main() -> None:
@@ -165,6 +170,7 @@ def main() -> None:
             print(f"{'':17}{'by hand':>10}{'emitted':>10}{'ratio':>8}  of run times [us]")
             for program in chosen:
                 print(run_row(program, arch, folder), flush=True)
+                free_memory()
 
 
 if __name__ == "__main__":
