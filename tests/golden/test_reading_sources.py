@@ -36,7 +36,7 @@ def shown() -> Iterator[dict[str, str]]:
 
 
 def block(marker: str, shown: dict[str, str]) -> str:
-    """Return the text of a marker. `... from Args`: without what stands above the struct."""
+    """Return the text of a marker. `... from Args`: without what is above the struct."""
     name, _, start = marker.partition(" from ")
     text = shown[name]
     return text[text.rindex("\n", 0, text.index(start)) + 1 :] if start else text
