@@ -53,8 +53,9 @@ from ..context.nesting import Nesting
 from ..context.per_iteration import ArgumentNumber, NeedsUnroll, PerIteration, contains_per_iteration
 from ..context.references import references
 from ..context.scope import Frame
-from ..context.values import Lvalue, holds_runtime, is_number, number_type
+from ..context.values import Lvalue, holds_runtime, is_number
 from ..source.definition import NO_DEFAULT, KernelDefinition, ParameterDefinition, definition_of
+from ..source.named_numbers import number_type
 from .inlining import (
     LIBRARY,
     annotated,
