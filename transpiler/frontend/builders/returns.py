@@ -72,9 +72,7 @@ def declared_return(context: Context, node: ast.Return) -> None:
     context.builder.add(Return(returned))
 
 
-def inferred_return(
-    context: Context, returns: list[tuple[Block, Return]], value: Any, node: ast.Return
-) -> None:
+def inferred_return(context: Context, returns: list[tuple[Block, Return]], value: Any, node: ast.Return) -> None:
     """Append a `return` of a function whose result types follow from its body; casts are inserted at its end.
 
     Raises: NeedsInlining if the value is known at compile time, or several `return`s do not fit together.
@@ -83,7 +81,9 @@ def inferred_return(
     assert function is not None
     items = list(value) if isinstance(value, tuple) else [] if value is None else [value]
     is_single = context.builder.block is context.frame.entry and not returns
-    if (is_single and not all(isinstance(item, Statement) for item in items)) or (isinstance(value, tuple) and not value):
+    if (is_single and not all(isinstance(item, Statement) for item in items)) or (
+        isinstance(value, tuple) and not value
+    ):
         raise NeedsInlining
     values = [context.values.lift(item) for item in items]
     if any(isinstance(item, ListInit) or item.type is None for item in values):

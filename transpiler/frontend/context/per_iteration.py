@@ -151,8 +151,8 @@ class _Anywhere:
 class ArgumentNumber(PerIteration):
     """A Python number that a function of the emitted source gets as an argument: calls may pass others.
 
-    As a run-time value it is the parameter. Whatever needs the number, Python's arithmetic too, raises `NeedsUnroll`: the
-    function is built again for this number alone.
+    As a run-time value it is the parameter. Whatever needs the number, Python's arithmetic too, raises `NeedsUnroll`:
+    the function is built again for this number alone.
     """
 
     __slots__ = ()

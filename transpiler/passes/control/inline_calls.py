@@ -23,7 +23,9 @@ def inline_calls(kernel: Kernel, context: PassContext) -> bool:
     if all(function.statements is None for function in kernel.functions):
         return False
     changed = False
-    for function in called(kernel.body):  # callees first: a function that is short has no calls left that are to be inlined
+    for function in called(
+        kernel.body
+    ):  # callees first: a function that is short has no calls left that are to be inlined
         if function.statements is None or not _is_straight(function):
             continue
         sites = [call for root in kernel.roots() for call in calls(root) if call.function is function]
@@ -32,7 +34,20 @@ def inline_calls(kernel: Kernel, context: PassContext) -> bool:
         elif _is_pure(function):
             constant = {call for call in sites if all(isinstance(a, Const) for a in call.arguments)}
             changed |= bool(constant) and _inline(kernel, constant)
+    if changed:
+        _use_plain_names(kernel)
     return changed
+
+
+def _use_plain_names(kernel: Kernel) -> None:
+    """Give one specialization of each function the name of the Python function if no other has it any more."""
+    kernel.functions = [function for function in kernel.functions if function in set(called(kernel.body))]
+    taken = {function.name for function in kernel.functions}
+    for function in kernel.functions:
+        plain = function.location.function
+        if function.is_inline and plain and plain not in taken:
+            function.name = plain
+            taken.add(plain)
 
 
 def _is_straight(function: Function) -> bool:
@@ -50,7 +65,7 @@ def _is_pure(function: Function) -> bool:
 
 
 def _inline(kernel: Kernel, sites: set[Call], is_only: bool = False) -> bool:
-    """Replace these calls of one function. is_only: there are no others, so that its statements themselves are moved."""
+    """Replace these calls of one function. is_only: there are no others, so that its statements are moved."""
     for root in kernel.roots():
         results: dict[Statement, list[Statement]] = {}
         values: dict[Statement, Statement] = {}
