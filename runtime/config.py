@@ -30,6 +30,8 @@ EFFECTIVE: dict[str, str] = {
     "fast_math": "lets compilers reorder floating-point operations",
     "short_circuit_operators": "`and` and `or` skip operands that they need not evaluate",
     "unrolling_limit": "warns about longer `ti.static` loops",
+    "make_thread_local": "atomic operations of all iterations on one place become a reduction",
+    "deterministic": "reductions are joined in a fixed order: the same bits in each run",
     "unroll_static_loops": "unrolls `ti.static` loops in the emitted source",
     "inline": "inlines calls of `ti.func` in the emitted source: True, False, or auto: short ones that are called once",
     "default_gpu_block_dim": "threads per block if the loop sets no number",
@@ -137,6 +139,7 @@ class Config:
     print_full_traceback: bool = False
     unrolling_limit: int = 32
     unroll_static_loops: bool = False
+    deterministic: bool = False
     inline: bool | str = "auto"
     dump_dir: str = ""
     profile_source: bool = False
@@ -167,6 +170,8 @@ class Config:
             block_dim=min(self.default_gpu_block_dim, self.max_block_dim),
             unrolling_limit=self.unrolling_limit,
             unroll_static_loops=self.unroll_static_loops,
+            make_thread_local=self.make_thread_local,
+            deterministic=self.deterministic,
             inline=self.inline,
             verify=self.debug,
             line_comments=self.line_comments,

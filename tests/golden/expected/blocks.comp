@@ -8,6 +8,9 @@
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
 
+const int velocity_n0 = 32;  // velocity.shape[0]
+const int velocity_n1 = 12;  // velocity.shape[1]
+
 struct Cell {
     vec2 velocity;
     float mass;
@@ -18,7 +21,8 @@ struct Block {
     float total;
 };
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer BlockBuffer { Block v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4)
+    restrict buffer BlockBuffer { Block v[]; };
 layout(push_constant, scalar) uniform Args {
     BlockBuffer blocks;  // velocity: field[f32[2], 32x12], mass: field[f32, 32x12], total:
                          // field[f32, 8x4]
@@ -36,12 +40,12 @@ void task(int i, int j) {
     // blocks.py:13  velocity[i, j].y -= 9.8 * dt
     velocity(i, j).y -= 9.8 * args.dt;  // not atomic: no other iteration writes it (demote_atomics)
     // blocks.py:14  total[i // 4, j // 3] += velocity[i, j].norm() * mass[i, j]
-    atomicAdd(total(i / 4, j / 3), length(velocity(i, j)) * mass(i, j));
+    atomicAdd(total(i >> 2, j / 3), length(velocity(i, j)) * mass(i, j));
 }
 
 void main() {
     uint index = gl_GlobalInvocationID.x;
-    if (index < 384u) {
+    if (index < velocity_n0 * velocity_n1) {
         task(int(index / 48 * 4 + index / 3 % 4), int(index / 12 % 4 * 3 + index % 3));
     }
 }

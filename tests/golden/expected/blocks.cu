@@ -3,6 +3,9 @@
 
 #define BLOCK 128
 
+constexpr int velocity_n0 = 32;  // velocity.shape[0]
+constexpr int velocity_n1 = 12;  // velocity.shape[1]
+
 struct vec2 {
     float x, y;
 };
@@ -24,9 +27,9 @@ struct Block {
 static_assert(sizeof(Block) == 148, "must match the cell size on the host");
 
 struct Args {
-    Block *blocks;  // velocity: field[f32[2], 32x12], mass: field[f32, 32x12], total:
-                    // field[f32, 8x4]
-    float dt;       // dt: f32
+    Block *__restrict__  blocks;  // velocity: field[f32[2], 32x12], mass: field[f32, 32x12], total:
+                                  // field[f32, 8x4]
+    float dt;                     // dt: f32
 };
 
 #define velocity(i, j) \
@@ -42,12 +45,12 @@ __device__ inline void task(const Args &args, int i, int j) {
     // not atomic: no other iteration writes it (demote_atomics)
     velocity(i, j).y -= 9.8f * args.dt;  // :13
     // blocks.py:14  total[i // 4, j // 3] += velocity[i, j].norm() * mass[i, j]
-    atomicAdd(&total(i / 4, j / 3), length(velocity(i, j)) * mass(i, j));
+    atomicAdd(&total(i >> 2, j / 3), length(velocity(i, j)) * mass(i, j));
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) sweep_0(const Args args) {
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < 384u) {
+    if (index < velocity_n0 * velocity_n1) {
         task(args, int(index / 48 * 4 + index / 3 % 4), int(index / 12 % 4 * 3 + index % 3));
     }
 }

@@ -4,15 +4,15 @@
 // `if debug:` in line 35 left out: always false (frontend)
 
 struct Args {
-    float *x_data;  // x: ndarray[f32, 1]
-    float dt;       // dt: f32
-    int x_n;        // x.shape[0]
+    float *restrict  x_data;  // x: ndarray[f32, 1]
+    float dt;                 // dt: f32
+    int x_n;                  // x.shape[0]
 };
 
 #define x(i) args.x_data[i]
 
 // left_out.py:10  def slope(x: ti.template(), i):
-static float slope(const struct Args args, int i) {
+static inline float slope(const struct Args args, int i) {
     // `if order == 2:` is always true (frontend)
     float found = (x(i + 1) - x(i - 1)) / 2.0f;  // :13
     return found;  // :14

@@ -17,7 +17,7 @@ struct Args {
 
 // stencil.py:5  def first(a, x):
 // with a = order
-static int first(const struct Args args, int x) {
+static inline int first(const struct Args args, int x) {
     // stencil.py:6  for k in range(a.shape[0]):
     for (int k = 0; k < args.order_n; k++) {
         // stencil.py:7  if a[k] == x:

@@ -19,7 +19,7 @@ struct Args {
 
 // stencil.py:5  def first(a, x):
 // with a = order
-__device__ int first(const Args &args, int x) {
+__device__ inline int first(const Args &args, int x) {
     // stencil.py:6  for k in range(a.shape[0]):
     for (int k = 0; k < args.order_n; k++) {
         // stencil.py:7  if a[k] == x:

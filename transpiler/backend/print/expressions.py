@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 from ...errors import InternalError
 from ...ir.functions import Call, CallResult, Function, Reference
 from ...ir.nodes import Block, Statement
+from ...ir.ops import WRAPPING
+from ...ir.origins import CAST, NAMED
 from ...ir.snodes import pool_above
 from ...ir.sparse import address_operands
 from ...ir.statements import (
@@ -63,6 +65,7 @@ from ..layout.accessors import UsedMemory, cell_of, clamped, less_offset, stride
 from ..layout.args_members import WIDENED
 from ..layout.layout import Layout
 from ..layout.tree_structs import place_number
+from . import wrapping
 
 LOGICAL = frozenset({"{0} && {1}", "{0} || {1}"})
 """Operations whose order of evaluation is the same however they are grouped."""
@@ -74,6 +77,7 @@ class Rendered(NamedTuple):
     template: of its syntax, since `a | b | c` needs no parentheses.
     inverse: the operand, if it is a `!`.
     bare: a literal in a declaration, which has the type already: `{x, y}`.
+    unsigned: of a sum that may wrap, without the conversion back to a signed type, and its precedence.
     """
 
     source: str
@@ -81,11 +85,17 @@ class Rendered(NamedTuple):
     template: str = ""
     inverse: str = ""
     bare: str = ""
+    unsigned: tuple[str, int] | None = None
 
     @property
     def initializer(self) -> str:
         """The initializer behind `type name =`."""
-        return self.bare or self.source
+        return self.bare or self.assigned
+
+    @property
+    def assigned(self) -> str:
+        """The source behind `name =`, which converts a number to the type of the variable."""
+        return self.source if self.unsigned is None else self.unsigned[0]
 
 
 class Expressions:
@@ -111,6 +121,8 @@ class Expressions:
         """Arguments of calls: the number of the iteration, the stream of random numbers, whether a check failed."""
         if target.language.reference_is_pointer:
             self.random = "&rng"
+        self.variables: set[Parameter] = set()
+        """Parameters passed by reference that are variables here: the accumulators of an entry."""
         self.block: Any = None
         self.variable_names: dict[Statement, str] = {}
 
@@ -207,7 +219,8 @@ class Expressions:
 
     def is_pointer(self, pointer: Statement) -> bool:
         """Return whether an lvalue is accessed through a parameter that is a pointer."""
-        return isinstance(pointer, Reference) and self.language.reference_is_pointer
+        is_reference = isinstance(pointer, Reference) and pointer.parameter not in self.variables
+        return is_reference and self.language.reference_is_pointer
 
     def parameter_of(self, pointer: Statement) -> str:
         """Return the name of the parameter through which an lvalue is accessed."""
@@ -325,9 +338,16 @@ class Expressions:
             if axis == 0:
                 text = f"({index})" if array.offset and is_sum else index
                 continue
-            extent = self.layout.shapes[array, axis] if array.shape is None else str(array.shape[axis])
+            extent = self.layout.shapes[array, axis] if array.shape is None else self.extent(array, axis)
             text = f"{text if axis == 1 else f'({text})'} * {extent} + {index}"
         return text or "0"
+
+    def extent(self, array: Array, axis: int) -> str:
+        """Return an extent of a field, by its name if it has one."""
+        name = self.layout.constants.extent(array, axis)
+        if not name.isdecimal():
+            self.used.constants[name] = None
+        return name
 
     def zero(self, kind: Type) -> Rendered:
         """Return the zero of a type."""
@@ -342,7 +362,20 @@ class Expressions:
         assert value.type is not None
         if isinstance(value.type, Struct):
             return self.of(value).source
-        return self.formatted(store_syntax(self.language, value.type), value).source
+        syntax = store_syntax(self.language, value.type)
+        return self.of(value).assigned if syntax.template == "{0}" else self.formatted(syntax, value).source
+
+    def second_operand(self, operation: Operation) -> str:
+        """Return what stands behind the operator of `target op= value`."""
+        operand = self.wrapping_operand(operation.operands[1])
+        if operation.op not in WRAPPING.values() or not isinstance(operation.type, Scalar):
+            return operand.source
+        return wrapping.as_unsigned(self.language, operand, operation.type, self.name_of_type)
+
+    def wrapping_operand(self, value: Statement) -> wrapping.Operand:
+        """Return a value as an operand of a sum that may wrap."""
+        rendered = self.of(value)
+        return wrapping.Operand(value, rendered.source, rendered.precedence, rendered.unsigned)
 
     def negated(self, condition: Statement) -> str:
         """Return the source of `not condition`."""
@@ -387,6 +420,19 @@ def _zero_of(kind: Scalar) -> int | float | bool:
 
 
 def _const(e: Expressions, value: Const) -> Rendered:
+    """Render a number, or the expression of named numbers that it was made of."""
+    origin, kind = value.origin, value.type
+    if origin is not None and origin.op == NAMED and origin.key in e.layout.constants.names:
+        assert kind is not None
+        name = e.layout.constants.name(origin)
+        e.used.constants[name] = None
+        e.name_of_type(kind)
+        return Rendered(name)
+    if origin is not None and origin.operands:
+        parts: list[Statement] = [Const(o.number, o, type=o.type) for o in origin.operands]
+        if origin.op == CAST:
+            return e.formatted(cast_syntax(e.language, Cast(parts[0], type=kind)), parts[0])
+        return e.formatted(operation_syntax(e.language, Operation(origin.op, parts, type=kind)), *parts)
     syntax = constant_syntax(e.language, value)
     e.use(syntax)
     return Rendered(syntax.template, syntax.precedence)
@@ -444,7 +490,16 @@ def _load(e: Expressions, value: LocalLoad | GlobalLoad) -> Rendered:
 
 
 def _operation(e: Expressions, value: Operation) -> Rendered:
+    if value.op in WRAPPING.values() and isinstance(value.type, Scalar):
+        return _wrapping(e, value, value.type)
     return e.formatted(operation_syntax(e.language, value, e.target.exact), *value.operands)
+
+
+def _wrapping(e: Expressions, value: Operation, kind: Scalar) -> Rendered:
+    syntax = operation_syntax(e.language, value)
+    operands = [e.wrapping_operand(operand) for operand in value.operands]
+    total = wrapping.unsigned_sum(e.language, syntax, kind, operands, e.name_of_type)
+    return Rendered(*wrapping.signed(kind, total, e.name_of_type), unsigned=total if kind.bits >= 32 else None)
 
 
 def _cast(e: Expressions, value: Cast) -> Rendered:

@@ -21,11 +21,12 @@ from ..context.local_lists import OwnList
 from ..context.per_iteration import PerIteration
 from ..context.references import need_memory, need_memory_of
 from ..context.scope import Local
-from ..context.values import Formatted, Lvalue, Swizzle, describe_kind, is_number, is_runtime, number_type
+from ..context.values import Formatted, Lvalue, Swizzle, describe_kind, is_number, is_runtime
 from ..library.operators import BINARY, binary
 from ..library.simt import name_shared_array
 from ..library.slices import has_slice, index_statements, slice_of_lvalue
 from ..library.structs import members_of
+from ..source.named_numbers import number_type
 
 ATOMIC: dict[type[ast.operator], str] = {
     ast.Add: "add",
@@ -210,6 +211,8 @@ def declare(context: Context, name: str, node: ast.AST, value: Any, type: Type |
         return
     if isinstance(value, Statement):
         value = bind(context, value, user_name, is_mutable)
+        if user_name is None and isinstance(value, Statement) and value.name is None:
+            value.hint = name
     elif isinstance(value, Array) and value.is_shared:
         name_shared_array(context, value, name)
     context.frame.declare(name, value, node)

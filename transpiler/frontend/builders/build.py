@@ -152,7 +152,7 @@ def _argument(context: Context, position: int, parameter: ParameterDefinition, n
     value = argument.value
     context.record_dependency(value, parameter.name, parameter.name, lambda: value)
     context.dependencies.add_owner(value)
-    return value
+    return context.named(value, parameter.name)
 
 
 def _load_argument(context: Context, path: str, type: Type, position: int, component: int) -> Statement:

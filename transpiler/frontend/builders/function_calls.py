@@ -32,8 +32,9 @@ from ...lang.decorators import BoundFunc, Func
 from ...lang.struct import Struct
 from ..context.context import Context, NeedsInlining
 from ..context.per_iteration import ArgumentNumber, PerIteration, contains_per_iteration
-from ..context.values import Lvalue, holds_runtime, is_number, number_type
+from ..context.values import Lvalue, holds_runtime, is_number
 from ..source.definition import NO_DEFAULT, KernelDefinition, ParameterDefinition, definition_of
+from ..source.named_numbers import number_type, origin_in, plain
 from .function_bodies import Built, Passed, build_function
 from .inlining import (
     LIBRARY,
@@ -174,6 +175,7 @@ def _is_plain_number(context: Context, value: Any) -> bool:
     """Return whether a number may be a run-time argument: it fits its type; truth values decide what is built."""
     if isinstance(value, ArgumentNumber):
         return True
+    value = plain(value)
     if type(value) is float:
         return True
     return type(value) is int and (-(2**31) <= value < 2**31) and number_type(value, context.options).is_signed
@@ -213,7 +215,7 @@ def _key_of(context: Context, passed: Passed) -> Hashable:
         context.functions.arguments.append(value)
         return ("bound", id(value.func), id(value.instance))
     if is_number(value) and not isinstance(value, int | float):
-        return (type(value), repr(value))
+        return (type(plain(value)), repr(plain(value)), origin_in(value))
     return ("static", key_of(context, value))
 
 

@@ -21,6 +21,7 @@ from ...ir.statements import Alloca, If, RangeFor
 from ...ir.tasks import Kernel
 from ...ir.types import SCALARS, Type
 from ..source.definition import KernelDefinition
+from ..source.named_numbers import named
 from ..source.specialization import Specialization
 from ..source.unsupported import REASONS
 from .arrays import Arrays
@@ -126,6 +127,7 @@ class Context:
         rolled_loops: the static loops that stay loops, so far.
         lists: the lists of run-time values that have a name (`local_lists.OwnList`), by identity.
         static_loops: the static loops around the current statement that are kept, the innermost last.
+        bounds_of_ranges: the bounds of ranges known at compile time, with their names, by the range's identity.
     """
 
     def __init__(self, specialization: Specialization, unrolled: Set[ast.AST] = frozenset()) -> None:
@@ -152,6 +154,7 @@ class Context:
         self.static_loops: list[StaticLoop] = []
         self.rolled_loops: set[RangeFor] = set()
         self.lists: dict[int, Any] = {}
+        self.bounds_of_ranges: dict[int, tuple[range, Any, Any]] = {}
 
     @property
     def frame(self) -> Frame:
@@ -211,7 +214,17 @@ class Context:
         self.record_dependency(value, node.id, node.id, partial(self.frame.definition.outer, node.id), node)
         if node.id in self.frame.captured and not self.frame.hides_names:
             self.dependencies.record_specific(value, node.id)
-        return value
+        return self.named(value, node.id)
+
+    def named(self, value: Any, name: str, note: str = "") -> Any:
+        """Return a number from outside the kernel with its name; numbers of our own functions stay as they are."""
+        is_user = not (self.frame.is_library or self.frame.hides_names)
+        return named(value, name, note, self.options) if is_user else value
+
+    def named_bounds(self, numbers: range) -> tuple[Any, Any]:
+        """Return the bounds of a range, with the names of those that have one."""
+        known = self.bounds_of_ranges.get(id(numbers))
+        return (numbers.start, numbers.stop) if known is None else known[1:]
 
     def record_dependency(
         self, value: Any, path: str, name: str, read: Callable[[], Any], node: ast.AST | None = None

@@ -16,6 +16,7 @@ from ...errors import (
     TaichiTypeError,
 )
 from ...ir.builder import Builder
+from ..source.named_numbers import plain
 from .scope import Frame
 
 ERROR_OF: dict[type[Exception], type[TaichiCompilationError]] = {
@@ -76,7 +77,7 @@ class Reporter:
     def call_user(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Call user code at compile time; an exception of it becomes an error at the current location."""
         try:
-            return function(*args, **kwargs)
+            return function(*map(plain, args), **{name: plain(value) for name, value in kwargs.items()})
         except (TaichiCompilationError, TaichiRuntimeError) as error:
             kind = type(error) if isinstance(error, TaichiCompilationError) else TaichiCompilationError
             if error.location is not None and kind is type(error):

@@ -88,7 +88,8 @@ class ValueRanges(Rewriter):
             self.block_dim = task.block_dim if task.synchronizes else I32_MAX
             if task.loop is not None:
                 self.facts[task.body] = self.in_loop(task.loop)
-            self.block(task.body)
+            for root in task.roots()[1:]:
+                self.block(root)
         self.block_dim = I32_MAX
         for function in reversed(called(*(root for task in kernel.tasks for root in (task.prologue, task.body)))):
             self._know_arguments(function)

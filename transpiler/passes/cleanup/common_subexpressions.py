@@ -91,6 +91,8 @@ def _share(rewriter: Rewriter, statement: Statement) -> Statement | None:
     if first is None:
         rewriter.values[key] = statement
         rewriter.added.append(key)
+    else:
+        first.copies += statement.copies
     return first
 
 
@@ -99,6 +101,8 @@ def _load(rewriter: Rewriter, load: Statement) -> Statement | None:
     first = rewriter.known.get(load.pointer)
     if first is None:
         rewriter.known.remember(load.pointer, load)
+    else:
+        first.copies += load.copies
     return first
 
 
@@ -121,7 +125,7 @@ MEMORY = {GlobalLoad: _load, GlobalStore: _write, AtomicOp: _write}
 def _const_key(statement: Statement) -> Key | None:
     assert isinstance(statement, Const)
     # repr() distinguishes 0.0 from -0.0, and makes NaN equal to itself.
-    return None if statement.name is not None else (Const, statement.type, repr(statement.value))
+    return None if statement.name is not None else (Const, statement.type, repr(statement.value), statement.origin)
 
 
 def _operation_key(statement: Statement) -> Key | None:

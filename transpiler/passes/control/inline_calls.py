@@ -102,8 +102,8 @@ def _append_body(statements: list[Statement], call: Call, is_only: bool) -> list
     for statement in call.function.body.statements:
         if isinstance(statement, ArgLoad | Reference):
             argument = values[statement] = parameters[statement.parameter]
-            if argument.name is None and isinstance(statement, ArgLoad) and not isinstance(argument, Const):
-                argument.name = statement.name
+            if argument.name is None and argument.hint is None and isinstance(statement, ArgLoad):
+                argument.hint = statement.name  # an argument gets a variable only if it is needed
         elif isinstance(statement, Return):
             results = [values.get(value, value) for value in statement.values]
         else:
