@@ -318,7 +318,7 @@ def test_a_short_function_that_is_called_once_is_inlined(x) -> None:
         for i in x:
             x[i] = lerp(x[i], 1.0, 0.5)
 
-    assert functions(k) == [] and "0.5f * (1.0f - a)" in source(k)
+    assert functions(k) == [] and "0.5f * (1.0f - " in source(k)
 
 
 def test_specializations_have_readable_names(x) -> None:
