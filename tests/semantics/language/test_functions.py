@@ -175,6 +175,25 @@ def nothing(x):
     y += 1
 
 
+@ti.func
+def grown(n, by):
+    m = n
+    m += by
+    m -= by
+    return m
+
+
+@ti.func
+def types(x, n):
+    a = ti.f64(x)
+    b: ti.u8 = n
+    c = ti.cast(x, ti.f64) * 3
+    v = vec3(n, x, 1)
+    v[1] += n
+    w = ti.Vector([x, n])
+    return a + b + c + v.y + w.sum() + v[0] * n
+
+
 @ti.kernel
 def values(out: ti.types.ndarray(ti.f32, 2), data: ti.types.ndarray(ti.f32, 1)):
     for i in data:
@@ -192,6 +211,8 @@ def values(out: ti.types.ndarray(ti.f32, 2), data: ti.types.ndarray(ti.f32, 1)):
         out[i, 7] = sum_to(5) + sum_to(3)
         out[i, 8] = choose(x > 0, x, i) + choose(i > 2, i, x) + choose(True, x, 3)
         out[i, 9] = power(x, 3) + power(x, i % 3) + power(i, 2)
+        out[i, 11] = grown(i - 3, 1.9) + 10 * grown(-i, -1.5) + 100 * grown(x, 1) + 1000 * grown(i, 2)
+        out[i, 12] = types(0.1, 3) + types(0.3, 5) + types(x, i) + types(0.1, 200) + types(-2.5, 255)
         nothing(x)
         nothing(i)
         out[i, 10] = (-i + 3) // 2 + wrapped(-i, 4) + wrapped(i - 5, 4) + wrapped(i, 4)
@@ -438,6 +459,26 @@ def test_recursion_is_refused(x) -> None:
 
     with pytest.raises(ti.TaichiSyntaxError, match=r"`down` calls itself \(down -> down\)"):
         k()
+
+
+def test_a_constant_index_out_of_range_is_an_error_in_every_call(x) -> None:
+    @ti.func
+    def at(a: ti.template(), i):
+        return a[i] * a[i]
+
+    @ti.func
+    def outer(i):
+        return at(x, i) + at(x, 3)
+
+    @ti.kernel
+    def k(n: ti.template()):
+        for i in x:
+            x[i] = outer(2) + outer(n) + outer(i)
+
+    k(7)
+    for wrong in (8, -1):
+        with pytest.raises(ti.TaichiIndexError, match="in at:"):
+            k(wrong)
 
 
 def test_an_error_in_a_function_shows_the_calls(x) -> None:

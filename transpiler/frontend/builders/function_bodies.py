@@ -83,6 +83,7 @@ class Built:
     Attributes:
         passed: the arguments of its first call.
         function: None while it is built, and if its calls have to be inlined.
+        numbers: the parameters that were numbers in the first call.
         is_tuple: it returns a tuple.
         has_loops: it, or a function that it calls, contains a loop, which is parallel at the top level of a kernel.
     """
@@ -90,6 +91,7 @@ class Built:
     passed: list[Passed]
     function: Function | None = None
     parameters: list[Parameter | None] = field(default_factory=list)
+    numbers: dict[Parameter, ArgumentNumber] = field(default_factory=dict)
     is_tuple: bool = False
     has_loops: bool = False
 
@@ -166,7 +168,7 @@ def _build_body(context: Context, frame: Frame, function: Function, built: Built
     context.builder.block, context.builder.location = function.body, function.location
     context.nesting = Nesting(function.body)
     context.static_loops, context.truth_node, context.in_static = [], None, False
-    built.parameters = [_bind(context, frame, function, one, node) for one in built.passed]
+    built.parameters = [_bind(context, frame, function, built, one, node) for one in built.passed]
     done = execute(context, frame.definition.tree.body)
     context.builder.location = function.location
     _finish(context, frame, function, done.falls, node)
@@ -180,7 +182,9 @@ def _build_body(context: Context, frame: Frame, function: Function, built: Built
         context.functions.looping.add(function)
 
 
-def _bind(context: Context, frame: Frame, function: Function, one: Passed, node: ast.Call) -> Parameter | None:
+def _bind(
+    context: Context, frame: Frame, function: Function, built: Built, one: Passed, node: ast.Call
+) -> Parameter | None:
     """Bind a parameter in the body; return the one of the emitted function, None for what is known at compile time."""
     name = one.parameter.name
     if one.kind == "static" or one.type is None:
@@ -192,8 +196,9 @@ def _bind(context: Context, frame: Frame, function: Function, one: Passed, node:
     value: Any = context.builder.add((Reference if is_reference else ArgLoad)(parameter, type=one.type, name=name))
     if one.kind == "number":
         declaration = declaration_of(frame.definition, name)
-        number = one.value.values[0] if isinstance(one.value, ArgumentNumber) else one.value
-        frame.declare(name, ArgumentNumber(declaration, number, value), declaration)
+        number = one.value.number if isinstance(one.value, ArgumentNumber) else one.value
+        built.numbers[parameter] = ArgumentNumber(declaration, number, value)
+        frame.declare(name, built.numbers[parameter], declaration)
         return parameter
     if is_reference:
         value = Lvalue(value)

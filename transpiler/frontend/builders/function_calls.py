@@ -31,7 +31,7 @@ from ...lang.annotations import NdarrayAnnotation, is_template
 from ...lang.decorators import BoundFunc, Func
 from ...lang.struct import Struct
 from ..context.context import Context, NeedsInlining
-from ..context.per_iteration import ArgumentNumber, PerIteration, contains_per_iteration
+from ..context.per_iteration import ArgumentNumber, PerIteration, contains_per_iteration, is_within
 from ..context.values import Lvalue, holds_runtime, is_number
 from ..source.definition import NO_DEFAULT, KernelDefinition, ParameterDefinition, definition_of
 from ..source.named_numbers import number_type, origin_in, plain
@@ -164,7 +164,7 @@ def _passed(
     if isinstance(value, Statement):
         return _by_value(parameter, value)
     if _is_plain_number(context, value) and (definition, parameter.name) not in context.functions.static_numbers:
-        number = value.values[0] if isinstance(value, ArgumentNumber) else value
+        number = value.number if isinstance(value, ArgumentNumber) else value
         return Passed(parameter, value, "number", number_type(number, context.options))
     if isinstance(value, ArgumentNumber):
         value.needs_one()
@@ -259,6 +259,8 @@ def _append(context: Context, built: Built, passed: list[Passed]) -> Any:
     for parameter, one in zip(built.parameters, passed, strict=True):
         if parameter is None:
             continue
+        if one.kind == "number" and parameter in built.numbers:
+            _check_limits(one.value, built.numbers[parameter])
         if isinstance(one.value, Lvalue):
             values.append(one.value.pointer if parameter.by_reference else context.builder.load(one.value.pointer))
         else:
@@ -269,3 +271,12 @@ def _append(context: Context, built: Built, passed: list[Passed]) -> Any:
         result = call if function.results else None
         return (result,) if built.is_tuple else result
     return tuple(context.builder.add(CallResult(call, k, type=type)) for k, type in enumerate(function.results))
+
+
+def _check_limits(value: Any, parameter: ArgumentNumber) -> None:
+    """Raise NeedsInlining if a number is no index of an array that the function indexes with it."""
+    for least, end in parameter.limits:
+        if isinstance(value, ArgumentNumber):
+            value.limit(least, end)
+        elif not is_within(value, least, end):
+            raise NeedsInlining
