@@ -73,7 +73,7 @@ bool outside_2(Report report, uint site, uint thread, int i, int j, int ni, int 
     return true;
 }
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) restrict buffer F32 { float v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
     float first;  // f32
 };
@@ -218,7 +218,7 @@ bool ivec3_sum_overflows(ivec3 a) {
     return false;
 }
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) restrict buffer F32 { float v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
     float first;  // f32
 };

@@ -20,9 +20,9 @@ struct Velocity {
 };
 
 layout(buffer_reference, scalar, buffer_reference_align = 4)
-    buffer PositionBuffer { Position v[]; };
+    restrict buffer PositionBuffer { Position v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 4)
-    buffer VelocityBuffer { Velocity v[]; };
+    restrict buffer VelocityBuffer { Velocity v[]; };
 layout(push_constant, scalar) uniform Args {
     PositionBuffer position;  // position_x, position_y, position_z: field[f32, 100000]
     VelocityBuffer velocity;  // velocity_x, velocity_y, velocity_z: field[f32, 100000]

@@ -21,7 +21,7 @@ struct Plane {
 };
 
 layout(buffer_reference, scalar, buffer_reference_align = 4)
-    buffer ParticleBuffer { Particle v[]; };
+    restrict buffer ParticleBuffer { Particle v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
     Plane highest;  // Plane
 };
@@ -86,7 +86,7 @@ struct Plane {
 };
 
 layout(buffer_reference, scalar, buffer_reference_align = 4)
-    buffer ParticleBuffer { Particle v[]; };
+    restrict buffer ParticleBuffer { Particle v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
     Plane highest;  // Plane
 };
@@ -149,7 +149,7 @@ struct Plane {
 };
 
 layout(buffer_reference, scalar, buffer_reference_align = 4)
-    buffer ParticleBuffer { Particle v[]; };
+    restrict buffer ParticleBuffer { Particle v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
     Plane highest;  // Plane
 };

@@ -10,8 +10,8 @@ static inline bool bit_is_set(const uint32_t *mask, uint32_t bit) {
 // Clear a bit; returns whether this thread cleared it.
 static inline bool clear_bit(uint32_t *mask, uint32_t bit) {
     uint32_t one = 1u << bit % 32u;
-    return bit_is_set(mask, bit) && (__atomic_fetch_and(&mask[bit / 32u], ~one, __ATOMIC_RELAXED)
-        & one) != 0u;
+    return bit_is_set(mask, bit)
+        && (__atomic_fetch_and(&mask[bit / 32u], ~one, __ATOMIC_RELAXED) & one) != 0u;
 }
 
 typedef struct {
