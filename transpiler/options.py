@@ -15,7 +15,10 @@ class CompileOptions:
     default_fp, default_ip, default_up: names of scalar types.
     block_dim: threads per block, unless the loop has its own.
     line_comments: how Python lines are shown: "short", "full" or "none" (`backend/print/line_comments.py`).
+    make_thread_local: atomic operations of all iterations on one place become a reduction.
+    deterministic: reductions are joined in a fixed order.
     unroll_static_loops: `ti.static` loops are unrolled in the emitted source also if their index is only a number.
+    inline: whether calls of `ti.func` are inlined; "auto": short ones that are called once, and where they have to be.
     disabled_passes: names of passes to skip, for bisection.
     """
 
@@ -30,6 +33,9 @@ class CompileOptions:
     block_dim: int = 128
     unrolling_limit: int = 32
     unroll_static_loops: bool = False
+    make_thread_local: bool = True
+    deterministic: bool = False
+    inline: bool | str = "auto"
     verify: bool = False
     line_comments: str = "short"
     why_comments: bool = True

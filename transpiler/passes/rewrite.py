@@ -37,7 +37,8 @@ class Rewriter:
             self.block(task.prologue)
             if task.loop is not None and self.mapping:
                 self.resolve_operands(task.loop)
-            self.block(task.body)
+            for root in task.roots()[1:]:
+                self.block(root)
         for function in kernel.functions:
             self.block(function.body)
         return self.changed

@@ -8,6 +8,8 @@
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
 
+const int bodies_n0 = 512;  // bodies.shape[0]
+
 struct Body {
     vec3 pos;
     vec3 vel;
@@ -54,7 +56,7 @@ void task(int i) {
 
 void main() {
     uint index = gl_GlobalInvocationID.x;
-    if (index < 512u) {
+    if (index < bodies_n0) {
         task(int(index));
     }
 }
@@ -114,8 +116,10 @@ void main() {
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
+#extension GL_EXT_control_flow_attributes : require
 
 #define BLOCK 128
+#define LOADS 8  // iterations of a thread at a time, so that their loads overlap
 layout(local_size_x = BLOCK) in;
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer AtomicU32 {
@@ -128,9 +132,30 @@ float atomic_max_f32(AtomicU32 data, uint index, float value) {
     do {
         assumed = old;
         float next = max(uintBitsToFloat(assumed), value);
+        if (floatBitsToUint(next) == assumed) {
+            break;
+        }
         old = atomicCompSwap(data.v[index], assumed, floatBitsToUint(next));
     } while (old != assumed);
     return uintBitsToFloat(old);
+}
+
+shared float of_block_f32[BLOCK];
+
+// The greatest of the values of a block's threads, in the first; all threads call it.
+float block_max(float value) {
+    uint thread = gl_LocalInvocationIndex;
+    of_block_f32[thread] = value;
+    barrier();
+    for (uint left = BLOCK; left > 1; left = (left + 1) / 2) {
+        uint other = thread + (left + 1) / 2;
+        if (other < left) {
+            value = max(value, of_block_f32[other]);
+            of_block_f32[thread] = value;
+        }
+        barrier();
+    }
+    return value;
 }
 
 struct Body {
@@ -163,15 +188,29 @@ layout(push_constant, scalar) uniform Args {
 #define bodies_mass(i) args.bodies.v[0].mass[i]
 
 // orbit.py:43  for i in range(512):
-void task(int i) {
+void task(int i, inout float heaviest_mass) {
     // orbit.py:44  ti.atomic_max(heaviest.mass, bodies.mass[i])
-    atomic_max_f32(AtomicU32(args.temporaries), 6u, bodies_mass(i));
+    // not atomic: joined below (reduce_atomics)
+    heaviest_mass = max(heaviest_mass, bodies_mass(i));
 }
 
 void main() {
-    uint index = gl_GlobalInvocationID.x;
-    if (index < 512u) {
-        task(int(index));
+    float heaviest_mass = uintBitsToFloat(0x7fc00000u);  // NaN loses against every number
+    uint count = 512u;
+    uint stride = gl_NumWorkGroups.x * BLOCK * LOADS;
+    uint first = gl_WorkGroupID.x * BLOCK * LOADS + gl_LocalInvocationID.x;
+    for (; first + (LOADS - 1) * BLOCK < count; first += stride) {
+        [[unroll]] for (uint item = 0; item < LOADS; item++) {
+            uint index = first + item * BLOCK;
+            task(int(index), heaviest_mass);
+        }
+    }
+    for (uint index = first; index < count; index += BLOCK) {
+        task(int(index), heaviest_mass);
+    }
+    heaviest_mass = block_max(heaviest_mass);
+    if (gl_LocalInvocationIndex == 0) {
+        atomic_max_f32(AtomicU32(args.temporaries), 6u, heaviest_mass);
     }
 }
 

@@ -353,6 +353,7 @@ def _is_negative(value: Statement) -> bool:
         and value.type.is_signed
         and -(2 ** (min(value.type.bits, 32) - 1)) < value.value < 0  # the lowest number has no negation
         and value.name is None
+        and value.origin is None
     )
 
 

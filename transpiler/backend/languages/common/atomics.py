@@ -22,6 +22,10 @@ FUNCTIONS = {"add": "Add", "min": "Min", "max": "Max", "and": "And", "or": "Or",
 """Suffixes of the built-in functions: atomicAdd."""
 
 
+SETTLING = frozenset({"min", "max", "and", "or"})
+"""Operations after which most further ones change nothing: their loops end then, without a write."""
+
+
 def is_native(atomics: frozenset[tuple[str, str]], op: str, type: Scalar) -> bool:
     """Return whether the capability `atomics` covers `op` on `type`; subtraction is addition of the negative."""
     return (type.name, "add" if op == "sub" else op) in atomics

@@ -87,6 +87,9 @@ class Language:
     undefined_overflow: compilers take for granted that signed sums do not wrap, so those that may are unsigned.
     computes_small_as_int: arithmetic on integers of 8 and 16 bits, and on f16, has wider results.
 
+    constant: a template with {type}, {name} and {value} for a named number; integer_constant: for those of i32, if
+        they have another. constant_types: names of types there, if the usual ones are declared later.
+
     Vectors, matrices and structs
     has_vectors: vectors of 2 to 4 and float matrices up to 4x4 are built-in types with operators. All other tensors are
         generated structs.
@@ -132,6 +135,7 @@ class Language:
     barrier: returns the calls of a barrier; in: the barrier, whether it orders buffers, lanes.
     collective: returns the syntax of a collective; in: operation, type of the value, lanes.
     collective_helper, atomic, atomic_helper, texel_helper: see `collectives`, `atomics`, `texture_functions`.
+    block_reduction: see `block_reductions`; None if threads are iterations of loops.
     """
 
     name: str
@@ -163,6 +167,10 @@ class Language:
     unsigned_argument: str = "{}"
     undefined_overflow: bool = False
     computes_small_as_int: bool = True
+
+    constant: str = "const {type} {name} = {value};"
+    integer_constant: str = ""
+    constant_types: Mapping[str, str] = field(default_factory=dict)
 
     has_vectors: bool = False
     has_operators: bool = False
@@ -209,6 +217,7 @@ class Language:
     atomic: Callable[[str, Scalar, bool], Syntax]
     atomic_helper: Callable[[Language, str, Scalar], str]
     texel_helper: Callable[[Language, str, str, int], tuple[str, list[str], list[str]]]
+    block_reduction: Callable[[Language, str, Scalar, tuple[str, ...]], tuple[str, tuple[str, ...]]] | None = None
 
     extensions: Mapping[str, str] = field(default_factory=dict)
     """Identifier in a source -> the extension that it requires."""

@@ -15,7 +15,16 @@ from itertools import pairwise
 
 from ....ir.statements import Cast, Const, Operation
 from ....ir.types import Scalar, Struct, Tensor, Type, element_of, i32, i64, scalars_of, u1, u8, with_element
-from . import atomics, collectives, helpers, literals, tensor_functions, tensors, texture_functions
+from . import (
+    atomics,
+    block_reductions,
+    collectives,
+    helpers,
+    literals,
+    tensor_functions,
+    tensors,
+    texture_functions,
+)
 from .language import Language
 from .syntax_forms import EXACT, Generated, Syntax, call, same, with_helpers
 
@@ -228,12 +237,14 @@ def helper_identifiers(language: Language, keys: Iterable[str]) -> set[str]:
 
 
 def _is_generated(key: str) -> bool:
-    return " -> " in key or key.startswith(("atomic ", "subgroup ", "texel "))
+    return " -> " in key or key.startswith(("atomic ", "block ", "subgroup ", "texel "))
 
 
 def _generate(language: Language, key: str) -> Generated:
     if key.startswith("subgroup "):
         return collectives.generate(language, key)
+    if key.startswith("block "):
+        return block_reductions.generate(language, key)
     if key.startswith("texel "):
         return texture_functions.generate(language, key)
     return atomics.generate(language, key) if key.startswith("atomic ") else tensor_functions.generate(language, key)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ....errors import UnsupportedError
 from ....ir.types import SCALARS, Scalar
-from ..common.atomics import FUNCTIONS, by_address, combined
+from ..common.atomics import FUNCTIONS, SETTLING, by_address, combined
 from ..common.language import Language
 from ..common.literals import scalar_name
 from ..common.syntax_forms import ASSIGN, PRIMARY, Syntax
@@ -54,6 +54,7 @@ def helper(language: Language, op: str, type: Scalar) -> str:
     new = combined(language, op, type, read if read.endswith(")") and not read.startswith("(") else f"({read})")
     write = language.bit_cast(type, unsigned).format("next") if type != unsigned else "next"
     result = read.replace("assumed", "old")
+    leave = f"        if ({write} == assumed) {{\n            break;\n        }}\n" if op in SETTLING else ""
     return (
         f"{language.helper_qualifier}{name} atomic_{op}_{type}({name} *address, {name} value) {{\n"
         f"    {word} *bits = ({word} *)address;\n"
@@ -61,6 +62,7 @@ def helper(language: Language, op: str, type: Scalar) -> str:
         "    do {\n"
         "        assumed = old;\n"
         f"        {name} next = {new};\n"
+        f"{leave}"
         f"        old = atomicCAS(bits, assumed, {write});\n"
         "    } while (old != assumed);\n"
         f"    return {result};\n}}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..c_family.tensors import never, no_cast, selection
 from ..common.language import Language, Literals
 from ..common.syntax_forms import ASSIGN, PRIMARY, Syntax
-from . import atomics, collectives, reserved, tables, textures
+from . import atomics, block_reductions, collectives, reserved, tables, textures
 
 FROM_BITS = ("half_from_bits",)
 
@@ -40,6 +40,8 @@ CUDA = Language(
     coarse=never,
     unsigned="unsigned",
     undefined_overflow=True,
+    constant="constexpr {type} {name} = {value};",
+    constant_types={"i64": "long long", "u32": "unsigned", "u64": "unsigned long long"},
     has_operators=True,
     tensor_operation=selection(tables.operation),
     tensor_cast=no_cast,
@@ -64,4 +66,5 @@ CUDA = Language(
     atomic=atomics.atomic_syntax,
     atomic_helper=atomics.helper,
     texel_helper=textures.helper,
+    block_reduction=block_reductions.block_reduction,
 )
