@@ -2,8 +2,8 @@
 // from branches.py:4, interface 6ba8a01b
 
 struct Args {
-    int *restrict  a_data;  // a: ndarray[i32, 1]
-    int n;                  // n: i32
+    int *restrict a_data;  // a: ndarray[i32, 1]
+    int n;                 // n: i32
 };
 
 #define a(i) args.a_data[i]

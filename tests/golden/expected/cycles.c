@@ -2,8 +2,8 @@
 // from cycles.py:16, interface 9263d783
 
 struct Args {
-    int *restrict  lengths_data;  // lengths: ndarray[i32, 1]
-    int lengths_n;                // lengths.shape[0]
+    int *restrict lengths_data;  // lengths: ndarray[i32, 1]
+    int lengths_n;               // lengths.shape[0]
 };
 
 #define lengths(i) args.lengths_data[i]
