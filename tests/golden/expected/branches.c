@@ -1,5 +1,4 @@
-// branches(a: ndarray[i32, 1], n: i32), range_for over i
-// from branches.py:4, interface 6ba8a01b
+// shadesmith 0.1.0, c 7cbbf509, branches.py:4: branches(a: ndarray[i32, 1], n: i32)
 
 // Quotient rounded toward zero; 0 if the divisor is 0.
 static inline int div_i32(int a, int b) {

@@ -1,5 +1,4 @@
-// cycles(lengths: ndarray[i32, 1]), range_for over lengths
-// from cycles.py:16, interface 9263d783
+// shadesmith 0.1.0, c c8a8a99c, cycles.py:16: cycles(lengths: ndarray[i32, 1])
 
 // Quotient rounded toward zero; 0 if the divisor is 0.
 static inline int div_i32(int a, int b) {

@@ -1,5 +1,5 @@
-// histogram(a: ndarray[f32, 1], order: ndarray[i32, 1]), range_for over a
-// from histogram.py:10, interface 63fd8f34
+// shadesmith 0.1.0, c df12d27e, histogram.py:10:
+// histogram(a: ndarray[f32, 1], order: ndarray[i32, 1])
 #include <stdbool.h>
 
 static inline float atomic_add_f32(float *address, float value) {

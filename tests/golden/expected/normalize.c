@@ -1,5 +1,4 @@
-// normalize(a: ndarray[f32, 1]), 3 tasks
-// from normalize.py:4, interface a481a981
+// shadesmith 0.1.0, c 5cbb0598, normalize.py:4: normalize(a: ndarray[f32, 1])
 #include <stdbool.h>
 
 static inline float atomic_add_f32(float *address, float value) {

@@ -1,5 +1,4 @@
-// orbit(dt: f32), 4 tasks
-// from orbit.py:37, interface 2ecec396
+// shadesmith 0.1.0, c 7c6bad22, orbit.py:37: orbit(dt: f32)
 #include <math.h>
 #include <stdbool.h>
 

@@ -1,6 +1,5 @@
 // ===== orbit_0.comp
-// orbit(dt: f32), task 0 of 4: range_for over bodies
-// from orbit.py:37, interface 2ecec396
+// shadesmith 0.1.0, vulkan a127dfca, orbit.py:37: orbit(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -40,6 +39,7 @@ layout(push_constant, scalar) uniform Args {
 #define bodies_mass(i) args.bodies.v[0].mass[i]
 #define energy(i) args.energy_data.v[i]
 
+// task 0 of 4: range_for over bodies
 // orbit.py:38  for i in bodies:
 void task(int i) {
     // orbit.py:39  bodies[i].vel -= bodies[i].pos * dt
@@ -60,8 +60,7 @@ void main() {
 }
 
 // ===== orbit_1.comp
-// orbit(dt: f32), task 1 of 4: serial
-// from orbit.py:37, interface 2ecec396
+// shadesmith 0.1.0, vulkan 078bea9a, orbit.py:37: orbit(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -97,6 +96,7 @@ layout(push_constant, scalar) uniform Args {
 #define bodies_vel(i) args.bodies.v[0].vel[i]
 #define bodies_mass(i) args.bodies.v[0].mass[i]
 
+// task 1 of 4: serial
 void task() {
     // orbit.py:42  heaviest = bodies[0]
     args.temporaries.heaviest = Body(bodies_pos(0), bodies_vel(0), bodies_mass(0));
@@ -107,8 +107,7 @@ void main() {
 }
 
 // ===== orbit_2.comp
-// orbit(dt: f32), task 2 of 4: range_for over i
-// from orbit.py:37, interface 2ecec396
+// shadesmith 0.1.0, vulkan eb63e9b7, orbit.py:37: orbit(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -158,6 +157,7 @@ layout(push_constant, scalar) uniform Args {
 
 #define bodies_mass(i) args.bodies.v[0].mass[i]
 
+// task 2 of 4: range_for over i
 // orbit.py:43  for i in range(512):
 void task(int i) {
     // orbit.py:44  ti.atomic_max(heaviest.mass, bodies.mass[i])
@@ -172,8 +172,7 @@ void main() {
 }
 
 // ===== orbit_3.comp
-// orbit(dt: f32), task 3 of 4: serial
-// from orbit.py:37, interface 2ecec396
+// shadesmith 0.1.0, vulkan 83f31f1b, orbit.py:37: orbit(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -209,6 +208,7 @@ layout(push_constant, scalar) uniform Args {
 #define bodies_vel(i) args.bodies.v[0].vel[i]
 #define bodies_mass(i) args.bodies.v[0].mass[i]
 
+// task 3 of 4: serial
 void task() {
     // orbit.py:45  bodies[1] = heaviest
     Body t0 = args.temporaries.heaviest;

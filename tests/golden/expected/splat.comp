@@ -1,6 +1,5 @@
 // ===== splat_0.comp
-// splat(x: ndarray[f32, 2], gravity: f32), task 0 of 4: range_for over p
-// from splat.py:9, interface 4b292a69
+// shadesmith 0.1.0, vulkan c5c6e1a7, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -96,6 +95,7 @@ uint activate_block(int i, int j) {
     return activate_cell(args.block_numbers, uint(i * 8 + j), args.block_pool, args.block_capacity);
 }
 
+// task 0 of 4: range_for over p
 // splat.py:10  for p in range(x.shape[0]):
 void task(int p) {
     // splat.py:11  mass[int(x[p, 0]), int(x[p, 1])] += 1.0
@@ -114,8 +114,7 @@ void main() {
 }
 
 // ===== splat_1.comp
-// splat(x: ndarray[f32, 2], gravity: f32), task 1 of 4: serial, empties the list of block
-// from splat.py:9, interface 4b292a69
+// shadesmith 0.1.0, vulkan 9f086585, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -159,6 +158,7 @@ layout(push_constant, scalar) uniform Args {
 
 #define block_listed() args.block_pool.listed
 
+// task 1 of 4: serial, empties the list of block
 void task() {
     block_listed() = 0u;
 }
@@ -168,8 +168,7 @@ void main() {
 }
 
 // ===== splat_2.comp
-// splat(x: ndarray[f32, 2], gravity: f32), task 2 of 4: range_for, lists the active cells of block
-// from splat.py:9, interface 4b292a69
+// shadesmith 0.1.0, vulkan 905741b4, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -219,6 +218,7 @@ layout(push_constant, scalar) uniform Args {
 #define block_listed() args.block_pool.listed
 #define block_list(i) args.block_list.v[i]
 
+// task 2 of 4: range_for, lists the active cells of block
 void task(int i, int j) {
     if (block_is_active(i, j)) {
         uint position = atomicAdd(block_listed(), 1u);
@@ -234,8 +234,7 @@ void main() {
 }
 
 // ===== splat_3.comp
-// splat(x: ndarray[f32, 2], gravity: f32), task 3 of 4: range_for over mass
-// from splat.py:9, interface 4b292a69
+// shadesmith 0.1.0, vulkan 2e851c72, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -284,6 +283,7 @@ layout(push_constant, scalar) uniform Args {
 #define momentum_in(cell, i, j) args.block.v[(cell) * 16 + uint(i) % 4 * 4 + uint(j) % 4].momentum
 #define block_list(i) args.block_list.v[i]
 
+// task 3 of 4: range_for over mass
 // splat.py:12  for i, j in mass:
 void task(int list_index, int i_inside, int j_inside) {
     int cell = block_list(list_index);

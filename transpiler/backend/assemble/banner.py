@@ -1,16 +1,15 @@
-"""Comments at the top of files and tasks: signature, Python location, digest of the interface, remarks, titles."""
+"""Comments at the top of files and tasks: what a file is, remarks, titles."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
+import re
 from hashlib import sha256
 
 from ...errors import NOWHERE, SourceLocation
 from ...ir.tasks import Kernel, Task
 from ...ir.textures import describe_texture
+from ...options import VERSION
 from ..layout.declarations import array_type
-from ..module.interface import Interface
 from ..print.line_comments import basename, python_comment
 from ..print.lines import MAX_WIDTH, wrapped_comment, wrapped_text
 from ..print.remarks import inert
@@ -18,22 +17,39 @@ from ..print.sparse import purpose_of
 from .context import EmitContext
 from .tasks import PrintedTask
 
+KEY = "KEY" + "." * 5
+"""Stands for the key of a file until that is computed from its content."""
+WIDEST_VERSION = "shadesmith 00.00.00, "
+"""A longer version than any, so that no version decides where a line is wrapped."""
+
+_COMMENT = re.compile(r"[ \t]*//[^\n]*")
+
 
 def banner(context: EmitContext, printed: list[PrintedTask]) -> list[str]:
-    """Return the comment lines at the top of a file."""
-    kernel = context.kernel
+    """Return the comment lines at the top of a file: what it is, in one line, and what passes say about the kernel.
+
+    shadesmith 0.1.0, cuda 3fa1c2d4, jacobi.py:4: jacobi(a: ndarray[f32, 2], w: f32)
+
+    Only a signature that does not fit is on a line of its own.
+    """
+    kernel, target = context.kernel, context.language.target
     signature = ", ".join(entry for _, entry in sorted(_signature(kernel), key=lambda item: item[0]))
     location = kernel.location
-    first = f"{context.name}({signature})"
-    first += f", {task_title(context, printed[0])}" if len(printed) == 1 else f", {len(kernel.tasks)} tasks"
-    origin = "" if location is NOWHERE else f"from {basename(location.file)}:{location.line}, "
+    origin = "" if location is NOWHERE else f", {basename(location.file)}:{location.line}"
+    own, shown = f"{target} {KEY}{origin}:", f"{context.name}({signature})"
+    fits = len(f"// {WIDEST_VERSION}{own} {shown}") <= MAX_WIDTH
+    first = [f"shadesmith {VERSION}, {own}", *wrapped_text(shown, MAX_WIDTH - 3)]
     remarks = kernel.remarks if printed and printed[0].number == 0 else []
     ordered = sorted({(r.location.file, r.location.line, inert(r.message)) for r in remarks})
-    return [
-        *wrapped_text(first, MAX_WIDTH - 3),
-        f"{origin}interface {digest(context.layout.interface)}",
-        *(line for *_, message in ordered for line in wrapped_text(message, MAX_WIDTH - 3)),
-    ]
+    messages = (line for *_, message in ordered for line in wrapped_text(message, MAX_WIDTH - 3))
+    return [*([" ".join(first)] if fits else first), *messages]
+
+
+def with_key(source: str) -> str:
+    """Return a source with its key: the digest of its code, whatever its comments say, so that equal keys mean equal
+    programs.
+    """
+    return source.replace(KEY, sha256(_COMMENT.sub("", source).encode()).hexdigest()[:8], 1)
 
 
 def task_title(context: EmitContext, printed: PrintedTask) -> str:
@@ -59,20 +75,6 @@ def python_line(context: EmitContext, task: Task) -> str:
 def loop_location(task: Task) -> SourceLocation:
     """Return the location of the parallel loop that a task is made from."""
     return NOWHERE if task.loop is None else task.loop.location
-
-
-def digest(interface: Interface) -> str:
-    """Return a short hash of the contract between source and launcher; the path of the user's file is no part of it."""
-    data = asdict(interface)
-    for site in data["reports"]:
-        site.update(frames=[])
-    if not data["textures"]:
-        del data["textures"]
-    for array in data["arrays"]:
-        for key in ("offset", "place"):
-            if not array[key]:
-                del array[key]  # most arrays have none
-    return sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:8]
 
 
 def _signature(kernel: Kernel) -> list[tuple[int, str]]:

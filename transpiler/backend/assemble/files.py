@@ -28,7 +28,7 @@ from ..print.line_map import PrintedBody, line_map
 from ..print.lines import INDENT, MAX_WIDTH, fitted, wrapped_head, wrapped_text
 from ..print.textures import declarations
 from ..print.threads import is_vectorized, nest, pragma
-from .banner import banner, loop_location, python_line, task_title
+from .banner import banner, loop_location, python_line, task_title, with_key
 from .context import EmitContext
 from .names import headers, member_types, referenced_names
 from .render import render
@@ -53,7 +53,7 @@ class FileAssembler:
         tasks = [self._task_data(p) for p in printed]
         data = self._data(printed, functions, tasks)
         kind = printed[0].task.kind.value if self.language.file_per_task else "kernel"
-        source = fitted(render("{0}/{2}.{1}.j2".format(*self.language.templates, kind), data))
+        source = with_key(fitted(render("{0}/{2}.{1}.j2".format(*self.language.templates, kind), data)))
         suffix = f"_{number}" if self.language.file_per_task and len(context.kernel.tasks) > 1 else ""
         bodies = [
             *(PrintedBody(f.head, f.body, f.function.location) for f in functions),
