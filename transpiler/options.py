@@ -17,7 +17,10 @@ class CompileOptions:
     default_fp, default_ip, default_up: names of scalar types.
     block_dim: threads per block, unless the loop has its own.
     line_comments: how Python lines are shown: "short", "full" or "none" (`backend/print/line_comments.py`).
+    make_thread_local: atomic operations of all iterations on one place become a reduction.
+    deterministic: reductions are joined in a fixed order.
     unroll_static_loops: `ti.static` loops are unrolled in the emitted source also if their index is only a number.
+    inline: whether calls of `ti.func` are inlined; "auto": short ones that are called once, and where they have to be.
     disabled_passes: names of passes to skip, for bisection.
     """
 
@@ -32,6 +35,9 @@ class CompileOptions:
     block_dim: int = 128
     unrolling_limit: int = 32
     unroll_static_loops: bool = False
+    make_thread_local: bool = True
+    deterministic: bool = False
+    inline: bool | str = "auto"
     verify: bool = False
     line_comments: str = "short"
     why_comments: bool = True
@@ -75,6 +81,8 @@ class Capabilities:
         {"basic", "vote", "arithmetic", "ballot", "shuffle", "shuffle_relative", "extended_types"}
     )
     """Subgroup features by Vulkan's names; "extended_types": integers other than 32 bit."""
+    undefined_overflow: bool = False
+    """Whether its compiler takes for granted that signed sums do not wrap: NVRTC has no `-fwrapv`."""
     extra: tuple[tuple[str, str], ...] = field(default=())
 
     @property

@@ -52,8 +52,11 @@ def shown(tmp_path: Path) -> Iterator[dict[str, str]]:
     yield {
         "python": PROGRAM,
         "specialization": f"{kernel.__name__}({', '.join(map(str, specialization.arguments))})\n",
-        **{f"ir {form}": kernel.ir(form, *arguments) for form in ("frontend", "lowered", "tasks", "final")},
-        "source cuda loop": cuda[cuda.index("// task 1 of 3") : cuda.index("// task 2 of 3")].rstrip() + "\n",
+        **{
+            f"ir {form}": kernel.ir(form, *arguments, arch=ti.cuda)
+            for form in ("frontend", "lowered", "tasks", "final")
+        },
+        "source cuda loop": cuda[cuda.index("// brighten.py:10  for i in image:") :].rstrip() + "\n",
         "source c": kernel.source(*arguments, arch=ti.cpu),
         "interface": "".join(
             f"{m.offset_bytes:3} {m.size_bytes} {m.type:4} {m.name:12} {' '.join(map(str, m.source))}\n"

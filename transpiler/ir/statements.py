@@ -91,10 +91,14 @@ class Parameter:
 
 @dataclass(eq=False, slots=True)
 class Temporary:
-    """A value that crosses tasks through device memory. Made by `offload`."""
+    """A value that crosses tasks through device memory. Made by `offload`.
+
+    count: an array of that many values, which only entries with reductions access.
+    """
 
     name: str
     type: Type
+    count: int = 1
 
 
 # --- values ---------------------------------------------------------------------------------------------------------

@@ -14,12 +14,35 @@ from .statements import Array, Parameter, RangeFor, Temporary
 from .textures import Texture
 from .types import Struct, Type
 
+MAX_BLOCKS = 4096
+"""Blocks of threads that store partial results, if these are joined in order: more than an H200 runs at once."""
+
 
 class TaskKind(Enum):
     """How the threads of a task are started. The value is the name in the IR text and in templates."""
 
     SERIAL = "serial"
     RANGE_FOR = "range_for"
+
+
+@dataclass(eq=False, slots=True)
+class Reduction:
+    """A value that the iterations of a parallel loop combine: each thread has its own, and all are joined at the end.
+
+    Attributes:
+        op: of `ops.ATOMIC_OPS`, by which two partial results are joined.
+        accumulator: passed by reference to each iteration, so that `body` accesses it by a `Reference`, as `Task.join`
+            and `Task.epilogue` do.
+        other: in `Task.join` another partial result.
+        partials: the results of the blocks of threads, if they are joined in order.
+        location: of the first statement that combines.
+    """
+
+    op: str
+    accumulator: Parameter
+    other: Parameter
+    partials: Temporary | None = None
+    location: SourceLocation = NOWHERE
 
 
 @dataclass(eq=False, slots=True)
@@ -36,6 +59,11 @@ class Task:
         location: in the user's source.
         synchronizes: its threads share memory, synchronize or use their index in the block.
         is_split: its body is split at barriers into `ThreadFor`s.
+        reductions: values that the iterations combine.
+        join: stores `accumulator op other` to the accumulator of each reduction.
+        epilogue: statements after the loop, which use the joined values; they depend on no value of `prologue`.
+        blocks_done: counts the blocks of threads that have stored their partial results. The last one joins them in an
+            order that does not change from run to run, and `epilogue` runs once. None: it runs in each block.
     """
 
     name: str
@@ -47,6 +75,14 @@ class Task:
     location: SourceLocation = NOWHERE
     synchronizes: bool = False
     is_split: bool = False
+    reductions: list[Reduction] = field(default_factory=list)
+    join: Block = field(default_factory=Block)
+    epilogue: Block = field(default_factory=Block)
+    blocks_done: Temporary | None = None
+
+    def roots(self) -> list[Block]:
+        """Return the outermost blocks: the prologue and the body; with reductions also what follows the loop."""
+        return [self.prologue, self.body, *([self.join, self.epilogue] if self.reductions else [])]
 
 
 @dataclass(eq=False, slots=True)
@@ -84,8 +120,8 @@ class Kernel:
     remarks: list[Remark] = field(default_factory=list)
 
     def roots(self) -> list[Block]:
-        """Return the outermost blocks: the body, or each task's prologue and body; then the bodies of functions."""
-        own = [block for task in self.tasks for block in (task.prologue, task.body)] if self.tasks else [self.body]
+        """Return the outermost blocks: the body, or those of each task; then the bodies of functions."""
+        own = [block for task in self.tasks for block in task.roots()] if self.tasks else [self.body]
         return [*own, *(function.body for function in self.functions)]
 
     def structs(self) -> list[Struct]:

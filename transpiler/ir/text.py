@@ -180,6 +180,8 @@ class _Printer:
         self.depth = 1
         listed = [f"{p.name}: {'ref ' if p.by_reference else ''}{p.type}" for p in function.parameters]
         returns = f" -> {', '.join(map(str, function.results))}" if function.results else ""
+        returns += " inline" if function.is_inline else ""
+        returns += f" statements={function.statements}" if function.statements is not None else ""
         self.line(f"function {function.name}({', '.join(listed)}){returns} {{")
         self.block(function.body)
         self.line("}")
@@ -194,7 +196,20 @@ class _Printer:
             self.depth += 1
             self.located(task.loop)
             self.depth -= 1
+            if task.reductions:
+                self.reductions(task)
         self.line("}")
+
+    def reductions(self, task: Task) -> None:
+        """Print the reductions of a task, and what follows its loop."""
+        self.depth += 1
+        for reduction in task.reductions:
+            parameter = reduction.accumulator
+            self.line(f"reduce {parameter.name}: {parameter.type} by {reduction.op}")
+        self.line(f"epilogue{' of the last block' if task.blocks_done else ''} {{")
+        self.block(task.epilogue)
+        self.line("}")
+        self.depth -= 1
 
 
 class _Flat(_Printer):

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .nodes import Block, Effect, Statement
-from .ops import OPS
+from .ops import ATOMIC_OPS, OPS
 from .statements import Alloca, Const
 from .tasks import Task
 from .types import SCALAR_OF_NUMPY, Scalar, Type, i32, u1, u32
@@ -163,6 +163,11 @@ def identity(op: str, type: Scalar) -> int | float:
         return float("inf") if op == "min" else float("-inf")
     low, high = (-(1 << type.bits - 1), (1 << type.bits - 1) - 1) if type.is_signed else (0, (1 << type.bits) - 1)
     return high if op == "min" else low
+
+
+def neutral(op: str, type: Scalar) -> int | float:
+    """Return the neutral element of an atomic operation: `min` and `max` of floats return the other operand of NaN."""
+    return float("nan") if type.is_float and op in ("min", "max") else identity(ATOMIC_OPS[op], type)
 
 
 def _exclusive(op: str) -> Model:

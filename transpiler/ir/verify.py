@@ -108,6 +108,7 @@ class _Checker:
         self.loops: list[Statement] = []
         self.arrays: set[Array] = {*kernel.arrays, *kernel.shared}
         self.function: Function | None = None
+        self.reduced: set[Parameter] = set()
 
     def check(self) -> None:
         for function in self.kernel.functions:
@@ -132,9 +133,14 @@ class _Checker:
             for statement in task.prologue.statements:
                 _need(not statement.EFFECT & (Effect.WRITE | Effect.CONTROL), "an effect in a prologue", statement)
             self.visible = set()
+            self.reduced = {p for reduction in task.reductions for p in (reduction.accumulator, reduction.other)}
             self.loops.append(task.loop)
             self.block(task.body)
             self.loops.pop()
+            if task.reductions:
+                self.block(task.join)
+                self.block(task.epilogue)
+            self.reduced = set()
 
     def block(self, block: Block, close: bool = True) -> None:
         """Check the statements of a block; their values go out of scope at its end."""
@@ -291,7 +297,8 @@ class _Checker:
     def parameter(self, statement: Statement, parameter: Parameter) -> None:
         """Check that a parameter belongs to the function that reads it, and is read as it is passed."""
         owner = self.kernel if self.function is None else self.function
-        _need(parameter in owner.parameters, "a parameter of another function", statement)
+        is_own = parameter in owner.parameters or parameter in self.reduced
+        _need(is_own, "a parameter of another function", statement)
         _need(isinstance(statement, Reference) == parameter.by_reference, "another way to pass", statement)
 
     def call(self, call: Call) -> None:

@@ -20,8 +20,10 @@ from .cleanup.fold import fold
 from .cleanup.forward_stores import forward_stores
 from .cleanup.hoist_loads import hoist_loads
 from .cleanup.simplify import simplify
+from .cleanup.split_vectors import split_vectors
 from .context import Pass, PassContext
 from .control.branch_depth import branch_depth
+from .control.inline_calls import inline_calls
 from .control.iteration_limit import iteration_limit
 from .control.lower import lower
 from .control.overflow import overflow
@@ -33,10 +35,13 @@ from .sparse.sparse_arrays import sparse_arrays
 from .sparse.struct_for import struct_for
 from .target.legalize import legalize
 from .target.ranges import ranges
+from .target.wrapping import wrapping
 from .tasks.offload import offload
 from .threads.check_threads import check_threads
 from .threads.clamp_indices import clamp_indices
 from .threads.demote_atomics import demote_atomics
+from .threads.fuse_result import fuse_result
+from .threads.reduce_atomics import reduce_atomics
 from .threads.split_threads import split_threads
 
 __all__ = ["PASSES", "REQUIRED", "Cleanup", "Pass", "PassContext", "Stage", "run", "until_stable"]
@@ -60,6 +65,7 @@ limits = (branch_depth, iteration_limit)
 
 PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
     Stage.FRONTEND: (  # returns and breaks may still be anywhere
+        inline_calls,  # first: all others see the functions that remain
         overflow,  # before all others, since these add operations of their own, which are not checked
         split_arrays,  # no other pass supports split arrays
     ),
@@ -82,6 +88,8 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         demote_atomics,  # after `offload`, which decides which iterations run in parallel
         hoist_loads,  # before cleanup, which merges a moved load with an earlier one
         cleanup,
+        reduce_atomics,  # after cleanup, which merges pointers and drops atomic operations in branches never taken
+        fuse_result,  # after `reduce_atomics`: the return follows the loop in its task
         check_threads,  # after cleanup: a branch that is never taken does not make threads diverge
         clamp_indices,  # after `check_threads`, which finds the tasks whose threads synchronize
         split_threads,  # after `check_threads`, which refuses what cannot be split; control flow is simple by now
@@ -90,16 +98,18 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
     Stage.FINAL: (
         call_effects,  # the passes since the first cleanup may have added checks
         legalize,  # late: the cleanups above would rebuild what it removes
+        split_vectors,  # after `legalize`, which takes vectors apart
         ranges,  # after all passes that ask what an operation is: they know Python's divisions
         cleanup,
         call_effects,  # for the printers: cleanup may have removed the last effect
+        wrapping,  # after all passes that know what a sum is
         sparse_arrays,  # last: it adds the arrays that the emitted source uses
     ),
 }
 
 REQUIRED = frozenset({
     "split_arrays", "lower", "call_effects", "recursion", "activate_cells", "deactivate_cells", "offload", "struct_for",
-    "check_threads", "split_threads", "clamp_indices", "legalize", "sparse_arrays",
+    "check_threads", "split_threads", "clamp_indices", "legalize", "wrapping", "sparse_arrays",
 })  # fmt: skip
 """Passes that every kernel needs; `disabled_passes` does not apply to them."""
 

@@ -2,6 +2,15 @@
 // lines, each defines one name.
 
 #include <stdbool.h>
+#include <stdint.h>
+
+// A loop that computes a sum is cut into so many parts.
+#define PARTS 128
+
+// The first iteration of one of the PARTS parts of a loop.
+static inline int part_begin(int count, int part) {
+    return count > 0 ? (int)((int64_t)count * part / PARTS) : 0;
+}
 
 // How many threads vote true.
 static inline int block_count(int threads, const bool *vote) {

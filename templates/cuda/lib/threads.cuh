@@ -6,6 +6,18 @@ __device__ inline bool elect(unsigned lanes) {
     return threadIdx.x % 32 == __ffs(lanes) - 1;
 }
 
+// Whether all other blocks have stored their results, which this one sees then. All threads call it.
+__device__ inline bool is_last_block(unsigned *done, unsigned blocks) {
+    __shared__ bool is_last;
+    if (threadIdx.x == 0) {
+        __threadfence();
+        is_last = atomicInc(done, blocks - 1) == blocks - 1;  // which sets the count back to 0
+    }
+    __syncthreads();
+    __threadfence();
+    return is_last;
+}
+
 // `lanes` if all of them have the same value, else 0.
 __device__ inline unsigned match_all(unsigned lanes, int value) {
     int is_equal;

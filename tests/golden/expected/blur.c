@@ -15,7 +15,7 @@ static inline float atomic_max_f32(float *address, float value) {
     __atomic_load(address, &old, relaxed);
     do {
         new = fmaxf(old, value);
-    } while (!__atomic_compare_exchange(address, &old, &new, true, relaxed, relaxed));
+    } while (new != old && !__atomic_compare_exchange(address, &old, &new, true, relaxed, relaxed));
     return old;
 }
 

@@ -24,6 +24,9 @@ float atomic_max_f32(AtomicU32 data, uint index, float value) {
     do {
         assumed = old;
         float next = max(uintBitsToFloat(assumed), value);
+        if (floatBitsToUint(next) == assumed) {
+            break;
+        }
         old = atomicCompSwap(data.v[index], assumed, floatBitsToUint(next));
     } while (old != assumed);
     return uintBitsToFloat(old);

@@ -15,6 +15,9 @@ __device__ inline float atomic_max_f32(float *address, float value) {
     do {
         assumed = old;
         float next = fmaxf(__uint_as_float(assumed), value);
+        if (__float_as_uint(next) == assumed) {
+            break;
+        }
         old = atomicCAS(bits, assumed, __float_as_uint(next));
     } while (old != assumed);
     return __uint_as_float(old);

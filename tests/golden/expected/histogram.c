@@ -1,15 +1,13 @@
-// shadesmith 0.1.0, c df12d27e, histogram.py:10:
-// histogram(a: ndarray[f32, 1], order: ndarray[i32, 1])
-#include <stdbool.h>
+// histogram(a: ndarray[f32, 1], order: ndarray[i32, 1]), range_for over a
+// from histogram.py:10, interface 63fd8f34
+#include <stdint.h>
 
-static inline float atomic_add_f32(float *address, float value) {
-    float old, new;
-    const int relaxed = __ATOMIC_RELAXED;
-    __atomic_load(address, &old, relaxed);
-    do {
-        new = old + value;
-    } while (!__atomic_compare_exchange(address, &old, &new, true, relaxed, relaxed));
-    return old;
+// A loop that computes a sum is cut into so many parts.
+#define PARTS 128
+
+// The first iteration of one of the PARTS parts of a loop.
+static inline int part_begin(int count, int part) {
+    return count > 0 ? (int)((int64_t)count * part / PARTS) : 0;
 }
 
 static inline int atomic_add_i32(int *address, int value) {
@@ -17,11 +15,11 @@ static inline int atomic_add_i32(int *address, int value) {
 }
 
 struct Args {
-    const float *a_data;  // a: ndarray[f32, 1]
-    int *order_data;      // order: ndarray[i32, 1]
-    int *counts_data;     // counts: field[i32, 16]
-    float *total_data;    // total: field[f32, 0-D]
-    int a_n;              // a.shape[0]
+    const float *a_data;          // a: ndarray[f32, 1]
+    int *order_data;              // order: ndarray[i32, 1]
+    int *restrict  counts_data;   // counts: field[i32, 16]
+    float *restrict  total_data;  // total: field[f32, 0-D]
+    int a_n;                      // a.shape[0]
 };
 
 #define a(i) args.a_data[i]
@@ -30,18 +28,29 @@ struct Args {
 #define total() args.total_data[0]
 
 // histogram.py:11  for i in a:
-static inline void task(const struct Args args, int i) {
+static inline void task(const struct Args args, int i, float *total_sum) {
     int bucket = (int)(a(i) * 16.0f);  // :12
     // histogram.py:13  order[i] = ti.atomic_add(counts[bucket], 1)
     order(i) = atomic_add_i32(&counts(bucket), 1);
     // histogram.py:14  total[None] += a[i]
-    atomic_add_f32(&total(), a(i));
+    *total_sum += a(i);  // not atomic: joined below (reduce_atomics)
 }
 
 void histogram_0(const struct Args *arguments) {
     const struct Args args = *arguments;
+    // Parts of the loop, joined in order: the result does not depend on the number of threads.
+    float total_sum_of[PARTS];
     #pragma omp parallel for firstprivate(args) schedule(static) if (args.a_n >= 8192)
-    for (int i = 0; i < args.a_n; i++) {
-        task(args, i);
+    for (int part = 0; part < PARTS; part++) {
+        float total_sum = 0.0f;
+        for (int i = part_begin(args.a_n, part); i < part_begin(args.a_n, part + 1); i++) {
+            task(args, i, &total_sum);
+        }
+        total_sum_of[part] = total_sum;
     }
+    float total_sum = 0.0f;
+    for (int part = 0; part < PARTS; part++) {
+        total_sum += total_sum_of[part];
+    }
+    total() += total_sum;
 }

@@ -4,9 +4,27 @@
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_EXT_shader_atomic_float : require
+#extension GL_KHR_shader_subgroup_arithmetic : require
+#extension GL_KHR_shader_subgroup_basic : require
 
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
+
+shared float of_block_f32[BLOCK];
+
+// The sum of the values of a block's threads, in the first; all threads call it.
+float block_sum(float value) {
+    value = subgroupAdd(value);
+    if (subgroupElect()) {
+        of_block_f32[gl_SubgroupID] = value;
+    }
+    barrier();
+    for (uint other = 1; gl_LocalInvocationIndex == 0 && other < gl_NumSubgroups; other++) {
+        value += of_block_f32[other];
+    }
+    barrier();  // the next call overwrites the array
+    return value;
+}
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer I32 { int v[]; };
@@ -24,18 +42,23 @@ layout(push_constant, scalar) uniform Args {
 #define total() args.total_data.v[0]
 
 // histogram.py:11  for i in a:
-void task(int i) {
+void task(int i, inout float total_sum) {
     int bucket = int(a(i) * 16.0);  // :12
     // histogram.py:13  order[i] = ti.atomic_add(counts[bucket], 1)
     order(i) = atomicAdd(counts(bucket), 1);
     // histogram.py:14  total[None] += a[i]
-    atomicAdd(total(), a(i));
+    total_sum += a(i);  // not atomic: joined below (reduce_atomics)
 }
 
 void main() {
+    float total_sum = 0.0;
     uint count = uint(args.a_n);
     uint stride = gl_NumWorkGroups.x * BLOCK;
     for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
-        task(int(index));
+        task(int(index), total_sum);
+    }
+    total_sum = block_sum(total_sum);
+    if (gl_LocalInvocationIndex == 0) {
+        atomicAdd(total(), total_sum);
     }
 }

@@ -6,7 +6,7 @@
 
 layout(local_size_x = 1) in;
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) restrict buffer F32 { float v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
     float total;  // f32
 };
@@ -31,12 +31,32 @@ void main() {
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
+#extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_shader_atomic_float : require
+#extension GL_KHR_shader_subgroup_arithmetic : require
+#extension GL_KHR_shader_subgroup_basic : require
 
 #define BLOCK 128
+#define LOADS 8  // iterations of a thread at a time, so that their loads overlap
 layout(local_size_x = BLOCK) in;
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+shared float of_block_f32[BLOCK];
+
+// The sum of the values of a block's threads, in the first; all threads call it.
+float block_sum(float value) {
+    value = subgroupAdd(value);
+    if (subgroupElect()) {
+        of_block_f32[gl_SubgroupID] = value;
+    }
+    barrier();
+    for (uint other = 1; gl_LocalInvocationIndex == 0 && other < gl_NumSubgroups; other++) {
+        value += of_block_f32[other];
+    }
+    barrier();  // the next call overwrites the array
+    return value;
+}
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) restrict buffer F32 { float v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
     float total;  // f32
 };
@@ -50,16 +70,27 @@ layout(push_constant, scalar) uniform Args {
 
 // task 1 of 3: range_for over a
 // normalize.py:6  for i in range(a.shape[0]):
-void task(int i) {
-    // normalize.py:7  total += a[i]
-    atomicAdd(args.temporaries.total, a(i));
+void task(int i, inout float total) {
+    total += a(i);  // :7, not atomic: joined below (reduce_atomics)
 }
 
 void main() {
+    float total = 0.0;
     uint count = uint(args.a_n);
-    uint stride = gl_NumWorkGroups.x * BLOCK;
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
-        task(int(index));
+    uint stride = gl_NumWorkGroups.x * BLOCK * LOADS;
+    uint first = gl_WorkGroupID.x * BLOCK * LOADS + gl_LocalInvocationID.x;
+    for (; first + (LOADS - 1) * BLOCK < count; first += stride) {
+        [[unroll]] for (uint item = 0; item < LOADS; item++) {
+            uint index = first + item * BLOCK;
+            task(int(index), total);
+        }
+    }
+    for (uint index = first; index < count; index += BLOCK) {
+        task(int(index), total);
+    }
+    total = block_sum(total);
+    if (gl_LocalInvocationIndex == 0) {
+        atomicAdd(args.temporaries.total, total);
     }
 }
 
@@ -72,7 +103,7 @@ void main() {
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) restrict buffer F32 { float v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
     float total;  // f32
 };

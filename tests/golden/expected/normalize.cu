@@ -1,15 +1,33 @@
 // shadesmith 0.1.0, cuda 20385a85, normalize.py:4: normalize(a: ndarray[f32, 1])
 
 #define BLOCK 128
+#define LOADS 8  // iterations of a thread at a time, so that their loads overlap
+
+// The sum of the values of a block's threads, in the first; all threads call it.
+__device__ inline float block_sum(float value) {
+    __shared__ float of_warps[32];
+    for (int step = 16; step > 0; step /= 2) {
+        value += __shfl_down_sync(0xffffffffu, value, step);
+    }
+    if (threadIdx.x % 32 == 0) {
+        of_warps[threadIdx.x / 32] = value;
+    }
+    __syncthreads();
+    for (unsigned warp = 1; threadIdx.x == 0 && warp < blockDim.x / 32; warp++) {
+        value += of_warps[warp];
+    }
+    __syncthreads();  // the next call overwrites the array
+    return value;
+}
 
 struct Temporaries {
     float total;  // f32
 };
 
 struct Args {
-    float *a_data;             // a: ndarray[f32, 1]
-    Temporaries *temporaries;  // values that cross tasks
-    int a_n;                   // a.shape[0]
+    float *__restrict__  a_data;  // a: ndarray[f32, 1]
+    Temporaries *temporaries;     // values that cross tasks
+    int a_n;                      // a.shape[0]
 };
 
 #define a(i) args.a_data[i]
@@ -26,16 +44,28 @@ extern "C" __global__ void normalize_0(const Args args) {
 
 // task 1 of 3: range_for over a
 // normalize.py:6  for i in range(a.shape[0]):
-__device__ inline void task_1(const Args &args, int i) {
-    // normalize.py:7  total += a[i]
-    atomicAdd(&args.temporaries->total, a(i));
+__device__ inline void task_1(const Args &args, int i, float &total) {
+    total += a(i);  // :7, not atomic: joined below (reduce_atomics)
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) normalize_1(const Args args) {
+    float total = 0.0f;
     unsigned count = unsigned(args.a_n);
-    unsigned stride = gridDim.x * BLOCK;
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
-        task_1(args, int(index));
+    unsigned stride = gridDim.x * BLOCK * LOADS;
+    unsigned first = blockIdx.x * BLOCK * LOADS + threadIdx.x;
+    for (; first + (LOADS - 1) * BLOCK < count; first += stride) {
+        #pragma unroll
+        for (unsigned item = 0; item < LOADS; item++) {
+            unsigned index = first + item * BLOCK;
+            task_1(args, int(index), total);
+        }
+    }
+    for (unsigned index = first; index < count; index += BLOCK) {
+        task_1(args, int(index), total);
+    }
+    total = block_sum(total);
+    if (threadIdx.x == 0) {
+        atomicAdd(&args.temporaries->total, total);
     }
 }
 

@@ -1,6 +1,5 @@
 // shadesmith 0.1.0, c 7c6bad22, orbit.py:37: orbit(dt: f32)
 #include <math.h>
-#include <stdbool.h>
 
 enum { bodies_n0 = 512 };  // bodies.shape[0]
 
@@ -10,16 +9,6 @@ typedef struct {
 
 static inline vec3 vec3_add(vec3 a, vec3 b) {
     return (vec3){a.x + b.x, a.y + b.y, a.z + b.z};
-}
-
-static inline float atomic_max_f32(float *address, float value) {
-    float old, new;
-    const int relaxed = __ATOMIC_RELAXED;
-    __atomic_load(address, &old, relaxed);
-    do {
-        new = fmaxf(old, value);
-    } while (!__atomic_compare_exchange(address, &old, &new, true, relaxed, relaxed));
-    return old;
 }
 
 static inline float vec3_dot(vec3 a, vec3 b) {
@@ -53,9 +42,9 @@ struct Temporaries {
 };
 
 struct Args {
-    Bodies *bodies;                   // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass:
+    Bodies *restrict  bodies;         // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass:
                                       // field[f32, 512]
-    float *energy_data;               // energy: field[f32, 512]
+    float *restrict  energy_data;     // energy: field[f32, 512]
     struct Temporaries *temporaries;  // values that cross tasks
     float dt;                         // dt: f32
 };
@@ -69,12 +58,11 @@ struct Args {
 // orbit.py:38  for i in bodies:
 static inline void task_0(const struct Args args, int i) {
     // orbit.py:39  bodies[i].vel -= bodies[i].pos * dt
-    vec3 bodies_pos_0 = bodies_pos(i);
     // not atomic: no other iteration writes it (demote_atomics)
-    bodies_vel(i) = vec3_sub(bodies_vel(i), vec3_mul_vs(bodies_pos_0, args.dt));
+    bodies_vel(i) = vec3_sub(bodies_vel(i), vec3_mul_vs(bodies_pos(i), args.dt));
     // orbit.py:40  bodies.pos[i] += bodies[i].vel * dt
     // not atomic: no other iteration writes it (demote_atomics)
-    bodies_pos(i) = vec3_add(bodies_pos_0, vec3_mul_vs(bodies_vel(i), args.dt));
+    bodies_pos(i) = vec3_add(bodies_pos(i), vec3_mul_vs(bodies_vel(i), args.dt));
     // orbit.py:41  energy[i] = bodies[i].energy()
     energy(i) = 0.5f * bodies_mass(i) * vec3_dot(bodies_vel(i), bodies_vel(i));
 }
@@ -99,25 +87,28 @@ void orbit_1(const struct Args *arguments) {
 
 // task 2 of 4: range_for over i
 // orbit.py:43  for i in range(512):
-static inline void task_2(const struct Args args, int i) {
+static inline void task_2(const struct Args args, int i, float *heaviest_mass) {
     // orbit.py:44  ti.atomic_max(heaviest.mass, bodies.mass[i])
-    atomic_max_f32(&args.temporaries->heaviest.mass, bodies_mass(i));
+    // not atomic: joined below (reduce_atomics)
+    *heaviest_mass = fmaxf(*heaviest_mass, bodies_mass(i));
 }
 
 void orbit_2(const struct Args *arguments) {
     const struct Args args = *arguments;
+    float heaviest_mass = NAN;  // NaN loses against every number
     for (int i = 0; i < 512; i++) {
-        task_2(args, i);
+        task_2(args, i, &heaviest_mass);
     }
+    args.temporaries->heaviest.mass = fmaxf(args.temporaries->heaviest.mass, heaviest_mass);
 }
 
 // task 3 of 4: serial
 static inline void task_3(const struct Args args) {
     // orbit.py:45  bodies[1] = heaviest
-    Body t0 = args.temporaries->heaviest;
-    bodies_pos(1) = t0.pos;
-    bodies_vel(1) = t0.vel;
-    bodies_mass(1) = t0.mass;
+    Body heaviest = args.temporaries->heaviest;
+    bodies_pos(1) = heaviest.pos;
+    bodies_vel(1) = heaviest.vel;
+    bodies_mass(1) = heaviest.mass;
 }
 
 void orbit_3(const struct Args *arguments) {

@@ -21,15 +21,17 @@ struct Bodies {
     float mass[512];
 };
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer BodiesBuffer { Bodies v[]; };
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4)
+    restrict buffer BodiesBuffer { Bodies v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4)
+    restrict writeonly buffer WriteF32 { float v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
     Body heaviest;  // Body
 };
 layout(push_constant, scalar) uniform Args {
     BodiesBuffer bodies;      // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass:
                               // field[f32, 512]
-    F32 energy_data;          // energy: field[f32, 512]
+    WriteF32 energy_data;     // energy: field[f32, 512]
     Temporaries temporaries;  // values that cross tasks
     float dt;                 // dt: f32
 } args;
@@ -79,15 +81,17 @@ struct Bodies {
     float mass[512];
 };
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer BodiesBuffer { Bodies v[]; };
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4)
+    restrict buffer BodiesBuffer { Bodies v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4)
+    restrict writeonly buffer WriteF32 { float v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
     Body heaviest;  // Body
 };
 layout(push_constant, scalar) uniform Args {
     BodiesBuffer bodies;      // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass:
                               // field[f32, 512]
-    F32 energy_data;          // energy: field[f32, 512]
+    WriteF32 energy_data;     // energy: field[f32, 512]
     Temporaries temporaries;  // values that cross tasks
     float dt;                 // dt: f32
 } args;
@@ -111,8 +115,10 @@ void main() {
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
+#extension GL_EXT_control_flow_attributes : require
 
 #define BLOCK 128
+#define LOADS 8  // iterations of a thread at a time, so that their loads overlap
 layout(local_size_x = BLOCK) in;
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer AtomicU32 {
@@ -125,9 +131,30 @@ float atomic_max_f32(AtomicU32 data, uint index, float value) {
     do {
         assumed = old;
         float next = max(uintBitsToFloat(assumed), value);
+        if (floatBitsToUint(next) == assumed) {
+            break;
+        }
         old = atomicCompSwap(data.v[index], assumed, floatBitsToUint(next));
     } while (old != assumed);
     return uintBitsToFloat(old);
+}
+
+shared float of_block_f32[BLOCK];
+
+// The greatest of the values of a block's threads, in the first; all threads call it.
+float block_max(float value) {
+    uint thread = gl_LocalInvocationIndex;
+    of_block_f32[thread] = value;
+    barrier();
+    for (uint left = BLOCK; left > 1; left = (left + 1) / 2) {
+        uint other = thread + (left + 1) / 2;
+        if (other < left) {
+            value = max(value, of_block_f32[other]);
+            of_block_f32[thread] = value;
+        }
+        barrier();
+    }
+    return value;
 }
 
 struct Body {
@@ -142,15 +169,17 @@ struct Bodies {
     float mass[512];
 };
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer BodiesBuffer { Bodies v[]; };
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4)
+    restrict buffer BodiesBuffer { Bodies v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4)
+    restrict writeonly buffer WriteF32 { float v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
     Body heaviest;  // Body
 };
 layout(push_constant, scalar) uniform Args {
     BodiesBuffer bodies;      // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass:
                               // field[f32, 512]
-    F32 energy_data;          // energy: field[f32, 512]
+    WriteF32 energy_data;     // energy: field[f32, 512]
     Temporaries temporaries;  // values that cross tasks
     float dt;                 // dt: f32
 } args;
@@ -159,15 +188,29 @@ layout(push_constant, scalar) uniform Args {
 
 // task 2 of 4: range_for over i
 // orbit.py:43  for i in range(512):
-void task(int i) {
+void task(int i, inout float heaviest_mass) {
     // orbit.py:44  ti.atomic_max(heaviest.mass, bodies.mass[i])
-    atomic_max_f32(AtomicU32(args.temporaries), 6u, bodies_mass(i));
+    // not atomic: joined below (reduce_atomics)
+    heaviest_mass = max(heaviest_mass, bodies_mass(i));
 }
 
 void main() {
-    uint index = gl_GlobalInvocationID.x;
-    if (index < 512u) {
-        task(int(index));
+    float heaviest_mass = uintBitsToFloat(0x7fc00000u);  // NaN loses against every number
+    uint count = 512u;
+    uint stride = gl_NumWorkGroups.x * BLOCK * LOADS;
+    uint first = gl_WorkGroupID.x * BLOCK * LOADS + gl_LocalInvocationID.x;
+    for (; first + (LOADS - 1) * BLOCK < count; first += stride) {
+        [[unroll]] for (uint item = 0; item < LOADS; item++) {
+            uint index = first + item * BLOCK;
+            task(int(index), heaviest_mass);
+        }
+    }
+    for (uint index = first; index < count; index += BLOCK) {
+        task(int(index), heaviest_mass);
+    }
+    heaviest_mass = block_max(heaviest_mass);
+    if (gl_LocalInvocationIndex == 0) {
+        atomic_max_f32(AtomicU32(args.temporaries), 6u, heaviest_mass);
     }
 }
 
@@ -191,15 +234,17 @@ struct Bodies {
     float mass[512];
 };
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer BodiesBuffer { Bodies v[]; };
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4)
+    restrict buffer BodiesBuffer { Bodies v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4)
+    restrict writeonly buffer WriteF32 { float v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
     Body heaviest;  // Body
 };
 layout(push_constant, scalar) uniform Args {
     BodiesBuffer bodies;      // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass:
                               // field[f32, 512]
-    F32 energy_data;          // energy: field[f32, 512]
+    WriteF32 energy_data;     // energy: field[f32, 512]
     Temporaries temporaries;  // values that cross tasks
     float dt;                 // dt: f32
 } args;
@@ -211,10 +256,10 @@ layout(push_constant, scalar) uniform Args {
 // task 3 of 4: serial
 void task() {
     // orbit.py:45  bodies[1] = heaviest
-    Body t0 = args.temporaries.heaviest;
-    bodies_pos(1) = t0.pos;
-    bodies_vel(1) = t0.vel;
-    bodies_mass(1) = t0.mass;
+    Body heaviest = args.temporaries.heaviest;
+    bodies_pos(1) = heaviest.pos;
+    bodies_vel(1) = heaviest.vel;
+    bodies_mass(1) = heaviest.mass;
 }
 
 void main() {

@@ -1,6 +1,7 @@
 // shadesmith 0.1.0, cuda 11c80cf4, orbit.py:37: orbit(dt: f32)
 
 #define BLOCK 128
+#define LOADS 8  // iterations of a thread at a time, so that their loads overlap
 
 constexpr int bodies_n0 = 512;  // bodies.shape[0]
 
@@ -30,9 +31,29 @@ __device__ inline float atomic_max_f32(float *address, float value) {
     do {
         assumed = old;
         float next = fmaxf(__uint_as_float(assumed), value);
+        if (__float_as_uint(next) == assumed) {
+            break;
+        }
         old = atomicCAS(bits, assumed, __float_as_uint(next));
     } while (old != assumed);
     return __uint_as_float(old);
+}
+
+// The greatest of the values of a block's threads, in the first; all threads call it.
+__device__ inline float block_max(float value) {
+    __shared__ float of_warps[32];
+    for (int step = 16; step > 0; step /= 2) {
+        value = fmaxf(value, __shfl_down_sync(0xffffffffu, value, step));
+    }
+    if (threadIdx.x % 32 == 0) {
+        of_warps[threadIdx.x / 32] = value;
+    }
+    __syncthreads();
+    for (unsigned warp = 1; threadIdx.x == 0 && warp < blockDim.x / 32; warp++) {
+        value = fmaxf(value, of_warps[warp]);
+    }
+    __syncthreads();  // the next call overwrites the array
+    return value;
 }
 
 __device__ inline float dot(vec3 a, vec3 b) {
@@ -62,11 +83,11 @@ struct Temporaries {
 };
 
 struct Args {
-    Bodies *bodies;            // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass:
-                               // field[f32, 512]
-    float *energy_data;        // energy: field[f32, 512]
-    Temporaries *temporaries;  // values that cross tasks
-    float dt;                  // dt: f32
+    Bodies *__restrict__  bodies;      // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass:
+                                       // field[f32, 512]
+    float *__restrict__  energy_data;  // energy: field[f32, 512]
+    Temporaries *temporaries;          // values that cross tasks
+    float dt;                          // dt: f32
 };
 
 #define bodies_pos(i) args.bodies->pos[i]
@@ -106,25 +127,40 @@ extern "C" __global__ void orbit_1(const Args args) {
 
 // task 2 of 4: range_for over i
 // orbit.py:43  for i in range(512):
-__device__ inline void task_2(const Args &args, int i) {
+__device__ inline void task_2(const Args &args, int i, float &heaviest_mass) {
     // orbit.py:44  ti.atomic_max(heaviest.mass, bodies.mass[i])
-    atomic_max_f32(&args.temporaries->heaviest.mass, bodies_mass(i));
+    // not atomic: joined below (reduce_atomics)
+    heaviest_mass = fmaxf(heaviest_mass, bodies_mass(i));
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) orbit_2(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < 512u) {
-        task_2(args, int(index));
+    float heaviest_mass = __int_as_float(0x7fc00000);  // NaN loses against every number
+    unsigned count = 512u;
+    unsigned stride = gridDim.x * BLOCK * LOADS;
+    unsigned first = blockIdx.x * BLOCK * LOADS + threadIdx.x;
+    for (; first + (LOADS - 1) * BLOCK < count; first += stride) {
+        #pragma unroll
+        for (unsigned item = 0; item < LOADS; item++) {
+            unsigned index = first + item * BLOCK;
+            task_2(args, int(index), heaviest_mass);
+        }
+    }
+    for (unsigned index = first; index < count; index += BLOCK) {
+        task_2(args, int(index), heaviest_mass);
+    }
+    heaviest_mass = block_max(heaviest_mass);
+    if (threadIdx.x == 0) {
+        atomic_max_f32(&args.temporaries->heaviest.mass, heaviest_mass);
     }
 }
 
 // task 3 of 4: serial
 __device__ inline void task_3(const Args &args) {
     // orbit.py:45  bodies[1] = heaviest
-    Body t0 = args.temporaries->heaviest;
-    bodies_pos(1) = t0.pos;
-    bodies_vel(1) = t0.vel;
-    bodies_mass(1) = t0.mass;
+    Body heaviest = args.temporaries->heaviest;
+    bodies_pos(1) = heaviest.pos;
+    bodies_vel(1) = heaviest.vel;
+    bodies_mass(1) = heaviest.mass;
 }
 
 extern "C" __global__ void orbit_3(const Args args) {

@@ -2,6 +2,15 @@
 // particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32)
 #include <math.h>
 #include <stdbool.h>
+#include <stdint.h>
+
+// A loop that computes a sum is cut into so many parts.
+#define PARTS 128
+
+// The first iteration of one of the PARTS parts of a loop.
+static inline int part_begin(int count, int part) {
+    return count > 0 ? (int)((int64_t)count * part / PARTS) : 0;
+}
 
 typedef struct {
     float x, y, z;
@@ -9,16 +18,6 @@ typedef struct {
 
 static inline vec3 vec3_add(vec3 a, vec3 b) {
     return (vec3){a.x + b.x, a.y + b.y, a.z + b.z};
-}
-
-static inline float atomic_max_f32(float *address, float value) {
-    float old, new;
-    const int relaxed = __ATOMIC_RELAXED;
-    __atomic_load(address, &old, relaxed);
-    do {
-        new = fmaxf(old, value);
-    } while (!__atomic_compare_exchange(address, &old, &new, true, relaxed, relaxed));
-    return old;
 }
 
 static inline float vec3_dot(vec3 a, vec3 b) {
@@ -51,7 +50,7 @@ struct Result {
 };
 
 struct Args {
-    Particle *x_data;                 // x: ndarray[Particle, 1]
+    Particle *restrict  x_data;       // x: ndarray[Particle, 1]
     struct Temporaries *temporaries;  // values that cross tasks
     struct Result *result;            // what the kernel returns
     vec3 floor_normal;                // floor.normal: f32[3]
@@ -75,7 +74,7 @@ void particles_0(const struct Args *arguments) {
 
 // task 1 of 3: range_for over x
 // particles.py:20  for i in x:
-static inline void task_1(const struct Args args, int i) {
+static inline void task_1(const struct Args args, int i, float *highest_offset) {
     Particle p = x(i);  // :21
     // particles.py:15  self.pos += self.vel * dt
     p.pos = vec3_add(p.pos, vec3_mul_vs(p.vel, args.dt));
@@ -85,15 +84,26 @@ static inline void task_1(const struct Args args, int i) {
     x(i) = p;  // :25
     x(i).vel.y -= 9.8f * args.dt;  // :26, not atomic: no other iteration writes it (demote_atomics)
     // particles.py:27  ti.atomic_max(highest.offset, height)
-    atomic_max_f32(&args.temporaries->highest.offset, height);
+    *highest_offset = fmaxf(*highest_offset, height);  // not atomic: joined below (reduce_atomics)
 }
 
 void particles_1(const struct Args *arguments) {
     const struct Args args = *arguments;
+    // Parts of the loop, joined in order: the result does not depend on the number of threads.
+    float highest_offset_of[PARTS];
     #pragma omp parallel for firstprivate(args) schedule(static) if (args.x_n >= 8192)
-    for (int i = 0; i < args.x_n; i++) {
-        task_1(args, i);
+    for (int part = 0; part < PARTS; part++) {
+        float highest_offset = NAN;  // NaN loses against every number
+        for (int i = part_begin(args.x_n, part); i < part_begin(args.x_n, part + 1); i++) {
+            task_1(args, i, &highest_offset);
+        }
+        highest_offset_of[part] = highest_offset;
     }
+    float highest_offset = NAN;  // NaN loses against every number
+    for (int part = 0; part < PARTS; part++) {
+        highest_offset = fmaxf(highest_offset, highest_offset_of[part]);
+    }
+    args.temporaries->highest.offset = fmaxf(args.temporaries->highest.offset, highest_offset);
 }
 
 // task 2 of 3: serial

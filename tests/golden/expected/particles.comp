@@ -20,7 +20,7 @@ struct Plane {
 };
 
 layout(buffer_reference, scalar, buffer_reference_align = 4)
-    buffer ParticleBuffer { Particle v[]; };
+    restrict buffer ParticleBuffer { Particle v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
     Plane highest;  // Plane
 };
@@ -68,9 +68,30 @@ float atomic_max_f32(AtomicU32 data, uint index, float value) {
     do {
         assumed = old;
         float next = max(uintBitsToFloat(assumed), value);
+        if (floatBitsToUint(next) == assumed) {
+            break;
+        }
         old = atomicCompSwap(data.v[index], assumed, floatBitsToUint(next));
     } while (old != assumed);
     return uintBitsToFloat(old);
+}
+
+shared float of_block_f32[BLOCK];
+
+// The greatest of the values of a block's threads, in the first; all threads call it.
+float block_max(float value) {
+    uint thread = gl_LocalInvocationIndex;
+    of_block_f32[thread] = value;
+    barrier();
+    for (uint left = BLOCK; left > 1; left = (left + 1) / 2) {
+        uint other = thread + (left + 1) / 2;
+        if (other < left) {
+            value = max(value, of_block_f32[other]);
+            of_block_f32[thread] = value;
+        }
+        barrier();
+    }
+    return value;
 }
 
 struct Particle {
@@ -85,7 +106,7 @@ struct Plane {
 };
 
 layout(buffer_reference, scalar, buffer_reference_align = 4)
-    buffer ParticleBuffer { Particle v[]; };
+    restrict buffer ParticleBuffer { Particle v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
     Plane highest;  // Plane
 };
@@ -106,7 +127,7 @@ layout(push_constant, scalar) uniform Args {
 
 // task 1 of 3: range_for over x
 // particles.py:20  for i in x:
-void task(int i) {
+void task(int i, inout float highest_offset) {
     Particle p = x(i);  // :21
     // particles.py:15  self.pos += self.vel * dt
     p.pos += p.vel * args.dt;
@@ -115,14 +136,19 @@ void task(int i) {
     x(i) = p;  // :25
     x(i).vel.y -= 9.8 * args.dt;  // :26, not atomic: no other iteration writes it (demote_atomics)
     // particles.py:27  ti.atomic_max(highest.offset, height)
-    atomic_max_f32(AtomicU32(args.temporaries), 3u, height);
+    highest_offset = max(highest_offset, height);  // not atomic: joined below (reduce_atomics)
 }
 
 void main() {
-    // an axis of the grid has at most 65,535 groups; the others are in further rows
-    uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
-    if (index < uint(args.x_n)) {
-        task(int(index));
+    float highest_offset = uintBitsToFloat(0x7fc00000u);  // NaN loses against every number
+    uint count = uint(args.x_n);
+    uint stride = gl_NumWorkGroups.x * BLOCK;
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
+        task(int(index), highest_offset);
+    }
+    highest_offset = block_max(highest_offset);
+    if (gl_LocalInvocationIndex == 0) {
+        atomic_max_f32(AtomicU32(args.temporaries), 3u, highest_offset);
     }
 }
 
@@ -148,7 +174,7 @@ struct Plane {
 };
 
 layout(buffer_reference, scalar, buffer_reference_align = 4)
-    buffer ParticleBuffer { Particle v[]; };
+    restrict buffer ParticleBuffer { Particle v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
     Plane highest;  // Plane
 };

@@ -23,9 +23,29 @@ __device__ inline float atomic_max_f32(float *address, float value) {
     do {
         assumed = old;
         float next = fmaxf(__uint_as_float(assumed), value);
+        if (__float_as_uint(next) == assumed) {
+            break;
+        }
         old = atomicCAS(bits, assumed, __float_as_uint(next));
     } while (old != assumed);
     return __uint_as_float(old);
+}
+
+// The greatest of the values of a block's threads, in the first; all threads call it.
+__device__ inline float block_max(float value) {
+    __shared__ float of_warps[32];
+    for (int step = 16; step > 0; step /= 2) {
+        value = fmaxf(value, __shfl_down_sync(0xffffffffu, value, step));
+    }
+    if (threadIdx.x % 32 == 0) {
+        of_warps[threadIdx.x / 32] = value;
+    }
+    __syncthreads();
+    for (unsigned warp = 1; threadIdx.x == 0 && warp < blockDim.x / 32; warp++) {
+        value = fmaxf(value, of_warps[warp]);
+    }
+    __syncthreads();  // the next call overwrites the array
+    return value;
 }
 
 __device__ inline float dot(vec3 a, vec3 b) {
@@ -58,13 +78,13 @@ struct Result {
 };
 
 struct Args {
-    Particle *x_data;          // x: ndarray[Particle, 1]
-    Temporaries *temporaries;  // values that cross tasks
-    Result *result;            // what the kernel returns
-    vec3 floor_normal;         // floor.normal: f32[3]
-    float floor_offset;        // floor.offset: f32
-    float dt;                  // dt: f32
-    int x_n;                   // x.shape[0]
+    Particle *__restrict__  x_data;  // x: ndarray[Particle, 1]
+    Temporaries *temporaries;        // values that cross tasks
+    Result *result;                  // what the kernel returns
+    vec3 floor_normal;               // floor.normal: f32[3]
+    float floor_offset;              // floor.offset: f32
+    float dt;                        // dt: f32
+    int x_n;                         // x.shape[0]
 };
 
 #define x(i) args.x_data[i]
@@ -81,7 +101,7 @@ extern "C" __global__ void particles_0(const Args args) {
 
 // task 1 of 3: range_for over x
 // particles.py:20  for i in x:
-__device__ inline void task_1(const Args &args, int i) {
+__device__ inline void task_1(const Args &args, int i, float &highest_offset) {
     Particle p = x(i);  // :21
     // particles.py:15  self.pos += self.vel * dt
     p.pos += p.vel * args.dt;
@@ -90,13 +110,19 @@ __device__ inline void task_1(const Args &args, int i) {
     x(i) = p;  // :25
     x(i).vel.y -= 9.8f * args.dt;  // :26, not atomic: no other iteration writes it (demote_atomics)
     // particles.py:27  ti.atomic_max(highest.offset, height)
-    atomic_max_f32(&args.temporaries->highest.offset, height);
+    highest_offset = fmaxf(highest_offset, height);  // not atomic: joined below (reduce_atomics)
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) particles_1(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < unsigned(args.x_n)) {
-        task_1(args, int(index));
+    float highest_offset = __int_as_float(0x7fc00000);  // NaN loses against every number
+    unsigned count = unsigned(args.x_n);
+    unsigned stride = gridDim.x * BLOCK;
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
+        task_1(args, int(index), highest_offset);
+    }
+    highest_offset = block_max(highest_offset);
+    if (threadIdx.x == 0) {
+        atomic_max_f32(&args.temporaries->highest.offset, highest_offset);
     }
 }
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from ...ir.statements import Return
 from ...ir.tasks import Kernel
 from ...ir.text import print_kernel
 from ...options import Capabilities, CompileOptions
@@ -19,9 +20,10 @@ from ..languages.registry import LANGUAGES
 from ..layout.layout import Layout, layout
 from ..layout.task_memory import memory_of
 from ..layout.trip_counts import NONE, loop_indices, serial_trip_count
-from ..module.interface import BackendModule, SourceFile, TaskSource
+from ..module.interface import BackendModule, Expression, SourceFile, TaskSource
 from .context import EmitContext, emit_context
 from .files import FileAssembler
+from .grid_stride import LOADS
 from .tasks import PrintedTask, TaskPrinter
 
 __all__ = ["emit"]
@@ -76,13 +78,25 @@ def _task_source(context: EmitContext, p: PrintedTask, file: int) -> TaskSource:
         entry=p.entry,
         file=file,
         block_dim=1 if p.threads is None else p.task.block_dim,
-        extents=(("const", 1),) if p.threads is None else p.threads.extents,
+        extents=_extents(p),
         reads=reads,
         writes=writes,
         strided=p.grid.is_strided,
         serial_turns=None if trip_count[0] == "const" else trip_count,
+        items=LOADS if p.grid.is_unrolled else 1,
         loop=None if p.task.loop is None else loop_indices(form, p.task.loop, p.names),
     )
+
+
+def _extents(p: PrintedTask) -> tuple[Expression, ...] | None:
+    """Return the trip counts of a task, at least 1 if it does more than its iterations."""
+    if p.threads is None:
+        return (("const", 1),)
+    extents = p.threads.extents
+    is_more = p.task.blocks_done is not None or any(isinstance(s, Return) for s in p.task.epilogue.statements)
+    if not is_more or extents is None:
+        return extents
+    return tuple(("const", max(e[1], 1)) if e[0] == "const" else ("max", e, ("const", 1)) for e in extents)
 
 
 def _tool_options(options: CompileOptions) -> dict[str, Any]:

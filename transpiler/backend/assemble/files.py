@@ -12,7 +12,7 @@ from ...ir.functions import Call, Function, called, reachable
 from ...ir.nodes import Statement
 from ...ir.sparse import TOPOLOGY_WRITERS
 from ...ir.statements import RECORDS, AtomicOp, Rand, While, repeats
-from ...ir.tasks import with_members
+from ...ir.tasks import MAX_BLOCKS, with_members
 from ...ir.textures import TEXTURE_STATEMENTS
 from ...ir.types import Struct
 from ..languages.common.symbols import Symbols
@@ -26,10 +26,12 @@ from ..module.interface import SourceFile
 from ..print.functions import PrintedFunction, prototypes
 from ..print.line_map import PrintedBody, line_map
 from ..print.lines import INDENT, MAX_WIDTH, fitted, wrapped_head, wrapped_text
+from ..print.reductions import nest_in_parts
 from ..print.textures import declarations
-from ..print.threads import is_vectorized, nest, pragma
+from ..print.threads import is_vectorized, nest, part_pragma, pragma
 from .banner import banner, loop_location, python_line, task_title, with_key
 from .context import EmitContext
+from .grid_stride import LOADS
 from .names import headers, member_types, referenced_names
 from .render import render
 from .tasks import PrintedTask
@@ -77,7 +79,7 @@ class FileAssembler:
         has_pointers = self.language.has_pointers
         return {
             "banner": banner(context, printed),
-            "constants": _constants(blocks),
+            "constants": _constants(blocks, printed),
             "named_constants": self._named_constants(used),
             "extensions": self._extensions(functions, printed),
             "modes": self._modes(),
@@ -88,6 +90,7 @@ class FileAssembler:
             "row_major": any("mat" in declaration.type for declaration in layout.declarations),
             "row_major_result": any(has_matrix(type) for type in context.kernel.returns),
             "temporaries": padded(layout.temporaries.members),
+            "joins_in_order": any(p.reductions.done for p in printed),
             "results": padded(layout.results.members),
             "textures": [] if has_pointers else declarations(used.textures, layout.usage, layout.textures),
             "headers": headers(self.language, symbols.named | helper_identifiers(self.language, helpers)),
@@ -147,6 +150,14 @@ class FileAssembler:
         simd = simd and threads is not None and is_vectorized(threads, *pointers_of(p.task))
         uneven = any(isinstance(s, While) or self._is_recursive(s) for s in statements)
         omp = pragma(p.task, threads, has_loops, uneven, simd)
+        lines = nest(threads, call, simd and " simd " not in omp) if threads else []
+        if p.task.reductions and threads and language.nested_loops:
+            clauses = part_pragma(p.task, threads, has_loops, uneven)
+            if not vectorizable:
+                p.reductions.simd = None
+            lines, omp = nest_in_parts(p.entry_expressions, p.task, threads, p.names, p.reductions, call, clauses), ""
+            p.helpers += ["part_begin"] if clauses else []
+            p.reductions.has_parts = bool(clauses)
         return {
             "kind": p.task.kind.value,
             "python": python_line(context, p.task),
@@ -164,11 +175,13 @@ class FileAssembler:
             "shared": bool(p.shared),
             "prologue": [*p.prologue, *(threads.declarations if threads else [])],
             "count": threads.count if threads else "1",
-            "nest": nest(threads, call, simd and " simd " not in omp) if threads else [],
+            "nest": lines,
+            "reductions": p.reductions if p.task.reductions else None,
+            "unrolled": p.grid.is_unrolled,
             "pragma": omp,
             "strided": p.grid.is_strided,
             "folded": p.grid.is_folded,
-            "uses_args": p.uses_args or p.entry_uses_args,
+            "uses_args": p.uses_args or p.entry_uses_args or (p.reductions.has_parts and bool(p.reductions.printed)),
         }
 
     def _is_recursive(self, statement: Statement) -> bool:
@@ -186,10 +199,14 @@ def padded(members: list[Declaration]) -> list[str]:
     return lines
 
 
-def _constants(blocks: list[int]) -> list[str]:
-    if len(blocks) == 1:
-        return [f"BLOCK {blocks[0]}"]
-    return [f"BLOCK_{block} {block}" for block in blocks]
+def _constants(blocks: list[int], printed: list[PrintedTask]) -> list[str]:
+    single = len(blocks) == 1
+    constants = [f"BLOCK{'' if single else f'_{block}'} {block}" for block in blocks]
+    if any(p.grid.is_unrolled for p in printed):
+        constants.append(f"LOADS {LOADS}  // iterations of a thread at a time, so that their loads overlap")
+    if any(p.reductions.done for p in printed):
+        constants.append(f"MAX_BLOCKS {MAX_BLOCKS}u  // that store partial results")
+    return constants
 
 
 def _helpers_of(functions: list[PrintedFunction], printed: list[PrintedTask]) -> list[str]:

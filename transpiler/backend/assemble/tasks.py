@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...ir.functions import Function, called, reachable
-from ...ir.nodes import Block
+from ...ir.nodes import Block, Statement
 from ...ir.statements import RECORDS, Array, Rand, Return
 from ...ir.tasks import Task
 from ...ir.threads import ThreadIndex, has_full_blocks
@@ -37,6 +37,7 @@ from ..print.iteration_order import part_names
 from ..print.line_comments import shortened
 from ..print.lines import INDENT, Line
 from ..print.placement import Placement, place
+from ..print.reductions import Reductions, declare_accumulators, name_accumulators, print_reductions
 from ..print.reports import WRITERS as REPORT_WRITERS
 from ..print.reports import stop_after_failure
 from ..print.sparse import WRITERS as CELL_WRITERS
@@ -45,7 +46,7 @@ from ..print.statements import Statements, declare_axis, infix_symbol
 from ..print.textures import WRITERS as TEXTURE_WRITERS
 from ..print.threads import Threads, indices_in_block, spread, spread_blocks
 from .context import EmitContext
-from .grid_stride import Grid, grid_of
+from .grid_stride import LOADS, Grid, grid_of
 
 EFFECTS: dict[type, Callable[..., None]] = {
     **STATEMENT_WRITERS, **REPORT_WRITERS, **CALL_WRITERS, **BLOCK_WRITERS, **CELL_WRITERS, **TEXTURE_WRITERS
@@ -59,6 +60,7 @@ class PrintedTask:
 
     function: name of the function that runs one iteration, or the serial part. entry: name of the function to launch.
     names: of the loop's indices. prologue: lines of the entry. shared: declarations of shared arrays.
+    entry_expressions: the values of the entry.
     """
 
     task: Task
@@ -81,6 +83,13 @@ class PrintedTask:
     functions: list[Function]
     block: BlockForm | None
     shared: list[str]
+    reductions: Reductions
+    entry_expressions: Expressions
+
+    @property
+    def items(self) -> int:
+        """Iterations of one thread at a time."""
+        return LOADS if self.grid.is_unrolled else 1
 
 
 class TaskPrinter:
@@ -89,6 +98,8 @@ class TaskPrinter:
     def __init__(self, context: EmitContext) -> None:
         self.context, self.language, self.capabilities = context, context.language, context.capabilities
         self.scopes: list[Names] = []
+        self.accumulators: list[str] = []
+        """Parameters of the task that is being printed, for its reductions."""
 
     def local_names(self) -> set[str]:
         """Return the names of all local variables that were printed."""
@@ -102,9 +113,13 @@ class TaskPrinter:
         single = len(context.kernel.tasks) == 1 or self.language.file_per_task
         body, names, statements = self._body(task, number)
         e = statements.e
-        prologue, threads, entry = self._entry(task, number, names)
+        prologue, threads, entry, reductions = self._entry(task, number, names)
         parameters, arguments = _parameters(task, names, statements, threads, grid)
+        parameters += self.accumulators
+        by_pointer = "&" if self.language.reference_is_pointer else ""
+        arguments += [f"{by_pointer}{name}" for name in reductions.arguments]
         e.symbols.add(entry.symbols)
+        needs_flag = bool(reductions.done) and not self.language.has_pointers
         return PrintedTask(
             task=task,
             number=number,
@@ -118,12 +133,14 @@ class TaskPrinter:
             parameters=parameters,
             arguments=arguments,
             block=e.block,
-            shared=declare_shared(e, _shared_arrays(e)),
+            shared=[*declare_shared(e, _shared_arrays(e)), *(["shared bool is_last;"] if needs_flag else [])],
+            reductions=reductions,
+            entry_expressions=entry,
             uses_args=e.uses_args,
             entry_uses_args=entry.uses_args,
             used=e.used.with_all([entry.used]),
             structs=[*e.structs_used, *entry.structs_used],
-            helpers=[*e.helpers, *entry.helpers],
+            helpers=[*e.helpers, *entry.helpers, *(self.language.unroll_helpers if grid.is_unrolled else ())],
             symbols=e.symbols,
             functions=called(task.body),
         )
@@ -162,6 +179,7 @@ class TaskPrinter:
                 printer.e.loop_names[task.loop, axis] = names[axis]
             printer.e.index = printer.names.declare("index")
             printer.commented.add((task.loop.location.file, task.loop.location.line))
+        self.accumulators = declare_accumulators(printer, task)
         if task.synchronizes and task.loop is not None:
             self._start_block(printer, task, names)
         if any(isinstance(s, Rand) for s in reachable(task.body)):
@@ -203,17 +221,25 @@ class TaskPrinter:
             rest = f"count - block * {form.size}"
             printer.lines.append(Line(0, f"int threads = {rest} < {form.size} ? {rest} : {form.size};"))
 
-    def _entry(self, task: Task, number: int, names: list[str]) -> tuple[list[str], Threads | None, Expressions]:
-        """Print what the entry computes before its loop; return the lines, the threads, and what the lines use."""
+    def _entry(
+        self, task: Task, number: int, names: list[str]
+    ) -> tuple[list[str], Threads | None, Expressions, Reductions]:
+        """Print what the entry computes before its loop; return the lines, the threads, what the lines use,
+        and what follows the loop.
+        """
         context = self.context
         bounds = [*task.loop.starts, *task.loop.ends] if task.loop is not None else []
-        printer = self._statements(place([(task.prologue, bounds)], self._is_infix))
-        generated = [] if self.language.nested_loops else ["count", "first", "index", "stride"]
+        roots: list[tuple[Block, list[Statement]]] = [(task.prologue, bounds), (task.join, []), (task.epilogue, [])]
+        printer = self._statements(place(roots, self._is_infix))
+        generated = (
+            [] if self.language.nested_loops else ["blocks", "count", "first", "index", "item", "part", "stride"]
+        )
         parts = [] if task.loop is None else part_names(task.loop, names)
         bounds_of = [bound_name(prefix, name) for name in names for prefix in ("end", "extent")]
         for name in [*names, *parts, *generated, *bounds_of]:
             printer.names.declare(name)  # local variables of the entry, as are those of the prologue
         printer.comments = False
+        reductions = name_accumulators(printer, task)
         if task.loop is not None:
             stop_after_failure(printer, number)
         printer.block(task.prologue)
@@ -223,7 +249,11 @@ class TaskPrinter:
             threads = spread_blocks(printer.e, task.loop, names, context.layout, task.block_dim, size)
         elif task.loop is not None:
             threads = spread(printer.e, task.loop, names, context.layout)
-        return [INDENT * line.depth + line.text for line in printer.lines], threads, printer.e
+        if task.reductions:
+            print_reductions(printer, task, reductions, self.capabilities)
+            if reductions.done and self.language.has_pointers:
+                printer.e.need("is_last_block")
+        return [INDENT * line.depth + line.text for line in printer.lines], threads, printer.e, reductions
 
 
 def _parameters(

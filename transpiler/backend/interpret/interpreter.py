@@ -57,9 +57,9 @@ from ...ir.statements import (
     Temporary,
     While,
 )
-from ...ir.tasks import Kernel, Task
+from ...ir.tasks import Kernel, Reduction, Task
 from ...ir.textures import ImageLoad, ImageStore, Texture, TextureFetch, TextureSample, TextureStatement
-from ...ir.threads import SUBGROUP_SIZE, Barrier, ThreadIndex
+from ...ir.threads import SUBGROUP_SIZE, Barrier, ThreadIndex, neutral
 from ...ir.types import Scalar, Struct, Tensor, Type, element_of
 from ...nesting import deep_recursion
 from ...options import MAX_ITERATIONS
@@ -212,7 +212,12 @@ class _Machine:
         if task.loop is None:
             self._run_iteration(task.body)
             return
-        loop = task.loop
+        for reduction in task.reductions:
+            self.parameters[reduction.accumulator] = (_neutral(reduction), ())
+        self._run_loop(task, task.loop, seed)
+        self.run_block(task.epilogue)
+
+    def _run_loop(self, task: Task, loop: RangeFor, seed: int) -> None:
         iterations = prod(len(axis) for axis in self._ranges(loop))
         if iterations > MAX_ITERATIONS:
             raise OverflowError(
@@ -440,6 +445,14 @@ class _Machine:
 
     def _numbers(self, statement: Record) -> list[Any]:
         return [number for value in statement.values for number in np.ravel(self.values[value]).tolist()]
+
+
+def _neutral(reduction: Reduction) -> np.ndarray[Any, Any]:
+    """Return the memory of an accumulator before the loop."""
+    type = reduction.accumulator.type
+    memory = _zeros(type)
+    memory[...] = neutral(reduction.op, element_of(type))
+    return memory
 
 
 def _zeros(type: Type | None) -> np.ndarray[Any, Any]:

@@ -55,9 +55,10 @@ def temporary_buffer(kernel: Kernel, target: Target, structs: Structs) -> Tempor
         name = names.declare(temporary.name)
         expressions[temporary] = f"args.temporaries{target.language.arrow}{name}"
         declared = precise(target, temporary.type, structs.name_of_type(temporary.type, True))
-        members.append(Declaration(declared, name, str(temporary.type)))
+        array = f"[{temporary.count}]" if temporary.count > 1 else ""
+        members.append(Declaration(declared, f"{name}{array}", str(temporary.type)))
         offsets[temporary] = aligned(offset, alignment_bytes(temporary.type))
-        offset = offsets[temporary] + temporary.type.size_bytes
+        offset = offsets[temporary] + temporary.type.size_bytes * temporary.count
     return TemporaryBuffer(expressions, offsets, members, aligned(offset, 8))
 
 

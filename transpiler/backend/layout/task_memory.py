@@ -14,7 +14,7 @@ def memory_of(task: Task) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the slots of arrays a task reads and writes; -1 for temporaries."""
     reads: set[int] = set()
     writes: set[int] = set()
-    for statement in reachable(task.prologue, task.body):
+    for statement in reachable(*task.roots()):
         match statement:
             case GlobalLoad(pointer=pointer):
                 reads.add(_slot(pointer))

@@ -62,9 +62,9 @@ def _statements(kernel: Kernel) -> Iterator[tuple[int, Statement]]:
     """Yield every statement with the number of its task; functions come last, with the first task that calls them."""
     tasks: dict[Function, int] = {}
     for number, task in enumerate(kernel.tasks):
-        for function in called(task.prologue, task.body):
+        for function in called(*task.roots()):
             tasks.setdefault(function, number)
-        for root in (task.prologue, task.body):
+        for root in task.roots():
             for statement in walk(root):
                 yield number, statement
     for function, number in tasks.items():

@@ -176,7 +176,7 @@ class TaskSource:
     """Whether a grid of several rows is supported, since an axis has at most 65,535 groups; an edited source may
     support only one row."""
     items: int = 1
-    """Iterations per thread: more than one only in an edited source with `#define ITEMS`."""
+    """Iterations per thread at a time: of loops with reductions, and in edited sources with `#define ITEMS`."""
 
     @property
     def iterations_per_block(self) -> int:

@@ -7,11 +7,12 @@ user is remembered until then; a value with a variable is rendered as the name.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...errors import InternalError
 from ...ir.functions import Call, CallResult, Function, Reference
 from ...ir.nodes import Block, Statement
+from ...ir.ops import WRAPPING
 from ...ir.origins import CAST, NAMED
 from ...ir.snodes import pool_above
 from ...ir.sparse import address_operands
@@ -57,36 +58,17 @@ from ..languages.common.syntax import (
     type_helpers,
     type_name,
 )
-from ..languages.common.syntax_forms import INFIX, MULTIPLY, OR, PRIMARY, TERNARY, UNARY, Syntax
+from ..languages.common.syntax_forms import INFIX, MULTIPLY, OR, PRIMARY, TERNARY, UNARY, Rendered, Syntax
 from ..languages.common.target import Target
 from ..languages.common.tensors import COMPONENTS, is_native, is_short_vector, is_small, pointed_element
 from ..layout.accessors import UsedMemory, cell_of, clamped, less_offset, strided
 from ..layout.args_members import WIDENED
 from ..layout.layout import Layout
 from ..layout.tree_structs import place_number
+from . import wrapping
 
 LOGICAL = frozenset({"{0} && {1}", "{0} || {1}"})
 """Operations whose order of evaluation is the same however they are grouped."""
-
-
-class Rendered(NamedTuple):
-    """The source of a value.
-
-    template: of its syntax, since `a | b | c` needs no parentheses.
-    inverse: the operand, if it is a `!`.
-    bare: a literal in a declaration, which has the type already: `{x, y}`.
-    """
-
-    source: str
-    precedence: int = PRIMARY
-    template: str = ""
-    inverse: str = ""
-    bare: str = ""
-
-    @property
-    def initializer(self) -> str:
-        """The initializer behind `type name =`."""
-        return self.bare or self.source
 
 
 class Expressions:
@@ -112,6 +94,8 @@ class Expressions:
         """Arguments of calls: the number of the iteration, the stream of random numbers, whether a check failed."""
         if target.language.reference_is_pointer:
             self.random = "&rng"
+        self.variables: set[Parameter] = set()
+        """Parameters passed by reference that are variables here: the accumulators of an entry."""
         self.block: Any = None
         self.variable_names: dict[Statement, str] = {}
 
@@ -208,7 +192,8 @@ class Expressions:
 
     def is_pointer(self, pointer: Statement) -> bool:
         """Return whether an lvalue is accessed through a parameter that is a pointer."""
-        return isinstance(pointer, Reference) and self.language.reference_is_pointer
+        is_reference = isinstance(pointer, Reference) and pointer.parameter not in self.variables
+        return is_reference and self.language.reference_is_pointer
 
     def parameter_of(self, pointer: Statement) -> str:
         """Return the name of the parameter through which an lvalue is accessed."""
@@ -350,7 +335,20 @@ class Expressions:
         assert value.type is not None
         if isinstance(value.type, Struct):
             return self.of(value).source
-        return self.formatted(store_syntax(self.language, value.type), value).source
+        syntax = store_syntax(self.language, value.type)
+        return self.of(value).assigned if syntax.template == "{0}" else self.formatted(syntax, value).source
+
+    def second_operand(self, operation: Operation) -> str:
+        """Return what stands behind the operator of `target op= value`."""
+        operand = self.wrapping_operand(operation.operands[1])
+        if operation.op not in WRAPPING.values() or not isinstance(operation.type, Scalar):
+            return operand.source
+        return wrapping.as_unsigned(self.language, operand, operation.type, self.name_of_type)
+
+    def wrapping_operand(self, value: Statement) -> wrapping.Operand:
+        """Return a value as an operand of a sum that may wrap."""
+        rendered = self.of(value)
+        return wrapping.Operand(value, rendered.source, rendered.precedence, rendered.unsigned)
 
     def negated(self, condition: Statement) -> str:
         """Return the source of `not condition`."""
@@ -465,7 +463,16 @@ def _load(e: Expressions, value: LocalLoad | GlobalLoad) -> Rendered:
 
 
 def _operation(e: Expressions, value: Operation) -> Rendered:
+    if value.op in WRAPPING.values() and isinstance(value.type, Scalar):
+        return _wrapping(e, value, value.type)
     return e.formatted(operation_syntax(e.language, value, e.target.exact), *value.operands)
+
+
+def _wrapping(e: Expressions, value: Operation, kind: Scalar) -> Rendered:
+    syntax = operation_syntax(e.language, value)
+    operands = [e.wrapping_operand(operand) for operand in value.operands]
+    total = wrapping.unsigned_sum(e.language, syntax, kind, operands, e.name_of_type)
+    return Rendered(*wrapping.signed(kind, total, e.name_of_type), unsigned=total if kind.bits >= 32 else None)
 
 
 def _cast(e: Expressions, value: Cast) -> Rendered:

@@ -20,10 +20,11 @@ from ...ir.statements import ArgLoad, LocalStore, Return
 from ...ir.types import Scalar, Struct, Type, u1, u32
 from ..languages.common.signatures import Signature
 from ..languages.common.symbols import Symbols
+from ..languages.common.syntax_forms import Rendered
 from ..languages.common.tensors import is_small
 from ..layout.accessors import UsedMemory
 from .early_returns import leave_by_loop
-from .expressions import Expressions, Rendered
+from .expressions import Expressions
 from .line_comments import python_comment
 from .lines import INDENT, MAX_WIDTH, Line, wrapped_comment, wrapped_head
 from .statements import Statements, print_call
@@ -64,6 +65,7 @@ def print_function(function: Function, printer: Statements, branch_depth_limit: 
         printer.exit_lines.append(f"return {_zero(e, function, signature)};")
     elif signature.may_fail:
         printer.exit_lines.append("return;")
+    qualifier = language.helper_qualifier if function.is_inline else language.function_qualifier
     _reuse_parameters(function, printer)
     comment = _comment(function, printer)
     printer.block(function.body)
@@ -75,7 +77,7 @@ def print_function(function: Function, printer: Statements, branch_depth_limit: 
         function=function,
         comment=comment,
         structure=_structure(e, function, signature),
-        head=wrapped_head(f"{language.function_qualifier}{result} {signature.name}({parameters}) {{"),
+        head=wrapped_head(f"{qualifier}{result} {signature.name}({parameters}) {{"),
         body=printer.lines,
         used=e.used,
         structs=list(e.structs_used),

@@ -13,11 +13,11 @@ from math import prod
 from ...ir.statements import ArrayShape, Const, RangeFor
 from ...ir.tasks import Task
 from ..languages.common.naming import bound_name
-from ..languages.common.syntax_forms import ADD, MULTIPLY, PRIMARY, UNARY
+from ..languages.common.syntax_forms import ADD, MULTIPLY, PRIMARY, UNARY, Rendered
 from ..layout.layout import Layout
 from ..layout.trip_counts import constant_count, known_extents, step_of
 from ..module.interface import Expression
-from .expressions import Expressions, Rendered
+from .expressions import Expressions
 from .iteration_order import first_index, index_of_iteration, nested_loops
 from .lines import INDENT
 from .statements import bound, loop_head
@@ -97,7 +97,7 @@ def spread_blocks(
     _declare_ends(e, loop, names, declarations)
     factors = []
     for axis in axes:
-        text = _extent_in_c(e, loop, axis)
+        text = extent_in_c(e, loop, axis)
         if len(axes) > 1 and not text.isdigit():
             declarations.append(f"int {bound_name('extent', names[axis])} = {text} > 0 ? {text} : 0;")
             text = bound_name("extent", names[axis])
@@ -109,7 +109,7 @@ def spread_blocks(
 
 def indices_in_block(e: Expressions, loop: RangeFor, linear: str) -> list[str]:
     """Return a thread's indices in C, computed from `index`, or from the expression `linear` if that is readable."""
-    extents = [_extent_in_c(e, loop, axis) for axis in range(len(loop.starts))]
+    extents = [extent_in_c(e, loop, axis) for axis in range(len(loop.starts))]
     texts = [_index(e, loop, axis, extents) for axis in range(len(loop.starts))]
     return [
         f"{text.removesuffix('index')}{linear}" if text == "index" or text.endswith("+ index") else text
@@ -132,7 +132,7 @@ def _known_extent(e: Expressions, loop: RangeFor, axis: int) -> str:
     return str(len(range(int(start.value), int(end.value), step)))
 
 
-def _extent_in_c(e: Expressions, loop: RangeFor, axis: int) -> str:
+def extent_in_c(e: Expressions, loop: RangeFor, axis: int) -> str:
     """Return the trip count along an axis as a factor; it may be negative instead of 0."""
     start, end, step = loop.starts[axis], loop.ends[axis], step_of(loop, axis)
     if _is_known(loop, axis):
@@ -273,6 +273,23 @@ def is_vectorized(threads: Threads, reads: Collection[object], writes: Collectio
     """
     pairs = len(writes) * (len(writes) - 1) // 2 + len(writes) * len({*reads} - {*writes})
     return len(threads.loops) > 1 or pairs > MAX_COMPARED
+
+
+def part_pragma(task: Task, threads: Threads | None, loops: bool, uneven: bool) -> str:
+    """Return OpenMP's directive for a loop over the parts of a loop; "" if the loop stays on one thread."""
+    if threads is None:
+        return ""
+    least = FEW_ITERATIONS if loops else MANY_ITERATIONS
+    known = constant_count(threads.extents)
+    if known is not None and known < least:
+        return ""
+    parts = ["#pragma omp parallel for firstprivate(args)"]
+    if task.loop is not None and task.loop.parallelize is not None:
+        parts.append(f"num_threads({task.loop.parallelize})")
+    parts.append(f"schedule({'dynamic' if uneven else 'static'})")
+    if known is None:
+        parts.append(f"if ({threads.count} >= {least})")
+    return " ".join(parts)
 
 
 def pragma(task: Task, threads: Threads | None, loops: bool, uneven: bool, simd: bool) -> str:

@@ -55,7 +55,7 @@ from ..library.structs import make_anonymous, make_struct
 from ..source.definition import KernelDefinition
 from ..source.named_numbers import called
 from . import real_functions
-from .inlining import inline
+from .function_calls import call_function
 
 Meaning = Callable[..., Any]
 Form = Callable[[Context, ast.Call], Any]
@@ -120,9 +120,9 @@ def build_call(context: Context, node: ast.Call) -> Any:
 def _call_function(
     context: Context, callee: Func | BoundFunc, arguments: list[Any], named: dict[str, Any], node: ast.Call
 ) -> Any:
-    """Inline a `@ti.func`, call a `@ti.real_func`."""
+    """Call a `@ti.func`, or inline it; call a `@ti.real_func`."""
     is_real = (callee.func if isinstance(callee, BoundFunc) else callee).is_real
-    return (real_functions.call if is_real else inline)(context, callee, arguments, named, node)
+    return (real_functions.call if is_real else call_function)(context, callee, arguments, named, node)
 
 
 def _is_of_python(callee: Any, arguments: list[Any], named: dict[str, Any]) -> bool:

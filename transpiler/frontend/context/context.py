@@ -56,6 +56,13 @@ class NeedsMemory(Exception):
         self.mutable = frame.definition.parsed.mutable
 
 
+class NeedsInlining(BaseException):
+    """A call of a function needs the function's statements in its place.
+
+    It is no `Exception`, since it passes through handlers of errors in the user's Python functions.
+    """
+
+
 def expression(*kinds: type[ast.AST]) -> Callable[[H], H]:
     """Register the decorated function for these expression nodes."""
 
@@ -80,17 +87,23 @@ def statement(*kinds: type[ast.AST]) -> Callable[[H], H]:
 
 @dataclass(slots=True)
 class FunctionTable:
-    """The real functions of a kernel.
+    """The functions of the emitted source of a kernel.
 
     Attributes:
         built: by definition and by specialization.
         pending: those whose bodies are not built yet.
+        inferred: functions made of calls of `ti.func`s (`function_calls.Built`), by definition and by specialization.
+        static_numbers: parameters of these that are not numbers at run time.
+        looping: those of them that contain loops.
         arguments: objects that specializations identify by identity, referenced so that they stay alive.
     """
 
     built: dict[KernelDefinition, dict[Hashable, Function]] = field(default_factory=dict)
     pending: deque[Any] = field(default_factory=deque)
     arguments: list[Any] = field(default_factory=list)
+    inferred: dict[KernelDefinition, dict[Hashable, Any]] = field(default_factory=dict)
+    static_numbers: set[tuple[KernelDefinition, str]] = field(default_factory=set)
+    looping: set[Function] = field(default_factory=set)
 
 
 class Context:
@@ -245,7 +258,11 @@ class Context:
             yield
 
     def need_copies(self) -> None:
-        """Unroll the innermost kept static loop, if any: what follows may do another thing in each iteration."""
+        """Unroll the innermost kept static loop, and inline the function under construction, if there are any: what
+        follows may do another thing in each iteration and in each call.
+        """
+        if any(frame.returns is not None for frame in self.frames):
+            raise NeedsInlining
         if self.static_loops:
             raise NeedsUnroll(self.static_loops[-1].node)
 

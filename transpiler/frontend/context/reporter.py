@@ -65,6 +65,15 @@ class Reporter:
             self._warned.add((where.file, where.line, where.column, message))
             self.warnings.append(where.explained(message, hint))
 
+    def mark(self) -> tuple[int, set[tuple[str, int, int, str]]]:
+        """Return the state to which `reset` returns."""
+        return len(self.warnings), set(self._warned)
+
+    def reset(self, mark: tuple[int, set[tuple[str, int, int, str]]]) -> None:
+        """Forget the warnings since `mark`: what they are about is built again."""
+        del self.warnings[mark[0] :]
+        self._warned = mark[1]
+
     def call_user(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Call user code at compile time; an exception of it becomes an error at the current location."""
         try:

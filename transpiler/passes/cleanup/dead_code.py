@@ -31,8 +31,8 @@ def dead_code(kernel: Kernel, context: PassContext) -> bool:
         sweep.block(kernel.body)
         return sweep.changed
     for task in kernel.tasks:
-        sweep.block(task.body)
-        sweep.block(task.prologue)
+        for root in reversed(task.roots()):
+            sweep.block(root)
     return sweep.changed
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....ir.types import Scalar
-from ..common.atomics import by_address, combined
+from ..common.atomics import SETTLING, by_address, combined
 from ..common.language import Language
 from ..common.literals import scalar_name
 from ..common.syntax_forms import Syntax
@@ -23,12 +23,13 @@ def helper(language: Language, op: str, type: Scalar) -> str:
     head = f"{language.helper_qualifier}{name} atomic_{op}_{type}({name} *address, {name} value) {{\n"
     if op in FETCH and type.kind in ("int", "uint"):
         return f"{head}    return __atomic_fetch_{op}(address, value, __ATOMIC_RELAXED);\n}}"
+    changes = "new != old && " if op in SETTLING else ""
     return (
         f"{head}    {name} old, new;\n"
         "    const int relaxed = __ATOMIC_RELAXED;\n"
         "    __atomic_load(address, &old, relaxed);\n"
         "    do {\n"
         f"        new = {combined(language, op, type, 'old')};\n"
-        "    } while (!__atomic_compare_exchange(address, &old, &new, true, relaxed, relaxed));\n"
+        f"    }} while ({changes}!__atomic_compare_exchange(address, &old, &new, true, relaxed, relaxed));\n"
         "    return old;\n}"
     )

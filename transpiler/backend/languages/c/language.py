@@ -49,6 +49,7 @@ C = Language(
     zero_values="0",
     size_check="_Static_assert",
     struct_tag="struct ",
+    restrict="restrict ",
     texture_handles=("const Texture *", "const Texture *"),
     texture_helpers=("Texture",),
     helper_qualifier="static inline ",

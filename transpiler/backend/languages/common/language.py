@@ -84,6 +84,7 @@ class Language:
     converts_to_parameter: an argument is converted implicitly to the type of its parameter.
     unsigned: the unsigned type of 32 bits in a conversion.
     unsigned_argument: {} is an int that is passed to a helper as unsigned.
+    undefined_overflow: compilers take for granted that signed sums do not wrap, so those that may are unsigned.
     computes_small_as_int: arithmetic on integers of 8 and 16 bits, and on f16, has wider results.
 
     constant: a template with {type}, {name} and {value} for a named number; integer_constant: for those of i32, if
@@ -107,6 +108,7 @@ class Language:
 
     Memory
     has_pointers: arrays are typed pointers, else buffer references.
+    restrict: what is behind the star of a pointer whose memory no other pointer of the kernel reaches.
     arrow: accesses a member through a pointer to a struct.
     volatile_load: a load of {} that other threads write, past a cache that may be stale.
     forwards_by_copy: members of `Args` in a readonly block must be copied before they are passed to a function.
@@ -133,6 +135,7 @@ class Language:
     barrier: returns the calls of a barrier; in: the barrier, whether it orders buffers, lanes.
     collective: returns the syntax of a collective; in: operation, type of the value, lanes.
     collective_helper, atomic, atomic_helper, texel_helper: see `collectives`, `atomics`, `texture_functions`.
+    block_reduction: see `block_reductions`; None if threads are iterations of loops.
     """
 
     name: str
@@ -162,6 +165,7 @@ class Language:
     converts_to_parameter: bool = False
     unsigned: str
     unsigned_argument: str = "{}"
+    undefined_overflow: bool = False
     computes_small_as_int: bool = True
 
     constant: str = "const {type} {name} = {value};"
@@ -183,6 +187,7 @@ class Language:
     bool_in_memory: bool = True
 
     has_pointers: bool = True
+    restrict: str = ""
     arrow: str = "->"
     volatile_load: str = "{}"
     forwards_by_copy: bool = False
@@ -212,6 +217,7 @@ class Language:
     atomic: Callable[[str, Scalar, bool], Syntax]
     atomic_helper: Callable[[Language, str, Scalar], str]
     texel_helper: Callable[[Language, str, str, int], tuple[str, list[str], list[str]]]
+    block_reduction: Callable[[Language, str, Scalar, tuple[str, ...]], tuple[str, tuple[str, ...]]] | None = None
 
     extensions: Mapping[str, str] = field(default_factory=dict)
     """Identifier in a source -> the extension that it requires."""

@@ -26,13 +26,14 @@ TENSORS = frozenset(_TENSORS)
 
 GENERATED_NAMES = frozenset(
     {"args", "arguments", "task", "rng", "Args", "Result", "Temporaries", "Report", "Push", "BLOCK"}
+    | {"LOADS", "MAX_BLOCKS"}
 )
 """Names that the templates and printers declare themselves."""
 
 
 def macros(block_dims: Iterable[int]) -> frozenset[str]:
     """Return the constants at the top of a source, which as macros replace members of the same name too."""
-    return frozenset({"BLOCK", *(f"BLOCK_{size}" for size in block_dims)})
+    return frozenset({"BLOCK", "LOADS", "MAX_BLOCKS", *(f"BLOCK_{size}" for size in block_dims)})
 
 
 def functions(kernel: str, tasks: int) -> frozenset[str]:

@@ -52,6 +52,33 @@ class Syntax:
         return self.template.format(*operands)
 
 
+class Rendered(NamedTuple):
+    """The source of a value.
+
+    template: of its syntax, since `a | b | c` needs no parentheses.
+    inverse: the operand, if it is a `!`.
+    bare: a literal in a declaration, which has the type already: `{x, y}`.
+    unsigned: of a sum that may wrap, without the conversion back to a signed type, and its precedence.
+    """
+
+    source: str
+    precedence: int = PRIMARY
+    template: str = ""
+    inverse: str = ""
+    bare: str = ""
+    unsigned: tuple[str, int] | None = None
+
+    @property
+    def initializer(self) -> str:
+        """The initializer behind `type name =`."""
+        return self.bare or self.assigned
+
+    @property
+    def assigned(self) -> str:
+        """The source behind `name =`, which converts a number to the type of the variable."""
+        return self.source if self.unsigned is None else self.unsigned[0]
+
+
 @dataclass(frozen=True, slots=True)
 class Generated:
     """One generated function. uses: keys of structs, library chunks and other generated functions."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ....errors import UnsupportedError
 from ....ir.types import SCALARS, Scalar
-from ..common.atomics import FUNCTIONS, by_address, combined
+from ..common.atomics import FUNCTIONS, SETTLING, by_address, combined
 from ..common.language import Language
 from ..common.literals import scalar_name
 from ..common.syntax_forms import ASSIGN, PRIMARY, Syntax
@@ -27,6 +27,8 @@ def _direct(op: str, type: Scalar) -> Syntax | None:
     more = {"add": {"f32", "f64"}, "sub": {"f32", "f64"}, "min": {"i64"}, "max": {"i64"}}
     if op == "mul" or type.name not in all_take | more.get(op, set()):
         return None
+    if op == "sub" and type.name == "i32":
+        return Syntax("atomicSub(&{0}, {1})", PRIMARY, (PRIMARY, ASSIGN))  # of all numbers: -x may overflow
     name, value = ("atomicAdd", "-{1}") if op == "sub" else (f"atomic{FUNCTIONS[op]}", "{1}")
     return Syntax(f"{name}(&{{0}}, {value})", PRIMARY, (PRIMARY, PRIMARY if op == "sub" else ASSIGN))
 
@@ -34,14 +36,25 @@ def _direct(op: str, type: Scalar) -> Syntax | None:
 WORDS = {16: "unsigned short", 32: "unsigned int", 64: "unsigned long long"}
 
 
+MODULAR = frozenset({"add", "sub", "and", "or", "xor"})
+"""Operations on 64 bits that are functions of `unsigned long long` only."""
+
+
 def helper(language: Language, op: str, type: Scalar) -> str:
     """Return the helper for `op` on `type`."""
     name, word = scalar_name(language, type), WORDS[type.bits]
+    if type.name == "i64" and op in MODULAR:  # two's complement: the same function for both signs
+        function, sign = ("atomicAdd", "-") if op == "sub" else (f"atomic{FUNCTIONS[op]}", "")
+        return (
+            f"{language.helper_qualifier}{name} atomic_{op}_{type}({name} *address, {name} value) {{\n"
+            f"    return ({name}){function}(({word} *)address, {sign}({word})value);\n}}"
+        )
     unsigned = SCALARS[f"u{type.bits}"]
     read = language.bit_cast(unsigned, type).format("assumed") if type != unsigned else "assumed"
     new = combined(language, op, type, read if read.endswith(")") and not read.startswith("(") else f"({read})")
     write = language.bit_cast(type, unsigned).format("next") if type != unsigned else "next"
     result = read.replace("assumed", "old")
+    leave = f"        if ({write} == assumed) {{\n            break;\n        }}\n" if op in SETTLING else ""
     return (
         f"{language.helper_qualifier}{name} atomic_{op}_{type}({name} *address, {name} value) {{\n"
         f"    {word} *bits = ({word} *)address;\n"
@@ -49,6 +62,7 @@ def helper(language: Language, op: str, type: Scalar) -> str:
         "    do {\n"
         "        assumed = old;\n"
         f"        {name} next = {new};\n"
+        f"{leave}"
         f"        old = atomicCAS(bits, assumed, {write});\n"
         "    } while (old != assumed);\n"
         f"    return {result};\n}}"

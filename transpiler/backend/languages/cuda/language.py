@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..c_family.tensors import never, no_cast, selection
 from ..common.language import Language, Literals
 from ..common.syntax_forms import ASSIGN, PRIMARY, Syntax
-from . import atomics, collectives, reserved, tables, textures
+from . import atomics, block_reductions, collectives, reserved, tables, textures
 
 FROM_BITS = ("half_from_bits",)
 
@@ -39,6 +39,7 @@ CUDA = Language(
     bit_cast=tables.bit_cast,
     coarse=never,
     unsigned="unsigned",
+    undefined_overflow=True,
     constant="constexpr {type} {name} = {value};",
     constant_types={"i64": "long long", "u32": "unsigned", "u64": "unsigned long long"},
     has_operators=True,
@@ -49,6 +50,7 @@ CUDA = Language(
     braces_refuse_narrowing=True,
     size_check="static_assert",
     volatile_load="__ldcg(&{})",
+    restrict="__restrict__ ",
     texture_handles=("cudaTextureObject_t", "cudaSurfaceObject_t"),
     samples_by_object=True,
     helper_qualifier="__device__ inline ",
@@ -64,4 +66,5 @@ CUDA = Language(
     atomic=atomics.atomic_syntax,
     atomic_helper=atomics.helper,
     texel_helper=textures.helper,
+    block_reduction=block_reductions.block_reduction,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ....errors import UnsupportedError
 from ....ir.types import SCALARS, Scalar
-from ..common.atomics import FUNCTIONS, combined, key_of
+from ..common.atomics import FUNCTIONS, SETTLING, combined, key_of
 from ..common.language import Language
 from ..common.literals import scalar_name
 from ..common.syntax_forms import ASSIGN, PRIMARY, Syntax
@@ -41,6 +41,7 @@ def helper(language: Language, op: str, type: Scalar) -> str:
     word = scalar_name(language, unsigned)
     read = language.bit_cast(unsigned, type).format("assumed") if type != unsigned else "assumed"
     write = language.bit_cast(type, unsigned).format("next") if type != unsigned else "next"
+    leave = f"        if ({write} == assumed) {{\n            break;\n        }}\n" if op in SETTLING else ""
     return (
         f"{name} atomic_{op}_{type}(AtomicU{type.bits} data, uint index, {name} value) {{\n"
         f"    {word} old = data.v[index];\n"
@@ -48,6 +49,7 @@ def helper(language: Language, op: str, type: Scalar) -> str:
         "    do {\n"
         "        assumed = old;\n"
         f"        {name} next = {combined(language, op, type, read)};\n"
+        f"{leave}"
         f"        old = atomicCompSwap(data.v[index], assumed, {write});\n"
         "    } while (old != assumed);\n"
         f"    return {read.replace('assumed', 'old')};\n}}"

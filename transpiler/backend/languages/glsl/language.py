@@ -5,7 +5,7 @@ from __future__ import annotations
 from ....errors import InternalError
 from ..common.language import Language, Literals
 from ..common.syntax_forms import Syntax
-from . import atomics, collectives, reserved, tables, tensors
+from . import atomics, block_reductions, collectives, reserved, tables, tensors
 
 
 def _no_texel_helper(language: Language, what: str, kind: str, ndim: int) -> tuple[str, list[str], list[str]]:
@@ -68,6 +68,7 @@ GLSL = Language(
     atomic=atomics.atomic_syntax,
     atomic_helper=atomics.helper,
     texel_helper=_no_texel_helper,
+    block_reduction=block_reductions.block_reduction,
     extensions=tables.EXTENSION_OF_NAME,
     type_extensions=tables.EXTENSIONS,
 )

@@ -1,0 +1,238 @@
+"""Prints reductions: accumulators, what joins them, and what follows the loop.
+
+    CUDA, GLSL                                      C
+    float s_sum = 0.0f;                             double s_sum_of[PARTS];
+    for (...) task(args, int(index), s_sum);        for (int part = 0; part < PARTS; part++) {
+    s_sum = block_sum(s_sum);                           double s_sum = 0.0;
+    if (threadIdx.x == 0) {                             for (...) task(args, i, &s_sum);
+        atomicAdd(&s(), s_sum);                         s_sum_of[part] = s_sum;
+    }                                               }
+
+In C a loop is cut into a fixed number of parts, whose results are joined in order: so sums do not depend on the number
+of threads. In: a task with reductions and a printer of its entry. Out: `Reductions`, lines for the templates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ...ir.nodes import Statement
+from ...ir.statements import Const, MatrixInit, RangeFor
+from ...ir.tasks import Reduction, Task
+from ...ir.threads import neutral
+from ...ir.types import Scalar, Tensor, Type, element_of, i32
+from ...options import Capabilities
+from ..languages.common.block_reductions import generate, key_of, name_of
+from ..layout.trip_counts import step_of
+from .expressions import Expressions
+from .iteration_order import cells_along, first_index, part_name
+from .lines import INDENT
+from .statements import Statements, bound
+from .threads import Threads, extent_in_c
+
+SIMD = {"add": "+", "mul": "*", "and": "&", "or": "|", "xor": "^", "min": "min", "max": "max"}
+"""Join -> operator of OpenMP's `reduction`."""
+
+
+@dataclass(slots=True)
+class PrintedReduction:
+    """An accumulator: its reduction, type and name, the neutral element, and the array of partial results, if any."""
+
+    reduction: Reduction
+    type: str
+    name: str
+    start: str
+    restart: str
+    parts: str
+
+
+@dataclass(slots=True)
+class Reductions:
+    """The lines of an entry with reductions.
+
+    accumulators: their declarations. joins: what joins those of a block. join: what joins one with another partial
+    result. epilogue: what one thread does at the end. simd: OpenMP's clauses for vectorization, None if it has none.
+    has_parts: the loop is cut into parts. done: the number of blocks that have stored their partial results.
+    """
+
+    printed: list[PrintedReduction] = field(default_factory=list)
+    accumulators: list[str] = field(default_factory=list)
+    joins: list[str] = field(default_factory=list)
+    join: list[str] = field(default_factory=list)
+    epilogue: list[str] = field(default_factory=list)
+    simd: str | None = None
+    has_parts: bool = False
+    done: str = ""
+
+    @property
+    def stores(self) -> list[str]:
+        """The lines that store the partial results of a block."""
+        return [f"{printed.parts}[{{block}}] = {printed.name};" for printed in self.printed]
+
+    @property
+    def restarts(self) -> list[str]:
+        """The lines that set the accumulators to the neutral element again."""
+        return [f"{printed.name} = {printed.restart};" for printed in self.printed]
+
+    @property
+    def arguments(self) -> list[str]:
+        """The names of the accumulators."""
+        return [printed.name for printed in self.printed]
+
+
+def declare_accumulators(p: Statements, task: Task) -> list[str]:
+    """Name the accumulators in the function of an iteration; return its parameters."""
+    declared = []
+    for reduction in task.reductions:
+        parameter = reduction.accumulator
+        name = p.e.parameters[parameter] = p.names.declare(parameter.name)
+        declared.append(p.e.language.reference.format(type=p.e.name_of_type(parameter.type), name=name))
+    return declared
+
+
+def name_accumulators(p: Statements, task: Task) -> Reductions:
+    """Name the accumulators in an entry, before its statements are printed."""
+    reductions = Reductions()
+    e = p.e
+    if task.blocks_done is not None:
+        reductions.done = e.layout.temporaries.expressions[task.blocks_done]
+    for reduction in task.reductions:
+        parameter = reduction.accumulator
+        type = e.name_of_type(parameter.type)
+        name = p.names.declare(parameter.name)
+        start = e.of(_neutral(reduction.op, parameter.type, e.target.exact))
+        parts = p.names.declare(f"{name}_of") if e.language.nested_loops else ""
+        if reduction.partials is not None:
+            parts = e.layout.temporaries.expressions[reduction.partials]
+            e.uses_args = True
+        e.parameters[parameter], e.parameters[reduction.other] = name, f"{parts}[part]"
+        e.variables |= {parameter, reduction.other}
+        reductions.printed.append(PrintedReduction(reduction, type, name, start.initializer, start.source, parts))
+        note = "  // NaN loses against every number" if not _is_vectorized(reduction) else ""
+        reductions.accumulators.append(f"{type} {name} = {start.initializer};{note}")
+    return reductions
+
+
+def print_reductions(p: Statements, task: Task, reductions: Reductions, capabilities: Capabilities) -> None:
+    """Print what follows the loop of an entry."""
+    with p.captured() as lines:
+        p.block(task.join)
+        reductions.join = [INDENT * line.depth + line.text for line in lines]
+    with p.captured() as lines:
+        p.block(task.epilogue)
+        reductions.epilogue = [INDENT * line.depth + line.text for line in lines]
+    scalars = [printed.reduction for printed in reductions.printed]
+    if all(isinstance(r.accumulator.type, Scalar) and _is_vectorized(r) for r in scalars):
+        reductions.simd = " ".join(f"reduction({SIMD[q.reduction.op]}: {q.name})" for q in reductions.printed)
+    if p.e.language.block_reduction is not None:
+        for printed in reductions.printed:
+            reductions.joins += _block_joins(p.e, printed, capabilities)
+
+
+def _is_vectorized(reduction: Reduction) -> bool:
+    """Return whether OpenMP joins as we do: it leaves open what `min` and `max` return if an operand is NaN."""
+    return not (element_of(reduction.accumulator.type).is_float and reduction.op in ("min", "max"))
+
+
+def _neutral(op: str, type: Type, exact: bool) -> Statement:
+    """Return the neutral element: `min` and `max` of floats return the other operand of NaN."""
+    element = element_of(type)
+    value = neutral(op, element)
+    if exact and value == 0 and element.is_float:
+        value = -0.0  # 0.0 would change -0.0
+    number = Const(value, type=element)
+    return MatrixInit([number] * type.size, type=type) if isinstance(type, Tensor) else number
+
+
+def _block_joins(e: Expressions, printed: PrintedReduction, capabilities: Capabilities) -> list[str]:
+    """Return lines that join the accumulators of a block, number by number."""
+    type, op = printed.reduction.accumulator.type, printed.reduction.op
+    element = element_of(type)
+    key = key_of(op, element, _options(element, capabilities))
+    e.need(key, *(used for used in generate(e.language, key).uses if used.startswith("extension ")))
+    e.symbols.call(name_of(op))
+    texts = [printed.name]
+    if isinstance(type, Tensor):
+        texts = [e.element(printed.name, type, list(indices), True).source for indices in _indices(type)]
+    return [f"{text} = {name_of(op)}({text});" for text in texts]
+
+
+def _options(element: Scalar, capabilities: Capabilities) -> str:
+    """Return whether a device has subgroup arithmetic on a type."""
+    features = capabilities.subgroup_features
+    small = element.bits == 32 or (element.is_float and element.bits == 64)
+    return "subgroups" if "arithmetic" in features and (small or "extended_types" in features) else ""
+
+
+def _indices(type: Tensor) -> list[tuple[Const, ...]]:
+    numbers: list[tuple[int, ...]] = [()]
+    for extent in type.shape:
+        numbers = [(*before, k) for before in numbers for k in range(extent)]
+    return [tuple(Const(k, type=i32) for k in indices) for indices in numbers]
+
+
+# --- C ----------------------------------------------------------------------------------------------------------------
+
+
+def nest_in_parts(
+    e: Expressions, task: Task, threads: Threads, names: list[str], reductions: Reductions, call: str, clauses: str
+) -> list[str]:
+    """Return C's lines for a loop with reductions. clauses: of OpenMP's directive; "" if one thread is enough."""
+    simd = [] if reductions.simd is None else [f"#pragma omp simd {reductions.simd}"]
+    if not clauses:
+        return [*reductions.accumulators, *_loops(threads.loops, call, simd), *reductions.epilogue]
+    assert task.loop is not None
+    head = _part_head(e, task.loop, names)
+    inside = [
+        *reductions.accumulators,
+        *_loops([head, *threads.loops[1:]], call, simd),
+        *(f"{q.parts}[part] = {q.name};" for q in reductions.printed),
+    ]
+    over_parts = "for (int part = 0; part < PARTS; part++) {"
+    return [
+        "// Parts of the loop, joined in order: the result does not depend on the number of threads.",
+        *(f"{q.type} {q.parts}[PARTS];" for q in reductions.printed),
+        clauses,
+        over_parts,
+        *(INDENT + line for line in inside),
+        "}",
+        *reductions.accumulators,
+        over_parts,
+        *(INDENT + line for line in reductions.join),
+        "}",
+        *reductions.epilogue,
+    ]
+
+
+def _loops(heads: list[str], call: str, simd: list[str]) -> list[str]:
+    lines: list[str] = []
+    for depth, head in enumerate(heads):
+        if depth == len(heads) - 1:
+            lines += [INDENT * depth + line for line in simd]
+        lines.append(f"{INDENT * depth}{head} {{")
+    lines.append(INDENT * len(heads) + call)
+    return lines + [INDENT * depth + "}" for depth in reversed(range(len(heads)))]
+
+
+def _part_head(e: Expressions, loop: RangeFor, names: list[str]) -> str:
+    """Return the head of the outermost loop within a part."""
+    step = 1
+    if loop.order:
+        component = loop.order[0]
+        axis, count = component.dimension, str(component.extent)
+        is_whole = component.extent == cells_along(loop, axis)
+        name = names[axis] if is_whole else part_name(names, axis, 0)
+        start = str(first_index(loop, axis)) if is_whole else "0"
+    else:
+        name, start = names[0], bound(e, loop.starts[0]).source
+        count, step = extent_in_c(e, loop, 0), step_of(loop, 0)
+    first, end = (_offset(start, f"part_begin({count}, {part})", step) for part in ("part", "part + 1"))
+    advance = {1: f"{name}++", -1: f"{name}--"}.get(step, f"{name} += {step}")
+    return f"for (int {name} = {first}; {name} {'<' if step > 0 else '>'} {end}; {advance})"
+
+
+def _offset(start: str, count: str, step: int) -> str:
+    term = count if abs(step) == 1 else f"{count} * {abs(step)}"
+    if start == "0":
+        return term if step > 0 else f"-{term}"
+    return f"{start} {'+' if step > 0 else '-'} {term}"

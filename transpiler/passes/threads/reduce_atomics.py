@@ -1,0 +1,251 @@
+"""Turns atomic operations of all iterations on one place into a reduction.
+
+    for i in x { atomic add s, x[i] }    ->    for i in x { s_sum += x[i] }    a private accumulator for each thread
+                                               join: s_sum += other            subgroup, then block
+                                               epilogue: atomic add s, s_sum   once a block
+
+`reducible.py` says which operations. Sums are taken in another order, so that floats may differ by rounding; their
+error shrinks with the number of accumulators. Integers are exact, since they wrap. Each accumulator starts with the
+neutral element, so that an iteration may also perform no operation: for `min` and `max` of floats it is NaN, of which
+these functions return the other operand.
+
+Integers below 32 bits and f16 are combined in 32 bits. Where threads are iterations of loops (C), floats are added in
+f64: memory is slower than that, and one accumulator may get all values.
+Source: behaviour of Taichi's `make_thread_local`.
+"""
+
+from __future__ import annotations
+
+from ...ir.builder import Builder
+from ...ir.functions import Reference, reachable
+from ...ir.nodes import Block, Remark, Statement, clone, operands
+from ...ir.ops import ATOMIC_OPS
+from ...ir.statements import (
+    ArgLoad,
+    ArrayShape,
+    AtomicOp,
+    Const,
+    GlobalPtr,
+    GlobalTemporary,
+    If,
+    MatrixPtr,
+    Parameter,
+    RangeFor,
+    StructPtr,
+    Temporary,
+    base_pointer,
+)
+from ...ir.tasks import MAX_BLOCKS, Kernel, Reduction, Task
+from ...ir.types import Type, element_of, f16, f32, f64, i32, scalars_of, u32, with_element
+from ..context import PassContext
+from ..rewrite import DROPPED, Rewriter
+from .reducible import Place, is_invariant, reducible_places
+
+LANES = 32
+"""A block of threads has full warps, so that all lanes of each take part in joining."""
+MAX_ACCUMULATORS = 64
+"""Numbers that a thread accumulates; more would not fit in registers."""
+SUFFIXES = {"add": "sum", "mul": "product"}
+"""Join -> suffix of the accumulator's name, if it is not the join itself."""
+
+
+def reduce_atomics(kernel: Kernel, context: PassContext) -> bool:
+    """Give each thread its own accumulator for places that all iterations of a task combine values into."""
+    options = context.options
+    if context.capabilities.blocks_in_lockstep or not options.make_thread_local:
+        return False  # the interpreter is the reference: it performs each operation
+    changed = False
+    for task in kernel.tasks:
+        places = _accepted(task, context)
+        if places:
+            _reduce(kernel, task, places, context)
+            changed = True
+    if options.deterministic:
+        _warn(kernel, context)
+    return changed
+
+
+def join_in_order(kernel: Kernel, task: Task, context: PassContext) -> None:
+    """Let the last block of a task join the results of all blocks; in C, parts are joined in order in any case."""
+    if task.blocks_done is not None or context.capabilities.blocks_as_loops:
+        return
+    task.blocks_done = Temporary("blocks_done", u32)
+    kernel.temporaries.append(task.blocks_done)
+    for reduction in task.reductions:
+        parameter = reduction.accumulator
+        reduction.partials = Temporary(f"{parameter.name}_of_blocks", parameter.type, MAX_BLOCKS)
+        kernel.temporaries.append(reduction.partials)
+
+
+def _warn(kernel: Kernel, context: PassContext) -> None:
+    """Warn of sums of floats that remain atomic, since they are added in any order."""
+    for task in kernel.tasks:
+        for statement in reachable(task.body) if task.loop is not None else ():
+            if isinstance(statement, AtomicOp) and statement.op in ("add", "sub", "mul"):
+                if statement.type is not None and element_of(statement.type).is_float:
+                    message = "With `deterministic=True`: these floats are added atomically, in any order"
+                    hint = "add to one place in all iterations, or in integers"
+                    context.warnings.append(statement.location.explained(message, hint))
+
+
+def _accepted(task: Task, context: PassContext) -> list[Place]:
+    """Return the places of a task that are worth a reduction."""
+    places = [place for place in reducible_places(task) if place.certain or _has_plain_bounds(task.loop)]
+    if sum(len(list(scalars_of(place.type))) for place in places) > MAX_ACCUMULATORS:
+        return []
+    return places
+
+
+def _has_plain_bounds(loop: RangeFor | None) -> bool:
+    return loop is not None and loop.cells is None and all(map(is_invariant, (*loop.starts, *loop.ends)))
+
+
+def _reduce(kernel: Kernel, task: Task, places: list[Place], context: PassContext) -> None:
+    task.block_dim = min(-(-task.block_dim // LANES) * LANES, context.capabilities.max_block_dim)
+    taken: set[str] = set()
+    accumulators: dict[Statement, Statement] = {}
+    head: list[Statement] = []
+    for place in places:
+        reduction = _new_reduction(place, taken, context)
+        task.reductions.append(reduction)
+        pointer = Reference(reduction.accumulator, type=reduction.accumulator.type, location=reduction.location)
+        head.append(pointer)
+        accumulators.update((atomic, pointer) for atomic in place.atomics)
+        _join(task.join, reduction)
+    if context.options.deterministic and any(element_of(place.type).is_float for place in places):
+        join_in_order(kernel, task, context)
+    for place, reduction in zip(places, task.reductions, strict=True):
+        _store(task, place, reduction, context)
+    _accumulate(task.body, accumulators, context)
+    task.body.statements[:0] = head
+
+
+def _new_reduction(place: Place, taken: set[str], context: PassContext) -> Reduction:
+    type = _accumulator_type(place.type, place.join, context)
+    name = _name(place, taken)
+    location = place.atomics[0].location
+    return Reduction(
+        place.join,
+        Parameter(name, type, 0, by_reference=True),
+        Parameter(f"{name}_other", type, 0, by_reference=True),
+        location=location,
+    )
+
+
+def _name(place: Place, taken: set[str]) -> str:
+    """Return the name of an accumulator: of the variable, or of the array and member with the kind of reduction."""
+    base = base_pointer(place.pointer)
+    path: list[str] = []
+    pointer = place.pointer
+    while isinstance(pointer, (MatrixPtr, StructPtr)):
+        path += [pointer.member] if isinstance(pointer, StructPtr) else []
+        pointer = pointer.origin
+    if isinstance(base, GlobalTemporary):
+        name = "_".join([base.temporary.name, *reversed(path)])
+    else:
+        assert isinstance(base, GlobalPtr)
+        name = "_".join([base.array.name, *reversed(path), SUFFIXES.get(place.join, place.join)])
+    result, number = name, 1
+    while result in taken:
+        result, number = f"{name}_{number}", number + 1
+    taken.add(result)
+    return result
+
+
+def _accumulator_type(type: Type, join: str, context: PassContext) -> Type:
+    element = element_of(type)
+    wide = element
+    if element.is_integral and element.bits < 32:
+        wide = i32 if element.is_signed else u32
+    elif element in (f16, f32) and join == "add" and _adds_in_f64(context):
+        wide = f64
+    elif element == f16:
+        wide = f32
+    return type if wide == element else with_element(type, wide)
+
+
+def _adds_in_f64(context: PassContext) -> bool:
+    return context.capabilities.blocks_as_loops and f64.name in context.capabilities.types
+
+
+def _join(block: Block, reduction: Reduction) -> None:
+    """Add `accumulator = accumulator op other` to a block."""
+    builder = _builder(block, reduction)
+    own, other = (builder.add(Reference(p, type=p.type)) for p in (reduction.accumulator, reduction.other))
+    builder.store(own, builder.op(ATOMIC_OPS[reduction.op], builder.load(own), builder.load(other)))
+
+
+def _store(task: Task, place: Place, reduction: Reduction, context: PassContext) -> None:
+    """Add to the epilogue of a task what combines the place with the joined value."""
+    builder = _builder(task.epilogue, reduction)
+    if not place.certain and task.loop is not None and not _is_launched_with_iterations(task.loop, context):
+        branch = If(_has_iterations(builder, task.loop))
+        builder.add(branch)
+        builder.block = branch.then
+    pointer = _copied(builder, place.pointer)
+    total = builder.load(builder.add(Reference(reduction.accumulator, type=reduction.accumulator.type)))
+    total = builder.cast(total, element_of(place.type))
+    if context.capabilities.blocks_as_loops or task.blocks_done is not None:
+        builder.store(pointer, builder.op(ATOMIC_OPS[place.join], builder.load(pointer), total))
+    else:
+        builder.atomic(place.join, pointer, total)
+
+
+def _is_launched_with_iterations(loop: RangeFor, context: PassContext) -> bool:
+    """Return whether the entry does not run without an iteration: the host counts them and launches no block."""
+    bounds = (*loop.starts, *loop.ends)
+    is_simple = all(isinstance(value, (Const, ArrayShape, ArgLoad)) for value in bounds)
+    return is_simple and not context.capabilities.blocks_as_loops and not context.options.deterministic
+
+
+def _has_iterations(builder: Builder, loop: RangeFor) -> Statement:
+    """Return whether a loop has an iteration, computed from its bounds."""
+    result: Statement | None = None
+    for start, end, step in zip(loop.starts, loop.ends, loop.steps, strict=True):
+        assert isinstance(step, Const)
+        pair = (_copied(builder, start), _copied(builder, end))
+        below = builder.op("lt", *(pair if step.value > 0 else pair[::-1]))
+        result = below if result is None else builder.op("logical_and", result, below)
+    assert result is not None
+    return result
+
+
+def _copied(builder: Builder, value: Statement) -> Statement:
+    """Return a copy of a pointer or an invariant value, with all that it is computed from."""
+    mapping: dict[Statement, Statement] = {}
+
+    def copy(statement: Statement) -> Statement:
+        if statement not in mapping:
+            for operand in operands(statement):
+                copy(operand)
+            builder.block.statements.append(clone(statement, mapping))
+        return mapping[statement]
+
+    return copy(value)
+
+
+def _accumulate(body: Block, accumulators: dict[Statement, Statement], context: PassContext) -> None:
+    """Replace the atomic operations by operations on accumulators."""
+    remark = Remark("not atomic: joined below (reduce_atomics)")
+
+    def rule(rewriter: Rewriter, atomic: Statement) -> Statement | None:
+        if atomic not in accumulators:
+            return None
+        assert isinstance(atomic, AtomicOp)
+        pointer = accumulators[atomic]
+        assert pointer.type is not None
+        builder = Builder(Block(rewriter.out))
+        builder.location = atomic.location
+        value = builder.cast(atomic.value, element_of(pointer.type))
+        new = builder.op(ATOMIC_OPS[atomic.op], builder.load(pointer), value)
+        store = builder.store(pointer, new)
+        store.remarks = (*atomic.remarks, *((remark,) if context.options.why_comments else ()))
+        return DROPPED
+
+    Rewriter({AtomicOp: rule}).block(body)
+
+
+def _builder(block: Block, reduction: Reduction) -> Builder:
+    builder = Builder(block)
+    builder.location = reduction.location
+    return builder
