@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 434b1922, blocks.py:11: sweep(dt: f32)
+// shadesmith 0.1.0, cuda 6ae1a2d2, blocks.py:11: sweep(dt: f32)
 
 #define BLOCK 128
 

@@ -1,5 +1,5 @@
 // ===== splat_0.comp
-// shadesmith 0.1.0, vulkan c5c6e1a7, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
+// shadesmith 0.1.0, vulkan 34c9c3c6, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
