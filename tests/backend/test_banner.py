@@ -7,8 +7,8 @@ import re
 import pytest
 from golden_kernels import KERNELS, RECURSIVE, SUFFIX, compiled
 
-from shadesmith.transpiler.backend.assemble.banner import with_key
 from shadesmith.transpiler.backend.assemble.render import TEMPLATES
+from shadesmith.transpiler.backend.print.line_comments import without_comments
 from shadesmith.transpiler.options import VERSION
 
 FIRST = re.compile(rf"// shadesmith {re.escape(VERSION)}, (\w+) ([0-9a-f]{{8}}), (\w+)\.py:\d+:( (\w+)\(.*)?")
@@ -32,8 +32,9 @@ def test_every_source_names_itself_in_its_first_line(language: str) -> None:
 
 
 def test_the_key_is_that_of_the_code() -> None:
-    keys = [with_key(f"// KEY.....\n{text}").splitlines()[0] for text in ("a;  // :1", "a;  // :2", "b;  // :1")]
-    assert keys[0] == keys[1] != keys[2]
+    texts = ("a;  // :1", "a;  // :2", "b;  // :1", "// only a comment\na;")
+    code = [without_comments(f"{text}\n") for text in texts]
+    assert code[0] == code[1] != code[2] and code[3] == "\na;\n"
 
 
 def test_the_version_is_that_of_the_package() -> None:

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 0f212b4a, blur.py:4:
+// shadesmith 0.1.0, c 0aa40b7d, blur.py:4:
 // blur(image: ndarray[f32, 2, clamped], out: ndarray[f32, 2, strided], peak:
 //     ndarray[f32, 1, strided])
 #include <math.h>

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 0dfa01bf, histogram.py:10:
+// shadesmith 0.1.0, c af6a2ee4, histogram.py:10:
 // histogram(a: ndarray[f32, 1], order: ndarray[i32, 1])
 #include <stdint.h>
 

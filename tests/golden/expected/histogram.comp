@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 99170d8f, histogram.py:10:
+// shadesmith 0.1.0, vulkan f01dfca8, histogram.py:10:
 // histogram(a: ndarray[f32, 1], order: ndarray[i32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require

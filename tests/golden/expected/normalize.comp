@@ -1,5 +1,5 @@
 // ===== normalize_0.comp
-// shadesmith 0.1.0, vulkan b051a5d4, normalize.py:4: normalize(a: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan f56564aa, normalize.py:4: normalize(a: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -27,7 +27,7 @@ void main() {
 }
 
 // ===== normalize_1.comp
-// shadesmith 0.1.0, vulkan 6293ed22, normalize.py:4: normalize(a: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan 176a1414, normalize.py:4: normalize(a: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -95,7 +95,7 @@ void main() {
 }
 
 // ===== normalize_2.comp
-// shadesmith 0.1.0, vulkan 953738b0, normalize.py:4: normalize(a: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan 42552378, normalize.py:4: normalize(a: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

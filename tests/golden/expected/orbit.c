@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 330fbb0f, orbit.py:37: orbit(dt: f32)
+// shadesmith 0.1.0, c b239f092, orbit.py:37: orbit(dt: f32)
 #include <math.h>
 
 enum { bodies_n0 = 512 };  // bodies.shape[0]

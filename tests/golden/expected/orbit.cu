@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda e5091e3e, orbit.py:37: orbit(dt: f32)
+// shadesmith 0.1.0, cuda 1b5c564a, orbit.py:37: orbit(dt: f32)
 
 #define BLOCK 128
 #define LOADS 8  // iterations of a thread at a time, so that their loads overlap

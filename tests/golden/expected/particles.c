@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 1104a32d, particles.py:18:
+// shadesmith 0.1.0, c 4947a65f, particles.py:18:
 // particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32)
 #include <math.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 18b046a6, particles.py:18:
+// shadesmith 0.1.0, cuda 244709b6, particles.py:18:
 // particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32)
 
 #define BLOCK 128

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 1de8e4ff, report.py:4: report(a: ndarray[f32, 1])
+// shadesmith 0.1.0, cuda a671511b, report.py:4: report(a: ndarray[f32, 1])
 
 #define BLOCK 128
 

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 78749b3a, wither.py:9: wither(dt: f32)
+// shadesmith 0.1.0, cuda eb610708, wither.py:9: wither(dt: f32)
 
 #define BLOCK 128
 

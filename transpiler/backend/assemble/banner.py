@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from hashlib import sha256
 
 from ...errors import NOWHERE, SourceLocation
@@ -10,46 +9,52 @@ from ...ir.tasks import Kernel, Task
 from ...ir.textures import describe_texture
 from ...options import VERSION
 from ..layout.declarations import array_type
-from ..print.line_comments import basename, python_comment
+from ..print.line_comments import basename, python_comment, without_comments
 from ..print.lines import MAX_WIDTH, wrapped_comment, wrapped_text
 from ..print.remarks import inert
 from ..print.sparse import purpose_of
 from .context import EmitContext
 from .tasks import PrintedTask
 
-KEY = "KEY" + "." * 5
-"""Stands for the key of a file until that is computed from its content."""
 WIDEST_VERSION = "shadesmith 00.00.00, "
 """A longer version than any, so that no version decides where a line is wrapped."""
 
-_COMMENT = re.compile(r"[ \t]*//[^\n]*")
-
 
 def banner(context: EmitContext, printed: list[PrintedTask]) -> list[str]:
-    """Return the comment lines at the top of a file: what it is, in one line, and what passes say about the kernel.
-
-    shadesmith 0.1.0, cuda 3fa1c2d4, jacobi.py:4: jacobi(a: ndarray[f32, 2], w: f32)
-
-    Only a signature that does not fit is on a line of its own.
-    """
-    kernel, target = context.kernel, context.language.target
-    signature = ", ".join(entry for _, entry in sorted(_signature(kernel), key=lambda item: item[0]))
-    location = kernel.location
-    origin = "" if location is NOWHERE else f", {basename(location.file)}:{location.line}"
-    own, shown = f"{target} {KEY}{origin}:", f"{context.name}({signature})"
-    fits = len(f"// {WIDEST_VERSION}{own} {shown}") <= MAX_WIDTH
-    first = [f"shadesmith {VERSION}, {own}", *wrapped_text(shown, MAX_WIDTH - 3)]
-    remarks = kernel.remarks if printed and printed[0].number == 0 else []
+    """Return the comment lines below the first line of a file: its signature if that does not fit there, remarks."""
+    remarks = context.kernel.remarks if printed and printed[0].number == 0 else []
     ordered = sorted({(r.location.file, r.location.line, inert(r.message)) for r in remarks})
-    messages = (line for *_, message in ordered for line in wrapped_text(message, MAX_WIDTH - 3))
-    return [*([" ".join(first)] if fits else first), *messages]
+    signature = _signature(context)
+    shown = [] if _fits(context, signature) else wrapped_text(signature, MAX_WIDTH - 3)
+    return [*shown, *(line for *_, message in ordered for line in wrapped_text(message, MAX_WIDTH - 3))]
 
 
-def with_key(source: str) -> str:
-    """Return a source with its key: the digest of its code, whatever its comments say, so that equal keys mean equal
-    programs.
+def first_line(context: EmitContext, source: str) -> str:
+    """Return the first line of a file, which says what it is: version, target, key, Python line, signature.
+
+    // shadesmith 0.1.0, cuda 3fa1c2d4, wither.py:9: wither(dt: f32)
+
+    The key is a digest of the code, whatever the comments say: equal keys mean equal programs. source: all other lines.
     """
-    return source.replace(KEY, sha256(_COMMENT.sub("", source).encode()).hexdigest()[:8], 1)
+    key = sha256(without_comments(source).encode()).hexdigest()[:8]
+    signature = _signature(context)
+    shown = f" {signature}" if _fits(context, signature) else ""
+    return f"// shadesmith {VERSION}, {context.language.target} {key}{_origin(context)}:{shown}"
+
+
+def _origin(context: EmitContext) -> str:
+    location = context.kernel.location
+    return "" if location is NOWHERE else f", {basename(location.file)}:{location.line}"
+
+
+def _signature(context: EmitContext) -> str:
+    entries = sorted(_parameters(context.kernel), key=lambda item: item[0])
+    return f"{context.name}({', '.join(entry for _, entry in entries)})"
+
+
+def _fits(context: EmitContext, signature: str) -> bool:
+    first = f"// {WIDEST_VERSION}{context.language.target} 01234567{_origin(context)}: {signature}"
+    return len(first) <= MAX_WIDTH
 
 
 def task_title(context: EmitContext, printed: PrintedTask) -> str:
@@ -77,7 +82,7 @@ def loop_location(task: Task) -> SourceLocation:
     return NOWHERE if task.loop is None else task.loop.location
 
 
-def _signature(kernel: Kernel) -> list[tuple[int, str]]:
+def _parameters(kernel: Kernel) -> list[tuple[int, str]]:
     """Return position, name and type of all parameters, in no order."""
     entries = [(p.position, f"{p.name}: {p.type}") for p in kernel.parameters]
     arrays = [a for a in kernel.arrays if a.parameter is not None and not a.is_gradient]
