@@ -1,5 +1,5 @@
-// histogram(a: ndarray[f32, 1], order: ndarray[i32, 1]), range_for over a
-// from histogram.py:10, interface 63fd8f34
+// shadesmith 0.1.0, c af6a2ee4, histogram.py:10:
+// histogram(a: ndarray[f32, 1], order: ndarray[i32, 1])
 #include <stdint.h>
 
 // A loop that computes a sum is cut into so many parts.

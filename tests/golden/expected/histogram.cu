@@ -1,5 +1,5 @@
-// histogram(a: ndarray[f32, 1], order: ndarray[i32, 1]), range_for over a
-// from histogram.py:10, interface 63fd8f34
+// shadesmith 0.1.0, cuda 9e278134, histogram.py:10:
+// histogram(a: ndarray[f32, 1], order: ndarray[i32, 1])
 
 #define BLOCK 128
 

@@ -1,6 +1,5 @@
 // ===== normalize_0.comp
-// normalize(a: ndarray[f32, 1]), task 0 of 3: serial
-// from normalize.py:4, interface a481a981
+// shadesmith 0.1.0, vulkan f56564aa, normalize.py:4: normalize(a: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -17,6 +16,7 @@ layout(push_constant, scalar) uniform Args {
     int a_n;                  // a.shape[0]
 } args;
 
+// task 0 of 3: serial
 void task() {
     // normalize.py:5  total = 0.0
     args.temporaries.total = 0.0;
@@ -27,8 +27,7 @@ void main() {
 }
 
 // ===== normalize_1.comp
-// normalize(a: ndarray[f32, 1]), task 1 of 3: range_for over a
-// from normalize.py:4, interface a481a981
+// shadesmith 0.1.0, vulkan 176a1414, normalize.py:4: normalize(a: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -69,6 +68,7 @@ layout(push_constant, scalar) uniform Args {
 
 #define a(i) args.a_data.v[i]
 
+// task 1 of 3: range_for over a
 // normalize.py:6  for i in range(a.shape[0]):
 void task(int i, inout float total) {
     total += a(i);  // :7, not atomic: joined below (reduce_atomics)
@@ -95,8 +95,7 @@ void main() {
 }
 
 // ===== normalize_2.comp
-// normalize(a: ndarray[f32, 1]), task 2 of 3: range_for over a
-// from normalize.py:4, interface a481a981
+// shadesmith 0.1.0, vulkan 42552378, normalize.py:4: normalize(a: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -116,6 +115,7 @@ layout(push_constant, scalar) uniform Args {
 
 #define a(i) args.a_data.v[i]
 
+// task 2 of 3: range_for over a
 // normalize.py:8  for i in a:
 void task(int i) {
     // normalize.py:9  a[i] /= total

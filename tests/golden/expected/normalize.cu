@@ -1,5 +1,4 @@
-// normalize(a: ndarray[f32, 1]), 3 tasks
-// from normalize.py:4, interface a481a981
+// shadesmith 0.1.0, cuda 4ddca805, normalize.py:4: normalize(a: ndarray[f32, 1])
 
 #define BLOCK 128
 #define LOADS 8  // iterations of a thread at a time, so that their loads overlap

@@ -1,5 +1,4 @@
-// orbit(dt: f32), 4 tasks
-// from orbit.py:37, interface 2ecec396
+// shadesmith 0.1.0, c b239f092, orbit.py:37: orbit(dt: f32)
 #include <math.h>
 
 enum { bodies_n0 = 512 };  // bodies.shape[0]

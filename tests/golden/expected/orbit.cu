@@ -1,5 +1,4 @@
-// orbit(dt: f32), 4 tasks
-// from orbit.py:37, interface 2ecec396
+// shadesmith 0.1.0, cuda 1b5c564a, orbit.py:37: orbit(dt: f32)
 
 #define BLOCK 128
 #define LOADS 8  // iterations of a thread at a time, so that their loads overlap

@@ -1,5 +1,5 @@
-// particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32), 3 tasks
-// from particles.py:18, interface 766a49e4
+// shadesmith 0.1.0, c 4947a65f, particles.py:18:
+// particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32)
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>

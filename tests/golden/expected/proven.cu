@@ -1,5 +1,4 @@
-// proven(a: ndarray[f32, 1], value: f32), 2 tasks
-// from proven.py:7, interface 3ef402d1
+// shadesmith 0.1.0, cuda 7601dd91, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
 
 #define BLOCK 128
 

@@ -178,7 +178,7 @@ def _is_plain_number(context: Context, value: Any) -> bool:
     value = plain(value)
     if type(value) is float:
         return True
-    return type(value) is int and (-(2**31) <= value < 2**31) and number_type(value, context.options).is_signed
+    return type(plain(value)) is int and (-(2**31) <= value < 2**31) and number_type(value, context.options).is_signed
 
 
 def _by_value(parameter: ParameterDefinition, value: Statement, is_self: bool = False) -> Passed:
