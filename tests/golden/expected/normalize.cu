@@ -61,6 +61,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) normalize_1(const Args args)
             task_1(args, int(index), total);
         }
     }
+    #pragma unroll 1
     for (unsigned index = first; index < count; index += BLOCK) {
         task_1(args, int(index), total);
     }

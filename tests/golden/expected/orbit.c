@@ -1,6 +1,7 @@
 // orbit(dt: f32), 4 tasks
 // from orbit.py:37, interface 2ecec396
 #include <math.h>
+#include <stdbool.h>
 
 typedef struct {
     float x, y, z;
@@ -53,6 +54,9 @@ struct Args {
 #define bodies_mass(i) args.bodies->mass[i]
 #define energy(i) args.energy_data[i]
 
+#pragma omp declare reduction(fmaxf : float : omp_out = fmaxf(omp_out, omp_in)) \
+    initializer(omp_priv = NAN)
+
 // task 0 of 4: range_for over bodies
 // orbit.py:38  for i in bodies:
 static inline void task_0(const struct Args args, int i) {
@@ -89,13 +93,15 @@ void orbit_1(const struct Args *arguments) {
 // orbit.py:43  for i in range(512):
 static inline void task_2(const struct Args args, int i, float *heaviest_mass) {
     // orbit.py:44  ti.atomic_max(heaviest.mass, bodies.mass[i])
+    bool t0 = bodies_mass(i) > *heaviest_mass || *heaviest_mass != *heaviest_mass;
     // not atomic: joined below (reduce_atomics)
-    *heaviest_mass = fmaxf(*heaviest_mass, bodies_mass(i));
+    *heaviest_mass = t0 ? bodies_mass(i) : *heaviest_mass;
 }
 
 void orbit_2(const struct Args *arguments) {
     const struct Args args = *arguments;
     float heaviest_mass = NAN;  // NaN loses against every number
+    #pragma omp simd reduction(fmaxf: heaviest_mass)
     for (int i = 0; i < 512; i++) {
         task_2(args, i, &heaviest_mass);
     }

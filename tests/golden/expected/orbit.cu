@@ -144,6 +144,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) orbit_2(const Args args) {
             task_2(args, int(index), heaviest_mass);
         }
     }
+    #pragma unroll 1
     for (unsigned index = first; index < count; index += BLOCK) {
         task_2(args, int(index), heaviest_mass);
     }

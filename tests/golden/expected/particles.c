@@ -61,6 +61,9 @@ struct Args {
 
 #define x(i) args.x_data[i]
 
+#pragma omp declare reduction(fmaxf : float : omp_out = fmaxf(omp_out, omp_in)) \
+    initializer(omp_priv = NAN)
+
 // task 0 of 3: serial
 static inline void task_0(const struct Args args) {
     // particles.py:19  highest = Plane(offset=-1e9)
@@ -84,7 +87,8 @@ static inline void task_1(const struct Args args, int i, float *highest_offset) 
     x(i) = p;  // :25
     x(i).vel.y -= 9.8f * args.dt;  // :26, not atomic: no other iteration writes it (demote_atomics)
     // particles.py:27  ti.atomic_max(highest.offset, height)
-    *highest_offset = fmaxf(*highest_offset, height);  // not atomic: joined below (reduce_atomics)
+    *highest_offset = height > *highest_offset || *highest_offset != *highest_offset ? height
+        : *highest_offset;  // not atomic: joined below (reduce_atomics)
 }
 
 void particles_1(const struct Args *arguments) {
@@ -94,6 +98,7 @@ void particles_1(const struct Args *arguments) {
     #pragma omp parallel for firstprivate(args) schedule(static) if (args.x_n >= 8192)
     for (int part = 0; part < PARTS; part++) {
         float highest_offset = NAN;  // NaN loses against every number
+        #pragma omp simd reduction(fmaxf: highest_offset)
         for (int i = part_begin(args.x_n, part); i < part_begin(args.x_n, part + 1); i++) {
             task_1(args, i, &highest_offset);
         }

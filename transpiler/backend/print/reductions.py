@@ -20,7 +20,7 @@ from ...ir.nodes import Statement
 from ...ir.statements import Const, MatrixInit, RangeFor
 from ...ir.tasks import Reduction, Task
 from ...ir.threads import neutral
-from ...ir.types import Scalar, Tensor, Type, element_of, i32
+from ...ir.types import Scalar, Tensor, Type, element_of, f32, i32
 from ...options import Capabilities
 from ..languages.common.block_reductions import generate, key_of, name_of
 from ..layout.trip_counts import step_of
@@ -32,6 +32,10 @@ from .threads import Threads, extent_in_c
 
 SIMD = {"add": "+", "mul": "*", "and": "&", "or": "|", "xor": "^", "min": "min", "max": "max"}
 """Join -> operator of OpenMP's `reduction`."""
+DECLARATION = (
+    "#pragma omp declare reduction({name} : {type} : omp_out = {name}(omp_out, omp_in)) \\\n"
+    "    initializer(omp_priv = NAN)"
+)
 
 
 @dataclass(slots=True)
@@ -52,6 +56,7 @@ class Reductions:
 
     accumulators: their declarations. joins: what joins those of a block. join: what joins one with another partial
     result. epilogue: what one thread does at the end. simd: OpenMP's clauses for vectorization, None if it has none.
+    declarations: of operators in these clauses.
     has_parts: the loop is cut into parts. done: the number of blocks that have stored their partial results.
     """
 
@@ -61,8 +66,14 @@ class Reductions:
     join: list[str] = field(default_factory=list)
     epilogue: list[str] = field(default_factory=list)
     simd: str | None = None
+    declarations: list[str] = field(default_factory=list)
     has_parts: bool = False
     done: str = ""
+
+    @property
+    def used_declarations(self) -> list[str]:
+        """The declarations, if the loop is vectorized."""
+        return self.declarations if self.simd is not None else []
 
     @property
     def stores(self) -> list[str]:
@@ -108,7 +119,7 @@ def name_accumulators(p: Statements, task: Task) -> Reductions:
         e.parameters[parameter], e.parameters[reduction.other] = name, f"{parts}[part]"
         e.variables |= {parameter, reduction.other}
         reductions.printed.append(PrintedReduction(reduction, type, name, start.initializer, start.source, parts))
-        note = "  // NaN loses against every number" if not _is_vectorized(reduction) else ""
+        note = "  // NaN loses against every number" if _is_extremum(reduction) else ""
         reductions.accumulators.append(f"{type} {name} = {start.initializer};{note}")
     return reductions
 
@@ -122,16 +133,25 @@ def print_reductions(p: Statements, task: Task, reductions: Reductions, capabili
         p.block(task.epilogue)
         reductions.epilogue = [INDENT * line.depth + line.text for line in lines]
     scalars = [printed.reduction for printed in reductions.printed]
-    if all(isinstance(r.accumulator.type, Scalar) and _is_vectorized(r) for r in scalars):
-        reductions.simd = " ".join(f"reduction({SIMD[q.reduction.op]}: {q.name})" for q in reductions.printed)
+    if p.e.language.nested_loops and all(isinstance(r.accumulator.type, Scalar) for r in scalars):
+        reductions.simd = " ".join(f"reduction({_simd_operator(q.reduction)}: {q.name})" for q in reductions.printed)
+        floats = {_simd_operator(q.reduction): q.type for q in reductions.printed if _is_extremum(q.reduction)}
+        reductions.declarations = [DECLARATION.format(name=name, type=type) for name, type in floats.items()]
     if p.e.language.block_reduction is not None:
         for printed in reductions.printed:
             reductions.joins += _block_joins(p.e, printed, capabilities)
 
 
-def _is_vectorized(reduction: Reduction) -> bool:
-    """Return whether OpenMP joins as we do: it leaves open what `min` and `max` return if an operand is NaN."""
-    return not (element_of(reduction.accumulator.type).is_float and reduction.op in ("min", "max"))
+def _is_extremum(reduction: Reduction) -> bool:
+    """Return whether a reduction is the least or greatest of floats, which starts with NaN."""
+    return element_of(reduction.accumulator.type).is_float and reduction.op in ("min", "max")
+
+
+def _simd_operator(reduction: Reduction) -> str:
+    """Return OpenMP's operator; its `max` leaves open what it returns if an operand is NaN."""
+    if not _is_extremum(reduction):
+        return SIMD[reduction.op]
+    return f"f{reduction.op}{'f' if reduction.accumulator.type == f32 else ''}"
 
 
 def _neutral(op: str, type: Type, exact: bool) -> Statement:

@@ -36,7 +36,7 @@ from ...ir.statements import (
     base_pointer,
 )
 from ...ir.tasks import MAX_BLOCKS, Kernel, Reduction, Task
-from ...ir.types import Type, element_of, f16, f32, f64, i32, scalars_of, u32, with_element
+from ...ir.types import Type, count_scalars, element_of, f16, f32, f64, i32, u32, with_element
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
 from .reducible import Place, is_invariant, reducible_places
@@ -91,7 +91,7 @@ def _warn(kernel: Kernel, context: PassContext) -> None:
 def _accepted(task: Task, context: PassContext) -> list[Place]:
     """Return the places of a task that are worth a reduction."""
     places = [place for place in reducible_places(task) if place.certain or _has_plain_bounds(task.loop)]
-    if sum(len(list(scalars_of(place.type))) for place in places) > MAX_ACCUMULATORS:
+    if sum(count_scalars(place.type) for place in places) > MAX_ACCUMULATORS:
         return []
     return places
 
@@ -237,12 +237,22 @@ def _accumulate(body: Block, accumulators: dict[Statement, Statement], context: 
         builder = Builder(Block(rewriter.out))
         builder.location = atomic.location
         value = builder.cast(atomic.value, element_of(pointer.type))
-        new = builder.op(ATOMIC_OPS[atomic.op], builder.load(pointer), value)
-        store = builder.store(pointer, new)
+        own = builder.load(pointer)
+        is_extremum = atomic.op in ("min", "max") and element_of(pointer.type).is_float
+        if is_extremum and context.capabilities.blocks_as_loops:
+            store = builder.store(pointer, _extremum(builder, atomic.op, own, value))
+        else:
+            store = builder.store(pointer, builder.op(ATOMIC_OPS[atomic.op], own, value))
         store.remarks = (*atomic.remarks, *((remark,) if context.options.why_comments else ()))
         return DROPPED
 
     Rewriter({AtomicOp: rule}).block(body)
+
+
+def _extremum(builder: Builder, op: str, own: Statement, value: Statement) -> Statement:
+    """Return the least or greatest of both, a number if one is NaN. It is vectorized; `fmax` is a call."""
+    is_better = builder.op("lt" if op == "min" else "gt", value, own)
+    return builder.op("select", builder.op("logical_or", is_better, builder.op("ne", own, own)), value, own)
 
 
 def _builder(block: Block, reduction: Reduction) -> Builder:
