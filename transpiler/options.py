@@ -77,6 +77,8 @@ class Capabilities:
         {"basic", "vote", "arithmetic", "ballot", "shuffle", "shuffle_relative", "extended_types"}
     )
     """Subgroup features by Vulkan's names; "extended_types": integers other than 32 bit."""
+    undefined_overflow: bool = False
+    """Whether its compiler takes for granted that signed sums do not wrap: NVRTC has no `-fwrapv`."""
     extra: tuple[tuple[str, str], ...] = field(default=())
 
     @property

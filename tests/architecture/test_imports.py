@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from layers import ROOT, SOURCES, imports
 
 try:
@@ -20,28 +20,35 @@ MAX_FILE_LINES = 600
 MAX_FUNCTION_LINES = 60
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_imports_are_at_the_top_of_the_file(path: Path) -> None:
+TREES = {path: ast.parse(path.read_text()) for path in SOURCES}
+
+
+def test_imports_are_at_the_top_of_the_file() -> None:
+    inside = [f"{path}:{line}: {what}" for path in SOURCES for line, what in misplaced(path)]
+    assert inside == []
+
+
+def misplaced(path: Path) -> Iterator[tuple[int, str]]:
     for line, target, how in imports(path):
-        assert target != "shadesmith", f"{path}:{line}: use relative imports inside the package"
-        if how == "function":
-            assert target in HEAVY, f"{path}:{line}: import of {target} inside a function"
+        if target == "shadesmith":
+            yield line, "use relative imports inside the package"
+        elif how == "function" and target not in HEAVY:
+            yield line, f"import of {target} inside a function"
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_files_and_functions_stay_small(path: Path) -> None:
-    text = path.read_text()
-    assert text.count("\n") <= MAX_FILE_LINES, f"{path} has {text.count(chr(10))} lines"
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            length = (node.end_lineno or node.lineno) - node.lineno + 1
-            assert length <= MAX_FUNCTION_LINES, f"{path}:{node.lineno} {node.name} has {length} lines"
+def test_files_and_functions_stay_small() -> None:
+    for path, tree in TREES.items():
+        lines = path.read_text().count("\n")
+        assert lines <= MAX_FILE_LINES, f"{path} has {lines} lines"
+        for node in ast.walk(tree):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                length = (node.end_lineno or node.lineno) - node.lineno + 1
+                assert length <= MAX_FUNCTION_LINES, f"{path}:{node.lineno} {node.name} has {length} lines"
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_every_module_opens_with_a_docstring(path: Path) -> None:
-    text = path.read_text()
-    assert not text.strip() or ast.get_docstring(ast.parse(text)), f"{path} has no docstring"
+def test_every_module_opens_with_a_docstring() -> None:
+    without = [path for path, tree in TREES.items() if path.read_text().strip() and not ast.get_docstring(tree)]
+    assert without == []
 
 
 def test_package_list_equals_the_folders() -> None:

@@ -42,10 +42,12 @@ def test_names_made_of_a_name_must_be_free_too() -> None:
     assert not names.is_free("end_i_1")
 
 
-def test_temporaries_are_numbered_in_order_of_appearance_and_avoid_users_names() -> None:
-    names = Names(frozenset({"t1"}))
-    assert [names.temporary() for _ in range(3)] == ["t0", "t1_", "t2"]
-    assert names.temporary("part") == "part0"
+def test_derived_names_avoid_those_that_the_user_declares_later() -> None:
+    names = Names(frozenset({"random"}))
+    assert [names.derive("length_v", {"x_i"}) for _ in range(2)] == ["length_v", "length_v_1"]
+    assert names.derive("x_i", {"x_i"}) == "x_i_1"
+    assert names.derive("random", set()) == "random_1"
+    assert names.declare("x_i") == "x_i"
 
 
 def test_bounds_of_an_index_that_begins_with_an_underscore_have_no_double_one() -> None:

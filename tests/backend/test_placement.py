@@ -5,7 +5,7 @@ import pytest
 from shadesmith.transpiler.backend.print.placement import Placement, place
 from shadesmith.transpiler.ir.functions import Call, Function
 from shadesmith.transpiler.ir.statements import If, LocalStore, Rand
-from shadesmith.transpiler.ir.types import f32
+from shadesmith.transpiler.ir.types import f32, u1
 
 
 def placed(sketch) -> Placement:
@@ -24,10 +24,40 @@ def test_a_value_with_one_use_is_printed_inside_it(sketch):
 
 
 def test_a_costly_value_with_two_uses_gets_a_name(sketch):
-    product = sketch.op("mul", sketch.arg("w"), sketch.arg("w"))
-    use(sketch, sketch.op("add", product, product))
+    root = sketch.op("sqrt", sketch.arg("w"))
+    use(sketch, sketch.op("add", root, root))
     found = placed(sketch)
-    assert product in found.used and product not in found.inline
+    assert root in found.used and root not in found.inline
+
+
+@pytest.mark.parametrize(("copies", "uses", "repeated"), [(1, 2, True), (1, 3, False), (3, 3, True)])
+def test_a_short_value_is_repeated_as_often_as_python_has_it(sketch, copies, uses, repeated):
+    product = sketch.op("mul", sketch.arg("w"), sketch.arg("w"))
+    product.copies = copies
+    for _ in range(uses):
+        use(sketch, product)
+    assert (product in placed(sketch).inline) == repeated
+
+
+def test_a_random_number_is_drawn_inside_the_store_that_follows(sketch):
+    first, second = (sketch.add(Rand(type=f32)) for _ in range(2))
+    use(sketch, sketch.op("add", sketch.op("mul", second, sketch.arg("w")), sketch.arg("w")))
+    use(sketch, first)
+    assert placed(sketch).direct == {second}
+
+
+@pytest.mark.parametrize("op", ["logical_and", "select"])
+def test_a_call_is_not_moved_where_it_may_not_be_evaluated(sketch, op):
+    called = sketch.add(Rand(type=u1))
+    values = [sketch.arg("flag"), called, *([sketch.arg("flag")] if op == "select" else [])]
+    use(sketch, sketch.op("select", sketch.op(op, *values), sketch.arg("w"), sketch.arg("w")))
+    assert not placed(sketch).direct
+
+
+def test_two_calls_of_one_statement_are_called_in_order(sketch):
+    numbers = [sketch.add(Rand(type=f32)) for _ in range(2)]
+    use(sketch, sketch.op("add", *numbers))
+    assert not placed(sketch).direct
 
 
 def test_a_cheap_index_is_printed_at_each_use(sketch):

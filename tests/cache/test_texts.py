@@ -467,6 +467,7 @@ print(stats.frontend_runs, sum(stats.compiler_runs.values()), loaded, "jinja2" i
 """
 
 
+@pytest.mark.one_target
 def test_a_second_process_loads_no_compiler(begin: Callable[..., None], target: str, tmp_path: Path) -> None:
     (tmp_path / "p.py").write_text(written_programs.HEAD + ADD)
     code = PROCESS.format(arch=ARCHES[target], cache=str(tmp_path / "cache"), folder=str(tmp_path))

@@ -40,6 +40,7 @@ def edited(command, spec: str, old: str, new: str) -> None:
     path.write_text(text.replace(old, new))
 
 
+@pytest.mark.exhaustive
 def test_bench_prints_a_table(command, spec: str) -> None:
     edited(command, spec, "args.turns", "(20 * args.turns)")
     said = command("bench", spec, "--seconds", PATIENCE)

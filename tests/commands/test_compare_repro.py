@@ -86,6 +86,7 @@ def test_help_names_both(capsys: pytest.CaptureFixture[str]) -> None:
     assert {"compare", "repro"} <= set(capsys.readouterr().out.split())
 
 
+@pytest.mark.exhaustive
 @pytest.mark.isolated
 def test_an_edit_that_crashes_or_hangs_gives_the_answer_no(command, edited) -> None:
     kernel = edited("x(i, j) =", "for (volatile int q = 1; q; ) { } x(i, j) =")

@@ -128,6 +128,7 @@ def test_add_is_not_atomic_and_says_why(target: str) -> None:
 # --- issue 4401: the offline cache ---------------------------------------------------------------------------------
 
 
+@pytest.mark.one_target
 def test_a_second_process_compiles_nothing(target: str, tmp_path: Path) -> None:
     if target == "python":
         pytest.skip("the interpreter runs no text")

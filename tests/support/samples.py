@@ -4,7 +4,8 @@
     @pytest.mark.parametrize("value", range(90))
 
 Which third it is differs from target to target, so with three targets `make test` still runs every case once. Every test
-runs at least one case on every target. The choice depends on the names of the cases alone.
+runs at least one case on every target. The choice depends on the names of the cases alone. Tests marked `one_target`
+run on the first target.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ def mark_exhaustive(items: Iterable[pytest.Item], targets: list[str]) -> None:
     """Mark the cases of sampled tests that `make test` leaves out."""
     groups: dict[tuple[str, str], list[pytest.Item]] = defaultdict(list)
     for item in items:
+        if item.get_closest_marker("one_target") is not None and _target(item) not in ("", targets[0]):
+            item.add_marker(pytest.mark.exhaustive)
         if item.get_closest_marker("sampled") is not None:
             groups[item.nodeid.partition("[")[0], _target(item)].append(item)
     for (_, target), cases in groups.items():

@@ -63,6 +63,8 @@ class Statement:
     Attributes:
         type: of its value, None if it has none.
         name: of the variable in the user's program that it belongs to.
+        hint: what a variable with its value is called if the source needs one, although the user has none.
+        copies: how many equal values of the user's program it stands for, if these were merged.
         remarks: comments to print at its source.
     """
 
@@ -76,6 +78,8 @@ class Statement:
     location: SourceLocation = NOWHERE
     type: Type | None = None
     name: str | None = None
+    hint: str | None = None
+    copies: int = 1
     remarks: tuple[Remark, ...] = ()
 
 

@@ -370,6 +370,10 @@ OPS: dict[str, Op] = {
         Op("raw_mod", 2, _arithmetic, _raw_mod),
         Op("plain_div", 2, _plain, _raw_div),
         Op("plain_mod", 2, _plain, _raw_mod),
+        Op("wrapping_add", 2, _plain, lambda a, b: a + b, commutative=True),
+        Op("wrapping_sub", 2, _plain, lambda a, b: a - b),
+        Op("wrapping_mul", 2, _plain, lambda a, b: a * b, commutative=True),
+        Op("wrapping_neg", 1, _plain, lambda a: -a),
         Op("min", 2, _promoted, np.fmin, commutative=True, on_u1="logical_and", atomic="min",
             host="min({}, {})", takes_many=True),
         Op("max", 2, _promoted, np.fmax, commutative=True, on_u1="logical_or", atomic="max",
@@ -443,7 +447,11 @@ OPS: dict[str, Op] = {
 """All operations except `cast` and `bit_cast`, whose result type is an argument (`statements.Cast`).
 
 `plain_div` and `plain_mod` are `/` and `%` of the emitted languages, for non-negative integers and positive divisors.
+`wrapping_add` and its like are sums that may wrap, in languages where signed overflow is undefined (`passes/target`).
 """
+
+WRAPPING: dict[str, str] = {name: f"wrapping_{name}" for name in ("add", "sub", "mul", "neg")}
+"""Operations of integers that wrap, and the same for languages in which signed overflow is undefined."""
 
 U1_OPS: dict[str, str] = {op.name: op.on_u1 for op in OPS.values() if op.on_u1}
 """Operations whose result is u1, and the operation that replaces each on one bit."""

@@ -20,6 +20,7 @@ from .cleanup.fold import fold
 from .cleanup.forward_stores import forward_stores
 from .cleanup.hoist_loads import hoist_loads
 from .cleanup.simplify import simplify
+from .cleanup.split_vectors import split_vectors
 from .context import Pass, PassContext
 from .control.branch_depth import branch_depth
 from .control.iteration_limit import iteration_limit
@@ -33,6 +34,7 @@ from .sparse.sparse_arrays import sparse_arrays
 from .sparse.struct_for import struct_for
 from .target.legalize import legalize
 from .target.ranges import ranges
+from .target.wrapping import wrapping
 from .tasks.offload import offload
 from .threads.check_threads import check_threads
 from .threads.clamp_indices import clamp_indices
@@ -94,16 +96,18 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
     Stage.FINAL: (
         call_effects,  # the passes since the first cleanup may have added checks
         legalize,  # late: the cleanups above would rebuild what it removes
+        split_vectors,  # after `legalize`, which takes vectors apart
         ranges,  # after all passes that ask what an operation is: they know Python's divisions
         cleanup,
         call_effects,  # for the printers: cleanup may have removed the last effect
+        wrapping,  # after all passes that know what a sum is
         sparse_arrays,  # last: it adds the arrays that the emitted source uses
     ),
 }
 
 REQUIRED = frozenset({
     "split_arrays", "lower", "call_effects", "recursion", "activate_cells", "deactivate_cells", "offload", "struct_for",
-    "check_threads", "split_threads", "clamp_indices", "legalize", "sparse_arrays",
+    "check_threads", "split_threads", "clamp_indices", "legalize", "wrapping", "sparse_arrays",
 })  # fmt: skip
 """Passes that every kernel needs; `disabled_passes` does not apply to them."""
 

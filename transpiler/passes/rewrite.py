@@ -108,5 +108,9 @@ class Rewriter:
 
 def transfer_name(old: Statement, new: Statement) -> None:
     """Give `new` the Python name of `old`, unless it has a name of its own (an index and an argument always have)."""
-    if old.name is not None and new.name is None and not isinstance(new, (LoopIndex, ArgLoad)):
+    if isinstance(new, (LoopIndex, ArgLoad)):
+        return
+    if old.name is not None and new.name is None:
         new.name = old.name
+    if old.hint is not None and new.hint is None:
+        new.hint = old.hint

@@ -15,4 +15,5 @@ PORTABLE = Capabilities(
     max_push_bytes=4096,
     max_groups=2**31 - 1,
     max_shared_bytes=SHARED_BYTES,
+    undefined_overflow=True,
 )

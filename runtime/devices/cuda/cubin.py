@@ -154,6 +154,16 @@ def undefined_names(data: bytes) -> frozenset[str]:
     return frozenset(s.name for s in _symbols(data, _sections(data)) if s.name and s.section == 0)
 
 
+def machine_code(data: bytes) -> dict[str, bytes]:
+    """Return the instructions of each function, by name. Raises: CubinError if the file is damaged or no cubin."""
+    _header(data)
+    return {
+        section.name.removeprefix(".text."): _content(data, section)
+        for section in _sections(data)
+        if section.name.startswith(".text.")
+    }
+
+
 def read_usage(log: str) -> dict[str, Usage]:
     """Return the output of ptxas for each kernel and function, by name; {} if there is none."""
     found: dict[str, Usage] = {}

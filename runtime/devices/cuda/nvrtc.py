@@ -21,6 +21,8 @@ from ...store.compiler_files import file_identity
 from ...store.stats import COUNTS
 from ...store.store import Store
 from ..compiler_messages import CompilerFailure, describe_log
+from . import ptxas_defects
+from .cubin import machine_code
 
 DEFAULT_ARCH = "sm_90"
 """Default architecture without a device."""
@@ -66,7 +68,13 @@ def compile_cubin(
     file = SourceFile(name, text, lines)
 
     def request() -> Request:
-        return Request("NVRTC", nvrtc_identity(), _options(arch, fast_math, options), file, exact=bool(options))
+        return Request(
+            "NVRTC",
+            f"{nvrtc_identity()}\n{ptxas_defects.REVISION}",
+            _options(arch, fast_math, options),
+            file,
+            exact=bool(options),
+        )
 
     def make() -> dict[str, bytes]:
         compiled = _compile(file, arch, fast_math, options, with_ptx=False)
@@ -81,7 +89,8 @@ def compile_ptx(file: SourceFile, arch: str, fast_math: bool) -> bytes:
 
     Raises: as `compile_cubin`.
     """
-    return _compile(file, arch, fast_math, (), with_ptx=True, with_cubin=False).ptx.encode()
+    ptx = _compile_once(file, arch, fast_math, (), with_ptx=True, with_cubin=False).ptx
+    return ptxas_defects.without_negations(ptx).encode()
 
 
 def compile_explained(file: SourceFile, arch: str, fast_math: bool) -> Compiled:
@@ -93,6 +102,27 @@ def compile_explained(file: SourceFile, arch: str, fast_math: bool) -> Compiled:
 
 
 def _compile(
+    file: SourceFile, arch: str, fast_math: bool, more: Sequence[str], with_ptx: bool, with_cubin: bool = True
+) -> Compiled:
+    """Compile as `_compile_once` does, again without the optimisation that has a defect if that may matter."""
+    compiled = _compile_once(file, arch, fast_math, more, with_ptx, with_cubin)
+    if not ptxas_defects.is_suspect(compiled.cubin, arch) or not _loses_negations(arch):
+        return compiled
+    ptx = compiled.ptx or _compile_once(file, arch, fast_math, more, True, False).ptx
+    if not ptxas_defects.may_lose_negations(ptx):
+        return compiled
+    return _compile_once(file, arch, fast_math, (*more, ptxas_defects.REMEDY), with_ptx)
+
+
+@cache
+def _loses_negations(arch: str) -> bool:
+    """Return whether this version of ptxas has the defect."""
+    probes = (SourceFile("probe.cu", probe, ()) for probe in ptxas_defects.PROBES)
+    negated, plain = (_compile_once(probe, arch, True, (), False).cubin for probe in probes)
+    return machine_code(negated) == machine_code(plain)
+
+
+def _compile_once(
     file: SourceFile, arch: str, fast_math: bool, more: Sequence[str], with_ptx: bool, with_cubin: bool = True
 ) -> Compiled:
     library = load_nvrtc()

@@ -46,6 +46,7 @@ enum {
 };
 #define GRACE 1000000000L   /* [ns] */
 #define REPEAT 20000000L    /* [ns] */
+#define IDLE 100            /* [REPEAT] */
 #define FAULTED 1
 #define INTERRUPTED 2
 #define CACHE_LINE 64
@@ -74,7 +75,7 @@ static uint64_t page;
 static char alternate_stack[ALTERNATE_STACK];
 static timer_t timer;
 static pid_t timer_process;
-static volatile int armed;
+static volatile int armed, idle;  /* idle: how often in a row the main thread was seen outside all kernels */
 static _Unwind_Reason_Code (*backtrace_)(_Unwind_Trace_Fn, void *);
 static _Unwind_Word (*word_)(struct _Unwind_Context *, int);
 static _Unwind_Ptr (*instruction_)(struct _Unwind_Context *);
@@ -339,8 +340,11 @@ static void interrupt_threads(void) {
 static void on_interrupt(int number, siginfo_t *info, void *context) {
     int saved = errno, is_main = syscall(SYS_gettid) == getpid();
     if ((info->si_code == SI_TIMER || info->si_code == SI_QUEUE) && info->si_value.sival_ptr == &timer) {
-        if (is_main && armed && !main_is_in_kernel(context))
-            set_timer(0, 0);
+        if (is_main && armed) {  /* `take_faults` ends this. One look may find no kernel where the stack is unreadable */
+            idle = main_is_in_kernel(context) ? 0 : idle + 1;
+            if (idle > IDLE)
+                set_timer(0, 0);
+        }
         if (armed) {
             if (is_main)
                 interrupt_threads();
@@ -348,8 +352,11 @@ static void on_interrupt(int number, siginfo_t *info, void *context) {
             if (walk.library >= 0)
                 backtrace_(leave, &walk);
         }
+    } else if (!is_main && syscall(SYS_tgkill, getpid(), getpid(), SIGINT) == 0) {
+        /* The system may give the process's signal to any thread; the main thread is the one that waits. */
     } else {
         if (is_main && main_is_in_kernel(context)) {
+            idle = 0;
             set_timer(armed ? 1 : GRACE, REPEAT);
             __atomic_fetch_or(&state->attention, INTERRUPTED, __ATOMIC_RELEASE);
         }

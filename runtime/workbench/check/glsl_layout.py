@@ -7,6 +7,7 @@ types do not matter, nor that of the array inside a buffer reference; those of m
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ...devices.vulkan.spirv import (
@@ -37,6 +38,8 @@ from .parsed_source import Location, ParsedSource
 
 REQUIRED_QUALIFIERS = ("readonly", "coherent", "volatile")
 """Qualifiers of memory that the generated source needs."""
+MEMORY_QUALIFIERS = ("coherent", "volatile")
+"""Those of an array: without `readonly` the source does the same."""
 WHY_REQUIRED = {
     "readonly": "the host relies on it that nothing is written there",
     "coherent": "without it other blocks may not see what one has written before a barrier or a fence",
@@ -235,8 +238,15 @@ class Comparison:
             self.diagnostics.add(location, *_other_matrix(struct, expected, found))
         self._qualifiers(struct, expected, found, location)
 
-    def _qualifiers(self, struct: str, expected: Member, found: Member, location: Location | None) -> None:
-        for qualifier in REQUIRED_QUALIFIERS:
+    def _qualifiers(
+        self,
+        struct: str,
+        expected: Member,
+        found: Member,
+        location: Location | None,
+        required: Sequence[str] = REQUIRED_QUALIFIERS,
+    ) -> None:
+        for qualifier in required:
             if qualifier in expected.qualifiers and qualifier not in found.qualifiers:
                 message = f"`{struct}` lost its `{qualifier}`: {WHY_REQUIRED[qualifier]}"
                 self.diagnostics.add(
@@ -268,7 +278,7 @@ class Comparison:
         else:
             at = self._block_location(found) if found.name == expected.name else location
             self._elements(struct, member, first, second, at or location)
-            self._qualifiers(found.name, expected.members[0], found.members[0], at or location)
+            self._qualifiers(found.name, expected.members[0], found.members[0], at or location, MEMORY_QUALIFIERS)
         self._blame_layout(before, found.name)
         if (
             len(self.diagnostics.entries) > len(before) and expected.name != found.name

@@ -22,6 +22,19 @@ FUNCTION int mod_i32(int a, int b) {
     return remainder != 0 && (remainder ^ b) < 0 ? remainder + b : remainder;
 }
 
+// types: i32, i64
+// Python's // for a positive divisor.
+FUNCTION int floor_div_positive_i32(int a, int b) {
+    return a / b - (a % b < 0);
+}
+
+// types: i32, i64
+// Python's % for a positive divisor.
+FUNCTION int mod_positive_i32(int a, int b) {
+    int remainder = a % b;
+    return remainder < 0 ? remainder + b : remainder;
+}
+
 // The valid index nearest to `index` on an axis of n elements.
 FUNCTION int clamp_index(int index, int n) {
     return index < 0 ? 0 : index < n ? index : n - 1;
@@ -33,15 +46,15 @@ FUNCTION int pow_i32(int base, int exponent) {
     if (exponent < 0) {  // 1 / base^n, rounded toward zero
         return base == 1 || (base == -1 && (exponent & 1) == 0) ? 1 : base == -1 ? -1 : 0;
     }
-    int result = 1;
+    uint32_t result = 1, factor = (uint32_t)base;  // unsigned, since products wrap
     while (exponent > 0) {
         if ((exponent & 1) != 0) {
-            result *= base;
+            result *= factor;
         }
-        base *= base;
+        factor *= factor;
         exponent >>= 1;
     }
-    return result;
+    return (int)result;
 }
 
 // types: i32, i64

@@ -7,7 +7,7 @@
 // Quotient rounded toward zero; 0 if the divisor is 0.
 __device__ inline int div_i32(int a, int b) {
     // x / 0 is undefined, and so is the lowest number / -1
-    return b == 0 ? 0 : b == -1 ? -a : a / b;
+    return b == 0 ? 0 : b == -1 ? int(-uint32_t(a)) : a / b;
 }
 
 #include "../../c_family/lib/numbers.h"

@@ -24,6 +24,18 @@ int mod_i32(int a, int b) {
     return remainder != 0 && (remainder ^ b) < 0 ? remainder + b : remainder;
 }
 
+// Python's // for a positive divisor.
+int floor_div_positive_i32(int a, int b) {
+    int quotient = a / b;
+    return quotient * b > a ? quotient - 1 : quotient;
+}
+
+// Python's % for a positive divisor.
+int mod_positive_i32(int a, int b) {
+    int remainder = a - b * (a / b);  // % is undefined for negative numbers
+    return remainder < 0 ? remainder + b : remainder;
+}
+
 // The valid index nearest to `index` on an axis of n elements.
 int clamp_index(int index, int n) {
     return index < 0 ? 0 : index < n ? index : n - 1;
@@ -89,6 +101,18 @@ int64_t floor_div_i64(int64_t a, int64_t b) {
 int64_t mod_i64(int64_t a, int64_t b) {
     int64_t remainder = rem_i64(a, b);
     return remainder != 0l && (remainder ^ b) < 0l ? remainder + b : remainder;
+}
+
+// Python's // for a positive divisor.
+int64_t floor_div_positive_i64(int64_t a, int64_t b) {
+    int64_t quotient = a / b;
+    return quotient * b > a ? quotient - 1l : quotient;
+}
+
+// Python's % for a positive divisor.
+int64_t mod_positive_i64(int64_t a, int64_t b) {
+    int64_t remainder = a - b * (a / b);  // % is undefined for negative numbers
+    return remainder < 0l ? remainder + b : remainder;
 }
 
 // base to the power of exponent, modulo 2^64.

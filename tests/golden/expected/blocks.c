@@ -34,9 +34,9 @@ typedef struct {
 _Static_assert(sizeof(Block) == 148, "must match the cell size on the host");
 
 struct Args {
-    Block *blocks;  // velocity: field[f32[2], 32x12], mass: field[f32, 32x12], total:
-                    // field[f32, 8x4]
-    float dt;       // dt: f32
+    Block *restrict  blocks;  // velocity: field[f32[2], 32x12], mass: field[f32, 32x12], total:
+                              // field[f32, 8x4]
+    float dt;                 // dt: f32
 };
 
 #define velocity(i, j) \
@@ -52,7 +52,7 @@ static inline void task(const struct Args args, int i, int j) {
     // not atomic: no other iteration writes it (demote_atomics)
     velocity(i, j).y -= 9.8f * args.dt;  // :13
     // blocks.py:14  total[i // 4, j // 3] += velocity[i, j].norm() * mass[i, j]
-    atomic_add_f32(&total(i / 4, j / 3), vec2_length(velocity(i, j)) * mass(i, j));
+    atomic_add_f32(&total(i >> 2, j / 3), vec2_length(velocity(i, j)) * mass(i, j));
 }
 
 void sweep_0(const struct Args *arguments) {

@@ -18,7 +18,8 @@ struct Block {
     float total;
 };
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer BlockBuffer { Block v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4)
+    restrict buffer BlockBuffer { Block v[]; };
 layout(push_constant, scalar) uniform Args {
     BlockBuffer blocks;  // velocity: field[f32[2], 32x12], mass: field[f32, 32x12], total:
                          // field[f32, 8x4]
@@ -36,7 +37,7 @@ void task(int i, int j) {
     // blocks.py:13  velocity[i, j].y -= 9.8 * dt
     velocity(i, j).y -= 9.8 * args.dt;  // not atomic: no other iteration writes it (demote_atomics)
     // blocks.py:14  total[i // 4, j // 3] += velocity[i, j].norm() * mass[i, j]
-    atomicAdd(total(i / 4, j / 3), length(velocity(i, j)) * mass(i, j));
+    atomicAdd(total(i >> 2, j / 3), length(velocity(i, j)) * mass(i, j));
 }
 
 void main() {

@@ -24,9 +24,9 @@ struct Block {
 static_assert(sizeof(Block) == 148, "must match the cell size on the host");
 
 struct Args {
-    Block *blocks;  // velocity: field[f32[2], 32x12], mass: field[f32, 32x12], total:
-                    // field[f32, 8x4]
-    float dt;       // dt: f32
+    Block *__restrict__  blocks;  // velocity: field[f32[2], 32x12], mass: field[f32, 32x12], total:
+                                  // field[f32, 8x4]
+    float dt;                     // dt: f32
 };
 
 #define velocity(i, j) \
@@ -42,7 +42,7 @@ __device__ inline void task(const Args &args, int i, int j) {
     // not atomic: no other iteration writes it (demote_atomics)
     velocity(i, j).y -= 9.8f * args.dt;  // :13
     // blocks.py:14  total[i // 4, j // 3] += velocity[i, j].norm() * mass[i, j]
-    atomicAdd(&total(i / 4, j / 3), length(velocity(i, j)) * mass(i, j));
+    atomicAdd(&total(i >> 2, j / 3), length(velocity(i, j)) * mass(i, j));
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) sweep_0(const Args args) {

@@ -1,31 +1,9 @@
 // branches(a: ndarray[i32, 1], n: i32), range_for over i
 // from branches.py:4, interface 6ba8a01b
 
-// Quotient rounded toward zero; 0 if the divisor is 0.
-static inline int div_i32(int a, int b) {
-    return b == 0 ? 0 : b == -1 ? -a : a / b;  // x / 0 and the lowest number / -1 trap on x86
-}
-
-// Remainder with the sign of the dividend; 0 if the divisor is 0.
-static inline int rem_i32(int a, int b) {
-    return b == 0 || b == -1 ? 0 : a % b;
-}
-
-// Python's //: quotient rounded toward minus infinity; 0 if the divisor is 0.
-static inline int floor_div_i32(int a, int b) {
-    int quotient = div_i32(a, b);
-    return rem_i32(a, b) != 0 && (a ^ b) < 0 ? quotient - 1 : quotient;
-}
-
-// Python's %: remainder with the sign of the divisor; 0 if the divisor is 0.
-static inline int mod_i32(int a, int b) {
-    int remainder = rem_i32(a, b);
-    return remainder != 0 && (remainder ^ b) < 0 ? remainder + b : remainder;
-}
-
 struct Args {
-    int *a_data;  // a: ndarray[i32, 1]
-    int n;        // n: i32
+    int *restrict  a_data;  // a: ndarray[i32, 1]
+    int n;                  // n: i32
 };
 
 #define a(i) args.a_data[i]
@@ -38,9 +16,9 @@ static inline void task(const struct Args args, int i) {
     }
     if (x == 0) {  // :9
         x = 7;  // :10
-    } else if (mod_i32(x, 2) == 0) {  // branches.py:11  elif x % 2 == 0:
+    } else if ((x & 1) == 0) {  // branches.py:11  elif x % 2 == 0:
         // branches.py:12  x //= 2
-        x = floor_div_i32(x, 2);
+        x >>= 1;
     } else {
         x = x > 1 ? 3 * x + 1 : 0;  // :14
     }

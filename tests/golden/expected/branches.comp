@@ -7,30 +7,7 @@
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
 
-// Quotient rounded toward zero; 0 if the divisor is 0.
-int div_i32(int a, int b) {
-    // x / 0 is undefined, and so is the lowest number / -1
-    return b == 0 ? 0 : b == -1 ? -a : a / b;
-}
-
-// Remainder with the sign of the dividend; 0 if the divisor is 0.
-int rem_i32(int a, int b) {
-    return b == 0 || b == -1 ? 0 : a - b * (a / b);  // % is undefined for negative numbers
-}
-
-// Python's //: quotient rounded toward minus infinity; 0 if the divisor is 0.
-int floor_div_i32(int a, int b) {
-    int quotient = div_i32(a, b);
-    return rem_i32(a, b) != 0 && (a ^ b) < 0 ? quotient - 1 : quotient;
-}
-
-// Python's %: remainder with the sign of the divisor; 0 if the divisor is 0.
-int mod_i32(int a, int b) {
-    int remainder = rem_i32(a, b);
-    return remainder != 0 && (remainder ^ b) < 0 ? remainder + b : remainder;
-}
-
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer I32 { int v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) restrict buffer I32 { int v[]; };
 layout(push_constant, scalar) uniform Args {
     I32 a_data;  // a: ndarray[i32, 1]
     int n;       // n: i32
@@ -46,9 +23,9 @@ void task(int i) {
     }
     if (x == 0) {  // :9
         x = 7;  // :10
-    } else if (mod_i32(x, 2) == 0) {  // branches.py:11  elif x % 2 == 0:
+    } else if ((x & 1) == 0) {  // branches.py:11  elif x % 2 == 0:
         // branches.py:12  x //= 2
-        x = floor_div_i32(x, 2);
+        x >>= 1;
     } else {
         x = x > 1 ? 3 * x + 1 : 0;  // :14
     }

@@ -142,7 +142,7 @@ struct Temporaries {
 };
 
 struct Args {
-    float *a_data;                    // a: ndarray[f32, 2]
+    float *restrict  a_data;          // a: ndarray[f32, 2]
     struct Temporaries *temporaries;  // values that cross tasks
     uint32_t *report;                 // records of print and of checks
     int n;                            // n: i32
@@ -181,9 +181,9 @@ static inline void task_1(const struct Args args, int i, uint32_t index) {
     ivec3 v = {1, 2, i};
     // checked.py:8  a[i, v[i]] += first
     if (outside_1(args.report, 2u, index, i, 3)) return;
-    int t0 = ivec3_at(v, i);
-    if (outside_2(args.report, 3u, index, i, t0, args.a_n0, args.a_n1)) return;
-    atomic_add_f32(&a(i, t0), first);
+    int v_1 = ivec3_at(v, i);
+    if (outside_2(args.report, 3u, index, i, v_1, args.a_n0, args.a_n1)) return;
+    atomic_add_f32(&a(i, v_1), first);
     // checked.py:9  a[0, k] = v.sum() + n
     if (ivec3_sum_overflows(v)) {
         uint32_t record = report_failure(args.report, 4u, index, 3u);
@@ -192,10 +192,10 @@ static inline void task_1(const struct Args args, int i, uint32_t index) {
         report_i32(args.report, record, v.z);
         return;
     }
-    int t1 = ivec3_sum(v);
-    if (add_overflows_i32(t1, args.n)) {
+    int sum_v = ivec3_sum(v);
+    if (add_overflows_i32(sum_v, args.n)) {
         uint32_t record = report_failure(args.report, 5u, index, 2u);
-        record = report_i32(args.report, record, t1);
+        record = report_i32(args.report, record, sum_v);
         report_i32(args.report, record, args.n);
         return;
     }
@@ -207,7 +207,7 @@ static inline void task_1(const struct Args args, int i, uint32_t index) {
         report_i32(args.report, record, args.a_n1);
         return;
     }
-    a(0, (int)args.k) = (float)(t1 + args.n);
+    a(0, (int)args.k) = (float)(sum_v + args.n);
     // checked.py:10  assert a[i, 0] >= 0, f"a[{i}, 0] is {a[i, 0]}"
     if (outside_2(args.report, 7u, index, i, 0, args.a_n0, args.a_n1)) return;
     if (!(a(i, 0) >= 0.0f)) {

@@ -73,7 +73,7 @@ bool outside_2(Report report, uint site, uint thread, int i, int j, int ni, int 
     return true;
 }
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) restrict buffer F32 { float v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
     float first;  // f32
 };
@@ -218,7 +218,7 @@ bool ivec3_sum_overflows(ivec3 a) {
     return false;
 }
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) restrict buffer F32 { float v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
     float first;  // f32
 };
@@ -242,9 +242,9 @@ void task(int i, uint index) {
     ivec3 v = ivec3(1, 2, i);
     // checked.py:8  a[i, v[i]] += first
     if (outside_1(args.report, 2u, index, i, 3)) return;
-    int t0 = v[i];
-    if (outside_2(args.report, 3u, index, i, t0, args.a_n0, args.a_n1)) return;
-    atomicAdd(a(i, t0), first);
+    int v_1 = v[i];
+    if (outside_2(args.report, 3u, index, i, v_1, args.a_n0, args.a_n1)) return;
+    atomicAdd(a(i, v_1), first);
     // checked.py:9  a[0, k] = v.sum() + n
     if (ivec3_sum_overflows(v)) {
         uint record = report_failure(args.report, 4u, index, 3u);
@@ -253,10 +253,10 @@ void task(int i, uint index) {
         report_i32(args.report, record, v.z);
         return;
     }
-    int t1 = ivec3_sum(v);
-    if (add_overflows_i32(t1, args.n)) {
+    int sum_v = ivec3_sum(v);
+    if (add_overflows_i32(sum_v, args.n)) {
         uint record = report_failure(args.report, 5u, index, 2u);
-        record = report_i32(args.report, record, t1);
+        record = report_i32(args.report, record, sum_v);
         report_i32(args.report, record, args.n);
         return;
     }
@@ -268,7 +268,7 @@ void task(int i, uint index) {
         report_i32(args.report, record, args.a_n1);
         return;
     }
-    a(0, int(args.k)) = float(t1 + args.n);
+    a(0, int(args.k)) = float(sum_v + args.n);
     // checked.py:10  assert a[i, 0] >= 0, f"a[{i}, 0] is {a[i, 0]}"
     if (outside_2(args.report, 7u, index, i, 0, args.a_n0, args.a_n1)) return;
     if (!(a(i, 0) >= 0.0)) {

@@ -101,7 +101,7 @@ __device__ inline int at(ivec3 a, int index) {
 }
 
 __device__ inline int sum(ivec3 a) {
-    return a.x + a.y + a.z;
+    return unsigned(a.x) + unsigned(a.y) + unsigned(a.z);
 }
 
 __device__ inline bool sum_overflows(ivec3 a) {
@@ -120,13 +120,13 @@ struct Temporaries {
 };
 
 struct Args {
-    float *a_data;             // a: ndarray[f32, 2]
-    Temporaries *temporaries;  // values that cross tasks
-    uint32_t *report;          // records of print and of checks
-    int n;                     // n: i32
-    uint32_t k;                // k: u32
-    int a_n0;                  // a.shape[0]
-    int a_n1;                  // a.shape[1]
+    float *__restrict__  a_data;  // a: ndarray[f32, 2]
+    Temporaries *temporaries;     // values that cross tasks
+    uint32_t *report;             // records of print and of checks
+    int n;                        // n: i32
+    uint32_t k;                   // k: u32
+    int a_n0;                     // a.shape[0]
+    int a_n1;                     // a.shape[1]
 };
 
 #define a(i, j) args.a_data[(long long)(i) * args.a_n1 + (j)]
@@ -158,9 +158,9 @@ __device__ inline void task_1(const Args &args, int i, uint32_t index) {
     ivec3 v = {1, 2, i};
     // checked.py:8  a[i, v[i]] += first
     if (outside_1(args.report, 2u, index, i, 3)) return;
-    int t0 = at(v, i);
-    if (outside_2(args.report, 3u, index, i, t0, args.a_n0, args.a_n1)) return;
-    atomicAdd(&a(i, t0), first);
+    int v_1 = at(v, i);
+    if (outside_2(args.report, 3u, index, i, v_1, args.a_n0, args.a_n1)) return;
+    atomicAdd(&a(i, v_1), first);
     // checked.py:9  a[0, k] = v.sum() + n
     if (sum_overflows(v)) {
         uint32_t record = report_failure(args.report, 4u, index, 3u);
@@ -169,10 +169,10 @@ __device__ inline void task_1(const Args &args, int i, uint32_t index) {
         report_i32(args.report, record, v.z);
         return;
     }
-    int t1 = sum(v);
-    if (add_overflows_i32(t1, args.n)) {
+    int sum_v = sum(v);
+    if (add_overflows_i32(sum_v, args.n)) {
         uint32_t record = report_failure(args.report, 5u, index, 2u);
-        record = report_i32(args.report, record, t1);
+        record = report_i32(args.report, record, sum_v);
         report_i32(args.report, record, args.n);
         return;
     }
@@ -184,7 +184,7 @@ __device__ inline void task_1(const Args &args, int i, uint32_t index) {
         report_i32(args.report, record, args.a_n1);
         return;
     }
-    a(0, (int)args.k) = (float)(t1 + args.n);
+    a(0, (int)args.k) = (float)(sum_v + args.n);
     // checked.py:10  assert a[i, 0] >= 0, f"a[{i}, 0] is {a[i, 0]}"
     if (outside_2(args.report, 7u, index, i, 0, args.a_n0, args.a_n1)) return;
     if (!(a(i, 0) >= 0.0f)) {

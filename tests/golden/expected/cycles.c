@@ -1,31 +1,9 @@
 // cycles(lengths: ndarray[i32, 1]), range_for over lengths
 // from cycles.py:16, interface 9263d783
 
-// Quotient rounded toward zero; 0 if the divisor is 0.
-static inline int div_i32(int a, int b) {
-    return b == 0 ? 0 : b == -1 ? -a : a / b;  // x / 0 and the lowest number / -1 trap on x86
-}
-
-// Remainder with the sign of the dividend; 0 if the divisor is 0.
-static inline int rem_i32(int a, int b) {
-    return b == 0 || b == -1 ? 0 : a % b;
-}
-
-// Python's //: quotient rounded toward minus infinity; 0 if the divisor is 0.
-static inline int floor_div_i32(int a, int b) {
-    int quotient = div_i32(a, b);
-    return rem_i32(a, b) != 0 && (a ^ b) < 0 ? quotient - 1 : quotient;
-}
-
-// Python's %: remainder with the sign of the divisor; 0 if the divisor is 0.
-static inline int mod_i32(int a, int b) {
-    int remainder = rem_i32(a, b);
-    return remainder != 0 && (remainder ^ b) < 0 ? remainder + b : remainder;
-}
-
 struct Args {
-    int *lengths_data;  // lengths: ndarray[i32, 1]
-    int lengths_n;      // lengths.shape[0]
+    int *restrict  lengths_data;  // lengths: ndarray[i32, 1]
+    int lengths_n;                // lengths.shape[0]
 };
 
 #define lengths(i) args.lengths_data[i]
@@ -40,9 +18,9 @@ static int grow(int n, int steps) {
 // cycles.py:5  def halve(n: ti.i32, steps: ti.i32) -> ti.i32:
 static int halve(int n, int steps) {
     // cycles.py:6  if n % 2 == 0:
-    if (mod_i32(n, 2) == 0) {
+    if ((n & 1) == 0) {
         // cycles.py:7  return halve(n // 2, steps + 1)
-        return halve(floor_div_i32(n, 2), steps + 1);
+        return halve(n >> 1, steps + 1);
     }
     return grow(n, steps);  // :8
 }

@@ -25,10 +25,10 @@ typedef struct {
 _Static_assert(sizeof(Velocity) == 1200000, "must match the cell size on the host");
 
 struct Args {
-    Position *position;  // position_x, position_y, position_z: field[f32, 100000]
-    Velocity *velocity;  // velocity_x, velocity_y, velocity_z: field[f32, 100000]
-    float dt;            // dt: f32
-    int axis;            // axis: i32
+    Position *restrict  position;  // position_x, position_y, position_z: field[f32, 100000]
+    Velocity *restrict  velocity;  // velocity_x, velocity_y, velocity_z: field[f32, 100000]
+    float dt;                      // dt: f32
+    int axis;                      // axis: i32
 };
 
 #define position_x(i) args.position->x[i]
@@ -63,10 +63,10 @@ static inline void task(const struct Args args, int i) {
             position_z(i) = 0.0f;
         }
         // drift.py:35  velocity[i] *= -0.5 * velocity[i].norm()
-        float t0 = -0.5f * vec3_length((vec3){velocity_x(i), velocity_y(i), velocity_z(i)});
-        velocity_x(i) *= t0;
-        velocity_y(i) *= t0;
-        velocity_z(i) *= t0;
+        float product = -0.5f * vec3_length((vec3){velocity_x(i), velocity_y(i), velocity_z(i)});
+        velocity_x(i) *= product;
+        velocity_y(i) *= product;
+        velocity_z(i) *= product;
     }
 }
 

@@ -20,9 +20,9 @@ struct Velocity {
 };
 
 layout(buffer_reference, scalar, buffer_reference_align = 4)
-    buffer PositionBuffer { Position v[]; };
+    restrict buffer PositionBuffer { Position v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 4)
-    buffer VelocityBuffer { Velocity v[]; };
+    restrict buffer VelocityBuffer { Velocity v[]; };
 layout(push_constant, scalar) uniform Args {
     PositionBuffer position;  // position_x, position_y, position_z: field[f32, 100000]
     VelocityBuffer velocity;  // velocity_x, velocity_y, velocity_z: field[f32, 100000]
@@ -62,10 +62,10 @@ void task(int i) {
             position_z(i) = 0.0;
         }
         // drift.py:35  velocity[i] *= -0.5 * velocity[i].norm()
-        float t0 = -0.5 * length(vec3(velocity_x(i), velocity_y(i), velocity_z(i)));
-        velocity_x(i) *= t0;
-        velocity_y(i) *= t0;
-        velocity_z(i) *= t0;
+        float product = -0.5 * length(vec3(velocity_x(i), velocity_y(i), velocity_z(i)));
+        velocity_x(i) *= product;
+        velocity_y(i) *= product;
+        velocity_z(i) *= product;
     }
 }
 

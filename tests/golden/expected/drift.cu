@@ -26,10 +26,10 @@ struct Velocity {
 static_assert(sizeof(Velocity) == 1200000, "must match the cell size on the host");
 
 struct Args {
-    Position *position;  // position_x, position_y, position_z: field[f32, 100000]
-    Velocity *velocity;  // velocity_x, velocity_y, velocity_z: field[f32, 100000]
-    float dt;            // dt: f32
-    int axis;            // axis: i32
+    Position *__restrict__  position;  // position_x, position_y, position_z: field[f32, 100000]
+    Velocity *__restrict__  velocity;  // velocity_x, velocity_y, velocity_z: field[f32, 100000]
+    float dt;                          // dt: f32
+    int axis;                          // axis: i32
 };
 
 #define position_x(i) args.position->x[i]
@@ -64,10 +64,10 @@ __device__ inline void task(const Args &args, int i) {
             position_z(i) = 0.0f;
         }
         // drift.py:35  velocity[i] *= -0.5 * velocity[i].norm()
-        float t0 = -0.5f * length(vec3{velocity_x(i), velocity_y(i), velocity_z(i)});
-        velocity_x(i) *= t0;
-        velocity_y(i) *= t0;
-        velocity_z(i) *= t0;
+        float product = -0.5f * length(vec3{velocity_x(i), velocity_y(i), velocity_z(i)});
+        velocity_x(i) *= product;
+        velocity_y(i) *= product;
+        velocity_z(i) *= product;
     }
 }
 

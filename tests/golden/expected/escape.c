@@ -19,11 +19,11 @@ static inline float vec2_length(vec2 a) {
 }
 
 struct Args {
-    float *pixels_data;  // pixels: ndarray[f32, 2]
-    int n;               // n: i32
-    float t;             // t: f32
-    int pixels_n0;       // pixels.shape[0]
-    int pixels_n1;       // pixels.shape[1]
+    float *restrict  pixels_data;  // pixels: ndarray[f32, 2]
+    int n;                         // n: i32
+    float t;                       // t: f32
+    int pixels_n0;                 // pixels.shape[0]
+    int pixels_n1;                 // pixels.shape[1]
 };
 
 #define pixels(i, j) args.pixels_data[(long long)(i) * args.pixels_n1 + (j)]
@@ -33,8 +33,8 @@ static inline void task(const struct Args args, int i, int j) {
     // escape.py:6  c = ti.Vector([-0.8, ti.cos(t) * 0.2])
     vec2 c = {-0.8f, cosf(args.t) * 0.2f};
     // escape.py:7  z = ti.Vector([i / n - 1, j / n - 0.5]) * 2
-    vec2 z =
-        vec2_mul_vs((vec2){(float)i / (float)args.n - 1.0f, (float)j / (float)args.n - 0.5f}, 2.0f);
+    vec2 z = vec2_mul_vs((vec2){(float)i / (float)args.n - 1.0f, (float)j / (float)args.n - 0.5f},
+        2.0f);
     int iterations = 0;  // :8
     // escape.py:9  while z.norm() < 20 and iterations < 50:
     while (vec2_length(z) < 20.0f && iterations < 50) {

@@ -7,13 +7,14 @@
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4)
+    restrict writeonly buffer WriteF32 { float v[]; };
 layout(push_constant, scalar) uniform Args {
-    F32 pixels_data;  // pixels: ndarray[f32, 2]
-    int n;            // n: i32
-    float t;          // t: f32
-    int pixels_n0;    // pixels.shape[0]
-    int pixels_n1;    // pixels.shape[1]
+    WriteF32 pixels_data;  // pixels: ndarray[f32, 2]
+    int n;                 // n: i32
+    float t;               // t: f32
+    int pixels_n0;         // pixels.shape[0]
+    int pixels_n1;         // pixels.shape[1]
 } args;
 
 #define pixels(i, j) args.pixels_data.v[(i) * args.pixels_n1 + (j)]

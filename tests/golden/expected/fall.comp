@@ -7,7 +7,7 @@
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32x3 { vec3 v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) restrict buffer F32x3 { vec3 v[]; };
 layout(push_constant, scalar) uniform Args {
     F32x3 v_data;  // v: field[f32[3], 1024]
     F32x3 x_data;  // x: field[f32[3], 1024]

@@ -9,7 +9,7 @@
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) restrict buffer F32 { float v[]; };
 layout(push_constant, scalar) uniform Args {
     F32 x_data;  // x: ndarray[f32, 1]
     float dt;    // dt: f32

@@ -35,7 +35,7 @@ uint report_start(Report report, uint section, uint site, uint thread, uint size
     return 0u;
 }
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) restrict buffer F32 { float v[]; };
 layout(push_constant, scalar) uniform Args {
     F32 columns_data;  // columns: field[f32, 6x10 from (-3, 2)]
     F32 tiles_data;    // tiles: field[f32, 6x10 from (-3, 2)]
@@ -119,7 +119,7 @@ uint report_i32(Report report, uint cursor, int value) {
     return report_u32(report, cursor, uint(value));
 }
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) restrict buffer F32 { float v[]; };
 layout(push_constant, scalar) uniform Args {
     F32 columns_data;  // columns: field[f32, 6x10 from (-3, 2)]
     F32 tiles_data;    // tiles: field[f32, 6x10 from (-3, 2)]

@@ -54,10 +54,10 @@ __device__ inline uint32_t report_i32(uint32_t *report, uint32_t cursor, int val
 }
 
 struct Args {
-    float *columns_data;  // columns: field[f32, 6x10 from (-3, 2)]
-    float *tiles_data;    // tiles: field[f32, 6x10 from (-3, 2)]
-    uint32_t *report;     // records of print and of checks
-    int n;                // n: i32
+    float *__restrict__  columns_data;  // columns: field[f32, 6x10 from (-3, 2)]
+    float *__restrict__  tiles_data;    // tiles: field[f32, 6x10 from (-3, 2)]
+    uint32_t *report;                   // records of print and of checks
+    int n;                              // n: i32
 };
 
 #define columns(i, j) args.columns_data[((j) - 2) * 6 + ((i) + 3)]
@@ -96,7 +96,7 @@ __device__ inline void task_1(const Args &args, int i, int j, uint32_t index) {
 extern "C" __global__ void __launch_bounds__(BLOCK) swap_1(const Args args) {
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
     if (index < 60u) {
-        task_1(args, -3 + int(index / 20 * 2 + index / 2 % 2), 2
-            + int(index / 4 % 5 * 2 + index % 2), index);
+        task_1(args, -3 + int(index / 20 * 2 + index / 2 % 2),
+            2 + int(index / 4 % 5 * 2 + index % 2), index);
     }
 }

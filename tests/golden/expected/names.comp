@@ -33,10 +33,10 @@ void task(int i) {
         float_(i) = atomicAdd(float_(0), 1);
     }
     // names.py:12  ψ[i] += λ.zyx / max(distance, 1e-9)
-    vec3 t0 = lambda.zyx / max(distance, 1e-9);
-    atomicAdd(psi(i).x, t0.x);
-    atomicAdd(psi(i).y, t0.y);
-    atomicAdd(psi(i).z, t0.z);
+    vec3 psi_add = lambda.zyx / max(distance, 1e-9);
+    atomicAdd(psi(i).x, psi_add.x);
+    atomicAdd(psi(i).y, psi_add.y);
+    atomicAdd(psi(i).z, psi_add.z);
 }
 
 void main() {

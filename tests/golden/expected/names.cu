@@ -42,10 +42,10 @@ __device__ inline void task(const Args &args, int i) {
         float_(i) = atomicAdd(&float_(0), 1);
     }
     // names.py:12  ψ[i] += λ.zyx / max(distance, 1e-9)
-    vec3 t0 = vec3{lambda.z, lambda.y, lambda.x} / fmaxf(distance, 1e-9f);
-    atomicAdd(&psi(i).x, t0.x);
-    atomicAdd(&psi(i).y, t0.y);
-    atomicAdd(&psi(i).z, t0.z);
+    vec3 psi_add = vec3{lambda.z, lambda.y, lambda.x} / fmaxf(distance, 1e-9f);
+    atomicAdd(&psi(i).x, psi_add.x);
+    atomicAdd(&psi(i).y, psi_add.y);
+    atomicAdd(&psi(i).z, psi_add.z);
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) names_0(const Args args) {

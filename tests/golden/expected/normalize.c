@@ -15,7 +15,7 @@ struct Temporaries {
 };
 
 struct Args {
-    float *a_data;                    // a: ndarray[f32, 1]
+    float *restrict  a_data;          // a: ndarray[f32, 1]
     struct Temporaries *temporaries;  // values that cross tasks
     int a_n;                          // a.shape[0]
 };

@@ -7,7 +7,7 @@
 
 layout(local_size_x = 1) in;
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) restrict buffer F32 { float v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
     float total;  // f32
 };
@@ -57,7 +57,7 @@ float block_sum(float value) {
     return value;
 }
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) restrict buffer F32 { float v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
     float total;  // f32
 };
@@ -104,7 +104,7 @@ void main() {
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) restrict buffer F32 { float v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
     float total;  // f32
 };

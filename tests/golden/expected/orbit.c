@@ -1,7 +1,11 @@
 // orbit(dt: f32), 4 tasks
 // from orbit.py:37, interface 2ecec396
 #include <math.h>
-#include <stdbool.h>
+
+// The greater of two, a number if one is NaN. Compilers vectorize it, while `fmaxf` is a call.
+static inline float max_f32(float a, float b) {
+    return a > b || b != b ? a : b;
+}
 
 typedef struct {
     float x, y, z;
@@ -42,9 +46,9 @@ struct Temporaries {
 };
 
 struct Args {
-    Bodies *bodies;                   // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass:
+    Bodies *restrict  bodies;         // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass:
                                       // field[f32, 512]
-    float *energy_data;               // energy: field[f32, 512]
+    float *restrict  energy_data;     // energy: field[f32, 512]
     struct Temporaries *temporaries;  // values that cross tasks
     float dt;                         // dt: f32
 };
@@ -54,19 +58,18 @@ struct Args {
 #define bodies_mass(i) args.bodies->mass[i]
 #define energy(i) args.energy_data[i]
 
-#pragma omp declare reduction(fmaxf : float : omp_out = fmaxf(omp_out, omp_in)) \
+#pragma omp declare reduction(max_f32 : float : omp_out = max_f32(omp_out, omp_in)) \
     initializer(omp_priv = NAN)
 
 // task 0 of 4: range_for over bodies
 // orbit.py:38  for i in bodies:
 static inline void task_0(const struct Args args, int i) {
     // orbit.py:39  bodies[i].vel -= bodies[i].pos * dt
-    vec3 bodies_pos_0 = bodies_pos(i);
     // not atomic: no other iteration writes it (demote_atomics)
-    bodies_vel(i) = vec3_sub(bodies_vel(i), vec3_mul_vs(bodies_pos_0, args.dt));
+    bodies_vel(i) = vec3_sub(bodies_vel(i), vec3_mul_vs(bodies_pos(i), args.dt));
     // orbit.py:40  bodies.pos[i] += bodies[i].vel * dt
     // not atomic: no other iteration writes it (demote_atomics)
-    bodies_pos(i) = vec3_add(bodies_pos_0, vec3_mul_vs(bodies_vel(i), args.dt));
+    bodies_pos(i) = vec3_add(bodies_pos(i), vec3_mul_vs(bodies_vel(i), args.dt));
     // orbit.py:41  energy[i] = bodies[i].energy()
     energy(i) = 0.5f * bodies_mass(i) * vec3_dot(bodies_vel(i), bodies_vel(i));
 }
@@ -93,28 +96,27 @@ void orbit_1(const struct Args *arguments) {
 // orbit.py:43  for i in range(512):
 static inline void task_2(const struct Args args, int i, float *heaviest_mass) {
     // orbit.py:44  ti.atomic_max(heaviest.mass, bodies.mass[i])
-    bool t0 = bodies_mass(i) > *heaviest_mass || *heaviest_mass != *heaviest_mass;
     // not atomic: joined below (reduce_atomics)
-    *heaviest_mass = t0 ? bodies_mass(i) : *heaviest_mass;
+    *heaviest_mass = max_f32(*heaviest_mass, bodies_mass(i));
 }
 
 void orbit_2(const struct Args *arguments) {
     const struct Args args = *arguments;
     float heaviest_mass = NAN;  // NaN loses against every number
-    #pragma omp simd reduction(fmaxf: heaviest_mass)
+    #pragma omp simd reduction(max_f32: heaviest_mass)
     for (int i = 0; i < 512; i++) {
         task_2(args, i, &heaviest_mass);
     }
-    args.temporaries->heaviest.mass = fmaxf(args.temporaries->heaviest.mass, heaviest_mass);
+    args.temporaries->heaviest.mass = max_f32(args.temporaries->heaviest.mass, heaviest_mass);
 }
 
 // task 3 of 4: serial
 static inline void task_3(const struct Args args) {
     // orbit.py:45  bodies[1] = heaviest
-    Body t0 = args.temporaries->heaviest;
-    bodies_pos(1) = t0.pos;
-    bodies_vel(1) = t0.vel;
-    bodies_mass(1) = t0.mass;
+    Body heaviest = args.temporaries->heaviest;
+    bodies_pos(1) = heaviest.pos;
+    bodies_vel(1) = heaviest.vel;
+    bodies_mass(1) = heaviest.mass;
 }
 
 void orbit_3(const struct Args *arguments) {

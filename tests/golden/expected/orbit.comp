@@ -20,15 +20,17 @@ struct Bodies {
     float mass[512];
 };
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer BodiesBuffer { Bodies v[]; };
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4)
+    restrict buffer BodiesBuffer { Bodies v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4)
+    restrict writeonly buffer WriteF32 { float v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
     Body heaviest;  // Body
 };
 layout(push_constant, scalar) uniform Args {
     BodiesBuffer bodies;      // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass:
                               // field[f32, 512]
-    F32 energy_data;          // energy: field[f32, 512]
+    WriteF32 energy_data;     // energy: field[f32, 512]
     Temporaries temporaries;  // values that cross tasks
     float dt;                 // dt: f32
 } args;
@@ -78,15 +80,17 @@ struct Bodies {
     float mass[512];
 };
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer BodiesBuffer { Bodies v[]; };
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4)
+    restrict buffer BodiesBuffer { Bodies v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4)
+    restrict writeonly buffer WriteF32 { float v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
     Body heaviest;  // Body
 };
 layout(push_constant, scalar) uniform Args {
     BodiesBuffer bodies;      // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass:
                               // field[f32, 512]
-    F32 energy_data;          // energy: field[f32, 512]
+    WriteF32 energy_data;     // energy: field[f32, 512]
     Temporaries temporaries;  // values that cross tasks
     float dt;                 // dt: f32
 } args;
@@ -164,15 +168,17 @@ struct Bodies {
     float mass[512];
 };
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer BodiesBuffer { Bodies v[]; };
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4)
+    restrict buffer BodiesBuffer { Bodies v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4)
+    restrict writeonly buffer WriteF32 { float v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
     Body heaviest;  // Body
 };
 layout(push_constant, scalar) uniform Args {
     BodiesBuffer bodies;      // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass:
                               // field[f32, 512]
-    F32 energy_data;          // energy: field[f32, 512]
+    WriteF32 energy_data;     // energy: field[f32, 512]
     Temporaries temporaries;  // values that cross tasks
     float dt;                 // dt: f32
 } args;
@@ -227,15 +233,17 @@ struct Bodies {
     float mass[512];
 };
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer BodiesBuffer { Bodies v[]; };
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4)
+    restrict buffer BodiesBuffer { Bodies v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4)
+    restrict writeonly buffer WriteF32 { float v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
     Body heaviest;  // Body
 };
 layout(push_constant, scalar) uniform Args {
     BodiesBuffer bodies;      // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass:
                               // field[f32, 512]
-    F32 energy_data;          // energy: field[f32, 512]
+    WriteF32 energy_data;     // energy: field[f32, 512]
     Temporaries temporaries;  // values that cross tasks
     float dt;                 // dt: f32
 } args;
@@ -246,10 +254,10 @@ layout(push_constant, scalar) uniform Args {
 
 void task() {
     // orbit.py:45  bodies[1] = heaviest
-    Body t0 = args.temporaries.heaviest;
-    bodies_pos(1) = t0.pos;
-    bodies_vel(1) = t0.vel;
-    bodies_mass(1) = t0.mass;
+    Body heaviest = args.temporaries.heaviest;
+    bodies_pos(1) = heaviest.pos;
+    bodies_vel(1) = heaviest.vel;
+    bodies_mass(1) = heaviest.mass;
 }
 
 void main() {

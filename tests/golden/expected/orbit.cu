@@ -82,11 +82,11 @@ struct Temporaries {
 };
 
 struct Args {
-    Bodies *bodies;            // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass:
-                               // field[f32, 512]
-    float *energy_data;        // energy: field[f32, 512]
-    Temporaries *temporaries;  // values that cross tasks
-    float dt;                  // dt: f32
+    Bodies *__restrict__  bodies;      // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass:
+                                       // field[f32, 512]
+    float *__restrict__  energy_data;  // energy: field[f32, 512]
+    Temporaries *temporaries;          // values that cross tasks
+    float dt;                          // dt: f32
 };
 
 #define bodies_pos(i) args.bodies->pos[i]
@@ -157,10 +157,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK) orbit_2(const Args args) {
 // task 3 of 4: serial
 __device__ inline void task_3(const Args &args) {
     // orbit.py:45  bodies[1] = heaviest
-    Body t0 = args.temporaries->heaviest;
-    bodies_pos(1) = t0.pos;
-    bodies_vel(1) = t0.vel;
-    bodies_mass(1) = t0.mass;
+    Body heaviest = args.temporaries->heaviest;
+    bodies_pos(1) = heaviest.pos;
+    bodies_vel(1) = heaviest.vel;
+    bodies_mass(1) = heaviest.mass;
 }
 
 extern "C" __global__ void orbit_3(const Args args) {

@@ -21,7 +21,7 @@ struct Plane {
 };
 
 layout(buffer_reference, scalar, buffer_reference_align = 4)
-    buffer ParticleBuffer { Particle v[]; };
+    restrict buffer ParticleBuffer { Particle v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
     Plane highest;  // Plane
 };
@@ -107,7 +107,7 @@ struct Plane {
 };
 
 layout(buffer_reference, scalar, buffer_reference_align = 4)
-    buffer ParticleBuffer { Particle v[]; };
+    restrict buffer ParticleBuffer { Particle v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
     Plane highest;  // Plane
 };
@@ -175,7 +175,7 @@ struct Plane {
 };
 
 layout(buffer_reference, scalar, buffer_reference_align = 4)
-    buffer ParticleBuffer { Particle v[]; };
+    restrict buffer ParticleBuffer { Particle v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
     Plane highest;  // Plane
 };

@@ -37,7 +37,7 @@ float random_f32(inout Random rng) {
     return float(random_bits(rng).x >> 8) * 5.9604644775390625e-08;
 }
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer I32 { int v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) restrict buffer I32 { int v[]; };
 layout(push_constant, scalar) uniform Args {
     I32 hits_data;  // hits: ndarray[i32, 1]
     int tries;      // tries: i32

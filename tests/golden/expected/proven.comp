@@ -70,7 +70,7 @@ bool outside_2(Report report, uint site, uint thread, int i, int j, int ni, int 
     return true;
 }
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) restrict buffer F32 { float v[]; };
 layout(push_constant, scalar) uniform Args {
     F32 a_data;     // a: ndarray[f32, 1]
     F32 rows_data;  // rows: field[f32, 8x4]
@@ -86,12 +86,11 @@ void task(int i, uint index) {
     // proven.py:9  v = ti.Vector([value, 2 * value, 3 * value])
     vec3 v = vec3(args.value, 2.0 * args.value, 3.0 * args.value);
     // proven.py:10  rows[i // 4, i % 4] += v[i % 3]
-    int t0 = i / 4;
-    atomicAdd(rows(t0, i % 4), v[i % 3]);
+    atomicAdd(rows(i >> 2, i & 3), v[i % 3]);
     // proven.py:11  rows[i // 4 + 1, 0] = value
-    int t1 = t0 + 1;
-    if (outside_2(args.report, 0u, index, t1, 0, 8, 4)) return;
-    rows(t1, 0) = args.value;
+    int sum = (i >> 2) + 1;
+    if (outside_2(args.report, 0u, index, sum, 0, 8, 4)) return;
+    rows(sum, 0) = args.value;
 }
 
 void main() {
@@ -143,7 +142,7 @@ bool report_stopped(Report report, uint site) {
     return report.words[8] < site;
 }
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) restrict buffer F32 { float v[]; };
 layout(push_constant, scalar) uniform Args {
     F32 a_data;     // a: ndarray[f32, 1]
     F32 rows_data;  // rows: field[f32, 8x4]

@@ -81,11 +81,11 @@ __device__ inline float at(vec3 a, int index) {
 }
 
 struct Args {
-    float *a_data;     // a: ndarray[f32, 1]
-    float *rows_data;  // rows: field[f32, 8x4]
-    uint32_t *report;  // records of print and of checks
-    float value;       // value: f32
-    int a_n;           // a.shape[0]
+    float *__restrict__  a_data;     // a: ndarray[f32, 1]
+    float *__restrict__  rows_data;  // rows: field[f32, 8x4]
+    uint32_t *report;                // records of print and of checks
+    float value;                     // value: f32
+    int a_n;                         // a.shape[0]
 };
 
 #define a(i) args.a_data[i]
@@ -97,12 +97,11 @@ __device__ inline void task_0(const Args &args, int i, uint32_t index) {
     // proven.py:9  v = ti.Vector([value, 2 * value, 3 * value])
     vec3 v = {args.value, 2.0f * args.value, 3.0f * args.value};
     // proven.py:10  rows[i // 4, i % 4] += v[i % 3]
-    int t0 = i / 4;
-    atomicAdd(&rows(t0, i % 4), at(v, i % 3));
+    atomicAdd(&rows(i >> 2, i & 3), at(v, i % 3));
     // proven.py:11  rows[i // 4 + 1, 0] = value
-    int t1 = t0 + 1;
-    if (outside_2(args.report, 0u, index, t1, 0, 8, 4)) return;
-    rows(t1, 0) = args.value;
+    int sum = (i >> 2) + 1;
+    if (outside_2(args.report, 0u, index, sum, 0, 8, 4)) return;
+    rows(sum, 0) = args.value;
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) proven_0(const Args args) {

@@ -2,9 +2,9 @@
 // from ranges.py:4, interface 10df90ec
 
 struct Args {
-    float *a_data;  // a: ndarray[f32, 1]
-    int begin;      // begin: i32
-    int end;        // end: i32
+    float *restrict  a_data;  // a: ndarray[f32, 1]
+    int begin;                // begin: i32
+    int end;                  // end: i32
 };
 
 #define a(i) args.a_data[i]

@@ -55,11 +55,12 @@ uint report_f32(Report report, uint cursor, float value) {
     return report_u32(report, cursor, floatBitsToUint(value));
 }
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4)
+    restrict readonly buffer ReadF32 { float v[]; };
 layout(push_constant, scalar) uniform Args {
-    F32 a_data;     // a: ndarray[f32, 1]
-    Report report;  // records of print and of checks
-    int a_n;        // a.shape[0]
+    ReadF32 a_data;  // a: ndarray[f32, 1]
+    Report report;   // records of print and of checks
+    int a_n;         // a.shape[0]
 } args;
 
 #define a(i) args.a_data.v[i]

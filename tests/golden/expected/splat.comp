@@ -99,10 +99,8 @@ uint activate_block(int i, int j) {
 // splat.py:10  for p in range(x.shape[0]):
 void task(int p) {
     // splat.py:11  mass[int(x[p, 0]), int(x[p, 1])] += 1.0
-    int t0 = int(x(p, 0));
-    int t1 = int(x(p, 1));
-    uint block = activate_block(t0 / 4, t1 / 4);
-    atomicAdd(mass_in(block, t0, t1), 1.0);
+    uint block = activate_block(int(x(p, 0)) / 4, int(x(p, 1)) / 4);
+    atomicAdd(mass_in(block, int(x(p, 0)), int(x(p, 1))), 1.0);
 }
 
 void main() {

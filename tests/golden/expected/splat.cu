@@ -102,10 +102,8 @@ __device__ inline uint32_t activate_block(const Args &args, int i, int j) {
 // splat.py:10  for p in range(x.shape[0]):
 __device__ inline void task_0(const Args &args, int p) {
     // splat.py:11  mass[int(x[p, 0]), int(x[p, 1])] += 1.0
-    int t0 = (int)x(p, 0);
-    int t1 = (int)x(p, 1);
-    uint32_t block = activate_block(args, t0 / 4, t1 / 4);
-    atomicAdd(&mass_in(block, t0, t1), 1.0f);
+    uint32_t block = activate_block(args, (int)x(p, 0) / 4, (int)x(p, 1) / 4);
+    atomicAdd(&mass_in(block, (int)x(p, 0), (int)x(p, 1)), 1.0f);
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) splat_0(const Args args) {

@@ -20,14 +20,13 @@ layout(set = 0, binding = 2, rg16ui) uniform writeonly uimage2D labels;
 void task(int i, int j) {
     // texture_sample.py:11  uv = (ti.Vector([i, j]) + 0.5) /
     //     ti.Vector([labels.shape[0], labels.shape[1]])
-    ivec2 t0 = ivec2(i, j);
-    vec2 uv = (vec2(t0) + 0.5) / vec2(ivec2(args.labels_n0, args.labels_n1));
+    vec2 uv = (vec2(ivec2(i, j)) + 0.5) / vec2(ivec2(args.labels_n0, args.labels_n1));
     // texture_sample.py:12  colour = source.sample_lod(uv, 0.0)
     vec4 colour = textureLod(source, uv, 0.0);
     // texture_sample.py:13  if mask.fetch(ti.Vector([i, j]), 0).x > 0.5:
-    if (texelFetch(mask, t0, 0).x > 0.5) {
+    if (texelFetch(mask, ivec2(i, j), 0).x > 0.5) {
         // texture_sample.py:14  labels.store(ti.Vector([i, j]), ti.cast(colour * 100.0, ti.u32))
-        imageStore(labels, t0, uvec4(colour * 100.0));
+        imageStore(labels, ivec2(i, j), uvec4(colour * 100.0));
     }
 }
 

@@ -78,14 +78,13 @@ struct Args {
 __device__ inline void task(const Args &args, int i, int j) {
     // texture_sample.py:11  uv = (ti.Vector([i, j]) + 0.5) /
     //     ti.Vector([labels.shape[0], labels.shape[1]])
-    ivec2 t0 = {i, j};
-    vec2 uv = (vec2_from(t0) + 0.5f) / vec2_from(ivec2{args.labels_n0, args.labels_n1});
+    vec2 uv = (vec2_from(ivec2{i, j}) + 0.5f) / vec2_from(ivec2{args.labels_n0, args.labels_n1});
     // texture_sample.py:12  colour = source.sample_lod(uv, 0.0)
     vec4 colour = sample_2d(args.source, args.source_channels, uv);
     // texture_sample.py:13  if mask.fetch(ti.Vector([i, j]), 0).x > 0.5:
-    if (fetch_2d(args.mask_texels, args.mask_channels, t0).x > 0.5f) {
+    if (fetch_2d(args.mask_texels, args.mask_channels, ivec2{i, j}).x > 0.5f) {
         // texture_sample.py:14  labels.store(ti.Vector([i, j]), ti.cast(colour * 100.0, ti.u32))
-        store_rg16u_2d(args.labels, t0, uvec4_from(colour * 100.0f));
+        store_rg16u_2d(args.labels, ivec2{i, j}, uvec4_from(colour * 100.0f));
     }
 }
 

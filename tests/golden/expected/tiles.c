@@ -45,7 +45,8 @@ static inline void task(const struct Args args, int block, int count) {
         // tiles.py:18  a[i] = x / tile[0]
         a(i) = x[thread] / tile[0];
         if (t == 0) {  // :19
-            sums(i / 64) = tile[0];  // :20
+            // tiles.py:20  sums[i // 64] = tile[0]
+            sums(i >> 6) = tile[0];
         }
     }
 }

@@ -45,7 +45,8 @@ void task(int i, bool has_iteration) {
     if (has_iteration) {
         a(i) = x / tile[0];  // :18
         if (t == 0) {  // :19
-            sums(i / 64) = tile[0];  // :20
+            // tiles.py:20  sums[i // 64] = tile[0]
+            sums(i >> 6) = tile[0];
         }
     }
 }

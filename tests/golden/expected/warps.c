@@ -65,42 +65,42 @@ struct Args {
 
 // warps.py:7  for i in range(1024):
 static inline void task(const struct Args args, int block) {
-    int t0[BLOCK];
+    int carried[BLOCK];
     for (int thread = 0; thread < BLOCK; thread++) {
         int i = block * BLOCK + thread;
         // warps.py:8  x = simt.subgroup.inclusive_add(a[i])
-        t0[thread] = a(i);
+        carried[thread] = a(i);
     }
     int x[BLOCK];
-    subgroup_inclusive_add_i32(BLOCK, t0, x);
-    int t1[BLOCK];
+    subgroup_inclusive_add_i32(BLOCK, carried, x);
+    int shuffle_down[BLOCK];
     // warps.py:9  y = simt.warp.shfl_down_i32(ti.u32(0xFFFFFFFF), x, 1)
-    subgroup_shuffle_down_i32_by(BLOCK, x, 1, t1);
+    subgroup_shuffle_down_i32_by(BLOCK, x, 1, shuffle_down);
     bool takes_part[BLOCK];
     int y[BLOCK];
     for (int thread = 0; thread < BLOCK; thread++) {
-        y[thread] = t1[thread];
+        y[thread] = shuffle_down[thread];
         // warps.py:10  if x > 0:
         takes_part[thread] = x[thread] > 0;
     }
-    int t2[BLOCK];
+    int reduce_max[BLOCK];
     // warps.py:11  y += simt.subgroup.reduce_max(x)
-    subgroup_reduce_max_i32_of_some(BLOCK, takes_part, x, t2);
+    subgroup_reduce_max_i32_of_some(BLOCK, takes_part, x, reduce_max);
     for (int thread = 0; thread < BLOCK; thread++) {
         if (!takes_part[thread]) continue;
-        y[thread] += t2[thread];
+        y[thread] += reduce_max[thread];
     }
-    bool t3[BLOCK];
-    int t4[BLOCK];
+    bool carried_1[BLOCK];
+    int carried_2[BLOCK];
     for (int thread = 0; thread < BLOCK; thread++) {
         // warps.py:12  b[i] = y + simt.block.sync_count_nonzero(y)
-        t4[thread] = y[thread];
-        t3[thread] = y[thread] != 0;
+        carried_2[thread] = y[thread];
+        carried_1[thread] = y[thread] != 0;
     }
-    int t5 = block_count(BLOCK, t3);
+    int value = block_count(BLOCK, carried_1);
     for (int thread = 0; thread < BLOCK; thread++) {
         int i = block * BLOCK + thread;
-        b(i) = t4[thread] + t5;
+        b(i) = carried_2[thread] + value;
     }
 }
 

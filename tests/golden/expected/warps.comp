@@ -49,12 +49,10 @@ void task(int i) {
     int y = shuffle_down(x, 1);
     if (x > 0) {  // :10
         // warps.py:11  y += simt.subgroup.reduce_max(x)
-        int t0 = subgroupMax(x);
-        y += t0;
+        y += subgroupMax(x);
     }
     // warps.py:12  b[i] = y + simt.block.sync_count_nonzero(y)
-    int t1 = block_count(y != 0);
-    b(i) = y + t1;
+    b(i) = y + block_count(y != 0);
 }
 
 void main() {

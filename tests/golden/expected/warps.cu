@@ -10,7 +10,7 @@ __device__ inline int inclusive_add(unsigned lanes, int value) {
         for (int offset = 1; offset < 32; offset *= 2) {
             int other = __shfl_up_sync(lanes, value, offset);
             if (lane >= offset) {
-                value = other + value;
+                value = int(unsigned(other) + value);
             }
         }
         return value;
@@ -20,7 +20,7 @@ __device__ inline int inclusive_add(unsigned lanes, int value) {
         int source = __ffs(rest) - 1;
         int other = __shfl_sync(lanes, value, source);
         if (source <= lane) {
-            result = result + other;
+            result = int(unsigned(result) + other);
         }
     }
     return result;
@@ -60,12 +60,10 @@ __device__ inline void task(const Args &args, int i) {
     int y = __shfl_down_sync(0xffffffffu, x, 1);
     if (x > 0) {  // :10
         // warps.py:11  y += simt.subgroup.reduce_max(x)
-        int t0 = reduce_max(__activemask(), x);
-        y += t0;
+        y += reduce_max(__activemask(), x);
     }
     // warps.py:12  b[i] = y + simt.block.sync_count_nonzero(y)
-    int t1 = __syncthreads_count(y != 0);
-    b(i) = y + t1;
+    b(i) = y + __syncthreads_count(y != 0);
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) warps_0(const Args args) {

@@ -18,12 +18,6 @@ static inline int floor_div_i32(int a, int b) {
     return rem_i32(a, b) != 0 && (a ^ b) < 0 ? quotient - 1 : quotient;
 }
 
-// Python's %: remainder with the sign of the divisor; 0 if the divisor is 0.
-static inline int mod_i32(int a, int b) {
-    int remainder = rem_i32(a, b);
-    return remainder != 0 && (remainder ^ b) < 0 ? remainder + b : remainder;
-}
-
 typedef struct {
     int x, y;
 } ivec2;
@@ -37,12 +31,12 @@ static inline ivec2 ivec2_floor_div_vs(ivec2 a, int b) {
 }
 
 struct Args {
-    int *a_data;                 // a: ndarray[i32, 2]
-    const uint32_t *table_data;  // table: field[u32, 100]
-    int n;                       // n: i32
-    int m;                       // m: i32
-    int a_n0;                    // a.shape[0]
-    int a_n1;                    // a.shape[1]
+    int *restrict  a_data;                 // a: ndarray[i32, 2]
+    const uint32_t *restrict  table_data;  // table: field[u32, 100]
+    int n;                                 // n: i32
+    int m;                                 // m: i32
+    int a_n0;                              // a.shape[0]
+    int a_n1;                              // a.shape[1]
 };
 
 #define a(i, j) args.a_data[(long long)(i) * args.a_n1 + (j)]
@@ -52,7 +46,7 @@ struct Args {
 // wrapped.py:8  for i, j in a:
 static inline void task_0(const struct Args args, int i, int j) {
     // wrapped.py:9  a[(i + 1) % a.shape[0], j // 2 % a.shape[1]] += (i - 1) % 8
-    atomic_add_i32(&a((i + 1) % args.a_n0, j / 2 % args.a_n1), mod_i32(i - 1, 8));
+    atomic_add_i32(&a((i + 1) % args.a_n0, (j >> 1) % args.a_n1), (i - 1) & 7);
 }
 
 void wrapped_0(const struct Args *arguments) {
@@ -72,11 +66,11 @@ static inline void task_1(const struct Args args, int k) {
     // wrapped.py:11  tile = ti.Vector([k, n - 1 - k]) // 16
     ivec2 tile = ivec2_floor_div_vs((ivec2){k, args.n - 1 - k}, 16);
     // wrapped.py:12  a[tile.x, k % 16] = table[k % 100] % 10 + (k - m) // 4
-    int t0 = floor_div_i32(k - args.m, 4);
-    a(tile.x, k % 16) = (int)(table(k % 100) % 10u + (uint32_t)t0);
+    int shifted = (k - args.m) >> 2;
+    a(tile.x, k & 15) = (int)(table(k % 100) % 10u + (uint32_t)shifted);
     if (k > args.m && args.m > 0) {  // :13
         // wrapped.py:14  a[0, 0] += (k - m) // 4 + k % m
-        atomic_add_i32(&a(0, 0), t0 + k % args.m);
+        atomic_add_i32(&a(0, 0), shifted + k % args.m);
     }
 }
 

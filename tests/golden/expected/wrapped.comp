@@ -8,26 +8,16 @@
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
 
-// Remainder with the sign of the dividend; 0 if the divisor is 0.
-int rem_i32(int a, int b) {
-    return b == 0 || b == -1 ? 0 : a - b * (a / b);  // % is undefined for negative numbers
-}
-
-// Python's %: remainder with the sign of the divisor; 0 if the divisor is 0.
-int mod_i32(int a, int b) {
-    int remainder = rem_i32(a, b);
-    return remainder != 0 && (remainder ^ b) < 0 ? remainder + b : remainder;
-}
-
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer I32 { int v[]; };
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer U32 { uint v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) restrict buffer I32 { int v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4)
+    restrict readonly buffer ReadU32 { uint v[]; };
 layout(push_constant, scalar) uniform Args {
-    I32 a_data;      // a: ndarray[i32, 2]
-    U32 table_data;  // table: field[u32, 100]
-    int n;           // n: i32
-    int m;           // m: i32
-    int a_n0;        // a.shape[0]
-    int a_n1;        // a.shape[1]
+    I32 a_data;          // a: ndarray[i32, 2]
+    ReadU32 table_data;  // table: field[u32, 100]
+    int n;               // n: i32
+    int m;               // m: i32
+    int a_n0;            // a.shape[0]
+    int a_n1;            // a.shape[1]
 } args;
 
 #define a(i, j) args.a_data.v[(i) * args.a_n1 + (j)]
@@ -35,7 +25,7 @@ layout(push_constant, scalar) uniform Args {
 // wrapped.py:8  for i, j in a:
 void task(int i, int j) {
     // wrapped.py:9  a[(i + 1) % a.shape[0], j // 2 % a.shape[1]] += (i - 1) % 8
-    atomicAdd(a((i + 1) % args.a_n0, j / 2 % args.a_n1), mod_i32(i - 1, 8));
+    atomicAdd(a((i + 1) % args.a_n0, (j >> 1) % args.a_n1), (i - 1) & 7);
 }
 
 void main() {
@@ -77,15 +67,16 @@ ivec2 ivec2_floor_div_vs(ivec2 a, int b) {
     return ivec2(floor_div_i32(a.x, b), floor_div_i32(a.y, b));
 }
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer I32 { int v[]; };
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer U32 { uint v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) restrict buffer I32 { int v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4)
+    restrict readonly buffer ReadU32 { uint v[]; };
 layout(push_constant, scalar) uniform Args {
-    I32 a_data;      // a: ndarray[i32, 2]
-    U32 table_data;  // table: field[u32, 100]
-    int n;           // n: i32
-    int m;           // m: i32
-    int a_n0;        // a.shape[0]
-    int a_n1;        // a.shape[1]
+    I32 a_data;          // a: ndarray[i32, 2]
+    ReadU32 table_data;  // table: field[u32, 100]
+    int n;               // n: i32
+    int m;               // m: i32
+    int a_n0;            // a.shape[0]
+    int a_n1;            // a.shape[1]
 } args;
 
 #define a(i, j) args.a_data.v[(i) * args.a_n1 + (j)]
@@ -96,11 +87,11 @@ void task(int k) {
     // wrapped.py:11  tile = ti.Vector([k, n - 1 - k]) // 16
     ivec2 tile = ivec2_floor_div_vs(ivec2(k, args.n - 1 - k), 16);
     // wrapped.py:12  a[tile.x, k % 16] = table[k % 100] % 10 + (k - m) // 4
-    int t0 = floor_div_i32(k - args.m, 4);
-    a(tile.x, k % 16) = int(table(k % 100) % 10u + uint(t0));
+    int shifted = (k - args.m) >> 2;
+    a(tile.x, k & 15) = int(table(k % 100) % 10u + uint(shifted));
     if (k > args.m && args.m > 0) {  // :13
         // wrapped.py:14  a[0, 0] += (k - m) // 4 + k % m
-        atomicAdd(a(0, 0), t0 + k % args.m);
+        atomicAdd(a(0, 0), shifted + k % args.m);
     }
 }
 

@@ -8,7 +8,7 @@ typedef unsigned int uint32_t;
 // Quotient rounded toward zero; 0 if the divisor is 0.
 __device__ inline int div_i32(int a, int b) {
     // x / 0 is undefined, and so is the lowest number / -1
-    return b == 0 ? 0 : b == -1 ? -a : a / b;
+    return b == 0 ? 0 : b == -1 ? int(-uint32_t(a)) : a / b;
 }
 
 // Remainder with the sign of the dividend; 0 if the divisor is 0.
@@ -22,12 +22,6 @@ __device__ inline int floor_div_i32(int a, int b) {
     return rem_i32(a, b) != 0 && (a ^ b) < 0 ? quotient - 1 : quotient;
 }
 
-// Python's %: remainder with the sign of the divisor; 0 if the divisor is 0.
-__device__ inline int mod_i32(int a, int b) {
-    int remainder = rem_i32(a, b);
-    return remainder != 0 && (remainder ^ b) < 0 ? remainder + b : remainder;
-}
-
 struct ivec2 {
     int x, y;
 };
@@ -37,12 +31,12 @@ __device__ inline ivec2 floor_div(ivec2 a, int b) {
 }
 
 struct Args {
-    int *a_data;                 // a: ndarray[i32, 2]
-    const uint32_t *table_data;  // table: field[u32, 100]
-    int n;                       // n: i32
-    int m;                       // m: i32
-    int a_n0;                    // a.shape[0]
-    int a_n1;                    // a.shape[1]
+    int *__restrict__  a_data;                 // a: ndarray[i32, 2]
+    const uint32_t *__restrict__  table_data;  // table: field[u32, 100]
+    int n;                                     // n: i32
+    int m;                                     // m: i32
+    int a_n0;                                  // a.shape[0]
+    int a_n1;                                  // a.shape[1]
 };
 
 #define a(i, j) args.a_data[(long long)(i) * args.a_n1 + (j)]
@@ -52,7 +46,7 @@ struct Args {
 // wrapped.py:8  for i, j in a:
 __device__ inline void task_0(const Args &args, int i, int j) {
     // wrapped.py:9  a[(i + 1) % a.shape[0], j // 2 % a.shape[1]] += (i - 1) % 8
-    atomicAdd(&a((i + 1) % args.a_n0, j / 2 % args.a_n1), mod_i32(i - 1, 8));
+    atomicAdd(&a((i + 1) % args.a_n0, (j >> 1) % args.a_n1), (i - 1) & 7);
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) wrapped_0(const Args args) {
@@ -69,11 +63,11 @@ __device__ inline void task_1(const Args &args, int k) {
     // wrapped.py:11  tile = ti.Vector([k, n - 1 - k]) // 16
     ivec2 tile = floor_div(ivec2{k, args.n - 1 - k}, 16);
     // wrapped.py:12  a[tile.x, k % 16] = table[k % 100] % 10 + (k - m) // 4
-    int t0 = floor_div_i32(k - args.m, 4);
-    a(tile.x, k % 16) = (int)(table(k % 100) % 10u + (uint32_t)t0);
+    int shifted = (k - args.m) >> 2;
+    a(tile.x, k & 15) = (int)(table(k % 100) % 10u + (uint32_t)shifted);
     if (k > args.m && args.m > 0) {  // :13
         // wrapped.py:14  a[0, 0] += (k - m) // 4 + k % m
-        atomicAdd(&a(0, 0), t0 + k % args.m);
+        atomicAdd(&a(0, 0), shifted + k % args.m);
     }
 }
 

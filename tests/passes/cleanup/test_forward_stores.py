@@ -40,9 +40,17 @@ def test_variable_changed_in_one_branch_stays_after_it(sketch):
     assert "x: f32 = alloca" in sketch.apply(*PASSES)
 
 
+def test_variable_stored_twice_in_a_loop_stays_as_it_is_in_python(sketch):
+    with sketch.into(sketch.loop(4, serialize=True).body):
+        x = sketch.var("x", sketch.arg("w"))
+        sketch.store(x, sketch.op("add", sketch.load(x), sketch.arg("w")))
+        sketch.store(sketch.ptr(sketch.a, 0), sketch.load(x))
+    assert "x: f32 = alloca" in sketch.apply(*PASSES)
+
+
 def test_branch_that_leaves_the_loop_does_not_count(sketch):
     with sketch.into(sketch.loop(4, serialize=True).body):
-        x = sketch.var("x", sketch.op("neg", sketch.arg("w")))
+        x = sketch.var(None, sketch.op("neg", sketch.arg("w")))
         with sketch.into(sketch.add(If(sketch.arg("flag"))).then):
             sketch.store(x, sketch.arg("w"))
             sketch.store(sketch.ptr(sketch.b, 0), sketch.load(x))

@@ -64,18 +64,18 @@ def test_indices_of_loops_from_zero_on_are_divided_plainly(lines):
     @ti.kernel
     def k(a: Array, n: ti.i32):
         for i in range(n):
-            a[i // 4] = i % 7
+            a[i // 5] = i % 7
 
-    assert "a(i / 4) = i % 7;" in lines(k, ARRAY, 5)
+    assert "a(i / 5) = i % 7;" in lines(k, ARRAY, 5)
 
 
 def test_indices_of_which_the_begin_is_unknown_are_not(lines):
     @ti.kernel
     def k(a: Array, n: ti.i32):
         for i in range(n, 100):
-            a[i // 4] = i % 7
+            a[i // 5] = i % 7
 
-    assert "a(floor_div_i32(i, 4)) = mod_i32(i, 7);" in lines(k, ARRAY, 5)
+    assert "a(floor_div_positive_i32(i, 5)) = mod_positive_i32(i, 7);" in lines(k, ARRAY, 5)
 
 
 def test_a_divisor_that_may_be_zero_is_not_plain(lines):
@@ -88,22 +88,31 @@ def test_a_divisor_that_may_be_zero_is_not_plain(lines):
     assert "mod_i32(i, args.n)" in text and "div_u32(args.m, (uint32_t)args.n)" in text and "i / args.a_n" in text
 
 
+def test_powers_of_two_are_shifts_and_masks_also_of_negative_numbers(lines):
+    @ti.kernel
+    def k(a: Array, n: ti.i32, m: ti.u32):
+        for i in range(n, 100):
+            a[i // 4] = i % 8 + ti.raw_div(i, 4) + ti.cast(m // 4, ti.i32)
+
+    assert "a(i >> 2) = (i & 7) + i / 4 + (int)(args.m / 4u);" in lines(k, ARRAY, 5, 6)
+
+
 def test_a_sum_that_may_wrap_is_not_plain(lines):
     @ti.kernel
     def k(a: Array, n: ti.i32):
         for i in range(n):
-            a[i] = (i + 1) % 4 + (i + 2) % 4 + i * 2 // 3
+            a[i] = (i + 1) % 5 + (i + 2) % 5 + i * 2 // 3
 
-    assert "(i + 1) % 4 + mod_i32(i + 2, 4) + floor_div_i32(i * 2, 3)" in lines(k, ARRAY, 5)
+    assert "(i + 1) % 5 + mod_positive_i32(i + 2, 5) + floor_div_positive_i32(i * 2, 3)" in lines(k, ARRAY, 5)
 
 
 def test_loops_downward_know_their_least_index(lines):
     @ti.kernel
     def k(a: Array, n: ti.i32):
         for i in range(n, 0, -3):
-            a[i] = i // 4 + (i - 1) // 4 + (i - 2) // 4
+            a[i] = i // 5 + (i - 1) // 5 + (i - 2) // 5
 
-    assert "i / 4 + (i - 1) / 4 + floor_div_i32(i - 2, 4)" in lines(k, ARRAY, 5)
+    assert "i / 5 + (i - 1) / 5 + floor_div_positive_i32(i - 2, 5)" in lines(k, ARRAY, 5)
 
 
 def test_branches_know_their_condition(lines):
@@ -111,15 +120,15 @@ def test_branches_know_their_condition(lines):
     def k(a: Array, n: ti.i32, m: ti.i32):
         for i in a:
             if n > 3 and i >= 1:
-                a[i] = i // n + (i - 1) // 2
+                a[i] = i // n + (i - 1) // 3
             elif not n <= 0:
                 a[i] = i % n
             else:
-                a[i] = i - n % 8 + i // n
+                a[i] = i - n % 9 + i // n
 
     text = lines(k, ARRAY, 5, 6)
-    assert "i / args.n + (i - 1) / 2" in text and "a(i) = i % args.n;" in text
-    assert "mod_i32(args.n, 8)" in text and "floor_div_i32(i, args.n)" in text
+    assert "i / args.n + (i - 1) / 3" in text and "a(i) = i % args.n;" in text
+    assert "mod_positive_i32(args.n, 9)" in text and "floor_div_i32(i, args.n)" in text
 
 
 def test_what_is_behind_a_way_out_knows_why_nobody_left(lines):
@@ -153,9 +162,9 @@ def test_variables_have_what_their_stores_have_in_common(lines):
             while a[i] > counted:
                 least = i & 15
                 counted += 1
-                a[i] += least // 2 + counted // 2
+                a[i] += least // 3 + counted // 3
 
-    assert "least / 2" in (text := lines(k, ARRAY, 5)) and "floor_div_i32(counted, 2)" in text
+    assert "least / 3" in (text := lines(k, ARRAY, 5)) and "floor_div_positive_i32(counted, 3)" in text
 
 
 def test_variables_that_functions_change_are_unknown(lines):
@@ -168,9 +177,9 @@ def test_variables_that_functions_change_are_unknown(lines):
         for i in a:
             x = 3
             change(x)
-            a[i] = x // 2
+            a[i] = x // 3
 
-    assert "floor_div_i32(x, 2)" in lines(k, ARRAY)
+    assert "floor_div_positive_i32(x, 3)" in lines(k, ARRAY)
 
 
 def test_narrow_and_unsigned_numbers_are_plain(lines):

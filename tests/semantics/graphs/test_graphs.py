@@ -148,6 +148,7 @@ def test_each_run_draws_new_numbers_as_plain_calls_do(target):
     assert len({tuple(numbers) for numbers in found}) == 6
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(4))
 def test_launches_that_share_memory_keep_their_order(target, seed):
     size = 64 if target == "python" else 40_000

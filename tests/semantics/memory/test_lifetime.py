@@ -47,6 +47,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", MAKERS)
 def test_the_last_reference_gives_the_memory_back(target: str, kind: str) -> None:
     before = in_use()

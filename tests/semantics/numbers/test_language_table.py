@@ -115,6 +115,7 @@ def equal(found: str, expected: str, kind: str) -> bool:
 VALUED = batches(rows_of(True))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("number", range(len(VALUED)))

@@ -107,6 +107,7 @@ def check_that_all_is_well(arguments: dict) -> None:
 LENGTHS = [pytest.param(1.5, id="short"), pytest.param(20.0, id="long", marks=pytest.mark.exhaustive)]
 
 
+@pytest.mark.one_target
 @pytest.mark.parametrize("seconds", LENGTHS)
 def test_sessions_start_and_end_while_threads_launch(target: str, seconds: float) -> None:
     arguments = options()
@@ -121,6 +122,7 @@ def test_sessions_start_and_end_while_threads_launch(target: str, seconds: float
     check_that_all_is_well(arguments)
 
 
+@pytest.mark.one_target
 @pytest.mark.parametrize("seconds", LENGTHS)
 def test_trees_are_destroyed_while_threads_launch(target: str, seconds: float) -> None:
     arguments = options()
@@ -176,6 +178,7 @@ def test_all_threads_start_sessions(target: str) -> None:
     check_that_all_is_well(arguments)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("how", ["end", "sys.exit", "exception"])
 def test_process_ends_while_daemon_threads_launch(target: str, how: str, tmp_path) -> None:
     last = {"end": "", "sys.exit": "sys.exit(0)", "exception": "raise ValueError('mine')"}[how]

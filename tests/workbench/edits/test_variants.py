@@ -69,6 +69,7 @@ LARGEST = """
 """
 
 
+@pytest.mark.exhaustive
 def test_the_fastest_that_is_right_runs(target: str, tmp_path: Path) -> None:
     if target == "python":
         pytest.skip("the interpreter runs no text")

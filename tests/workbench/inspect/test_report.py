@@ -133,6 +133,7 @@ def test_equal_programs_give_equal_bytes(tmp_path: Path) -> None:
     assert str(tmp_path).encode() not in pages[0]
 
 
+@pytest.mark.exhaustive
 def test_examples_are_small_and_load_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And so are twenty kernels in one page, at the size of these seven, without checks."""
     monkeypatch.delenv("SHADESMITH_DEBUG", raising=False)

@@ -29,6 +29,7 @@ def run(folder: Path) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("maker", compared.MAKERS, ids=lambda maker: maker.__name__)
 def test_a_reproducer_runs_without_shadesmith(target: str, tmp_path: Path, maker: Any) -> None:
     kernel, args = maker()

@@ -49,6 +49,7 @@ def ones() -> ti.ScalarNdarray:
     return x
 
 
+@pytest.mark.exhaustive
 def test_what_does_more_is_slower_and_the_other_way_round(work, target: str) -> None:
     x = ones()
     path = work.edit(x, 60, variant="more")

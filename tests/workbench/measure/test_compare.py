@@ -129,6 +129,7 @@ def is_software() -> bool:
     return bool(sessions.CURRENT.device.is_software)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_edit_is_found_with_its_python_index(target: str, name: str) -> None:
     maker, old, new, said = WRONG[name]
@@ -142,6 +143,7 @@ def test_a_wrong_edit_is_found_with_its_python_index(target: str, name: str) -> 
     assert not found.passed and re.search(said, str(found)), found
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", RIGHT)
 def test_a_right_edit_passes(target: str, name: str) -> None:
     maker, old, new = RIGHT[name]

@@ -149,7 +149,8 @@ def test_ctrl_c_ends_the_process(target: str, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(
         child_process.subprocess, "Popen", lambda *a, **o: started.append(popen(*a, **o)) or started[-1]
     )
-    timer = threading.Timer(3.0, signal.raise_signal, (signal.SIGINT,))
+    # To the thread that waits, as the terminal's signal: raised in the timer's thread it would interrupt no wait.
+    timer = threading.Timer(3.0, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         kernel.compare(*args, time_limit=60.0)

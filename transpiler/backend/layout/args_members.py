@@ -5,7 +5,7 @@ In: a kernel and what it uses. Out: `ArgsMember`s sorted by size, and with offse
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -28,7 +28,7 @@ from ..languages.common.naming import Names
 from ..languages.common.syntax import storage_name, type_name
 from ..languages.common.target import Target
 from ..module.interface import Member
-from .declarations import BufferReferences, array_type
+from .declarations import Access, BufferReferences, array_type
 from .sparse_functions import SparseSource
 from .structs import Structs
 from .tree_structs import TreeSource, elements_of
@@ -198,20 +198,36 @@ class ArgsMembers:
 
     def _array_pointer(self, array: Array) -> str:
         element = self.structs.name_of_type(array.element, True)
+        access = self._access([array])
         if self.language.has_pointers:
-            constant = "" if array in self.usage.written else "const "
-            return f"{constant}{element} *"
-        return self.references.of(array.element, element)
+            return self._declared_pointer(element, access)
+        return self.references.of(array.element, element, access)
+
+    def _declared_pointer(self, element: str, access: Access) -> str:
+        constant, restrict = "" if access.writes else "const ", self.language.restrict if access.is_restricted else ""
+        return f"{constant}{element} *{restrict}"
+
+    def _access(self, arrays: Sequence[Array]) -> Access:
+        """Return how the kernel accesses arrays with one pointer.
+
+        Fields share no memory. Ndarrays may overlap: nothing is promised of one if it or another is written. Nor is
+        anything promised of memory that the threads of a grid exchange, or where there are sparse nodes.
+        """
+        usage = self.usage
+        reads, writes = (any(array in marked for array in arrays) for marked in (usage.read, usage.written))
+        may_overlap = any(array.may_alias for array in arrays)
+        others = [array for array in usage.arrays if array.may_alias and array not in arrays]
+        is_shared = may_overlap and (any(other in usage.written for other in others) or (writes and bool(others)))
+        return Access(reads, writes, self.cells is None and not usage.fences and not is_shared)
 
     def _tree_pointer(self, tree: TreeSource) -> str:
+        arrays = [a for a in self.usage.arrays if a.place is not None and memory_of(a.place) is tree.part]
+        access = self._access(arrays)
         if self.language.has_pointers:
-            is_written = any(
-                array.place is not None and memory_of(array.place) is tree.part for array in self.usage.written
-            )
-            return f"{'' if is_written else 'const '}{tree.element} *"
+            return self._declared_pointer(tree.element, access)
         if tree.single is not None:
-            return self.references.of(tree.tree.elements[tree.single], tree.element)
-        return self.references.of_structs(tree.element, elements_of(tree))
+            return self.references.of(tree.tree.elements[tree.single], tree.element, access)
+        return self.references.of_structs(tree.element, elements_of(tree), access)
 
     def _note(self, tree: TreeSource) -> str:
         """Return the comment at the pointer of a tree: the arrays in it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...ir.statements import (
     Array,
@@ -33,6 +33,36 @@ class Declaration:
 
 
 @dataclass(frozen=True, slots=True)
+class Access:
+    """How a kernel accesses the memory behind a pointer.
+
+    reads, writes: whether it does. is_restricted: nothing that the kernel writes can be reached through another pointer
+    of it too.
+    """
+
+    reads: bool = True
+    writes: bool = True
+    is_restricted: bool = False
+
+    @property
+    def prefix(self) -> str:
+        """The start of the name of a GLSL buffer reference type."""
+        if not self.is_restricted:
+            return ""
+        return "Read" if not self.writes else "" if self.reads else "Write"
+
+    @property
+    def qualifiers(self) -> str:
+        """The qualifiers of GLSL; memory that only one pointer reaches is what `readonly` means there."""
+        if not self.is_restricted:
+            return ""
+        return "restrict " + ("readonly " if not self.writes else "" if self.reads else "writeonly ")
+
+
+ANY_ACCESS = Access()
+
+
+@dataclass(frozen=True, slots=True)
 class Reference:
     """A GLSL buffer reference type: `layout(...) buffer F32 { float v[]; };`."""
 
@@ -40,6 +70,7 @@ class Reference:
     element: str
     align: int
     row_major: bool
+    qualifiers: str = ""
     volatile: bool = False
     coherent: bool = False
 
@@ -49,7 +80,7 @@ class Reference:
         flags = "row_major, " if self.row_major else ""
         layout = f"layout(buffer_reference, scalar, {flags}buffer_reference_align = {self.align})"
         qualifiers = ("volatile " if self.volatile else "") + ("coherent " if self.coherent else "")
-        block = f"{qualifiers}buffer {self.name} {{ {self.element} v[]; }};"
+        block = f"{qualifiers}{self.qualifiers}buffer {self.name} {{ {self.element} v[]; }};"
         return f"{layout} {block}" if len(layout) + len(block) < 100 else f"{layout}\n    {block}"
 
 
@@ -86,25 +117,33 @@ class BufferReferences:
         self.target = target
         self.references: dict[str, Reference] = {}
 
-    def of_structs(self, element: str, types: Sequence[Type]) -> str:
+    def of_structs(self, element: str, types: Sequence[Type], access: Access = ANY_ACCESS) -> str:
         """Return the name of the GLSL buffer reference type that holds structs of `types`."""
-        name = f"{element}Buffer"
+        name = f"{access.prefix}{element}Buffer"
         is_float = any(scalar.is_float for type in types for scalar in scalars_of(type))
         declared = f"{self.target.language.precise}{element}" if self.target.exact and is_float else element
         align = max(alignment_bytes(type) for type in types)
-        self.references[name] = Reference(name, declared, align, any(has_matrix(type) for type in types))
+        self._add(Reference(name, declared, align, any(has_matrix(type) for type in types), access.qualifiers))
         return name
 
-    def of(self, type: Type, element: str) -> str:
+    def _add(self, reference: Reference) -> None:
+        """Add a type; it promises only what is true of all pointers of its name."""
+        known = self.references.get(reference.name)
+        if known is not None and known.qualifiers != reference.qualifiers:
+            reference = replace(reference, qualifiers="")
+        self.references[reference.name] = reference
+
+    def of(self, type: Type, element: str, access: Access = ANY_ACCESS) -> str:
         """Return the name of the GLSL buffer reference type that holds `type`."""
         if isinstance(type, Struct):
-            return self.of_structs(element, [type])
+            return self.of_structs(element, [type], access)
         scalar = element_of(type)
-        name = f"{BLOCK_NAMES[scalar.kind]}{scalar.bits}"
+        name = f"{access.prefix}{BLOCK_NAMES[scalar.kind]}{scalar.bits}"
         align = scalar.size_bytes
         if isinstance(type, Tensor):
             name += "x" + "x".join(map(str, type.shape))
             size = type.size_bytes
             align = size if len(type.shape) == 1 and size in (4, 8, 16) else scalar.size_bytes
-        self.references[name] = Reference(name, precise(self.target, type, element), align, has_matrix(type))
+        declared = precise(self.target, type, element)
+        self._add(Reference(name, declared, align, has_matrix(type), access.qualifiers))
         return name

@@ -22,6 +22,7 @@ NONE: Expression = ("const", 0)
 HOST_OPERATIONS: dict[str, str] = {
     **{name: name for name in ("add", "sub", "mul", "floordiv", "mod", "min", "max", "raw_div")},
     "plain_div": "floordiv", "plain_mod": "mod",
+    "wrapping_add": "add", "wrapping_sub": "sub", "wrapping_mul": "mul",
 }  # fmt: skip
 """Operations in bounds that a host computes, and as which operation of `ops.HOST_OPS`."""
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from ...errors import InternalError
 from ...ir.functions import Call, CallResult, Function, Reference
 from ...ir.nodes import Block, Statement
+from ...ir.ops import WRAPPING
 from ...ir.snodes import pool_above
 from ...ir.sparse import address_operands
 from ...ir.statements import (
@@ -63,6 +64,7 @@ from ..layout.accessors import UsedMemory, cell_of, clamped, less_offset, stride
 from ..layout.args_members import WIDENED
 from ..layout.layout import Layout
 from ..layout.tree_structs import place_number
+from . import wrapping
 
 LOGICAL = frozenset({"{0} && {1}", "{0} || {1}"})
 """Operations whose order of evaluation is the same however they are grouped."""
@@ -74,6 +76,7 @@ class Rendered(NamedTuple):
     template: of its syntax, since `a | b | c` needs no parentheses.
     inverse: the operand, if it is a `!`.
     bare: a literal in a declaration, which has the type already: `{x, y}`.
+    unsigned: of a sum that may wrap, without the conversion back to a signed type, and its precedence.
     """
 
     source: str
@@ -81,11 +84,17 @@ class Rendered(NamedTuple):
     template: str = ""
     inverse: str = ""
     bare: str = ""
+    unsigned: tuple[str, int] | None = None
 
     @property
     def initializer(self) -> str:
         """The initializer behind `type name =`."""
-        return self.bare or self.source
+        return self.bare or self.assigned
+
+    @property
+    def assigned(self) -> str:
+        """The source behind `name =`, which converts a number to the type of the variable."""
+        return self.source if self.unsigned is None else self.unsigned[0]
 
 
 class Expressions:
@@ -345,7 +354,20 @@ class Expressions:
         assert value.type is not None
         if isinstance(value.type, Struct):
             return self.of(value).source
-        return self.formatted(store_syntax(self.language, value.type), value).source
+        syntax = store_syntax(self.language, value.type)
+        return self.of(value).assigned if syntax.template == "{0}" else self.formatted(syntax, value).source
+
+    def second_operand(self, operation: Operation) -> str:
+        """Return what stands behind the operator of `target op= value`."""
+        operand = self.wrapping_operand(operation.operands[1])
+        if operation.op not in WRAPPING.values() or not isinstance(operation.type, Scalar):
+            return operand.source
+        return wrapping.as_unsigned(self.language, operand, operation.type, self.name_of_type)
+
+    def wrapping_operand(self, value: Statement) -> wrapping.Operand:
+        """Return a value as an operand of a sum that may wrap."""
+        rendered = self.of(value)
+        return wrapping.Operand(value, rendered.source, rendered.precedence, rendered.unsigned)
 
     def negated(self, condition: Statement) -> str:
         """Return the source of `not condition`."""
@@ -447,7 +469,16 @@ def _load(e: Expressions, value: LocalLoad | GlobalLoad) -> Rendered:
 
 
 def _operation(e: Expressions, value: Operation) -> Rendered:
+    if value.op in WRAPPING.values() and isinstance(value.type, Scalar):
+        return _wrapping(e, value, value.type)
     return e.formatted(operation_syntax(e.language, value, e.target.exact), *value.operands)
+
+
+def _wrapping(e: Expressions, value: Operation, kind: Scalar) -> Rendered:
+    syntax = operation_syntax(e.language, value)
+    operands = [e.wrapping_operand(operand) for operand in value.operands]
+    total = wrapping.unsigned_sum(e.language, syntax, kind, operands, e.name_of_type)
+    return Rendered(*wrapping.signed(kind, total, e.name_of_type), unsigned=total if kind.bits >= 32 else None)
 
 
 def _cast(e: Expressions, value: Cast) -> Rendered:

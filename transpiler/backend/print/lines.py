@@ -10,7 +10,12 @@ from ...errors import SourceLocation
 INDENT = "    "
 MAX_WIDTH = 100
 """Columns of a line, and columns that an expression may grow to before an operand gets a name."""
-FOLDS = (" + ", " - ", " * ", " && ", " || ", " ? ", " : ", " | ", " & ", " < ", " > ", " <= ", " >= ", " == ", " != ")
+FOLDS = {
+    " ? ": 6, " : ": 6, " || ": 5, " && ": 4, " | ": 3, " & ": 3, " < ": 3, " > ": 3, " <= ": 3, " >= ": 3, " == ": 3,
+    " != ": 3, " + ": 2, " - ": 2, " * ": 1,
+}  # fmt: skip
+"""Operators before which a line may end, with how good a place that is; after a comma is the best."""
+COMMA = 7
 BRACKETS = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
 
 
@@ -43,19 +48,33 @@ def wrapped(code: str, width: int) -> list[str]:
 
 
 def _line_end(code: str, width: int) -> int:
-    """Return where the first line of a statement ends, 0 if nowhere."""
-    best, depth, quoted = (0, 0), 0, False
+    """Return where the first line of a statement ends, 0 if nowhere: not in its first part, if that is possible."""
+    best, depth, quoted, opened = (False, 0.0, 0, 0), 0, False, 0
     start = len(code) - len(code.lstrip())
+    least = start + (width - start) // 4
     for index, character in enumerate(code[: width + 1]):
         if character == '"' and code[index - 1] != "\\":
             quoted = not quoted
         elif not quoted:
             depth += BRACKETS.get(character, 0)
-            after = index > start and (code[index - 1] == "," or code[index - 2 : index] == " =")
-            is_member = character == "." and code[index - 1] in ")]"
-            if is_member or (character == " " and index > start and (after or code.startswith(FOLDS, index))):
-                best = max(best, (-depth, index)) if best[1] else (-depth, index)
-    return best[1]
+            opened = index + 1 if character == "(" and start < index < width else opened
+            rank = _rank(code, index) if index > start else 0
+            if rank:
+                # After `=` only if the value has no better place outside of inner brackets.
+                level = -depth if rank > 0 else -1.5
+                best = max(best, (index > least, level, rank, index)) if best[3] else (index > least, level, rank, index)
+    return best[3] or opened
+
+
+def _rank(code: str, index: int) -> int:
+    """Return how good a place `index` is to end a line, 0 if it is none."""
+    if code[index] == "." and code[index - 1] in ")]":
+        return 1
+    if code[index] != " ":
+        return 0
+    if code[index - 1] == ",":
+        return COMMA
+    return -1 if code[index - 2 : index] == " =" else FOLDS.get(code[index : code.find(" ", index + 1) + 1], 0)
 
 
 def wrapped_head(head: str) -> str:

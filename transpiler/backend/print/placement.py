@@ -11,17 +11,15 @@ reads; a value crosses the head of a loop only if it costs nothing to compute ag
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ...ir.functions import Call, CallResult, Reference
+from ...ir.functions import Call, Reference
 from ...ir.nodes import Block, Effect, Statement, has_effect, operands
 from ...ir.sparse import TOPOLOGY_WRITERS, Activate, Append, Deactivate, IsActive, Length, address_operands
 from ...ir.statements import (
     Alloca,
-    ArgLoad,
-    ArrayShape,
     AtomicOp,
     Cast,
     Const,
@@ -32,39 +30,31 @@ from ...ir.statements import (
     If,
     IfExp,
     ListInit,
-    ListItem,
     LocalLoad,
     LocalStore,
-    LoopIndex,
-    MatrixElement,
     MatrixInit,
     MatrixPtr,
     Operation,
     Rand,
     RangeFor,
     Return,
-    StructElement,
     StructPtr,
     While,
     base_pointer,
 )
 from ...ir.textures import TEXEL_READS, ImageStore
 from ...ir.threads import Collective, Exchange, ThreadFor
-from ...ir.types import Scalar
+from ...ir.types import element_of, u1
+from .repetition import ATOMS, COMPARISONS, MAX_READS, MAX_UNCHANGED_READS, is_cheap, is_small, may_repeat
 
-ATOMS = (Const, ArgLoad, ArrayShape, LoopIndex)
 CALLS = (AtomicOp, Rand, Collective, Exchange, Call, Activate, Deactivate, Append)
 """Effects with a value: a call that is printed exactly once, at its position."""
 ADDRESSES = (Alloca, GlobalPtr, MatrixPtr, StructPtr, GlobalTemporary, Reference)
-INDEX_OPERATIONS = frozenset({"add", "sub", "mul", "neg"})
-COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 ALIASED = "arrays that may share memory"
 TOPOLOGY = "activity of cells"
 TEXELS = "texels"
 ANYTHING = "all memory"
 """What a call with effects may write."""
-MAX_READS = 2
-"""Uses up to which a load is repeated instead of declared: compilers merge loads, and a name costs the reader more."""
 
 
 @dataclass(eq=False, slots=True)
@@ -92,6 +82,7 @@ class Placement:
     dead: locals that are never read, and their stores.
     set_by_branches: locals whose first mention is an `if` that sets them on every path.
     direct: atomics, random numbers and calls whose only user is the store that is printed next.
+    names: all names of the user in the function, also of what is declared further below.
     """
 
     inline: set[Statement] = field(default_factory=set)
@@ -102,6 +93,7 @@ class Placement:
     read_back: dict[Statement, Statement] = field(default_factory=dict)
     set_by_branches: set[Statement] = field(default_factory=set)
     direct: set[Statement] = field(default_factory=set)
+    names: set[str] = field(default_factory=set)
 
 
 def place(roots: Sequence[tuple[Block, Sequence[Statement]]], is_infix: Callable[[Operation], bool]) -> Placement:
@@ -135,7 +127,8 @@ class _Placer:
         self.points: dict[Statement, list[_Point]] = {}
         self.read: set[Statement] = set()
         self.stored: dict[Statement, Statement] = {}
-        self.next_stored: Statement | None = None
+        self.next_printed: Statement | None = None
+        self.user: dict[Statement, Statement] = {}
 
     # --- order of the source, and positions of writes
 
@@ -144,6 +137,8 @@ class _Placer:
             self.position[statement] = self.clock
             self.loop[statement] = loop
             self.home[statement] = block
+            if statement.name is not None:
+                self.placement.names.add(statement.name)
             self.clock += 1
             if isinstance(statement, (LocalStore, GlobalStore, AtomicOp)):
                 self.writes.setdefault(_memory(statement.pointer), []).append(self.position[statement])
@@ -221,18 +216,57 @@ class _Placer:
     # --- decisions, backwards
 
     def place_block(self, block: Block, uses_result: bool = True) -> None:
-        self.next_stored = block.result if uses_result else None
+        self.next_printed = None
+        result = block.result if uses_result else None
         for statement in reversed(block.statements):
-            if statement is self.next_stored and isinstance(statement, CALLS):
-                if len(self.points.get(statement, ())) == 1 and not statement.name:
+            if isinstance(statement, CALLS) and not statement.name and len(self.points.get(statement, ())) == 1:
+                if statement is result or (statement.EFFECT & Effect.WRITE and self._is_part_of_next(statement)):
                     self.placement.direct.add(statement)
+                    self.next_printed = None  # what is called before must not be called within the same statement
             self._place(statement)
-            if isinstance(statement, (LocalStore, GlobalStore)):
-                self.next_stored = statement.value if _is_free_of_reads(statement.pointer) else None
-            elif isinstance(statement, Return) and len(statement.values) == 1:
-                self.next_stored = statement.values[0]
+            if isinstance(statement, (LocalStore, GlobalStore, Return)) and statement not in self.placement.dead:
+                self.next_printed, result = statement, None
             elif statement.EFFECT & (Effect.WRITE | Effect.CONTROL) or self._prints_lines(statement):
-                self.next_stored = None
+                if statement not in self.placement.direct and statement not in self.placement.dead:
+                    self.next_printed, result = None, None
+
+    def _is_part_of_next(self, call: Statement) -> bool:
+        """Return whether a call can be printed inside the statement that is printed next.
+
+        That statement must evaluate it always, and read nothing that the call may change, as the order is undefined.
+        """
+        value: Statement = call
+        while (user := self.user.get(value)) is not self.next_printed:
+            if user is None or self.home.get(user) is not self.home[call] or len(self.points.get(value, ())) != 1:
+                return False
+            if user not in self.placement.inline or not self._evaluates_once(user, value):
+                return False
+            value = user
+        store = self.next_printed
+        if store is None or self.home[store] is not self.home[call] or len(self.points.get(value, ())) != 1:
+            return False
+        if isinstance(store, Return) and len(store.values) > 1:
+            return False
+        return all(other is call or _is_unchanged_by(call, other) for other in self._parts(store))
+
+    def _evaluates_once(self, user: Statement, value: Statement) -> bool:
+        """Return whether an expression evaluates its operand `value` once, in each case: `a && b` does not."""
+        if isinstance(user, Operation):
+            is_arithmetic = self.is_infix(user) or user.op in COMPARISONS or len(user.operands) == 1
+            return is_arithmetic and value.type is not None and element_of(value.type) != u1
+        return isinstance(user, (Cast, MatrixInit))
+
+    def _parts(self, store: Statement) -> Iterator[Statement]:
+        """Yield the values and pointers that are, or may be, printed inside a statement."""
+        waiting = operands(store)
+        while waiting:
+            part = waiting.pop()
+            yield part
+            is_variable = part.name is not None or (
+                part in self.placement.used and part not in self.placement.inline and not isinstance(part, CALLS)
+            )
+            if not is_variable and not isinstance(part, CALLS):
+                waiting += operands(part)
 
     def _prints_lines(self, statement: Statement) -> bool:
         """Return whether a statement without effect is printed as lines."""
@@ -262,6 +296,7 @@ class _Placer:
         repeated = isinstance(statement, MatrixInit) and len(set(statement.elements)) == 1  # printed once: vec3(x)
         needed = address_operands(statement) if isinstance(statement, GlobalPtr) else operands(statement)
         for operand in needed[:1] if repeated else needed:
+            self.user[operand] = statement
             self.add_points(operand, here)
 
     def _place_effect(self, statement: Statement, here: list[_Point]) -> None:
@@ -274,6 +309,7 @@ class _Placer:
                 self.add_points(value, inside)
         else:
             for operand in operands(statement):
+                self.user[operand] = statement
                 self.add_points(operand, here)
         inner = self.inner_loop.get(statement, self.loop[statement])
         for attribute in reversed(statement.BLOCKS):
@@ -287,10 +323,12 @@ class _Placer:
         if isinstance(base, Alloca) and base not in self.read:
             self.placement.dead |= {store, base}
             return
+        self.user[store.value] = store
         self.add_points(store.pointer, here)
         value = store.value
         if isinstance(value, Operation) and value not in self.points and self._is_compound(store, value):
             self.placement.compound[store] = value
+            self.user[value.operands[1]] = store
             self.add_points(value.operands[1], here)
         else:
             self.add_points(value, here)
@@ -385,14 +423,21 @@ class _Placer:
         if isinstance(value, (LocalLoad, GlobalLoad)):
             if self._is_overwritten(value, points, crosses):
                 return False
-            if isinstance(value, GlobalLoad):
-                return not crosses and (
-                    len(points) == 1 or (len(points) <= MAX_READS and isinstance(value.type, Scalar))
-                )
-            return True
+            return isinstance(value, LocalLoad) or (not crosses and self._may_read_again(value, points))
         if len(points) == 1 and not crosses:
             return True
-        return _is_cheap(value)
+        return is_cheap(value) or (not crosses and may_repeat(value, len(points), self.is_infix))
+
+    def _may_read_again(self, load: GlobalLoad, points: list[_Point]) -> bool:
+        """Return whether a load is read where it is used: compilers merge loads with no store between them."""
+        if len(points) == 1:
+            return True
+        if len(points) > MAX_UNCHANGED_READS or not is_small(load.type):
+            return False
+        last = max(point.position for point in points)
+        return len(points) <= MAX_READS or not any(
+            self.may_be_written(memory, self.position[load], last) for memory in self.writes
+        )
 
     def _may_have_changed(self, call: Call, point: _Point) -> bool:
         """Return whether memory may be written between a call without effects and its only use."""
@@ -420,41 +465,13 @@ def _end_of_crossed(point: _Point, loop: _Loop | None) -> int:
     return end
 
 
-def _is_cheap(value: Statement) -> bool:
-    """Return whether `value` can be repeated: it costs nothing and is as readable as a name."""
-    if isinstance(value, ATOMS) or value.name is not None:
-        return True
-    match value:
-        case CallResult():
-            return True
-        case Cast(value=inner, type=Scalar()):
-            return isinstance(inner, ATOMS) or inner.name is not None
-        case Cast(value=inner):
-            return isinstance(inner, ATOMS)
-        case Operation(op=op, operands=inner) if op in COMPARISONS:
-            return all(isinstance(o, Const) or isinstance(o.type, Scalar) and _is_named(o) for o in inner)
-        case Operation(op=op, operands=inner, type=Scalar(kind="int" | "uint")) if op in INDEX_OPERATIONS:
-            return all(isinstance(o, ATOMS) or o.name is not None for o in inner)
-        case ListItem(index=index):
-            return _is_named(index)
-        case StructElement(value=inner):
-            return inner.name is not None or not isinstance(inner, GlobalLoad)
-        case MatrixElement(value=inner, indices=indices):
-            return all(isinstance(i, Const) for i in indices) and (
-                inner.name is not None or not isinstance(inner, GlobalLoad)
-            )
-    return False
-
-
-def _is_named(value: Statement) -> bool:
-    return isinstance(value, ATOMS) or value.name is not None
-
-
-def _is_free_of_reads(value: Statement) -> bool:
-    """Return whether `value` reads no memory, so that it may be computed before or after an effect."""
-    if isinstance(value, (LocalLoad, GlobalLoad, *TEXEL_READS, IfExp, *CALLS)):
+def _is_unchanged_by(call: Statement, value: Statement) -> bool:
+    """Return whether a value is the same before and after a call."""
+    if isinstance(value, (*CALLS, *TEXEL_READS, IfExp)):
         return value.name is not None
-    return _is_named(value) or all(_is_free_of_reads(o) for o in operands(value))
+    if isinstance(value, GlobalLoad):
+        return isinstance(call, (Rand, Collective)) or value.name is not None
+    return not isinstance(value, LocalLoad) or not isinstance(call, (Call, Exchange)) or value.name is not None
 
 
 def _is_simple(pointer: Statement) -> bool:

@@ -20,7 +20,7 @@ from ...ir.nodes import Statement
 from ...ir.statements import Const, MatrixInit, RangeFor
 from ...ir.tasks import Reduction, Task
 from ...ir.threads import neutral
-from ...ir.types import Scalar, Tensor, Type, element_of, f32, i32
+from ...ir.types import Scalar, Tensor, Type, element_of, i32
 from ...options import Capabilities
 from ..languages.common.block_reductions import generate, key_of, name_of
 from ..layout.trip_counts import step_of
@@ -151,7 +151,7 @@ def _simd_operator(reduction: Reduction) -> str:
     """Return OpenMP's operator; its `max` leaves open what it returns if an operand is NaN."""
     if not _is_extremum(reduction):
         return SIMD[reduction.op]
-    return f"f{reduction.op}{'f' if reduction.accumulator.type == f32 else ''}"
+    return f"{reduction.op}_{reduction.accumulator.type}"
 
 
 def _neutral(op: str, type: Type, exact: bool) -> Statement:

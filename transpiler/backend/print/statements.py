@@ -11,15 +11,12 @@ from contextlib import contextmanager
 from ...errors import NOWHERE, InternalError, SourceLocation, UnsupportedError
 from ...ir.functions import Call
 from ...ir.nodes import Block, Effect, Remark, Statement, operands
-from ...ir.sparse import Append
 from ...ir.statements import (
     Alloca,
     AtomicOp,
     Break,
     Const,
     Continue,
-    GlobalLoad,
-    GlobalPtr,
     GlobalStore,
     If,
     IfExp,
@@ -29,23 +26,26 @@ from ...ir.statements import (
     Rand,
     RangeFor,
     Return,
-    StructPtr,
     While,
     is_const,
 )
 from ...ir.types import Scalar, Tensor, i32
 from ..languages.common.atomics import is_native
 from ..languages.common.naming import Names
-from ..languages.common.syntax import Syntax, atomic_syntax, operation_syntax
+from ..languages.common.syntax import Syntax, atomic_syntax, operation_syntax, type_name
 from ..languages.common.target import Target
 from .expressions import Expressions, Rendered, is_shared, result_of
 from .line_comments import python_comment
 from .lines import INDENT, MAX_WIDTH, Line, wrapped, wrapped_comment
-from .placement import ADDRESSES, ATOMS, Placement
+from .placement import ADDRESSES, Placement
 from .remarks import inert, remarks_above
+from .repetition import ATOMS
+from .value_names import derived_name
 
+MAX_EXPRESSION = 300
+"""Characters an expression may grow to; it is wrapped before an operator."""
 MAX_SUM = 1000
-"""Characters a sum may grow to; it is wrapped before a plus or minus."""
+"""The same for a sum of short terms."""
 SUMS = frozenset({"{0} + {1}", "{0} - {1}"})
 
 
@@ -211,7 +211,7 @@ class Statements:
 
     def _value(self, value: Statement) -> None:
         rendered = self.e.compute(value)
-        if len(rendered.source) > MAX_WIDTH and not (rendered.template in SUMS and self._is_foldable(value, rendered)):
+        if len(rendered.source) > MAX_EXPRESSION and not self._is_foldable(value, rendered):
             rendered = self._shorten(value, rendered)
         if value in self.placement.inline:
             self.e.rendered[value] = rendered
@@ -220,6 +220,8 @@ class Statements:
 
     def _is_foldable(self, value: Statement, rendered: Rendered) -> bool:
         """Return whether a sum has short terms, so that it is readable when wrapped."""
+        if rendered.template not in SUMS:
+            return False
         left, right = (self.e.of(operand) for operand in value.operands)  # type: ignore[attr-defined]
         short = len(left.source) <= MAX_WIDTH or left.template in SUMS
         return short and len(right.source) <= MAX_WIDTH // 2 and len(rendered.source) <= MAX_SUM
@@ -230,7 +232,7 @@ class Statements:
             o for o in dict.fromkeys(operands(value)) if o.type is not None and not isinstance(o, (*ATOMS, *ADDRESSES))
         ]
         for operand in sorted(candidates, key=lambda o: -len(self.e.of(o).source)):
-            if len(rendered.source) <= MAX_WIDTH or len(self.e.of(operand).source) < MAX_WIDTH // 4:
+            if len(rendered.source) <= MAX_EXPRESSION or len(self.e.of(operand).source) < MAX_WIDTH // 4:
                 break
             self.shortened[-1].append((operand, self.e.of(operand)))
             self.declare(operand, self.e.of(operand))
@@ -255,18 +257,10 @@ class Statements:
         return self.e.name_of_type(value.type)
 
     def name(self, value: Statement) -> str:
-        """Return a free name for a value: the user's, one derived from its array, or t0, t1, ..."""
+        """Return a free name for a value: the user's, or one that says what it is."""
         if value.name:
             return self.names.declare(value.name)
-        if isinstance(value, GlobalLoad) and isinstance(value.pointer, GlobalPtr):
-            return self.names.temporary(f"{value.pointer.array.name}_")
-        if isinstance(value, GlobalLoad) and isinstance(value.pointer, StructPtr):
-            return self.names.temporary(f"{value.pointer.member}_")
-        if isinstance(value, Call) and value.type is None:
-            return self.names.declare("results")
-        if isinstance(value, Append):
-            return self.names.declare("item")
-        return self.names.temporary()
+        return self.names.derive(derived_name(value), self.placement.names)
 
     # --- choices
 
@@ -352,7 +346,7 @@ def _local_store(p: Statements, store: LocalStore) -> None:
     if operation is not None:
         _compound(p, store, target, operation)
     else:
-        value = p.e.to_memory(store.value) if p.e.is_in_memory(store.pointer) else p.e.of(store.value).source
+        value = p.e.to_memory(store.value) if p.e.is_in_memory(store.pointer) else p.e.of(store.value).assigned
         p.emit(f"{target} = {value};", store.location)
 
 
@@ -369,7 +363,7 @@ def _global_store(p: Statements, store: GlobalStore) -> None:
     if operation is not None:
         _compound(p, store, target, operation)
     else:
-        text = p.e.to_memory(store.value) if p.e.is_in_memory(store.pointer) else p.e.of(store.value).source
+        text = p.e.to_memory(store.value) if p.e.is_in_memory(store.pointer) else p.e.of(store.value).assigned
         p.emit(f"{target} = {text};", store.location)
     if store in p.placement.read_back:
         kind = store.value.type
@@ -381,8 +375,7 @@ def _compound(p: Statements, store: LocalStore | GlobalStore, target: str, opera
     assert symbol is not None
     if isinstance(operation.type, Tensor):
         p.e.need(*(f"assign {key}" for key in _syntax(p.e.target, operation).helpers if " -> " in key))
-    text = p.e.of(operation.operands[1]).source
-    p.emit(f"{target} {symbol}= {text};", store.location)
+    p.emit(f"{target} {symbol}= {p.e.second_operand(operation)};", store.location)
 
 
 def _syntax(target: Target, operation: Operation) -> Syntax:
@@ -393,7 +386,12 @@ def infix_symbol(target: Target, operation: Operation) -> str | None:
     """Return the symbol of an operation printed as `{0} symbol {1}` that has a compound assignment, else None."""
     if isinstance(operation.type, Tensor) and not target.language.has_tensor_assignment:
         return None
-    first, _, rest = _syntax(target, operation).template.partition(" ")
+    template = _syntax(target, operation).template
+    if isinstance(operation.type, Scalar) and operation.type.is_integral and operation.type.bits < 32:
+        name = type_name(target.language, operation.type)
+        if template.startswith(f"({name})({{0}} "):  # an assignment converts to the type of its target, too
+            template = template.removeprefix(f"({name})(").removesuffix(")")
+    first, _, rest = template.partition(" ")
     symbol, _, last = rest.partition(" ")
     return symbol if first == "{0}" and last == "{1}" and symbol in COMPOUND else None
 

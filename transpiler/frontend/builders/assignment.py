@@ -210,6 +210,8 @@ def declare(context: Context, name: str, node: ast.AST, value: Any, type: Type |
         return
     if isinstance(value, Statement):
         value = bind(context, value, user_name, is_mutable)
+        if user_name is None and isinstance(value, Statement) and value.name is None:
+            value.hint = name
     elif isinstance(value, Array) and value.is_shared:
         name_shared_array(context, value, name)
     context.frame.declare(name, value, node)

@@ -175,8 +175,9 @@ def _bind_parameter(context: Context, parameter: ParameterDefinition, value: Any
     elif is_mutable and (is_number(value) or isinstance(value, Struct | PerIteration)):
         value = context.values.lift(value)
     if isinstance(value, Statement):
-        simple = value.name is not None or frame.is_library
-        value = bind(context, value, None if simple and not is_mutable else parameter.name, is_mutable)
+        value = bind(context, value, parameter.name if is_mutable else None, is_mutable)
+        if isinstance(value, Statement) and value.name is None and value.hint is None:
+            value.hint = parameter.name  # an argument gets a variable only if it is needed
         if is_mutable and not frame.is_library:
             _warn_of_unread_write(context, parameter.name)
     frame.declare(parameter.name, value, declaration)

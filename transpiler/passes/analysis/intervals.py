@@ -49,6 +49,12 @@ def interval_of(op: str, type: Scalar, operands: Sequence[Interval], result: Sca
     return interval if interval is not None and contains(all_numbers, interval) else all_numbers
 
 
+def exact_interval(op: str, type: Scalar, operands: Sequence[Interval]) -> Interval | None:
+    """Return the interval of an operation in whole numbers, before it wraps; None: any number."""
+    rule = RULES.get(op)
+    return None if rule is None else rule(type, *operands)
+
+
 def cast(value: Interval, new: Scalar) -> Interval | None:
     """Return the interval of integers converted to `new`; None if that is a float."""
     all_numbers = whole(new)
@@ -140,6 +146,10 @@ def _bit_not(type: Scalar, a: Interval) -> Interval:
     return top - a[1], top - a[0]
 
 
+def _neg(type: Scalar, a: Interval) -> Interval:
+    return -a[1], -a[0]
+
+
 def _abs(type: Scalar, a: Interval) -> Interval:
     low, high = sorted((abs(a[0]), abs(a[1])))
     return (0 if a[0] <= 0 <= a[1] else low), high
@@ -195,7 +205,11 @@ RULES: dict[str, Rule] = {
     "shl": _shift_left,
     "sar": _shift_right,
     "shr": _shift_right_logical,
-    "neg": lambda type, a: (-a[1], -a[0]),
+    "neg": _neg,
+    "wrapping_add": _add,
+    "wrapping_sub": _sub,
+    "wrapping_mul": _mul,
+    "wrapping_neg": _neg,
     "abs": _abs,
     "sign": _sign,
     **dict.fromkeys(("floor", "ceil", "round"), lambda type, a: a),

@@ -91,6 +91,8 @@ def _share(rewriter: Rewriter, statement: Statement) -> Statement | None:
     if first is None:
         rewriter.values[key] = statement
         rewriter.added.append(key)
+    else:
+        first.copies += statement.copies
     return first
 
 
@@ -99,6 +101,8 @@ def _load(rewriter: Rewriter, load: Statement) -> Statement | None:
     first = rewriter.known.get(load.pointer)
     if first is None:
         rewriter.known.remember(load.pointer, load)
+    else:
+        first.copies += load.copies
     return first
 
 

@@ -5,9 +5,11 @@
     $3 = load x                ->
     ... $3 ...
 
-A variable is removed if every read of it sees one store, and the value gets its name. Otherwise it stays as the author
-wrote it, since a partly replaced variable reads worse (only its constants replace reads). Within one block, reads of an
-array element use the value last stored to it, unless a statement between may write the element.
+A variable is removed if it is stored to once and every read of it sees that store; the value gets its name. Otherwise
+it stays as the author wrote it, since `v += a; v += b` reads better than the values `v`, `v_1` and `v_2`, and better
+than a partly replaced variable (only constants replace reads). But between the loops of a kernel every known value is
+used, since the host computes the bounds of loops from it. Within one block, reads of an array element use the value
+last stored to it, unless a statement between may write the element.
 """
 
 from __future__ import annotations
@@ -53,7 +55,8 @@ def forward_stores(kernel: Kernel, context: PassContext) -> bool:
     changed = False
     for root in kernel.roots():
         if any(isinstance(statement, Alloca) for statement in walk(root)):
-            changed |= _Locals().run(root)
+            between_loops = root.statements if root is kernel.body and not kernel.tasks else []
+            changed |= _Locals({s for s in between_loops if isinstance(s, Alloca)}).run(root)
             changed |= _drop_overwritten(root)
     return _ForwardGlobals().run(kernel) or changed
 
@@ -103,9 +106,13 @@ VALUES = frozenset({
 
 
 class _Locals:
-    """Finds the reaching store of each load of a variable, then replaces the load."""
+    """Finds the reaching store of each load of a variable, then replaces the load.
 
-    def __init__(self) -> None:
+    between_loops: variables whose known values are used although they are stored to several times.
+    """
+
+    def __init__(self, between_loops: set[Statement]) -> None:
+        self.between_loops = between_loops
         self.stored: dict[Statement, set[Statement]] = {}
         self.order: dict[Statement, int] = {}
         self.read: dict[LocalLoad, Statement] = {}
@@ -228,6 +235,8 @@ class _Locals:
     def decide(self, variable: Alloca) -> None:
         """Decide whether to remove `variable`, and what replaces its loads."""
         loads = self.loads.get(variable, [])
+        if variable.name is not None and variable not in self.between_loops and len(self.stores.get(variable, ())) > 1:
+            self.retained.add(variable)
         if variable in self.retained:
             for load in loads:
                 value = self.read.get(load)

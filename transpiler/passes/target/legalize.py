@@ -11,7 +11,7 @@ from __future__ import annotations
 from ...errors import SourceLocation, UnsupportedError
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Statement, walk
-from ...ir.statements import AtomicOp, Const, Operation
+from ...ir.statements import AtomicOp, Const, GlobalPtr, Operation, base_pointer
 from ...ir.tasks import Kernel
 from ...ir.types import SCALARS, Scalar, Tensor, Type, element_of, scalars_of
 from ..context import PassContext
@@ -107,6 +107,9 @@ def _split_atomic(rewriter: Rewriter, atomic: Statement) -> Statement | None:
         return None
     builder = _builder(rewriter, atomic)
     old = []
+    base = base_pointer(atomic.pointer)
+    if isinstance(base, GlobalPtr) and atomic.value.hint is None:
+        atomic.value.hint = f"{base.array.name}_{atomic.op}"  # each element is added on its own
     for position in range(atomic.type.size):
         indices = _unravel(position, atomic.type.shape)
         pointer = builder.element_ptr(atomic.pointer, [builder.const(i) for i in indices])

@@ -71,13 +71,35 @@ def _emit(walk: ValueRanges, new: Statement, origin: Statement) -> Statement:
 
 
 def _division(walk: ValueRanges, operation: Operation, intervals: list[Interval]) -> Statement | None:
-    """`/` and `%` of the emitted languages are correct for a non-negative dividend and a positive divisor."""
+    """`/` and `%` of the emitted languages are correct for a non-negative dividend and a positive divisor.
+
+    By a power of two, `//` is a shift and `%` a mask, also of negative numbers, whose quotient rounds down.
+    """
     (dividend, divisor), quotient = intervals, PLAIN[operation.op] == "plain_div"
-    if dividend[0] < 0 or divisor[0] < 1:
+    if divisor[0] < 1:
         return None
-    if dividend[1] < divisor[0] and isinstance(operation.type, Scalar):
+    if dividend[0] >= 0 and dividend[1] < divisor[0] and isinstance(operation.type, Scalar):
         return _emit(walk, Const(0, type=operation.type), operation) if quotient else operation.operands[0]
+    if dividend[0] >= 0 or operation.op in ROUNDING_DOWN:
+        power = _by_power_of_two(walk, operation, quotient)
+        if power is not None:
+            return power
+    if dividend[0] < 0:
+        return None
     return _emit(walk, Operation(PLAIN[operation.op], operation.operands[:], type=operation.type), operation)
+
+
+def _by_power_of_two(walk: ValueRanges, operation: Operation, quotient: bool) -> Statement | None:
+    """Return the division of a signed number as a shift or a mask; of an unsigned one it needs neither."""
+    dividend, divisor = operation.operands
+    kind = operation.type
+    if not isinstance(kind, Scalar) or not kind.is_signed or dividend.type != kind or not isinstance(divisor, Const):
+        return None
+    number = int(divisor.value)
+    if number & (number - 1) or number < 2:
+        return None
+    second = _emit(walk, Const(number.bit_length() - 1 if quotient else number - 1, type=kind), operation)
+    return _emit(walk, Operation("sar" if quotient else "bit_and", [dividend, second], type=kind), operation)
 
 
 def _least(walk: ValueRanges, operation: Operation, intervals: list[Interval]) -> Statement | None:
@@ -101,6 +123,8 @@ def _redundant_mask(walk: ValueRanges, operation: Operation, intervals: list[Int
 
 
 PLAIN = {"floordiv": "plain_div", "mod": "plain_mod", "raw_div": "plain_div", "raw_mod": "plain_mod"}
+
+ROUNDING_DOWN = frozenset({"floordiv", "mod"})
 
 SIMPLER: dict[str, Callable[[ValueRanges, Operation, list[Interval]], Statement | None]] = {
     **dict.fromkeys(PLAIN, _division),
@@ -142,7 +166,7 @@ def _is_below(walk: ValueRanges, index: Statement, extent: Statement) -> bool:
             return isinstance(step, Const) and step.value > 0 and same_value(loop.ends[axis], extent)
         case Operation(op="mod" | "plain_mod", operands=[_, divisor]):
             return size[0] > 0 and same_value(divisor, extent)
-        case Operation(op="plain_div", operands=[dividend, _]):
+        case Operation(op="plain_div" | "sar", operands=[dividend, _]) if interval[0] >= 0:
             return _is_below(walk, dividend, extent)
         case Operation(op="min", operands=[a, b]):
             return _is_below(walk, a, extent) or _is_below(walk, b, extent)

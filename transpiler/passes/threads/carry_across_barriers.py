@@ -103,6 +103,7 @@ class _Carrier:
         """Return the variable of a value that is stored."""
         if value not in self.stored:
             self.stored[value] = Alloca(type=value.type, name=value.name, location=value.location, per_thread=True)
+            self.stored[value].hint = value.hint or "carried"
         return self.stored[value]
 
     # --- reading

@@ -237,22 +237,12 @@ def _accumulate(body: Block, accumulators: dict[Statement, Statement], context: 
         builder = Builder(Block(rewriter.out))
         builder.location = atomic.location
         value = builder.cast(atomic.value, element_of(pointer.type))
-        own = builder.load(pointer)
-        is_extremum = atomic.op in ("min", "max") and element_of(pointer.type).is_float
-        if is_extremum and context.capabilities.blocks_as_loops:
-            store = builder.store(pointer, _extremum(builder, atomic.op, own, value))
-        else:
-            store = builder.store(pointer, builder.op(ATOMIC_OPS[atomic.op], own, value))
+        new = builder.op(ATOMIC_OPS[atomic.op], builder.load(pointer), value)
+        store = builder.store(pointer, new)
         store.remarks = (*atomic.remarks, *((remark,) if context.options.why_comments else ()))
         return DROPPED
 
     Rewriter({AtomicOp: rule}).block(body)
-
-
-def _extremum(builder: Builder, op: str, own: Statement, value: Statement) -> Statement:
-    """Return the least or greatest of both, a number if one is NaN. It is vectorized; `fmax` is a call."""
-    is_better = builder.op("lt" if op == "min" else "gt", value, own)
-    return builder.op("select", builder.op("logical_or", is_better, builder.op("ne", own, own)), value, own)
 
 
 def _builder(block: Block, reduction: Reduction) -> Builder:

@@ -345,6 +345,7 @@ class _BlockSplitter:
             new.type, new.name = statement.type, statement.name
         else:
             new.result = Alloca(type=statement.type, name=statement.name, location=statement.location, per_thread=True)
+            new.result.hint = statement.op.removeprefix("subgroup_")
             self.block.statements.append(new.result)
         self.block.statements.append(new)
         self.split.exchanges[statement] = new
@@ -355,6 +356,7 @@ class _BlockSplitter:
         if not is_uniform or argument not in ("value", "predicate"):
             return operand
         variable = Alloca(type=operand.type, name=operand.name, location=operand.location, per_thread=True)
+        variable.hint = operand.hint or argument
         self.block.statements.append(variable)
         self.builder(origin).store(variable, operand)
         return variable

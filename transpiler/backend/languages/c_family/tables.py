@@ -52,6 +52,10 @@ ANY: dict[str, Syntax] = {
     "sub": infix("-"),
     "mul": infix("*"),
     "neg": prefix("-"),
+    "wrapping_add": infix("+"),
+    "wrapping_sub": infix("-"),
+    "wrapping_mul": infix("*"),
+    "wrapping_neg": prefix("-"),
     "select": custom("{0} ? {1} : {2}", TERNARY, OR, OR, TERNARY),
     **{op: infix(symbol) for op, symbol in COMPARISONS.items()},
 }

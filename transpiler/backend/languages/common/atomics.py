@@ -13,6 +13,7 @@ from functools import lru_cache
 from ....errors import UnsupportedError
 from ....ir.ops import ATOMIC_OPS
 from ....ir.types import SCALARS, Scalar
+from . import wrapping
 from .helpers import called
 from .language import Language
 from .syntax_forms import ASSIGN, PRIMARY, Generated, Syntax
@@ -61,4 +62,4 @@ def generate(language: Language, key: str) -> Generated:
 
 def combined(language: Language, op: str, type: Scalar, old: str) -> str:
     """Return the source of the new value. old: the source of the old one (a primary expression)."""
-    return language.operation(ATOMIC_OPS[op], type).format(old, "value")
+    return wrapping.operation(language, ATOMIC_OPS[op], type).format(old, "value")

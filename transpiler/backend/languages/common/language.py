@@ -84,6 +84,7 @@ class Language:
     converts_to_parameter: an argument is converted implicitly to the type of its parameter.
     unsigned: the unsigned type of 32 bits in a conversion.
     unsigned_argument: {} is an int that is passed to a helper as unsigned.
+    undefined_overflow: compilers take for granted that signed sums do not wrap, so those that may are unsigned.
     computes_small_as_int: arithmetic on integers of 8 and 16 bits, and on f16, has wider results.
 
     Vectors, matrices and structs
@@ -104,6 +105,7 @@ class Language:
 
     Memory
     has_pointers: arrays are typed pointers, else buffer references.
+    restrict: what is behind the star of a pointer whose memory no other pointer of the kernel reaches.
     arrow: accesses a member through a pointer to a struct.
     volatile_load: a load of {} that other threads write, past a cache that may be stale.
     forwards_by_copy: members of `Args` in a readonly block must be copied before they are passed to a function.
@@ -160,6 +162,7 @@ class Language:
     converts_to_parameter: bool = False
     unsigned: str
     unsigned_argument: str = "{}"
+    undefined_overflow: bool = False
     computes_small_as_int: bool = True
 
     has_vectors: bool = False
@@ -177,6 +180,7 @@ class Language:
     bool_in_memory: bool = True
 
     has_pointers: bool = True
+    restrict: str = ""
     arrow: str = "->"
     volatile_load: str = "{}"
     forwards_by_copy: bool = False

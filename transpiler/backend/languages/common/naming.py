@@ -70,7 +70,6 @@ class Names:
         self.used: dict[str, int] = {}
         self.given: set[str] = set()
         self.history: list[str] = []
-        self.temporaries: dict[str, int] = {}
         self.scopes: list[list[str]] = [[]]
         self.taken_below: dict[str, int] = {}
 
@@ -109,11 +108,14 @@ class Names:
         """Return whether `declare` would return `name` itself."""
         return name not in self.used and name not in self.reserved
 
-    def temporary(self, stem: str = "t") -> str:
-        """Return `t0`, `t1`, ... in order of appearance, or `stem0`, `stem1`, ..."""
-        number = self.temporaries.get(stem, 0)
-        self.temporaries[stem] = number + 1
-        return self.declare(f"{stem}{number}")
+    def derive(self, name: str, avoided: Collection[str]) -> str:
+        """Return a free name like `name`, but none of `avoided`: the user's variables keep their names."""
+        name = legal(name)
+        if name not in avoided and self.is_free(name):
+            return self.declare(name)
+        with self.avoiding(avoided):
+            numbered = self._numbered(name.rstrip("_"), None)[0]
+        return self.declare(numbered)
 
     @contextmanager
     def avoiding(self, names: Collection[str]) -> Iterator[None]:

@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from ....ir.statements import Cast, Const, Operation
-from ....ir.types import Scalar, Struct, Tensor, Type, element_of, scalars_of, u1, u8, with_element
+from ....ir.types import Scalar, Struct, Tensor, Type, element_of, i32, i64, scalars_of, u1, u8, with_element
 from . import (
     atomics,
     block_reductions,
@@ -105,7 +105,23 @@ def operation_syntax(language: Language, operation: Operation, exact: bool = Fal
     syntax = _operation(language, op, types, operation.type)
     if operation.op in ("shl", "sar", "shr") and isinstance(operation.operands[1], Const):
         return _without_mask(syntax, operation.operands[1])
+    if operation.op in BY_POSITIVE and isinstance(operation.operands[1], Const):
+        return _by_constant(language, operation, operation.operands[1]) or syntax
     return syntax
+
+
+BY_POSITIVE = {"floordiv": "floor_div_positive", "mod": "mod_positive", "raw_div": ""}
+"""Divisions that are simpler for a positive divisor, with the name of the function; `raw_div` is `/` then."""
+
+
+def _by_constant(language: Language, operation: Operation, divisor: Const) -> Syntax | None:
+    """Return the syntax of a division of i32 or i64 by a positive constant, which needs no tests for 0 and -1."""
+    kind = operation.type
+    if kind not in (i32, i64) or divisor.type != kind or divisor.value < 1:
+        return None
+    if operation.op == "raw_div":
+        return _operation(language, "plain_div", (kind, kind), kind)
+    return _with_called(language, call(f"{BY_POSITIVE[operation.op]}_{kind}", 2))
 
 
 @lru_cache(maxsize=4096)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from ....ir.types import Scalar, Tensor, Type, element_of
-from . import elimination, literals, overflow_functions
+from . import elimination, literals, overflow_functions, wrapping
 from .helpers import called
 from .language import Language
 from .syntax_forms import ASSIGN, EXACT, PRIMARY, UNARY, Generated, Syntax, infix, prefix
@@ -112,7 +112,7 @@ def scalar_syntax(language: Language, op: str, type: Scalar, new: Scalar) -> Syn
         return language.cast(type, new)
     if op == "bit_cast":
         return language.bit_cast(type, new)
-    return language.operation(op, type)
+    return wrapping.operation(language, op, type)
 
 
 @lru_cache(maxsize=4096)
@@ -204,7 +204,8 @@ def _accumulate(
     if tensor.size <= 4:
         return f"    return {finish.format(' + '.join(term(position) for position in positions(tensor)))};"
     indices = ("i", "j")[: len(tensor.shape)]
-    lines = [f"    {name_of(language, scalar)} r = {literals.literal(language, scalar, 0).template};"]
+    total = wrapping.total_type(language, scalar)
+    lines = [f"    {name_of(language, total)} r = {literals.literal(language, total, 0).template};"]
     for depth, (index, extent) in enumerate(zip(indices, tensor.shape, strict=True)):
         lines.append(f"{'    ' * (depth + 1)}for (int {index} = 0; {index} < {extent}; {index}++) {{")
     lines.append(f"{'    ' * (len(indices) + 1)}r += {term(indices)};")
@@ -222,16 +223,19 @@ def _dot(language: Language, op: str, types: Sequence[Type], result: Type) -> Bo
     tensor, scalar = _tensor(types[0]), element_of(result)
 
     def term(indices: tuple[int | str, ...]) -> str:
-        return f"{element_source(language, tensor, 'a', indices)} * {element_source(language, tensor, 'b', indices)}"
+        left, right = (element_source(language, tensor, name, indices) for name in "ab")
+        return f"{wrapping.operand(language, scalar, left)} * {right}"
 
     return _accumulate(language, tensor, scalar, term, _narrowed(language, scalar)), ()
 
 
 def _sum(language: Language, op: str, types: Sequence[Type], result: Type) -> Body:
     tensor, scalar = _tensor(types[0]), element_of(result)
-    return _accumulate(
-        language, tensor, scalar, lambda i: element_source(language, tensor, "a", i), _narrowed(language, scalar)
-    ), ()
+
+    def term(indices: tuple[int | str, ...]) -> str:
+        return wrapping.operand(language, scalar, element_source(language, tensor, "a", indices))
+
+    return _accumulate(language, tensor, scalar, term, _narrowed(language, scalar)), ()
 
 
 def _norm(language: Language, op: str, types: Sequence[Type], result: Type) -> Body:
@@ -254,7 +258,9 @@ def _normalized(language: Language, op: str, types: Sequence[Type], result: Type
 def _cross(language: Language, op: str, types: Sequence[Type], result: Type) -> Body:
     tensor = _tensor(result)
     cast = _narrowed(language, tensor.element)
-    rows = [cast.format(f"a.{p} * b.{q} - a.{q} * b.{p}") for p, q in ("yz", "zx", "xy")]
+    x, y, z = (wrapping.operand(language, tensor.element, f"a.{name}") for name in "xyz")
+    differences = (f"{y} * b.z - {z} * b.y", f"{z} * b.x - {x} * b.z", f"{x} * b.y - {y} * b.x")
+    rows = [cast.format(wrapping.signed(language, tensor.element, difference)) for difference in differences]
     return f"    return {init_source(language, tensor, rows)};", ()
 
 
@@ -277,7 +283,8 @@ def _outer_product(language: Language, op: str, types: Sequence[Type], result: T
 def _matmul(language: Language, op: str, types: Sequence[Type], result: Type) -> Body:
     a, b, product = _tensor(types[0]), _tensor(types[1]), _tensor(result)
     inner = a.shape[1]
-    zero = literals.literal(language, product.element, 0).template
+    total = wrapping.total_type(language, product.element)
+    zero = literals.literal(language, total, 0).template
     if inner <= 4 or is_short_vector(product):
         return _each_unrolled(
             language, product, lambda p: " + ".join(_product(language, a, b, p, k) for k in range(inner))
@@ -287,7 +294,7 @@ def _matmul(language: Language, op: str, types: Sequence[Type], result: Type) ->
     for depth, (index, extent) in enumerate(zip(indices, product.shape, strict=True)):
         lines.append(f"{'    ' * (depth + 1)}for (int {index} = 0; {index} < {extent}; {index}++) {{")
     pad = "    " * (len(indices) + 1)
-    lines.append(f"{pad}{name_of(language, product.element)} sum = {zero};")
+    lines.append(f"{pad}{name_of(language, total)} sum = {zero};")
     lines.append(f"{pad}for (int k = 0; k < {inner}; k++) {{")
     lines.append(f"{pad}    sum += {_product(language, a, b, indices, 'k')};")
     lines.append(f"{pad}}}")
@@ -298,13 +305,13 @@ def _matmul(language: Language, op: str, types: Sequence[Type], result: Type) ->
 
 def _each_unrolled(language: Language, product: Tensor, write: Callable[[tuple[int | str, ...]], str]) -> str:
     cast = _narrowed(language, product.element)
-    return _each(language, product, lambda p: cast.format(write(p)))
+    return _each(language, product, lambda p: cast.format(wrapping.signed(language, product.element, write(p))))
 
 
 def _product(language: Language, a: Tensor, b: Tensor, position: Sequence[int | str], k: int | str) -> str:
     left = element_source(language, a, "a", (position[0], k))
     right = element_source(language, b, "b", (k, position[1]) if len(b.shape) == 2 else (k,))
-    return f"{left} * {right}"
+    return f"{wrapping.operand(language, a.element, left)} * {right}"
 
 
 def _determinant(language: Language, op: str, types: Sequence[Type], result: Type) -> Body:

@@ -27,6 +27,8 @@ def _direct(op: str, type: Scalar) -> Syntax | None:
     more = {"add": {"f32", "f64"}, "sub": {"f32", "f64"}, "min": {"i64"}, "max": {"i64"}}
     if op == "mul" or type.name not in all_take | more.get(op, set()):
         return None
+    if op == "sub" and type.name == "i32":
+        return Syntax("atomicSub(&{0}, {1})", PRIMARY, (PRIMARY, ASSIGN))  # of all numbers: -x may overflow
     name, value = ("atomicAdd", "-{1}") if op == "sub" else (f"atomic{FUNCTIONS[op]}", "{1}")
     return Syntax(f"{name}(&{{0}}, {value})", PRIMARY, (PRIMARY, PRIMARY if op == "sub" else ASSIGN))
 
@@ -34,9 +36,19 @@ def _direct(op: str, type: Scalar) -> Syntax | None:
 WORDS = {16: "unsigned short", 32: "unsigned int", 64: "unsigned long long"}
 
 
+MODULAR = frozenset({"add", "sub", "and", "or", "xor"})
+"""Operations on 64 bits that are functions of `unsigned long long` only."""
+
+
 def helper(language: Language, op: str, type: Scalar) -> str:
     """Return the helper for `op` on `type`."""
     name, word = scalar_name(language, type), WORDS[type.bits]
+    if type.name == "i64" and op in MODULAR:  # two's complement: the same function for both signs
+        function, sign = ("atomicAdd", "-") if op == "sub" else (f"atomic{FUNCTIONS[op]}", "")
+        return (
+            f"{language.helper_qualifier}{name} atomic_{op}_{type}({name} *address, {name} value) {{\n"
+            f"    return ({name}){function}(({word} *)address, {sign}({word})value);\n}}"
+        )
     unsigned = SCALARS[f"u{type.bits}"]
     read = language.bit_cast(unsigned, type).format("assumed") if type != unsigned else "assumed"
     new = combined(language, op, type, read if read.endswith(")") and not read.startswith("(") else f"({read})")

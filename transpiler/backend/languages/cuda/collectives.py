@@ -6,6 +6,7 @@ from functools import cache
 
 from ....ir.threads import FOLDS, SUBGROUP_SIZE, Barrier, identity
 from ....ir.types import Scalar
+from ..common import wrapping
 from ..common.collectives import ALL_LANES, from_table
 from ..common.helpers import called, known
 from ..common.language import Language, Warp
@@ -91,7 +92,7 @@ def _function(language: Language, op: str, type: Scalar) -> str:
         same = f"value == {warp.shuffle}(lanes, value, __ffs(lanes) - 1)"
         return f"// Whether all of `lanes` have one value.\n{head}    return {warp.all}(lanes, {same}) != 0;\n}}"
     scan, _, fold = op.partition("_")
-    combined = language.operation(FOLDS[fold], type).format("result", "other")
+    combined = wrapping.operation(language, FOLDS[fold], type).format("result", "other")
     start = literal(language, type, identity(FOLDS[fold], type)).template
     among = {"reduce": "", "inclusive": " up to this one", "exclusive": " below this one"}[scan]
     test = {"reduce": "", "inclusive": "source <= lane", "exclusive": "source < lane"}[scan]
@@ -116,7 +117,7 @@ def _function(language: Language, op: str, type: Scalar) -> str:
 
 def _butterfly(language: Language, name: str, type: Scalar, fold: str) -> str:
     """The common case in 5 steps."""
-    combined = language.operation(FOLDS[fold], type).format("value", "other")
+    combined = wrapping.operation(language, FOLDS[fold], type).format("value", "other")
     return (
         f"    if (lanes == {ALL_LANES}) {{\n"
         "        for (int bits = 16; bits > 0; bits /= 2) {\n"
@@ -128,7 +129,7 @@ def _butterfly(language: Language, name: str, type: Scalar, fold: str) -> str:
 
 def _steps(language: Language, name: str, type: Scalar, fold: str, scan: str, start: str) -> str:
     """The same for scans: each step combines twice as many lanes."""
-    combined = language.operation(FOLDS[fold], type).format("other", "value")
+    combined = wrapping.operation(language, FOLDS[fold], type).format("other", "value")
     before = (
         f"        value = {_warp(language).shuffle_up}(lanes, value, 1);\n"
         f"        if (lane == 0) {{\n            value = {start};\n        }}\n"

@@ -1,0 +1,129 @@
+"""Which values are printed again at each use, since a name would say no more than the expression itself.
+
+In: a value without a variable of the user, and how often it is used. Out: whether its expression is repeated; then the
+compiler computes it once.
+
+    t0 = -b; r = t0 - s; q = t0 + s       ->    r = -b - s; q = -b + s
+    t0 = x(i) / dx; a = t0 - h; b = t0    ->    a = x(i) / dx - h; b = x(i) / dx      (if Python has it twice, too)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...ir.functions import CallResult
+from ...ir.nodes import Statement
+from ...ir.statements import (
+    ArgLoad,
+    ArrayShape,
+    Cast,
+    Const,
+    GlobalLoad,
+    GlobalPtr,
+    ListItem,
+    LocalLoad,
+    LoopIndex,
+    MatrixElement,
+    MatrixInit,
+    Operation,
+    StructElement,
+)
+from ...ir.types import Scalar, Tensor, Type
+
+ATOMS = (Const, ArgLoad, ArrayShape, LoopIndex)
+INDEX_OPERATIONS = frozenset({"add", "sub", "mul", "neg"})
+COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
+SUMS = frozenset({"add", "sub"})
+MAX_READS = 2
+"""Uses up to which a load is repeated instead of declared: compilers merge loads, and a name costs the reader more."""
+MAX_UNCHANGED_READS = 4
+"""The same if nothing is stored between the uses, so that every compiler sees that the loads are equal."""
+MAX_USES = 3
+"""Uses up to which an expression is repeated that Python has as often."""
+MAX_SIZE = 4
+"""Size of such an expression."""
+NEVER = 1000
+"""Size of what is never repeated."""
+FUNCTION_SIZE = 3
+"""Size of a call: compilers merge calls of mathematical functions, but a reader does not see that they are equal."""
+
+
+def is_named(value: Statement) -> bool:
+    """Return whether a value is printed as a name or a number wherever it is used."""
+    return isinstance(value, ATOMS) or value.name is not None
+
+
+def _is_word(value: Statement) -> bool:
+    """Return whether a value is named, or an element or member of what is named: `base.x`."""
+    match value:
+        case MatrixElement(value=inner, indices=indices):
+            return is_named(inner) and all(isinstance(i, Const) for i in indices)
+        case StructElement(value=inner):
+            return is_named(inner)
+    return is_named(value)
+
+
+def is_small(kind: Type | None) -> bool:
+    """Return whether a value is a scalar or a short vector."""
+    return isinstance(kind, Scalar) or (isinstance(kind, Tensor) and len(kind.shape) == 1 and kind.size <= 4)
+
+
+def may_repeat(value: Statement, uses: int, is_infix: Callable[[Operation], bool]) -> bool:
+    """Return whether `value` is printed at each of its uses: it is short, or Python has it as often."""
+    if uses <= min(value.copies, MAX_USES):
+        return _size(value, is_infix) <= MAX_SIZE
+    return uses <= MAX_READS and _size(value, is_infix) <= 1
+
+
+def _size(value: Statement, is_infix: Callable[[Operation], bool]) -> int:
+    """Return a measure of the expression of a value: its operations, calls several times."""
+    if is_named(value):
+        return 0
+    match value:
+        case LocalLoad():
+            return 0
+        case GlobalLoad(pointer=GlobalPtr(indices=indices, cell=None)) if is_small(value.type):
+            return sum(_size(index, is_infix) for index in indices)
+        case StructElement(value=inner):
+            return _size(inner, is_infix)
+        case MatrixElement(value=inner, indices=indices) if all(isinstance(i, Const) for i in indices):
+            return _size(inner, is_infix)
+        case Cast(value=inner):
+            return _size(inner, is_infix) + (0 if isinstance(value.type, Scalar) else 1)
+        case MatrixInit(elements=elements, type=Tensor(shape=(_,))):
+            return 1 + sum(_size(element, is_infix) for element in elements)
+        case Operation(operands=inner):
+            return (1 if is_infix(value) else FUNCTION_SIZE) + sum(_size(operand, is_infix) for operand in inner)
+    return NEVER
+
+
+def is_cheap(value: Statement) -> bool:
+    """Return whether `value` can be repeated anywhere: it costs nothing and is as readable as a name."""
+    if is_named(value):
+        return True
+    match value:
+        case CallResult():
+            return True
+        case Cast(value=inner, type=Scalar()):
+            return is_named(inner)
+        case Cast(value=inner):
+            return isinstance(inner, ATOMS)
+        case Operation(op=op, operands=inner) if op in COMPARISONS:
+            return all(isinstance(o, Const) or (isinstance(o.type, Scalar) and is_named(o)) for o in inner)
+        case Operation(op=op, operands=inner, type=Scalar(kind="int" | "uint")) if op in INDEX_OPERATIONS:
+            return all(_is_word(o) for o in inner)
+        case Operation(op="neg", operands=[inner], type=Scalar()):
+            return is_named(inner)
+        case Operation(op=op, operands=[a, b], type=Scalar()) if op in SUMS and (
+            isinstance(a, Const) or isinstance(b, Const)
+        ):
+            return is_named(a) and is_named(b)
+        case ListItem(index=index):
+            return is_named(index)
+        case StructElement(value=inner):
+            return inner.name is not None or not isinstance(inner, GlobalLoad)
+        case MatrixElement(value=inner, indices=indices):
+            return all(isinstance(i, Const) for i in indices) and (
+                inner.name is not None or not isinstance(inner, GlobalLoad)
+            )
+    return False

@@ -1,0 +1,168 @@
+"""Names for values that the user has not named but that need a variable: they say what the value is.
+
+    float length_d = length(d);    vec2 x_i = x(i);    float random = random_f32(rng);    int old_count = atomicAdd(...)
+
+In: a value. Out: a name made of the names in the user's program and of the operation; `Names` makes it unique.
+"""
+
+from __future__ import annotations
+
+from ...ir.functions import Call, CallResult
+from ...ir.nodes import Statement
+from ...ir.sparse import Append
+from ...ir.statements import (
+    Alloca,
+    ArgLoad,
+    ArrayShape,
+    AtomicOp,
+    Cast,
+    Const,
+    GlobalLoad,
+    GlobalPtr,
+    GlobalTemporary,
+    IfExp,
+    ListItem,
+    LocalLoad,
+    LoopIndex,
+    MatrixElement,
+    MatrixInit,
+    MatrixPtr,
+    Operation,
+    Rand,
+    StructElement,
+    StructInit,
+    StructPtr,
+    base_pointer,
+)
+from ...ir.types import Scalar, Tensor, u1
+
+MAX_LENGTH = 24
+"""Characters of a name made of those of two operands."""
+INFIX = {
+    "add": "plus", "sub": "minus", "mul": "times", "div": "over", "raw_div": "over", "floordiv": "over",
+    "plain_div": "over", "mod": "mod", "raw_mod": "mod", "plain_mod": "mod", "pow": "to", "lt": "less", "le": "most",
+    "gt": "greater", "ge": "least", "eq": "is", "ne": "not", "logical_and": "and", "logical_or": "or",
+    "bit_and": "and", "bit_or": "or", "bit_xor": "xor", "min": "min", "max": "max", "dot": "dot", "cross": "cross",
+    "matmul": "times", "outer_product": "outer",
+}  # fmt: skip
+"""The word between the names of two operands."""
+RESULTS = {
+    "add": "sum", "sub": "difference", "mul": "product", "matmul": "product", "outer_product": "product",
+    "div": "quotient", "raw_div": "quotient", "floordiv": "quotient", "plain_div": "quotient",
+    "mod": "remainder", "raw_mod": "remainder", "plain_mod": "remainder", "pow": "power", "neg": "negative",
+    "min": "least", "max": "greatest", "select": "chosen", "sqrt": "root", "lt": "is_less", "le": "is_at_most",
+    "gt": "is_greater", "ge": "is_at_least", "eq": "is_equal", "ne": "differs", "logical_and": "both",
+    "logical_or": "either", "logical_not": "fails", "bit_and": "masked", "bit_or": "bits", "bit_xor": "bits",
+    "bit_not": "inverted", "shl": "shifted", "sar": "shifted", "shr": "shifted",
+}  # fmt: skip
+"""The name of a result where the operands have none, or too long ones; of other operations it is their name."""
+
+
+def derived_name(value: Statement) -> str:
+    """Return a name for a value: what the user called it elsewhere, or what it is made of."""
+    if isinstance(value, GlobalLoad):
+        return _element(value.pointer)
+    if value.hint:
+        return value.hint
+    match value:
+        case AtomicOp(pointer=pointer):
+            return f"old_{_array(pointer)}"
+        case Rand():
+            return "random"
+        case Append():
+            return "item"
+        case Call(type=None):
+            return "results"
+        case Call(function=function):
+            return f"{function.name}_result"
+        case IfExp():
+            return "holds" if value.type == u1 else "chosen"
+        case Operation(op=op, operands=operands):
+            return _operation(op, operands)
+        case MatrixInit():
+            return _tensor(value)
+        case StructInit():
+            return "record"
+        case Cast(value=inner, type=Scalar(name=name)) if word := _word(inner):
+            return f"{word}_{name}"
+        case Cast(value=inner):
+            return _word(inner) or "converted"
+    return _word(value) or "value"
+
+
+def _element(pointer: Statement) -> str:
+    """Return the name of a value in memory: `x_i` of `x(i)`."""
+    if isinstance(pointer, StructPtr):
+        return f"{_array(pointer)}_{pointer.member}"
+    base = base_pointer(pointer)
+    if not isinstance(base, GlobalPtr):
+        return _array(pointer)
+    words = [_word(index) for index in base.indices]
+    if not words or not all(words):
+        return f"{base.array.name}_value"
+    parts = list(dict.fromkeys(word for word in words if word))
+    joined = ("" if all(len(part) == 1 for part in parts) else "_").join(parts)
+    name = f"{base.array.name}_{joined}"
+    return name if len(name) <= MAX_LENGTH else f"{base.array.name}_value"
+
+
+def _array(pointer: Statement) -> str:
+    base = base_pointer(pointer)
+    if isinstance(base, GlobalPtr):
+        return base.array.name
+    if isinstance(base, GlobalTemporary):
+        return base.temporary.name
+    return base.name or base.hint or "value"
+
+
+def _operation(op: str, operands: list[Statement]) -> str:
+    words = [_word(operand) for operand in operands]
+    known = [word for word in words if word]
+    if op in INFIX and len(operands) == 2:
+        if len(known) == 2:
+            name = f"{words[0]}_{INFIX[op]}_{words[1]}"
+            return name if len(name) <= MAX_LENGTH and words[0] != words[1] else RESULTS.get(op, op)
+        return f"{known[0]}_{RESULTS.get(op, op)}" if known and len(known[0]) < MAX_LENGTH // 2 else RESULTS.get(op, op)
+    name = RESULTS.get(op, op)
+    return f"{name}_{known[0]}" if known and len(known[0]) < MAX_LENGTH // 2 else name
+
+
+def _tensor(value: MatrixInit) -> str:
+    words = list(dict.fromkeys(word for element in value.elements if (word := _word(element))))
+    name = "_".join(words) if len(words) > 1 else ""
+    if name and len(name) <= MAX_LENGTH // 2:
+        return name
+    return "matrix" if isinstance(value.type, Tensor) and len(value.type.shape) > 1 else "vector"
+
+
+def _word(value: Statement) -> str | None:
+    """Return the name of a value that has one in the user's program, or of what it is a part of; else None."""
+    if value.name or value.hint:
+        return value.name or value.hint
+    match value:
+        case LoopIndex(loop=loop, axis=axis):
+            return loop.names[axis] if axis < len(loop.names) else None
+        case ArgLoad(parameter=parameter):
+            return parameter.name
+        case ArrayShape(array=array):
+            return f"{array.name}_n"
+        case LocalLoad(pointer=Alloca() as variable):
+            return variable.name or variable.hint
+        case LocalLoad(pointer=StructPtr() | MatrixPtr() as pointer):
+            base = base_pointer(pointer)
+            return base.name or base.hint
+        case GlobalLoad(pointer=pointer):
+            return _array(pointer)
+        case StructElement(member=member):
+            return member
+        case MatrixElement(value=inner, indices=[Const(value=number)]) if (word := _word(inner)) and number in range(4):
+            return f"{word}_{'xyzw'[int(number)]}"
+        case MatrixElement(value=inner) | Cast(value=inner) | ListItem(origin=inner):
+            return _word(inner)
+        case CallResult():
+            return None
+        case Operation(op="neg", operands=[inner]):
+            return _word(inner)
+        case Operation(op=op, operands=[a, b]) if op in ("add", "sub") and isinstance(b, Const):
+            return _word(a)
+    return None

@@ -1,0 +1,63 @@
+"""Sums that may wrap, in languages where signed overflow is undefined: `int(unsigned(a) * b + c)`.
+
+In: the operation, its syntax, and its operands as they are printed. Out: sources, without and with the conversion back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from ...ir.nodes import Statement
+from ...ir.statements import Const
+from ...ir.types import Scalar, Type, u32, u64
+from ..languages.common.language import Language
+from ..languages.common.syntax import constant_syntax
+from ..languages.common.syntax_forms import PRIMARY, UNARY, Syntax
+from ..languages.common.wrapping import convert
+
+NameOf = Callable[[Type], str]
+"""Returns the name of a type, and records that it is used."""
+
+
+class Operand(NamedTuple):
+    """An operand as it is printed. unsigned: without the conversion back, if it is such a sum too."""
+
+    value: Statement
+    source: str
+    precedence: int
+    unsigned: tuple[str, int] | None
+
+
+def unsigned_sum(
+    language: Language, syntax: Syntax, kind: Scalar, operands: Sequence[Operand], name_of: NameOf
+) -> tuple[str, int]:
+    """Return the operation on unsigned numbers, and its precedence; one unsigned operand makes it unsigned."""
+    texts = []
+    is_unsigned = any(operand.unsigned is not None for operand in operands)
+    for operand, needed in zip(operands, syntax.operand_precedence, strict=True):
+        if not is_unsigned:
+            texts.append(as_unsigned(language, operand, kind, name_of))
+            is_unsigned = True
+            continue
+        source, precedence = operand.unsigned or (operand.source, operand.precedence)
+        texts.append(source if precedence >= needed else f"({source})")
+    return syntax.format(*texts), syntax.precedence
+
+
+def as_unsigned(language: Language, operand: Operand, kind: Scalar, name_of: NameOf) -> str:
+    """Return a number of type `kind` as unsigned."""
+    if operand.unsigned is not None:
+        return operand.unsigned[0]
+    wide = u64 if kind.bits == 64 else u32
+    if isinstance(operand.value, Const):
+        return constant_syntax(language, Const(int(operand.value.value) % (1 << wide.bits), type=wide)).template
+    return convert(language.unsigned if wide == u32 else name_of(wide), operand.source)
+
+
+def signed(kind: Scalar, total: tuple[str, int], name_of: NameOf) -> tuple[str, int]:
+    """Return a sum of unsigned numbers as one of type `kind`; the syntax of narrow types does that itself."""
+    if kind.bits < 32:
+        return total
+    source = convert(name_of(kind), total[0])
+    return source, UNARY if source.startswith("(") else PRIMARY
