@@ -76,6 +76,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) histogram_0(const Args args)
     for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
         task(args, int(index), total_sum);
     }
+    static_assert(BLOCK % 32 == 0, "all warps of a block are full");
     total_sum = block_sum(total_sum);
     if (threadIdx.x == 0) {
         args.temporaries->total_sum_of_blocks[blockIdx.x] = total_sum;

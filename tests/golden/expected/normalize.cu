@@ -88,6 +88,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) normalize_1(const Args args)
     for (unsigned index = first; index < count; index += BLOCK) {
         task_1(args, int(index), total);
     }
+    static_assert(BLOCK % 32 == 0, "all warps of a block are full");
     total = block_sum(total);
     if (threadIdx.x == 0) {
         args.temporaries->total_of_blocks[blockIdx.x] = total;
