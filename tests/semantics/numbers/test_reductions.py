@@ -362,6 +362,9 @@ BODIES = {
     "if x[i] > 0.0: bins[k] += 1.0": False,  # the place may be missing where no iteration adds to it
     "if x[i] > 0.0: bins[3] += 1.0": True,
     "for j in range(3): total[None] += x[i] * j": True,
+    "for j in ti.static(range(4)): bins[j] += x[i] * j": True,
+    "for j in ti.static(range(3)): v[None][j] -= x[i] * j": True,
+    "for j in ti.static(range(4)): bins[(i + j) % 4] += x[i] * j": False,
     "ti.simt.block.sync(); total[None] += x[i]": False,
     "out[0] += b[i]": True,
     "out[0] += 1.0; y[i] = b[i]": False,  # `b` may be `out`
@@ -378,8 +381,9 @@ def test_which_atomic_operations_are_reductions(define_kernel, body: str) -> Non
     x, y, sparse = ti.field(ti.f32, 64), ti.field(ti.f32, 64), ti.field(ti.f32)
     ti.root.pointer(ti.i, 4).place(sparse)
     N = ti.types.ndarray(ti.f32, 1)
+    v = ti.Vector.field(3, ti.f32, ())
     text = f"def reduce(k: ti.i32, out: N, b: N):\n    for i in range(64):\n        {body}\n"
-    kernel = define_kernel(text, total=total, bins=bins, x_i=x_i, x=x, y=y, sparse=sparse, N=N)
+    kernel = define_kernel(text, total=total, bins=bins, x_i=x_i, x=x, y=y, sparse=sparse, N=N, v=v)
     a = ti.ndarray(ti.f32, 64)
     arch = ti.cuda if "sync" in body or "sparse" in body else ti.cpu
     assert ("joined below" in kernel.source(1, a, a, arch=arch)) == BODIES[body]

@@ -26,7 +26,7 @@ from ..languages.common.block_reductions import generate, key_of, name_of
 from ..layout.trip_counts import step_of
 from .expressions import Expressions
 from .iteration_order import cells_along, first_index, part_name
-from .lines import INDENT
+from .lines import INDENT, MAX_WIDTH
 from .statements import Statements, bound
 from .threads import Threads, extent_in_c
 
@@ -65,7 +65,7 @@ class Reductions:
     joins: list[str] = field(default_factory=list)
     join: list[str] = field(default_factory=list)
     epilogue: list[str] = field(default_factory=list)
-    simd: str | None = None
+    simd: list[str] | None = None
     declarations: list[str] = field(default_factory=list)
     has_parts: bool = False
     done: str = ""
@@ -134,7 +134,10 @@ def print_reductions(p: Statements, task: Task, reductions: Reductions, capabili
         reductions.epilogue = [INDENT * line.depth + line.text for line in lines]
     scalars = [printed.reduction for printed in reductions.printed]
     if p.e.language.nested_loops and all(isinstance(r.accumulator.type, Scalar) for r in scalars):
-        reductions.simd = " ".join(f"reduction({_simd_operator(q.reduction)}: {q.name})" for q in reductions.printed)
+        names: dict[str, list[str]] = {}
+        for q in reductions.printed:
+            names.setdefault(_simd_operator(q.reduction), []).append(q.name)
+        reductions.simd = [f"reduction({operator}: {', '.join(listed)})" for operator, listed in names.items()]
         floats = {_simd_operator(q.reduction): q.type for q in reductions.printed if _is_extremum(q.reduction)}
         reductions.declarations = [DECLARATION.format(name=name, type=type) for name, type in floats.items()]
     if p.e.language.block_reduction is not None:
@@ -198,7 +201,7 @@ def nest_in_parts(
     e: Expressions, task: Task, threads: Threads, names: list[str], reductions: Reductions, call: str, clauses: str
 ) -> list[str]:
     """Return C's lines for a loop with reductions. clauses: of OpenMP's directive; "" if one thread is enough."""
-    simd = [] if reductions.simd is None else [f"#pragma omp simd {reductions.simd}"]
+    simd = [] if reductions.simd is None else _directive(["#pragma omp simd", *reductions.simd])
     if not clauses:
         return [*reductions.accumulators, *_loops(threads.loops, call, simd), *reductions.epilogue]
     assert task.loop is not None
@@ -222,6 +225,14 @@ def nest_in_parts(
         "}",
         *reductions.epilogue,
     ]
+
+
+def _directive(words: list[str]) -> list[str]:
+    """Return a directive, continued on further lines if it is long."""
+    text = " ".join(words)
+    if len(text) <= MAX_WIDTH - 3 * len(INDENT):
+        return [text]
+    return [f"{words[0]} \\", *(f"{INDENT}{word} \\" for word in words[1:-1]), f"{INDENT}{words[-1]}"]
 
 
 def _loops(heads: list[str], call: str, simd: list[str]) -> list[str]:

@@ -6,9 +6,9 @@
 
 `reducible.py` says which operations. Sums are taken in another order, so that floats may differ by rounding; their
 error shrinks with the number of accumulators. Sums of floats are joined in a fixed order: the last block that is done
-joins the results of all blocks, and only it has an epilogue. Integers are exact, since they wrap. Each accumulator starts with the
-neutral element, so that an iteration may also perform no operation: for `min` and `max` of floats it is NaN, of which
-these functions return the other operand.
+joins the results of all blocks, and only it has an epilogue. Integers are exact, since they wrap. Each accumulator
+starts with the neutral element, so that an iteration may also perform no operation: for `min` and `max` of floats it is
+NaN, of which these functions return the other operand.
 
 Integers below 32 bits and f16 are combined in 32 bits. Where threads are iterations of loops (C), floats are added in
 f64: memory is slower than that, and one accumulator may get all values.
