@@ -33,9 +33,9 @@ typedef struct {
 _Static_assert(sizeof(Block) == 148, "must match the cell size on the host");
 
 struct Args {
-    Block *restrict  blocks;  // velocity: field[f32[2], 32x12], mass: field[f32, 32x12], total:
-                              // field[f32, 8x4]
-    float dt;                 // dt: f32
+    Block *restrict blocks;  // velocity: field[f32[2], 32x12], mass: field[f32, 32x12], total:
+                             // field[f32, 8x4]
+    float dt;                // dt: f32
 };
 
 #define velocity(i, j) \

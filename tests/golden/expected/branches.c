@@ -1,8 +1,8 @@
 // shadesmith 0.1.0, c e206f4bf, branches.py:4: branches(a: ndarray[i32, 1], n: i32)
 
 struct Args {
-    int *restrict  a_data;  // a: ndarray[i32, 1]
-    int n;                  // n: i32
+    int *restrict a_data;  // a: ndarray[i32, 1]
+    int n;                 // n: i32
 };
 
 #define a(i) args.a_data[i]

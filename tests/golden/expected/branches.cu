@@ -3,8 +3,8 @@
 #define BLOCK 128
 
 struct Args {
-    int *__restrict__  a_data;  // a: ndarray[i32, 1]
-    int n;                      // n: i32
+    int *__restrict__ a_data;  // a: ndarray[i32, 1]
+    int n;                     // n: i32
 };
 
 #define a(i) args.a_data[i]

@@ -141,7 +141,7 @@ struct Temporaries {
 };
 
 struct Args {
-    float *restrict  a_data;          // a: ndarray[f32, 2]
+    float *restrict a_data;           // a: ndarray[f32, 2]
     struct Temporaries *temporaries;  // values that cross tasks
     uint32_t *report;                 // records of print and of checks
     int n;                            // n: i32

@@ -119,13 +119,13 @@ struct Temporaries {
 };
 
 struct Args {
-    float *__restrict__  a_data;  // a: ndarray[f32, 2]
-    Temporaries *temporaries;     // values that cross tasks
-    uint32_t *report;             // records of print and of checks
-    int n;                        // n: i32
-    uint32_t k;                   // k: u32
-    int a_n0;                     // a.shape[0]
-    int a_n1;                     // a.shape[1]
+    float *__restrict__ a_data;  // a: ndarray[f32, 2]
+    Temporaries *temporaries;    // values that cross tasks
+    uint32_t *report;            // records of print and of checks
+    int n;                       // n: i32
+    uint32_t k;                  // k: u32
+    int a_n0;                    // a.shape[0]
+    int a_n1;                    // a.shape[1]
 };
 
 #define a(i, j) args.a_data[(long long)(i) * args.a_n1 + (j)]

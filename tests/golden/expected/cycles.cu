@@ -3,8 +3,8 @@
 #define BLOCK 128
 
 struct Args {
-    int *__restrict__  lengths_data;  // lengths: ndarray[i32, 1]
-    int lengths_n;                    // lengths.shape[0]
+    int *__restrict__ lengths_data;  // lengths: ndarray[i32, 1]
+    int lengths_n;                   // lengths.shape[0]
 };
 
 #define lengths(i) args.lengths_data[i]

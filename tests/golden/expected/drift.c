@@ -26,10 +26,10 @@ typedef struct {
 _Static_assert(sizeof(Velocity) == 1200000, "must match the cell size on the host");
 
 struct Args {
-    Position *restrict  position;  // position_x, position_y, position_z: field[f32, 100000]
-    Velocity *restrict  velocity;  // velocity_x, velocity_y, velocity_z: field[f32, 100000]
-    float dt;                      // dt: f32
-    int axis;                      // axis: i32
+    Position *restrict position;  // position_x, position_y, position_z: field[f32, 100000]
+    Velocity *restrict velocity;  // velocity_x, velocity_y, velocity_z: field[f32, 100000]
+    float dt;                     // dt: f32
+    int axis;                     // axis: i32
 };
 
 #define position_x(i) args.position->x[i]

@@ -18,11 +18,11 @@ static inline float vec2_length(vec2 a) {
 }
 
 struct Args {
-    float *restrict  pixels_data;  // pixels: ndarray[f32, 2]
-    int n;                         // n: i32
-    float t;                       // t: f32
-    int pixels_n0;                 // pixels.shape[0]
-    int pixels_n1;                 // pixels.shape[1]
+    float *restrict pixels_data;  // pixels: ndarray[f32, 2]
+    int n;                        // n: i32
+    float t;                      // t: f32
+    int pixels_n0;                // pixels.shape[0]
+    int pixels_n1;                // pixels.shape[1]
 };
 
 #define pixels(i, j) args.pixels_data[(long long)(i) * args.pixels_n1 + (j)]

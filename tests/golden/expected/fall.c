@@ -13,10 +13,10 @@ static inline vec3 vec3_mul_sv(float a, vec3 b) {
 }
 
 struct Args {
-    vec3 *restrict  v_data;  // v: field[f32[3], 1024]
-    vec3 *restrict  x_data;  // x: field[f32[3], 1024]
-    float dt;                // dt: f32
-    vec3 gravity;            // gravity: f32[3]
+    vec3 *restrict v_data;  // v: field[f32[3], 1024]
+    vec3 *restrict x_data;  // x: field[f32[3], 1024]
+    float dt;               // dt: f32
+    vec3 gravity;           // gravity: f32[3]
 };
 
 #define v(i) args.v_data[i]

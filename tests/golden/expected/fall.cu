@@ -19,10 +19,10 @@ __device__ inline vec3 operator*(float a, vec3 b) {
 }
 
 struct Args {
-    vec3 *__restrict__  v_data;  // v: field[f32[3], 1024]
-    vec3 *__restrict__  x_data;  // x: field[f32[3], 1024]
-    float dt;                    // dt: f32
-    vec3 gravity;                // gravity: f32[3]
+    vec3 *__restrict__ v_data;  // v: field[f32[3], 1024]
+    vec3 *__restrict__ x_data;  // x: field[f32[3], 1024]
+    float dt;                   // dt: f32
+    vec3 gravity;               // gravity: f32[3]
 };
 
 #define v(i) args.v_data[i]

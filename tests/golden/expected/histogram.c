@@ -15,11 +15,11 @@ static inline int atomic_add_i32(int *address, int value) {
 }
 
 struct Args {
-    const float *a_data;          // a: ndarray[f32, 1]
-    int *order_data;              // order: ndarray[i32, 1]
-    int *restrict  counts_data;   // counts: field[i32, 16]
-    float *restrict  total_data;  // total: field[f32, 0-D]
-    int a_n;                      // a.shape[0]
+    const float *a_data;         // a: ndarray[f32, 1]
+    int *order_data;             // order: ndarray[i32, 1]
+    int *restrict counts_data;   // counts: field[i32, 16]
+    float *restrict total_data;  // total: field[f32, 0-D]
+    int a_n;                     // a.shape[0]
 };
 
 #define a(i) args.a_data[i]

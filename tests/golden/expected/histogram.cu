@@ -21,11 +21,11 @@ __device__ inline float block_sum(float value) {
 }
 
 struct Args {
-    const float *a_data;              // a: ndarray[f32, 1]
-    int *order_data;                  // order: ndarray[i32, 1]
-    int *__restrict__  counts_data;   // counts: field[i32, 16]
-    float *__restrict__  total_data;  // total: field[f32, 0-D]
-    int a_n;                          // a.shape[0]
+    const float *a_data;             // a: ndarray[f32, 1]
+    int *order_data;                 // order: ndarray[i32, 1]
+    int *__restrict__ counts_data;   // counts: field[i32, 16]
+    float *__restrict__ total_data;  // total: field[f32, 0-D]
+    int a_n;                         // a.shape[0]
 };
 
 #define a(i) args.a_data[i]

@@ -3,9 +3,9 @@
 // `if debug:` in line 35 left out: always false (frontend)
 
 struct Args {
-    float *restrict  x_data;  // x: ndarray[f32, 1]
-    float dt;                 // dt: f32
-    int x_n;                  // x.shape[0]
+    float *restrict x_data;  // x: ndarray[f32, 1]
+    float dt;                // dt: f32
+    int x_n;                 // x.shape[0]
 };
 
 #define x(i) args.x_data[i]

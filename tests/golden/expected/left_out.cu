@@ -5,9 +5,9 @@
 #define BLOCK 128
 
 struct Args {
-    float *__restrict__  x_data;  // x: ndarray[f32, 1]
-    float dt;                     // dt: f32
-    int x_n;                      // x.shape[0]
+    float *__restrict__ x_data;  // x: ndarray[f32, 1]
+    float dt;                    // dt: f32
+    int x_n;                     // x.shape[0]
 };
 
 #define x(i) args.x_data[i]

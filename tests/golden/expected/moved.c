@@ -60,10 +60,10 @@ static inline uint32_t report_i32(uint32_t *report, uint32_t cursor, int value) 
 }
 
 struct Args {
-    float *restrict  columns_data;  // columns: field[f32, 6x10 from (-3, 2)]
-    float *restrict  tiles_data;    // tiles: field[f32, 6x10 from (-3, 2)]
-    uint32_t *report;               // records of print and of checks
-    int n;                          // n: i32
+    float *restrict columns_data;  // columns: field[f32, 6x10 from (-3, 2)]
+    float *restrict tiles_data;    // tiles: field[f32, 6x10 from (-3, 2)]
+    uint32_t *report;              // records of print and of checks
+    int n;                         // n: i32
 };
 
 #define columns(i, j) args.columns_data[((j) - 2) * 6 + ((i) + 3)]

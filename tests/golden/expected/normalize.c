@@ -14,7 +14,7 @@ struct Temporaries {
 };
 
 struct Args {
-    float *restrict  a_data;          // a: ndarray[f32, 1]
+    float *restrict a_data;           // a: ndarray[f32, 1]
     struct Temporaries *temporaries;  // values that cross tasks
     int a_n;                          // a.shape[0]
 };

@@ -25,9 +25,9 @@ struct Temporaries {
 };
 
 struct Args {
-    float *__restrict__  a_data;  // a: ndarray[f32, 1]
-    Temporaries *temporaries;     // values that cross tasks
-    int a_n;                      // a.shape[0]
+    float *__restrict__ a_data;  // a: ndarray[f32, 1]
+    Temporaries *temporaries;    // values that cross tasks
+    int a_n;                     // a.shape[0]
 };
 
 #define a(i) args.a_data[i]

@@ -42,9 +42,9 @@ struct Temporaries {
 };
 
 struct Args {
-    Bodies *restrict  bodies;         // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass:
+    Bodies *restrict bodies;          // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass:
                                       // field[f32, 512]
-    float *restrict  energy_data;     // energy: field[f32, 512]
+    float *restrict energy_data;      // energy: field[f32, 512]
     struct Temporaries *temporaries;  // values that cross tasks
     float dt;                         // dt: f32
 };

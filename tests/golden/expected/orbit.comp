@@ -115,10 +115,8 @@ void main() {
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
-#extension GL_EXT_control_flow_attributes : require
 
 #define BLOCK 128
-#define LOADS 8  // iterations of a thread at a time, so that their loads overlap
 layout(local_size_x = BLOCK) in;
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer AtomicU32 {
@@ -197,15 +195,8 @@ void task(int i, inout float heaviest_mass) {
 void main() {
     float heaviest_mass = uintBitsToFloat(0x7fc00000u);  // NaN loses against every number
     uint count = 512u;
-    uint stride = gl_NumWorkGroups.x * BLOCK * LOADS;
-    uint first = gl_WorkGroupID.x * BLOCK * LOADS + gl_LocalInvocationID.x;
-    for (; first + (LOADS - 1) * BLOCK < count; first += stride) {
-        [[unroll]] for (uint item = 0; item < LOADS; item++) {
-            uint index = first + item * BLOCK;
-            task(int(index), heaviest_mass);
-        }
-    }
-    for (uint index = first; index < count; index += BLOCK) {
+    uint stride = gl_NumWorkGroups.x * BLOCK;
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
         task(int(index), heaviest_mass);
     }
     heaviest_mass = block_max(heaviest_mass);

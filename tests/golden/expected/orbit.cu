@@ -83,11 +83,11 @@ struct Temporaries {
 };
 
 struct Args {
-    Bodies *__restrict__  bodies;      // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass:
-                                       // field[f32, 512]
-    float *__restrict__  energy_data;  // energy: field[f32, 512]
-    Temporaries *temporaries;          // values that cross tasks
-    float dt;                          // dt: f32
+    Bodies *__restrict__ bodies;      // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass:
+                                      // field[f32, 512]
+    float *__restrict__ energy_data;  // energy: field[f32, 512]
+    Temporaries *temporaries;         // values that cross tasks
+    float dt;                         // dt: f32
 };
 
 #define bodies_pos(i) args.bodies->pos[i]

@@ -50,7 +50,7 @@ struct Result {
 };
 
 struct Args {
-    Particle *restrict  x_data;       // x: ndarray[Particle, 1]
+    Particle *restrict x_data;        // x: ndarray[Particle, 1]
     struct Temporaries *temporaries;  // values that cross tasks
     struct Result *result;            // what the kernel returns
     vec3 floor_normal;                // floor.normal: f32[3]

@@ -78,13 +78,13 @@ struct Result {
 };
 
 struct Args {
-    Particle *__restrict__  x_data;  // x: ndarray[Particle, 1]
-    Temporaries *temporaries;        // values that cross tasks
-    Result *result;                  // what the kernel returns
-    vec3 floor_normal;               // floor.normal: f32[3]
-    float floor_offset;              // floor.offset: f32
-    float dt;                        // dt: f32
-    int x_n;                         // x.shape[0]
+    Particle *__restrict__ x_data;  // x: ndarray[Particle, 1]
+    Temporaries *temporaries;       // values that cross tasks
+    Result *result;                 // what the kernel returns
+    vec3 floor_normal;              // floor.normal: f32[3]
+    float floor_offset;             // floor.offset: f32
+    float dt;                       // dt: f32
+    int x_n;                        // x.shape[0]
 };
 
 #define x(i) args.x_data[i]

@@ -38,10 +38,10 @@ __device__ inline float random_f32(Random &rng) {
 }
 
 struct Args {
-    int *__restrict__  hits_data;  // hits: ndarray[i32, 1]
-    int tries;                     // tries: i32
-    int hits_n;                    // hits.shape[0]
-    uint32_t seed;                 // seed of the random numbers of this launch
+    int *__restrict__ hits_data;  // hits: ndarray[i32, 1]
+    int tries;                    // tries: i32
+    int hits_n;                   // hits.shape[0]
+    uint32_t seed;                // seed of the random numbers of this launch
 };
 
 #define hits(i) args.hits_data[i]

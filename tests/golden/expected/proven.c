@@ -103,11 +103,11 @@ static inline float atomic_add_f32(float *address, float value) {
 }
 
 struct Args {
-    float *restrict  a_data;     // a: ndarray[f32, 1]
-    float *restrict  rows_data;  // rows: field[f32, 8x4]
-    uint32_t *report;            // records of print and of checks
-    float value;                 // value: f32
-    int a_n;                     // a.shape[0]
+    float *restrict a_data;     // a: ndarray[f32, 1]
+    float *restrict rows_data;  // rows: field[f32, 8x4]
+    uint32_t *report;           // records of print and of checks
+    float value;                // value: f32
+    int a_n;                    // a.shape[0]
 };
 
 #define a(i) args.a_data[i]

@@ -1,9 +1,9 @@
 // shadesmith 0.1.0, c 8fdcb1af, ranges.py:4: ranges(a: ndarray[f32, 1], begin: i32, end: i32)
 
 struct Args {
-    float *restrict  a_data;  // a: ndarray[f32, 1]
-    int begin;                // begin: i32
-    int end;                  // end: i32
+    float *restrict a_data;  // a: ndarray[f32, 1]
+    int begin;               // begin: i32
+    int end;                 // end: i32
 };
 
 #define a(i) args.a_data[i]

@@ -3,9 +3,9 @@
 #define BLOCK 128
 
 struct Args {
-    float *__restrict__  a_data;  // a: ndarray[f32, 1]
-    int begin;                    // begin: i32
-    int end;                      // end: i32
+    float *__restrict__ a_data;  // a: ndarray[f32, 1]
+    int begin;                   // begin: i32
+    int end;                     // end: i32
 };
 
 #define a(i) args.a_data[i]

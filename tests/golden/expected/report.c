@@ -55,9 +55,9 @@ static inline uint32_t report_f32(uint32_t *report, uint32_t cursor, float value
 }
 
 struct Args {
-    const float *restrict  a_data;  // a: ndarray[f32, 1]
-    uint32_t *report;               // records of print and of checks
-    int a_n;                        // a.shape[0]
+    const float *restrict a_data;  // a: ndarray[f32, 1]
+    uint32_t *report;              // records of print and of checks
+    int a_n;                       // a.shape[0]
 };
 
 #define a(i) args.a_data[i]

@@ -3,8 +3,8 @@
 #define BLOCK 64
 
 struct Args {
-    float *__restrict__  a_data;  // a: ndarray[f32, 1]
-    int a_n;                      // a.shape[0]
+    float *__restrict__ a_data;  // a: ndarray[f32, 1]
+    int a_n;                     // a.shape[0]
 };
 
 #define a(i) args.a_data[i]

@@ -4,7 +4,6 @@
 #define BLOCK 128
 
 typedef unsigned short uint16_t;
-
 typedef unsigned int uint32_t;
 
 struct vec2 {

@@ -87,11 +87,10 @@ void task(int k) {
     // wrapped.py:11  tile = ti.Vector([k, n - 1 - k]) // 16
     ivec2 tile = ivec2_floor_div_vs(ivec2(k, args.n - 1 - k), 16);
     // wrapped.py:12  a[tile.x, k % 16] = table[k % 100] % 10 + (k - m) // 4
-    int shifted = (k - args.m) >> 2;
-    a(tile.x, k & 15) = int(table(k % 100) % 10u + uint(shifted));
+    a(tile.x, k & 15) = int(table(k % 100) % 10u + uint((k - args.m) >> 2));
     if (k > args.m && args.m > 0) {  // :13
         // wrapped.py:14  a[0, 0] += (k - m) // 4 + k % m
-        atomicAdd(a(0, 0), shifted + k % args.m);
+        atomicAdd(a(0, 0), ((k - args.m) >> 2) + k % args.m);
     }
 }
 

@@ -106,6 +106,7 @@ class FileAssembler:
             "prototypes": prototypes(functions),
             "functions": [{"comment": f.comment, "head": f.head, "body": f.source} for f in functions],
             "shared": [] if has_pointers else [line for p in printed for line in p.shared],
+            "declarations": list(dict.fromkeys(line for p in printed for line in p.reductions.used_declarations)),
             "tasks": tasks,
             "task": tasks[0] if tasks else None,
         }
