@@ -66,7 +66,8 @@ def choose(
     if not module.files:
         return Choice(module, variant_of(module))
     slot = slot_of(specialization, session.config.edits_dir)
-    reason, watched = "", tuple[Path, ...]()
+    reason = ""
+    watched: tuple[Path, ...] = ()
     if wanted is None and compared is not None and policy != "strict" and not _has_edit(slot, module):
         reason = _carry_over(specialization, module, session.config.edits_dir, compared)
         slot = slot_of(specialization, session.config.edits_dir)

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 30ef7725, fall.py:11: fall(dt: f32, gravity: f32[3])
+// shadesmith 0.1.0, cuda aa18d7ae, fall.py:11: fall(dt: f32, gravity: f32[3])
 
 #define BLOCK 128
 

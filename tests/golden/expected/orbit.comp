@@ -111,7 +111,7 @@ void main() {
 }
 
 // ===== orbit_2.comp
-// shadesmith 0.1.0, vulkan 76930391, orbit.py:37: orbit(dt: f32)
+// shadesmith 0.1.0, vulkan f9d044c2, orbit.py:37: orbit(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
