@@ -185,6 +185,22 @@ def test_static_loops_and_thread_blocks_take_named_numbers(target: str) -> None:
     assert x[5] == pytest.approx(3 / 24 + 18 + 3, rel=1e-6) and y.to_numpy().tolist() == [3 + 3 + 5, 400]
 
 
+def test_elements_of_vectors_have_their_names(target: str) -> None:
+    x = ti.Vector.field(2, ti.f32, 3)
+    gravity, stiff = ti.Vector([0.25, -9.8]), ti.Matrix([[1.5, 2.5], [3.5, 4.5]])
+    one.wind = ti.Vector([3, 4])
+
+    @ti.kernel
+    def run(s: ti.f32):
+        for i in x:
+            x[i] = s * gravity + (one.wind * s) * gravity.y + stiff @ ti.Vector([s, gravity[0]])
+
+    run(2.0)
+    assert x[1].to_list() == pytest.approx([0.5 - 58.8 + 3.625, -19.6 - 78.4 + 8.125], rel=1e-6)
+    for text in sources(run, 2.0).values():
+        assert "-9.8" not in text[text.index("task(") :] and "// gravity.y" in text and "// one.wind.x" in text
+
+
 def test_user_functions_get_plain_numbers(target: str) -> None:
     seen = []
 
