@@ -207,7 +207,8 @@ _classes: dict[int, type] = {}
 
 @cache
 def _class_with_origin(kind: Any) -> Any:
-    made = type(f"Named{kind.__name__}", (kind,), {"origin": None, "plain": None})
+    members = {"origin": None, "plain": None, "__module__": kind.__module__, "__qualname__": kind.__qualname__}
+    made = type(kind.__name__, (kind,), members)  # errors show the user's class
     _classes[id(made)] = made
     return made
 
