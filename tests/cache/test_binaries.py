@@ -409,7 +409,7 @@ scale = 3.0
 def paint(x: ti.types.ndarray(ti.f32, 1)) -> ti.f32:
     total = 0.0
     for i in x:
-        x[i] = x[i] * scale + i
+        x[i] = x[i] * scale * 1.0 + i
         total += x[i]
     return total
 
@@ -456,7 +456,7 @@ def test_a_changed_comment_compiles_nothing(target, tmp_path, monkeypatch):
         pytest.skip("the interpreter runs no text")
     monkeypatch.delenv("SHADESMITH_OFFLINE_CACHE", raising=False)
     ti.reset()
-    remarked = WARM.replace("* scale + i\n", '* scale + i  # it\'s "new"\n').replace(
+    remarked = WARM.replace("* scale * 1.0 + i\n", '* scale * 1.0 + i  # it\'s "new"\n').replace(
         "    total = 0.0", "    # sum\n\n    total = 0.0"
     )
     assert remarked.count("#") == WARM.count("#") + 2

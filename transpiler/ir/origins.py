@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from .types import Scalar, f16, f32, i32
+from .types import Scalar, f16, f32, i32, i64, u64
 
 Number = int | float | bool
 
@@ -39,6 +39,8 @@ MAX_SIZE = 9
 MAX_TRACKED = 32
 """Parts of an expression that is remembered."""
 MAX_NAME = 40
+MAX_TEXT = 80
+"""Characters of the text of an expression that is not remembered."""
 INFIX = {
     "add": ("+", 1), "sub": ("-", 1), "mul": ("*", 2), "div": ("/", 2), "plain_div": ("//", 2), "plain_mod": ("%", 2),
     "floordiv": ("//", 2), "mod": ("%", 2), "pow": ("**", 4),
@@ -94,6 +96,8 @@ class Origin:
 def named_number(name: str, note: str, value: Any, type: Scalar) -> Origin | None:
     """Return the origin of a number that has a name in Python, None if no source can name it."""
     type, value = f32 if type == f16 else type, plain_number(value)
+    if type.is_integral and isinstance(value, int) and type(value) != value:
+        type = i64 if i64(value) == value else u64
     if isinstance(value, bool) or type.name not in DECLARED or not math.isfinite(value):
         return None
     is_known = value == type(value) if type.is_integral else math.isfinite(represented(value, type))
@@ -203,7 +207,8 @@ _classes: dict[int, type] = {}
 
 @cache
 def _class_with_origin(kind: Any) -> Any:
-    made = type(f"Named{kind.__name__}", (kind,), {"origin": None, "plain": None})
+    members = {"origin": None, "plain": None, "__module__": kind.__module__, "__qualname__": kind.__qualname__}
+    made = type(kind.__name__, (kind,), members)  # errors show the user's class
     _classes[id(made)] = made
     return made
 
@@ -318,8 +323,12 @@ def _in_double(origin: Origin) -> Any:
 
 def _sized(origin: Origin) -> Origin | None:
     size = 1 + sum(operand.size for operand in origin.operands)
-    if size > MAX_TRACKED or all(operand.op == LITERAL for operand in origin.operands):
+    if all(operand.op == LITERAL for operand in origin.operands):
         return None
+    if size > MAX_TRACKED:  # a number of its own, whose name and text say where it comes from
+        if origin.type.name not in DECLARED:
+            return None
+        return Origin(NAMED, origin.type, origin.value, derived_name(origin), f"{python_text(origin)[:MAX_TEXT]}...")
     return Origin(origin.op, origin.type, origin.value, origin.name, origin.note, origin.operands, size)
 
 

@@ -67,6 +67,7 @@ def choose(
         return Choice(module, variant_of(module))
     slot = slot_of(specialization, session.config.edits_dir)
     reason = ""
+    watched: tuple[Path, ...] = ()
     if wanted is None and compared is not None and policy != "strict" and not _has_edit(slot, module):
         reason = _carry_over(specialization, module, session.config.edits_dir, compared)
         slot = slot_of(specialization, session.config.edits_dir)
@@ -74,9 +75,8 @@ def choose(
         if wanted not in (None, EDIT, GENERATED):
             raise unknown_variant(module, wanted, (), slot.folder)
         _warn_of_debug(session, specialization, module)
-        watched = (slot.folder, slot.folder.parent) if policy == "watch" else ()
+        watched = (slot.folder, slot.folder.parent) if policy == "watch" else watched
         return Choice(module, variant_of(module, reason=reason), watched)
-    watched = ()
     try:
         found = select(specialization, slot, module, wanted)
         watched = _watched(slot, module, found.name)

@@ -53,7 +53,8 @@ def test_names_are_escaped(target: str, tmp_path: Path, name: str) -> None:
     module.archive(tmp_path / "k.tcm")
     ti.aot.load(tmp_path / "k.tcm").k(x)
     first = kernel.source(x).partition("\n")[0]
-    assert re.fullmatch(r"// \w+\(x: ndarray\[f32, 1\]\), range_for( over x)?", first) and first.isascii()
+    named = r"// shadesmith [\d.]+, \w+ [0-9a-f]{8}, p\.py:4:( \w+\(x: ndarray\[f32, 1\]\))?"
+    assert re.fullmatch(named, first) and first.isascii()
     for file in written_programs.below(tmp_path):
         for part in file.relative_to(tmp_path).parts:
             assert len(part.encode()) < 200 and re.fullmatch(r"[\w.@-]+", part), part

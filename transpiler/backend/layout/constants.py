@@ -86,5 +86,5 @@ def _declaration(language: Language, name: str, origin: Origin) -> str:
 
 def _note(origin: Origin, name: str) -> str:
     note = origin.note or ("captured" if origin.name == name else f"captured: {origin.name}")
-    shown = "".join(c if " " <= c <= "~" and c != "\\" else "?" for c in note)
+    shown = "".join(c if c.isprintable() and c not in "\\?" else "_" for c in note)  # nothing continues the line
     return shown if len(shown) <= MAX_NOTE else f"{shown[: MAX_NOTE - 3]}..."

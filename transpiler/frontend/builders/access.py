@@ -31,6 +31,7 @@ from ..context.local_lists import item_of_list
 from ..context.per_iteration import ArgumentNumber, PerIteration, contains_per_iteration, each
 from ..context.references import need_memory
 from ..context.reporter import COMPUTED_BY_PYTHON
+from ..context.runtime_values import LETTERS
 from ..context.spelling_hints import describe_owner, missing_attribute_hint, owner_text
 from ..context.values import ArrayMember, Lvalue, Method, describe_kind, holds_runtime, is_number
 from ..library.methods import METHOD_NAMES
@@ -95,16 +96,19 @@ def build_subscript(context: Context, node: ast.Subscript) -> Any:
             "A NumPy array from outside the kernel is read at compile time, but this index is known only at run time",
             "pass the array as an argument: `a: ti.types.ndarray()`",
         )
-    return _named_item(context, node, index, context.python(lambda: base[index]))
+    return _named_item(context, node, base, index, context.python(lambda: base[index]))
 
 
-def _named_item(context: Context, node: ast.Subscript, index: Any, value: Any) -> Any:
+def _named_item(context: Context, node: ast.Subscript, base: Any, index: Any, value: Any) -> Any:
     """Return an item of a list, dict or NumPy array from outside the kernel; a number is named after both."""
     if not is_number(value) or origin_in(value) is not None:
         return value
     owner = node.value.id if isinstance(node.value, ast.Name) else getattr(node.value, "attr", "")
     is_own = isinstance(node.value, ast.Name) and context.frame.find(owner) is not None
     indices = [plain(item) for item in (index if isinstance(index, tuple) else (index,))]
+    if isinstance(base, Matrix) and len(indices) == 1 and indices[0] in range(len(LETTERS)):
+        letter = LETTERS[indices[0]]
+        return context.named(value, f"{owner}_{letter}", f"{ast.unparse(node.value)}.{letter}")
     items = list(map(str, indices))
     if not owner or is_own or not all(item.isidentifier() or item.isdecimal() for item in items):
         return value

@@ -20,6 +20,7 @@ from ...ir.nodes import Block, Statement
 from ...ir.statements import Alloca, If, RangeFor
 from ...ir.tasks import Kernel
 from ...ir.types import SCALARS, Type
+from ...lang.matrix import Matrix
 from ..source.definition import KernelDefinition
 from ..source.named_numbers import named
 from ..source.specialization import Specialization
@@ -219,6 +220,8 @@ class Context:
     def named(self, value: Any, name: str, note: str = "") -> Any:
         """Return a number from outside the kernel with its name; numbers of our own functions stay as they are."""
         is_user = not (self.frame.is_library or self.frame.hides_names)
+        if is_user and isinstance(value, Matrix):
+            self.values.vectors.setdefault(id(value), (value, name, note or name))
         return named(value, name, note, self.options) if is_user else value
 
     def named_bounds(self, numbers: range) -> tuple[Any, Any]:

@@ -20,7 +20,7 @@ from ...lang.annotations import as_type
 from ...lang.describe import is_described
 from ...lang.matrix import Matrix
 from ...options import CompileOptions
-from ..source.named_numbers import named_member, number_type
+from ..source.named_numbers import named, named_member, number_type
 from .per_iteration import ArgumentNumber, PerIteration, item_of
 from .reporter import Reporter
 from .static_numbers import StaticNumbers
@@ -35,6 +35,9 @@ from .values import (
     matrix_rows,
 )
 
+LETTERS = "xyzw"
+"""Names of the elements of a vector."""
+
 
 def fits(value: int, type: Scalar) -> bool:
     """Return whether an integer fits `type` by width; the sign may wrap, as in C."""
@@ -42,7 +45,10 @@ def fits(value: int, type: Scalar) -> bool:
 
 
 class RuntimeValues:
-    """Creates run-time values. structs: the struct types of the kernel. numbers: for those of static loops."""
+    """Creates run-time values. structs: the struct types of the kernel. numbers: for those of static loops.
+
+    vectors: by identity, the vectors from outside the kernel, each with its name and the expression that reads it.
+    """
 
     def __init__(
         self,
@@ -57,6 +63,7 @@ class RuntimeValues:
         self.reporter = reporter
         self.structs = structs
         self.options = options
+        self.vectors: dict[int, tuple[Matrix, str, str]] = {}
 
     def lift(self, value: Any, node: ast.AST | None = None) -> Statement:
         """Return `value` as a run-time value: numbers as constants, lists and matrices as tensors.
@@ -72,7 +79,7 @@ class RuntimeValues:
         if isinstance(value, PerIteration):
             return self._lift_numbers(value)
         if isinstance(value, Matrix):
-            return self.tensor(matrix_rows(value))
+            return self.tensor(self._rows(value))
         if isinstance(value, list | tuple) and value:
             return self.tensor(value)
         if isinstance(value, lang.Struct):
@@ -162,9 +169,17 @@ class RuntimeValues:
         type = element or common_type([element_of(item.type) for item in flat])
         return self.builder.tensor(flat, (len(rows), len(rows[0])) if is_matrix else (len(rows),), type)
 
+    def _rows(self, value: Matrix) -> Any:
+        """Return a Python-scope matrix as lists of numbers; those of a vector from outside have its name."""
+        rows = matrix_rows(value)
+        _, name, note = self.vectors.get(id(value), (value, "", ""))
+        if not name or value.entries.ndim != 1 or len(rows) > len(LETTERS):
+            return rows
+        return [named(number, f"{name}_{c}", f"{note}.{c}", self.options) for c, number in zip(LETTERS, rows)]
+
     def _row(self, item: Any) -> Any:
         if isinstance(item, Matrix):
-            item = matrix_rows(item)
+            item = self._rows(item)
         if isinstance(item, list | tuple):
             return [self.lift(inner) for inner in item]
         lifted = self.lift(item)
@@ -223,7 +238,7 @@ class RuntimeValues:
                 else self.builder.const(value, type)
             )
         if isinstance(type, Tensor) and isinstance(value, list | tuple | Matrix):
-            value = self.tensor(matrix_rows(value) if isinstance(value, Matrix) else value, type.element)
+            value = self.tensor(self._rows(value) if isinstance(value, Matrix) else value, type.element)
         return self.builder.fit(self.lift(value), type)
 
     def _fit_struct(self, value: Any, type: Struct) -> Statement:
