@@ -33,6 +33,7 @@ EFFECTIVE: dict[str, str] = {
     "make_thread_local": "atomic operations of all iterations on one place become a reduction",
     "deterministic": "warns of atomic additions of floats, whose order differs from run to run",
     "unroll_static_loops": "unrolls `ti.static` loops in the emitted source",
+    "inline": "inlines calls of `ti.func` in the emitted source: True, False, or auto: short ones that are called once",
     "default_gpu_block_dim": "threads per block if the loop sets no number",
     "max_block_dim": "upper limit of threads per block",
     "cpu_max_num_threads": "threads of the C target; 0: all cores",
@@ -139,6 +140,7 @@ class Config:
     unrolling_limit: int = 32
     unroll_static_loops: bool = False
     deterministic: bool = False
+    inline: bool | str = "auto"
     dump_dir: str = ""
     profile_source: bool = False
     edits: str = "strict"
@@ -170,6 +172,7 @@ class Config:
             unroll_static_loops=self.unroll_static_loops,
             make_thread_local=self.make_thread_local,
             deterministic=self.deterministic,
+            inline=self.inline,
             verify=self.debug,
             line_comments=self.line_comments,
             why_comments=self.why_comments,
@@ -187,8 +190,9 @@ RESERVED = re.compile(r"(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])")
 """Names of devices on Windows, with any suffix."""
 UNNAMED_FILE = "interactive"
 """File name of a kernel that was typed into a shell or a notebook."""
-CHOICES = {
+CHOICES: dict[str, tuple[str | bool, ...]] = {
     "edits": ("strict", "fallback", "off", "watch"),
+    "inline": ("auto", True, False),
     "line_comments": ("short", "full", "none"),
     "offline_cache_cleaning_policy": ("never", "version", "lru", "fifo"),
 }
@@ -254,6 +258,8 @@ def _parsed(name: str, variable: str, text: str) -> Any:
         if text not in found:
             raise ValueError(f"Invalid {variable}={text}, should be 32 or 64")
         return found[text]
+    if name == "inline" and text in ("0", "1"):
+        return text == "1"
     if isinstance(default, str):
         return _chosen(name, text)
     try:
@@ -272,7 +278,7 @@ def _converted(name: str, value: Any) -> Any:
     default = OPTIONS[name]
     if name in DEFAULT_TYPES:
         return _default_type(name, value)
-    if name == "print_ir" and isinstance(value, str):
+    if (name == "print_ir" and isinstance(value, str)) or (name == "inline" and isinstance(value, bool)):
         return value
     if name in ("dump_dir", "edits_dir", "offline_cache_file_path"):
         return os.fspath(value)
@@ -291,7 +297,7 @@ def _in_range(name: str, value: Any) -> Any:
 
 def _chosen(name: str, text: str) -> str:
     if name in CHOICES and text not in CHOICES[name]:
-        close = get_close_matches(text, CHOICES[name], 1) or [CHOICES[name][0]]
+        close = get_close_matches(text, [c for c in CHOICES[name] if isinstance(c, str)], 1) or [CHOICES[name][0]]
         choices = ", ".join(map(repr, CHOICES[name]))
         raise ValueError(f"option `{name}` of ti.init is one of {choices}, and {text!r} was given. Hint: {close[0]!r}")
     return text

@@ -18,6 +18,7 @@ class CompileOptions:
     make_thread_local: atomic operations of all iterations on one place become a reduction.
     deterministic: warn of atomic additions of floats, whose order differs from run to run.
     unroll_static_loops: `ti.static` loops are unrolled in the emitted source also if their index is only a number.
+    inline: whether calls of `ti.func` are inlined; "auto": short ones that are called once, and where they have to be.
     disabled_passes: names of passes to skip, for bisection.
     """
 
@@ -34,6 +35,7 @@ class CompileOptions:
     unroll_static_loops: bool = False
     make_thread_local: bool = True
     deterministic: bool = False
+    inline: bool | str = "auto"
     verify: bool = False
     line_comments: str = "short"
     why_comments: bool = True

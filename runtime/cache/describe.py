@@ -300,7 +300,8 @@ def _func(walk: Walk, value: Func) -> str:
     attributes = own_attributes(value)
     if attributes:
         walk.defer_members(value, lambda: attributes)
-    return f"{'real ' if value.is_real else ''}{'python ' if value.in_python else ''}{text}"
+    inline = {True: "inlined ", False: "called ", None: ""}[value.inline]
+    return f"{'real ' if value.is_real else ''}{'python ' if value.in_python else ''}{inline}{text}"
 
 
 def _bound_func(walk: Walk, value: BoundFunc) -> str:

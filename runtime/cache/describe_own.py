@@ -36,7 +36,9 @@ MAX_ARRAY_BYTES = 1 << 25
 """Size limit of a described NumPy array; the digest of this many bytes takes 20 ms."""
 HASHED_BYTES = 256
 """Contents longer than this are described by a digest."""
-OWN_ATTRIBUTES = frozenset({"function", "in_python", "is_real", "__wrapped__", *functools.WRAPPER_ASSIGNMENTS})
+OWN_ATTRIBUTES = frozenset(
+    {"function", "in_python", "inline", "is_real", "__wrapped__", *functools.WRAPPER_ASSIGNMENTS}
+)
 """Attributes that shadesmith sets on functions and kernels; a program has set all others."""
 
 

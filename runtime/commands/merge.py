@@ -7,6 +7,7 @@ from contextlib import closing
 
 from ...transpiler.errors import TaichiRuntimeError
 from ..workbench.edits.proposals import Proposal
+from ..workbench.edits.selection import add_carried_over
 from ..workbench.edits.variants import Variants
 from ..workbench.inspect.overview import difference
 from ..workbench.measure.compare import checked_module
@@ -33,6 +34,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     check_process_arguments(options)
     call = find_call(options, launches=True)
     variants = call.kernel.variants(*call.arguments)
+    add_carried_over(variants)
     found = {name: merges for name, merges in variants.proposals.items() if merges}
     if options.variant is not None:
         found = {name: merges for name, merges in found.items() if name == options.variant}

@@ -74,6 +74,7 @@ class EditedModules:
         def compared(variant: str) -> str:
             gather = workbench("edits.selection").gather
             variants = gather(session, specialization, compilation, argument_kinds, tuple(args))
+            workbench("edits.selection").add_carried_over(variants)
             difference: str = workbench("measure.swept").difference(variants, variant)
             return difference
 

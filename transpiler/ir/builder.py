@@ -14,6 +14,7 @@ import numpy as np
 from ..errors import NOWHERE, SourceLocation, TaichiCompilationError, TaichiTypeError
 from .nodes import Block, Statement
 from .ops import OPS, U1_OPS, RuleError, ShapeError
+from .origins import origin_in, settled
 from .statements import (
     AtomicOp,
     Cast,
@@ -63,7 +64,8 @@ class Builder:
         return statement
 
     def const(self, value: int | float | bool, type: Scalar = i32) -> Const:
-        """Return a number, converted to `type` as NumPy would."""
+        """Return a number, converted to `type` as NumPy would; one that has a name in Python keeps it."""
+        origin = origin_in(value)
         if type.is_float:
             with np.errstate(over="ignore"):
                 value = float(type.numpy.type(value))
@@ -71,7 +73,7 @@ class Builder:
             value = bool(value)
         else:
             value = type(value)
-        return self.add(Const(value, type=type))
+        return self.add(Const(value, settled(origin, value, type) if origin is not None else None, type=type))
 
     def cast(self, value: Statement, type: Scalar, is_implicit: bool = False) -> Statement:
         """Return `value` with its elements cast to `type`, if they differ. is_implicit: the user wrote no cast."""
@@ -79,7 +81,9 @@ class Builder:
         if element_of(value.type) == type:
             return value
         if isinstance(value, Const):
-            return self.const(_cast_number(value.value, type), type)
+            made = self.const(_cast_number(value.value, type), type)
+            made.origin = settled(value.origin, made.value, type)
+            return made
         return self.add(Cast(value, is_implicit=is_implicit, type=with_element(value.type, type)))
 
     def bit_cast(self, value: Statement, type: Scalar) -> Statement:

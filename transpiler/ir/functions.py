@@ -1,4 +1,4 @@
-"""Real functions: their bodies are emitted once and called, while a `ti.func` is inlined into its callers.
+"""Functions that a kernel calls: every `ti.real_func`, and each `ti.func` that need not be inlined into its callers.
 
 In a body, `ArgLoad` is the value of a parameter passed by value and `Reference` the caller's variable of a `ti.ref`;
 `Return` may be anywhere. Arrays are not passed: a function is specialised on the arrays that its callers pass.
@@ -28,6 +28,8 @@ class Function:
         body: its statements.
         location: of its definition.
         template: compile-time parameters and their arguments, as strings.
+        statements: the number of Python statements of a `ti.func`, which a pass may inline; None: it stays a function.
+        is_inline: the target's compiler is to inline it: it is a `ti.func`.
         reads, writes: arrays that it and its callees access.
         is_ordered: it prints, asserts or draws random numbers, so that the order and number of calls is observable;
             True
@@ -43,6 +45,8 @@ class Function:
     reads: frozenset[Array] = frozenset()
     writes: frozenset[Array] = frozenset()
     is_ordered: bool = True
+    statements: int | None = None
+    is_inline: bool = False
     location: SourceLocation = NOWHERE
 
     @property

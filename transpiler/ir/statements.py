@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from .nodes import Block, Effect, Statement
+from .origins import Origin
 from .snodes import IndexComponent, Node
 from .textures import Texture
 from .types import Scalar, Type
@@ -105,9 +106,13 @@ class Temporary:
 
 @dataclass(eq=False, slots=True)
 class Const(Statement):
-    """A number. `value` is a Python int, float or bool that `type` (a scalar) represents exactly."""
+    """A number. `value` is a Python int, float or bool that `type` (a scalar) represents exactly.
+
+    origin: the expression of named numbers that printers write instead.
+    """
 
     value: int | float | bool
+    origin: Origin | None = None
 
 
 @dataclass(eq=False, slots=True)

@@ -180,6 +180,8 @@ class _Printer:
         self.depth = 1
         listed = [f"{p.name}: {'ref ' if p.by_reference else ''}{p.type}" for p in function.parameters]
         returns = f" -> {', '.join(map(str, function.results))}" if function.results else ""
+        returns += " inline" if function.is_inline else ""
+        returns += f" statements={function.statements}" if function.statements is not None else ""
         self.line(f"function {function.name}({', '.join(listed)}){returns} {{")
         self.block(function.body)
         self.line("}")

@@ -7,9 +7,9 @@ containing kernels. `@ti.real_func` is in the runtime, since it checks annotatio
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from types import MethodType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from ..errors import TaichiSyntaxError, as_seen_by_user
 
@@ -22,15 +22,23 @@ class Func:
     Attributes:
         function: the decorated function.
         in_python: whether Python may call it too (`ti.pyfunc`).
-        is_real: kernels call it (`ti.real_func`); others are inlined.
+        is_real: a `ti.real_func`: its types are declared, and kernels always call it.
+        inline: whether kernels inline it; None: the compiler decides.
     """
 
-    def __init__(self, function: Callable[..., Any], in_python: bool = False, is_real: bool = False) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        in_python: bool = False,
+        is_real: bool = False,
+        inline: bool | None = None,
+    ) -> None:
         if not callable(function):
             raise TypeError(f"{function} is not a callable object")
         self.function = function
         self.in_python = in_python
         self.is_real = is_real
+        self.inline = inline
         update_wrapper(self, function)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Func | BoundFunc:
@@ -80,14 +88,47 @@ def as_bound(value: Any) -> Any:
     return value
 
 
-def func(function: Callable[..., Any]) -> Func:
-    """Mark a function to be inlined into kernels; Python cannot call it."""
-    return Func(function)
+@overload
+def func(function: Callable[..., Any], /) -> Func: ...
 
 
-def pyfunc(function: Callable[..., Any]) -> Func:
-    """Mark a function that both kernels (inlined) and Python call."""
-    return Func(function, in_python=True)
+@overload
+def func(*, inline: bool | None = None) -> Callable[[Callable[..., Any]], Func]: ...
+
+
+def func(
+    function: Callable[..., Any] | None = None, *, inline: bool | None = None
+) -> Func | Callable[[Callable[..., Any]], Func]:
+    """Mark a function of kernels, which Python cannot call.
+
+    inline: True: calls are replaced by the function's statements; False: the emitted source has a function, wherever
+        that is possible; None: the compiler decides (`docs/functions.md`).
+    """
+    return partial(Func, inline=_checked(inline)) if function is None else Func(function, inline=_checked(inline))
+
+
+@overload
+def pyfunc(function: Callable[..., Any], /) -> Func: ...
+
+
+@overload
+def pyfunc(*, inline: bool | None = None) -> Callable[[Callable[..., Any]], Func]: ...
+
+
+def pyfunc(
+    function: Callable[..., Any] | None = None, *, inline: bool | None = None
+) -> Func | Callable[[Callable[..., Any]], Func]:
+    """Mark a function that both kernels and Python call. inline: as for `func`."""
+    if function is None:
+        return partial(Func, in_python=True, inline=_checked(inline))
+    return Func(function, in_python=True, inline=_checked(inline))
+
+
+def _checked(inline: bool | None) -> bool | None:
+    """Return the option `inline` of a function. Raises: TypeError if it is none of True, False and None."""
+    if inline is not None and not isinstance(inline, bool):
+        raise TypeError(f"`inline` of a function is True, False or None, and {inline!r} was given")
+    return inline
 
 
 def data_oriented(cls: Class) -> Class:

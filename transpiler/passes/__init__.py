@@ -23,6 +23,7 @@ from .cleanup.simplify import simplify
 from .cleanup.split_vectors import split_vectors
 from .context import Pass, PassContext
 from .control.branch_depth import branch_depth
+from .control.inline_calls import inline_calls
 from .control.iteration_limit import iteration_limit
 from .control.lower import lower
 from .control.overflow import overflow
@@ -65,6 +66,7 @@ limits = (branch_depth, iteration_limit)
 
 PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
     Stage.FRONTEND: (  # returns and breaks may still be anywhere
+        inline_calls,  # first: all others see the functions that remain
         overflow,  # before all others, since these add operations of their own, which are not checked
         split_arrays,  # no other pass supports split arrays
     ),

@@ -13,7 +13,7 @@ accepts, by `shadesmith merge`; under `fallback` and `watch` a comparison on the
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,7 +41,11 @@ WROTE = ".wrote"
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A merge of one file. before: the edit; text: the merged one; generated: its base; user_lines: see `Merged`."""
+    """A merge of one file.
+
+    before: the edit; text: the merged one; generated: its base; user_lines: see `Merged`. origin: the edit for other
+    sizes or values that is carried over; None: this one was merged. facts: about the slot, if that may be new.
+    """
 
     slot: Slot
     name: str
@@ -51,6 +55,8 @@ class Proposal:
     text: str
     generated: str
     user_lines: int
+    origin: Path | None = None
+    facts: Mapping[str, object] | None = None
 
     @property
     def path(self) -> Path:
@@ -66,8 +72,11 @@ class Proposal:
     def accept(self, by: str) -> None:
         """Replace the edit by the merged one and record who accepted that. Raises: OSError."""
         before = auxiliary_path(self.slot, self.name, self.variant, BEFORE)
-        write_text(before, self.before)
+        if self.origin is None:
+            write_text(before, self.before)
         write_text(self.path, self.text)
+        if self.facts is not None:
+            self.slot.write_facts(dict(self.facts))
         write_text(self.slot.base(self.name, self.variant), self.generated)
         record = {"base": base_digest(self.generated), "accepted_by": by, "lines_kept": self.user_lines}
         record_path = auxiliary_path(self.slot, self.name, self.variant, RECORD)
@@ -76,6 +85,12 @@ class Proposal:
             auxiliary_path(self.slot, self.name, self.variant, ending).unlink(missing_ok=True)
         for suffix in (CONFLICT, MERGED):
             self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+        if self.origin is not None:
+            warn_user(
+                f"{self.path}:1: an edit of kernel `{self.kernel}` for these sizes and values, merged from "
+                f"{self.origin} and accepted by {by}; it has {_lines(self.user_lines)} of yours"
+            )
+            return
         warn_user(
             f"{self.path}:1: the generated source of kernel `{self.kernel}` has changed; this edit was merged with it, "
             f"accepted by {by}, and keeps {_lines(self.user_lines)} of yours. The edit as it was before: {before}. "

@@ -30,6 +30,7 @@ from .edited_module import edited_module
 from .header import base_digest, header_of, with_header, without_header
 from .identity import without_checks
 from .merge import Merged, has_markers, merge, same_source
+from .other_sizes import carried_over
 from .proposals import CONFLICT, NEW, WROTE, Proposal, accepted_by, auxiliary_path, refused
 from .rules import Rule, rule_of
 from .slots import Slot, is_writable, python_file, read_text, slot_of
@@ -65,12 +66,17 @@ def choose(
     if not module.files:
         return Choice(module, variant_of(module))
     slot = slot_of(specialization, session.config.edits_dir)
+    reason = ""
+    if wanted is None and compared is not None and policy != "strict" and not _has_edit(slot, module):
+        reason = _carry_over(specialization, module, session.config.edits_dir, compared)
+        slot = slot_of(specialization, session.config.edits_dir)
     if not slot.folder.is_dir():
         if wanted not in (None, EDIT, GENERATED):
             raise unknown_variant(module, wanted, (), slot.folder)
         _warn_of_debug(session, specialization, module)
-        return Choice(module, variant_of(module), (slot.folder, slot.folder.parent) if policy == "watch" else ())
-    watched: tuple[Path, ...] = ()
+        watched = (slot.folder, slot.folder.parent) if policy == "watch" else ()
+        return Choice(module, variant_of(module, reason=reason), watched)
+    watched = ()
     try:
         found = select(specialization, slot, module, wanted)
         watched = _watched(slot, module, found.name)
@@ -94,6 +100,35 @@ def choose(
     by = accepted_by(slot, module, found.name) if variant != GENERATED else ""
     reason = "; ".join(filter(None, (found.reason, f"merged, accepted by {by}" if by else "")))
     return Choice(edited, replace(variant_of(edited, variant, paths, reason), knobs=values), watched)
+
+
+def _has_edit(slot: Slot, module: BackendModule) -> bool:
+    return any(slot.path(file.name).is_file() for file in module.files)
+
+
+def _carry_over(
+    specialization: Specialization, module: BackendModule, edits_dir: str, compared: Callable[[str], str]
+) -> str:
+    """Accept the merge of an edit for other sizes or values, if it computes the same; return why not, or ""."""
+    proposals = carried_over(specialization, module, edits_dir)
+    difference = compared(EDIT) if proposals else ""
+    if difference:
+        return f"the edit {proposals[0].origin} does not compute the same for these sizes and values: {difference}"
+    for proposal in proposals:
+        proposal.accept("a comparison on the arguments of a launch")
+    return ""
+
+
+def add_carried_over(variants: Variants) -> None:
+    """Add the merges of edits for other sizes or values to the proposals, where these arguments have no edit."""
+    module = variants.generated
+    if EDIT in variants.edits or EDIT in variants.errors or not module.files:
+        return
+    proposals = carried_over(variants.specialization, module, variants.session.config.edits_dir)
+    if proposals:
+        variants.edits[EDIT] = edited_module(module, {merge.name: merge.text for merge in proposals})
+        variants.paths[EDIT] = tuple(merge.path for merge in proposals)
+        variants.proposals[EDIT] = proposals
 
 
 def _accept_compared(proposals: Sequence[Proposal], difference: str) -> None:

@@ -53,7 +53,7 @@ def start_edit(specialization: Specialization, module: BackendModule, edits_dir:
         elif not header_of(found).base and base_digest(read_text(base) or "") == header.base:
             write_text(path, with_header(found, header))  # of an older shadesmith; `.base` proves what it is
         paths.append(path)
-    slot.write_facts(_facts(specialization, module))
+    slot.write_facts(facts_of(specialization, module))
     return paths[0] if len(paths) == 1 else slot.folder
 
 
@@ -74,7 +74,8 @@ def _is_untouched(text: str, base: str | None) -> bool:
     return text == base or base_digest(without_header(text)) == header_of(text).base
 
 
-def _facts(specialization: Specialization, module: BackendModule) -> dict[str, object]:
+def facts_of(specialization: Specialization, module: BackendModule) -> dict[str, object]:
+    """Return what a slot says about itself: kernel, Python file, arguments."""
     definition = specialization.definition
     file = python_file(definition)
     arguments = zip(definition.flat_parameters, specialization.arguments)

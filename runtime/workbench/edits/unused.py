@@ -14,6 +14,7 @@ from ....transpiler.options import CompileOptions
 from ..check.edit_error import EditError
 from .header import base_digest, header_of, inert, without_header
 from .identity import OPTION, recorded_values, shown, without_checks
+from .other_sizes import carried_over
 from .slots import Slot, kernel_folder, python_file, read_text, slot_of
 
 MAX_SHOWN = 3
@@ -41,10 +42,12 @@ def unused_edit(specialization: Specialization, module: BackendModule, edits_dir
                     continue
             except EditError:
                 continue
-            why = _why(specialization, slot, text)
+            why, hint = _why(specialization, slot, text), "`kernel.edit(...)` with these arguments starts another edit"
+            if carried_over(specialization, module, edits_dir):
+                hint = "`shadesmith merge FILE:KERNEL` makes one of it for these sizes and values"
             return (
                 f"kernel `{module.kernel}` runs its generated source: the edit {path} is for {why}. "
-                "Hint: `kernel.edit(...)` with these arguments starts another edit; ti.init(edits='off') runs none"
+                f"Hint: {hint}; ti.init(edits='off') runs none"
             )
     return ""
 

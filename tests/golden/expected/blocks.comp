@@ -8,6 +8,9 @@
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
 
+const int velocity_n0 = 32;  // velocity.shape[0]
+const int velocity_n1 = 12;  // velocity.shape[1]
+
 struct Cell {
     vec2 velocity;
     float mass;
@@ -42,7 +45,7 @@ void task(int i, int j) {
 
 void main() {
     uint index = gl_GlobalInvocationID.x;
-    if (index < 384u) {
+    if (index < velocity_n0 * velocity_n1) {
         task(int(index / 48 * 4 + index / 3 % 4), int(index / 12 % 4 * 3 + index % 3));
     }
 }

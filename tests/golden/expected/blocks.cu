@@ -3,6 +3,9 @@
 
 #define BLOCK 128
 
+constexpr int velocity_n0 = 32;  // velocity.shape[0]
+constexpr int velocity_n1 = 12;  // velocity.shape[1]
+
 struct vec2 {
     float x, y;
 };
@@ -47,7 +50,7 @@ __device__ inline void task(const Args &args, int i, int j) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) sweep_0(const Args args) {
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < 384u) {
+    if (index < velocity_n0 * velocity_n1) {
         task(args, int(index / 48 * 4 + index / 3 % 4), int(index / 12 % 4 * 3 + index % 3));
     }
 }

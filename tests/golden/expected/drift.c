@@ -2,6 +2,8 @@
 // from drift.py:28, interface 87523724
 #include <math.h>
 
+enum { position_n0 = 100000 };  // position.shape[0]
+
 typedef struct {
     float x, y, z;
 } vec3;
@@ -73,7 +75,7 @@ static inline void task(const struct Args args, int i) {
 void drift_0(const struct Args *arguments) {
     const struct Args args = *arguments;
     #pragma omp parallel for firstprivate(args) schedule(static)
-    for (int i = 0; i < 100000; i++) {
+    for (int i = 0; i < position_n0; i++) {
         task(args, i);
     }
 }

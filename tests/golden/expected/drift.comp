@@ -7,6 +7,8 @@
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
 
+const int position_n0 = 100000;  // position.shape[0]
+
 struct Position {
     float x[100000];
     float y[100000];
@@ -71,7 +73,7 @@ void task(int i) {
 
 void main() {
     uint index = gl_GlobalInvocationID.x;
-    if (index < 100000u) {
+    if (index < position_n0) {
         task(int(index));
     }
 }

@@ -3,6 +3,8 @@
 
 #define BLOCK 128
 
+constexpr int position_n0 = 100000;  // position.shape[0]
+
 struct vec3 {
     float x, y, z;
 };
@@ -73,7 +75,7 @@ __device__ inline void task(const Args &args, int i) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) drift_0(const Args args) {
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < 100000u) {
+    if (index < position_n0) {
         task(args, int(index));
     }
 }

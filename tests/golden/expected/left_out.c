@@ -11,13 +11,18 @@ struct Args {
 
 #define x(i) args.x_data[i]
 
+// left_out.py:10  def slope(x: ti.template(), i):
+static inline float slope(const struct Args args, int i) {
+    // `if order == 2:` is always true (frontend)
+    float found = (x(i + 1) - x(i - 1)) / 2.0f;  // :13
+    return found;  // :14
+}
+
 // left_out.py:22  for i in range(1, x.shape[0] - 1):
 static inline void task(const struct Args args, int i) {
     // `if debug:` left out: always false (frontend)
-    // `if order == 2:` is always true (frontend)
-    float found = (x(i + 1) - x(i - 1)) / 2.0f;  // :13
     // left_out.py:26  x[i] -= dt * slope(x, i)
-    x(i) -= args.dt * found;  // not atomic: no other iteration writes it (demote_atomics)
+    x(i) -= args.dt * slope(args, i);  // not atomic: no other iteration writes it (demote_atomics)
     // `if limit > 2:` left out: always false (simplify)
     // `elif order == 1:` left out: always false (frontend)
     x(i) *= 0.5f;  // :32

@@ -2,6 +2,8 @@
 // from orbit.py:37, interface 2ecec396
 #include <math.h>
 
+enum { bodies_n0 = 512 };  // bodies.shape[0]
+
 // The greater of two, a number if one is NaN. Compilers vectorize it, while `fmaxf` is a call.
 static inline float max_f32(float a, float b) {
     return a > b || b != b ? a : b;
@@ -76,7 +78,7 @@ static inline void task_0(const struct Args args, int i) {
 
 void orbit_0(const struct Args *arguments) {
     const struct Args args = *arguments;
-    for (int i = 0; i < 512; i++) {
+    for (int i = 0; i < bodies_n0; i++) {
         task_0(args, i);
     }
 }

@@ -8,6 +8,8 @@
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
 
+const int bodies_n0 = 512;  // bodies.shape[0]
+
 struct Body {
     vec3 pos;
     vec3 vel;
@@ -54,7 +56,7 @@ void task(int i) {
 
 void main() {
     uint index = gl_GlobalInvocationID.x;
-    if (index < 512u) {
+    if (index < bodies_n0) {
         task(int(index));
     }
 }

@@ -3,6 +3,8 @@
 
 #define BLOCK 128
 
+constexpr int bodies_n0 = 512;  // bodies.shape[0]
+
 struct vec3 {
     float x, y, z;
 };
@@ -108,7 +110,7 @@ __device__ inline void task_0(const Args &args, int i) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) orbit_0(const Args args) {
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < 512u) {
+    if (index < bodies_n0) {
         task_0(args, int(index));
     }
 }

@@ -3,6 +3,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { rows_n1 = 4 };  // rows.shape[1]
+
 static inline int max_i32(int a, int b) {
     return a > b ? a : b;
 }
@@ -110,7 +112,7 @@ struct Args {
 };
 
 #define a(i) args.a_data[i]
-#define rows(i, j) args.rows_data[(i) * 4 + (j)]
+#define rows(i, j) args.rows_data[(i) * rows_n1 + (j)]
 
 // task 0 of 2: range_for over i
 // proven.py:8  for i in range(32):

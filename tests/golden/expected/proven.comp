@@ -9,6 +9,8 @@
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
 
+const int rows_n1 = 4;  // rows.shape[1]
+
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Report {
     uint words[];
 };
@@ -79,7 +81,7 @@ layout(push_constant, scalar) uniform Args {
     int a_n;        // a.shape[0]
 } args;
 
-#define rows(i, j) args.rows_data.v[(i) * 4 + (j)]
+#define rows(i, j) args.rows_data.v[(i) * rows_n1 + (j)]
 
 // proven.py:8  for i in range(32):
 void task(int i, uint index) {

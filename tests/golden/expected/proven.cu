@@ -3,6 +3,8 @@
 
 #define BLOCK 128
 
+constexpr int rows_n1 = 4;  // rows.shape[1]
+
 typedef unsigned int uint32_t;
 
 // In place of the site of a record: no records follow.
@@ -89,7 +91,7 @@ struct Args {
 };
 
 #define a(i) args.a_data[i]
-#define rows(i, j) args.rows_data[(i) * 4 + (j)]
+#define rows(i, j) args.rows_data[(i) * rows_n1 + (j)]
 
 // task 0 of 2: range_for over i
 // proven.py:8  for i in range(32):

@@ -24,6 +24,19 @@ layout(push_constant, scalar) uniform Args {
 #define b(i, j) args.b_data.v[(i) * args.b_n1 + (j)]
 #define order(i) args.order_data.v[i]
 
+// stencil.py:5  def first(a, x):
+// with a = order
+int first(int x) {
+    // stencil.py:6  for k in range(a.shape[0]):
+    for (int k = 0; k < args.order_n; k++) {
+        // stencil.py:7  if a[k] == x:
+        if (order(k) == x) {
+            return k;  // :8
+        }
+    }
+    return -1;  // :9
+}
+
 // stencil.py:17  for i, j in b:
 void task(int i, int j) {
     float s = 0.0;  // :18
@@ -38,24 +51,8 @@ void task(int i, int j) {
     [[unroll]] for (int k = 0; k < 2; k++) {
         int near = i + k;  // :23
         while (near > order(k)) {  // :24
-            bool first_returned = false;
-            int first_result = 0;
-            // stencil.py:6  for k in range(a.shape[0]):
-            for (int k_1 = 0; k_1 < args.order_n; k_1++) {
-                // stencil.py:7  if a[k] == x:
-                if (order(k_1) == j) {
-                    // stencil.py:8  return k
-                    first_result = k_1;
-                    first_returned = true;
-                    break;
-                }
-            }
-            // stencil.py:9  return -1
-            if (!first_returned) {
-                first_result = -1;
-            }
             // stencil.py:25  near -= first(order, j)
-            near -= first_result;
+            near -= first(j);
             if (near == 3) {  // :26
                 break;  // :27
             }

@@ -17,6 +17,19 @@ struct Args {
 #define b(i, j) args.b_data[(long long)(i) * args.b_n1 + (j)]
 #define order(i) args.order_data[i]
 
+// stencil.py:5  def first(a, x):
+// with a = order
+__device__ inline int first(const Args &args, int x) {
+    // stencil.py:6  for k in range(a.shape[0]):
+    for (int k = 0; k < args.order_n; k++) {
+        // stencil.py:7  if a[k] == x:
+        if (order(k) == x) {
+            return k;  // :8
+        }
+    }
+    return -1;  // :9
+}
+
 // stencil.py:17  for i, j in b:
 __device__ inline void task(const Args &args, int i, int j) {
     float s = 0.0f;  // :18
@@ -34,24 +47,8 @@ __device__ inline void task(const Args &args, int i, int j) {
     for (int k = 0; k < 2; k++) {
         int near = i + k;  // :23
         while (near > order(k)) {  // :24
-            bool first_returned = false;
-            int first_result = 0;
-            // stencil.py:6  for k in range(a.shape[0]):
-            for (int k_1 = 0; k_1 < args.order_n; k_1++) {
-                // stencil.py:7  if a[k] == x:
-                if (order(k_1) == j) {
-                    // stencil.py:8  return k
-                    first_result = k_1;
-                    first_returned = true;
-                    break;
-                }
-            }
-            // stencil.py:9  return -1
-            if (!first_returned) {
-                first_result = -1;
-            }
             // stencil.py:25  near -= first(order, j)
-            near -= first_result;
+            near -= first(args, j);
             if (near == 3) {  // :26
                 break;  // :27
             }

@@ -3,6 +3,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { alive_n0 = 64 };  // alive.shape[0]
+enum { alive_n1 = 48 };  // alive.shape[1]
+
 static inline bool bit_is_set(const uint32_t *mask, uint32_t bit) {
     return (__atomic_load_n(&mask[bit / 32u], __ATOMIC_RELAXED) >> bit % 32u & 1u) != 0u;
 }
@@ -51,8 +54,8 @@ static inline void task(const struct Args args, int i, int j) {
 
 void wither_0(const struct Args *arguments) {
     const struct Args args = *arguments;
-    for (int i = 0; i < 64; i++) {
-        for (int j = 0; j < 48; j++) {
+    for (int i = 0; i < alive_n0; i++) {
+        for (int j = 0; j < alive_n1; j++) {
             task(args, i, j);
         }
     }

@@ -7,6 +7,9 @@
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
 
+const int alive_n0 = 64;  // alive.shape[0]
+const int alive_n1 = 48;  // alive.shape[1]
+
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Mask {
     uint v[];
 };
@@ -59,7 +62,7 @@ void task(int i, int j) {
 
 void main() {
     uint index = gl_GlobalInvocationID.x;
-    if (index < 3072u) {
-        task(int(index / 48), int(index % 48));
+    if (index < alive_n0 * alive_n1) {
+        task(int(index / alive_n1), int(index % alive_n1));
     }
 }

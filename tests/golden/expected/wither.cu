@@ -3,6 +3,9 @@
 
 #define BLOCK 128
 
+constexpr int alive_n0 = 64;  // alive.shape[0]
+constexpr int alive_n1 = 48;  // alive.shape[1]
+
 typedef unsigned int uint32_t;
 
 __device__ inline bool bit_is_set(const uint32_t *mask, uint32_t bit) {
@@ -52,7 +55,7 @@ __device__ inline void task(const Args &args, int i, int j) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) wither_0(const Args args) {
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < 3072u) {
-        task(args, int(index / 48), int(index % 48));
+    if (index < alive_n0 * alive_n1) {
+        task(args, int(index / alive_n1), int(index % alive_n1));
     }
 }

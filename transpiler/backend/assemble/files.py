@@ -80,6 +80,7 @@ class FileAssembler:
         return {
             "banner": banner(context, printed),
             "constants": _constants(blocks, printed),
+            "named_constants": self._named_constants(used),
             "extensions": self._extensions(functions, printed),
             "modes": self._modes(),
             "references": layout.references,
@@ -108,6 +109,13 @@ class FileAssembler:
             "tasks": tasks,
             "task": tasks[0] if tasks else None,
         }
+
+    def _named_constants(self, used: UsedMemory) -> list[str]:
+        """Return the declarations of the numbers that a file uses, in its accessors too."""
+        layout, names = self.layout, dict(used.constants)
+        for array in (array for array in used.arrays if array.shape is not None and array.place is None):
+            names |= dict.fromkeys(layout.constants.extent(array, axis) for axis in range(1, array.ndim))
+        return layout.constants.declarations(self.language, names)
 
     def _used_structs(self, functions: list[PrintedFunction], printed: list[PrintedTask]) -> list[Struct]:
         """Return the structs that are stored or used by functions and tasks, in the order of the kernel."""

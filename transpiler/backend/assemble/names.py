@@ -25,6 +25,7 @@ from ..layout.layout import Layout
 def user_names(layout: Layout, signatures: Iterable[Signature]) -> frozenset[str]:
     """Return the names with file scope of the user's arrays, nodes, types, textures and functions."""
     names = {*layout.accessors.names.values(), *layout.macro_names, *layout.structs.names.values()}
+    names |= layout.constants.numbers.keys()
     names |= {*layout.textures.values(), *(name for tree in layout.trees.values() for name in tree.names)}
     names |= {name for signature in signatures for name in (signature.name, signature.result_type) if name}
     return frozenset(names)

@@ -17,6 +17,7 @@ from ...ir.statements import Array
 from ...ir.textures import Texture
 from ..languages.common.naming import Names
 from ..languages.common.target import Target
+from .constants import NamedConstants
 from .sparse_functions import SparseSource
 from .tree_structs import CELL, TreeSource, place_source
 
@@ -35,6 +36,7 @@ class MemoryExpressions:
     expressions: Mapping[object, str]
     trees: Mapping[Node, TreeSource]
     cells: SparseSource | None
+    constants: NamedConstants = field(default_factory=NamedConstants)
 
 
 @dataclass(slots=True)
@@ -53,21 +55,24 @@ class Accessors:
 
 @dataclass(slots=True)
 class UsedMemory:
-    """What a source accesses: arrays, arrays by the cell of a pool, textures, and properties of sparse nodes."""
+    """What a source accesses: arrays, arrays by the cell of a pool, textures, properties of sparse nodes, and named
+    numbers."""
 
     arrays: dict[Array, None] = field(default_factory=dict)
     inside: dict[Array, None] = field(default_factory=dict)
     cells: dict[NodeUse, None] = field(default_factory=dict)
     textures: dict[Texture, None] = field(default_factory=dict)
+    constants: dict[str, None] = field(default_factory=dict)
 
     def with_all(self, others: Iterable[UsedMemory]) -> UsedMemory:
         """Return what this and others access."""
-        union = UsedMemory(dict(self.arrays), dict(self.inside), dict(self.cells), dict(self.textures))
-        for other in others:
-            union.arrays |= other.arrays
-            union.inside |= other.inside
-            union.cells |= other.cells
-            union.textures |= other.textures
+        union = UsedMemory()
+        for used in (self, *others):
+            union.arrays |= used.arrays
+            union.inside |= used.inside
+            union.cells |= used.cells
+            union.textures |= used.textures
+            union.constants |= used.constants
         return union
 
 
@@ -118,7 +123,7 @@ def _element(array: Array, letters: list[str], memory: MemoryExpressions) -> str
         return memory.cells.of_pool(array.node, array.role) + (f"[{letters[0]}]" if letters else "")
     key: object = (array.role, array.node) if array.role in CELL_MEMBERS else array
     data = expressions.get(key, expressions.get(array, "")) + ("" if target.language.has_pointers else ".v")
-    return f"{data}[{row_major(array, indices, target, expressions)}]"
+    return f"{data}[{row_major(array, indices, target, expressions, memory.constants)}]"
 
 
 def cell_of(place: Node, indices: Sequence[str], cells: SparseSource | None) -> str:
@@ -155,7 +160,9 @@ def strided(indices: list[str], strides: list[str], first: str | None) -> str:
     return " + ".join([first, *terms] if first else terms)
 
 
-def row_major(array: Array, indices: list[str], target: Target, expressions: Mapping[object, str]) -> str:
+def row_major(
+    array: Array, indices: list[str], target: Target, expressions: Mapping[object, str], constants: NamedConstants
+) -> str:
     """Return the number of an element in row-major order, or by the strides of the launch.
 
     It has 64 bits if 32 may be too few and the language has pointers; strides have 64 bits there anyway.
@@ -171,7 +178,7 @@ def row_major(array: Array, indices: list[str], target: Target, expressions: Map
     wide = target.language.has_pointers and (array.shape is None or prod(array.shape) >= 2**31) and array.ndim > 1
     number = f"(long long){factor(indices[0])}" if wide else indices[0] if array.ndim == 1 else factor(indices[0])
     for axis in range(1, array.ndim):
-        extent = expressions[array, axis] if array.shape is None else str(array.shape[axis])
+        extent = expressions[array, axis] if array.shape is None else constants.extent(array, axis)
         outer = f"({number})" if axis > 1 else number
         outer = f"{outer} * {extent}" if extent != "1" else outer
         number = f"{outer} + {factor(indices[axis])}"

@@ -39,6 +39,7 @@ from ..module.record_sites import describe_site
 from .accessors import Accessors, MemoryExpressions, accessors
 from .args_members import WIDENED, ArgsMembers, assign_offsets, fixed_members, owner_prefix
 from .bindings import array_binding, texture_binding
+from .constants import NamedConstants, named_constants
 from .declarations import Declaration, Reference
 from .own_buffers import ResultBuffer, TemporaryBuffer, result_buffer, temporary_buffer
 from .sparse_functions import SparseSource
@@ -75,6 +76,7 @@ class Layout:
     helpers: list[str]
     memory_types: list[Type]
     usage: Usage
+    constants: NamedConstants
     report: str = "args.report"
 
     @property
@@ -113,8 +115,9 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
     structs_of_trees = frozenset(name for tree in trees.values() for name in tree.names)
     if cells is not None:
         cells.expressions = {need: expressions[need] for need, _, _ in cells.members()}
-    memory = MemoryExpressions(target, expressions, trees, cells)
-    macros = accessors(usage.arrays, usage.shared, memory, taken | structs_of_trees)
+    constants = named_constants(kernel, (*usage.arrays, *usage.shared), taken | structs_of_trees)
+    memory = MemoryExpressions(target, expressions, trees, cells, constants)
+    macros = accessors(usage.arrays, usage.shared, memory, taken | structs_of_trees | constants.numbers.keys())
     temporaries = temporary_buffer(kernel, target, structs)
     results = result_buffer(kernel.returns, target, structs)
     memory_types = _stored(kernel, usage)
@@ -148,6 +151,7 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
         helpers=_declaring(target, usage, stored, cells),
         memory_types=memory_types,
         usage=usage,
+        constants=constants,
     )
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from ...ir.functions import reachable
 from ...ir.nodes import walk
 from ...ir.statements import Alloca, Array, AtomicOp, GlobalLoad, GlobalPtr, GlobalStore, LoopIndex, base_pointer
 from ...ir.tasks import Task
@@ -72,7 +73,7 @@ class BlockForm:
 def block_form(task: Task, size: str, as_loops: bool, is_full: bool) -> BlockForm:
     """Return the form of a task."""
     form = BlockForm(task, size, as_loops, is_full)
-    accesses = [(s, base_pointer(s.pointer)) for s in walk(task.body) if isinstance(s, ACCESSES)]
+    accesses = [(s, base_pointer(s.pointer)) for s in reachable(task.body) if isinstance(s, ACCESSES)]
     arrays = [(s, base) for s, base in accesses if isinstance(base, GlobalPtr) and not base.array.is_shared]
     written = {base.array for s, base in arrays if isinstance(s, (GlobalStore, AtomicOp))}
     read = {base.array for s, base in arrays if isinstance(s, (GlobalLoad, AtomicOp))}

@@ -13,6 +13,7 @@ from ...errors import InternalError
 from ...ir.functions import Call, CallResult, Function, Reference
 from ...ir.nodes import Block, Statement
 from ...ir.ops import WRAPPING
+from ...ir.origins import CAST, NAMED
 from ...ir.snodes import pool_above
 from ...ir.sparse import address_operands
 from ...ir.statements import (
@@ -337,9 +338,16 @@ class Expressions:
             if axis == 0:
                 text = f"({index})" if array.offset and is_sum else index
                 continue
-            extent = self.layout.shapes[array, axis] if array.shape is None else str(array.shape[axis])
+            extent = self.layout.shapes[array, axis] if array.shape is None else self.extent(array, axis)
             text = f"{text if axis == 1 else f'({text})'} * {extent} + {index}"
         return text or "0"
+
+    def extent(self, array: Array, axis: int) -> str:
+        """Return an extent of a field, by its name if it has one."""
+        name = self.layout.constants.extent(array, axis)
+        if not name.isdecimal():
+            self.used.constants[name] = None
+        return name
 
     def zero(self, kind: Type) -> Rendered:
         """Return the zero of a type."""
@@ -412,6 +420,19 @@ def _zero_of(kind: Scalar) -> int | float | bool:
 
 
 def _const(e: Expressions, value: Const) -> Rendered:
+    """Render a number, or the expression of named numbers that it was made of."""
+    origin, kind = value.origin, value.type
+    if origin is not None and origin.op == NAMED and origin.key in e.layout.constants.names:
+        assert kind is not None
+        name = e.layout.constants.name(origin)
+        e.used.constants[name] = None
+        e.name_of_type(kind)
+        return Rendered(name)
+    if origin is not None and origin.operands:
+        parts: list[Statement] = [Const(o.number, o, type=o.type) for o in origin.operands]
+        if origin.op == CAST:
+            return e.formatted(cast_syntax(e.language, Cast(parts[0], type=kind)), parts[0])
+        return e.formatted(operation_syntax(e.language, Operation(origin.op, parts, type=kind)), *parts)
     syntax = constant_syntax(e.language, value)
     e.use(syntax)
     return Rendered(syntax.template, syntax.precedence)

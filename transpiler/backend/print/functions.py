@@ -64,6 +64,7 @@ def print_function(function: Function, printer: Statements, branch_depth_limit: 
         printer.exit_lines.append(f"return {_zero(e, function, signature)};")
     elif signature.may_fail:
         printer.exit_lines.append("return;")
+    qualifier = language.helper_qualifier if function.is_inline else language.function_qualifier
     _reuse_parameters(function, printer)
     comment = _comment(function, printer)
     printer.block(function.body)
@@ -75,7 +76,7 @@ def print_function(function: Function, printer: Statements, branch_depth_limit: 
         function=function,
         comment=comment,
         structure=_structure(e, function, signature),
-        head=wrapped_head(f"{language.function_qualifier}{result} {signature.name}({parameters}) {{"),
+        head=wrapped_head(f"{qualifier}{result} {signature.name}({parameters}) {{"),
         body=printer.lines,
         used=e.used,
         structs=list(e.structs_used),

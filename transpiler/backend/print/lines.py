@@ -62,9 +62,8 @@ def _line_end(code: str, width: int) -> int:
             if rank:
                 # After `=` only if the value has no better place outside of inner brackets.
                 level = -depth if rank > 0 else -1.5
-                best = (
-                    max(best, (index > least, level, rank, index)) if best[3] else (index > least, level, rank, index)
-                )
+                found = (index > least, level, rank, index)
+                best = max(best, found) if best[3] else found
     return best[3] or opened
 
 

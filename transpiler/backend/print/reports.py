@@ -117,7 +117,7 @@ def _outside(e: Expressions, index: Statement, extent: Statement) -> list[str]:
     if scalar_type(index).kind == "int":
         below = [] if isinstance(index, Const) and index.value >= 0 else [f"{text} < 0"]
         return [*below, f"{text} >= {limit}"]
-    return [f"{text} >= {f'{limit}u' if isinstance(extent, Const) else e.language.as_unsigned(limit)}"]
+    return [f"{text} >= {f'{limit}u' if limit.isdigit() else e.language.as_unsigned(limit)}"]
 
 
 def _outside_from(e: Expressions, index: Statement, extent: Statement, start: int) -> list[str]:

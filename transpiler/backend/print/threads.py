@@ -64,7 +64,11 @@ def spread(e: Expressions, loop: RangeFor, names: list[str], layout: Layout) -> 
         count = ("(long long)" if len(factors) > 1 else "") + " * ".join(factors)
         return Threads(declarations, count, names, heads, extents, _number(e, loop, names))
     texts = [_extent(e, loop, axis, names[axis], declarations) for axis in axes]
-    count = " * ".join(f"{text}u" if text.isdigit() else e.language.as_unsigned(text) for text in _factors(texts))
+    constant = {text for axis, text in enumerate(texts) if _is_known(loop, axis)}  # int, and their product too
+    count = " * ".join(
+        f"{text}u" if text.isdigit() else text if text in constant else e.language.as_unsigned(text)
+        for text in _factors(texts)
+    )
     factors = ["1" if text == "0" else text for text in texts]  # without iterations, too, no division by zero
     indices = [_index(e, loop, axis, factors) for axis in axes]
     return Threads(declarations, count, indices, [], extents)
@@ -113,11 +117,26 @@ def indices_in_block(e: Expressions, loop: RangeFor, linear: str) -> list[str]:
     ]
 
 
+def _is_known(loop: RangeFor, axis: int) -> bool:
+    """Return whether the trip count along an axis is constant."""
+    return isinstance(loop.starts[axis], Const) and isinstance(loop.ends[axis], Const)
+
+
+def _known_extent(e: Expressions, loop: RangeFor, axis: int) -> str:
+    """Return a constant trip count along an axis as a factor, by the names of which it is made, if it is the end."""
+    start, end, step = loop.starts[axis], loop.ends[axis], step_of(loop, axis)
+    assert isinstance(start, Const) and isinstance(end, Const)
+    if end.origin is not None and start.value == 0 and step == 1 and end.value > 0:
+        text = bound(e, end).source
+        return text if is_plain(text) else f"({text})"
+    return str(len(range(int(start.value), int(end.value), step)))
+
+
 def extent_in_c(e: Expressions, loop: RangeFor, axis: int) -> str:
     """Return the trip count along an axis as a factor; it may be negative instead of 0."""
     start, end, step = loop.starts[axis], loop.ends[axis], step_of(loop, axis)
-    if isinstance(start, Const) and isinstance(end, Const):
-        return str(len(range(int(start.value), int(end.value), step)))
+    if _is_known(loop, axis):
+        return _known_extent(e, loop, axis)
     if step == 1:
         text = _difference(e, loop, axis)
         return text if is_plain(text) or text.startswith("(") else f"({text})"
@@ -148,7 +167,7 @@ def _declare_ends(e: Expressions, loop: RangeFor, names: list[str], declarations
     """Declare variables for ends that are more than an argument, so that they are computed once."""
     for axis, end in enumerate(loop.ends):
         rendered = bound(e, end)
-        if is_plain(rendered.source):
+        if is_plain(rendered.source) or isinstance(end, Const):
             continue
         name = bound_name("end", names[axis])
         declarations.append(f"int {name} = {rendered.source};")
@@ -171,8 +190,8 @@ def _number(e: Expressions, loop: RangeFor, names: list[str]) -> str:
 def _extent(e: Expressions, loop: RangeFor, axis: int, name: str, declarations: list[str]) -> str:
     """Return the trip count along an axis as a primary expression; a longer one is declared first."""
     start, end, step = loop.starts[axis], loop.ends[axis], step_of(loop, axis)
-    if isinstance(start, Const) and isinstance(end, Const):
-        return str(len(range(int(start.value), int(end.value), step)))
+    if _is_known(loop, axis):
+        return _known_extent(e, loop, axis)
     rendered = bound(e, end)
     if isinstance(start, Const) and start.value == 0 and step == 1:
         if isinstance(end, ArrayShape):

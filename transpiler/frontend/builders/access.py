@@ -20,6 +20,7 @@ from ...errors import (
     TaichiTypeError,
 )
 from ...ir.nodes import Statement
+from ...ir.origins import extent_of
 from ...ir.statements import Array, ArrayShape, GlobalPtr, base_pointer
 from ...ir.textures import Texture
 from ...ir.types import Struct, Tensor, describe_type, element_of, i32, scalars_of
@@ -37,6 +38,7 @@ from ..library.slices import check_bounds, clamped_indices, has_slice, index_sta
 from ..library.sparse import list_method
 from ..library.structs import array_attribute, array_member, bound, member_lvalue, struct_attribute, struct_item
 from ..library.textures import check_texture, texture_attribute
+from ..source.named_numbers import extent, origin_in, plain
 
 COMPONENTS = ("xyzw", "rgba", "stpq")
 """The sets of letters that name the elements of a vector."""
@@ -93,7 +95,21 @@ def build_subscript(context: Context, node: ast.Subscript) -> Any:
             "A NumPy array from outside the kernel is read at compile time, but this index is known only at run time",
             "pass the array as an argument: `a: ti.types.ndarray()`",
         )
-    return context.python(lambda: base[index])
+    return _named_item(context, node, index, context.python(lambda: base[index]))
+
+
+def _named_item(context: Context, node: ast.Subscript, index: Any, value: Any) -> Any:
+    """Return an item of a list, dict or NumPy array from outside the kernel; a number is named after both."""
+    if not is_number(value) or origin_in(value) is not None:
+        return value
+    owner = node.value.id if isinstance(node.value, ast.Name) else getattr(node.value, "attr", "")
+    is_own = isinstance(node.value, ast.Name) and context.frame.find(owner) is not None
+    indices = [plain(item) for item in (index if isinstance(index, tuple) else (index,))]
+    items = list(map(str, indices))
+    if not owner or is_own or not all(item.isidentifier() or item.isdecimal() for item in items):
+        return value
+    note = f"{ast.unparse(node.value)}[{', '.join(map(repr, indices))}]"
+    return context.named(value, "_".join([owner, *items]), note)
 
 
 def _array_element(context: Context, array: Array, node: ast.Subscript) -> Lvalue:
@@ -228,7 +244,10 @@ def build_attribute(context: Context, node: ast.Attribute) -> Any:
     )
     if context.dependencies.is_owner(base):
         context.dependencies.record_specific(value, ast.unparse(node))
-    return value
+    if not is_constant:
+        return value
+    name = f"{ast.unparse(node.value)}_{node.attr}" if isinstance(base, Matrix) else node.attr
+    return context.named(value, name, ast.unparse(node))
 
 
 def _attribute_of_each(base: PerIteration, name: str) -> Any:
@@ -274,7 +293,7 @@ def _array_attribute(context: Context, owner: ArrayMember, name: str) -> Any:
         return attribute
     if name == "shape":
         if array.shape is not None:
-            return array.shape
+            return tuple(extent(n, extent_of(array, axis)) for axis, n in enumerate(array.shape))
         return tuple(context.builder.add(ArrayShape(array, axis, type=i32)) for axis in range(array.ndim))
     if name == "element_shape":
         extents = list(array.element.shape) if isinstance(array.element, Tensor) else []

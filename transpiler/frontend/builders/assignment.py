@@ -21,11 +21,12 @@ from ..context.local_lists import OwnList
 from ..context.per_iteration import PerIteration
 from ..context.references import need_memory, need_memory_of
 from ..context.scope import Local
-from ..context.values import Formatted, Lvalue, Swizzle, describe_kind, is_number, is_runtime, number_type
+from ..context.values import Formatted, Lvalue, Swizzle, describe_kind, is_number, is_runtime
 from ..library.operators import BINARY, binary
 from ..library.simt import name_shared_array
 from ..library.slices import has_slice, index_statements, slice_of_lvalue
 from ..library.structs import members_of
+from ..source.named_numbers import number_type
 
 ATOMIC: dict[type[ast.operator], str] = {
     ast.Add: "add",

@@ -29,6 +29,7 @@ from . import calls as build_calls
 from . import loops as build_loops
 from . import match as build_match
 from .assignment import bind
+from .function_names import name_functions
 from .real_functions import build_functions
 from .returns import return_types
 from .statements import execute
@@ -99,6 +100,7 @@ def _build(context: Context) -> FrontendResult:
         message = f"`{context.kernel.name}` may end without `return`; it returns 0 then"
         context.warn(message, "end every branch with `return`")
     build_functions(context)
+    name_functions(context)
     attach_remarks(context.kernel)
     return FrontendResult(
         context.kernel,
@@ -150,7 +152,7 @@ def _argument(context: Context, position: int, parameter: ParameterDefinition, n
     value = argument.value
     context.record_dependency(value, parameter.name, parameter.name, lambda: value)
     context.dependencies.add_owner(value)
-    return value
+    return context.named(value, parameter.name)
 
 
 def _load_argument(context: Context, path: str, type: Type, position: int, component: int) -> Statement:

@@ -53,8 +53,9 @@ from ..library.simt import thread_functions
 from ..library.sparse import sparse_functions
 from ..library.structs import make_anonymous, make_struct
 from ..source.definition import KernelDefinition
+from ..source.named_numbers import called
 from . import real_functions
-from .inlining import inline
+from .function_calls import call_function
 
 Meaning = Callable[..., Any]
 Form = Callable[[Context, ast.Call], Any]
@@ -106,7 +107,8 @@ def build_call(context: Context, node: ast.Call) -> Any:
     if meaning is not None:
         return _checked(context, meaning, arguments, named, callee)
     if _is_of_python(callee, arguments, named):
-        return context.python(callee, *arguments)
+        result = context.python(callee, *arguments)
+        return called(callee.__name__, ast.unparse(node), arguments, result, context.options)
     type = context.values.type(callee)
     if isinstance(type, Struct):
         return make_struct(context, type, arguments, named)
@@ -118,9 +120,9 @@ def build_call(context: Context, node: ast.Call) -> Any:
 def _call_function(
     context: Context, callee: Func | BoundFunc, arguments: list[Any], named: dict[str, Any], node: ast.Call
 ) -> Any:
-    """Inline a `@ti.func`, call a `@ti.real_func`."""
+    """Call a `@ti.func`, or inline it; call a `@ti.real_func`."""
     is_real = (callee.func if isinstance(callee, BoundFunc) else callee).is_real
-    return (real_functions.call if is_real else inline)(context, callee, arguments, named, node)
+    return (real_functions.call if is_real else call_function)(context, callee, arguments, named, node)
 
 
 def _is_of_python(callee: Any, arguments: list[Any], named: dict[str, Any]) -> bool:
@@ -210,7 +212,8 @@ def _python_call(context: Context, callee: Any, arguments: list[Any], named: dic
         raise context.error(
             TaichiTypeError, f"The Python function `{name}` cannot be called with run-time values in a kernel", hint
         )
-    return context.python(callee, *arguments, **named)
+    result = context.python(callee, *arguments, **named)
+    return called(name_of(callee), ast.unparse(node), [*arguments, *named.values()], result, context.options)
 
 
 def _is_pure(callee: Any) -> bool:
@@ -325,7 +328,7 @@ def _typed_literal(context: Context, type: Scalar, value: Any) -> Statement:
     if type.kind in ("int", "uint") and type(number) != number:
         message = f"Integer literal {number} exceeded the range of specified dtype: {type}"
         raise context.error(TaichiTypeError, message, f"use a wider type, or `ti.cast({number}, ti.{type})`")
-    return context.builder.const(number, type)
+    return context.builder.const(value, type)
 
 
 def _flat(context: Context, value: Any) -> list[Any]:

@@ -30,6 +30,7 @@ from ..context.values import holds_runtime, is_number, is_runtime
 from ..library.format_strings import formatted
 from ..library.membership import is_member
 from ..library.operators import BINARY, COMPARE, UNARY, binary, compare, logical, unary, unify
+from ..source.named_numbers import plain
 from .assignment import assign_name
 
 MAX_SPECULATED = 12
@@ -49,7 +50,7 @@ def build_binary(context: Context, node: ast.BinOp) -> Any:
             left = context.value(inner.left)
         right = context.value(inner.right)
         for value, operand, other in ((left, inner.left, right), (right, inner.right, left)):
-            if type(value) is int and isinstance(other, Statement):
+            if isinstance(value, int) and not isinstance(value, bool) and isinstance(other, Statement):
                 context.values.check_range(value, operand)
         left = binary(context, BINARY[type(inner.op)], left, right)
     return left
@@ -99,7 +100,7 @@ def _compare_one(context: Context, kind: ast.cmpop, left: Any, right: Any) -> An
         for numbers, other in ((left, right), (right, left)):
             if isinstance(numbers, PerIteration) and other is not None:
                 numbers.needs_one()
-        return (left is right) == isinstance(kind, ast.Is)
+        return (plain(left) is plain(right)) == isinstance(kind, ast.Is)
     is_in = isinstance(kind, ast.In)
     if not holds_runtime(left) and not holds_runtime(right):
         return context.python(lambda: (left in right) == is_in)

@@ -62,9 +62,9 @@ def inline(
     try:
         for position, (parameter, value) in enumerate(bound):
             if is_struct and position == 0:
-                _bind_self(context, parameter, value)
+                bind_self(context, parameter, value)
             else:
-                _bind_parameter(context, parameter, value, node)
+                bind_parameter(context, parameter, value, node)
         location = context.builder.location
         done = execute(context, definition.tree.body)
         context.builder.location = location
@@ -159,7 +159,7 @@ def _shown_call(definition: KernelDefinition) -> str:
     return f"`{definition.name}({', '.join(parameter.name for parameter in definition.parameters)})`"
 
 
-def _bind_parameter(context: Context, parameter: ParameterDefinition, value: Any, node: ast.Call) -> None:
+def bind_parameter(context: Context, parameter: ParameterDefinition, value: Any, node: ast.Call) -> None:
     frame = context.frame
     declaration = declaration_of(frame.definition, parameter.name)
     is_mutable = declaration in frame.definition.parsed.mutable
@@ -171,7 +171,7 @@ def _bind_parameter(context: Context, parameter: ParameterDefinition, value: Any
     value = context.loaded(value)
     type = None if parameter.annotation is NO_DEFAULT else context.values.type(parameter.annotation)
     if type is not None:
-        value = _converted(context, value, type, parameter, node)
+        value = converted(context, value, type, parameter, node)
     elif is_mutable and (is_number(value) or isinstance(value, Struct | PerIteration)):
         value = context.values.lift(value)
     if isinstance(value, Statement):
@@ -183,7 +183,7 @@ def _bind_parameter(context: Context, parameter: ParameterDefinition, value: Any
     frame.declare(parameter.name, value, declaration)
 
 
-def _bind_self(context: Context, parameter: ParameterDefinition, value: Any) -> None:
+def bind_self(context: Context, parameter: ParameterDefinition, value: Any) -> None:
     """Bind the struct whose method is called, by reference: the method may change its members."""
     frame = context.frame
     declaration = declaration_of(frame.definition, parameter.name)
@@ -205,7 +205,7 @@ def _warn_of_unread_write(context: Context, name: str) -> None:
         context.warn(message, hint, change)
 
 
-def _converted(context: Context, value: Any, type: Type, parameter: ParameterDefinition, node: ast.Call) -> Statement:
+def converted(context: Context, value: Any, type: Type, parameter: ParameterDefinition, node: ast.Call) -> Statement:
     source = value if is_number(value) or isinstance(value, dict | Struct) else context.values.lift(value)
     if isinstance(source, Statement) and isinstance(source.type, Tensor) and isinstance(type, Scalar):
         raise context.error(
@@ -244,13 +244,13 @@ def _result(context: Context, frame: Frame, falls: bool, node: ast.Call) -> Any:
         value: Any = frame.value
     else:
         if frame.value is not None or (falls and frame.result.variables):
-            _check_all_return(context, frame, falls, node)
+            check_all_return(context, frame, falls, node)
         values = [_typed_load(context, frame, position) for position in range(len(frame.result.variables))]
         value = tuple(values) if frame.result.is_tuple else values[0] if values else None
-    return _annotated(context, frame, value)
+    return annotated(context, frame, value)
 
 
-def _check_all_return(context: Context, frame: Frame, falls: bool, node: ast.Call) -> None:
+def check_all_return(context: Context, frame: Frame, falls: bool, node: ast.Call) -> None:
     """Warn of a function that may end without `return`: the result is then zero, the initial value of variables."""
     if falls:
         name = frame.definition.name
@@ -262,13 +262,13 @@ def _typed_load(context: Context, frame: Frame, position: int) -> Statement:
     assert frame.result is not None
     lvalue, stores = frame.result.variables[position], frame.result.stores[position]
     types: list[Type] = [store.value.type for _, store in stores if store.value.type is not None]
-    lvalue.type = _joined(context, frame, types)
+    lvalue.type = joined(context, frame, types)
     for block, store in stores:
         _fit_stored(context, block, store, lvalue.type)
     return context.builder.load(lvalue)
 
 
-def _joined(context: Context, frame: Frame, types: list[Type]) -> Type:
+def joined(context: Context, frame: Frame, types: list[Type]) -> Type:
     """Return the common type of all `return`s of a function."""
     if any(isinstance(type, StructInKernel) for type in types):
         return join_structs(context, types)
@@ -297,7 +297,7 @@ def _fit_stored(context: Context, block: Block, store: LocalStore, type: Type) -
     block.statements[position:position] = before.statements
 
 
-def _annotated(context: Context, frame: Frame, value: Any) -> Any:
+def annotated(context: Context, frame: Frame, value: Any) -> Any:
     """Return the result cast to the return annotation, if that is a type; a number type applies to elements, too."""
     annotation = frame.definition.returns
     type = None if annotation is None else context.values.type(annotation)

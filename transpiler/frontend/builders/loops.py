@@ -37,7 +37,7 @@ def build_for(context: Context, node: ast.For) -> Completion:
     grouped = isinstance(value, GroupedValue)
     inner = value.inner if isinstance(value, GroupedValue) else value
     if isinstance(inner, range):
-        inner = RangeValue(inner.start, inner.stop, inner.step)
+        inner = RangeValue(*context.named_bounds(inner), inner.step)
     elif hasattr(type(inner), "describe_domain"):
         inner = context.arrays.cells_of(inner)
     elif isinstance(inner, Texture):

@@ -24,6 +24,7 @@ from ..context.references import need_memory, references
 from ..context.scope import Frame
 from ..context.values import Lvalue, describe_kind, is_number
 from ..source.definition import KernelDefinition, ParameterDefinition, definition_of, location_of
+from ..source.named_numbers import plain
 from .assignment import bind
 from .inlining import declaration_of, match_arguments
 from .returns import return_types
@@ -63,7 +64,7 @@ def call(
             if isinstance(value, Statement) and parameter.name in written:
                 need_memory(*written[parameter.name])
             lvalue = _reference_argument(context, parameter, value, node)
-            values.append(_copied_in(context, lvalue, copies) if _needs_copy(lvalue) else lvalue.pointer)
+            values.append(_copied_in(context, lvalue, copies) if needs_copy(lvalue) else lvalue.pointer)
         else:
             values.append(_value_argument(context, parameter, value, node))
     function = _specialized(context, definition, template)
@@ -157,7 +158,7 @@ def _reference_argument(context: Context, parameter: ParameterDefinition, value:
     return value
 
 
-def _needs_copy(lvalue: Lvalue) -> bool:
+def needs_copy(lvalue: Lvalue) -> bool:
     """Return whether an lvalue is in an array, or may have another format than a variable: u1 is a byte in structs."""
     is_truth = not isinstance(lvalue.type, Struct) and element_of(lvalue.type) == u1
     return isinstance(base_pointer(lvalue.pointer), GlobalPtr) or (is_truth and isinstance(lvalue.pointer, StructPtr))
@@ -199,7 +200,7 @@ def _overlap(a: Statement, b: Statement) -> bool:
 def _specialized(context: Context, definition: KernelDefinition, template: dict[str, Any]) -> Function:
     """Return the function for these compile-time arguments; the body of a new one is queued."""
     known = context.functions.built.setdefault(definition, {})
-    key = tuple(_key(context, value) for value in template.values())
+    key = tuple(key_of(context, value) for value in template.values())
     if key in known:
         return known[key]
     if len(known) >= MAX_SPECIALIZATIONS:
@@ -223,7 +224,7 @@ def _specialized(context: Context, definition: KernelDefinition, template: dict[
         return_types(context, definition),
         location=definition.location(),
     )
-    function.template = _template_texts(context, template)
+    function.template = template_texts(context, template)
     known[key] = function
     context.kernel.functions.append(function)
     context.functions.pending.append(PendingFunction(function, definition, template, context.builder.location))
@@ -250,19 +251,19 @@ def _type_of(context: Context, parameter: ParameterDefinition) -> Type:
     return type
 
 
-def _key(context: Context, value: Any) -> Hashable:
+def key_of(context: Context, value: Any) -> Hashable:
     """Return what distinguishes compile-time arguments: numbers, strings and types by value, others by identity."""
     if value is None or isinstance(value, int | float | str | Scalar | Tensor):
-        return (type(value), repr(value))
+        return (type(plain(value)), repr(value))
     if isinstance(value, list | tuple):
-        return (type(value), *(_key(context, item) for item in value))
+        return (type(value), *(key_of(context, item) for item in value))
     if isinstance(value, Matrix):
         return (Matrix, value.entries.shape, value.entries.dtype.name, value.entries.tobytes())
     context.functions.arguments.append(value)
     return id(context.arrays.find(value) or value)
 
 
-def _template_texts(context: Context, template: dict[str, Any]) -> list[tuple[str, str]]:
+def template_texts(context: Context, template: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the compile-time parameters with their strings, without objects (`self`), which have no readable form."""
     shown = []
     for name, value in template.items():
@@ -277,14 +278,13 @@ def _template_texts(context: Context, template: dict[str, Any]) -> list[tuple[st
 
 
 def build_functions(context: Context) -> None:
-    """Build the bodies of all functions that are called, directly or indirectly; then name them."""
+    """Build the bodies of all functions that are called, directly or indirectly."""
     while context.functions.pending:
         pending = context.functions.pending.popleft()
         try:
             _build_body(context, pending)
         except TaichiCompilationError as error:
             raise _with_call(error, pending.site) from None
-    _name_functions(context)
 
 
 def _with_call(error: TaichiCompilationError, site: SourceLocation) -> TaichiCompilationError:
@@ -337,20 +337,3 @@ def _zero(context: Context, type: Type) -> Statement:
     if isinstance(type, Struct):
         return context.builder.struct([_zero(context, member) for _, member in type.members], type)
     return context.values.fit(0, type)
-
-
-def _name_functions(context: Context) -> None:
-    """Give each specialization a unique name: the Python function's, with its arguments if there are several."""
-    taken: set[str] = set()
-    for known in context.functions.built.values():
-        for function in known.values():
-            stem = function.name
-            if len(known) > 1 and function.template:
-                stem = "_".join([stem, *(suffix for _, suffix in function.template)])
-            stem = "".join(c if c.isalnum() else "_" for c in stem)
-            name, number = stem, 0
-            while name in taken:
-                number += 1
-                name = f"{stem}_{number}"
-            taken.add(name)
-            function.name = name

@@ -6,11 +6,11 @@ import ast
 from typing import Any, get_args, get_origin
 
 from ...errors import TaichiSyntaxError, TaichiTypeError
-from ...ir.nodes import Statement
-from ...ir.statements import Return
+from ...ir.nodes import Block, Statement
+from ...ir.statements import ListInit, Return
 from ...ir.types import Struct, Tensor, Type, describe_type
 from ...lang.struct import Struct as StructInPython
-from ..context.context import Context
+from ..context.context import Context, NeedsInlining
 from ..context.values import is_number
 from ..source.definition import KernelDefinition
 
@@ -70,6 +70,33 @@ def declared_return(context: Context, node: ast.Return) -> None:
         function.result_names = _result_names(node.value, len(types))
     returned = [_returned(context, v, t, node) for v, t in zip(values, types, strict=True)]
     context.builder.add(Return(returned))
+
+
+def inferred_return(context: Context, returns: list[tuple[Block, Return]], value: Any, node: ast.Return) -> None:
+    """Append a `return` of a function whose result types follow from its body; casts are inserted at its end.
+
+    Raises: NeedsInlining if the value is known at compile time, or several `return`s do not fit together.
+    """
+    function = context.frame.function
+    assert function is not None
+    items = list(value) if isinstance(value, tuple) else [] if value is None else [value]
+    is_single = context.builder.block is context.frame.entry and not returns
+    if (is_single and not all(isinstance(item, Statement) for item in items)) or (
+        isinstance(value, tuple) and not value
+    ):
+        raise NeedsInlining
+    values = [context.values.lift(item) for item in items]
+    if any(isinstance(item, ListInit) or item.type is None for item in values):
+        raise NeedsInlining
+    if returns and len(returns[0][1].values) != len(values):
+        raise NeedsInlining
+    is_tuple = isinstance(value, tuple)
+    if returns and is_tuple != bool(function.result_names):
+        raise NeedsInlining
+    if is_tuple and not returns:
+        assert node.value is not None
+        function.result_names = _result_names(node.value, len(values))
+    returns.append((context.builder.block, context.builder.add(Return(values))))
 
 
 def _check_may_return(context: Context, node: ast.Return, types: list[Type], what: str) -> None:

@@ -22,7 +22,7 @@ from ..context.per_iteration import PerIteration
 from ..context.scope import Exit, Result
 from ..library.format_strings import message_parts
 from .assignment import display, static_argument
-from .returns import declared_return
+from .returns import declared_return, inferred_return
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +226,7 @@ def build_return(context: Context, node: ast.Return) -> Completion:
         context.need_copies()  # another iteration may return another type
     frame = context.frame
     frame.returned = True
-    if frame.leave is None:
+    if frame.leave is None and frame.returns is None:
         declared_return(context, node)
         return NEVER
     value: Any = None
@@ -234,6 +234,10 @@ def build_return(context: Context, node: ast.Return) -> Completion:
         value = display(context, node.value)
     elif node.value is not None:
         value = context.value(node.value)
+    if frame.returns is not None:
+        inferred_return(context, frame.returns, value, node)
+        return NEVER
+    assert frame.leave is not None
     if context.builder.block is frame.entry and frame.result is None:
         frame.value = value
         return NEVER

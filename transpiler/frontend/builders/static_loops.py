@@ -27,6 +27,7 @@ from ..context.nesting import LoopRecord
 from ..context.per_iteration import MAX_ITERATIONS, MAX_UNROLLED, NeedsUnroll, PerIteration, StaticLoop, each
 from ..context.scope import Exit
 from ..context.values import GroupedValue, NdrangeValue
+from ..source.named_numbers import plain
 from .expressions import bind_target
 from .statements import Completion, build_body, execute, leave_loop
 
@@ -70,7 +71,7 @@ def _rolled_loop(context: Context, node: ast.For, value: Any) -> RangeFor | None
     if context.options.unroll_static_loops or node in context.unrolled:
         return None
     grouped = isinstance(value, GroupedValue)
-    axes = [value] if isinstance(value, range) else _axes(value.inner if isinstance(value, GroupedValue) else value)
+    axes = [value] if isinstance(value, range) else _axes(context, value.inner if grouped else value)
     names = _names(node.target, len(axes), grouped)
     count = 1
     for axis in axes:
@@ -81,18 +82,22 @@ def _rolled_loop(context: Context, node: ast.For, value: Any) -> RangeFor | None
     if not axes or not names or not 2 <= count <= MAX_ITERATIONS // around or is_wide or _returns(node):
         return None
     build = context.builder
-    starts: list[Statement] = [build.const(axis.start) for axis in axes]
-    ends: list[Statement] = [build.const(axis.stop) for axis in axes]
+    bounds = [context.named_bounds(axis) for axis in axes]
+    starts: list[Statement] = [build.const(begin) for begin, _ in bounds]
+    ends: list[Statement] = [build.const(end) for _, end in bounds]
     steps: list[Statement] = [build.const(axis.step) for axis in axes]
     is_top = build.block is context.kernel.body
     return RangeFor(starts, ends, steps, names, serialize=is_top, unroll=count * around <= MAX_UNROLLED)
 
 
-def _axes(value: Any) -> list[range]:
+def _axes(context: Context, value: Any) -> list[range]:
     """Return the ranges of an ndrange whose bounds are Python's integers."""
-    if not isinstance(value, NdrangeValue) or not all(type(bound) is int for pair in value.bounds for bound in pair):
+    bounds = [bound for pair in value.bounds for bound in pair] if isinstance(value, NdrangeValue) else [None]
+    if not all(type(plain(bound)) is int for bound in bounds):
         return []
-    return [range(begin, end) for begin, end in value.bounds]
+    axes = [(range(begin, end), begin, end) for begin, end in value.bounds]
+    context.bounds_of_ranges.update({id(axis[0]): axis for axis in axes})
+    return [axis for axis, _, _ in axes]
 
 
 def _names(target: ast.expr, axes: int, grouped: bool) -> list[str]:

@@ -21,6 +21,7 @@ from ...ir.statements import Alloca, If, RangeFor
 from ...ir.tasks import Kernel
 from ...ir.types import SCALARS, Type
 from ..source.definition import KernelDefinition
+from ..source.named_numbers import named
 from ..source.specialization import Specialization
 from ..source.unsupported import REASONS
 from .arrays import Arrays
@@ -55,6 +56,13 @@ class NeedsMemory(Exception):
         self.mutable = frame.definition.parsed.mutable
 
 
+class NeedsInlining(BaseException):
+    """A call of a function needs the function's statements in its place.
+
+    It is no `Exception`, since it passes through handlers of errors in the user's Python functions.
+    """
+
+
 def expression(*kinds: type[ast.AST]) -> Callable[[H], H]:
     """Register the decorated function for these expression nodes."""
 
@@ -79,17 +87,23 @@ def statement(*kinds: type[ast.AST]) -> Callable[[H], H]:
 
 @dataclass(slots=True)
 class FunctionTable:
-    """The real functions of a kernel.
+    """The functions of the emitted source of a kernel.
 
     Attributes:
         built: by definition and by specialization.
         pending: those whose bodies are not built yet.
+        inferred: functions made of calls of `ti.func`s (`function_calls.Built`), by definition and by specialization.
+        static_numbers: parameters of these that are not numbers at run time.
+        looping: those of them that contain loops.
         arguments: objects that specializations identify by identity, referenced so that they stay alive.
     """
 
     built: dict[KernelDefinition, dict[Hashable, Function]] = field(default_factory=dict)
     pending: deque[Any] = field(default_factory=deque)
     arguments: list[Any] = field(default_factory=list)
+    inferred: dict[KernelDefinition, dict[Hashable, Any]] = field(default_factory=dict)
+    static_numbers: set[tuple[KernelDefinition, str]] = field(default_factory=set)
+    looping: set[Function] = field(default_factory=set)
 
 
 class Context:
@@ -113,6 +127,7 @@ class Context:
         rolled_loops: the static loops that stay loops, so far.
         lists: the lists of run-time values that have a name (`local_lists.OwnList`), by identity.
         static_loops: the static loops around the current statement that are kept, the innermost last.
+        bounds_of_ranges: the bounds of ranges known at compile time, with their names, by the range's identity.
     """
 
     def __init__(self, specialization: Specialization, unrolled: Set[ast.AST] = frozenset()) -> None:
@@ -139,6 +154,7 @@ class Context:
         self.static_loops: list[StaticLoop] = []
         self.rolled_loops: set[RangeFor] = set()
         self.lists: dict[int, Any] = {}
+        self.bounds_of_ranges: dict[int, tuple[range, Any, Any]] = {}
 
     @property
     def frame(self) -> Frame:
@@ -198,7 +214,17 @@ class Context:
         self.record_dependency(value, node.id, node.id, partial(self.frame.definition.outer, node.id), node)
         if node.id in self.frame.captured and not self.frame.hides_names:
             self.dependencies.record_specific(value, node.id)
-        return value
+        return self.named(value, node.id)
+
+    def named(self, value: Any, name: str, note: str = "") -> Any:
+        """Return a number from outside the kernel with its name; numbers of our own functions stay as they are."""
+        is_user = not (self.frame.is_library or self.frame.hides_names)
+        return named(value, name, note, self.options) if is_user else value
+
+    def named_bounds(self, numbers: range) -> tuple[Any, Any]:
+        """Return the bounds of a range, with the names of those that have one."""
+        known = self.bounds_of_ranges.get(id(numbers))
+        return (numbers.start, numbers.stop) if known is None else known[1:]
 
     def record_dependency(
         self, value: Any, path: str, name: str, read: Callable[[], Any], node: ast.AST | None = None
@@ -232,7 +258,11 @@ class Context:
             yield
 
     def need_copies(self) -> None:
-        """Unroll the innermost kept static loop, if any: what follows may do another thing in each iteration."""
+        """Unroll the innermost kept static loop, and inline the function under construction, if there are any: what
+        follows may do another thing in each iteration and in each call.
+        """
+        if any(frame.returns is not None for frame in self.frames):
+            raise NeedsInlining
         if self.static_loops:
             raise NeedsUnroll(self.static_loops[-1].node)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...errors import TaichiSyntaxError, TaichiTypeError, UnsupportedError
+from ..source.named_numbers import plain
 from .context import Context
 from .values import is_runtime
 
@@ -16,6 +17,7 @@ def loop_config(context: Context, **options: Any) -> None:
 
     `block_dim_adaptive` and `bit_vectorize` are accepted for compatibility and have no effect.
     """
+    options = {name: plain(value) for name, value in options.items()}
     for name, value in options.items():
         if name not in OPTIONS:
             raise context.error(

@@ -136,8 +136,51 @@ class PerIteration:
         return first if same and isinstance(first, bool | int | float) else self
 
 
+class _Anywhere:
+    """Takes the place of the loop of an `ArgumentNumber`: whatever asks for more than the node needs the number."""
+
+    __slots__ = ("node",)
+
+    def __init__(self, node: ast.AST) -> None:
+        self.node = node
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise NeedsUnroll(self.node)
+
+
+class ArgumentNumber(PerIteration):
+    """A Python number that a function of the emitted source gets as an argument: calls may pass others.
+
+    As a run-time value it is the parameter. Whatever needs the number, Python's arithmetic too, raises `NeedsUnroll`: the
+    function is built again for this number alone.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, node: ast.AST, number: Any, parameter: Statement) -> None:
+        super().__init__(_Anywhere(node), (number,))  # type: ignore[arg-type]
+        self.statement = parameter
+
+    def along(self, loop: StaticLoop) -> NoReturn:
+        """Raise: the number is not one of those of a loop."""
+        self.needs_one()
+
+    @property
+    def present(self) -> list[Any]:
+        """The number."""
+        return list(self.values)
+
+    @property
+    def common(self) -> Any:
+        """The object itself: another call may pass another number."""
+        return self
+
+
 def innermost(*operands: Any) -> StaticLoop | None:
     """Return the innermost loop on which one of the operands depends, None if none does."""
+    for operand in operands:
+        if isinstance(operand, ArgumentNumber):
+            operand.needs_one()
     loops = [operand.loop for operand in operands if isinstance(operand, PerIteration)]
     return max(loops, key=lambda loop: loop.depth, default=None)
 
@@ -186,6 +229,8 @@ setattr(PerIteration, "__invert__", _forward("bit_not", operator.invert))  # noq
 @contextmanager
 def narrowed(loops: list[StaticLoop], condition: PerIteration, truth: bool) -> Iterator[None]:
     """Within the context, statements run only in iterations whose condition has this truth value."""
+    if isinstance(condition, ArgumentNumber):
+        condition.needs_one()
     loop = loops[-1]
     outer = [(one, one.active, one.is_conditional) for one in loops]
     loop.active = [a and bool(c) is truth for a, c in zip(loop.active, condition.along(loop), strict=True)]

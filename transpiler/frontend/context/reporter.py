@@ -16,6 +16,7 @@ from ...errors import (
     TaichiTypeError,
 )
 from ...ir.builder import Builder
+from ..source.named_numbers import plain
 from .scope import Frame
 
 ERROR_OF: dict[type[Exception], type[TaichiCompilationError]] = {
@@ -64,10 +65,19 @@ class Reporter:
             self._warned.add((where.file, where.line, where.column, message))
             self.warnings.append(where.explained(message, hint))
 
+    def mark(self) -> tuple[int, set[tuple[str, int, int, str]]]:
+        """Return the state to which `reset` returns."""
+        return len(self.warnings), set(self._warned)
+
+    def reset(self, mark: tuple[int, set[tuple[str, int, int, str]]]) -> None:
+        """Forget the warnings since `mark`: what they are about is built again."""
+        del self.warnings[mark[0] :]
+        self._warned = mark[1]
+
     def call_user(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Call user code at compile time; an exception of it becomes an error at the current location."""
         try:
-            return function(*args, **kwargs)
+            return function(*map(plain, args), **{name: plain(value) for name, value in kwargs.items()})
         except (TaichiCompilationError, TaichiRuntimeError) as error:
             kind = type(error) if isinstance(error, TaichiCompilationError) else TaichiCompilationError
             if error.location is not None and kind is type(error):

@@ -20,6 +20,7 @@ from ...lang.annotations import as_type
 from ...lang.describe import is_described
 from ...lang.matrix import Matrix
 from ...options import CompileOptions
+from ..source.named_numbers import named_member, number_type
 from .per_iteration import PerIteration, item_of
 from .reporter import Reporter
 from .static_numbers import StaticNumbers
@@ -32,7 +33,6 @@ from .values import (
     describe_kind,
     is_number,
     matrix_rows,
-    number_type,
 )
 
 
@@ -125,7 +125,7 @@ class RuntimeValues:
         type = number_type(value, self.options)
         if type.is_integral and type != u1:
             self.check_range(int(value))
-        return self.builder.const(value.item() if hasattr(value, "item") else value, type)
+        return self.builder.const(named_member(value, self.options), type)
 
     def check_range(self, value: int, node: ast.AST | None = None) -> None:
         """Raise TaichiTypeError if an integer literal does not fit the default integer type."""

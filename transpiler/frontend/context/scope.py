@@ -13,7 +13,7 @@ from typing import Any
 from ...errors import SourceLocation
 from ...ir.functions import Function
 from ...ir.nodes import Block, Statement
-from ...ir.statements import Alloca, LocalStore
+from ...ir.statements import Alloca, LocalStore, Return
 from ..source.definition import KernelDefinition, location_of
 
 MISSING = object()
@@ -67,10 +67,11 @@ class Frame:
     Attributes:
         definition: of the function.
         entry: the first block of its body.
-        leave: the exit that `return` takes; None in a kernel or real function.
+        leave: the exit that `return` takes; None in a kernel and in a function of the emitted source.
         value: the returned value, if there is a single `return`.
         returned: it contains a `return`.
-        function: the real function under construction, if it is one.
+        function: the function of the emitted source under construction, if it is one.
+        returns: of a function whose result types follow from its body, its `return`s and the blocks that contain them.
         call_site: where it is inlined.
         is_library: it is code of shadesmith (`ti.math`), whose lines mean nothing to the user.
         hides_names: nor do its names.
@@ -89,6 +90,7 @@ class Frame:
     hides_names: bool = False
     references: dict[str, tuple[Frame, ast.expr]] = field(default_factory=dict)
     function: Function | None = None
+    returns: list[tuple[Block, Return]] | None = None
     captured: dict[str, Any] = field(init=False)
     scopes: list[dict[str, Local]] = field(default_factory=lambda: [{}])
     locations: dict[ast.AST, SourceLocation] = field(default_factory=dict)

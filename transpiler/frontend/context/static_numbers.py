@@ -22,6 +22,7 @@ from ...ir.ops import OPS
 from ...ir.statements import ListInit, ListItem
 from ...ir.types import SCALARS, Scalar, Tensor, i32, u1
 from ...options import CompileOptions
+from ..source.named_numbers import plain
 from .per_iteration import MISSING, PerIteration, StaticLoop
 
 INTEGER = frozenset(
@@ -55,7 +56,7 @@ class StaticNumbers:
         return made if made is not None else self._by_index(value, kind)
 
     def _type(self, kind: type) -> Scalar:
-        return u1 if kind is bool else self.integer if kind is int else self.float
+        return u1 if kind is bool else self.integer if issubclass(kind, int | np.integer) else self.float
 
     def _kind(self, value: PerIteration) -> type:
         """Return the Python type of all numbers. Raises: NeedsUnroll if they differ, or do not fit the type."""
@@ -171,6 +172,7 @@ def _is_exact(name: str, rows: list[tuple[Any, ...]], results: Sequence[Any], ki
 
 def _plain(number: Any) -> Any:
     """Return a number of NumPy as Python's."""
+    number = plain(number)
     return number.item() if isinstance(number, np.generic) else number
 
 

@@ -15,10 +15,9 @@ import numpy as np
 from ...ir.nodes import Statement
 from ...ir.statements import Array
 from ...ir.textures import Texture
-from ...ir.types import SCALARS, Scalar, Type, describe_type, promote, u1
+from ...ir.types import Scalar, Type, describe_type, promote
 from ...lang.describe import Step, is_described, name_step, step_into
 from ...lang.matrix import Matrix
-from ...options import CompileOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,13 +154,6 @@ def holds_runtime(value: Any) -> bool:
 def is_number(value: Any) -> bool:
     """Return whether `value` is a number known at compile time."""
     return isinstance(value, int | float | np.number | np.bool_)
-
-
-def number_type(value: Any, options: CompileOptions) -> Scalar:
-    """Return the type a number gets in an operation with a run-time value."""
-    if isinstance(value, bool | np.bool_):
-        return u1
-    return SCALARS[options.default_ip if isinstance(value, int | np.integer) else options.default_fp]
 
 
 def matrix_rows(value: Matrix) -> Any:

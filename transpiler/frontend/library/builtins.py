@@ -20,6 +20,7 @@ from ..context.context import Context
 from ..context.iteration import compile_time_items, positional
 from ..context.per_iteration import PerIteration, contains_per_iteration, each
 from ..context.values import Method, RangeValue, describe_kind, holds_runtime, is_number, is_runtime
+from ..source.named_numbers import plain
 from .methods import call_method
 from .operators import BINARY, binary
 
@@ -40,7 +41,10 @@ def minimum_maximum(context: Context, name: str, arguments: list[Any]) -> Any:
         meaning = getattr(builtins, name)
         return reduce(lambda a, b: each(name, meaning, a, b), arguments)
     if not any(holds_runtime(argument) or isinstance(argument, Matrix) for argument in arguments):
-        return context.python(getattr(builtins, name), *arguments) if len(arguments) > 1 else arguments[0]
+        if len(arguments) == 1:
+            return arguments[0]
+        extremum = context.python(getattr(builtins, name), *arguments)
+        return next((argument for argument in arguments if plain(argument) is extremum), extremum)
     result = context.values.lift(arguments[0])
     for argument in arguments[1:]:
         result = context.builder.op(name, result, context.values.lift(argument))
@@ -193,4 +197,6 @@ def build_range(context: Context, node: ast.Call) -> Any:
         raise context.error(TaichiTypeError, "The step of a range cannot be 0", "use a step of 1 or -1", node)
     if is_runtime(begin) or is_runtime(end) or contains_per_iteration(begin, end) is not None:
         return RangeValue(begin, end, step)
-    return context.python(range, begin, end, step)
+    found: range = context.python(range, begin, end, step)
+    context.bounds_of_ranges[id(found)] = (found, begin, end)
+    return found

@@ -17,7 +17,8 @@ from ...lang.matrix import Matrix
 from ...lang.struct import Struct
 from ..context.context import Context
 from ..context.per_iteration import PerIteration
-from ..context.values import Formatted, describe_kind, holds_runtime, is_number, is_runtime, number_type
+from ..context.values import Formatted, describe_kind, holds_runtime, is_number, is_runtime
+from ..source.named_numbers import number_type
 from .structs import members_of
 
 

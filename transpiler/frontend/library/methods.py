@@ -17,6 +17,7 @@ from ..context.context import Context
 from ..context.handler_calls import ArgumentsError, call_handler
 from ..context.per_iteration import PerIteration, each
 from ..context.values import ArrayMember, Lvalue, Method, describe_kind, holds_runtime, is_number, is_runtime
+from ..source.named_numbers import plain
 from .sparse import ListCell, call_list_method
 from .structs import call_struct_method, element_lvalue, filled, part_of_array, scalar_field
 from .textures import call_texture_method
@@ -58,7 +59,7 @@ def element_type(context: Context, dt: Any) -> Scalar:
 def _filled(value: int) -> Meaning:
     def meaning(context: Context, dt: Any, n: Any, m: Any = None) -> Statement:
         _check_sizes(context, n, m)
-        shape = (n,) if m is None else (n, m)
+        shape = (plain(n),) if m is None else (plain(n), plain(m))
         return context.values.fit(
             context.builder.const(value, element_type(context, dt)), Tensor(shape, element_type(context, dt))
         )

@@ -15,6 +15,7 @@ from ...lang.matrix import Matrix
 from ..context.context import Context
 from ..context.per_iteration import PerIteration, contains_per_iteration, each, logical_not
 from ..context.values import describe_kind, holds_runtime
+from ..source.named_numbers import computed
 from .structs import join_structs
 
 Meaning = Callable[..., Any]
@@ -82,7 +83,7 @@ def binary(context: Context, entry: tuple[str, Meaning], left: Any, right: Any) 
 def _by_python(context: Context, entry: tuple[str, Meaning], left: Any, right: Any) -> Any:
     """Evaluate a compile-time operation; operands that Python rejects raise a kernel's error."""
     try:
-        return entry[1](left, right)
+        return computed(entry[0], (left, right), entry[1](left, right), context.options)
     except TypeError:
         kinds = f"{describe_kind(left)} and {describe_kind(right)}"
         message = f"`{OPS[entry[0]].symbol}` takes numbers, vectors and matrices, found {kinds}"
@@ -151,7 +152,7 @@ def unary(context: Context, entry: tuple[str, Meaning], value: Any) -> Any:
     if isinstance(value, PerIteration) and entry[0] == "logical_not":
         return logical_not(value)
     if not holds_runtime(value):
-        return context.python(entry[1], value)
+        return computed(entry[0], (value,), context.python(entry[1], value), context.options)
     return context.builder.op(entry[0], context.values.lift(value))
 
 

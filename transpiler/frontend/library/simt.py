@@ -23,6 +23,7 @@ from ...lang.simt.marks import MEANING_OF
 from ..context.context import Context
 from ..context.handler_calls import check_arguments
 from ..context.values import describe_kind, is_runtime
+from ..source.named_numbers import plain
 
 Meaning = Callable[..., Any]
 
@@ -179,7 +180,7 @@ def _shared_array(context: Context, shape: Any, dtype: Any) -> Array:
             "A shared array belongs to the blocks of a parallel loop; there is no loop around it",
             "write it as the first line of the `for` loop at the top level of the kernel",
         )
-    extents = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
+    extents = tuple(map(plain, shape if isinstance(shape, tuple | list) else (shape,)))
     if any(is_runtime(extent) for extent in extents):
         raise context.error(
             TaichiTypeError, "The shape of a shared array must be known at compile time", "write numbers"

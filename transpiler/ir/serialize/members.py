@@ -17,7 +17,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from ...errors import SourceLocation
 from .. import functions, nodes, snodes, sparse, statements, tasks, textures, threads
-from ..types import Type
+from ..types import Scalar, Type
 from .tables import TableReader, TableWriter, fail, list_at
 
 MODULES = (nodes, snodes, statements, functions, tasks, sparse, textures, threads)
@@ -124,7 +124,7 @@ def codec_of(declared: Any) -> Codec:
         return _plain(declared)
     if declared == int | float | bool:
         return Codec(_write_number, _read_number)
-    if declared == Type:
+    if declared == Type or declared is Scalar:
         return Codec(lambda value, writer: writer.type(value), lambda data, reader, path: reader.type(data, path))
     if declared is SourceLocation:
         return Codec(
@@ -210,21 +210,25 @@ def _reference(kinds: tuple[type, ...]) -> Codec:
 
 
 def _record(kind: Any) -> Codec:
-    """Return the codec of a value compared by content: the list of its members."""
-    hints = get_type_hints(kind)
+    """Return the codec of a value compared by content: the list of its members. It may contain values of its kind."""
     names = kind._fields if issubclass(kind, tuple) else [member.name for member in dataclasses.fields(kind)]
-    codecs = [codec_of(hints[name]) for name in names]
-    assert all(codec.objects is None for codec in codecs)
+
+    @cache
+    def codecs() -> list[Codec]:
+        hints = get_type_hints(kind)
+        found = [codec_of(hints[name]) for name in names]
+        assert all(codec.objects is None for codec in found)
+        return found
 
     def write(value: Any, writer: TableWriter) -> Any:
         if type(value) is not kind:
             raise TypeError(f"{value!r} is no {kind.__name__}")
-        return [codec.write(getattr(value, name), writer) for name, codec in zip(names, codecs, strict=True)]
+        return [codec.write(getattr(value, name), writer) for name, codec in zip(names, codecs(), strict=True)]
 
     def read(data: Any, reader: TableReader, path: str) -> Any:
-        if len(list_at(data, path)) != len(codecs):
+        if len(list_at(data, path)) != len(names):
             fail(path, f"expected {', '.join(names)}")
-        return kind(*(codec.read(item, reader, path) for codec, item in zip(codecs, data, strict=True)))
+        return kind(*(codec.read(item, reader, path) for codec, item in zip(codecs(), data, strict=True)))
 
     return Codec(write, read)
 

@@ -1,14 +1,15 @@
 """Value range analysis of integers: the walk that `ranges` is based on.
 
 Sources of ranges: constants, loop indices, extents, operations on known ranges, conditions of an `if` inside its
-branches, and the hull of all stores to a variable. The analysis is conservative: a sum that may wrap has the range of
-its type, and so has a variable that a loop increments.
+branches, the hull of all stores to a variable, and that of the arguments of all calls of a function. The analysis is
+conservative: a sum that may wrap has the range of its type, and so has a variable that a loop increments.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
 
+from ...ir.functions import Call, Function, called
 from ...ir.nodes import Block, Statement, operands
 from ...ir.ops import NEGATED
 from ...ir.sparse import CellIndex, Length
@@ -29,6 +30,7 @@ from ...ir.statements import (
     MatrixInit,
     MatrixPtr,
     Operation,
+    Parameter,
     RangeFor,
     Return,
     base_pointer,
@@ -59,6 +61,7 @@ class ValueRanges(Rewriter):
         variables: intervals of variables over all stores; None in the walk that computes them.
         stores: the intervals that this walk computes for `variables`.
         escaped: variables that are accessed by more than loads and stores.
+        arguments: the hull of the arguments of all calls so far, by parameter; None if it is not known.
         block_dim: maximum number of threads of a block.
     """
 
@@ -73,6 +76,7 @@ class ValueRanges(Rewriter):
         self.variables = variables
         self.stores: dict[Statement, Interval] = {}
         self.escaped: set[Statement] = set()
+        self.arguments: dict[Parameter, Interval | None] = {}
         self.block_dim = I32_MAX
 
     def run(self, kernel: Kernel) -> bool:
@@ -87,9 +91,25 @@ class ValueRanges(Rewriter):
             for root in task.roots()[1:]:
                 self.block(root)
         self.block_dim = I32_MAX
-        for function in kernel.functions:
+        for function in reversed(called(*(root for task in kernel.tasks for root in (task.prologue, task.body)))):
+            self._know_arguments(function)
             self.block(function.body)
         return self.changed
+
+    def _know_arguments(self, function: Function) -> None:
+        """Assume the hull of the arguments of all calls, which are known since callers are walked first."""
+        if function in called(function.body):
+            return
+        for parameter in function.parameters:
+            interval = self.arguments.get(parameter)
+            if interval is not None:
+                self.known[parameter] = interval
+
+    def _record_call(self, call: Call) -> None:
+        for parameter, argument in zip(call.function.parameters, call.arguments, strict=True):
+            interval = None if parameter.by_reference else self.of(argument)
+            before = self.arguments.get(parameter, interval)
+            self.arguments[parameter] = None if interval is None or before is None else hull(before, interval)
 
     def block(self, block: Block) -> None:
         """Walk a block; facts that hold only inside it are dropped at its end."""
@@ -142,6 +162,8 @@ class ValueRanges(Rewriter):
         """Record the interval of a statement, or of the variable that it stores to."""
         if self.variables is None:
             self._record_store(statement)
+        if isinstance(statement, Call):
+            self._record_call(statement)
         find = TRANSFER_FUNCTIONS.get(type(statement))
         result = None if find is None else find(self, statement)
         if result is not None:

@@ -14,6 +14,8 @@ import numpy as np
 
 from ...ir.nodes import Statement
 from ...ir.ops import OPS
+from ...ir.origins import Origin, extent_of, literal, settled
+from ...ir.origins import operation as origin_of
 from ...ir.statements import ArrayShape, Cast, Const, Operation
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, i32
@@ -37,7 +39,21 @@ def _operation(rewriter: Rewriter, operation: Statement) -> Statement | None:
     if not isinstance(operation.type, Scalar) or not _is_defined(operation):
         return None
     values = [_number(operand) for operand in operation.operands]
-    return _constant(rewriter, operation, OPS[operation.op].meaning(*values), operation.type)
+    folded = _constant(rewriter, operation, OPS[operation.op].meaning(*values), operation.type)
+    folded.origin = _origin(operation, folded)
+    return folded
+
+
+def _origin(operation: Operation, folded: Const) -> Origin | None:
+    """Return how the result is made of numbers that have names, None if no operand has one."""
+    constants = [operand for operand in operation.operands if isinstance(operand, Const)]
+    if all(constant.origin is None for constant in constants):
+        return None
+    parts = [(constant.origin, constant.value, constant.type) for constant in constants]
+    operands = tuple(origin or literal(value, type) for origin, value, type in parts if isinstance(type, Scalar))
+    if not isinstance(folded.type, Scalar):
+        return None
+    return settled(origin_of(operation.op, operands, folded.value, folded.type), folded.value, folded.type)
 
 
 def _is_defined(operation: Operation) -> bool:
@@ -54,22 +70,31 @@ def _cast(rewriter: Rewriter, cast: Statement) -> Statement | None:
     value = cast.value
     if not isinstance(value, Const) or not isinstance(cast.type, Scalar) or not isinstance(value.type, Scalar):
         return None
+    folded = _converted(rewriter, cast, value, cast.type, value.type)
+    if folded is not None and not cast.bits:
+        folded.origin = settled(value.origin, folded.value, cast.type)
+    return folded
+
+
+def _converted(rewriter: Rewriter, cast: Cast, value: Const, new: Scalar, old: Scalar) -> Const | None:
     if cast.bits:
-        return _constant(rewriter, cast, _number(value).view(cast.type.numpy), cast.type)
-    if cast.type.is_float or value.type.is_integral:
-        return _constant(rewriter, cast, cast.type(value.value), cast.type)
-    if cast.type.kind == "bool":
-        return _constant(rewriter, cast, value.value != 0, cast.type)
-    low, high = np.iinfo(cast.type.numpy).min, np.iinfo(cast.type.numpy).max
+        return _constant(rewriter, cast, _number(value).view(new.numpy), new)
+    if new.is_float or old.is_integral:
+        return _constant(rewriter, cast, new(value.value), new)
+    if new.kind == "bool":
+        return _constant(rewriter, cast, value.value != 0, new)
+    low, high = np.iinfo(new.numpy).min, np.iinfo(new.numpy).max
     # Casts of NaN and of numbers out of range are not folded: devices differ.
-    return _constant(rewriter, cast, int(value.value), cast.type) if low <= value.value <= high else None
+    return _constant(rewriter, cast, int(value.value), new) if low <= value.value <= high else None
 
 
 def _shape(rewriter: Rewriter, shape: Statement) -> Statement | None:
     assert isinstance(shape, ArrayShape)
     if shape.array.shape is None:
         return None
-    return _constant(rewriter, shape, shape.array.shape[shape.axis], i32)
+    folded = _constant(rewriter, shape, shape.array.shape[shape.axis], i32)
+    folded.origin = extent_of(shape.array, shape.axis)
+    return folded
 
 
 def _number(constant: Statement) -> Any:
@@ -77,6 +102,8 @@ def _number(constant: Statement) -> Any:
     return constant.type.numpy.type(constant.value)
 
 
-def _constant(rewriter: Rewriter, origin: Statement, value: Any, type: Scalar) -> Statement:
+def _constant(rewriter: Rewriter, replaced: Statement, value: Any, type: Scalar) -> Const:
     """Emit the constant, as the Python number that the type represents exactly."""
-    return rewriter.emit(Const(type.numpy.type(value).item(), type=type), origin)
+    constant = Const(type.numpy.type(value).item(), type=type)
+    rewriter.emit(constant, replaced)
+    return constant

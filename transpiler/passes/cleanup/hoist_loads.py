@@ -66,8 +66,12 @@ def _written(statements: list[Statement]) -> list[MemoryObject] | None:
     """Return the arrays that statements write; None if they may leave the loop, wait, or write something else."""
     written: list[MemoryObject] = []
     for statement in statements:
-        if isinstance(statement, (Break, Continue, Return, Call)) or statement.EFFECT & Effect.FENCE:
+        if isinstance(statement, (Break, Continue, Return)) or statement.EFFECT & Effect.FENCE:
             return None
+        if isinstance(statement, Call):
+            if statement.function.is_ordered:
+                return None
+            written += statement.function.writes
         if isinstance(statement, (GlobalStore, AtomicOp)) and (target := underlying_object(statement.pointer)):
             written.append(target)
     return written

@@ -297,6 +297,7 @@ def _add(rewriter: Rewriter, operation: Operation) -> Statement | None:
         and b.type.is_signed
         and -(2 ** (min(b.type.bits, 32) - 1)) < b.value < 0  # the lowest number has no negation
         and b.name is None
+        and b.origin is None
     ):
         positive = rewriter.emit(Const(-b.value, type=b.type), b)
         return rewriter.emit(Operation("sub", [a, positive], type=operation.type), operation)

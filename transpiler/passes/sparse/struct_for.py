@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Statement, walk
+from ...ir.origins import extent_of
 from ...ir.snodes import Node, is_sparse, memory_order, pool_above
 from ...ir.statements import ArrayShape, Const, If, LoopIndex, RangeFor, StructFor
 from ...ir.tasks import Kernel
@@ -83,7 +84,7 @@ def as_range_for(loop: StructFor) -> tuple[list[Statement], RangeFor]:
             return Const(1, type=i32)
         if shape is None:
             return ArrayShape(loop.array, axis, type=i32)
-        return Const(offset[axis] + shape[axis], type=i32)
+        return Const(offset[axis] + shape[axis], None if offset[axis] else extent_of(loop.array, axis), type=i32)
 
     body = loop.body
     if loop.array.place is not None and is_sparse(loop.array.place):

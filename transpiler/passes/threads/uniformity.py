@@ -8,6 +8,7 @@ to it, or any value under a varying condition. All other values are varying.
 
 from __future__ import annotations
 
+from ...ir.functions import Call
 from ...ir.nodes import Block, Statement, operands, walk
 from ...ir.statements import (
     Alloca,
@@ -98,6 +99,10 @@ class Uniformity:
                 if isinstance(statement, AtomicOp) and isinstance(base := base_pointer(statement.pointer), Alloca):
                     self.varying.add(base)
                 return True
+            case Call():
+                if is_varying := self.call_varies(statement, diverged):
+                    self.varying.update(statement.references())
+                return is_varying
             case Collective(op=op):
                 return COLLECTIVES[op].scope != "block"
             case GlobalLoad(pointer=pointer):
@@ -117,6 +122,16 @@ class Uniformity:
             case Alloca():
                 return statement in self.varying
         return any(operand in self.varying for operand in operands(statement))
+
+    def call_varies(self, call: Call, diverged: bool) -> bool:
+        """Return whether a call gives threads different results, or leaves different values in their variables."""
+        function = call.function
+        if function.is_ordered or any(operand in self.varying for operand in operands(call)):
+            return True
+        if diverged and call.references():
+            return True
+        reads = {array for array in function.reads if not array.is_shared}
+        return not reads.isdisjoint(self.written)
 
     def is_written(self, pointer: Statement) -> bool:
         """Return whether another thread may change the value at `pointer`, so that threads may read different values.

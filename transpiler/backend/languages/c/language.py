@@ -40,6 +40,8 @@ C = Language(
     converts_by_constructor=False,
     converts_to_parameter=True,
     unsigned="unsigned",
+    constant="static const {type} {name} = {value};",
+    integer_constant="enum {{ {name} = {value} }};",
     tensor_operation=selection(operations.operation),
     tensor_cast=no_cast,
     struct_declaration="typedef struct {{\n{body}\n}} {name};",

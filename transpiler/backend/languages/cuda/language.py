@@ -40,6 +40,8 @@ CUDA = Language(
     coarse=never,
     unsigned="unsigned",
     undefined_overflow=True,
+    constant="constexpr {type} {name} = {value};",
+    constant_types={"i64": "long long", "u32": "unsigned", "u64": "unsigned long long"},
     has_operators=True,
     tensor_operation=selection(tables.operation),
     tensor_cast=no_cast,

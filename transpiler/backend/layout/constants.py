@@ -1,0 +1,90 @@
+"""Numbers that keep their Python names: constants at the top of a source, and extents of fields among them.
+
+    constexpr float dx = 0.0078125f;  // captured
+    constexpr int u_n1 = 8192;  // u.shape[1]
+
+In: the constants of a kernel (`ir/origins.py`) and its fields. Out: a name for each named number, which a source
+declares if it uses it. These are constants of the language, not macros, so that members and helpers may have their
+names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from ...ir.nodes import walk
+from ...ir.origins import Origin, extent_of
+from ...ir.statements import Array, Const
+from ...ir.tasks import Kernel
+from ..languages.common.language import Language
+from ..languages.common.literals import literal
+from ..languages.common.naming import Names, legal
+
+COMMON = ("i32", "f32")
+"""Types whose numbers get the plain names first."""
+MAX_NOTE = 60
+"""Characters of a comment; longer expressions are cut."""
+
+Key = tuple[object, ...]
+
+
+@dataclass(slots=True)
+class NamedConstants:
+    """The named numbers of a kernel. names: by `Origin.key`; numbers: by name."""
+
+    names: dict[Key, str] = field(default_factory=dict)
+    numbers: dict[str, Origin] = field(default_factory=dict)
+
+    def name(self, origin: Origin) -> str:
+        """Return the name of a named number in the source."""
+        return self.names[origin.key]
+
+    def extent(self, array: Array, axis: int) -> str:
+        """Return the extent of an array of constant shape: its name, or the number of an array that has none."""
+        assert array.shape is not None
+        number = str(array.shape[axis])
+        return self.names.get(extent_of(array, axis).key, number) if number != "1" else number
+
+    def declarations(self, language: Language, used: Iterable[str]) -> list[str]:
+        """Return the declarations of those that a source uses, in the order of the kernel."""
+        wanted = set(used)
+        return [_declaration(language, name, origin) for name, origin in self.numbers.items() if name in wanted]
+
+
+def named_constants(kernel: Kernel, arrays: Iterable[Array], taken: frozenset[str]) -> NamedConstants:
+    """Return the names of all numbers that sources of a kernel may use. taken: names that none may have."""
+    fields = [array for array in arrays if array.shape is not None and not array.is_shared and not array.role]
+    free = Names(taken | {legal(array.name) for array in arrays})
+    found = NamedConstants()
+    ordered = sorted(fields, key=lambda array: array.binding)
+    extents = [extent_of(array, axis) for array in ordered if array.place is None for axis in range(array.ndim)]
+    for origin in (*extents, *_named(kernel)):
+        if origin.key not in found.names:
+            is_common = origin.type.name in COMMON or free.is_free(legal(origin.name))
+            name = free.declare(origin.name if is_common else f"{origin.name}_{origin.type}")
+            found.names[origin.key], found.numbers[name] = name, origin
+    return found
+
+
+def _named(kernel: Kernel) -> Iterator[Origin]:
+    """Yield the named numbers of all constants, in order of appearance; those of i32 and f32 get the plain names."""
+    statements = (statement for root in kernel.roots() for statement in walk(root))
+    origins = [s.origin for s in statements if isinstance(s, Const) and s.origin is not None]
+    found = [origin for each in dict.fromkeys(origins) for origin in each.named()]
+    return iter(sorted(found, key=lambda origin: origin.type.name not in COMMON))
+
+
+def _declaration(language: Language, name: str, origin: Origin) -> str:
+    template = language.constant
+    if origin.type.name == "i32" and language.integer_constant:
+        template = language.integer_constant
+    kind = language.constant_types.get(origin.type.name, language.types[origin.type.name])
+    value = literal(language, origin.type, origin.number).template
+    return f"{template.format(type=kind, name=name, value=value)}  // {_note(origin, name)}"
+
+
+def _note(origin: Origin, name: str) -> str:
+    note = origin.note or ("captured" if origin.name == name else f"captured: {origin.name}")
+    shown = "".join(c if " " <= c <= "~" and c != "\\" else "?" for c in note)
+    return shown if len(shown) <= MAX_NOTE else f"{shown[: MAX_NOTE - 3]}..."

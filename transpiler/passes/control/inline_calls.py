@@ -1,0 +1,103 @@
+"""Inlines calls of short `ti.func`s that are called once, and calls that are constants.
+
+    function half(x) { return 0.5 * x }    ->    b = 0.5 * a
+    b = call half(a)
+
+A function with several `return`s stays one: its source is closer to Python's than its statements with flags.
+"""
+
+from __future__ import annotations
+
+from ...ir.functions import Call, CallResult, Function, Reference, called, calls
+from ...ir.nodes import Block, Effect, Statement, clone, replace_uses, walk, walk_blocks
+from ...ir.statements import ArgLoad, Const, Return
+from ...ir.tasks import Kernel
+from ..context import PassContext
+
+FEW = 3
+"""Python statements of a function up to which a single call of it is inlined."""
+
+
+def inline_calls(kernel: Kernel, context: PassContext) -> bool:
+    """Replace calls by the statements of functions; functions without calls are dropped by `call_effects`."""
+    if all(function.statements is None for function in kernel.functions):
+        return False
+    changed = False
+    for function in called(
+        kernel.body
+    ):  # callees first: a function that is short has no calls left that are to be inlined
+        if function.statements is None or not _is_straight(function):
+            continue
+        sites = [call for root in kernel.roots() for call in calls(root) if call.function is function]
+        if len(sites) == 1 and function.statements <= FEW:
+            changed |= _inline(kernel, set(sites), is_only=True)
+        elif _is_pure(function):
+            constant = {call for call in sites if all(isinstance(a, Const) for a in call.arguments)}
+            changed |= bool(constant) and _inline(kernel, constant)
+    return changed
+
+
+def _is_straight(function: Function) -> bool:
+    """Return whether the only `return` of a function is its last statement."""
+    returns = [statement for statement in walk(function.body) if isinstance(statement, Return)]
+    return not returns or returns == function.body.statements[-1:]
+
+
+def _is_pure(function: Function) -> bool:
+    """Return whether a function computes a number from its arguments alone, so that a call with constants is one."""
+    flags = Effect.READ | Effect.WRITE | Effect.CONTROL | Effect.FENCE
+    return bool(function.results) and not any(
+        s.BLOCKS or (s.EFFECT & flags and not isinstance(s, Return)) for s in function.body.statements
+    )
+
+
+def _inline(kernel: Kernel, sites: set[Call], is_only: bool = False) -> bool:
+    """Replace these calls of one function. is_only: there are no others, so that its statements themselves are moved."""
+    for root in kernel.roots():
+        results: dict[Statement, list[Statement]] = {}
+        values: dict[Statement, Statement] = {}
+        for block in list(walk_blocks(root)):
+            statements: list[Statement] = []
+            for statement in block.statements:
+                if isinstance(statement, Call) and statement in sites:
+                    results[statement] = _append_body(statements, statement, is_only)
+                    if statement.type is not None:
+                        values[statement] = _named(results[statement][0], statement)
+                elif isinstance(statement, CallResult) and statement.call in results:
+                    values[statement] = _named(results[statement.call][statement.position], statement)
+                else:
+                    statements.append(statement)
+            block.statements = statements
+        replace_uses(root, values)
+    if is_only:
+        kernel.functions = [f for f in kernel.functions if all(f is not call.function for call in sites)]
+    return True
+
+
+def _named(value: Statement, result: Statement) -> Statement:
+    """Return a value with the name that the caller gave to the result."""
+    if value.name is None and not isinstance(value, Const):
+        value.name = result.name
+    return value
+
+
+def _append_body(statements: list[Statement], call: Call, is_only: bool) -> list[Statement]:
+    """Append the statements of the called function; return its results."""
+    values: dict[Statement, Statement] = {}
+    parameters = dict(zip(call.function.parameters, call.arguments, strict=True))
+    start, results = len(statements), list[Statement]()
+    for statement in call.function.body.statements:
+        if isinstance(statement, ArgLoad | Reference):
+            argument = values[statement] = parameters[statement.parameter]
+            if argument.name is None and isinstance(statement, ArgLoad) and not isinstance(argument, Const):
+                argument.name = statement.name
+        elif isinstance(statement, Return):
+            results = [values.get(value, value) for value in statement.values]
+        else:
+            statements.append(statement if is_only else clone(statement, values))
+    body = Block(statements[start:])
+    if is_only:
+        replace_uses(body, values)
+    for statement in walk(body):
+        statement.location = statement.location.called_from(call.location)
+    return results
