@@ -297,7 +297,7 @@ def _in_range(name: str, value: Any) -> Any:
 
 def _chosen(name: str, text: str) -> str:
     if name in CHOICES and text not in CHOICES[name]:
-        close = get_close_matches(text, [c for c in CHOICES[name] if isinstance(c, str)], 1) or [CHOICES[name][0]]
+        close = get_close_matches(text, [c for c in CHOICES[name] if isinstance(c, str)], 1) or [str(CHOICES[name][0])]
         choices = ", ".join(map(repr, CHOICES[name]))
         raise ValueError(f"option `{name}` of ti.init is one of {choices}, and {text!r} was given. Hint: {close[0]!r}")
     return text

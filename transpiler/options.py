@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+VERSION = "0.1.0"
+"""The version of shadesmith, at the top of every source; `pyproject.toml` has the same."""
 MAX_ITERATIONS = 2**31 - 1
 """Iterations of one parallel loop: threads and iterations are counted in 32 bits, on the host and in every source."""
 

@@ -65,7 +65,7 @@ def test_reading_is_told_from_writing(sketch):
     sketch.store(sketch.ptr(sketch.b, 0), sketch.read(sketch.a, 0))
     found = laid_out(sketch)
     assert [(slot.read, slot.written) for slot in found.interface.arrays[:2]] == [(True, False), (False, True)]
-    assert [d.type for d in found.declarations] == ["const float *restrict ", "float *restrict "]
+    assert [d.type for d in found.declarations] == ["const float *restrict", "float *restrict"]
 
 
 def test_results_lie_in_order_and_aligned(sketch):

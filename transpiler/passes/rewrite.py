@@ -114,3 +114,4 @@ def transfer_name(old: Statement, new: Statement) -> None:
         new.name = old.name
     if old.hint is not None and new.hint is None:
         new.hint = old.hint
+    new.copies = max(new.copies, old.copies)

@@ -1,5 +1,4 @@
-// sweep(dt: f32), range_for over velocity
-// from blocks.py:11, interface f00bfcb6
+// shadesmith 0.1.0, cuda cd89ed9b, blocks.py:11: sweep(dt: f32)
 
 #define BLOCK 128
 
@@ -27,9 +26,9 @@ struct Block {
 static_assert(sizeof(Block) == 148, "must match the cell size on the host");
 
 struct Args {
-    Block *__restrict__  blocks;  // velocity: field[f32[2], 32x12], mass: field[f32, 32x12], total:
-                                  // field[f32, 8x4]
-    float dt;                     // dt: f32
+    Block *__restrict__ blocks;  // velocity: field[f32[2], 32x12], mass: field[f32, 32x12], total:
+                                 // field[f32, 8x4]
+    float dt;                    // dt: f32
 };
 
 #define velocity(i, j) \

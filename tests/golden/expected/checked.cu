@@ -1,5 +1,4 @@
-// checked(a: ndarray[f32, 2], n: i32, k: u32), 2 tasks
-// from checked.py:4, interface e52a46c7
+// shadesmith 0.1.0, cuda e862d11e, checked.py:4: checked(a: ndarray[f32, 2], n: i32, k: u32)
 
 #define BLOCK 128
 
@@ -120,13 +119,13 @@ struct Temporaries {
 };
 
 struct Args {
-    float *__restrict__  a_data;  // a: ndarray[f32, 2]
-    Temporaries *temporaries;     // values that cross tasks
-    uint32_t *report;             // records of print and of checks
-    int n;                        // n: i32
-    uint32_t k;                   // k: u32
-    int a_n0;                     // a.shape[0]
-    int a_n1;                     // a.shape[1]
+    float *__restrict__ a_data;  // a: ndarray[f32, 2]
+    Temporaries *temporaries;    // values that cross tasks
+    uint32_t *report;            // records of print and of checks
+    int n;                       // n: i32
+    uint32_t k;                  // k: u32
+    int a_n0;                    // a.shape[0]
+    int a_n1;                    // a.shape[1]
 };
 
 #define a(i, j) args.a_data[(long long)(i) * args.a_n1 + (j)]

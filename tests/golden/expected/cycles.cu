@@ -1,11 +1,10 @@
-// cycles(lengths: ndarray[i32, 1]), range_for over lengths
-// from cycles.py:16, interface 9263d783
+// shadesmith 0.1.0, cuda 100f882b, cycles.py:16: cycles(lengths: ndarray[i32, 1])
 
 #define BLOCK 128
 
 struct Args {
-    int *__restrict__  lengths_data;  // lengths: ndarray[i32, 1]
-    int lengths_n;                    // lengths.shape[0]
+    int *__restrict__ lengths_data;  // lengths: ndarray[i32, 1]
+    int lengths_n;                   // lengths.shape[0]
 };
 
 #define lengths(i) args.lengths_data[i]

@@ -1,5 +1,4 @@
-// drift(dt: f32, axis: i32), range_for over position
-// from drift.py:28, interface 87523724
+// shadesmith 0.1.0, c 0ddd835f, drift.py:28: drift(dt: f32, axis: i32)
 #include <math.h>
 
 enum { position_n0 = 100000 };  // position.shape[0]
@@ -27,10 +26,10 @@ typedef struct {
 _Static_assert(sizeof(Velocity) == 1200000, "must match the cell size on the host");
 
 struct Args {
-    Position *restrict  position;  // position_x, position_y, position_z: field[f32, 100000]
-    Velocity *restrict  velocity;  // velocity_x, velocity_y, velocity_z: field[f32, 100000]
-    float dt;                      // dt: f32
-    int axis;                      // axis: i32
+    Position *restrict position;  // position_x, position_y, position_z: field[f32, 100000]
+    Velocity *restrict velocity;  // velocity_x, velocity_y, velocity_z: field[f32, 100000]
+    float dt;                     // dt: f32
+    int axis;                     // axis: i32
 };
 
 #define position_x(i) args.position->x[i]

@@ -1,5 +1,4 @@
-// drift(dt: f32, axis: i32), range_for over position
-// from drift.py:28, interface 87523724
+// shadesmith 0.1.0, cuda 75f0c8f9, drift.py:28: drift(dt: f32, axis: i32)
 
 #define BLOCK 128
 
@@ -28,10 +27,10 @@ struct Velocity {
 static_assert(sizeof(Velocity) == 1200000, "must match the cell size on the host");
 
 struct Args {
-    Position *__restrict__  position;  // position_x, position_y, position_z: field[f32, 100000]
-    Velocity *__restrict__  velocity;  // velocity_x, velocity_y, velocity_z: field[f32, 100000]
-    float dt;                          // dt: f32
-    int axis;                          // axis: i32
+    Position *__restrict__ position;  // position_x, position_y, position_z: field[f32, 100000]
+    Velocity *__restrict__ velocity;  // velocity_x, velocity_y, velocity_z: field[f32, 100000]
+    float dt;                         // dt: f32
+    int axis;                         // axis: i32
 };
 
 #define position_x(i) args.position->x[i]

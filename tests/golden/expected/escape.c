@@ -1,5 +1,4 @@
-// escape(pixels: ndarray[f32, 2], n: i32, t: f32), range_for over pixels
-// from escape.py:4, interface 39fab033
+// shadesmith 0.1.0, c 6bb7f5ef, escape.py:4: escape(pixels: ndarray[f32, 2], n: i32, t: f32)
 #include <math.h>
 
 typedef struct {
@@ -19,11 +18,11 @@ static inline float vec2_length(vec2 a) {
 }
 
 struct Args {
-    float *restrict  pixels_data;  // pixels: ndarray[f32, 2]
-    int n;                         // n: i32
-    float t;                       // t: f32
-    int pixels_n0;                 // pixels.shape[0]
-    int pixels_n1;                 // pixels.shape[1]
+    float *restrict pixels_data;  // pixels: ndarray[f32, 2]
+    int n;                        // n: i32
+    float t;                      // t: f32
+    int pixels_n0;                // pixels.shape[0]
+    int pixels_n1;                // pixels.shape[1]
 };
 
 #define pixels(i, j) args.pixels_data[(long long)(i) * args.pixels_n1 + (j)]

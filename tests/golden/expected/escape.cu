@@ -1,5 +1,4 @@
-// escape(pixels: ndarray[f32, 2], n: i32, t: f32), range_for over pixels
-// from escape.py:4, interface 39fab033
+// shadesmith 0.1.0, cuda 7c9e040a, escape.py:4: escape(pixels: ndarray[f32, 2], n: i32, t: f32)
 
 #define BLOCK 128
 
@@ -20,11 +19,11 @@ __device__ inline float length(vec2 a) {
 }
 
 struct Args {
-    float *__restrict__  pixels_data;  // pixels: ndarray[f32, 2]
-    int n;                             // n: i32
-    float t;                           // t: f32
-    int pixels_n0;                     // pixels.shape[0]
-    int pixels_n1;                     // pixels.shape[1]
+    float *__restrict__ pixels_data;  // pixels: ndarray[f32, 2]
+    int n;                            // n: i32
+    float t;                          // t: f32
+    int pixels_n0;                    // pixels.shape[0]
+    int pixels_n1;                    // pixels.shape[1]
 };
 
 #define pixels(i, j) args.pixels_data[(long long)(i) * args.pixels_n1 + (j)]

@@ -1,5 +1,4 @@
-// fall(dt: f32, gravity: f32[3]), range_for over i
-// from fall.py:11, interface 0c9068b1
+// shadesmith 0.1.0, c 4fdd11b7, fall.py:11: fall(dt: f32, gravity: f32[3])
 
 typedef struct {
     float x, y, z;
@@ -14,10 +13,10 @@ static inline vec3 vec3_mul_sv(float a, vec3 b) {
 }
 
 struct Args {
-    vec3 *restrict  v_data;  // v: field[f32[3], 1024]
-    vec3 *restrict  x_data;  // x: field[f32[3], 1024]
-    float dt;                // dt: f32
-    vec3 gravity;            // gravity: f32[3]
+    vec3 *restrict v_data;  // v: field[f32[3], 1024]
+    vec3 *restrict x_data;  // x: field[f32[3], 1024]
+    float dt;               // dt: f32
+    vec3 gravity;           // gravity: f32[3]
 };
 
 #define v(i) args.v_data[i]

@@ -1,5 +1,4 @@
-// fall(dt: f32, gravity: f32[3]), range_for over i
-// from fall.py:11, interface 0c9068b1
+// shadesmith 0.1.0, cuda aa18d7ae, fall.py:11: fall(dt: f32, gravity: f32[3])
 
 #define BLOCK 128
 
@@ -20,10 +19,10 @@ __device__ inline vec3 operator*(float a, vec3 b) {
 }
 
 struct Args {
-    vec3 *__restrict__  v_data;  // v: field[f32[3], 1024]
-    vec3 *__restrict__  x_data;  // x: field[f32[3], 1024]
-    float dt;                    // dt: f32
-    vec3 gravity;                // gravity: f32[3]
+    vec3 *__restrict__ v_data;  // v: field[f32[3], 1024]
+    vec3 *__restrict__ x_data;  // x: field[f32[3], 1024]
+    float dt;                   // dt: f32
+    vec3 gravity;               // gravity: f32[3]
 };
 
 #define v(i) args.v_data[i]

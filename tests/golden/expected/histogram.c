@@ -1,5 +1,5 @@
-// histogram(a: ndarray[f32, 1], order: ndarray[i32, 1]), range_for over a
-// from histogram.py:10, interface 63fd8f34
+// shadesmith 0.1.0, c 3c41fa9d, histogram.py:10:
+// histogram(a: ndarray[f32, 1], order: ndarray[i32, 1])
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -26,11 +26,11 @@ static inline int atomic_add_i32(int *address, int value) {
 }
 
 struct Args {
-    const float *a_data;          // a: ndarray[f32, 1]
-    int *order_data;              // order: ndarray[i32, 1]
-    int *restrict  counts_data;   // counts: field[i32, 16]
-    float *restrict  total_data;  // total: field[f32, 0-D]
-    int a_n;                      // a.shape[0]
+    const float *a_data;         // a: ndarray[f32, 1]
+    int *order_data;             // order: ndarray[i32, 1]
+    int *restrict counts_data;   // counts: field[i32, 16]
+    float *restrict total_data;  // total: field[f32, 0-D]
+    int a_n;                     // a.shape[0]
 };
 
 #define a(i) args.a_data[i]

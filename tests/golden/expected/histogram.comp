@@ -1,5 +1,5 @@
-// histogram(a: ndarray[f32, 1], order: ndarray[i32, 1]), range_for over a
-// from histogram.py:10, interface 37ff2155
+// shadesmith 0.1.0, vulkan 8c2e4d2e, histogram.py:10:
+// histogram(a: ndarray[f32, 1], order: ndarray[i32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

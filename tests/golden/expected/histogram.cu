@@ -1,5 +1,5 @@
-// histogram(a: ndarray[f32, 1], order: ndarray[i32, 1]), range_for over a
-// from histogram.py:10, interface 37ff2155
+// shadesmith 0.1.0, cuda a3133441, histogram.py:10:
+// histogram(a: ndarray[f32, 1], order: ndarray[i32, 1])
 
 #define BLOCK 128
 #define MAX_BLOCKS 4096u  // that store partial results
@@ -42,12 +42,12 @@ struct Temporaries {
 };
 
 struct Args {
-    const float *a_data;              // a: ndarray[f32, 1]
-    int *order_data;                  // order: ndarray[i32, 1]
-    int *__restrict__  counts_data;   // counts: field[i32, 16]
-    float *__restrict__  total_data;  // total: field[f32, 0-D]
-    Temporaries *temporaries;         // values that cross tasks
-    int a_n;                          // a.shape[0]
+    const float *a_data;             // a: ndarray[f32, 1]
+    int *order_data;                 // order: ndarray[i32, 1]
+    int *__restrict__ counts_data;   // counts: field[i32, 16]
+    float *__restrict__ total_data;  // total: field[f32, 0-D]
+    Temporaries *temporaries;        // values that cross tasks
+    int a_n;                         // a.shape[0]
 };
 
 #define a(i) args.a_data[i]

@@ -1,5 +1,4 @@
-// swap(n: i32), 2 tasks
-// from moved.py:9, interface 902ce978
+// shadesmith 0.1.0, c c96fa7ec, moved.py:9: swap(n: i32)
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -61,10 +60,10 @@ static inline uint32_t report_i32(uint32_t *report, uint32_t cursor, int value) 
 }
 
 struct Args {
-    float *restrict  columns_data;  // columns: field[f32, 6x10 from (-3, 2)]
-    float *restrict  tiles_data;    // tiles: field[f32, 6x10 from (-3, 2)]
-    uint32_t *report;               // records of print and of checks
-    int n;                          // n: i32
+    float *restrict columns_data;  // columns: field[f32, 6x10 from (-3, 2)]
+    float *restrict tiles_data;    // tiles: field[f32, 6x10 from (-3, 2)]
+    uint32_t *report;              // records of print and of checks
+    int n;                         // n: i32
 };
 
 #define columns(i, j) args.columns_data[((j) - 2) * 6 + ((i) + 3)]

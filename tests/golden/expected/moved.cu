@@ -1,5 +1,4 @@
-// swap(n: i32), 2 tasks
-// from moved.py:9, interface 902ce978
+// shadesmith 0.1.0, cuda a79ec318, moved.py:9: swap(n: i32)
 
 #define BLOCK 128
 
@@ -54,10 +53,10 @@ __device__ inline uint32_t report_i32(uint32_t *report, uint32_t cursor, int val
 }
 
 struct Args {
-    float *__restrict__  columns_data;  // columns: field[f32, 6x10 from (-3, 2)]
-    float *__restrict__  tiles_data;    // tiles: field[f32, 6x10 from (-3, 2)]
-    uint32_t *report;                   // records of print and of checks
-    int n;                              // n: i32
+    float *__restrict__ columns_data;  // columns: field[f32, 6x10 from (-3, 2)]
+    float *__restrict__ tiles_data;    // tiles: field[f32, 6x10 from (-3, 2)]
+    uint32_t *report;                  // records of print and of checks
+    int n;                             // n: i32
 };
 
 #define columns(i, j) args.columns_data[((j) - 2) * 6 + ((i) + 3)]

@@ -1,5 +1,5 @@
-// names(ψ: ndarray[f32[3], 1], float: ndarray[i32, 1], step: f32), range_for over ψ
-// from names.py:5, interface 99e18061
+// shadesmith 0.1.0, c 2b61d517, names.py:5:
+// names(ψ: ndarray[f32[3], 1], float: ndarray[i32, 1], step: f32)
 #include <math.h>
 #include <stdbool.h>
 

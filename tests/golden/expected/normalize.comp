@@ -1,6 +1,5 @@
 // ===== normalize_0.comp
-// normalize(a: ndarray[f32, 1]), task 0 of 3: serial
-// from normalize.py:4, interface c959918a
+// shadesmith 0.1.0, vulkan 0830c345, normalize.py:4: normalize(a: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -19,6 +18,7 @@ layout(push_constant, scalar) uniform Args {
     int a_n;                  // a.shape[0]
 } args;
 
+// task 0 of 3: serial
 void task() {
     // normalize.py:5  total = 0.0
     args.temporaries.total = 0.0;
@@ -29,8 +29,7 @@ void main() {
 }
 
 // ===== normalize_1.comp
-// normalize(a: ndarray[f32, 1]), task 1 of 3: range_for over a
-// from normalize.py:4, interface c959918a
+// shadesmith 0.1.0, vulkan 20e41cdd, normalize.py:4: normalize(a: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -75,6 +74,7 @@ layout(push_constant, scalar) uniform Args {
 
 shared bool is_last;
 
+// task 1 of 3: range_for over a
 // normalize.py:6  for i in range(a.shape[0]):
 void task(int i, inout float total) {
     total += a(i);  // :7, not atomic: joined below (reduce_atomics)
@@ -123,8 +123,7 @@ void main() {
 }
 
 // ===== normalize_2.comp
-// normalize(a: ndarray[f32, 1]), task 2 of 3: range_for over a
-// from normalize.py:4, interface c959918a
+// shadesmith 0.1.0, vulkan 9a37b992, normalize.py:4: normalize(a: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -146,6 +145,7 @@ layout(push_constant, scalar) uniform Args {
 
 #define a(i) args.a_data.v[i]
 
+// task 2 of 3: range_for over a
 // normalize.py:8  for i in a:
 void task(int i) {
     // normalize.py:9  a[i] /= total

@@ -1,5 +1,4 @@
-// normalize(a: ndarray[f32, 1]), 3 tasks
-// from normalize.py:4, interface c959918a
+// shadesmith 0.1.0, cuda 24ba1f45, normalize.py:4: normalize(a: ndarray[f32, 1])
 
 #define BLOCK 128
 #define LOADS 8  // iterations of a thread at a time, so that their loads overlap
@@ -44,9 +43,9 @@ struct Temporaries {
 };
 
 struct Args {
-    float *__restrict__  a_data;  // a: ndarray[f32, 1]
-    Temporaries *temporaries;     // values that cross tasks
-    int a_n;                      // a.shape[0]
+    float *__restrict__ a_data;  // a: ndarray[f32, 1]
+    Temporaries *temporaries;    // values that cross tasks
+    int a_n;                     // a.shape[0]
 };
 
 #define a(i) args.a_data[i]

@@ -1,5 +1,4 @@
-// orbit(dt: f32), 4 tasks
-// from orbit.py:37, interface 2ecec396
+// shadesmith 0.1.0, c c10c8c32, orbit.py:37: orbit(dt: f32)
 #include <math.h>
 
 enum { bodies_n0 = 512 };  // bodies.shape[0]
@@ -48,9 +47,9 @@ struct Temporaries {
 };
 
 struct Args {
-    Bodies *restrict  bodies;         // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass:
+    Bodies *restrict bodies;          // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass:
                                       // field[f32, 512]
-    float *restrict  energy_data;     // energy: field[f32, 512]
+    float *restrict energy_data;      // energy: field[f32, 512]
     struct Temporaries *temporaries;  // values that cross tasks
     float dt;                         // dt: f32
 };

@@ -1,5 +1,4 @@
-// orbit(dt: f32), 4 tasks
-// from orbit.py:37, interface 2ecec396
+// shadesmith 0.1.0, cuda e69b1d78, orbit.py:37: orbit(dt: f32)
 
 #define BLOCK 128
 
@@ -83,11 +82,11 @@ struct Temporaries {
 };
 
 struct Args {
-    Bodies *__restrict__  bodies;      // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass:
-                                       // field[f32, 512]
-    float *__restrict__  energy_data;  // energy: field[f32, 512]
-    Temporaries *temporaries;          // values that cross tasks
-    float dt;                          // dt: f32
+    Bodies *__restrict__ bodies;      // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass:
+                                      // field[f32, 512]
+    float *__restrict__ energy_data;  // energy: field[f32, 512]
+    Temporaries *temporaries;         // values that cross tasks
+    float dt;                         // dt: f32
 };
 
 #define bodies_pos(i) args.bodies->pos[i]

@@ -1,5 +1,5 @@
-// particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32), 3 tasks
-// from particles.py:18, interface 766a49e4
+// shadesmith 0.1.0, c e6fc6f94, particles.py:18:
+// particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32)
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -55,7 +55,7 @@ struct Result {
 };
 
 struct Args {
-    Particle *restrict  x_data;       // x: ndarray[Particle, 1]
+    Particle *restrict x_data;        // x: ndarray[Particle, 1]
     struct Temporaries *temporaries;  // values that cross tasks
     struct Result *result;            // what the kernel returns
     vec3 floor_normal;                // floor.normal: f32[3]

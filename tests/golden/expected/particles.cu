@@ -1,5 +1,5 @@
-// particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32), 3 tasks
-// from particles.py:18, interface 766a49e4
+// shadesmith 0.1.0, cuda e5a4fe4d, particles.py:18:
+// particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32)
 
 #define BLOCK 128
 
@@ -78,13 +78,13 @@ struct Result {
 };
 
 struct Args {
-    Particle *__restrict__  x_data;  // x: ndarray[Particle, 1]
-    Temporaries *temporaries;        // values that cross tasks
-    Result *result;                  // what the kernel returns
-    vec3 floor_normal;               // floor.normal: f32[3]
-    float floor_offset;              // floor.offset: f32
-    float dt;                        // dt: f32
-    int x_n;                         // x.shape[0]
+    Particle *__restrict__ x_data;  // x: ndarray[Particle, 1]
+    Temporaries *temporaries;       // values that cross tasks
+    Result *result;                 // what the kernel returns
+    vec3 floor_normal;              // floor.normal: f32[3]
+    float floor_offset;             // floor.offset: f32
+    float dt;                       // dt: f32
+    int x_n;                        // x.shape[0]
 };
 
 #define x(i) args.x_data[i]

@@ -1,5 +1,4 @@
-// pi(hits: ndarray[i32, 1], tries: i32), range_for over hits
-// from pi.py:4, interface ce6804b1
+// shadesmith 0.1.0, c 95dff182, pi.py:4: pi(hits: ndarray[i32, 1], tries: i32)
 #include <stdint.h>
 
 typedef struct {
@@ -35,10 +34,10 @@ static inline float random_f32(Random *rng) {
 }
 
 struct Args {
-    int *restrict  hits_data;  // hits: ndarray[i32, 1]
-    int tries;                 // tries: i32
-    int hits_n;                // hits.shape[0]
-    uint32_t seed;             // seed of the random numbers of this launch
+    int *restrict hits_data;  // hits: ndarray[i32, 1]
+    int tries;                // tries: i32
+    int hits_n;               // hits.shape[0]
+    uint32_t seed;            // seed of the random numbers of this launch
 };
 
 #define hits(i) args.hits_data[i]

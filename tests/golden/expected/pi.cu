@@ -1,5 +1,4 @@
-// pi(hits: ndarray[i32, 1], tries: i32), range_for over hits
-// from pi.py:4, interface ce6804b1
+// shadesmith 0.1.0, cuda a3e2df11, pi.py:4: pi(hits: ndarray[i32, 1], tries: i32)
 
 #define BLOCK 128
 
@@ -39,10 +38,10 @@ __device__ inline float random_f32(Random &rng) {
 }
 
 struct Args {
-    int *__restrict__  hits_data;  // hits: ndarray[i32, 1]
-    int tries;                     // tries: i32
-    int hits_n;                    // hits.shape[0]
-    uint32_t seed;                 // seed of the random numbers of this launch
+    int *__restrict__ hits_data;  // hits: ndarray[i32, 1]
+    int tries;                    // tries: i32
+    int hits_n;                   // hits.shape[0]
+    uint32_t seed;                // seed of the random numbers of this launch
 };
 
 #define hits(i) args.hits_data[i]

@@ -1,5 +1,4 @@
-// proven(a: ndarray[f32, 1], value: f32), 2 tasks
-// from proven.py:7, interface 3ef402d1
+// shadesmith 0.1.0, c 3c6990a3, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -104,11 +103,11 @@ static inline float atomic_add_f32(float *address, float value) {
 }
 
 struct Args {
-    float *restrict  a_data;     // a: ndarray[f32, 1]
-    float *restrict  rows_data;  // rows: field[f32, 8x4]
-    uint32_t *report;            // records of print and of checks
-    float value;                 // value: f32
-    int a_n;                     // a.shape[0]
+    float *restrict a_data;     // a: ndarray[f32, 1]
+    float *restrict rows_data;  // rows: field[f32, 8x4]
+    uint32_t *report;           // records of print and of checks
+    float value;                // value: f32
+    int a_n;                    // a.shape[0]
 };
 
 #define a(i) args.a_data[i]

@@ -1,5 +1,4 @@
-// proven(a: ndarray[f32, 1], value: f32), 2 tasks
-// from proven.py:7, interface 3ef402d1
+// shadesmith 0.1.0, cuda 07d45f5b, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
 
 #define BLOCK 128
 
@@ -83,11 +82,11 @@ __device__ inline float at(vec3 a, int index) {
 }
 
 struct Args {
-    float *__restrict__  a_data;     // a: ndarray[f32, 1]
-    float *__restrict__  rows_data;  // rows: field[f32, 8x4]
-    uint32_t *report;                // records of print and of checks
-    float value;                     // value: f32
-    int a_n;                         // a.shape[0]
+    float *__restrict__ a_data;     // a: ndarray[f32, 1]
+    float *__restrict__ rows_data;  // rows: field[f32, 8x4]
+    uint32_t *report;               // records of print and of checks
+    float value;                    // value: f32
+    int a_n;                        // a.shape[0]
 };
 
 #define a(i) args.a_data[i]

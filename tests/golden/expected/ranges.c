@@ -1,10 +1,9 @@
-// ranges(a: ndarray[f32, 1], begin: i32, end: i32), range_for over i
-// from ranges.py:4, interface 10df90ec
+// shadesmith 0.1.0, c e5e41e13, ranges.py:4: ranges(a: ndarray[f32, 1], begin: i32, end: i32)
 
 struct Args {
-    float *restrict  a_data;  // a: ndarray[f32, 1]
-    int begin;                // begin: i32
-    int end;                  // end: i32
+    float *restrict a_data;  // a: ndarray[f32, 1]
+    int begin;               // begin: i32
+    int end;                 // end: i32
 };
 
 #define a(i) args.a_data[i]

@@ -1,12 +1,11 @@
-// ranges(a: ndarray[f32, 1], begin: i32, end: i32), range_for over i
-// from ranges.py:4, interface 10df90ec
+// shadesmith 0.1.0, cuda 6e75c129, ranges.py:4: ranges(a: ndarray[f32, 1], begin: i32, end: i32)
 
 #define BLOCK 128
 
 struct Args {
-    float *__restrict__  a_data;  // a: ndarray[f32, 1]
-    int begin;                    // begin: i32
-    int end;                      // end: i32
+    float *__restrict__ a_data;  // a: ndarray[f32, 1]
+    int begin;                   // begin: i32
+    int end;                     // end: i32
 };
 
 #define a(i) args.a_data[i]

@@ -1,5 +1,4 @@
-// report(a: ndarray[f32, 1]), range_for over a
-// from report.py:4, interface 5f215077
+// shadesmith 0.1.0, c bb32a7c7, report.py:4: report(a: ndarray[f32, 1])
 #include <stdint.h>
 
 static inline uint32_t f32_bits_to_u32(float x) {
@@ -56,9 +55,9 @@ static inline uint32_t report_f32(uint32_t *report, uint32_t cursor, float value
 }
 
 struct Args {
-    const float *restrict  a_data;  // a: ndarray[f32, 1]
-    uint32_t *report;               // records of print and of checks
-    int a_n;                        // a.shape[0]
+    const float *restrict a_data;  // a: ndarray[f32, 1]
+    uint32_t *report;              // records of print and of checks
+    int a_n;                       // a.shape[0]
 };
 
 #define a(i) args.a_data[i]

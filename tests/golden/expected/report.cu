@@ -1,5 +1,4 @@
-// report(a: ndarray[f32, 1]), range_for over a
-// from report.py:4, interface 5f215077
+// shadesmith 0.1.0, cuda e9a1a138, report.py:4: report(a: ndarray[f32, 1])
 
 #define BLOCK 128
 
@@ -54,9 +53,9 @@ __device__ inline uint32_t report_f32(uint32_t *report, uint32_t cursor, float v
 }
 
 struct Args {
-    const float *__restrict__  a_data;  // a: ndarray[f32, 1]
-    uint32_t *report;                   // records of print and of checks
-    int a_n;                            // a.shape[0]
+    const float *__restrict__ a_data;  // a: ndarray[f32, 1]
+    uint32_t *report;                  // records of print and of checks
+    int a_n;                           // a.shape[0]
 };
 
 #define a(i) args.a_data[i]

@@ -1,5 +1,4 @@
-// wrapped(a: ndarray[i32, 2], n: i32, m: i32), 2 tasks
-// from wrapped.py:7, interface 87b5a3cf
+// shadesmith 0.1.0, c d896c872, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
 #include <stdint.h>
 
 // Quotient rounded toward zero; 0 if the divisor is 0.
@@ -31,12 +30,12 @@ static inline ivec2 ivec2_floor_div_vs(ivec2 a, int b) {
 }
 
 struct Args {
-    int *restrict  a_data;                 // a: ndarray[i32, 2]
-    const uint32_t *restrict  table_data;  // table: field[u32, 100]
-    int n;                                 // n: i32
-    int m;                                 // m: i32
-    int a_n0;                              // a.shape[0]
-    int a_n1;                              // a.shape[1]
+    int *restrict a_data;                 // a: ndarray[i32, 2]
+    const uint32_t *restrict table_data;  // table: field[u32, 100]
+    int n;                                // n: i32
+    int m;                                // m: i32
+    int a_n0;                             // a.shape[0]
+    int a_n1;                             // a.shape[1]
 };
 
 #define a(i, j) args.a_data[(long long)(i) * args.a_n1 + (j)]
@@ -66,11 +65,10 @@ static inline void task_1(const struct Args args, int k) {
     // wrapped.py:11  tile = ti.Vector([k, n - 1 - k]) // 16
     ivec2 tile = ivec2_floor_div_vs((ivec2){k, args.n - 1 - k}, 16);
     // wrapped.py:12  a[tile.x, k % 16] = table[k % 100] % 10 + (k - m) // 4
-    int shifted = (k - args.m) >> 2;
-    a(tile.x, k & 15) = (int)(table(k % 100) % 10u + (uint32_t)shifted);
+    a(tile.x, k & 15) = (int)(table(k % 100) % 10u + (uint32_t)((k - args.m) >> 2));
     if (k > args.m && args.m > 0) {  // :13
         // wrapped.py:14  a[0, 0] += (k - m) // 4 + k % m
-        atomic_add_i32(&a(0, 0), shifted + k % args.m);
+        atomic_add_i32(&a(0, 0), ((k - args.m) >> 2) + k % args.m);
     }
 }
 

@@ -1,5 +1,4 @@
-// wrapped(a: ndarray[i32, 2], n: i32, m: i32), 2 tasks
-// from wrapped.py:7, interface 87b5a3cf
+// shadesmith 0.1.0, cuda 9e57cc9b, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
 
 #define BLOCK 128
 
@@ -31,12 +30,12 @@ __device__ inline ivec2 floor_div(ivec2 a, int b) {
 }
 
 struct Args {
-    int *__restrict__  a_data;                 // a: ndarray[i32, 2]
-    const uint32_t *__restrict__  table_data;  // table: field[u32, 100]
-    int n;                                     // n: i32
-    int m;                                     // m: i32
-    int a_n0;                                  // a.shape[0]
-    int a_n1;                                  // a.shape[1]
+    int *__restrict__ a_data;                 // a: ndarray[i32, 2]
+    const uint32_t *__restrict__ table_data;  // table: field[u32, 100]
+    int n;                                    // n: i32
+    int m;                                    // m: i32
+    int a_n0;                                 // a.shape[0]
+    int a_n1;                                 // a.shape[1]
 };
 
 #define a(i, j) args.a_data[(long long)(i) * args.a_n1 + (j)]
@@ -63,11 +62,10 @@ __device__ inline void task_1(const Args &args, int k) {
     // wrapped.py:11  tile = ti.Vector([k, n - 1 - k]) // 16
     ivec2 tile = floor_div(ivec2{k, args.n - 1 - k}, 16);
     // wrapped.py:12  a[tile.x, k % 16] = table[k % 100] % 10 + (k - m) // 4
-    int shifted = (k - args.m) >> 2;
-    a(tile.x, k & 15) = (int)(table(k % 100) % 10u + (uint32_t)shifted);
+    a(tile.x, k & 15) = (int)(table(k % 100) % 10u + (uint32_t)((k - args.m) >> 2));
     if (k > args.m && args.m > 0) {  // :13
         // wrapped.py:14  a[0, 0] += (k - m) // 4 + k % m
-        atomicAdd(&a(0, 0), shifted + k % args.m);
+        atomicAdd(&a(0, 0), ((k - args.m) >> 2) + k % args.m);
     }
 }
 

@@ -22,7 +22,7 @@ MISTAKES = (
     Seed("extra in a gap", "saxpy", (("(    int x_n;.*?\n)", r"\1    int more;\n"),), "int more", "`Args` has a member `more`"),
     Seed("packed", "particles", ((r"bool alive;\n\} Particle;\n_Static_assert[^\n]*", "bool alive;\n} __attribute__((packed)) Particle;"),), "Particle", "`Particle` has another size: expected 28 bytes"),
     Seed("other elements", "jacobi", (("float .b_data", "double *b_data"),), "double *b_data", "`b_data` of `Args` points to elements of another type: expected `float`, found `double`"),
-    Seed("array of structs", "particles", ((r"Particle \*x_data", "Plane *x_data"),), "Plane *x_data", "`pos` of `Plane` is missing|points to elements of another type"),
+    Seed("array of structs", "particles", ((r"Particle \*restrict x_data", "Plane *x_data"),), "Plane *x_data", "`pos` of `Plane` is missing|points to elements of another type"),
     Seed("pointer lost", "jacobi", (("float .b_data", "long b_data"), (r"\) args\.b_data\[", ") ((float *)args.b_data)[")), "long b_data", "`b_data` of `Args` has another type"),
     Seed("const dropped", "jacobi", (("const float .a_data", "float *a_data"),), "float *a_data", "`a_data` of `Args` lost its `const`"),
     Seed("store to read-only", "jacobi", ((r"b\(i, j\) = a", "a(i, j) = a"),), "a(i, j) = a", "`a` is stored to here, but the kernel in Python only reads it"),

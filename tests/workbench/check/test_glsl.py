@@ -48,7 +48,7 @@ MISTAKES = (
     Seed("struct member extra", "particles", (("    vec3 pos;\n", "    vec3 pos;\n    float weight;\n"),), "float weight", "`Particle` has a member `weight`", 1),
     Seed("temporaries retyped", "normalize", (("float total;", "uint total;"), (r"args\.temporaries\.total = 0\.0", "args.temporaries.total = 0u")), "uint total", "`total` of `Temporaries` has another type"),
     Seed("cells of a tree", "blocks", ((r"Cell cells\[12\]", "Cell cells[16]"),), "cells[16]", r"`cells` of `Block` has another type: expected `Cell\[12\]`, found `Cell\[16\]`"),
-    Seed("scalar dropped", "particles", (("scalar, buffer_reference_align = 4\\)\n    buffer Particle", "buffer_reference_align = 4) buffer Particle"),), "buffer ParticleBuffer", "`ParticleBuffer` lost its layout `scalar`", 1),
+    Seed("scalar dropped", "particles", (("scalar, buffer_reference_align = 4\\)\n    restrict buffer Particle", "buffer_reference_align = 4) buffer Particle"),), "buffer ParticleBuffer", "`ParticleBuffer` lost its layout `scalar`", 1),
     Seed("scalar of the arguments dropped", "particles", (("push_constant, scalar", "push_constant"),), "uniform Args", "`Args` lost its layout `scalar`", 1),
     Seed("push constant dropped", "jacobi", (("push_constant, scalar", "scalar"),), "uniform Args", "`Args` is no longer a block of push constants"),
     Seed("push constant for a binding", "jacobi", (("push_constant, scalar", "set = 0, binding = 0, scalar"),), "uniform Args", "`Args` is no longer a block of push constants"),

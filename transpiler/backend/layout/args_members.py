@@ -214,7 +214,8 @@ class ArgsMembers:
         anything promised of memory that the threads of a grid exchange, or where there are sparse nodes.
         """
         usage = self.usage
-        reads, writes = (any(array in marked for array in arrays) for marked in (usage.read, usage.written))
+        reads = any(array in usage.read or array in usage.read_back for array in arrays)
+        writes = any(array in usage.written for array in arrays)
         may_overlap = any(array.may_alias for array in arrays)
         others = [array for array in usage.arrays if array.may_alias and array not in arrays]
         is_shared = may_overlap and (any(other in usage.written for other in others) or (writes and bool(others)))

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ...ir.functions import Call, Function, called, reachable
-from ...ir.nodes import Statement, walk
+from ...ir.nodes import Statement, count_uses, walk
 from ...ir.statements import (
     CHECKS,
     ArgLoad,
@@ -44,6 +44,8 @@ class Usage:
     components: bool = False
     read: set[Array] = field(default_factory=set)
     written: set[Array] = field(default_factory=set)
+    read_back: set[Array] = field(default_factory=set)
+    """Arrays from which the source may read what it has just stored, instead of giving the value a name."""
     shapes: dict[tuple[Array | Texture, int], str | None] = field(default_factory=dict)
     parameters: dict[Parameter, None] = field(default_factory=dict)
     textures: dict[Texture, None] = field(default_factory=dict)
@@ -79,6 +81,7 @@ def collect(kernel: Kernel) -> Usage:
     kernel_parameters = set(kernel.parameters)
     failing = {f for f in kernel.functions if any(isinstance(s, CHECKS) for s in reachable(f.body))}
     inside = {statement for function in kernel.functions for statement in walk(function.body)}
+    uses = {value: n for root in kernel.roots() for value, n in count_uses(root).items()}
     for task, statement in _statements(kernel):
         if statement.type is not None:
             usage.types[statement.type] = None
@@ -89,8 +92,10 @@ def collect(kernel: Kernel) -> Usage:
                 usage.fences = True
             case GlobalLoad(pointer=pointer):
                 _mark(usage.read, pointer)
-            case GlobalStore(pointer=pointer):
+            case GlobalStore(pointer=pointer, value=value):
                 _mark(usage.written, pointer)
+                if uses[value] > 1:
+                    _mark(usage.read_back, pointer)
             case AtomicOp(pointer=pointer):
                 _mark(usage.read, pointer)
                 _mark(usage.written, pointer)

@@ -340,7 +340,7 @@ class _Placer:
         t0 = v(i) + g; v(i) = t0; x(i) += t0    ->    v(i) += g; x(i) += v(i)
         """
         store = self.stored.get(value)
-        if not isinstance(store, GlobalStore) or value.name or not isinstance(value, Operation):
+        if not isinstance(store, GlobalStore) or value.name or not isinstance(value, (Operation, Cast)):
             return False
         if self.home[store] is not self.home[value]:  # a store in a branch may not have run in another
             return False
@@ -354,10 +354,11 @@ class _Placer:
         self.placement.inline.add(value)
         self.placement.read_back[store] = value
         here = [_Point(position, self.loop[store])]
-        compound = self._is_compound(store, value)
-        if compound:
+        if isinstance(value, Operation) and self._is_compound(store, value):
             self.placement.compound[store] = value
-        for operand in value.operands[1:] if compound else value.operands:
+            self.add_points(value.operands[1], here)
+            return True
+        for operand in operands(value):
             self.add_points(operand, here)
         return True
 

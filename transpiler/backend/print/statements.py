@@ -33,8 +33,9 @@ from ...ir.types import Scalar, Tensor, i32
 from ..languages.common.atomics import is_native
 from ..languages.common.naming import Names
 from ..languages.common.syntax import Syntax, atomic_syntax, operation_syntax, type_name
+from ..languages.common.syntax_forms import Rendered
 from ..languages.common.target import Target
-from .expressions import Expressions, Rendered, is_shared, result_of
+from .expressions import Expressions, is_shared, result_of
 from .line_comments import python_comment
 from .lines import INDENT, MAX_WIDTH, Line, wrapped, wrapped_comment
 from .placement import ADDRESSES, Placement
@@ -86,6 +87,8 @@ class Statements:
         self.forward: set[tuple[str, int]] = set()
         """Python lines that were reached from an earlier line."""
         self.last: tuple[str, int] | None = None
+        self.first: tuple[str, int] | None = None
+        """The first Python line in the present block."""
         self.result_names: list[str] = []
         self.shortened: list[list[tuple[Statement, Rendered]]] = [[]]
         """By open block: operands that got a variable there, with the expressions that they are elsewhere."""
@@ -124,7 +127,8 @@ class Statements:
         previous, self.last = self.last, line
         if previous is None or line > previous:
             self.forward.add(line)
-        elif self.comments and line in self.commented and line in self.forward:
+            self.first = line if self.first is None or line < self.first else self.first
+        elif self.comments and line in self.commented and line == self.first:
             self.lines.append(Line(self.depth, ""))  # a jump back: the next iteration of an unrolled loop
         if self.comments and line not in self.commented:
             self.commented.add(line)
@@ -180,8 +184,10 @@ class Statements:
     def scope(self) -> Iterator[None]:
         """Names declared within the context are free after it, and expressions shortened there are whole again."""
         self.shortened.append([])
+        first, self.first = self.first, None
         with self.names.scope():
             yield
+        self.first = first
         self.e.rendered.update(reversed(self.shortened.pop()))
 
     def block(self, block: Block) -> None:

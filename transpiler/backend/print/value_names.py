@@ -78,7 +78,7 @@ def derived_name(value: Statement) -> str:
         case IfExp():
             return "holds" if value.type == u1 else "chosen"
         case Operation(op=op, operands=operands):
-            return _operation(op, operands)
+            return _operation(op.removeprefix("wrapping_"), operands)
         case MatrixInit():
             return _tensor(value)
         case StructInit():
@@ -163,6 +163,6 @@ def _word(value: Statement) -> str | None:
             return None
         case Operation(op="neg", operands=[inner]):
             return _word(inner)
-        case Operation(op=op, operands=[a, b]) if op in ("add", "sub") and isinstance(b, Const):
+        case Operation(op=op, operands=[a, b]) if op.endswith(("add", "sub")) and isinstance(b, Const):
             return _word(a)
     return None

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...errors import TaichiNameError, TaichiSyntaxError, TaichiTypeError
 from ...ir.nodes import Statement
-from ...ir.statements import Array, Const
+from ...ir.statements import Array, Const, LoopIndex, StructInit
 from ...ir.types import Struct as StructInKernel
 from ...ir.types import Tensor, Type, describe_type, element_of, promote
 from ...lang.functions import static
@@ -210,12 +210,20 @@ def declare(context: Context, name: str, node: ast.AST, value: Any, type: Type |
         context.lists[id(bound)] = OwnList(bound, name, context.location(), block, last)
         return
     if isinstance(value, Statement):
+        if isinstance(value, LoopIndex) and value.name == value.hint and user_name is not None and not is_mutable:
+            _name_index(value, user_name)
         value = bind(context, value, user_name, is_mutable)
         if user_name is None and isinstance(value, Statement) and value.name is None:
             value.hint = name
     elif isinstance(value, Array) and value.is_shared:
         name_shared_array(context, value, name)
     context.frame.declare(name, value, node)
+
+
+def _name_index(index: LoopIndex, name: str) -> None:
+    """Name an index of a group as in `i, j = I`."""
+    index.name = index.loop.names[index.axis] = name
+    index.hint = None
 
 
 def _bind_item(context: Context, item: Any, name: str | None, is_mutable: bool) -> Any:
@@ -235,6 +243,9 @@ def bind(context: Context, value: Statement, name: str | None, is_mutable: bool)
         return lvalue
     if value.name is None and name is not None:
         value.name = name
+        if isinstance(value, StructInit) and isinstance(value.type, StructInKernel):
+            for member, part in zip(value.type.names, value.values, strict=True):
+                part.hint = part.hint or f"{name}_{member}"
     return value
 
 
@@ -426,6 +437,8 @@ def _in_type_of(context: Context, value: Any, type: Type) -> Any:
     So `n += 1.9` adds 1 to an integer variable whether it is shared or not, as in Taichi.
     """
     element = element_of(type)
+    if isinstance(value, PerIteration) and not element.is_float:
+        value = context.values.lift(value)
     if is_number(value):
         return context.values.fit(value, element) if not element.is_float and isinstance(value, float) else value
     if isinstance(value, Statement) and value.type is not None:

@@ -223,6 +223,8 @@ def _bind_indices(context: Context, target: ast.expr, loop: RangeFor | StructFor
             value: Any = context.builder.tensor(indices, (axes,), i32) if indices else []
             if isinstance(value, Statement) and not context.frame.hides_names:
                 value.name = target.id
+                for index in indices:
+                    index.hint = index.name  # until the user gives it a name of its own
         else:
             value = indices[0]
         context.frame.declare(target.id, value, target, is_loop_index=True)

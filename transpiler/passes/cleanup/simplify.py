@@ -200,6 +200,9 @@ def _cast(rewriter: Rewriter, cast: Statement) -> Statement | None:
             return value.value if first == last else rewriter.emit(Cast(value.value, type=cast.type), cast)
     if isinstance(value, MatrixInit) and isinstance(cast.type, Tensor) and not cast.bits:
         element = cast.type.element
+        if (same := _splatted(value)) is not None:
+            number = rewriter.emit(Cast(same, type=element), cast)
+            return rewriter.emit(MatrixInit([number] * cast.type.size, type=cast.type), cast)
         if all(isinstance(e, Const) for e in value.elements):
             elements = [rewriter.emit(Cast(e, type=element), cast) for e in value.elements]
             return rewriter.emit(MatrixInit(elements, type=cast.type), cast)
@@ -268,8 +271,43 @@ def _struct_init(rewriter: Rewriter, struct: Statement) -> Statement | None:
     return first.value
 
 
+TAKES_SCALARS = frozenset({"add", "sub", "mul", "div"})
+"""Operations of which one operand may be a number for all elements."""
+
+
+def _splatted(value: Statement) -> Statement | None:
+    """Return the number that all elements of an unnamed vector are, None if they differ."""
+    if not isinstance(value, MatrixInit) or value.name is not None or len(value.elements) < 2:
+        return None
+    first = value.elements[0]
+    same = all(
+        other is first
+        or (isinstance(first, Const) and isinstance(other, Const) and repr(first.value) == repr(other.value))
+        for other in value.elements
+    )
+    return first if same and isinstance(value.type, Tensor) and len(value.type.shape) == 1 else None
+
+
+def _without_splat(rewriter: Rewriter, operation: Operation) -> Statement | None:
+    """1 - vec3{d, d, d} is vec3{1 - d, ...}; v - vec3{d, d, d} is v - d."""
+    if operation.op not in TAKES_SCALARS or not isinstance(operation.type, Tensor):
+        return None
+    numbers = [_splatted(operand) for operand in operation.operands]
+    if all(number is None for number in numbers):
+        return None
+    new = [number or operand for number, operand in zip(numbers, operation.operands, strict=True)]
+    if any(isinstance(operand.type, Tensor) for operand in new):
+        return rewriter.emit(Operation(operation.op, new, type=operation.type), operation)
+    if operation.type.element != new[0].type or new[0].type != new[1].type:
+        return None
+    scalar = rewriter.emit(Operation(operation.op, new, type=operation.type.element), operation)
+    return rewriter.emit(MatrixInit([scalar] * operation.type.size, type=operation.type), operation)
+
+
 def _operation(rewriter: Rewriter, operation: Statement) -> Statement | None:
     assert isinstance(operation, Operation)
+    if isinstance(operation.type, Tensor) and (simpler := _without_splat(rewriter, operation)) is not None:
+        return simpler
     identity = IDENTITIES.get(operation.op)
     if identity is None:
         return None
@@ -291,15 +329,8 @@ def _add(rewriter: Rewriter, operation: Operation) -> Statement | None:
         return a
     if _is_number(a, 0) and (exact or repr(a.value) == "-0.0"):  # type: ignore[attr-defined]
         return b
-    if (
-        isinstance(b, Const)
-        and isinstance(b.type, Scalar)
-        and b.type.is_signed
-        and -(2 ** (min(b.type.bits, 32) - 1)) < b.value < 0  # the lowest number has no negation
-        and b.name is None
-        and b.origin is None
-    ):
-        positive = rewriter.emit(Const(-b.value, type=b.type), b)
+    if _is_negative(b):
+        positive = rewriter.emit(Const(-b.value, type=b.type), b)  # type: ignore[attr-defined]
         return rewriter.emit(Operation("sub", [a, positive], type=operation.type), operation)
     return None
 
@@ -308,7 +339,22 @@ def _sub(rewriter: Rewriter, operation: Operation) -> Statement | None:
     a, b = operation.operands
     if _is_number(b, 0) and repr(b.value) != "-0.0":  # type: ignore[attr-defined]
         return a
+    if _is_negative(b):
+        positive = rewriter.emit(Const(-b.value, type=b.type), b)  # type: ignore[attr-defined]
+        return rewriter.emit(Operation("add", [a, positive], type=operation.type), operation)
     return None
+
+
+def _is_negative(value: Statement) -> bool:
+    """Return whether a value is a negative number that the user has not named, and that has a negation."""
+    return (
+        isinstance(value, Const)
+        and isinstance(value.type, Scalar)
+        and value.type.is_signed
+        and -(2 ** (min(value.type.bits, 32) - 1)) < value.value < 0  # the lowest number has no negation
+        and value.name is None
+        and value.origin is None
+    )
 
 
 def _mul(rewriter: Rewriter, operation: Operation) -> Statement | None:

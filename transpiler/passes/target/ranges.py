@@ -96,7 +96,7 @@ def _by_power_of_two(walk: ValueRanges, operation: Operation, quotient: bool) ->
     if not isinstance(kind, Scalar) or not kind.is_signed or dividend.type != kind or not isinstance(divisor, Const):
         return None
     number = int(divisor.value)
-    if number & (number - 1) or number < 2:
+    if number & (number - 1) or number < 2 or divisor.origin is not None:  # a name says more than a shift
         return None
     second = _emit(walk, Const(number.bit_length() - 1 if quotient else number - 1, type=kind), operation)
     return _emit(walk, Operation("sar" if quotient else "bit_and", [dividend, second], type=kind), operation)

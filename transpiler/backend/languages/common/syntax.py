@@ -212,8 +212,10 @@ def helpers_source(language: Language, keys: Iterable[str]) -> str:
 
 
 def _gap(source: str, below: str) -> str:
-    """Return the blank line between two declarations; none between macros of one line each."""
-    return "" if all(s.startswith("#define") and "\n" not in s for s in (source, below)) else "\n"
+    """Return the blank line between two declarations; none between macros, or names of types, of one line each."""
+    is_block = any("\n" in part for part in (source, below))
+    alike = any(all(part.startswith(start) for part in (source, below)) for start in ("#define", "typedef"))
+    return "" if alike and not is_block else "\n"
 
 
 def helper_names(language: Language, keys: Iterable[str]) -> list[str]:
