@@ -5,8 +5,8 @@ In C a collective is a call between two loops over the threads, `subgroup_reduce
 array with a value for each thread and stores an array with a result for each thread.
 
 What joins the values of all threads of a block for a reduction, `block_sum(value)`, is generated from keys
-"block add f32", and what these functions share from "block memory f32". All threads of a block call them; the first gets
-the result. C has none.
+"block add f32", and what these functions share from "block memory f32". All threads of a block call them; the first
+gets the result. C has none.
 """
 
 from __future__ import annotations
