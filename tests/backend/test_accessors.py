@@ -12,6 +12,7 @@ from shadesmith.transpiler.backend.layout.accessors import (
     row_major,
     strided,
 )
+from shadesmith.transpiler.backend.layout.constants import NamedConstants
 from shadesmith.transpiler.ir.statements import Array
 from shadesmith.transpiler.ir.types import f32
 
@@ -76,4 +77,4 @@ def test_offsets_of_zero_leave_an_index_alone() -> None:
     owner = array(2, (8, 8), offset=(0, 3))
     assert less_offset(owner, ["i", "j"]) == ["i", "(j) - 3"]
     assert clamped(owner, ["i", "j"], {}) == ["i", "j"]
-    assert row_major(owner, ["i", "(j) - 3"], Target(LANGUAGES["c"]), {}) == "(i) * 8 + ((j) - 3)"
+    assert row_major(owner, ["i", "(j) - 3"], Target(LANGUAGES["c"]), {}, NamedConstants()) == "(i) * 8 + ((j) - 3)"

@@ -187,9 +187,9 @@ HELPERS = ["vec3_length", "vec3_mul_vs", "length", "atomic_add_f32", "floor_div_
 def test_a_name_of_a_helper_stays_where_nothing_needs_the_helper(define_kernel, name: str, arch) -> None:
     ti.init(arch=ti.python, log_level=ti.ERROR)
     text = (
-        f"def compute({name}_1: ti.i32) -> ti.i32:\n    {name} = {name}_1 * {name}_1\n    return {name} + {name} * 3\n"
+        f"def compute({name}_1: ti.f32) -> ti.f32:\n    {name} = {name}_1 * {name}_1\n    return {name} + {name} * 3\n"
     )
-    assert f"int {name} = args.{name}_1 * args.{name}_1;" in define_kernel(text).source(1, arch=arch)
+    assert f"float {name} = args.{name}_1 * args.{name}_1;" in define_kernel(text).source(1, arch=arch)
 
 
 @pytest.mark.parametrize("name", HELPERS)

@@ -12,9 +12,9 @@ from ..languages.common.language import Language
 from ..languages.common.naming import entry_stem
 from ..languages.common.reserved import GENERATED_NAMES, macros
 from ..languages.common.reserved import functions as functions_of_tasks
-from ..languages.common.signatures import Signature, signatures
 from ..languages.common.target import Target
 from ..layout.layout import Layout
+from ..layout.signatures import Signature, signatures
 from .names import user_names
 
 PUSH_BYTES = 128

@@ -14,12 +14,12 @@ from collections.abc import Collection, Iterable
 
 from ...ir.types import SCALARS, Scalar, parts_of, scalars_of, u32
 from ..languages.common.language import Language
-from ..languages.common.signatures import Signature
 from ..languages.common.symbols import Symbols
 from ..languages.common.syntax import helper_names, stored_type
 from ..languages.common.target import Target
 from ..layout.args_members import WIDENED
 from ..layout.layout import Layout
+from ..layout.signatures import Signature
 
 
 def user_names(layout: Layout, signatures: Iterable[Signature]) -> frozenset[str]:

@@ -43,7 +43,6 @@ from ...ir.statements import (
     is_const,
 )
 from ...ir.types import Scalar, Struct, Tensor, Type, element_of, member_offset, scalars_of
-from ..languages.common.signatures import Signature
 from ..languages.common.symbols import Symbols
 from ..languages.common.syntax import (
     cast_syntax,
@@ -64,6 +63,7 @@ from ..languages.common.tensors import COMPONENTS, is_native, is_short_vector, i
 from ..layout.accessors import UsedMemory, cell_of, clamped, less_offset, strided
 from ..layout.args_members import WIDENED
 from ..layout.layout import Layout
+from ..layout.signatures import Signature
 from ..layout.tree_structs import place_number
 from . import wrapping
 

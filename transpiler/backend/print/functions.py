@@ -18,11 +18,11 @@ from ...ir.functions import Call, Function, calls
 from ...ir.nodes import count_uses
 from ...ir.statements import ArgLoad, LocalStore, Return
 from ...ir.types import Scalar, Struct, Type, u1, u32
-from ..languages.common.signatures import Signature
 from ..languages.common.symbols import Symbols
 from ..languages.common.syntax_forms import Rendered
 from ..languages.common.tensors import is_small
 from ..layout.accessors import UsedMemory
+from ..layout.signatures import Signature
 from .early_returns import leave_by_loop
 from .expressions import Expressions
 from .line_comments import python_comment

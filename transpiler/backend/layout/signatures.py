@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ....ir.functions import Function, called, reachable
-from ....ir.sparse import CELL_STATEMENTS, DeactivateEntry, PoolCount
-from ....ir.statements import CHECKS, RECORDS, ArrayShape, GlobalPtr, Rand
-from ....ir.tasks import Kernel
-from ....ir.textures import TEXTURE_STATEMENTS
-from .naming import Names, legal
-from .target import Target
+from ...ir.functions import Function, called, reachable
+from ...ir.sparse import CELL_STATEMENTS, DeactivateEntry, PoolCount
+from ...ir.statements import CHECKS, RECORDS, ArrayShape, GlobalPtr, Rand
+from ...ir.tasks import Kernel
+from ...ir.textures import TEXTURE_STATEMENTS
+from ..languages.common.naming import Names, legal
+from ..languages.common.target import Target
 
 NEEDS_ARGS = (GlobalPtr, ArrayShape, *RECORDS, *CELL_STATEMENTS, DeactivateEntry, PoolCount, *TEXTURE_STATEMENTS)
 """Statements whose source refers to a member of `args`."""
