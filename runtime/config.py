@@ -31,7 +31,7 @@ EFFECTIVE: dict[str, str] = {
     "short_circuit_operators": "`and` and `or` skip operands that they need not evaluate",
     "unrolling_limit": "warns about longer `ti.static` loops",
     "make_thread_local": "atomic operations of all iterations on one place become a reduction",
-    "deterministic": "reductions are joined in a fixed order: the same bits in each run",
+    "deterministic": "warns of atomic additions of floats, whose order differs from run to run",
     "unroll_static_loops": "unrolls `ti.static` loops in the emitted source",
     "inline": "inlines calls of `ti.func` in the emitted source: True, False, or auto: short ones that are called once",
     "default_gpu_block_dim": "threads per block if the loop sets no number",
@@ -297,7 +297,7 @@ def _in_range(name: str, value: Any) -> Any:
 
 def _chosen(name: str, text: str) -> str:
     if name in CHOICES and text not in CHOICES[name]:
-        close = get_close_matches(text, [c for c in CHOICES[name] if isinstance(c, str)], 1) or [CHOICES[name][0]]
+        close = get_close_matches(text, [c for c in CHOICES[name] if isinstance(c, str)], 1) or [str(CHOICES[name][0])]
         choices = ", ".join(map(repr, CHOICES[name]))
         raise ValueError(f"option `{name}` of ti.init is one of {choices}, and {text!r} was given. Hint: {close[0]!r}")
     return text

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+VERSION = "0.1.0"
+"""The version of shadesmith, at the top of every source; `pyproject.toml` has the same."""
 MAX_ITERATIONS = 2**31 - 1
 """Iterations of one parallel loop: threads and iterations are counted in 32 bits, on the host and in every source."""
 
@@ -16,7 +18,7 @@ class CompileOptions:
     block_dim: threads per block, unless the loop has its own.
     line_comments: how Python lines are shown: "short", "full" or "none" (`backend/print/line_comments.py`).
     make_thread_local: atomic operations of all iterations on one place become a reduction.
-    deterministic: reductions are joined in a fixed order.
+    deterministic: warn of atomic additions of floats, whose order differs from run to run.
     unroll_static_loops: `ti.static` loops are unrolled in the emitted source also if their index is only a number.
     inline: whether calls of `ti.func` are inlined; "auto": short ones that are called once, and where they have to be.
     disabled_passes: names of passes to skip, for bisection.

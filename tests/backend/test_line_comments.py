@@ -110,7 +110,9 @@ def test_an_unknown_mode_is_refused() -> None:
 
 
 def test_a_merge_takes_numbers_for_no_change() -> None:
-    base = "// from p.py:4, interface 1\nvoid task() {\n    x(i) = 1;  // :6\n    y = 2;  // :7\n}\n"
+    base = (
+        "// shadesmith 0.1.0, cuda 0123abcd, p.py:4: k()\nvoid task() {\n    x(i) = 1;  // :6\n    y = 2;  // :7\n}\n"
+    )
     new = base.replace(":6", ":16").replace(":7", ":17").replace("p.py:4", "p.py:14")
     assert same_source(base, new)
     merged = merge(base, base.replace("x(i) = 1;", "x(i) = 3;"), new)

@@ -51,19 +51,19 @@ def _lines_of(found: re.Match[str], text: str) -> range:
 
 @cache
 def _numbers(path: str, lines: frozenset[int]) -> frozenset[float]:
-    """Return the numbers that the functions on these lines have as literals or make of literals alone."""
+    """Return the numbers that the functions on these lines, or those they name, have or make of literals alone."""
     tree = ast.parse(Path(path).read_text(encoding="utf-8"))
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    used = [f for f in functions if any(f.lineno <= line <= (f.end_lineno or 0) for line in lines)]
+    for function in used:  # which grows
+        names = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+        used += [f for f in functions if f.name in names and f not in used]
     found: set[float] = set()
-    for function in ast.walk(tree):
-        if isinstance(function, ast.FunctionDef) and any(
-            function.lineno <= line <= (function.end_lineno or 0) for line in lines
-        ):
-            for node in ast.walk(function):
-                value = _value(node)
-                if value is not None:
-                    found |= {_single(value), _single(-value)}
-                    if value:
-                        found.add(_single(1 / value))  # of a division
+    for value in (_value(node) for function in used for node in ast.walk(function)):
+        if value is not None:
+            found |= {_single(value), _single(-value)}
+            if value:
+                found.add(_single(1 / value))  # of a division
     return frozenset(found)
 
 

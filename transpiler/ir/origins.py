@@ -179,6 +179,8 @@ def _forms(origin: Origin, type: Scalar) -> Iterator[Origin]:
 
 def _at(origin: Origin, type: Scalar) -> Origin:
     """Return an expression computed in another type of its kind; integers in it are i32."""
+    if origin.type.is_float and not type.is_float:
+        return origin  # no source converts it: only Python does
     if origin.type.is_float != type.is_float:
         return _cast(_at(origin, i32), type)
     if origin.op == CAST:

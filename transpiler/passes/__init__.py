@@ -43,6 +43,7 @@ from .threads.demote_atomics import demote_atomics
 from .threads.fuse_result import fuse_result
 from .threads.reduce_atomics import reduce_atomics
 from .threads.split_threads import split_threads
+from .threads.unroll_reductions import unroll_reductions
 
 __all__ = ["PASSES", "REQUIRED", "Cleanup", "Pass", "PassContext", "Stage", "run", "until_stable"]
 
@@ -86,6 +87,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         deactivate_cells,  # after `activate_cells`: its stores activate nothing; before `offload`: its loops are tasks
         offload,
         demote_atomics,  # after `offload`, which decides which iterations run in parallel
+        unroll_reductions,  # before cleanup, which folds the indices, and `reduce_atomics`, which needs them
         hoist_loads,  # before cleanup, which merges a moved load with an earlier one
         cleanup,
         reduce_atomics,  # after cleanup, which merges pointers and drops atomic operations in branches never taken

@@ -15,9 +15,11 @@ from difflib import SequenceMatcher
 EDIT_MARK, BASE_MARK, SPLIT_MARK, NEW_MARK = "<<<<<<<", "|||||||", "=======", ">>>>>>>"
 _MARKS = re.compile(r"^(?:<{7}|\|{7}|>{7})(?: |$)|^={7}$")
 _LOCATION = re.compile(r"(//(?: |.*?[\w.<>-]):)(\d+)\b")
-"""A comment up to the number of a Python line: `// jacobi.py:7`, `// :7`, `// from jacobi.py:4`."""
-_CELL = re.compile(r"(// (?:from )?)(?:\d+\.py|<[^>\n]*>):0")
-"""A comment up to the name of a notebook's cell, another in each session: `// 3521.py`, `// from <ipython-input-3>`."""
+"""A comment up to the number of a Python line: `// jacobi.py:7`, `// :7`."""
+_CELL = re.compile(r"(// |, )(?:\d+\.py|<[^>\n]*>):0")
+"""A comment up to the name of a notebook's cell, another in each session: `// 3521.py`, `, <ipython-input-3>`."""
+_TITLE = re.compile(r"^// shadesmith [^\s,]+, (\w+) [0-9a-f]{8}\b", re.MULTILINE)
+"""The version and the key at the top of a source, which are no part of what it computes."""
 
 Lines = Sequence[str]
 
@@ -87,7 +89,10 @@ def carried_lines(text: str, lines: tuple[tuple[int, str, int], ...], edited: st
 
 
 def unnumbered(text: str) -> str:
-    """Return a source with 0 for the numbers of Python lines in comments, and one name for all cells of notebooks."""
+    """Return a source without what may change while its code does not: 0 for the numbers of Python lines in comments,
+    one name for all cells of notebooks, and no version and key at the top.
+    """
+    text = _TITLE.sub(r"// shadesmith, \1", text)
     return _CELL.sub(r"\g<1><cell>:0", _LOCATION.sub(r"\g<1>0", text))
 
 

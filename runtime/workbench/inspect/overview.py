@@ -52,9 +52,9 @@ MEANINGS = {
     STALE: "the generated source has changed since, and its base is not here to merge; a launch refuses it",
 }
 
-_LOCATION = re.compile(r"//.*?([\w.-]+\.\w+):(\d+)(?:  |, (?!interface)|$)|// ():(\d+)(?:, |$)")
+_LOCATION = re.compile(r"//.*?([\w.-]+\.\w+):(\d+)(?:  |, |$)|// ():(\d+)(?:, |$)")
 """The comment above the source of a Python line, or at its end: the file, if it is not the kernel's, and the line."""
-_ORIGIN = re.compile(r"// from ([^:]+):\d+, interface ")
+_ORIGIN = re.compile(r"// shadesmith [^\s,]+, \w+ [0-9a-f]{8}, ([^:]+):\d+:")
 """The comment at the top of an emitted source: the kernel's file."""
 
 _SLOT = re.compile(r"-[0-9a-f]{6}$")

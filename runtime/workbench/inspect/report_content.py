@@ -37,7 +37,7 @@ _SHOWN_LINE = re.compile(r"\s*// (\S+):(\d+)  (.*)")
 """The comment with a line of Python, as emitted above what became of it."""
 _SHOWN_NUMBER = re.compile(r".*  // :(\d+)(?:, |$)")
 """The comment with the number of a line of Python, at the end of what became of it."""
-_ORIGIN = re.compile(r"// from \S+:(\d+), interface ")
+_ORIGIN = re.compile(r"// shadesmith [^\s,]+, \w+ [0-9a-f]{8}, [^:]+:(\d+):")
 """The comment at the top: where the kernel was when the source was emitted."""
 
 Rows = tuple[tuple[str, ...], ...]

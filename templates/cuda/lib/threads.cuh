@@ -6,7 +6,8 @@ __device__ inline bool elect(unsigned lanes) {
     return threadIdx.x % 32 == __ffs(lanes) - 1;
 }
 
-// Whether all other blocks have stored their results, which this one sees then. All threads call it.
+// Whether all other blocks have stored their results, which this one then sees. All threads of a
+// block call it.
 __device__ inline bool is_last_block(unsigned *done, unsigned blocks) {
     __shared__ bool is_last;
     if (threadIdx.x == 0) {

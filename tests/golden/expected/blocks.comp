@@ -1,5 +1,4 @@
-// sweep(dt: f32), range_for over velocity
-// from blocks.py:11, interface f00bfcb6
+// shadesmith 0.1.0, vulkan 63ddbae0, blocks.py:11: sweep(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

@@ -1,5 +1,4 @@
-// sweep(dt: f32), range_for over velocity
-// from blocks.py:11, interface f00bfcb6
+// shadesmith 0.1.0, cuda cd89ed9b, blocks.py:11: sweep(dt: f32)
 
 #define BLOCK 128
 

@@ -1,6 +1,6 @@
+// shadesmith 0.1.0, vulkan 80198472, blur.py:4:
 // blur(image: ndarray[f32, 2, clamped], out: ndarray[f32, 2, strided], peak:
-//     ndarray[f32, 1, strided]), range_for over out
-// from blur.py:4, interface 70082d52
+//     ndarray[f32, 1, strided])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

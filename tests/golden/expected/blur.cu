@@ -1,6 +1,6 @@
+// shadesmith 0.1.0, cuda 3705043a, blur.py:4:
 // blur(image: ndarray[f32, 2, clamped], out: ndarray[f32, 2, strided], peak:
-//     ndarray[f32, 1, strided]), range_for over out
-// from blur.py:4, interface 075cb5b8
+//     ndarray[f32, 1, strided])
 
 #define BLOCK 128
 

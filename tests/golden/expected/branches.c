@@ -1,5 +1,4 @@
-// branches(a: ndarray[i32, 1], n: i32), range_for over i
-// from branches.py:4, interface 6ba8a01b
+// shadesmith 0.1.0, c 5f980b96, branches.py:4: branches(a: ndarray[i32, 1], n: i32)
 
 struct Args {
     int *restrict a_data;  // a: ndarray[i32, 1]

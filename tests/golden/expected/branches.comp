@@ -1,5 +1,4 @@
-// branches(a: ndarray[i32, 1], n: i32), range_for over i
-// from branches.py:4, interface 6ba8a01b
+// shadesmith 0.1.0, vulkan c24245e2, branches.py:4: branches(a: ndarray[i32, 1], n: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

@@ -1,5 +1,4 @@
-// branches(a: ndarray[i32, 1], n: i32), range_for over i
-// from branches.py:4, interface 6ba8a01b
+// shadesmith 0.1.0, cuda c5ea805a, branches.py:4: branches(a: ndarray[i32, 1], n: i32)
 
 #define BLOCK 128
 

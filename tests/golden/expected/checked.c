@@ -1,5 +1,4 @@
-// checked(a: ndarray[f32, 2], n: i32, k: u32), 2 tasks
-// from checked.py:4, interface e52a46c7
+// shadesmith 0.1.0, c 91d64935, checked.py:4: checked(a: ndarray[f32, 2], n: i32, k: u32)
 #include <stdbool.h>
 #include <stdint.h>
 

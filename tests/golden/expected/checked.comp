@@ -1,6 +1,5 @@
 // ===== checked_0.comp
-// checked(a: ndarray[f32, 2], n: i32, k: u32), task 0 of 2: serial
-// from checked.py:4, interface e52a46c7
+// shadesmith 0.1.0, vulkan d486de80, checked.py:4: checked(a: ndarray[f32, 2], n: i32, k: u32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -89,6 +88,7 @@ layout(push_constant, scalar) uniform Args {
 
 #define a(i, j) args.a_data.v[(i) * args.a_n1 + (j)]
 
+// task 0 of 2: serial
 void task() {
     // checked.py:5  first = a[n, n + 1]
     if (add_overflows_i32(args.n, 1)) {
@@ -107,8 +107,7 @@ void main() {
 }
 
 // ===== checked_1.comp
-// checked(a: ndarray[f32, 2], n: i32, k: u32), task 1 of 2: range_for over i
-// from checked.py:4, interface e52a46c7
+// shadesmith 0.1.0, vulkan f0ed0f75, checked.py:4: checked(a: ndarray[f32, 2], n: i32, k: u32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -234,6 +233,7 @@ layout(push_constant, scalar) uniform Args {
 
 #define a(i, j) args.a_data.v[(i) * args.a_n1 + (j)]
 
+// task 1 of 2: range_for over i
 // checked.py:6  for i in range(n):
 void task(int i, uint index) {
     // checked.py:5  first = a[n, n + 1]

@@ -1,5 +1,4 @@
-// collide(x: ndarray[f32, 1]), 4 tasks
-// from collide.py:9, interface d0ff1ba2
+// shadesmith 0.1.0, c 7fa72cfb, collide.py:9: collide(x: ndarray[f32, 1])
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>

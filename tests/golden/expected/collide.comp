@@ -1,6 +1,5 @@
 // ===== collide_0.comp
-// collide(x: ndarray[f32, 1]), task 0 of 4: range_for over i, j
-// from collide.py:9, interface d0ff1ba2
+// shadesmith 0.1.0, vulkan 76e15a23, collide.py:9: collide(x: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -117,6 +116,7 @@ uint activate_pairs(int i, int j) {
         args.pairs_capacity);
 }
 
+// task 0 of 4: range_for over i, j
 // collide.py:10  for i, j in ti.ndrange(100, 100):
 void task(int i, int j) {
     if (i != j && abs(x(i) - x(j)) < 0.1) {  // :11
@@ -137,8 +137,7 @@ void main() {
 }
 
 // ===== collide_1.comp
-// collide(x: ndarray[f32, 1]), task 1 of 4: serial, empties the list of pairs
-// from collide.py:9, interface d0ff1ba2
+// shadesmith 0.1.0, vulkan 276aabc1, collide.py:9: collide(x: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -178,6 +177,7 @@ layout(push_constant, scalar) uniform Args {
 
 #define pairs_listed() args.pairs_pool.listed
 
+// task 1 of 4: serial, empties the list of pairs
 void task() {
     pairs_listed() = 0u;
 }
@@ -187,8 +187,7 @@ void main() {
 }
 
 // ===== collide_2.comp
-// collide(x: ndarray[f32, 1]), task 2 of 4: range_for, lists the items of pairs in pieces of 32
-// from collide.py:9, interface d0ff1ba2
+// shadesmith 0.1.0, vulkan 3d183c92, collide.py:9: collide(x: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -231,6 +230,7 @@ layout(push_constant, scalar) uniform Args {
 #define pairs_listed() args.pairs_pool.listed
 #define pairs_list(i) args.pairs_list.v[i]
 
+// task 2 of 4: range_for, lists the items of pairs in pieces of 32
 void task(int i) {
     int pieces = (pairs_length(i) + 31) / 32;
     for (int piece = 0; piece < pieces; piece++) {
@@ -247,8 +247,7 @@ void main() {
 }
 
 // ===== collide_3.comp
-// collide(x: ndarray[f32, 1]), task 3 of 4: range_for over near
-// from collide.py:9, interface d0ff1ba2
+// shadesmith 0.1.0, vulkan c5316b7f, collide.py:9: collide(x: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -293,6 +292,7 @@ layout(push_constant, scalar) uniform Args {
 #define hits(i) args.hits_data.v[i]
 #define pairs_list(i) args.pairs_list.v[i]
 
+// task 3 of 4: range_for over near
 // collide.py:13  for i, k in near:
 void task(int list_index, int item) {
     int piece = pairs_list(list_index);

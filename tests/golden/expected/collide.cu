@@ -1,5 +1,4 @@
-// collide(x: ndarray[f32, 1]), 4 tasks
-// from collide.py:9, interface d0ff1ba2
+// shadesmith 0.1.0, cuda 0f4269b0, collide.py:9: collide(x: ndarray[f32, 1])
 
 #define BLOCK 128
 

@@ -1,5 +1,4 @@
-// cycles(lengths: ndarray[i32, 1]), range_for over lengths
-// from cycles.py:16, interface 9263d783
+// shadesmith 0.1.0, cuda 100f882b, cycles.py:16: cycles(lengths: ndarray[i32, 1])
 
 #define BLOCK 128
 

@@ -1,5 +1,4 @@
-// drift(dt: f32, axis: i32), range_for over position
-// from drift.py:28, interface 87523724
+// shadesmith 0.1.0, c 0ddd835f, drift.py:28: drift(dt: f32, axis: i32)
 #include <math.h>
 
 enum { position_n0 = 100000 };  // position.shape[0]

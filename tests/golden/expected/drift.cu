@@ -1,5 +1,4 @@
-// drift(dt: f32, axis: i32), range_for over position
-// from drift.py:28, interface 87523724
+// shadesmith 0.1.0, cuda 75f0c8f9, drift.py:28: drift(dt: f32, axis: i32)
 
 #define BLOCK 128
 

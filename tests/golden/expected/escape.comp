@@ -1,5 +1,5 @@
-// escape(pixels: ndarray[f32, 2], n: i32, t: f32), range_for over pixels
-// from escape.py:4, interface 39fab033
+// shadesmith 0.1.0, vulkan 31218344, escape.py:4:
+// escape(pixels: ndarray[f32, 2], n: i32, t: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

@@ -1,5 +1,4 @@
-// escape(pixels: ndarray[f32, 2], n: i32, t: f32), range_for over pixels
-// from escape.py:4, interface 39fab033
+// shadesmith 0.1.0, cuda 7c9e040a, escape.py:4: escape(pixels: ndarray[f32, 2], n: i32, t: f32)
 
 #define BLOCK 128
 

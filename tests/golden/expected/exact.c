@@ -1,5 +1,4 @@
-// exact(a: ndarray[f32, 1], b: ndarray[f32, 1]), range_for over a
-// from exact.py:4, interface 38f38787
+// shadesmith 0.1.0, c 33ae899c, exact.py:4: exact(a: ndarray[f32, 1], b: ndarray[f32, 1])
 
 struct Args {
     float *a_data;        // a: ndarray[f32, 1]

@@ -1,5 +1,4 @@
-// exact(a: ndarray[f32, 1], b: ndarray[f32, 1]), range_for over a
-// from exact.py:4, interface 38f38787
+// shadesmith 0.1.0, vulkan 8d001ea5, exact.py:4: exact(a: ndarray[f32, 1], b: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

@@ -1,5 +1,4 @@
-// exact(a: ndarray[f32, 1], b: ndarray[f32, 1]), range_for over a
-// from exact.py:4, interface 38f38787
+// shadesmith 0.1.0, cuda 2ae56929, exact.py:4: exact(a: ndarray[f32, 1], b: ndarray[f32, 1])
 
 #define BLOCK 128
 

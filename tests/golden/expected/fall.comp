@@ -1,5 +1,4 @@
-// fall(dt: f32, gravity: f32[3]), range_for over i
-// from fall.py:11, interface 0c9068b1
+// shadesmith 0.1.0, vulkan 39f0af07, fall.py:11: fall(dt: f32, gravity: f32[3])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

@@ -1,5 +1,4 @@
-// fall(dt: f32, gravity: f32[3]), range_for over i
-// from fall.py:11, interface 0c9068b1
+// shadesmith 0.1.0, cuda aa18d7ae, fall.py:11: fall(dt: f32, gravity: f32[3])
 
 #define BLOCK 128
 

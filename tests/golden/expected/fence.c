@@ -1,5 +1,4 @@
-// fence(parts: ndarray[i32, 1], last: ndarray[i32, 1]), range_for over parts
-// from fence.py:9, interface 9d31e05f
+// shadesmith 0.1.0, c 9141d3e1, fence.py:9: fence(parts: ndarray[i32, 1], last: ndarray[i32, 1])
 
 #define BLOCK 64
 

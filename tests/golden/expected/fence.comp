@@ -1,5 +1,5 @@
-// fence(parts: ndarray[i32, 1], last: ndarray[i32, 1]), range_for over parts
-// from fence.py:9, interface 9d31e05f
+// shadesmith 0.1.0, vulkan 21e2d14f, fence.py:9:
+// fence(parts: ndarray[i32, 1], last: ndarray[i32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

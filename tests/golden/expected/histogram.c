@@ -1,5 +1,6 @@
-// histogram(a: ndarray[f32, 1], order: ndarray[i32, 1]), range_for over a
-// from histogram.py:10, interface 63fd8f34
+// shadesmith 0.1.0, c 3c41fa9d, histogram.py:10:
+// histogram(a: ndarray[f32, 1], order: ndarray[i32, 1])
+#include <stdbool.h>
 #include <stdint.h>
 
 // A loop that computes a sum is cut into so many parts.
@@ -8,6 +9,16 @@
 // The first iteration of one of the PARTS parts of a loop.
 static inline int part_begin(int count, int part) {
     return count > 0 ? (int)((int64_t)count * part / PARTS) : 0;
+}
+
+static inline float atomic_add_f32(float *address, float value) {
+    float old, new;
+    const int relaxed = __ATOMIC_RELAXED;
+    __atomic_load(address, &old, relaxed);
+    do {
+        new = old + value;
+    } while (!__atomic_compare_exchange(address, &old, &new, true, relaxed, relaxed));
+    return old;
 }
 
 static inline int atomic_add_i32(int *address, int value) {
@@ -52,5 +63,5 @@ void histogram_0(const struct Args *arguments) {
     for (int part = 0; part < PARTS; part++) {
         total_sum += total_sum_of[part];
     }
-    total() += total_sum;
+    atomic_add_f32(&total(), total_sum);
 }

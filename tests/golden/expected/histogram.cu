@@ -1,7 +1,23 @@
-// histogram(a: ndarray[f32, 1], order: ndarray[i32, 1]), range_for over a
-// from histogram.py:10, interface 63fd8f34
+// shadesmith 0.1.0, cuda a3133441, histogram.py:10:
+// histogram(a: ndarray[f32, 1], order: ndarray[i32, 1])
 
 #define BLOCK 128
+#define MAX_BLOCKS 4096u  // that store partial results
+
+typedef unsigned int uint32_t;
+
+// Whether all other blocks have stored their results, which this one then sees. All threads of a
+// block call it.
+__device__ inline bool is_last_block(unsigned *done, unsigned blocks) {
+    __shared__ bool is_last;
+    if (threadIdx.x == 0) {
+        __threadfence();
+        is_last = atomicInc(done, blocks - 1) == blocks - 1;  // which sets the count back to 0
+    }
+    __syncthreads();
+    __threadfence();
+    return is_last;
+}
 
 // The sum of the values of a block's threads, in the first; all threads call it.
 __device__ inline float block_sum(float value) {
@@ -20,11 +36,17 @@ __device__ inline float block_sum(float value) {
     return value;
 }
 
+struct Temporaries {
+    uint32_t blocks_done;             // u32
+    float total_sum_of_blocks[4096];  // f32
+};
+
 struct Args {
     const float *a_data;             // a: ndarray[f32, 1]
     int *order_data;                 // order: ndarray[i32, 1]
     int *__restrict__ counts_data;   // counts: field[i32, 16]
     float *__restrict__ total_data;  // total: field[f32, 0-D]
+    Temporaries *temporaries;        // values that cross tasks
     int a_n;                         // a.shape[0]
 };
 
@@ -43,14 +65,30 @@ __device__ inline void task(const Args &args, int i, float &total_sum) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) histogram_0(const Args args) {
+    // The last block joins the results of all, in a fixed order: each run gives the same bits.
+    unsigned blocks = min(gridDim.x, MAX_BLOCKS);
+    if (blockIdx.x >= blocks) {
+        return;
+    }
     float total_sum = 0.0f;
     unsigned count = unsigned(args.a_n);
-    unsigned stride = gridDim.x * BLOCK;
+    unsigned stride = blocks * BLOCK;
     for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
         task(args, int(index), total_sum);
     }
+    static_assert(BLOCK % 32 == 0, "all warps of a block are full");
     total_sum = block_sum(total_sum);
     if (threadIdx.x == 0) {
-        atomicAdd(&total(), total_sum);
+        args.temporaries->total_sum_of_blocks[blockIdx.x] = total_sum;
+    }
+    if (is_last_block(&args.temporaries->blocks_done, blocks)) {
+        total_sum = 0.0f;
+        for (unsigned part = threadIdx.x; part < blocks; part += BLOCK) {
+            total_sum += args.temporaries->total_sum_of_blocks[part];
+        }
+        total_sum = block_sum(total_sum);
+        if (threadIdx.x == 0) {
+            atomicAdd(&total(), total_sum);
+        }
     }
 }

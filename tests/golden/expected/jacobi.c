@@ -1,5 +1,5 @@
-// jacobi(a: ndarray[f32, 2], b: ndarray[f32, 2], w: f32), range_for over a
-// from jacobi.py:4, interface bb4eb8de
+// shadesmith 0.1.0, c c8da3e77, jacobi.py:4:
+// jacobi(a: ndarray[f32, 2], b: ndarray[f32, 2], w: f32)
 
 struct Args {
     const float *a_data;  // a: ndarray[f32, 2]

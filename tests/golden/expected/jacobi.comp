@@ -1,5 +1,5 @@
-// jacobi(a: ndarray[f32, 2], b: ndarray[f32, 2], w: f32), range_for over a
-// from jacobi.py:4, interface bb4eb8de
+// shadesmith 0.1.0, vulkan 115b3281, jacobi.py:4:
+// jacobi(a: ndarray[f32, 2], b: ndarray[f32, 2], w: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

@@ -1,5 +1,5 @@
-// jacobi(a: ndarray[f32, 2], b: ndarray[f32, 2], w: f32), range_for over a
-// from jacobi.py:4, interface bb4eb8de
+// shadesmith 0.1.0, cuda 1e560d10, jacobi.py:4:
+// jacobi(a: ndarray[f32, 2], b: ndarray[f32, 2], w: f32)
 
 #define BLOCK 128
 

@@ -1,5 +1,4 @@
-// length(x: f32, y: f32), serial
-// from length.py:4, interface c24a2c4e
+// shadesmith 0.1.0, cuda dc7bba11, length.py:4: length(x: f32, y: f32)
 
 
 struct Result {

@@ -1,5 +1,4 @@
-// swap(n: i32), 2 tasks
-// from moved.py:9, interface 902ce978
+// shadesmith 0.1.0, c c96fa7ec, moved.py:9: swap(n: i32)
 #include <stdbool.h>
 #include <stdint.h>
 

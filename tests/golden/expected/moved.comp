@@ -1,6 +1,5 @@
 // ===== swap_0.comp
-// swap(n: i32), task 0 of 2: range_for over columns
-// from moved.py:9, interface 902ce978
+// shadesmith 0.1.0, vulkan c59b1aa6, moved.py:9: swap(n: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -48,6 +47,7 @@ layout(push_constant, scalar) uniform Args {
     args.tiles_data.v[(uint((i) + 3) / 2 * 5 + uint((j) - 2) / 2) * 4 + uint((i) + 3) % 2 * 2 \
     + uint((j) - 2) % 2]
 
+// task 0 of 2: range_for over columns
 // moved.py:10  for i, j in columns:
 void task(int i, int j) {
     columns(i, j) = tiles(i, j);  // :11
@@ -61,8 +61,7 @@ void main() {
 }
 
 // ===== swap_1.comp
-// swap(n: i32), task 1 of 2: range_for over tiles
-// from moved.py:9, interface 902ce978
+// shadesmith 0.1.0, vulkan a5469960, moved.py:9: swap(n: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -132,6 +131,7 @@ layout(push_constant, scalar) uniform Args {
     args.tiles_data.v[(uint((i) + 3) / 2 * 5 + uint((j) - 2) / 2) * 4 + uint((i) + 3) % 2 * 2 \
     + uint((j) - 2) % 2]
 
+// task 1 of 2: range_for over tiles
 // moved.py:12  for i, j in tiles:
 void task(int i, int j, uint index) {
     // moved.py:13  tiles[i, j] = columns[n - i, j]

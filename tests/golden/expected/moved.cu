@@ -1,5 +1,4 @@
-// swap(n: i32), 2 tasks
-// from moved.py:9, interface 902ce978
+// shadesmith 0.1.0, cuda a79ec318, moved.py:9: swap(n: i32)
 
 #define BLOCK 128
 

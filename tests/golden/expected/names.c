@@ -1,7 +1,12 @@
-// names(ψ: ndarray[f32[3], 1], float: ndarray[i32, 1], step: f32), range_for over ψ
-// from names.py:5, interface 99e18061
+// shadesmith 0.1.0, c 2b61d517, names.py:5:
+// names(ψ: ndarray[f32[3], 1], float: ndarray[i32, 1], step: f32)
 #include <math.h>
 #include <stdbool.h>
+
+// The greater of two, a number if one is NaN. Compilers vectorize it, while `fmaxf` is a call.
+static inline float max_f32(float a, float b) {
+    return a > b || b != b ? a : b;
+}
 
 typedef struct {
     float x, y, z;
@@ -55,7 +60,7 @@ static inline void task(const struct Args args, int i) {
         float_(i) = atomic_add_i32(&float_(0), 1);
     }
     // names.py:12  ψ[i] += λ.zyx / max(distance, 1e-9)
-    vec3 psi_add = vec3_div_vs((vec3){lambda.z, lambda.y, lambda.x}, fmaxf(distance, 1e-9f));
+    vec3 psi_add = vec3_div_vs((vec3){lambda.z, lambda.y, lambda.x}, max_f32(distance, 1e-9f));
     atomic_add_f32(&psi(i).x, psi_add.x);
     atomic_add_f32(&psi(i).y, psi_add.y);
     atomic_add_f32(&psi(i).z, psi_add.z);

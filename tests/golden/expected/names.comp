@@ -1,5 +1,5 @@
-// names(ψ: ndarray[f32[3], 1], float: ndarray[i32, 1], step: f32), range_for over ψ
-// from names.py:5, interface 99e18061
+// shadesmith 0.1.0, vulkan 3fe6f34d, names.py:5:
+// names(ψ: ndarray[f32[3], 1], float: ndarray[i32, 1], step: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

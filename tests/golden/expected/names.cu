@@ -1,5 +1,5 @@
-// names(ψ: ndarray[f32[3], 1], float: ndarray[i32, 1], step: f32), range_for over ψ
-// from names.py:5, interface 99e18061
+// shadesmith 0.1.0, cuda bf5842d4, names.py:5:
+// names(ψ: ndarray[f32[3], 1], float: ndarray[i32, 1], step: f32)
 
 #define BLOCK 128
 

@@ -1,5 +1,5 @@
-// search(points: ndarray[f32[2], 1], found: ndarray[i32, 1]), range_for over found
-// from nearest.py:24, interface 08dfea86
+// shadesmith 0.1.0, c dbb8b52a, nearest.py:24:
+// search(points: ndarray[f32[2], 1], found: ndarray[i32, 1])
 #include <math.h>
 
 typedef struct {

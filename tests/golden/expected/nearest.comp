@@ -1,5 +1,5 @@
-// search(points: ndarray[f32[2], 1], found: ndarray[i32, 1]), range_for over found
-// from nearest.py:24, interface 08dfea86
+// shadesmith 0.1.0, vulkan 2d2bc0ce, nearest.py:24:
+// search(points: ndarray[f32[2], 1], found: ndarray[i32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

@@ -1,5 +1,5 @@
-// search(points: ndarray[f32[2], 1], found: ndarray[i32, 1]), range_for over found
-// from nearest.py:24, interface 08dfea86
+// shadesmith 0.1.0, cuda c6a9d7c7, nearest.py:24:
+// search(points: ndarray[f32[2], 1], found: ndarray[i32, 1])
 
 #define BLOCK 128
 

@@ -1,6 +1,5 @@
 // ===== normalize_0.comp
-// normalize(a: ndarray[f32, 1]), task 0 of 3: serial
-// from normalize.py:4, interface a481a981
+// shadesmith 0.1.0, vulkan 0830c345, normalize.py:4: normalize(a: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -9,7 +8,9 @@ layout(local_size_x = 1) in;
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) restrict buffer F32 { float v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
-    float total;  // f32
+    float total;                  // f32
+    uint blocks_done;             // u32
+    float total_of_blocks[4096];  // f32
 };
 layout(push_constant, scalar) uniform Args {
     F32 a_data;               // a: ndarray[f32, 1]
@@ -17,6 +18,7 @@ layout(push_constant, scalar) uniform Args {
     int a_n;                  // a.shape[0]
 } args;
 
+// task 0 of 3: serial
 void task() {
     // normalize.py:5  total = 0.0
     args.temporaries.total = 0.0;
@@ -27,18 +29,17 @@ void main() {
 }
 
 // ===== normalize_1.comp
-// normalize(a: ndarray[f32, 1]), task 1 of 3: range_for over a
-// from normalize.py:4, interface a481a981
+// shadesmith 0.1.0, vulkan 20e41cdd, normalize.py:4: normalize(a: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_EXT_control_flow_attributes : require
-#extension GL_EXT_shader_atomic_float : require
 #extension GL_KHR_shader_subgroup_arithmetic : require
 #extension GL_KHR_shader_subgroup_basic : require
 
 #define BLOCK 128
 #define LOADS 8  // iterations of a thread at a time, so that their loads overlap
+#define MAX_BLOCKS 4096u  // that store partial results
 layout(local_size_x = BLOCK) in;
 
 shared float of_block_f32[BLOCK];
@@ -58,8 +59,10 @@ float block_sum(float value) {
 }
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) restrict buffer F32 { float v[]; };
-layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
-    float total;  // f32
+layout(buffer_reference, scalar, buffer_reference_align = 8) coherent buffer Temporaries {
+    float total;                  // f32
+    uint blocks_done;             // u32
+    float total_of_blocks[4096];  // f32
 };
 layout(push_constant, scalar) uniform Args {
     F32 a_data;               // a: ndarray[f32, 1]
@@ -69,15 +72,23 @@ layout(push_constant, scalar) uniform Args {
 
 #define a(i) args.a_data.v[i]
 
+shared bool is_last;
+
+// task 1 of 3: range_for over a
 // normalize.py:6  for i in range(a.shape[0]):
 void task(int i, inout float total) {
     total += a(i);  // :7, not atomic: joined below (reduce_atomics)
 }
 
 void main() {
+    // The last block joins the results of all, in a fixed order: each run gives the same bits.
+    uint blocks = min(gl_NumWorkGroups.x, MAX_BLOCKS);
+    if (gl_WorkGroupID.x >= blocks) {
+        return;
+    }
     float total = 0.0;
     uint count = uint(args.a_n);
-    uint stride = gl_NumWorkGroups.x * BLOCK * LOADS;
+    uint stride = blocks * BLOCK * LOADS;
     uint first = gl_WorkGroupID.x * BLOCK * LOADS + gl_LocalInvocationID.x;
     for (; first + (LOADS - 1) * BLOCK < count; first += stride) {
         [[unroll]] for (uint item = 0; item < LOADS; item++) {
@@ -90,13 +101,29 @@ void main() {
     }
     total = block_sum(total);
     if (gl_LocalInvocationIndex == 0) {
-        atomicAdd(args.temporaries.total, total);
+        args.temporaries.total_of_blocks[gl_WorkGroupID.x] = total;
+    }
+    memoryBarrierBuffer();
+    if (gl_LocalInvocationIndex == 0) {
+        is_last = atomicAdd(args.temporaries.blocks_done, 1u) == blocks - 1;
+    }
+    barrier();
+    memoryBarrierBuffer();
+    if (is_last) {
+        total = 0.0;
+        for (uint part = gl_LocalInvocationIndex; part < blocks; part += BLOCK) {
+            total += args.temporaries.total_of_blocks[part];
+        }
+        total = block_sum(total);
+        if (gl_LocalInvocationIndex == 0) {
+            args.temporaries.blocks_done = 0u;
+            args.temporaries.total += total;
+        }
     }
 }
 
 // ===== normalize_2.comp
-// normalize(a: ndarray[f32, 1]), task 2 of 3: range_for over a
-// from normalize.py:4, interface a481a981
+// shadesmith 0.1.0, vulkan 9a37b992, normalize.py:4: normalize(a: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -106,7 +133,9 @@ layout(local_size_x = BLOCK) in;
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) restrict buffer F32 { float v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
-    float total;  // f32
+    float total;                  // f32
+    uint blocks_done;             // u32
+    float total_of_blocks[4096];  // f32
 };
 layout(push_constant, scalar) uniform Args {
     F32 a_data;               // a: ndarray[f32, 1]
@@ -116,6 +145,7 @@ layout(push_constant, scalar) uniform Args {
 
 #define a(i) args.a_data.v[i]
 
+// task 2 of 3: range_for over a
 // normalize.py:8  for i in a:
 void task(int i) {
     // normalize.py:9  a[i] /= total

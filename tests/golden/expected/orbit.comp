@@ -1,6 +1,5 @@
 // ===== orbit_0.comp
-// orbit(dt: f32), task 0 of 4: range_for over bodies
-// from orbit.py:37, interface 2ecec396
+// shadesmith 0.1.0, vulkan c587392b, orbit.py:37: orbit(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -42,6 +41,7 @@ layout(push_constant, scalar) uniform Args {
 #define bodies_mass(i) args.bodies.v[0].mass[i]
 #define energy(i) args.energy_data.v[i]
 
+// task 0 of 4: range_for over bodies
 // orbit.py:38  for i in bodies:
 void task(int i) {
     // orbit.py:39  bodies[i].vel -= bodies[i].pos * dt
@@ -62,8 +62,7 @@ void main() {
 }
 
 // ===== orbit_1.comp
-// orbit(dt: f32), task 1 of 4: serial
-// from orbit.py:37, interface 2ecec396
+// shadesmith 0.1.0, vulkan eb6f4c45, orbit.py:37: orbit(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -101,6 +100,7 @@ layout(push_constant, scalar) uniform Args {
 #define bodies_vel(i) args.bodies.v[0].vel[i]
 #define bodies_mass(i) args.bodies.v[0].mass[i]
 
+// task 1 of 4: serial
 void task() {
     // orbit.py:42  heaviest = bodies[0]
     args.temporaries.heaviest = Body(bodies_pos(0), bodies_vel(0), bodies_mass(0));
@@ -111,15 +111,12 @@ void main() {
 }
 
 // ===== orbit_2.comp
-// orbit(dt: f32), task 2 of 4: range_for over i
-// from orbit.py:37, interface 2ecec396
+// shadesmith 0.1.0, vulkan f9d044c2, orbit.py:37: orbit(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
-#extension GL_EXT_control_flow_attributes : require
 
 #define BLOCK 128
-#define LOADS 8  // iterations of a thread at a time, so that their loads overlap
 layout(local_size_x = BLOCK) in;
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer AtomicU32 {
@@ -187,6 +184,7 @@ layout(push_constant, scalar) uniform Args {
 
 #define bodies_mass(i) args.bodies.v[0].mass[i]
 
+// task 2 of 4: range_for over i
 // orbit.py:43  for i in range(512):
 void task(int i, inout float heaviest_mass) {
     // orbit.py:44  ti.atomic_max(heaviest.mass, bodies.mass[i])
@@ -197,15 +195,8 @@ void task(int i, inout float heaviest_mass) {
 void main() {
     float heaviest_mass = uintBitsToFloat(0x7fc00000u);  // NaN loses against every number
     uint count = 512u;
-    uint stride = gl_NumWorkGroups.x * BLOCK * LOADS;
-    uint first = gl_WorkGroupID.x * BLOCK * LOADS + gl_LocalInvocationID.x;
-    for (; first + (LOADS - 1) * BLOCK < count; first += stride) {
-        [[unroll]] for (uint item = 0; item < LOADS; item++) {
-            uint index = first + item * BLOCK;
-            task(int(index), heaviest_mass);
-        }
-    }
-    for (uint index = first; index < count; index += BLOCK) {
+    uint stride = gl_NumWorkGroups.x * BLOCK;
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
         task(int(index), heaviest_mass);
     }
     heaviest_mass = block_max(heaviest_mass);
@@ -215,8 +206,7 @@ void main() {
 }
 
 // ===== orbit_3.comp
-// orbit(dt: f32), task 3 of 4: serial
-// from orbit.py:37, interface 2ecec396
+// shadesmith 0.1.0, vulkan 3b20ddda, orbit.py:37: orbit(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -254,6 +244,7 @@ layout(push_constant, scalar) uniform Args {
 #define bodies_vel(i) args.bodies.v[0].vel[i]
 #define bodies_mass(i) args.bodies.v[0].mass[i]
 
+// task 3 of 4: serial
 void task() {
     // orbit.py:45  bodies[1] = heaviest
     Body heaviest = args.temporaries.heaviest;

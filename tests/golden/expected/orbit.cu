@@ -1,8 +1,6 @@
-// orbit(dt: f32), 4 tasks
-// from orbit.py:37, interface 2ecec396
+// shadesmith 0.1.0, cuda e69b1d78, orbit.py:37: orbit(dt: f32)
 
 #define BLOCK 128
-#define LOADS 8  // iterations of a thread at a time, so that their loads overlap
 
 constexpr int bodies_n0 = 512;  // bodies.shape[0]
 
@@ -137,18 +135,11 @@ __device__ inline void task_2(const Args &args, int i, float &heaviest_mass) {
 extern "C" __global__ void __launch_bounds__(BLOCK) orbit_2(const Args args) {
     float heaviest_mass = __int_as_float(0x7fc00000);  // NaN loses against every number
     unsigned count = 512u;
-    unsigned stride = gridDim.x * BLOCK * LOADS;
-    unsigned first = blockIdx.x * BLOCK * LOADS + threadIdx.x;
-    for (; first + (LOADS - 1) * BLOCK < count; first += stride) {
-        #pragma unroll
-        for (unsigned item = 0; item < LOADS; item++) {
-            unsigned index = first + item * BLOCK;
-            task_2(args, int(index), heaviest_mass);
-        }
-    }
-    for (unsigned index = first; index < count; index += BLOCK) {
+    unsigned stride = gridDim.x * BLOCK;
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
         task_2(args, int(index), heaviest_mass);
     }
+    static_assert(BLOCK % 32 == 0, "all warps of a block are full");
     heaviest_mass = block_max(heaviest_mass);
     if (threadIdx.x == 0) {
         atomic_max_f32(&args.temporaries->heaviest.mass, heaviest_mass);

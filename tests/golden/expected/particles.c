@@ -1,8 +1,13 @@
-// particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32), 3 tasks
-// from particles.py:18, interface 766a49e4
+// shadesmith 0.1.0, c e6fc6f94, particles.py:18:
+// particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32)
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+// The greater of two, a number if one is NaN. Compilers vectorize it, while `fmaxf` is a call.
+static inline float max_f32(float a, float b) {
+    return a > b || b != b ? a : b;
+}
 
 // A loop that computes a sum is cut into so many parts.
 #define PARTS 128
@@ -61,6 +66,9 @@ struct Args {
 
 #define x(i) args.x_data[i]
 
+#pragma omp declare reduction(max_f32 : float : omp_out = max_f32(omp_out, omp_in)) \
+    initializer(omp_priv = NAN)
+
 // task 0 of 3: serial
 static inline void task_0(const struct Args args) {
     // particles.py:19  highest = Plane(offset=-1e9)
@@ -84,7 +92,8 @@ static inline void task_1(const struct Args args, int i, float *highest_offset) 
     x(i) = p;  // :25
     x(i).vel.y -= 9.8f * args.dt;  // :26, not atomic: no other iteration writes it (demote_atomics)
     // particles.py:27  ti.atomic_max(highest.offset, height)
-    *highest_offset = fmaxf(*highest_offset, height);  // not atomic: joined below (reduce_atomics)
+    // not atomic: joined below (reduce_atomics)
+    *highest_offset = max_f32(*highest_offset, height);
 }
 
 void particles_1(const struct Args *arguments) {
@@ -94,6 +103,7 @@ void particles_1(const struct Args *arguments) {
     #pragma omp parallel for firstprivate(args) schedule(static) if (args.x_n >= 8192)
     for (int part = 0; part < PARTS; part++) {
         float highest_offset = NAN;  // NaN loses against every number
+        #pragma omp simd reduction(max_f32: highest_offset)
         for (int i = part_begin(args.x_n, part); i < part_begin(args.x_n, part + 1); i++) {
             task_1(args, i, &highest_offset);
         }
@@ -101,9 +111,9 @@ void particles_1(const struct Args *arguments) {
     }
     float highest_offset = NAN;  // NaN loses against every number
     for (int part = 0; part < PARTS; part++) {
-        highest_offset = fmaxf(highest_offset, highest_offset_of[part]);
+        highest_offset = max_f32(highest_offset, highest_offset_of[part]);
     }
-    args.temporaries->highest.offset = fmaxf(args.temporaries->highest.offset, highest_offset);
+    args.temporaries->highest.offset = max_f32(args.temporaries->highest.offset, highest_offset);
 }
 
 // task 2 of 3: serial

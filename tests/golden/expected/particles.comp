@@ -1,7 +1,6 @@
 // ===== particles_0.comp
-// particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32), task 0 of
-//     3: serial
-// from particles.py:18, interface 766a49e4
+// shadesmith 0.1.0, vulkan dd6c7cb1, particles.py:18:
+// particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -38,6 +37,7 @@ layout(push_constant, scalar) uniform Args {
     int x_n;                  // x.shape[0]
 } args;
 
+// task 0 of 3: serial
 void task() {
     // particles.py:19  highest = Plane(offset=-1e9)
     args.temporaries.highest = Plane(vec3(0.0), -1e9);
@@ -48,9 +48,8 @@ void main() {
 }
 
 // ===== particles_1.comp
-// particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32), task 1 of
-//     3: range_for over x
-// from particles.py:18, interface 766a49e4
+// shadesmith 0.1.0, vulkan 13298970, particles.py:18:
+// particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -126,6 +125,7 @@ layout(push_constant, scalar) uniform Args {
 
 #define x(i) args.x_data.v[i]
 
+// task 1 of 3: range_for over x
 // particles.py:20  for i in x:
 void task(int i, inout float highest_offset) {
     Particle p = x(i);  // :21
@@ -153,9 +153,8 @@ void main() {
 }
 
 // ===== particles_2.comp
-// particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32), task 2 of
-//     3: serial
-// from particles.py:18, interface 766a49e4
+// shadesmith 0.1.0, vulkan eed9f5ff, particles.py:18:
+// particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -192,6 +191,7 @@ layout(push_constant, scalar) uniform Args {
     int x_n;                  // x.shape[0]
 } args;
 
+// task 2 of 3: serial
 void task() {
     // particles.py:28  return highest
     args.result.value = args.temporaries.highest;

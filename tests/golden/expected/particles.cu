@@ -1,5 +1,5 @@
-// particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32), 3 tasks
-// from particles.py:18, interface 766a49e4
+// shadesmith 0.1.0, cuda e5a4fe4d, particles.py:18:
+// particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32)
 
 #define BLOCK 128
 
@@ -120,6 +120,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) particles_1(const Args args)
     for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
         task_1(args, int(index), highest_offset);
     }
+    static_assert(BLOCK % 32 == 0, "all warps of a block are full");
     highest_offset = block_max(highest_offset);
     if (threadIdx.x == 0) {
         atomic_max_f32(&args.temporaries->highest.offset, highest_offset);

@@ -1,5 +1,4 @@
-// pi(hits: ndarray[i32, 1], tries: i32), range_for over hits
-// from pi.py:4, interface ce6804b1
+// shadesmith 0.1.0, vulkan 02948f0f, pi.py:4: pi(hits: ndarray[i32, 1], tries: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

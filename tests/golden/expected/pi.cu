@@ -1,5 +1,4 @@
-// pi(hits: ndarray[i32, 1], tries: i32), range_for over hits
-// from pi.py:4, interface ce6804b1
+// shadesmith 0.1.0, cuda a3e2df11, pi.py:4: pi(hits: ndarray[i32, 1], tries: i32)
 
 #define BLOCK 128
 

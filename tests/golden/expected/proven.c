@@ -1,5 +1,4 @@
-// proven(a: ndarray[f32, 1], value: f32), 2 tasks
-// from proven.py:7, interface 3ef402d1
+// shadesmith 0.1.0, c 3c6990a3, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
 #include <stdbool.h>
 #include <stdint.h>
 

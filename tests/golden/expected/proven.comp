@@ -1,6 +1,5 @@
 // ===== proven_0.comp
-// proven(a: ndarray[f32, 1], value: f32), task 0 of 2: range_for over i
-// from proven.py:7, interface 3ef402d1
+// shadesmith 0.1.0, vulkan fff2358e, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -83,6 +82,7 @@ layout(push_constant, scalar) uniform Args {
 
 #define rows(i, j) args.rows_data.v[(i) * rows_n1 + (j)]
 
+// task 0 of 2: range_for over i
 // proven.py:8  for i in range(32):
 void task(int i, uint index) {
     // proven.py:9  v = ti.Vector([value, 2 * value, 3 * value])
@@ -103,8 +103,7 @@ void main() {
 }
 
 // ===== proven_1.comp
-// proven(a: ndarray[f32, 1], value: f32), task 1 of 2: range_for over a
-// from proven.py:7, interface 3ef402d1
+// shadesmith 0.1.0, vulkan d49b06ae, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -155,6 +154,7 @@ layout(push_constant, scalar) uniform Args {
 
 #define a(i) args.a_data.v[i]
 
+// task 1 of 2: range_for over a
 // proven.py:12  for k in range(a.shape[0]):
 void task(int k) {
     // proven.py:13  a[k] += a[(k + 1) % a.shape[0]] + a[max(k - 1, 0)]

@@ -1,5 +1,4 @@
-// proven(a: ndarray[f32, 1], value: f32), 2 tasks
-// from proven.py:7, interface 3ef402d1
+// shadesmith 0.1.0, cuda 07d45f5b, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
 
 #define BLOCK 128
 

@@ -1,5 +1,4 @@
-// prune(), 6 tasks
-// from prune.py:9, interface 7387811e
+// shadesmith 0.1.0, c 5a572bfb, prune.py:9: prune()
 #include <stdbool.h>
 #include <stdint.h>
 

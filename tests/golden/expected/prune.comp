@@ -1,6 +1,5 @@
 // ===== prune_0.comp
-// prune(), task 0 of 6: serial, empties the list of block
-// from prune.py:9, interface 7387811e
+// shadesmith 0.1.0, vulkan 20369d56, prune.py:9: prune()
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -35,6 +34,7 @@ layout(push_constant, scalar) uniform Args {
 
 #define block_listed() args.block_pool.listed
 
+// task 0 of 6: serial, empties the list of block
 void task() {
     block_listed() = 0u;
 }
@@ -44,8 +44,7 @@ void main() {
 }
 
 // ===== prune_1.comp
-// prune(), task 1 of 6: range_for, lists the active cells of block
-// from prune.py:9, interface 7387811e
+// shadesmith 0.1.0, vulkan c4df5c96, prune.py:9: prune()
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -86,6 +85,7 @@ layout(push_constant, scalar) uniform Args {
 #define block_listed() args.block_pool.listed
 #define block_list(i) args.block_list.v[i]
 
+// task 1 of 6: range_for, lists the active cells of block
 void task(int i) {
     if (block_is_active(i)) {
         uint position = atomicAdd(block_listed(), 1u);
@@ -101,8 +101,7 @@ void main() {
 }
 
 // ===== prune_2.comp
-// prune(), task 2 of 6: range_for over block
-// from prune.py:9, interface 7387811e
+// shadesmith 0.1.0, vulkan 2ffd15c4, prune.py:9: prune()
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -161,6 +160,7 @@ void deactivate_block(int i) {
     deactivate_cell(args.block_numbers, uint(i), args.block_pool, args.block_capacity);
 }
 
+// task 2 of 6: range_for over block
 // prune.py:10  for i in block:
 void task(int list_index) {
     int i = block_list(list_index);
@@ -179,8 +179,7 @@ void main() {
 }
 
 // ===== prune_3.comp
-// prune(), task 3 of 6: range_for, zeroes the freed cells of block
-// from prune.py:9, interface 7387811e
+// shadesmith 0.1.0, vulkan d8180f87, prune.py:9: prune()
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -217,6 +216,7 @@ layout(push_constant, scalar) uniform Args {
 #define block_words(i, j) args.block_words.v[(i) * 16 + (j)]
 #define block_cells(i) args.block_pool.cells[i]
 
+// task 3 of 6: range_for, zeroes the freed cells of block
 void task(int k, int word) {
     uint cell = block_cells(args.block_capacity + k);
     block_words(int(cell), word) = 0u;
@@ -232,8 +232,7 @@ void main() {
 }
 
 // ===== prune_4.comp
-// prune(), task 4 of 6: range_for, releases the freed cells of block
-// from prune.py:9, interface 7387811e
+// shadesmith 0.1.0, vulkan 14741952, prune.py:9: prune()
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -269,6 +268,7 @@ layout(push_constant, scalar) uniform Args {
 
 #define block_cells(i) args.block_pool.cells[i]
 
+// task 4 of 6: range_for, releases the freed cells of block
 void task(int k) {
     block_cells(int(args.block_pool.taken) - 1 - k) = block_cells(args.block_capacity + k);
 }
@@ -282,8 +282,7 @@ void main() {
 }
 
 // ===== prune_5.comp
-// prune(), task 5 of 6: serial, counts the cells of block
-// from prune.py:9, interface 7387811e
+// shadesmith 0.1.0, vulkan 291dc8b3, prune.py:9: prune()
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -320,6 +319,7 @@ layout(push_constant, scalar) uniform Args {
 #define block_freed() args.block_pool.freed
 #define block_highest() args.block_pool.highest
 
+// task 5 of 6: serial, counts the cells of block
 void task() {
     block_highest() = max(block_highest(), block_taken());
     block_taken() -= block_freed();

@@ -1,5 +1,4 @@
-// prune(), 6 tasks
-// from prune.py:9, interface 7387811e
+// shadesmith 0.1.0, cuda 3de59ab6, prune.py:9: prune()
 
 #define BLOCK 128
 

@@ -1,5 +1,5 @@
-// ranges(a: ndarray[f32, 1], begin: i32, end: i32), range_for over i
-// from ranges.py:4, interface 10df90ec
+// shadesmith 0.1.0, vulkan d3a52558, ranges.py:4:
+// ranges(a: ndarray[f32, 1], begin: i32, end: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

@@ -1,5 +1,4 @@
-// ranges(a: ndarray[f32, 1], begin: i32, end: i32), range_for over i
-// from ranges.py:4, interface 10df90ec
+// shadesmith 0.1.0, cuda 6e75c129, ranges.py:4: ranges(a: ndarray[f32, 1], begin: i32, end: i32)
 
 #define BLOCK 128
 

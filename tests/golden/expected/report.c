@@ -1,5 +1,4 @@
-// report(a: ndarray[f32, 1]), range_for over a
-// from report.py:4, interface 5f215077
+// shadesmith 0.1.0, c bb32a7c7, report.py:4: report(a: ndarray[f32, 1])
 #include <stdint.h>
 
 static inline uint32_t f32_bits_to_u32(float x) {

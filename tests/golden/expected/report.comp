@@ -1,5 +1,4 @@
-// report(a: ndarray[f32, 1]), range_for over a
-// from report.py:4, interface 5f215077
+// shadesmith 0.1.0, vulkan fb10e3f0, report.py:4: report(a: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

@@ -1,5 +1,4 @@
-// report(a: ndarray[f32, 1]), range_for over a
-// from report.py:4, interface 5f215077
+// shadesmith 0.1.0, cuda e9a1a138, report.py:4: report(a: ndarray[f32, 1])
 
 #define BLOCK 128
 

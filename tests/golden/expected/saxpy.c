@@ -1,5 +1,5 @@
-// saxpy(x: ndarray[f32, 1], y: ndarray[f32, 1], alpha: f32), range_for over x
-// from saxpy.py:4, interface c1b13a17
+// shadesmith 0.1.0, c 40e78dd4, saxpy.py:4:
+// saxpy(x: ndarray[f32, 1], y: ndarray[f32, 1], alpha: f32)
 
 struct Args {
     const float *x_data;  // x: ndarray[f32, 1]

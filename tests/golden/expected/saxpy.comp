@@ -1,5 +1,5 @@
-// saxpy(x: ndarray[f32, 1], y: ndarray[f32, 1], alpha: f32), range_for over x
-// from saxpy.py:4, interface c1b13a17
+// shadesmith 0.1.0, vulkan e3f76c1d, saxpy.py:4:
+// saxpy(x: ndarray[f32, 1], y: ndarray[f32, 1], alpha: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

@@ -1,5 +1,5 @@
-// saxpy(x: ndarray[f32, 1], y: ndarray[f32, 1], alpha: f32), range_for over x
-// from saxpy.py:4, interface c1b13a17
+// shadesmith 0.1.0, cuda 42eab9fc, saxpy.py:4:
+// saxpy(x: ndarray[f32, 1], y: ndarray[f32, 1], alpha: f32)
 
 #define BLOCK 128
 

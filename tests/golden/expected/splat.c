@@ -1,5 +1,4 @@
-// splat(x: ndarray[f32, 2], gravity: f32), 4 tasks
-// from splat.py:9, interface 4b292a69
+// shadesmith 0.1.0, c a3eb83df, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -1,6 +1,5 @@
 // ===== splat_0.comp
-// splat(x: ndarray[f32, 2], gravity: f32), task 0 of 4: range_for over p
-// from splat.py:9, interface 4b292a69
+// shadesmith 0.1.0, vulkan c53132f8, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -96,6 +95,7 @@ uint activate_block(int i, int j) {
     return activate_cell(args.block_numbers, uint(i * 8 + j), args.block_pool, args.block_capacity);
 }
 
+// task 0 of 4: range_for over p
 // splat.py:10  for p in range(x.shape[0]):
 void task(int p) {
     // splat.py:11  mass[int(x[p, 0]), int(x[p, 1])] += 1.0
@@ -112,8 +112,7 @@ void main() {
 }
 
 // ===== splat_1.comp
-// splat(x: ndarray[f32, 2], gravity: f32), task 1 of 4: serial, empties the list of block
-// from splat.py:9, interface 4b292a69
+// shadesmith 0.1.0, vulkan 683ae10f, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -157,6 +156,7 @@ layout(push_constant, scalar) uniform Args {
 
 #define block_listed() args.block_pool.listed
 
+// task 1 of 4: serial, empties the list of block
 void task() {
     block_listed() = 0u;
 }
@@ -166,8 +166,7 @@ void main() {
 }
 
 // ===== splat_2.comp
-// splat(x: ndarray[f32, 2], gravity: f32), task 2 of 4: range_for, lists the active cells of block
-// from splat.py:9, interface 4b292a69
+// shadesmith 0.1.0, vulkan 016dd1c9, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -217,6 +216,7 @@ layout(push_constant, scalar) uniform Args {
 #define block_listed() args.block_pool.listed
 #define block_list(i) args.block_list.v[i]
 
+// task 2 of 4: range_for, lists the active cells of block
 void task(int i, int j) {
     if (block_is_active(i, j)) {
         uint position = atomicAdd(block_listed(), 1u);
@@ -232,8 +232,7 @@ void main() {
 }
 
 // ===== splat_3.comp
-// splat(x: ndarray[f32, 2], gravity: f32), task 3 of 4: range_for over mass
-// from splat.py:9, interface 4b292a69
+// shadesmith 0.1.0, vulkan 5ef33e21, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -282,6 +281,7 @@ layout(push_constant, scalar) uniform Args {
 #define momentum_in(cell, i, j) args.block.v[(cell) * 16 + uint(i) % 4 * 4 + uint(j) % 4].momentum
 #define block_list(i) args.block_list.v[i]
 
+// task 3 of 4: range_for over mass
 // splat.py:12  for i, j in mass:
 void task(int list_index, int i_inside, int j_inside) {
     int cell = block_list(list_index);

@@ -1,5 +1,4 @@
-// splat(x: ndarray[f32, 2], gravity: f32), 4 tasks
-// from splat.py:9, interface 4b292a69
+// shadesmith 0.1.0, cuda e0420ffc, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
 
 #define BLOCK 128
 

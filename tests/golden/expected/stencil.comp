@@ -1,5 +1,5 @@
-// stencil(a: ndarray[f32, 2], b: ndarray[f32, 2], order: ndarray[i32, 1]), range_for over b
-// from stencil.py:12, interface 5d642a28
+// shadesmith 0.1.0, vulkan 7d8dc16e, stencil.py:12:
+// stencil(a: ndarray[f32, 2], b: ndarray[f32, 2], order: ndarray[i32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

@@ -1,5 +1,5 @@
-// stencil(a: ndarray[f32, 2], b: ndarray[f32, 2], order: ndarray[i32, 1]), range_for over b
-// from stencil.py:12, interface 5d642a28
+// shadesmith 0.1.0, cuda d15d1ad2, stencil.py:12:
+// stencil(a: ndarray[f32, 2], b: ndarray[f32, 2], order: ndarray[i32, 1])
 
 #define BLOCK 128
 

@@ -1,5 +1,4 @@
-// swap(a: ndarray[f32, 1]), range_for over a
-// from swap.py:4, interface cd334014
+// shadesmith 0.1.0, vulkan 74ce9408, swap.py:4: swap(a: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

@@ -1,5 +1,4 @@
-// swap(a: ndarray[f32, 1]), range_for over a
-// from swap.py:4, interface cd334014
+// shadesmith 0.1.0, cuda 8b72b4c8, swap.py:4: swap(a: ndarray[f32, 1])
 
 #define BLOCK 64
 

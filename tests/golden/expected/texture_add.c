@@ -1,6 +1,5 @@
-// kernel(in_ten: rw_texture[rgba8, 1], out_ten: rw_texture[rgba8, 1], nsize: i32, addend: i32),
-//     range_for over i
-// from texture_add.py:8, interface 069dc421
+// shadesmith 0.1.0, c 9401810e, texture_add.py:8:
+// kernel(in_ten: rw_texture[rgba8, 1], out_ten: rw_texture[rgba8, 1], nsize: i32, addend: i32)
 #include <math.h>
 #include <stdint.h>
 

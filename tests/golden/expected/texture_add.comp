@@ -1,6 +1,5 @@
-// kernel(in_ten: rw_texture[rgba8, 1], out_ten: rw_texture[rgba8, 1], nsize: i32, addend: i32),
-//     range_for over i
-// from texture_add.py:8, interface 45457c47
+// shadesmith 0.1.0, vulkan ecafb538, texture_add.py:8:
+// kernel(in_ten: rw_texture[rgba8, 1], out_ten: rw_texture[rgba8, 1], nsize: i32, addend: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

@@ -1,6 +1,5 @@
-// kernel(in_ten: rw_texture[rgba8, 1], out_ten: rw_texture[rgba8, 1], nsize: i32, addend: i32),
-//     range_for over i
-// from texture_add.py:8, interface 069dc421
+// shadesmith 0.1.0, cuda 3f9e6546, texture_add.py:8:
+// kernel(in_ten: rw_texture[rgba8, 1], out_ten: rw_texture[rgba8, 1], nsize: i32, addend: i32)
 
 #define BLOCK 128
 

@@ -1,6 +1,5 @@
-// kernel(source: texture[f32, 2], mask: texture[f32, 2], labels: rw_texture[rg16u, 2]), range_for
-//     over i, j
-// from texture_sample.py:9, interface be7b0cfe
+// shadesmith 0.1.0, c ffb91751, texture_sample.py:9:
+// kernel(source: texture[f32, 2], mask: texture[f32, 2], labels: rw_texture[rg16u, 2])
 #include <math.h>
 #include <stdint.h>
 

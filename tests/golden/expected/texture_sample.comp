@@ -1,6 +1,5 @@
-// kernel(source: texture[f32, 2], mask: texture[f32, 2], labels: rw_texture[rg16u, 2]), range_for
-//     over i, j
-// from texture_sample.py:9, interface 412a4901
+// shadesmith 0.1.0, vulkan b51860ff, texture_sample.py:9:
+// kernel(source: texture[f32, 2], mask: texture[f32, 2], labels: rw_texture[rg16u, 2])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

@@ -1,6 +1,5 @@
-// kernel(source: texture[f32, 2], mask: texture[f32, 2], labels: rw_texture[rg16u, 2]), range_for
-//     over i, j
-// from texture_sample.py:9, interface 03567ca9
+// shadesmith 0.1.0, cuda fe8bdaad, texture_sample.py:9:
+// kernel(source: texture[f32, 2], mask: texture[f32, 2], labels: rw_texture[rg16u, 2])
 
 #define BLOCK 128
 

@@ -1,5 +1,4 @@
-// tiles(a: ndarray[f32, 1], sums: ndarray[f32, 1]), range_for over a
-// from tiles.py:4, interface 2cf7bbaa
+// shadesmith 0.1.0, c 155406dc, tiles.py:4: tiles(a: ndarray[f32, 1], sums: ndarray[f32, 1])
 
 #define BLOCK 64
 

@@ -1,5 +1,5 @@
-// tiles(a: ndarray[f32, 1], sums: ndarray[f32, 1]), range_for over a
-// from tiles.py:4, interface 2cf7bbaa
+// shadesmith 0.1.0, vulkan 0590df49, tiles.py:4:
+// tiles(a: ndarray[f32, 1], sums: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

@@ -1,5 +1,4 @@
-// warps(a: ndarray[i32, 1], b: ndarray[i32, 1]), range_for over i
-// from warps.py:5, interface 62a42484
+// shadesmith 0.1.0, c 777e1f29, warps.py:5: warps(a: ndarray[i32, 1], b: ndarray[i32, 1])
 #include <stdbool.h>
 
 #define BLOCK 256

@@ -1,5 +1,4 @@
-// warps(a: ndarray[i32, 1], b: ndarray[i32, 1]), range_for over i
-// from warps.py:5, interface 62a42484
+// shadesmith 0.1.0, vulkan 745856d5, warps.py:5: warps(a: ndarray[i32, 1], b: ndarray[i32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

@@ -1,5 +1,4 @@
-// wither(dt: f32), range_for over alive
-// from wither.py:9, interface 48d2fc2d
+// shadesmith 0.1.0, c dbd057e7, wither.py:9: wither(dt: f32)
 #include <stdbool.h>
 #include <stdint.h>
 

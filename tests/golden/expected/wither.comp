@@ -1,5 +1,4 @@
-// wither(dt: f32), range_for over alive
-// from wither.py:9, interface 48d2fc2d
+// shadesmith 0.1.0, vulkan d440a7c2, wither.py:9: wither(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

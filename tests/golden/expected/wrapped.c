@@ -1,5 +1,4 @@
-// wrapped(a: ndarray[i32, 2], n: i32, m: i32), 2 tasks
-// from wrapped.py:7, interface 87b5a3cf
+// shadesmith 0.1.0, c d896c872, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
 #include <stdint.h>
 
 // Quotient rounded toward zero; 0 if the divisor is 0.

@@ -1,6 +1,5 @@
 // ===== wrapped_0.comp
-// wrapped(a: ndarray[i32, 2], n: i32, m: i32), task 0 of 2: range_for over a
-// from wrapped.py:7, interface 87b5a3cf
+// shadesmith 0.1.0, vulkan 00d41397, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -22,6 +21,7 @@ layout(push_constant, scalar) uniform Args {
 
 #define a(i, j) args.a_data.v[(i) * args.a_n1 + (j)]
 
+// task 0 of 2: range_for over a
 // wrapped.py:8  for i, j in a:
 void task(int i, int j) {
     // wrapped.py:9  a[(i + 1) % a.shape[0], j // 2 % a.shape[1]] += (i - 1) % 8
@@ -37,8 +37,7 @@ void main() {
 }
 
 // ===== wrapped_1.comp
-// wrapped(a: ndarray[i32, 2], n: i32, m: i32), task 1 of 2: range_for over k
-// from wrapped.py:7, interface 87b5a3cf
+// shadesmith 0.1.0, vulkan ed27313a, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -82,6 +81,7 @@ layout(push_constant, scalar) uniform Args {
 #define a(i, j) args.a_data.v[(i) * args.a_n1 + (j)]
 #define table(i) args.table_data.v[i]
 
+// task 1 of 2: range_for over k
 // wrapped.py:10  for k in range(n):
 void task(int k) {
     // wrapped.py:11  tile = ti.Vector([k, n - 1 - k]) // 16

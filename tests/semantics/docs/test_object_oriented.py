@@ -411,6 +411,6 @@ def test_methods_are_inspected_like_kernels() -> None:
     ti.init(arch=ti.python, log_level=ti.ERROR)
     calculator = Calculator(2, 2)
     text = calculator.fill.source(1, arch=ti.vulkan)
-    code = [line for line in text.splitlines() if not line.lstrip().startswith("//")]
+    code = [line.partition("//")[0] for line in text.splitlines()]
     assert any("total(i, j) =" in line for line in code) and not any("self" in line for line in code)
     assert "for" in calculator.fill.ir("frontend", 1)

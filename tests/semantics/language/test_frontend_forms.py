@@ -107,7 +107,7 @@ def test_early_returns_become_branches_without_a_flag() -> None:
 
 def test_a_return_out_of_a_loop_breaks_it_and_sets_a_flag() -> None:
     find = "@func\ndef find(v, m):\n    for i in range(m):\n        if v[i] > 0: return i\n    return -1\n"
-    text = lines("for k in range(n): a[k] = find(a, n)", find)
+    text = lines("for k in range(n): a[k] = find(a, n)", find.replace("@func", "@func(inline=True)"))
     assert text[text.index("find_returned = True") + 1] == "break"
     assert "if not find_returned:" in text
 

@@ -95,14 +95,26 @@ def changed(base: list[str], chance: random.Random, name: str) -> list[str]:
 
 def test_numbers_of_python_lines_are_no_change() -> None:
     base = lines(
-        "// from p.py:4, interface 1a", "// p.py:6  for i in x:", "    x(i) = 1;", "// p.py:7  y = 2", "    y = 2;"
+        "// shadesmith 0.1.0, cuda 0123abcd, p.py:4: k()",
+        "// p.py:6  for i in x:",
+        "    x(i) = 1;",
+        "// p.py:7  y = 2",
+        "    y = 2;",
     )
-    new = base.replace(":4,", ":14,").replace(":6 ", ":16 ").replace(":7 ", ":17 ")
+    new = (
+        base.replace("0.1.0, cuda 0123abcd, p.py:4", "10.0, cuda 76543210, p.py:14")
+        .replace(":6 ", ":16 ")
+        .replace(":7 ", ":17 ")
+    )
     edit = base.replace("    x(i) = 1;", "    x(i) = 1;  // p.py:6 by hand")
     assert same_source(base, new) and not same_source(base, edit)
     result = merge(base, edit, new)
     assert result.conflicts == 0 and "// p.py:6 by hand" in result.text
-    assert "// p.py:16  for i in x:" in result.text and "// from p.py:14" in result.text and ":17  y = 2" in result.text
+    assert (
+        "// p.py:16  for i in x:" in result.text
+        and "// shadesmith 10.0, cuda 76543210, p.py:14: k()" in result.text
+        and ":17  y = 2" in result.text
+    )
 
 
 def test_line_maps_follow_an_edit() -> None:

@@ -220,7 +220,7 @@ def test_the_python_may_read_more_values_than_before(program, tmp_path: Path) ->
 # --- what stands in the source
 
 
-SOURCE = "// k(x: ndarray[f32, 1])\n// from p.py:4, interface 1a\n#version 460\nvoid main() {}\n"
+SOURCE = "// shadesmith 0.1.0, cuda 0123abcd, p.py:4: k(x: ndarray[f32, 1])\n#version 460\nvoid main() {}\n"
 
 
 def test_a_header_is_read_as_it_was_written() -> None:
@@ -230,10 +230,14 @@ def test_a_header_is_read_as_it_was_written() -> None:
     text = with_header(SOURCE, header)
     assert header_of(text) == header and without_header(text) == SOURCE
     assert with_header(with_header(SOURCE, Header("f" * 16)), header) == text
-    assert text.splitlines()[:3] == [*SOURCE.splitlines()[:2], header.lines()[0]]
+    assert text.splitlines()[:2] == [SOURCE.splitlines()[0], header.lines()[0]]
     assert header_of(SOURCE) == Header() and header_of("// @base 0123\n// @base\n// @for each one\n").base == ""
     assert without_header("// @for each cell\n") == "// @for each cell\n", "a comment of a person"
-    assert base_digest(SOURCE) == base_digest(SOURCE.replace(":4,", ":99,")) != base_digest(SOURCE + " ")
+    assert (
+        base_digest(SOURCE)
+        == base_digest(SOURCE.replace("0.1.0, cuda 0123abcd, p.py:4", "0.2, cuda 76543210, p.py:99"))
+        != base_digest(SOURCE + " ")
+    )
 
 
 def test_values_are_inert() -> None:

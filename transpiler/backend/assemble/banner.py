@@ -1,39 +1,60 @@
-"""Comments at the top of files and tasks: signature, Python location, digest of the interface, remarks, titles."""
+"""Comments at the top of files and tasks: what a file is, remarks, titles."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
 from hashlib import sha256
 
 from ...errors import NOWHERE, SourceLocation
 from ...ir.tasks import Kernel, Task
 from ...ir.textures import describe_texture
+from ...options import VERSION
 from ..layout.declarations import array_type
-from ..module.interface import Interface
-from ..print.line_comments import basename, python_comment
+from ..print.line_comments import basename, python_comment, without_comments
 from ..print.lines import MAX_WIDTH, wrapped_comment, wrapped_text
 from ..print.remarks import inert
 from ..print.sparse import purpose_of
 from .context import EmitContext
 from .tasks import PrintedTask
 
+WIDEST_VERSION = "shadesmith 00.00.00, "
+"""A longer version than any, so that no version decides where a line is wrapped."""
+
 
 def banner(context: EmitContext, printed: list[PrintedTask]) -> list[str]:
-    """Return the comment lines at the top of a file."""
-    kernel = context.kernel
-    signature = ", ".join(entry for _, entry in sorted(_signature(kernel), key=lambda item: item[0]))
-    location = kernel.location
-    first = f"{context.name}({signature})"
-    first += f", {task_title(context, printed[0])}" if len(printed) == 1 else f", {len(kernel.tasks)} tasks"
-    origin = "" if location is NOWHERE else f"from {basename(location.file)}:{location.line}, "
-    remarks = kernel.remarks if printed and printed[0].number == 0 else []
+    """Return the comment lines below the first line of a file: its signature if that does not fit there, remarks."""
+    remarks = context.kernel.remarks if printed and printed[0].number == 0 else []
     ordered = sorted({(r.location.file, r.location.line, inert(r.message)) for r in remarks})
-    return [
-        *wrapped_text(first, MAX_WIDTH - 3),
-        f"{origin}interface {digest(context.layout.interface)}",
-        *(line for *_, message in ordered for line in wrapped_text(message, MAX_WIDTH - 3)),
-    ]
+    signature = _signature(context)
+    shown = [] if _fits(context, signature) else wrapped_text(signature, MAX_WIDTH - 3)
+    return [*shown, *(line for *_, message in ordered for line in wrapped_text(message, MAX_WIDTH - 3))]
+
+
+def first_line(context: EmitContext, source: str) -> str:
+    """Return the first line of a file, which says what it is: version, target, key, Python line, signature.
+
+    // shadesmith 0.1.0, cuda 3fa1c2d4, wither.py:9: wither(dt: f32)
+
+    The key is a digest of the code, whatever the comments say: equal keys mean equal programs. source: all other lines.
+    """
+    key = sha256(without_comments(source).encode()).hexdigest()[:8]
+    signature = _signature(context)
+    shown = f" {signature}" if _fits(context, signature) else ""
+    return f"// shadesmith {VERSION}, {context.language.target} {key}{_origin(context)}:{shown}"
+
+
+def _origin(context: EmitContext) -> str:
+    location = context.kernel.location
+    return "" if location is NOWHERE else f", {basename(location.file)}:{location.line}"
+
+
+def _signature(context: EmitContext) -> str:
+    entries = sorted(_parameters(context.kernel), key=lambda item: item[0])
+    return f"{context.name}({', '.join(entry for _, entry in entries)})"
+
+
+def _fits(context: EmitContext, signature: str) -> bool:
+    first = f"// {WIDEST_VERSION}{context.language.target} 01234567{_origin(context)}: {signature}"
+    return len(first) <= MAX_WIDTH
 
 
 def task_title(context: EmitContext, printed: PrintedTask) -> str:
@@ -61,21 +82,7 @@ def loop_location(task: Task) -> SourceLocation:
     return NOWHERE if task.loop is None else task.loop.location
 
 
-def digest(interface: Interface) -> str:
-    """Return a short hash of the contract between source and launcher; the path of the user's file is no part of it."""
-    data = asdict(interface)
-    for site in data["reports"]:
-        site.update(frames=[])
-    if not data["textures"]:
-        del data["textures"]
-    for array in data["arrays"]:
-        for key in ("offset", "place"):
-            if not array[key]:
-                del array[key]  # most arrays have none
-    return sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:8]
-
-
-def _signature(kernel: Kernel) -> list[tuple[int, str]]:
+def _parameters(kernel: Kernel) -> list[tuple[int, str]]:
     """Return position, name and type of all parameters, in no order."""
     entries = [(p.position, f"{p.name}: {p.type}") for p in kernel.parameters]
     arrays = [a for a in kernel.arrays if a.parameter is not None and not a.is_gradient]

@@ -89,12 +89,12 @@ def _task_source(context: EmitContext, p: PrintedTask, file: int) -> TaskSource:
 
 
 def _extents(p: PrintedTask) -> tuple[Expression, ...] | None:
-    """Return the trip counts of a task, at least 1 if it does more than its iterations."""
+    """Return the trip counts of a task, at least 1 if it has a result."""
     if p.threads is None:
         return (("const", 1),)
     extents = p.threads.extents
-    is_more = p.task.blocks_done is not None or any(isinstance(s, Return) for s in p.task.epilogue.statements)
-    if not is_more or extents is None:
+    returns = any(isinstance(s, Return) for s in p.task.epilogue.statements)
+    if not returns or extents is None:
         return extents
     return tuple(("const", max(e[1], 1)) if e[0] == "const" else ("max", e, ("const", 1)) for e in extents)
 

@@ -29,7 +29,7 @@ from ..print.lines import INDENT, MAX_WIDTH, fitted, wrapped_head, wrapped_text
 from ..print.reductions import nest_in_parts
 from ..print.textures import declarations
 from ..print.threads import is_vectorized, nest, part_pragma, pragma
-from .banner import banner, loop_location, python_line, task_title
+from .banner import banner, first_line, loop_location, python_line, task_title
 from .context import EmitContext
 from .grid_stride import LOADS
 from .names import headers, member_types, referenced_names
@@ -56,6 +56,7 @@ class FileAssembler:
         data = self._data(printed, functions, tasks)
         kind = printed[0].task.kind.value if self.language.file_per_task else "kernel"
         source = fitted(render("{0}/{2}.{1}.j2".format(*self.language.templates, kind), data))
+        source = f"{first_line(context, source)}\n{source}"
         suffix = f"_{number}" if self.language.file_per_task and len(context.kernel.tasks) > 1 else ""
         bodies = [
             *(PrintedBody(f.head, f.body, f.function.location) for f in functions),
@@ -105,6 +106,7 @@ class FileAssembler:
             "prototypes": prototypes(functions),
             "functions": [{"comment": f.comment, "head": f.head, "body": f.source} for f in functions],
             "shared": [] if has_pointers else [line for p in printed for line in p.shared],
+            "declarations": list(dict.fromkeys(line for p in printed for line in p.reductions.used_declarations)),
             "tasks": tasks,
             "task": tasks[0] if tasks else None,
         }

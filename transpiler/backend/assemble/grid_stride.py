@@ -37,6 +37,8 @@ before the next one starts; for more, blocks with one iteration per thread are b
 LOADS = 8
 """Iterations of a thread between two tests in a loop with reductions. They write nothing, so that all their loads are
 in flight before the first one is used: one load of 4 bytes at a time reaches 61 % of an H200's bandwidth."""
+FEW = 1 << 14
+"""Iterations that keep a GPU busy only if each has a thread of its own."""
 LIGHT = 24
 """Statements of a body that is short enough to be repeated `LOADS` times."""
 
@@ -65,7 +67,7 @@ def grid_of(task: Task, layout: Layout, max_groups: int) -> Grid:
         return Grid()
     extents, count = known_extents(task.loop, layout)
     if task.reductions:
-        return Grid(is_strided=True, is_unrolled=_is_light(task))
+        return Grid(is_strided=True, is_unrolled=_is_light(task) and (count is None or count > FEW))
     if extents is None:
         return Grid(is_strided=True)  # only the device knows how many iterations there are
     is_short = count is not None and count <= min(MAX_SINGLE_ITERATIONS, max_groups * task.block_dim)

@@ -22,9 +22,9 @@ from ...ir.threads import COLLECTIVES, SUBGROUP_SIZE, Barrier, Collective, Excha
 from ...ir.types import Scalar
 from ..languages.common.collectives import ALL_LANES, collective_syntax, exchange_key, exchange_name
 from ..languages.common.helpers import known
-from ..languages.common.syntax_forms import ADD
+from ..languages.common.syntax_forms import ADD, Rendered
 from .expressions import WRITERS as VALUES
-from .expressions import Expressions, Rendered
+from .expressions import Expressions
 from .statements import Statements, print_call
 
 THREADS = "threads"

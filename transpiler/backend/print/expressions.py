@@ -7,7 +7,7 @@ user is remembered until then; a value with a variable is rendered as the name.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...errors import InternalError
 from ...ir.functions import Call, CallResult, Function, Reference
@@ -58,7 +58,7 @@ from ..languages.common.syntax import (
     type_helpers,
     type_name,
 )
-from ..languages.common.syntax_forms import INFIX, MULTIPLY, OR, PRIMARY, TERNARY, UNARY, Syntax
+from ..languages.common.syntax_forms import INFIX, MULTIPLY, OR, PRIMARY, TERNARY, UNARY, Rendered, Syntax
 from ..languages.common.target import Target
 from ..languages.common.tensors import COMPONENTS, is_native, is_short_vector, is_small, pointed_element
 from ..layout.accessors import UsedMemory, cell_of, clamped, less_offset, strided
@@ -69,33 +69,6 @@ from . import wrapping
 
 LOGICAL = frozenset({"{0} && {1}", "{0} || {1}"})
 """Operations whose order of evaluation is the same however they are grouped."""
-
-
-class Rendered(NamedTuple):
-    """The source of a value.
-
-    template: of its syntax, since `a | b | c` needs no parentheses.
-    inverse: the operand, if it is a `!`.
-    bare: a literal in a declaration, which has the type already: `{x, y}`.
-    unsigned: of a sum that may wrap, without the conversion back to a signed type, and its precedence.
-    """
-
-    source: str
-    precedence: int = PRIMARY
-    template: str = ""
-    inverse: str = ""
-    bare: str = ""
-    unsigned: tuple[str, int] | None = None
-
-    @property
-    def initializer(self) -> str:
-        """The initializer behind `type name =`."""
-        return self.bare or self.assigned
-
-    @property
-    def assigned(self) -> str:
-        """The source behind `name =`, which converts a number to the type of the variable."""
-        return self.source if self.unsigned is None else self.unsigned[0]
 
 
 class Expressions:

@@ -20,10 +20,11 @@ from ...ir.statements import ArgLoad, LocalStore, Return
 from ...ir.types import Scalar, Struct, Type, u1, u32
 from ..languages.common.signatures import Signature
 from ..languages.common.symbols import Symbols
+from ..languages.common.syntax_forms import Rendered
 from ..languages.common.tensors import is_small
 from ..layout.accessors import UsedMemory
 from .early_returns import leave_by_loop
-from .expressions import Expressions, Rendered
+from .expressions import Expressions
 from .line_comments import python_comment
 from .lines import INDENT, MAX_WIDTH, Line, wrapped_comment, wrapped_head
 from .statements import Statements, print_call

@@ -16,6 +16,7 @@ from ...errors import SourceLocation
 from ..languages.common.language import Language
 from .lines import INDENT, MAX_WIDTH, Line
 
+COMMENT = re.compile(r"[ \t]*//[^\n]*")
 NUMBER = re.compile(
     r"(?<![\w.])(0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)(?:[fFhH]|[uU]?[lL]{0,2}|LF|lf)?(?!\w)"
 )
@@ -77,6 +78,11 @@ def shortened(lines: Sequence[Line], language: Language, file: str) -> list[Line
         else:
             result += lines[first:position]
     return result
+
+
+def without_comments(source: str) -> str:
+    """Return the code of a source, without the comments of its lines."""
+    return COMMENT.sub("", source)
 
 
 def _statement(lines: Sequence[Line], start: int) -> list[Line]:

@@ -26,12 +26,16 @@ from ..languages.common.block_reductions import generate, key_of, name_of
 from ..layout.trip_counts import step_of
 from .expressions import Expressions
 from .iteration_order import cells_along, first_index, part_name
-from .lines import INDENT
+from .lines import INDENT, MAX_WIDTH
 from .statements import Statements, bound
 from .threads import Threads, extent_in_c
 
 SIMD = {"add": "+", "mul": "*", "and": "&", "or": "|", "xor": "^", "min": "min", "max": "max"}
 """Join -> operator of OpenMP's `reduction`."""
+DECLARATION = (
+    "#pragma omp declare reduction({name} : {type} : omp_out = {name}(omp_out, omp_in)) \\\n"
+    "    initializer(omp_priv = NAN)"
+)
 
 
 @dataclass(slots=True)
@@ -52,6 +56,7 @@ class Reductions:
 
     accumulators: their declarations. joins: what joins those of a block. join: what joins one with another partial
     result. epilogue: what one thread does at the end. simd: OpenMP's clauses for vectorization, None if it has none.
+    declarations: of operators in these clauses.
     has_parts: the loop is cut into parts. done: the number of blocks that have stored their partial results.
     """
 
@@ -60,9 +65,15 @@ class Reductions:
     joins: list[str] = field(default_factory=list)
     join: list[str] = field(default_factory=list)
     epilogue: list[str] = field(default_factory=list)
-    simd: str | None = None
+    simd: list[str] | None = None
+    declarations: list[str] = field(default_factory=list)
     has_parts: bool = False
     done: str = ""
+
+    @property
+    def used_declarations(self) -> list[str]:
+        """The declarations, if the loop is vectorized."""
+        return self.declarations if self.simd is not None else []
 
     @property
     def stores(self) -> list[str]:
@@ -108,7 +119,7 @@ def name_accumulators(p: Statements, task: Task) -> Reductions:
         e.parameters[parameter], e.parameters[reduction.other] = name, f"{parts}[part]"
         e.variables |= {parameter, reduction.other}
         reductions.printed.append(PrintedReduction(reduction, type, name, start.initializer, start.source, parts))
-        note = "  // NaN loses against every number" if not _is_vectorized(reduction) else ""
+        note = "  // NaN loses against every number" if _is_extremum(reduction) else ""
         reductions.accumulators.append(f"{type} {name} = {start.initializer};{note}")
     return reductions
 
@@ -122,16 +133,28 @@ def print_reductions(p: Statements, task: Task, reductions: Reductions, capabili
         p.block(task.epilogue)
         reductions.epilogue = [INDENT * line.depth + line.text for line in lines]
     scalars = [printed.reduction for printed in reductions.printed]
-    if all(isinstance(r.accumulator.type, Scalar) and _is_vectorized(r) for r in scalars):
-        reductions.simd = " ".join(f"reduction({SIMD[q.reduction.op]}: {q.name})" for q in reductions.printed)
+    if p.e.language.nested_loops and all(isinstance(r.accumulator.type, Scalar) for r in scalars):
+        names: dict[str, list[str]] = {}
+        for q in reductions.printed:
+            names.setdefault(_simd_operator(q.reduction), []).append(q.name)
+        reductions.simd = [f"reduction({operator}: {', '.join(listed)})" for operator, listed in names.items()]
+        floats = {_simd_operator(q.reduction): q.type for q in reductions.printed if _is_extremum(q.reduction)}
+        reductions.declarations = [DECLARATION.format(name=name, type=type) for name, type in floats.items()]
     if p.e.language.block_reduction is not None:
         for printed in reductions.printed:
             reductions.joins += _block_joins(p.e, printed, capabilities)
 
 
-def _is_vectorized(reduction: Reduction) -> bool:
-    """Return whether OpenMP joins as we do: it leaves open what `min` and `max` return if an operand is NaN."""
-    return not (element_of(reduction.accumulator.type).is_float and reduction.op in ("min", "max"))
+def _is_extremum(reduction: Reduction) -> bool:
+    """Return whether a reduction is the least or greatest of floats, which starts with NaN."""
+    return element_of(reduction.accumulator.type).is_float and reduction.op in ("min", "max")
+
+
+def _simd_operator(reduction: Reduction) -> str:
+    """Return OpenMP's operator; its `max` leaves open what it returns if an operand is NaN."""
+    if not _is_extremum(reduction):
+        return SIMD[reduction.op]
+    return f"{reduction.op}_{reduction.accumulator.type}"
 
 
 def _neutral(op: str, type: Type, exact: bool) -> Statement:
@@ -178,7 +201,7 @@ def nest_in_parts(
     e: Expressions, task: Task, threads: Threads, names: list[str], reductions: Reductions, call: str, clauses: str
 ) -> list[str]:
     """Return C's lines for a loop with reductions. clauses: of OpenMP's directive; "" if one thread is enough."""
-    simd = [] if reductions.simd is None else [f"#pragma omp simd {reductions.simd}"]
+    simd = [] if reductions.simd is None else _directive(["#pragma omp simd", *reductions.simd])
     if not clauses:
         return [*reductions.accumulators, *_loops(threads.loops, call, simd), *reductions.epilogue]
     assert task.loop is not None
@@ -202,6 +225,14 @@ def nest_in_parts(
         "}",
         *reductions.epilogue,
     ]
+
+
+def _directive(words: list[str]) -> list[str]:
+    """Return a directive, continued on further lines if it is long."""
+    text = " ".join(words)
+    if len(text) <= MAX_WIDTH - 3 * len(INDENT):
+        return [text]
+    return [f"{words[0]} \\", *(f"{INDENT}{word} \\" for word in words[1:-1]), f"{INDENT}{words[-1]}"]
 
 
 def _loops(heads: list[str], call: str, simd: list[str]) -> list[str]:

@@ -24,10 +24,10 @@ from ...ir.sparse import (
 )
 from ...ir.statements import GlobalPtr, GlobalStore
 from ...ir.tasks import Kernel, Task
-from ..languages.common.syntax_forms import PRIMARY
+from ..languages.common.syntax_forms import PRIMARY, Rendered
 from ..layout.sparse_functions import SparseSource
 from .expressions import WRITERS as VALUES
-from .expressions import Expressions, Rendered
+from .expressions import Expressions
 from .statements import Statements, print_call
 
 

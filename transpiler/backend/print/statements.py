@@ -33,8 +33,9 @@ from ...ir.types import Scalar, Tensor, i32
 from ..languages.common.atomics import is_native
 from ..languages.common.naming import Names
 from ..languages.common.syntax import Syntax, atomic_syntax, operation_syntax, type_name
+from ..languages.common.syntax_forms import Rendered
 from ..languages.common.target import Target
-from .expressions import Expressions, Rendered, is_shared, result_of
+from .expressions import Expressions, is_shared, result_of
 from .line_comments import python_comment
 from .lines import INDENT, MAX_WIDTH, Line, wrapped, wrapped_comment
 from .placement import ADDRESSES, Placement

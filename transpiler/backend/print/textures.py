@@ -17,11 +17,11 @@ from ...ir.textures import (
     TextureSample,
     TextureStatement,
 )
-from ..languages.common.syntax_forms import call
+from ..languages.common.syntax_forms import Rendered, call
 from ..languages.common.texture_functions import key_of, name_in
 from ..layout.usage import Usage
 from .expressions import WRITERS as VALUES
-from .expressions import Expressions, Rendered
+from .expressions import Expressions
 from .statements import Statements
 
 __all__ = ["WRITERS", "declarations"]

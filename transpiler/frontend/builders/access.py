@@ -28,7 +28,7 @@ from ...lang import struct as lang
 from ...lang.matrix import Matrix
 from ..context.context import Context, expression
 from ..context.local_lists import item_of_list
-from ..context.per_iteration import PerIteration, contains_per_iteration, each
+from ..context.per_iteration import ArgumentNumber, PerIteration, contains_per_iteration, each
 from ..context.references import need_memory
 from ..context.reporter import COMPUTED_BY_PYTHON
 from ..context.spelling_hints import describe_owner, missing_attribute_hint, owner_text
@@ -169,6 +169,8 @@ def _tensor_element(context: Context, base: Lvalue | Statement, index: Any, node
         )
     for axis, item in enumerate(items):
         extent = type.shape[axis]
+        if isinstance(item, ArgumentNumber):
+            item.needs_one()  # an element of a vector in registers has a constant index
         check_bounds(context, item, extent, node, f"axis {axis} of `{describe_type(type)}`", str(extent))
     if isinstance(base, Lvalue) and (numbers := contains_per_iteration(*items)) is not None:
         origin = base_pointer(base.pointer)

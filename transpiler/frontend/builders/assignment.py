@@ -437,6 +437,8 @@ def _in_type_of(context: Context, value: Any, type: Type) -> Any:
     So `n += 1.9` adds 1 to an integer variable whether it is shared or not, as in Taichi.
     """
     element = element_of(type)
+    if isinstance(value, PerIteration) and not element.is_float:
+        value = context.values.lift(value)
     if is_number(value):
         return context.values.fit(value, element) if not element.is_float and isinstance(value, float) else value
     if isinstance(value, Statement) and value.type is not None:

@@ -1,4 +1,4 @@
-"""Names of the functions of the emitted source: those of the Python functions.
+"""Merges equal functions of the emitted source, and names all: by the Python functions.
 
 One specialization keeps the plain name; the others get what they are specialised on as a suffix: `lerp`, `lerp_vec3`,
 `sample_pressure`.
@@ -6,10 +6,11 @@ One specialization keeps the plain name; the others get what they are specialise
 
 from __future__ import annotations
 
-from ...ir.functions import Function, called
+from ...ir.functions import Function, called, calls
 from ...ir.types import Scalar, Struct, Tensor, Type
 from ..context.context import Context
-from .function_calls import Built
+from .function_bodies import Built
+from .function_calls import serves
 from .real_functions import template_texts
 
 VECTORS = {"f32": "", "f64": "d", "f16": "h", "i32": "i", "u32": "u", "u1": "b"}
@@ -18,6 +19,7 @@ VECTORS = {"f32": "", "f64": "d", "f16": "h", "i32": "i", "u32": "u", "u1": "b"}
 
 def name_functions(context: Context) -> None:
     """Drop the functions that nothing calls, and give each other one a unique name."""
+    _merge(context)
     bodies = [context.kernel.body, *(f.body for known in context.functions.built.values() for f in known.values())]
     used = set(called(*bodies)) | {f for known in context.functions.built.values() for f in known.values()}
     context.kernel.functions = [function for function in context.kernel.functions if function in used]
@@ -32,6 +34,25 @@ def name_functions(context: Context) -> None:
             static = {one.parameter.name: one.value for one in built.passed if one.type is None}
             built.function.template = template_texts(context, static)
             _name(built.function, _suffixes(built, alive[0]), taken)
+
+
+def _merge(context: Context) -> None:
+    """Use one function where one built later serves the calls of another, too."""
+    merged: dict[Function, Function] = {}
+    for known in context.functions.inferred.values():
+        for key, built in known.items():
+            for other, general in known.items():
+                if built.function is not None and general is not built and serves(general, other, key):
+                    assert general.function is not None
+                    if merged.get(general.function) is not built.function:
+                        merged[built.function] = general.function
+                    break
+    if not merged:
+        return
+    for root in context.kernel.roots():
+        for call in calls(root):
+            while call.function in merged:
+                call.function = merged[call.function]
 
 
 def _suffixes(built: Built, first: Built) -> list[str]:

@@ -43,7 +43,7 @@ def inline(
 ) -> Any:
     """Build the body of `callee` into the current block; return what it returns."""
     definition = definition_of(callee.function)
-    _require_source(context, definition)
+    require_source(context, definition)
     if len(context.frames) >= MAX_DEPTH:
         _fail_recursion(context, definition)
     if isinstance(callee, BoundFunc):
@@ -84,7 +84,7 @@ def _forget_names(result: Any) -> None:
             value.name = None
 
 
-def _require_source(context: Context, definition: KernelDefinition) -> None:
+def require_source(context: Context, definition: KernelDefinition) -> None:
     """Raise at the call, which the user sees, if the source of the function cannot be found."""
     try:
         definition.parsed  # noqa: B018 - raises
@@ -160,6 +160,7 @@ def _shown_call(definition: KernelDefinition) -> str:
 
 
 def bind_parameter(context: Context, parameter: ParameterDefinition, value: Any, node: ast.Call) -> None:
+    """Bind a parameter of the current frame to its argument."""
     frame = context.frame
     declaration = declaration_of(frame.definition, parameter.name)
     is_mutable = declaration in frame.definition.parsed.mutable
@@ -206,6 +207,7 @@ def _warn_of_unread_write(context: Context, name: str) -> None:
 
 
 def converted(context: Context, value: Any, type: Type, parameter: ParameterDefinition, node: ast.Call) -> Statement:
+    """Return an argument in the type with which its parameter is annotated."""
     source = value if is_number(value) or isinstance(value, dict | Struct) else context.values.lift(value)
     if isinstance(source, Statement) and isinstance(source.type, Tensor) and isinstance(type, Scalar):
         raise context.error(

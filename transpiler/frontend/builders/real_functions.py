@@ -24,7 +24,7 @@ from ..context.references import need_memory, references
 from ..context.scope import Frame
 from ..context.values import Lvalue, describe_kind, is_number
 from ..source.definition import KernelDefinition, ParameterDefinition, definition_of, location_of
-from ..source.named_numbers import plain
+from ..source.named_numbers import origin_in, plain
 from .assignment import bind
 from .inlining import declaration_of, match_arguments
 from .returns import return_types
@@ -254,7 +254,7 @@ def _type_of(context: Context, parameter: ParameterDefinition) -> Type:
 def key_of(context: Context, value: Any) -> Hashable:
     """Return what distinguishes compile-time arguments: numbers, strings and types by value, others by identity."""
     if value is None or isinstance(value, int | float | str | Scalar | Tensor):
-        return (type(plain(value)), repr(value))
+        return (type(plain(value)), repr(plain(value)), origin_in(value))
     if isinstance(value, list | tuple):
         return (type(value), *(key_of(context, item) for item in value))
     if isinstance(value, Matrix):
@@ -270,7 +270,8 @@ def template_texts(context: Context, template: dict[str, Any]) -> list[tuple[str
         if (array := context.arrays.find(value)) is not None:
             shown.append((name, array.name))
         elif value is None or isinstance(value, int | float | str | Scalar | Tensor):
-            shown.append((name, repr(value)))
+            origin = origin_in(value)
+            shown.append((name, origin.name if origin is not None and origin.name else repr(plain(value))))
     return shown
 
 

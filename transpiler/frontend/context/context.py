@@ -101,7 +101,7 @@ class FunctionTable:
     built: dict[KernelDefinition, dict[Hashable, Function]] = field(default_factory=dict)
     pending: deque[Any] = field(default_factory=deque)
     arguments: list[Any] = field(default_factory=list)
-    inferred: dict[KernelDefinition, dict[Hashable, Any]] = field(default_factory=dict)
+    inferred: dict[KernelDefinition, dict[tuple[Hashable, ...], Any]] = field(default_factory=dict)
     static_numbers: set[tuple[KernelDefinition, str]] = field(default_factory=set)
     looping: set[Function] = field(default_factory=set)
 

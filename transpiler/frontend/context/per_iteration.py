@@ -151,15 +151,29 @@ class _Anywhere:
 class ArgumentNumber(PerIteration):
     """A Python number that a function of the emitted source gets as an argument: calls may pass others.
 
-    As a run-time value it is the parameter. Whatever needs the number, Python's arithmetic too, raises `NeedsUnroll`: the
-    function is built again for this number alone.
+    As a run-time value it is the parameter. Whatever needs the number, Python's arithmetic too, raises `NeedsUnroll`:
+    the function is built again for this number alone.
+
+    limits: (least, end) of the indices that the body makes of it; end None if it is not known at compile time.
     """
 
-    __slots__ = ()
+    __slots__ = ("limits",)
 
     def __init__(self, node: ast.AST, number: Any, parameter: Statement) -> None:
         super().__init__(_Anywhere(node), (number,))  # type: ignore[arg-type]
         self.statement = parameter
+        self.limits: list[tuple[int, int | None]] = []
+
+    @property
+    def number(self) -> Any:
+        """The number of the first call."""
+        return self.values[0]
+
+    def limit(self, least: int, end: int | None) -> None:
+        """Require a number in a range, of this call and of all others."""
+        if not is_within(self.number, least, end):
+            self.needs_one()
+        self.limits.append((least, end))
 
     def along(self, loop: StaticLoop) -> NoReturn:
         """Raise: the number is not one of those of a loop."""
@@ -167,13 +181,18 @@ class ArgumentNumber(PerIteration):
 
     @property
     def present(self) -> list[Any]:
-        """The number."""
-        return list(self.values)
+        """Raise: another call may pass another number."""
+        self.needs_one()
 
     @property
     def common(self) -> Any:
         """The object itself: another call may pass another number."""
         return self
+
+
+def is_within(number: Any, least: int, end: int | None) -> bool:
+    """Return whether a number is an integer in a range."""
+    return isinstance(number, int) and least <= number and (end is None or number < end)
 
 
 def innermost(*operands: Any) -> StaticLoop | None:

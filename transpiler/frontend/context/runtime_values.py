@@ -21,7 +21,7 @@ from ...lang.describe import is_described
 from ...lang.matrix import Matrix
 from ...options import CompileOptions
 from ..source.named_numbers import named_member, number_type
-from .per_iteration import PerIteration, item_of
+from .per_iteration import ArgumentNumber, PerIteration, item_of
 from .reporter import Reporter
 from .static_numbers import StaticNumbers
 from .struct_types import StructTypes
@@ -200,6 +200,8 @@ class RuntimeValues:
         """Return `value` as a run-time value of `type`."""
         if isinstance(type, Struct) and isinstance(value, dict | lang.Struct):
             return self._fit_struct(value, type)
+        if isinstance(value, ArgumentNumber):
+            return self.builder.fit(self.lift(value), type)
         if isinstance(value, PerIteration):
             value = value.common
             if isinstance(value, PerIteration) and isinstance(type, Scalar) and type.is_integral:

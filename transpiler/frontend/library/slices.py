@@ -12,7 +12,7 @@ from ...ir.nodes import Statement
 from ...ir.statements import Const, GlobalPtr, base_pointer
 from ...ir.types import Scalar, Tensor, describe_type, i32
 from ..context.context import Context
-from ..context.per_iteration import PerIteration
+from ..context.per_iteration import ArgumentNumber, PerIteration
 from ..context.values import Lvalue, Swizzle, is_runtime
 
 
@@ -43,6 +43,9 @@ def check_bounds(
     if isinstance(item, PerIteration):
         last = extent + begin if extent is not None else None
         least = begin if extent is not None else 0
+        if isinstance(item, ArgumentNumber):
+            item.limit(least, last)
+            return
         if not all(isinstance(k, int | np.integer) and least <= k and (last is None or k < last) for k in item.present):
             item.needs_one()
         return

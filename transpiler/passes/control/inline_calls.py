@@ -34,7 +34,20 @@ def inline_calls(kernel: Kernel, context: PassContext) -> bool:
         elif _is_pure(function):
             constant = {call for call in sites if all(isinstance(a, Const) for a in call.arguments)}
             changed |= bool(constant) and _inline(kernel, constant)
+    if changed:
+        _use_plain_names(kernel)
     return changed
+
+
+def _use_plain_names(kernel: Kernel) -> None:
+    """Give one specialization of each function the name of the Python function if no other has it any more."""
+    kernel.functions = [function for function in kernel.functions if function in set(called(kernel.body))]
+    taken = {function.name for function in kernel.functions}
+    for function in kernel.functions:
+        plain = function.location.function
+        if function.is_inline and plain and plain not in taken:
+            function.name = plain
+            taken.add(plain)
 
 
 def _is_straight(function: Function) -> bool:
@@ -52,7 +65,7 @@ def _is_pure(function: Function) -> bool:
 
 
 def _inline(kernel: Kernel, sites: set[Call], is_only: bool = False) -> bool:
-    """Replace these calls of one function. is_only: there are no others, so that its statements themselves are moved."""
+    """Replace these calls of one function. is_only: there are no others, so that its statements are moved."""
     for root in kernel.roots():
         results: dict[Statement, list[Statement]] = {}
         values: dict[Statement, Statement] = {}
@@ -89,8 +102,8 @@ def _append_body(statements: list[Statement], call: Call, is_only: bool) -> list
     for statement in call.function.body.statements:
         if isinstance(statement, ArgLoad | Reference):
             argument = values[statement] = parameters[statement.parameter]
-            if argument.name is None and isinstance(statement, ArgLoad) and not isinstance(argument, Const):
-                argument.name = statement.name
+            if argument.name is None and argument.hint is None and isinstance(statement, ArgLoad):
+                argument.hint = statement.name  # an argument gets a variable only if it is needed
         elif isinstance(statement, Return):
             results = [values.get(value, value) for value in statement.values]
         else:

@@ -5,9 +5,10 @@
                                                epilogue: atomic add s, s_sum   once a block
 
 `reducible.py` says which operations. Sums are taken in another order, so that floats may differ by rounding; their
-error shrinks with the number of accumulators. Integers are exact, since they wrap. Each accumulator starts with the
-neutral element, so that an iteration may also perform no operation: for `min` and `max` of floats it is NaN, of which
-these functions return the other operand.
+error shrinks with the number of accumulators. Sums of floats are joined in a fixed order: the last block that is done
+joins the results of all blocks, and only it has an epilogue. Integers are exact, since they wrap. Each accumulator
+starts with the neutral element, so that an iteration may also perform no operation: for `min` and `max` of floats it is
+NaN, of which these functions return the other operand.
 
 Integers below 32 bits and f16 are combined in 32 bits. Where threads are iterations of loops (C), floats are added in
 f64: memory is slower than that, and one accumulator may get all values.
@@ -36,7 +37,7 @@ from ...ir.statements import (
     base_pointer,
 )
 from ...ir.tasks import MAX_BLOCKS, Kernel, Reduction, Task
-from ...ir.types import Type, element_of, f16, f32, f64, i32, scalars_of, u32, with_element
+from ...ir.types import Type, count_scalars, element_of, f16, f32, f64, i32, u32, with_element
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
 from .reducible import Place, is_invariant, reducible_places
@@ -91,7 +92,7 @@ def _warn(kernel: Kernel, context: PassContext) -> None:
 def _accepted(task: Task, context: PassContext) -> list[Place]:
     """Return the places of a task that are worth a reduction."""
     places = [place for place in reducible_places(task) if place.certain or _has_plain_bounds(task.loop)]
-    if sum(len(list(scalars_of(place.type))) for place in places) > MAX_ACCUMULATORS:
+    if sum(count_scalars(place.type) for place in places) > MAX_ACCUMULATORS:
         return []
     return places
 
@@ -112,7 +113,7 @@ def _reduce(kernel: Kernel, task: Task, places: list[Place], context: PassContex
         head.append(pointer)
         accumulators.update((atomic, pointer) for atomic in place.atomics)
         _join(task.join, reduction)
-    if context.options.deterministic and any(element_of(place.type).is_float for place in places):
+    if any(_depends_on_order(place) for place in places):
         join_in_order(kernel, task, context)
     for place, reduction in zip(places, task.reductions, strict=True):
         _store(task, place, reduction, context)
@@ -168,6 +169,11 @@ def _adds_in_f64(context: PassContext) -> bool:
     return context.capabilities.blocks_as_loops and f64.name in context.capabilities.types
 
 
+def _depends_on_order(place: Place) -> bool:
+    """Return whether a reduction rounds. Thousands of atomic additions to one f32 would have errors above 1e-6."""
+    return element_of(place.type).is_float and place.join in ("add", "mul")
+
+
 def _join(block: Block, reduction: Reduction) -> None:
     """Add `accumulator = accumulator op other` to a block."""
     builder = _builder(block, reduction)
@@ -178,24 +184,25 @@ def _join(block: Block, reduction: Reduction) -> None:
 def _store(task: Task, place: Place, reduction: Reduction, context: PassContext) -> None:
     """Add to the epilogue of a task what combines the place with the joined value."""
     builder = _builder(task.epilogue, reduction)
-    if not place.certain and task.loop is not None and not _is_launched_with_iterations(task.loop, context):
+    if not place.certain and task.loop is not None and not _has_blocks_only_for_iterations(task.loop, context):
         branch = If(_has_iterations(builder, task.loop))
         builder.add(branch)
         builder.block = branch.then
     pointer = _copied(builder, place.pointer)
     total = builder.load(builder.add(Reference(reduction.accumulator, type=reduction.accumulator.type)))
     total = builder.cast(total, element_of(place.type))
-    if context.capabilities.blocks_as_loops or task.blocks_done is not None:
+    is_alone = context.capabilities.blocks_as_loops or task.blocks_done is not None
+    if is_alone and isinstance(base_pointer(pointer), GlobalTemporary):  # other launches may write arrays
         builder.store(pointer, builder.op(ATOMIC_OPS[place.join], builder.load(pointer), total))
     else:
         builder.atomic(place.join, pointer, total)
 
 
-def _is_launched_with_iterations(loop: RangeFor, context: PassContext) -> bool:
+def _has_blocks_only_for_iterations(loop: RangeFor, context: PassContext) -> bool:
     """Return whether the entry does not run without an iteration: the host counts them and launches no block."""
     bounds = (*loop.starts, *loop.ends)
     is_simple = all(isinstance(value, (Const, ArrayShape, ArgLoad)) for value in bounds)
-    return is_simple and not context.capabilities.blocks_as_loops and not context.options.deterministic
+    return is_simple and not context.capabilities.blocks_as_loops
 
 
 def _has_iterations(builder: Builder, loop: RangeFor) -> Statement:

@@ -6,7 +6,7 @@ from ..c_family import tables
 from ..c_family.tensors import never, no_cast, selection
 from ..common.language import Language, Literals
 from ..common.syntax_forms import UNARY, Syntax
-from . import atomics, collectives, reserved, textures
+from . import atomics, collectives, operations, reserved, textures
 
 C = Language(
     name="C",
@@ -33,7 +33,7 @@ C = Language(
         },
         half=Syntax("(_Float16){0}", UNARY),
     ),
-    operation=tables.operation,
+    operation=operations.operation,
     cast=tables.cast,
     bit_cast=tables.bit_cast,
     coarse=never,
@@ -42,7 +42,7 @@ C = Language(
     unsigned="unsigned",
     constant="static const {type} {name} = {value};",
     integer_constant="enum {{ {name} = {value} }};",
-    tensor_operation=selection(tables.operation),
+    tensor_operation=selection(operations.operation),
     tensor_cast=no_cast,
     struct_declaration="typedef struct {{\n{body}\n}} {name};",
     struct_literal="({type}){{{values}}}",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 PRIMARY, UNARY, MULTIPLY, ADD, SHIFT, COMPARE, EQUAL = 16, 15, 14, 13, 12, 11, 10
 BIT_AND, BIT_XOR, BIT_OR, AND, OR, TERNARY, ASSIGN = 9, 8, 7, 6, 5, 4, 1
@@ -50,6 +51,33 @@ class Syntax:
     def format(self, *operands: str) -> str:
         """Return the source with operands, which already have the parentheses that they need."""
         return self.template.format(*operands)
+
+
+class Rendered(NamedTuple):
+    """The source of a value.
+
+    template: of its syntax, since `a | b | c` needs no parentheses.
+    inverse: the operand, if it is a `!`.
+    bare: a literal in a declaration, which has the type already: `{x, y}`.
+    unsigned: of a sum that may wrap, without the conversion back to a signed type, and its precedence.
+    """
+
+    source: str
+    precedence: int = PRIMARY
+    template: str = ""
+    inverse: str = ""
+    bare: str = ""
+    unsigned: tuple[str, int] | None = None
+
+    @property
+    def initializer(self) -> str:
+        """The initializer behind `type name =`."""
+        return self.bare or self.assigned
+
+    @property
+    def assigned(self) -> str:
+        """The source behind `name =`, which converts a number to the type of the variable."""
+        return self.source if self.unsigned is None else self.unsigned[0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,14 @@
+"""Operations of C that differ from those of CUDA C: the lesser and greater of two floats are no calls of math.h."""
+
+from __future__ import annotations
+
+from ....ir.types import Scalar
+from ..c_family import tables
+from ..common.syntax_forms import Syntax, call
+
+
+def operation(op: str, type: Scalar) -> Syntax:
+    """Return the syntax of `op` on scalars of `type` (of the values, for `select`)."""
+    if op in ("min", "max") and type.name in ("f32", "f64"):
+        return call(f"{op}_{type}", 2, f"{op}_{type}")
+    return tables.operation(op, type)
