@@ -20,6 +20,13 @@ KERNELS = """
         for i in x:
             s += x[i]
         return s
+
+    @ti.kernel
+    def twice(x: ti.types.ndarray(ti.i32, 1)):
+        for i in x:
+            x[i] += 1
+        for i in x:
+            x[i] *= 2
 """
 
 
@@ -51,7 +58,7 @@ def test_edit_leaves_an_edited_text_as_it_is(command, edited) -> None:
 
 
 def test_edit_of_several_tasks_names_every_file(command, program) -> None:
-    said = command("edit", f"{program(KERNELS)}:total", "--arch", "vulkan", "--json")
+    said = command("edit", f"{program(KERNELS)}:twice", "--arch", "vulkan", "--json")
     files = [Path(file["path"]) for file in said.data["files"]]
     assert len(files) > 1 and all(file.suffix == ".comp" and file.exists() for file in files)
     assert {file["state"] for file in said.data["files"]} == {"untouched"} and said.data["target"] == "vulkan"

@@ -78,7 +78,8 @@ def gathered() -> tuple[Any, tuple[Any, ...]]:
 
 
 C = ("cpu",)
-STORE, MIX = "y(i) =", "(x(i) + 3) * 5 >> 2"
+STORE = "y(i) ="
+MIX = {"cpu": "(x(i) + 3) * 5 >> 2", "vulkan": "(x(i) + 3) * 5 >> 2", "cuda": "int((unsigned(x(i)) + 3) * 5) >> 2"}
 FAR = {"cpu": "y((long)i + (1L << 40)) =", "vulkan": "y(i + 1500000000) =", "cuda": "y((long long)i + (1LL << 40)) ="}
 HALF = {"cpu": "s += (float)(_Float16)(a(i, k) * b(k, j));",
         "vulkan": "s += unpackHalf2x16(packHalf2x16(vec2(a(i, k) * b(k, j), 0.0))).x;",
@@ -87,11 +88,7 @@ NARROW = {"cpu": "(short)((x(i) + 3) * 5 * 16) / 16 >> 2", "vulkan": "((((x(i) +
           "cuda": "(short)((x(i) + 3) * 5 * 16) / 16 >> 2"}  # fmt: skip
 SHIFT = {"cpu": "(int)((unsigned)((x(i) + 3) * 5) >> 2)", "vulkan": "int(uint((x(i) + 3) * 5) >> 2)",
          "cuda": "(int)((unsigned)((x(i) + 3) * 5) >> 2)"}  # fmt: skip
-ATOMIC_SUM = {"cpu": "atomic_add_i32(&args.temporaries->s, x(i));", "vulkan": "atomicAdd(args.temporaries.s, x(i));",
-              "cuda": "atomicAdd(&args.temporaries->s, x(i));"}  # fmt: skip
-RACE = {"cpu": "args.temporaries->s += x(i);", "vulkan": "args.temporaries.s += x(i);",
-        "cuda": "args.temporaries->s += x(i);"}  # fmt: skip
-ZERO = {"cpu": "args.temporaries->s = 0;", "vulkan": "args.temporaries.s = 0;", "cuda": "args.temporaries->s = 0;"}
+SUMMAND = {"cpu": "+= x(i);", "vulkan": "+= x(i);", "cuda": "+= unsigned(x(i));"}
 ATOMIC = {"cpu": r"re:atomic_add_i32\(&(counts.*), 1\);", "vulkan": r"re:atomicAdd\((counts.*), 1\);",
           "cuda": r"re:atomicAdd\(&(counts.*), 1\);"}  # fmt: skip
 LOOP_OF_THREADS = r"    for \(int thread = 0; [^\n]*\n        int i = [^\n]*\n        int t = thread;\n"
@@ -102,14 +99,18 @@ BARRIER = {  # the second one
 }
 CELL = {"cpu": "args.cells[i]", "vulkan": "args.cells.v[i]", "cuda": "args.cells[i]"}
 FALL = "v(i).y -= 9.8f * args.dt;"
-RESULT = {"cpu": "args.result->value = args.temporaries->s", "vulkan": "args.result.value = args.temporaries.s",
-          "cuda": "args.result->value = args.temporaries->s"}  # fmt: skip
+RESULT = {"cpu": "args.result->value = s", "vulkan": "args.result.value = s", "cuda": "args.result->value = s"}
 HELPER = "re:\n//[^\n]*\n(static inline )?(__device__ )?(inline )?void task\\("
 
 
 def before_task(code: str) -> str:
     """Return the replacement of `HELPER` that puts code before the function of the task."""
     return f"\n{code}\nstatic inline void task("
+
+
+def summand(source: str) -> dict[str, str]:
+    """Return `SUMMAND` with another number to add."""
+    return {name: text.replace("x(i)", source) for name, text in SUMMAND.items()}
 
 
 def at_start(code: str) -> str:
@@ -170,7 +171,7 @@ SABOTAGED: dict[str, Sabotage] = {
     "a write behind the end": Sabotage(compared.bits, STORE, "y(i + 1) =", OUTSIDE),
     "a write before the begin": Sabotage(compared.bits, STORE, "y(i - 1) =", OUTSIDE, C),
     "a write one row too far": Sabotage(compared.stencil, "b(i, j) =", "b(i + 2, j) =", f"{OUTSIDE}|{DIFFERS}"),
-    "a read behind the end": Sabotage(compared.total, "x(i))", "x(i + 1))", DIFFERS),
+    "a read behind the end": Sabotage(compared.total, SUMMAND, summand("x(i + 1)"), DIFFERS),
     "a write to an input": Sabotage(
         compared.bits, STORE, {"cpu": at_start("((int *)args.x_data)[i] = 0;"), "vulkan": at_start("x(i) = 0;"),
                                "cuda": at_start("((int *)args.x_data)[i] = 0;")}, f"{REFUSED}|x +i32, read +DIFFERS"),
@@ -180,7 +181,6 @@ SABOTAGED: dict[str, Sabotage] = {
     "a misaligned store": Sabotage(compared.bits, STORE, "*(int *)((char *)&y(i) + 1) =", f"{DIFFERS}|{CRASHED}", ("cpu", "cuda")),
     # --- threads
     "a dropped atomic": Sabotage(compared.histogram, ATOMIC, r"\1 += 1;", DROPPED_ATOMIC),
-    "a sum that races": Sabotage(compared.total, ATOMIC_SUM, RACE, DROPPED_ATOMIC),
     "a dropped barrier": Sabotage(compared.shared_sum, BARRIER, r"\1", DROPPED_BARRIER),
     "only the first block": Sabotage(compared.bits, STORE, "if (i < 128) y(i) =", DIFFERS),
     # --- sizes
@@ -190,17 +190,18 @@ SABOTAGED: dict[str, Sabotage] = {
     "wrong for nothing": Sabotage(
         compared.total, RESULT, {k: f"{v} + {n}" for (k, v), n in zip(RESULT.items(), ("(args.x_n == 0)", "int(args.x_n == 0)", "(args.x_n == 0)"))},
         SWEPT.replace(" equal ", " equal ")),
-    "wrong for one element": Sabotage(compared.bits, MIX, f"{MIX} + (args.x_n == 1 ? 1 : 0)", SWEPT),
+    "wrong for one element": Sabotage(
+        compared.bits, MIX, {k: f"({v}) + (args.x_n == 1 ? 1 : 0)" for k, v in MIX.items()}, SWEPT),
     "the call's length of a sum": Sabotage(compared.product, "k < args.a_n1", "k < 40", SWEPT),
     "the call's length of a row": Sabotage(compared.stencil, "args.b_n1 +", "45 +", SWEPT),
-    "the call's number of elements": Sabotage(compared.total, "x(i))", "(i < 5000 ? x(i) : 0))", SWEPT),
+    "the call's number of elements": Sabotage(compared.total, SUMMAND, summand("(i < 5000 ? x(i) : 0)"), SWEPT),
     "the call's argument": Sabotage(gathered, "+ args.n", "+ 500", SWEPT),
     # --- arithmetic
     "a wrong constant": Sabotage(compared.stencil, "0.25f", "0.26f", DIFFERS),
     "a slightly wrong constant": Sabotage(compared.particles, "9.8f", "9.801f", DIFFERS),
     "swapped operands": Sabotage(compared.stencil, "0.25f * s - a(i, j)", "a(i, j) - 0.25f * s", DIFFERS),
     "swapped indices": Sabotage(compared.stencil, "b(i, j) = a(i, j)", "b(i, j) = a(j, i)", DIFFERS),
-    "precedence": Sabotage(compared.bits, "(x(i) + 3) * 5", "(x(i) + 3 * 5)", DIFFERS),
+    "precedence": Sabotage(compared.bits, MIX, "(x(i) + 3 * 5) >> 2", DIFFERS),
     "an unsigned shift": Sabotage(compared.bits, MIX, SHIFT, DIFFERS),
     "a quotient for a shift": Sabotage(compared.bits, MIX, "(x(i) + 3) * 5 / 4", DIFFERS),
     "arithmetic in 16 bits": Sabotage(compared.bits, MIX, NARROW, DIFFERS),
@@ -210,9 +211,9 @@ SABOTAGED: dict[str, Sabotage] = {
     # --- statements
     "an uninitialised local variable": Sabotage(compared.product, "float s = 0.0f;", "float s;", ANY),
     "a sum that starts from what was there": Sabotage(compared.product, "float s = 0.0f;", "float s = c(i, j);", DIFFERS),
-    "a temporary not set": Sabotage(compared.total, ZERO, "", DIFFERS),
+    "a sum that starts from 1": Sabotage(compared.total, "int s = 0;", "int s = 1;", DIFFERS),
     "one element left alone": Sabotage(compared.bits, STORE, "if (i != 777) y(i) =", r"y\[777\]: .* not written|y\[777\]"),
-    "one element twice": Sabotage(compared.total, "x(i))", "(i == 4321 ? 2 * x(i) : x(i)))", DIFFERS),
+    "one element twice": Sabotage(compared.total, SUMMAND, summand("(i == 4321 ? 2 * x(i) : x(i))"), DIFFERS),
     "the wrong index of one element": Sabotage(compared.bits, STORE, "y(i == 777 ? 776 : i) =", DIFFERS),
     "an early return": Sabotage(compared.particles, FALL, f"if (i == 299) return; {FALL}", DIFFERS),
     "a store left out": Sabotage(compared.particles, "v(i).y = -0.5f * v(i).y;", "", DIFFERS),

@@ -106,9 +106,12 @@ class Region:
         return min(MAX_GUARD_BYTES, max(MIN_GUARD_BYTES, -(-self.size_bytes // ALIGNMENT) * ALIGNMENT))
 
     def new_contents(self, pattern: int) -> Array:
-        """Return the contents of a copy at the start of a run: memory that no launch may rely on has the pattern."""
+        """Return the contents of a copy at the start of a run: memory that no launch may rely on has the pattern.
+
+        Temporaries start as zeros, as in the first launch: a reduction counts its finished blocks there.
+        """
         if self.role in ("temporaries", "result"):
-            return np.full(self.size_bytes, pattern, np.uint8)
+            return np.full(self.size_bytes, pattern if self.role == "result" else 0, np.uint8)
         return self.contents
 
 

@@ -80,15 +80,41 @@ uint pow_u32(uint base, uint exponent) {
     return result;
 }
 
+int clz_u64(uint64_t x) {
+    uvec2 halves = unpackUint2x32(x);
+    return halves.y != 0u ? 31 - findMSB(halves.y) : 63 - findMSB(halves.x);
+}
+
+// Quotient; 0 if the divisor is 0. By shifts: NVIDIA's driver 580 gives wrong numbers elsewhere in a
+// shader that divides 64-bit integers by `/`.
+uint64_t div_u64(uint64_t a, uint64_t b) {
+    if ((a | b) >> 32 == 0ul) {
+        return b == 0ul ? 0ul : uint64_t(uint(a) / uint(b));
+    }
+    uint64_t quotient = 0ul;
+    for (int shift = b == 0ul ? -1 : clz_u64(b) - clz_u64(a); shift >= 0; shift--) {
+        if (a >= b << shift) {
+            a -= b << shift;
+            quotient |= 1ul << shift;
+        }
+    }
+    return quotient;
+}
+
+// Remainder; 0 if the divisor is 0.
+uint64_t rem_u64(uint64_t a, uint64_t b) {
+    return b == 0ul ? 0ul : a - b * div_u64(a, b);
+}
+
 // Quotient rounded toward zero; 0 if the divisor is 0.
 int64_t div_i64(int64_t a, int64_t b) {
-    // x / 0 is undefined, and so is the lowest number / -1
-    return b == 0l ? 0l : b == -1l ? -a : a / b;
+    int64_t quotient = int64_t(div_u64(uint64_t(a < 0l ? -a : a), uint64_t(b < 0l ? -b : b)));
+    return (a ^ b) < 0l ? -quotient : quotient;
 }
 
 // Remainder with the sign of the dividend; 0 if the divisor is 0.
 int64_t rem_i64(int64_t a, int64_t b) {
-    return b == 0l || b == -1l ? 0l : a - b * (a / b);  // % is undefined for negative numbers
+    return b == 0l ? 0l : a - b * div_i64(a, b);
 }
 
 // Python's //: quotient rounded toward minus infinity; 0 if the divisor is 0.
@@ -105,13 +131,13 @@ int64_t mod_i64(int64_t a, int64_t b) {
 
 // Python's // for a positive divisor.
 int64_t floor_div_positive_i64(int64_t a, int64_t b) {
-    int64_t quotient = a / b;
+    int64_t quotient = div_i64(a, b);
     return quotient * b > a ? quotient - 1l : quotient;
 }
 
 // Python's % for a positive divisor.
 int64_t mod_positive_i64(int64_t a, int64_t b) {
-    int64_t remainder = a - b * (a / b);  // % is undefined for negative numbers
+    int64_t remainder = a - b * div_i64(a, b);
     return remainder < 0l ? remainder + b : remainder;
 }
 
@@ -131,16 +157,6 @@ int64_t pow_i64(int64_t base, int64_t exponent) {
     return result;
 }
 
-// Quotient; 0 if the divisor is 0.
-uint64_t div_u64(uint64_t a, uint64_t b) {
-    return b == 0ul ? 0ul : a / b;
-}
-
-// Remainder; 0 if the divisor is 0.
-uint64_t rem_u64(uint64_t a, uint64_t b) {
-    return b == 0ul ? 0ul : a % b;
-}
-
 // base to the power of exponent, modulo 2^64.
 uint64_t pow_u64(uint64_t base, uint64_t exponent) {
     uint64_t result = 1ul;
@@ -157,11 +173,6 @@ uint64_t pow_u64(uint64_t base, uint64_t exponent) {
 int popcnt_u64(uint64_t x) {
     uvec2 halves = unpackUint2x32(x);
     return bitCount(halves.x) + bitCount(halves.y);
-}
-
-int clz_u64(uint64_t x) {
-    uvec2 halves = unpackUint2x32(x);
-    return halves.y != 0u ? 31 - findMSB(halves.y) : 63 - findMSB(halves.x);
 }
 
 // By bits, since drivers may assume that there are no NaNs.

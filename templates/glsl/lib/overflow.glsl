@@ -88,7 +88,7 @@ bool mul_overflows_i64(int64_t a, int64_t b) {
     if (a == -1l) {
         return b == -9223372036854775807l - 1l;  // as in i32
     }
-    return a != 0l && (a * b) / a != b;
+    return a != 0l && div_i64(a * b, a) != b;
 }
 
 bool shl_overflows_i64(int64_t a, int64_t count) {
@@ -122,7 +122,7 @@ bool sub_overflows_u64(uint64_t a, uint64_t b) {
 }
 
 bool mul_overflows_u64(uint64_t a, uint64_t b) {
-    return a != 0ul && (a * b) / a != b;
+    return a != 0ul && div_u64(a * b, a) != b;
 }
 
 bool shl_overflows_u64(uint64_t a, uint64_t count) {

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 10118587, blocks.py:11: sweep(dt: f32)
+// shadesmith 0.1.0, c 9f4154d8, blocks.py:11: sweep(dt: f32)
 #include <math.h>
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 63ddbae0, blocks.py:11: sweep(dt: f32)
+// shadesmith 0.1.0, vulkan 1b7c635d, blocks.py:11: sweep(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

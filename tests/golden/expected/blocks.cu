@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda cd89ed9b, blocks.py:11: sweep(dt: f32)
+// shadesmith 0.1.0, cuda 5fa5f73f, blocks.py:11: sweep(dt: f32)
 
 #define BLOCK 128
 

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 001a2d84, blur.py:4:
+// shadesmith 0.1.0, c 0124b70d, blur.py:4:
 // blur(image: ndarray[f32, 2, clamped], out: ndarray[f32, 2, strided], peak:
 //     ndarray[f32, 1, strided])
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 80198472, blur.py:4:
+// shadesmith 0.1.0, vulkan 4a3912c6, blur.py:4:
 // blur(image: ndarray[f32, 2, clamped], out: ndarray[f32, 2, strided], peak:
 //     ndarray[f32, 1, strided])
 #version 460

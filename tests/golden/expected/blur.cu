@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 3705043a, blur.py:4:
+// shadesmith 0.1.0, cuda 8475eb98, blur.py:4:
 // blur(image: ndarray[f32, 2, clamped], out: ndarray[f32, 2, strided], peak:
 //     ndarray[f32, 1, strided])
 

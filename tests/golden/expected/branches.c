@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 5f980b96, branches.py:4: branches(a: ndarray[i32, 1], n: i32)
+// shadesmith 0.1.0, c dd15c83f, branches.py:4: branches(a: ndarray[i32, 1], n: i32)
 
 struct Args {
     int *restrict a_data;  // a: ndarray[i32, 1]

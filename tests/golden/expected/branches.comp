@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan c24245e2, branches.py:4: branches(a: ndarray[i32, 1], n: i32)
+// shadesmith 0.1.0, vulkan 8066d54d, branches.py:4: branches(a: ndarray[i32, 1], n: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

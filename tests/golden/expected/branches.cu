@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda c5ea805a, branches.py:4: branches(a: ndarray[i32, 1], n: i32)
+// shadesmith 0.1.0, cuda 88ddd57c, branches.py:4: branches(a: ndarray[i32, 1], n: i32)
 
 #define BLOCK 128
 

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 91d64935, checked.py:4: checked(a: ndarray[f32, 2], n: i32, k: u32)
+// shadesmith 0.1.0, c dd9af56b, checked.py:4: checked(a: ndarray[f32, 2], n: i32, k: u32)
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 // ===== checked_0.comp
-// shadesmith 0.1.0, vulkan d486de80, checked.py:4: checked(a: ndarray[f32, 2], n: i32, k: u32)
+// shadesmith 0.1.0, vulkan ceea2432, checked.py:4: checked(a: ndarray[f32, 2], n: i32, k: u32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -107,7 +107,7 @@ void main() {
 }
 
 // ===== checked_1.comp
-// shadesmith 0.1.0, vulkan f0ed0f75, checked.py:4: checked(a: ndarray[f32, 2], n: i32, k: u32)
+// shadesmith 0.1.0, vulkan 5d854c53, checked.py:4: checked(a: ndarray[f32, 2], n: i32, k: u32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

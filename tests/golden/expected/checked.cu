@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda e862d11e, checked.py:4: checked(a: ndarray[f32, 2], n: i32, k: u32)
+// shadesmith 0.1.0, cuda bb4c8aec, checked.py:4: checked(a: ndarray[f32, 2], n: i32, k: u32)
 
 #define BLOCK 128
 

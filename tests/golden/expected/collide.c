@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 7fa72cfb, collide.py:9: collide(x: ndarray[f32, 1])
+// shadesmith 0.1.0, c 0e9cf65a, collide.py:9: collide(x: ndarray[f32, 1])
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 // ===== collide_0.comp
-// shadesmith 0.1.0, vulkan 76e15a23, collide.py:9: collide(x: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan 120646b0, collide.py:9: collide(x: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -137,7 +137,7 @@ void main() {
 }
 
 // ===== collide_1.comp
-// shadesmith 0.1.0, vulkan 276aabc1, collide.py:9: collide(x: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan 10fe2498, collide.py:9: collide(x: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -187,7 +187,7 @@ void main() {
 }
 
 // ===== collide_2.comp
-// shadesmith 0.1.0, vulkan 3d183c92, collide.py:9: collide(x: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan 81094ce4, collide.py:9: collide(x: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -247,7 +247,7 @@ void main() {
 }
 
 // ===== collide_3.comp
-// shadesmith 0.1.0, vulkan c5316b7f, collide.py:9: collide(x: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan 3a422df9, collide.py:9: collide(x: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 0f4269b0, collide.py:9: collide(x: ndarray[f32, 1])
+// shadesmith 0.1.0, cuda 5879ba34, collide.py:9: collide(x: ndarray[f32, 1])
 
 #define BLOCK 128
 

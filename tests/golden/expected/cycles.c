@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 494d0628, cycles.py:16: cycles(lengths: ndarray[i32, 1])
+// shadesmith 0.1.0, c f8dd88b1, cycles.py:16: cycles(lengths: ndarray[i32, 1])
 
 struct Args {
     int *restrict lengths_data;  // lengths: ndarray[i32, 1]

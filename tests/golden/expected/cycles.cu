@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 100f882b, cycles.py:16: cycles(lengths: ndarray[i32, 1])
+// shadesmith 0.1.0, cuda 73defb24, cycles.py:16: cycles(lengths: ndarray[i32, 1])
 
 #define BLOCK 128
 

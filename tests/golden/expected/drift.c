@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 0ddd835f, drift.py:28: drift(dt: f32, axis: i32)
+// shadesmith 0.1.0, c c9bd25c2, drift.py:28: drift(dt: f32, axis: i32)
 #include <math.h>
 
 enum { position_n0 = 100000 };  // position.shape[0]

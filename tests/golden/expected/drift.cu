@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 75f0c8f9, drift.py:28: drift(dt: f32, axis: i32)
+// shadesmith 0.1.0, cuda d529fb96, drift.py:28: drift(dt: f32, axis: i32)
 
 #define BLOCK 128
 

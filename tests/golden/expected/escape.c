@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 6bb7f5ef, escape.py:4: escape(pixels: ndarray[f32, 2], n: i32, t: f32)
+// shadesmith 0.1.0, c a3f999aa, escape.py:4: escape(pixels: ndarray[f32, 2], n: i32, t: f32)
 #include <math.h>
 
 typedef struct {

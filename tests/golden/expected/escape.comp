@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 31218344, escape.py:4:
+// shadesmith 0.1.0, vulkan 8a18af6f, escape.py:4:
 // escape(pixels: ndarray[f32, 2], n: i32, t: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require

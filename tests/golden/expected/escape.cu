@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 7c9e040a, escape.py:4: escape(pixels: ndarray[f32, 2], n: i32, t: f32)
+// shadesmith 0.1.0, cuda 83875bfa, escape.py:4: escape(pixels: ndarray[f32, 2], n: i32, t: f32)
 
 #define BLOCK 128
 

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 33ae899c, exact.py:4: exact(a: ndarray[f32, 1], b: ndarray[f32, 1])
+// shadesmith 0.1.0, c 4ef9e8d0, exact.py:4: exact(a: ndarray[f32, 1], b: ndarray[f32, 1])
 
 struct Args {
     float *a_data;        // a: ndarray[f32, 1]

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 8d001ea5, exact.py:4: exact(a: ndarray[f32, 1], b: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan b2b281cc, exact.py:4: exact(a: ndarray[f32, 1], b: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

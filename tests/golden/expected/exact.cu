@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 2ae56929, exact.py:4: exact(a: ndarray[f32, 1], b: ndarray[f32, 1])
+// shadesmith 0.1.0, cuda ac3fe205, exact.py:4: exact(a: ndarray[f32, 1], b: ndarray[f32, 1])
 
 #define BLOCK 128
 

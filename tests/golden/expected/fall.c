@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 4fdd11b7, fall.py:11: fall(dt: f32, gravity: f32[3])
+// shadesmith 0.1.0, c 89a10fbc, fall.py:11: fall(dt: f32, gravity: f32[3])
 
 typedef struct {
     float x, y, z;

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 39f0af07, fall.py:11: fall(dt: f32, gravity: f32[3])
+// shadesmith 0.1.0, vulkan 198d772f, fall.py:11: fall(dt: f32, gravity: f32[3])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 5cbab6f3, fall.py:11: fall(dt: f32, gravity: f32[3])
+// shadesmith 0.1.0, cuda c8042ba5, fall.py:11: fall(dt: f32, gravity: f32[3])
 
 #define BLOCK 128
 

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 9141d3e1, fence.py:9: fence(parts: ndarray[i32, 1], last: ndarray[i32, 1])
+// shadesmith 0.1.0, c 9ea790fe, fence.py:9: fence(parts: ndarray[i32, 1], last: ndarray[i32, 1])
 
 #define BLOCK 64
 

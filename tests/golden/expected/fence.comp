@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 21e2d14f, fence.py:9:
+// shadesmith 0.1.0, vulkan ea768767, fence.py:9:
 // fence(parts: ndarray[i32, 1], last: ndarray[i32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 827ed264, fence.py:9:
+// shadesmith 0.1.0, cuda ad89d517, fence.py:9:
 // fence(parts: ndarray[i32, 1], last: ndarray[i32, 1])
 
 #define BLOCK 64

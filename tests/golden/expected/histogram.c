@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 3c41fa9d, histogram.py:10:
+// shadesmith 0.1.0, c 2fee40e1, histogram.py:10:
 // histogram(a: ndarray[f32, 1], order: ndarray[i32, 1])
 #include <stdbool.h>
 #include <stdint.h>

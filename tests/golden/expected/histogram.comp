@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 8c2e4d2e, histogram.py:10:
+// shadesmith 0.1.0, vulkan 07d0b3f4, histogram.py:10:
 // histogram(a: ndarray[f32, 1], order: ndarray[i32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda a3133441, histogram.py:10:
+// shadesmith 0.1.0, cuda 010a8b54, histogram.py:10:
 // histogram(a: ndarray[f32, 1], order: ndarray[i32, 1])
 
 #define BLOCK 128

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c c8da3e77, jacobi.py:4:
+// shadesmith 0.1.0, c 898a2b00, jacobi.py:4:
 // jacobi(a: ndarray[f32, 2], b: ndarray[f32, 2], w: f32)
 
 struct Args {

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 115b3281, jacobi.py:4:
+// shadesmith 0.1.0, vulkan 1378fe80, jacobi.py:4:
 // jacobi(a: ndarray[f32, 2], b: ndarray[f32, 2], w: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 1e560d10, jacobi.py:4:
+// shadesmith 0.1.0, cuda 6247488c, jacobi.py:4:
 // jacobi(a: ndarray[f32, 2], b: ndarray[f32, 2], w: f32)
 
 #define BLOCK 128

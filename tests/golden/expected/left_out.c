@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 44174567, left_out.py:18: kernel(x: ndarray[f32, 1], dt: f32)
+// shadesmith 0.1.0, c d6899735, left_out.py:18: kernel(x: ndarray[f32, 1], dt: f32)
 // no task for the loop in line 19: it does nothing (dead_code)
 // `if debug:` in line 35 left out: always false (frontend)
 

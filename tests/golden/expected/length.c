@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c fffe7f0e, length.py:4: length(x: f32, y: f32)
+// shadesmith 0.1.0, c 1009e05c, length.py:4: length(x: f32, y: f32)
 #include <math.h>
 
 struct Result {

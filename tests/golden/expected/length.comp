@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 60316c04, length.py:4: length(x: f32, y: f32)
+// shadesmith 0.1.0, vulkan 5eb51328, length.py:4: length(x: f32, y: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

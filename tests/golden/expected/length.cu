@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda dc7bba11, length.py:4: length(x: f32, y: f32)
+// shadesmith 0.1.0, cuda 480bac6c, length.py:4: length(x: f32, y: f32)
 
 
 struct Result {

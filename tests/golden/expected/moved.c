@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c c96fa7ec, moved.py:9: swap(n: i32)
+// shadesmith 0.1.0, c 5350aada, moved.py:9: swap(n: i32)
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 // ===== swap_0.comp
-// shadesmith 0.1.0, vulkan c59b1aa6, moved.py:9: swap(n: i32)
+// shadesmith 0.1.0, vulkan 0dbb5d82, moved.py:9: swap(n: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -61,7 +61,7 @@ void main() {
 }
 
 // ===== swap_1.comp
-// shadesmith 0.1.0, vulkan a5469960, moved.py:9: swap(n: i32)
+// shadesmith 0.1.0, vulkan 70bf35a6, moved.py:9: swap(n: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

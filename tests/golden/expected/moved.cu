@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda a79ec318, moved.py:9: swap(n: i32)
+// shadesmith 0.1.0, cuda e855dd21, moved.py:9: swap(n: i32)
 
 #define BLOCK 128
 

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 2b61d517, names.py:5:
+// shadesmith 0.1.0, c e1e12c50, names.py:5:
 // names(ψ: ndarray[f32[3], 1], float: ndarray[i32, 1], step: f32)
 #include <math.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 3fe6f34d, names.py:5:
+// shadesmith 0.1.0, vulkan 9fd9cfbb, names.py:5:
 // names(ψ: ndarray[f32[3], 1], float: ndarray[i32, 1], step: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda bf5842d4, names.py:5:
+// shadesmith 0.1.0, cuda c7c07ecd, names.py:5:
 // names(ψ: ndarray[f32[3], 1], float: ndarray[i32, 1], step: f32)
 
 #define BLOCK 128

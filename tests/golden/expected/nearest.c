@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c dbb8b52a, nearest.py:24:
+// shadesmith 0.1.0, c e67f8031, nearest.py:24:
 // search(points: ndarray[f32[2], 1], found: ndarray[i32, 1])
 #include <math.h>
 

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 2d2bc0ce, nearest.py:24:
+// shadesmith 0.1.0, vulkan 4aee7908, nearest.py:24:
 // search(points: ndarray[f32[2], 1], found: ndarray[i32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda c6a9d7c7, nearest.py:24:
+// shadesmith 0.1.0, cuda 4da92271, nearest.py:24:
 // search(points: ndarray[f32[2], 1], found: ndarray[i32, 1])
 
 #define BLOCK 128

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 1ad45d2f, normalize.py:4: normalize(a: ndarray[f32, 1])
+// shadesmith 0.1.0, c 3716a147, normalize.py:4: normalize(a: ndarray[f32, 1])
 #include <stdint.h>
 
 // A loop that computes a sum is cut into so many parts.

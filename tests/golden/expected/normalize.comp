@@ -1,5 +1,5 @@
 // ===== normalize_0.comp
-// shadesmith 0.1.0, vulkan 0830c345, normalize.py:4: normalize(a: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan a256cb1f, normalize.py:4: normalize(a: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -29,7 +29,7 @@ void main() {
 }
 
 // ===== normalize_1.comp
-// shadesmith 0.1.0, vulkan 20e41cdd, normalize.py:4: normalize(a: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan d7cd80f5, normalize.py:4: normalize(a: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -123,7 +123,7 @@ void main() {
 }
 
 // ===== normalize_2.comp
-// shadesmith 0.1.0, vulkan 9a37b992, normalize.py:4: normalize(a: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan f8f30c07, normalize.py:4: normalize(a: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 24ba1f45, normalize.py:4: normalize(a: ndarray[f32, 1])
+// shadesmith 0.1.0, cuda 4ef80049, normalize.py:4: normalize(a: ndarray[f32, 1])
 
 #define BLOCK 128
 #define LOADS 8  // iterations of a thread at a time, so that their loads overlap

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c c10c8c32, orbit.py:37: orbit(dt: f32)
+// shadesmith 0.1.0, c f0b554f2, orbit.py:37: orbit(dt: f32)
 #include <math.h>
 
 enum { bodies_n0 = 512 };  // bodies.shape[0]

@@ -1,5 +1,5 @@
 // ===== orbit_0.comp
-// shadesmith 0.1.0, vulkan c587392b, orbit.py:37: orbit(dt: f32)
+// shadesmith 0.1.0, vulkan 40fbed54, orbit.py:37: orbit(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -62,7 +62,7 @@ void main() {
 }
 
 // ===== orbit_1.comp
-// shadesmith 0.1.0, vulkan eb6f4c45, orbit.py:37: orbit(dt: f32)
+// shadesmith 0.1.0, vulkan 717c1e88, orbit.py:37: orbit(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -111,7 +111,7 @@ void main() {
 }
 
 // ===== orbit_2.comp
-// shadesmith 0.1.0, vulkan f9d044c2, orbit.py:37: orbit(dt: f32)
+// shadesmith 0.1.0, vulkan d0da5273, orbit.py:37: orbit(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -206,7 +206,7 @@ void main() {
 }
 
 // ===== orbit_3.comp
-// shadesmith 0.1.0, vulkan 3b20ddda, orbit.py:37: orbit(dt: f32)
+// shadesmith 0.1.0, vulkan 472c1e59, orbit.py:37: orbit(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

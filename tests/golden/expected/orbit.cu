@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda c4a743f4, orbit.py:37: orbit(dt: f32)
+// shadesmith 0.1.0, cuda bbd28062, orbit.py:37: orbit(dt: f32)
 
 #define BLOCK 128
 

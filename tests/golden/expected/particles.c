@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c e6fc6f94, particles.py:18:
+// shadesmith 0.1.0, c f19ab113, particles.py:18:
 // particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32)
 #include <math.h>
 #include <stdbool.h>

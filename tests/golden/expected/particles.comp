@@ -1,5 +1,5 @@
 // ===== particles_0.comp
-// shadesmith 0.1.0, vulkan dd6c7cb1, particles.py:18:
+// shadesmith 0.1.0, vulkan 72d8e1bf, particles.py:18:
 // particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -48,7 +48,7 @@ void main() {
 }
 
 // ===== particles_1.comp
-// shadesmith 0.1.0, vulkan 13298970, particles.py:18:
+// shadesmith 0.1.0, vulkan ecc80e9b, particles.py:18:
 // particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -153,7 +153,7 @@ void main() {
 }
 
 // ===== particles_2.comp
-// shadesmith 0.1.0, vulkan eed9f5ff, particles.py:18:
+// shadesmith 0.1.0, vulkan 77d12c9d, particles.py:18:
 // particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda c7c5ad23, particles.py:18:
+// shadesmith 0.1.0, cuda e7642e60, particles.py:18:
 // particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32)
 
 #define BLOCK 128

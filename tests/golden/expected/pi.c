@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 95dff182, pi.py:4: pi(hits: ndarray[i32, 1], tries: i32)
+// shadesmith 0.1.0, c 778b4c74, pi.py:4: pi(hits: ndarray[i32, 1], tries: i32)
 #include <stdint.h>
 
 typedef struct {

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 02948f0f, pi.py:4: pi(hits: ndarray[i32, 1], tries: i32)
+// shadesmith 0.1.0, vulkan d2e67285, pi.py:4: pi(hits: ndarray[i32, 1], tries: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda a3e2df11, pi.py:4: pi(hits: ndarray[i32, 1], tries: i32)
+// shadesmith 0.1.0, cuda 47fd73b6, pi.py:4: pi(hits: ndarray[i32, 1], tries: i32)
 
 #define BLOCK 128
 

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 3c6990a3, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
+// shadesmith 0.1.0, c 7c734fb7, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 // ===== proven_0.comp
-// shadesmith 0.1.0, vulkan fff2358e, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
+// shadesmith 0.1.0, vulkan 7d4e5680, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -103,7 +103,7 @@ void main() {
 }
 
 // ===== proven_1.comp
-// shadesmith 0.1.0, vulkan d49b06ae, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
+// shadesmith 0.1.0, vulkan d35752a5, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 07d45f5b, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
+// shadesmith 0.1.0, cuda 78402ce1, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
 
 #define BLOCK 128
 

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 5a572bfb, prune.py:9: prune()
+// shadesmith 0.1.0, c 77db4d26, prune.py:9: prune()
 #include <stdbool.h>
 #include <stdint.h>
 

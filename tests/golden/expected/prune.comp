@@ -1,5 +1,5 @@
 // ===== prune_0.comp
-// shadesmith 0.1.0, vulkan 20369d56, prune.py:9: prune()
+// shadesmith 0.1.0, vulkan 1734db2f, prune.py:9: prune()
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -44,7 +44,7 @@ void main() {
 }
 
 // ===== prune_1.comp
-// shadesmith 0.1.0, vulkan c4df5c96, prune.py:9: prune()
+// shadesmith 0.1.0, vulkan dfee5634, prune.py:9: prune()
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -101,7 +101,7 @@ void main() {
 }
 
 // ===== prune_2.comp
-// shadesmith 0.1.0, vulkan 2ffd15c4, prune.py:9: prune()
+// shadesmith 0.1.0, vulkan c0288a5e, prune.py:9: prune()
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -179,7 +179,7 @@ void main() {
 }
 
 // ===== prune_3.comp
-// shadesmith 0.1.0, vulkan d8180f87, prune.py:9: prune()
+// shadesmith 0.1.0, vulkan 75745fe5, prune.py:9: prune()
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -232,7 +232,7 @@ void main() {
 }
 
 // ===== prune_4.comp
-// shadesmith 0.1.0, vulkan 14741952, prune.py:9: prune()
+// shadesmith 0.1.0, vulkan 46cd2865, prune.py:9: prune()
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -282,7 +282,7 @@ void main() {
 }
 
 // ===== prune_5.comp
-// shadesmith 0.1.0, vulkan 291dc8b3, prune.py:9: prune()
+// shadesmith 0.1.0, vulkan bab70be7, prune.py:9: prune()
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 3de59ab6, prune.py:9: prune()
+// shadesmith 0.1.0, cuda 06758556, prune.py:9: prune()
 
 #define BLOCK 128
 

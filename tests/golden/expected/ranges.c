@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c e5e41e13, ranges.py:4: ranges(a: ndarray[f32, 1], begin: i32, end: i32)
+// shadesmith 0.1.0, c a9598fbe, ranges.py:4: ranges(a: ndarray[f32, 1], begin: i32, end: i32)
 
 struct Args {
     float *restrict a_data;  // a: ndarray[f32, 1]

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan d3a52558, ranges.py:4:
+// shadesmith 0.1.0, vulkan 0f9b6039, ranges.py:4:
 // ranges(a: ndarray[f32, 1], begin: i32, end: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require

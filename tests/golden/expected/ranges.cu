@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 6e75c129, ranges.py:4: ranges(a: ndarray[f32, 1], begin: i32, end: i32)
+// shadesmith 0.1.0, cuda 8b803449, ranges.py:4: ranges(a: ndarray[f32, 1], begin: i32, end: i32)
 
 #define BLOCK 128
 

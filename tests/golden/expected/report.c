@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c bb32a7c7, report.py:4: report(a: ndarray[f32, 1])
+// shadesmith 0.1.0, c 4a0c6007, report.py:4: report(a: ndarray[f32, 1])
 #include <stdint.h>
 
 static inline uint32_t f32_bits_to_u32(float x) {

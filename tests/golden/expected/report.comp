@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan fb10e3f0, report.py:4: report(a: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan f7682bd3, report.py:4: report(a: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

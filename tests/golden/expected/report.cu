@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda e9a1a138, report.py:4: report(a: ndarray[f32, 1])
+// shadesmith 0.1.0, cuda f10fbb8b, report.py:4: report(a: ndarray[f32, 1])
 
 #define BLOCK 128
 

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 40e78dd4, saxpy.py:4:
+// shadesmith 0.1.0, c 20c3b372, saxpy.py:4:
 // saxpy(x: ndarray[f32, 1], y: ndarray[f32, 1], alpha: f32)
 
 struct Args {

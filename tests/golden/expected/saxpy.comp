@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan e3f76c1d, saxpy.py:4:
+// shadesmith 0.1.0, vulkan bde05686, saxpy.py:4:
 // saxpy(x: ndarray[f32, 1], y: ndarray[f32, 1], alpha: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 42eab9fc, saxpy.py:4:
+// shadesmith 0.1.0, cuda bb14f04a, saxpy.py:4:
 // saxpy(x: ndarray[f32, 1], y: ndarray[f32, 1], alpha: f32)
 
 #define BLOCK 128

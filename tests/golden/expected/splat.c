@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c a3eb83df, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
+// shadesmith 0.1.0, c 9a6f3162, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
 #include <stdbool.h>
 #include <stdint.h>
 

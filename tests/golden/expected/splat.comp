@@ -1,5 +1,5 @@
 // ===== splat_0.comp
-// shadesmith 0.1.0, vulkan c53132f8, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
+// shadesmith 0.1.0, vulkan e198c00a, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -112,7 +112,7 @@ void main() {
 }
 
 // ===== splat_1.comp
-// shadesmith 0.1.0, vulkan 683ae10f, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
+// shadesmith 0.1.0, vulkan a8f5f033, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -166,7 +166,7 @@ void main() {
 }
 
 // ===== splat_2.comp
-// shadesmith 0.1.0, vulkan 016dd1c9, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
+// shadesmith 0.1.0, vulkan c5a3f4bd, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -232,7 +232,7 @@ void main() {
 }
 
 // ===== splat_3.comp
-// shadesmith 0.1.0, vulkan 5ef33e21, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
+// shadesmith 0.1.0, vulkan 4df38a8c, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

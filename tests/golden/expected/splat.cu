@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda e0420ffc, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
+// shadesmith 0.1.0, cuda 73aad895, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
 
 #define BLOCK 128
 

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 063bbb04, stencil.py:12:
+// shadesmith 0.1.0, c 833bbfd4, stencil.py:12:
 // stencil(a: ndarray[f32, 2], b: ndarray[f32, 2], order: ndarray[i32, 1])
 
 struct Args {

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 7d8dc16e, stencil.py:12:
+// shadesmith 0.1.0, vulkan e972fa00, stencil.py:12:
 // stencil(a: ndarray[f32, 2], b: ndarray[f32, 2], order: ndarray[i32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda d15d1ad2, stencil.py:12:
+// shadesmith 0.1.0, cuda 558ad6e7, stencil.py:12:
 // stencil(a: ndarray[f32, 2], b: ndarray[f32, 2], order: ndarray[i32, 1])
 
 #define BLOCK 128

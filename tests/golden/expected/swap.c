@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c dbc868d8, swap.py:4: swap(a: ndarray[f32, 1])
+// shadesmith 0.1.0, c e144ee6b, swap.py:4: swap(a: ndarray[f32, 1])
 
 #define BLOCK 64
 

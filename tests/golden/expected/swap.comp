@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 74ce9408, swap.py:4: swap(a: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan af996b40, swap.py:4: swap(a: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 8b72b4c8, swap.py:4: swap(a: ndarray[f32, 1])
+// shadesmith 0.1.0, cuda b7f2ce7e, swap.py:4: swap(a: ndarray[f32, 1])
 
 #define BLOCK 64
 

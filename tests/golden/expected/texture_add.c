@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 9401810e, texture_add.py:8:
+// shadesmith 0.1.0, c d20dcf5e, texture_add.py:8:
 // kernel(in_ten: rw_texture[rgba8, 1], out_ten: rw_texture[rgba8, 1], nsize: i32, addend: i32)
 #include <math.h>
 #include <stdint.h>

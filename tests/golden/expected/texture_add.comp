@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan ecafb538, texture_add.py:8:
+// shadesmith 0.1.0, vulkan 4337b081, texture_add.py:8:
 // kernel(in_ten: rw_texture[rgba8, 1], out_ten: rw_texture[rgba8, 1], nsize: i32, addend: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require

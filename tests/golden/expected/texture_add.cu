@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 3f9e6546, texture_add.py:8:
+// shadesmith 0.1.0, cuda b304eee1, texture_add.py:8:
 // kernel(in_ten: rw_texture[rgba8, 1], out_ten: rw_texture[rgba8, 1], nsize: i32, addend: i32)
 
 #define BLOCK 128

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c ffb91751, texture_sample.py:9:
+// shadesmith 0.1.0, c cf8f0a88, texture_sample.py:9:
 // kernel(source: texture[f32, 2], mask: texture[f32, 2], labels: rw_texture[rg16u, 2])
 #include <math.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan b51860ff, texture_sample.py:9:
+// shadesmith 0.1.0, vulkan 0da46c56, texture_sample.py:9:
 // kernel(source: texture[f32, 2], mask: texture[f32, 2], labels: rw_texture[rg16u, 2])
 #version 460
 #extension GL_EXT_buffer_reference : require

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda fe8bdaad, texture_sample.py:9:
+// shadesmith 0.1.0, cuda 4d517f29, texture_sample.py:9:
 // kernel(source: texture[f32, 2], mask: texture[f32, 2], labels: rw_texture[rg16u, 2])
 
 #define BLOCK 128

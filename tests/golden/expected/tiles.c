@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 155406dc, tiles.py:4: tiles(a: ndarray[f32, 1], sums: ndarray[f32, 1])
+// shadesmith 0.1.0, c 54558134, tiles.py:4: tiles(a: ndarray[f32, 1], sums: ndarray[f32, 1])
 
 #define BLOCK 64
 

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 0590df49, tiles.py:4:
+// shadesmith 0.1.0, vulkan 40ff9dc4, tiles.py:4:
 // tiles(a: ndarray[f32, 1], sums: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require

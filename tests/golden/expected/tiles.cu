@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 5b45e922, tiles.py:4: tiles(a: ndarray[f32, 1], sums: ndarray[f32, 1])
+// shadesmith 0.1.0, cuda 89bfaa74, tiles.py:4: tiles(a: ndarray[f32, 1], sums: ndarray[f32, 1])
 
 #define BLOCK 64
 

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 777e1f29, warps.py:5: warps(a: ndarray[i32, 1], b: ndarray[i32, 1])
+// shadesmith 0.1.0, c d9434d43, warps.py:5: warps(a: ndarray[i32, 1], b: ndarray[i32, 1])
 #include <stdbool.h>
 
 #define BLOCK 256

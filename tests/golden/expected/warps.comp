@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 745856d5, warps.py:5: warps(a: ndarray[i32, 1], b: ndarray[i32, 1])
+// shadesmith 0.1.0, vulkan 9e3c57ca, warps.py:5: warps(a: ndarray[i32, 1], b: ndarray[i32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

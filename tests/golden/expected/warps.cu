@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 6a6bf46b, warps.py:5: warps(a: ndarray[i32, 1], b: ndarray[i32, 1])
+// shadesmith 0.1.0, cuda 9f4cc0b3, warps.py:5: warps(a: ndarray[i32, 1], b: ndarray[i32, 1])
 
 #define BLOCK 256
 

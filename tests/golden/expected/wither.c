@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c dbd057e7, wither.py:9: wither(dt: f32)
+// shadesmith 0.1.0, c ec3cab95, wither.py:9: wither(dt: f32)
 #include <stdbool.h>
 #include <stdint.h>
 

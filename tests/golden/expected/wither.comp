@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan d440a7c2, wither.py:9: wither(dt: f32)
+// shadesmith 0.1.0, vulkan 71744c62, wither.py:9: wither(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

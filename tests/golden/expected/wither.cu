@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda eb610708, wither.py:9: wither(dt: f32)
+// shadesmith 0.1.0, cuda 99134622, wither.py:9: wither(dt: f32)
 
 #define BLOCK 128
 

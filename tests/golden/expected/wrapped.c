@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c d896c872, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
+// shadesmith 0.1.0, c 69cd30d6, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
 #include <stdint.h>
 
 // Quotient rounded toward zero; 0 if the divisor is 0.

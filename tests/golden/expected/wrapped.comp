@@ -1,5 +1,5 @@
 // ===== wrapped_0.comp
-// shadesmith 0.1.0, vulkan 00d41397, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
+// shadesmith 0.1.0, vulkan fb2a2415, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -37,7 +37,7 @@ void main() {
 }
 
 // ===== wrapped_1.comp
-// shadesmith 0.1.0, vulkan ed27313a, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
+// shadesmith 0.1.0, vulkan f102c198, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

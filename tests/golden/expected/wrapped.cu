@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 9e57cc9b, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
+// shadesmith 0.1.0, cuda 49a308f8, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
 
 #define BLOCK 128
 

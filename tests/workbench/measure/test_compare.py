@@ -72,7 +72,8 @@ LOST = {
 }
 SHIFT = {"cpu": "(int)((unsigned)((x(i) + 3) * 5) >> 2)", "vulkan": "int(uint((x(i) + 3) * 5) >> 2)",
          "cuda": "(int)((unsigned)((x(i) + 3) * 5) >> 2)"}  # fmt: skip
-ZEROED = {"cpu": "args.temporaries->s = 0;", "vulkan": "args.temporaries.s = 0;", "cuda": "args.temporaries->s = 0;"}
+BITS = {"cpu": "(x(i) + 3) * 5 >> 2", "vulkan": "(x(i) + 3) * 5 >> 2", "cuda": "int((unsigned(x(i)) + 3) * 5) >> 2"}
+SUMMAND = {"cpu": "+= x(i);", "vulkan": "+= x(i);", "cuda": "+= unsigned(x(i));"}
 CELL = {"cpu": "args.cells[i]", "vulkan": "args.cells.v[i]", "cuda": "args.cells[i]"}
 FALL = "v(i).y -= 9.8f * args.dt;"
 
@@ -81,18 +82,18 @@ WRONG: dict[str, tuple[Callable[[], Any], Texts, Texts, str]] = {
     "a row too few": (compared.stencil, "i < args.n - 1", "i < args.n - 2", r"b\[65, 1\]: "),
     "a row too many": (compared.stencil, "0 < i &&", "0 <= i &&", r"b\[0, 1\]: "),
     "indices swapped": (compared.stencil, "b(i, j) = a(i, j)", "b(j, i) = a(i, j)", r"b\[\d+, \d+\]: "),
-    "precedence": (compared.bits, "(x(i) + 3) * 5", "(x(i) + 3 * 5)", r"y\[\d+\]: "),
-    "an unsigned shift": (compared.bits, "(x(i) + 3) * 5 >> 2", SHIFT, r"y\[\d+\]: "),
+    "precedence": (compared.bits, BITS, "(x(i) + 3 * 5) >> 2", r"y\[\d+\]: "),
+    "an unsigned shift": (compared.bits, BITS, SHIFT, r"y\[\d+\]: "),
     "a lost atomic": (compared.histogram, ATOMIC, LOST, r"counts\[\d\]: "),
     "a missing barrier": (compared.shared_sum, BARRIER, r"\1", r"sums\[\d+\]: "),
     "a write behind the end": (compared.bits, "y(i) =", "y(i + 1) =", r"out of bounds: y\[1000\] of shape \(1000,\)"),
     "a write before the begin": (compared.bits, "y(i) =", "y(i - 1) =", r"out of bounds: y\[-1\] of shape \(1000,\)"),
-    "a read behind the end": (compared.total, "x(i))", "x(i + 1))", r"return value: 12497500, found "),
+    "a read behind the end": (compared.total, SUMMAND, "+= x(i + 1);", r"return value: 12497500, found "),
     "the last turn of a loop": (compared.product, "k < args.a_n1", "k < args.a_n1 - 1", r"c\[0, 0\]: "),
     "a sum that starts from what was there": (compared.product, "float s = 0.0f;", "float s = c(i, j);", r"c\[0, 0\]: "),
     "an element left alone": (compared.product, "c(i, j) = s;", "if (j > 0) c(i, j) = s;", r"c\[0, 0\]: .* not written"),
     "a store left out": (compared.particles, "v(i).y = -0.5f * v(i).y;", "", r"v\[\d+\]\[1\]: "),
-    "a temporary not set": (compared.total, ZEROED, "", r"return value: 12497500, found "),
+    "a sum that starts from 1": (compared.total, "int s = 0;", "int s = 1;", r"return value: 12497500, found "),
     "a write to another field": (
         compared.particles, FALL, {name: f"{FALL} {cell}.other = 2.0f;" for name, cell in CELL.items()},
         r"field 0 of the tree\[0\]: 1, found 2 \(and 299 more\)",
@@ -114,7 +115,7 @@ RIGHT: dict[str, tuple[Callable[[], Any], Texts, Texts]] = {
         compared.product, r"re:k\+\+\) \{[^;]*;.*\n",
         "k += 2) {\n        s += a(i, k) * b(k, j);\n        if (k + 1 < args.a_n1) s += a(i, k + 1) * b(k + 1, j);\n",
     ),
-    "a product as shift": (compared.bits, "(x(i) + 3) * 5 >> 2", "((x(i) + 3 << 2) + x(i) + 3) >> 2"),
+    "a product as shift": (compared.bits, BITS, "((x(i) + 3 << 2) + x(i) + 3) >> 2"),
     "a quotient for a product": (compared.histogram, "a(i) * 4.0f", "a(i) / 0.25f"),
     "other numbers of turns": (compared.histogram, "int k = 0; k < 20; k++", "int k = 40; k < 60; k += 1"),
     "another order in a block": (compared.shared_sum, "tile[255 - k]", "tile[k]"),

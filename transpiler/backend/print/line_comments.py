@@ -81,8 +81,9 @@ def shortened(lines: Sequence[Line], language: Language, file: str) -> list[Line
 
 
 def without_comments(source: str) -> str:
-    """Return the code of a source, without the comments of its lines."""
-    return COMMENT.sub("", source)
+    """Return the code of a source, without the comments of its lines and without empty lines."""
+    lines = (line.rstrip() for line in COMMENT.sub("", source).split("\n"))
+    return "\n".join(line for line in lines if line)
 
 
 def _statement(lines: Sequence[Line], start: int) -> list[Line]:

@@ -8,7 +8,6 @@ In: key. Out: name and source of one function, and the keys it needs.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
@@ -189,11 +188,13 @@ def _in_rows(language: Language, matrix: Tensor, elements: Sequence[str]) -> lis
     lines = [f"{line}," for line in lines[:-1]] + lines[-1:]
 
     def filled(line: str) -> str:
-        return re.sub(r"<(\d+)>", lambda mark: elements[int(mark[1])], line)
+        for mark, element in zip(marks, elements, strict=True):
+            line = line.replace(mark, element)
+        return line
 
     result: list[str] = []
     for line in lines:
-        parts = [line] if len(filled(line)) <= COLUMNS else re.split(r"(?<=>,) ", line)
+        parts = [line] if len(filled(line)) <= COLUMNS else line.replace(">, <", ">,\n<").split("\n")
         result += [filled(parts[0]), *(BREAK + filled(part) for part in parts[1:])]
     return result
 

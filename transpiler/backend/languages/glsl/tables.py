@@ -147,6 +147,9 @@ VIA_I32 = frozenset({"floordiv", "mod", "raw_div", "raw_mod", "plain_div", "plai
 """Of 8 and 16 bit integers these are computed as i32."""
 
 
+PLAIN = {"plain_div": "raw_div", "plain_mod": "raw_mod"}
+
+
 def operation(op: str, type: Scalar) -> Syntax:
     """Return the syntax of `op` on scalars of `type` (of the values, for `select`); `EXACT` selects `COARSE`."""
     if op.startswith(EXACT):
@@ -164,6 +167,8 @@ def operation(op: str, type: Scalar) -> Syntax:
     if op in ("popcnt", "clz"):
         return _count_bits(op, type)
     table = UNSIGNED if type.kind == "uint" and op in UNSIGNED else INTEGERS
+    if type.bits == 64 and op in PLAIN:  # `div_u64` says why
+        op = PLAIN[op]
     return _fill(table[op], type)
 
 

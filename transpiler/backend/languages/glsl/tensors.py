@@ -84,7 +84,7 @@ def _vector(op: str, types: Sequence[Type], result: Type, element: Scalar) -> Sy
         return same()
     if op in ("min", "max") and element.name in WIDE:
         return _repeat(tables_glsl.operation(op, element), types, result, (0, 1))
-    if op in ("plain_div", "plain_mod") and element.name in WIDE:
+    if op in ("plain_div", "plain_mod") and element.name in WIDE and element.bits == 32:
         return tables_glsl.operation(op, element)
     if op == "abs":
         return same() if element.kind == "uint" else call("abs")
