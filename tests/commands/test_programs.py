@@ -170,7 +170,7 @@ def test_a_kernel_inside_a_function_is_found_by_running(program) -> None:
             main()
     """)
     call = find_call(options(f"{nested}:inner"), launches=False)
-    assert "= 3;" in call.kernel.inspect(*call.arguments).source
+    assert "scale = 3 " in call.kernel.inspect(*call.arguments).source
 
 
 def test_all_kernels_of_a_file_each_with_what_it_needs(program, capsys) -> None:
