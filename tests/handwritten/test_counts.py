@@ -12,9 +12,9 @@ from handwritten.magic import magic_floats
 from shadesmith.transpiler.backend.module.interface import SourceFile
 
 CEILINGS = {
-    "c": {"temporaries": 0, "numbered": 67, "long_lines": 0, "magic": 5},
-    "cuda": {"temporaries": 0, "numbered": 61, "long_lines": 0, "magic": 5},
-    "vulkan": {"temporaries": 0, "numbered": 61, "long_lines": 0, "magic": 5},
+    "c": {"temporaries": 0, "numbered": 65, "long_lines": 0, "magic": 5},
+    "cuda": {"temporaries": 0, "numbered": 59, "long_lines": 0, "magic": 5},
+    "vulkan": {"temporaries": 0, "numbered": 59, "long_lines": 0, "magic": 5},
 }
 """At most so many in all sources of a language. They only fall; the goals are 60, 150, 0 and 0."""
 FROM_PYTHON = {"c": 0.76, "cuda": 0.79, "vulkan": 0.73}

@@ -25,24 +25,24 @@ from shadesmith.transpiler.backend.module.interface import BackendModule
 
 COLUMNS = 100
 CEILINGS = {
-    "p2g3d": 1.95,
-    "mpm88": 1.76,
-    "mpm99": 2.62,
+    "p2g3d": 1.77,
+    "mpm88": 1.56,
+    "mpm99": 1.92,
     "sgemm": 1.43,
     "raymarch": 1.28,
-    "sph": 1.78,
+    "sph": 1.77,
     "advect": 2.17,
-    "lbm": 1.63,
+    "lbm": 1.52,
     "flux": 1.38,
-    "nbody": 1.50,
+    "nbody": 1.40,
 }
 """Lines emitted for each line written by hand, at most. They are lowered whenever the emitted sources get shorter."""
-MEDIAN = 1.70
+MEDIAN = 1.55
 
 
-TOTALS = {"temporaries": 0, "numbered": 22, "long_lines": 0, "magic": 13}
+TOTALS = {"temporaries": 0, "numbered": 21, "long_lines": 0, "magic": 13}
 """Must 2, over the ten: what `emitted_counts` counts, and floats that had a name. They too only fall."""
-FROM_PYTHON = 0.81
+FROM_PYTHON = 0.80
 
 
 @pytest.fixture(scope="module")

@@ -46,6 +46,8 @@ EXAMPLES = {
     "mpm88": ["--substeps", "1"], "nbody": ["--bodies", "64"], "pi": ["--samples", "20000"],
 }  # fmt: skip
 """The programs of examples/, with the arguments of a short run."""
+LIBRARY = tuple(str(ROOT / "transpiler" / "lang" / name) for name in ("math.py", "decompositions.py"))
+"""The functions of `ti.math` and the like are Python too; kernels take them in without a comment."""
 KINDS = ("temporaries", "numbered", "foreign", "long_lines")
 
 _DECLARATION = re.compile(
@@ -68,7 +70,7 @@ class Source:
         result: dict[str, list[str]] = {kind: [] for kind in (*KINDS, "locals")}
         for file in self.module.files:
             result["long_lines"] += [line for line in file.text.splitlines() if len(line) > WIDTH]
-            known = _identifiers(tuple(sorted({python for _, python, _ in file.lines if python})))
+            known = _identifiers((*LIBRARY, *sorted({python for _, python, _ in file.lines if python})))
             for name in _locals_of(file):
                 result["locals"].append(name)
                 if name in known or name.rstrip("_") in known:

@@ -124,13 +124,27 @@ def _into_range(a: Any) -> Any:
 
 @func
 def _raised(a: Any) -> Any:
-    """Return `a` * `BIG`; in f32 by the bits of subnormal numbers, which a device may take as 0 else."""
+    """Return `a` * `BIG`; in f32 by the bits of subnormal numbers, which a device may take as 0 else.
+
+    Number by number, as `_back`: the emitted source then needs no operators on the bits of matrices.
+    """
     result = a * BIG
     if static(a.dtype == f32):
-        bits = bit_cast(a, i32)
-        steps = cast(select(bits < 0, -(bits & LARGEST_BITS), bits), f32)
-        result = select((bits & LARGEST_BITS) < LEAST_NORMAL_BITS, steps * static(LEAST_F32 * BIG), result)
+        for i in static(range(a.n)):
+            if static(len(a.shape) == 1):
+                result[i] = _raised_number(a[i], result[i])
+            else:
+                for j in static(range(a.m)):
+                    result[i, j] = _raised_number(a[i, j], result[i, j])
     return result
+
+
+@func
+def _raised_number(x: Any, raised: Any) -> Any:
+    bits = bit_cast(x, i32)
+    size = bits & LARGEST_BITS
+    steps = cast(select(bits < 0, -size, size), f32)
+    return select(size < LEAST_NORMAL_BITS, steps * static(LEAST_F32 * BIG), raised)
 
 
 @func
@@ -140,10 +154,20 @@ def _back(x: Any, unscale: Any, unshift: Any) -> Any:
     result = scaled * unshift
     if static(x.dtype == f32):
         if unshift < 1.0:
-            steps = cast(round(min(abs(scaled), static(LEAST_NORMAL * BIG)) * static(SMALL / LEAST_F32)), i32)
-            bits = steps | (bit_cast(scaled, i32) & ~LARGEST_BITS)
-            result = select(abs(scaled) < static(LEAST_NORMAL * BIG), bit_cast(bits, f32), result)
+            for i in static(range(x.n)):
+                if static(len(x.shape) == 1):
+                    result[i] = _lowered_number(scaled[i], result[i])
+                else:
+                    for j in static(range(x.m)):
+                        result[i, j] = _lowered_number(scaled[i, j], result[i, j])
     return result
+
+
+@func
+def _lowered_number(x: Any, lowered: Any) -> Any:
+    size = min(abs(x), static(LEAST_NORMAL * BIG))
+    bits = cast(round(size * static(SMALL / LEAST_F32)), i32) | (bit_cast(x, i32) & ~LARGEST_BITS)
+    return select(abs(x) < static(LEAST_NORMAL * BIG), bit_cast(bits, f32), lowered)
 
 
 @func

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda aa18d7ae, fall.py:11: fall(dt: f32, gravity: f32[3])
+// shadesmith 0.1.0, cuda 5cbab6f3, fall.py:11: fall(dt: f32, gravity: f32[3])
 
 #define BLOCK 128
 
@@ -11,7 +11,7 @@ __device__ inline vec3 operator+(vec3 a, vec3 b) {
 }
 
 __device__ inline vec3 &operator+=(vec3 &a, vec3 b) {
-    return a = a + b;
+    return a = vec3{a.x + b.x, a.y + b.y, a.z + b.z};
 }
 
 __device__ inline vec3 operator*(float a, vec3 b) {

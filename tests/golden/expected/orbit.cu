@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda e69b1d78, orbit.py:37: orbit(dt: f32)
+// shadesmith 0.1.0, cuda c4a743f4, orbit.py:37: orbit(dt: f32)
 
 #define BLOCK 128
 
@@ -8,20 +8,12 @@ struct vec3 {
     float x, y, z;
 };
 
-__device__ inline vec3 operator+(vec3 a, vec3 b) {
-    return vec3{a.x + b.x, a.y + b.y, a.z + b.z};
-}
-
 __device__ inline vec3 &operator+=(vec3 &a, vec3 b) {
-    return a = a + b;
-}
-
-__device__ inline vec3 operator-(vec3 a, vec3 b) {
-    return vec3{a.x - b.x, a.y - b.y, a.z - b.z};
+    return a = vec3{a.x + b.x, a.y + b.y, a.z + b.z};
 }
 
 __device__ inline vec3 &operator-=(vec3 &a, vec3 b) {
-    return a = a - b;
+    return a = vec3{a.x - b.x, a.y - b.y, a.z - b.z};
 }
 
 __device__ inline float atomic_max_f32(float *address, float value) {
@@ -61,6 +53,10 @@ __device__ inline float dot(vec3 a, vec3 b) {
 
 __device__ inline vec3 operator*(vec3 a, float b) {
     return vec3{a.x * b, a.y * b, a.z * b};
+}
+
+__device__ inline vec3 operator-(vec3 a, vec3 b) {
+    return vec3{a.x - b.x, a.y - b.y, a.z - b.z};
 }
 
 struct Body {

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda e5a4fe4d, particles.py:18:
+// shadesmith 0.1.0, cuda c7c5ad23, particles.py:18:
 // particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32)
 
 #define BLOCK 128
@@ -9,12 +9,8 @@ struct vec3 {
     float x, y, z;
 };
 
-__device__ inline vec3 operator+(vec3 a, vec3 b) {
-    return vec3{a.x + b.x, a.y + b.y, a.z + b.z};
-}
-
 __device__ inline vec3 &operator+=(vec3 &a, vec3 b) {
-    return a = a + b;
+    return a = vec3{a.x + b.x, a.y + b.y, a.z + b.z};
 }
 
 __device__ inline float atomic_max_f32(float *address, float value) {

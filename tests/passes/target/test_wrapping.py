@@ -44,7 +44,7 @@ def test_what_may_wrap_is_unsigned() -> None:
     assert "if (int(unsigned(a) + 1) > args.n)" in text
     assert "a += 5u;" in text
     assert "l(i) = -uint64_t(l(i)) - 7ll;" in text
-    assert "h(i) *= unsigned(h(i));" in text, text
+    assert "h(i) *= unsigned(h(i));" in text
 
 
 def test_what_cannot_wrap_stays() -> None:

@@ -289,17 +289,18 @@ def run(target: str, inline: bool | str, debug: bool = False) -> list[np.ndarray
     return results
 
 
-@pytest.mark.parametrize("debug", [False, True])
-def test_functions_compute_what_their_statements_compute(target: str, debug: bool) -> None:
+def test_functions_compute_what_their_statements_compute(target: str) -> None:
     arch = {"c": "cc"}.get(target, target)
     wanted = run("python", True)
-    for inline in (True, "auto", False):
+    for inline, debug in ((True, False), ("auto", False), (False, False), ("auto", True)):
+        if target == "python" and inline is not False:
+            continue  # below
         for name, found, expected in zip(KERNELS, run(arch, inline, debug), wanted, strict=True):
-            np.testing.assert_allclose(found, expected, 1e-6, err_msg=f"{name} {inline}")
+            np.testing.assert_allclose(found, expected, 1e-6, err_msg=f"{name} {inline} {debug}")
 
 
 def test_functions_in_the_interpreter() -> None:
-    for inline, debug in itertools.product(("auto", False), (False, True)):
+    for inline, debug in (("auto", False), ("auto", True)):
         for found, expected in zip(run("python", inline, debug), run("python", True), strict=True):
             np.testing.assert_array_equal(found, expected)
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from ...ir.functions import reachable
 from ...ir.nodes import Statement
 from ...ir.statements import (
+    RECORDS,
     AtomicOp,
     Const,
     GlobalLoad,
@@ -18,6 +19,7 @@ from ...ir.statements import (
     If,
     IfExp,
     MatrixPtr,
+    Rand,
     StructPtr,
     base_pointer,
     repeats,
@@ -79,7 +81,9 @@ def grid_of(task: Task, layout: Layout, max_groups: int) -> Grid:
 def _is_light(task: Task) -> bool:
     """Return whether the iterations of a loop with reductions only read memory, and are short."""
     statements = list(reachable(task.body))
-    is_simple = not any(isinstance(s, (If, IfExp, GlobalStore, AtomicOp)) or repeats(s) for s in statements)
+    is_simple = not any(
+        isinstance(s, (*RECORDS, Rand, If, IfExp, GlobalStore, AtomicOp)) or repeats(s) for s in statements
+    )
     return is_simple and len(statements) <= LIGHT
 
 

@@ -22,7 +22,7 @@ from ...ir.tasks import Reduction, Task
 from ...ir.threads import neutral
 from ...ir.types import Scalar, Tensor, Type, element_of, i32
 from ...options import Capabilities
-from ..languages.common.block_reductions import generate, key_of, name_of
+from ..languages.common.collectives import generate_reduction, reduction_key, reduction_name
 from ..layout.trip_counts import step_of
 from .expressions import Expressions
 from .iteration_order import cells_along, first_index, part_name
@@ -171,13 +171,13 @@ def _block_joins(e: Expressions, printed: PrintedReduction, capabilities: Capabi
     """Return lines that join the accumulators of a block, number by number."""
     type, op = printed.reduction.accumulator.type, printed.reduction.op
     element = element_of(type)
-    key = key_of(op, element, _options(element, capabilities))
-    e.need(key, *(used for used in generate(e.language, key).uses if used.startswith("extension ")))
-    e.symbols.call(name_of(op))
+    key = reduction_key(op, element, _options(element, capabilities))
+    e.need(key, *(used for used in generate_reduction(e.language, key).uses if used.startswith("extension ")))
+    e.symbols.call(reduction_name(op))
     texts = [printed.name]
     if isinstance(type, Tensor):
         texts = [e.element(printed.name, type, list(indices), True).source for indices in _indices(type)]
-    return [f"{text} = {name_of(op)}({text});" for text in texts]
+    return [f"{text} = {reduction_name(op)}({text});" for text in texts]
 
 
 def _options(element: Scalar, capabilities: Capabilities) -> str:

@@ -33,6 +33,7 @@ from ...ir.types import Scalar, Tensor, Type
 ATOMS = (Const, ArgLoad, ArrayShape, LoopIndex)
 INDEX_OPERATIONS = frozenset({"add", "sub", "mul", "neg"})
 COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
+ARITHMETIC = frozenset({"add", "sub", "mul", "div", "neg"})
 SUMS = frozenset({"add", "sub"})
 MAX_READS = 2
 """Uses up to which a load is repeated instead of declared: compilers merge loads, and a name costs the reader more."""
@@ -93,7 +94,8 @@ def _size(value: Statement, is_infix: Callable[[Operation], bool]) -> int:
         case MatrixInit(elements=elements, type=Tensor(shape=(_,))):
             return 1 + sum(_size(element, is_infix) for element in elements)
         case Operation(operands=inner):
-            return (1 if is_infix(value) else FUNCTION_SIZE) + sum(_size(operand, is_infix) for operand in inner)
+            is_short = is_infix(value) or value.op in ARITHMETIC
+            return (1 if is_short else FUNCTION_SIZE) + sum(_size(operand, is_infix) for operand in inner)
     return NEVER
 
 

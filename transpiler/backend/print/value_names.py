@@ -69,6 +69,8 @@ def derived_name(value: Statement) -> str:
             return f"old_{_array(pointer)}"
         case Rand():
             return "random"
+        case LocalLoad() if word := _word(value):
+            return f"old_{word}"  # the variable changes before the value is used
         case Append():
             return "item"
         case Call(type=None):

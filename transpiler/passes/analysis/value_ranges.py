@@ -91,7 +91,7 @@ class ValueRanges(Rewriter):
             for root in task.roots()[1:]:
                 self.block(root)
         self.block_dim = I32_MAX
-        for function in reversed(called(*(root for task in kernel.tasks for root in (task.prologue, task.body)))):
+        for function in reversed(called(*(root for task in kernel.tasks for root in task.roots()))):
             self._know_arguments(function)
             self.block(function.body)
         return self.changed

@@ -19,29 +19,34 @@ FEW = 3
 
 
 def inline_calls(kernel: Kernel, context: PassContext) -> bool:
-    """Replace calls by the statements of functions; functions without calls are dropped by `call_effects`."""
+    """Replace calls by the statements of functions, which are dropped if no other call is left."""
     if all(function.statements is None for function in kernel.functions):
         return False
-    changed = False
-    for function in called(
-        kernel.body
-    ):  # callees first: a function that is short has no calls left that are to be inlined
+    sites: dict[Function, list[Call]] = {}
+    for root in kernel.roots():
+        for call in calls(root):
+            sites.setdefault(call.function, []).append(call)
+    chosen: set[Statement] = set()
+    only: set[Function] = set()
+    for function in called(kernel.body):  # callees first, so that what is moved has no call left to replace
+        _inline(function.body, chosen, only)
         if function.statements is None or not _is_straight(function):
             continue
-        sites = [call for root in kernel.roots() for call in calls(root) if call.function is function]
-        if len(sites) == 1 and function.statements <= FEW:
-            changed |= _inline(kernel, set(sites), is_only=True)
+        if len(sites[function]) == 1 and function.statements <= FEW:
+            only.add(function)
+            chosen.update(sites[function])
         elif _is_pure(function):
-            constant = {call for call in sites if all(isinstance(a, Const) for a in call.arguments)}
-            changed |= bool(constant) and _inline(kernel, constant)
-    if changed:
+            chosen.update(call for call in sites[function] if all(isinstance(a, Const) for a in call.arguments))
+    _inline(kernel.body, chosen, only)
+    if chosen:
         _use_plain_names(kernel)
-    return changed
+    return bool(chosen)
 
 
 def _use_plain_names(kernel: Kernel) -> None:
     """Give one specialization of each function the name of the Python function if no other has it any more."""
-    kernel.functions = [function for function in kernel.functions if function in set(called(kernel.body))]
+    used = set(called(kernel.body))
+    kernel.functions = [function for function in kernel.functions if function in used]
     taken = {function.name for function in kernel.functions}
     for function in kernel.functions:
         plain = function.location.function
@@ -64,27 +69,23 @@ def _is_pure(function: Function) -> bool:
     )
 
 
-def _inline(kernel: Kernel, sites: set[Call], is_only: bool = False) -> bool:
-    """Replace these calls of one function. is_only: there are no others, so that its statements are moved."""
-    for root in kernel.roots():
-        results: dict[Statement, list[Statement]] = {}
-        values: dict[Statement, Statement] = {}
-        for block in list(walk_blocks(root)):
-            statements: list[Statement] = []
-            for statement in block.statements:
-                if isinstance(statement, Call) and statement in sites:
-                    results[statement] = _append_body(statements, statement, is_only)
-                    if statement.type is not None:
-                        values[statement] = _named(results[statement][0], statement)
-                elif isinstance(statement, CallResult) and statement.call in results:
-                    values[statement] = _named(results[statement.call][statement.position], statement)
-                else:
-                    statements.append(statement)
-            block.statements = statements
-        replace_uses(root, values)
-    if is_only:
-        kernel.functions = [f for f in kernel.functions if all(f is not call.function for call in sites)]
-    return True
+def _inline(root: Block, chosen: set[Statement], only: set[Function]) -> None:
+    """Replace the chosen calls in a block. only: functions with one call, whose statements are moved, not copied."""
+    results: dict[Statement, list[Statement]] = {}
+    values: dict[Statement, Statement] = {}
+    for block in list(walk_blocks(root)):
+        statements: list[Statement] = []
+        for statement in block.statements:
+            if isinstance(statement, Call) and statement in chosen:
+                results[statement] = _append_body(statements, statement, statement.function in only)
+                if statement.type is not None:
+                    values[statement] = _named(results[statement][0], statement)
+            elif isinstance(statement, CallResult) and statement.call in results:
+                values[statement] = _named(results[statement.call][statement.position], statement)
+            else:
+                statements.append(statement)
+        block.statements = statements
+    replace_uses(root, values)
 
 
 def _named(value: Statement, result: Statement) -> Statement:

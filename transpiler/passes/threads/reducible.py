@@ -280,5 +280,5 @@ def _always_performed(block: Block) -> Iterator[AtomicOp]:
         leaves = (Continue, Return, *CHECKS)
         if isinstance(statement, leaves) or any(isinstance(s, leaves) for b in blocks(statement) for s in walk(b)):
             return
-        if any(True for _ in calls(Block([statement]))):
+        if any(isinstance(s, CHECKS) for call in calls(Block([statement])) for s in reachable(call.function.body)):
             return  # a check in a function may end the iteration

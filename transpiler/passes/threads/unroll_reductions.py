@@ -108,7 +108,9 @@ def _iteration(loop: RangeFor, value: int) -> list[Statement]:
     number = Const(value, type=i32, location=loop.location)
     mapping: dict[Statement, Statement] = {}
     copies = [clone(statement, mapping) for statement in loop.body.statements]
-    indices = {copied: number for copied in mapping.values() if isinstance(copied, LoopIndex) and copied.loop is loop}
+    indices: dict[Statement, Statement] = {
+        copied: number for copied in mapping.values() if isinstance(copied, LoopIndex) and copied.loop is loop
+    }
     for copied in mapping.values():  # indices of loops inside refer to their copies
         if isinstance(copied, LoopIndex) and isinstance(own := mapping.get(copied.loop), RangeFor):
             copied.loop = own

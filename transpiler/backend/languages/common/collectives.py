@@ -3,6 +3,10 @@
 Helpers are generated from keys "subgroup reduce_add f32"; those that need no type are in `templates/*/lib/threads.*`.
 In C a collective is a call between two loops over the threads, `subgroup_reduce_add_f32(threads, x, sum)`: it reads an
 array with a value for each thread and stores an array with a result for each thread.
+
+What joins the values of all threads of a block for a reduction, `block_sum(value)`, is generated from keys
+"block add f32", and what these functions share from "block memory f32". All threads of a block call them; the first
+gets the result. C has none.
 """
 
 from __future__ import annotations
@@ -10,9 +14,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
+from ....ir.ops import ATOMIC_OPS
 from ....ir.threads import COLLECTIVES
 from ....ir.types import SCALARS, Scalar
-from .helpers import known
+from .helpers import called, known
 from .language import Language
 from .syntax_forms import ASSIGN, PRIMARY, Generated, Syntax, with_helpers
 
@@ -62,3 +67,44 @@ def generate(language: Language, key: str) -> Generated:
     """Return the helper of `key`."""
     _, op, name, *options = key.split(" ")
     return language.collective_helper(language, op, SCALARS.get(name), frozenset(options))
+
+
+# --- block reductions -------------------------------------------------------------------------------------------------
+
+REDUCTIONS = {"add": "block_sum", "mul": "block_product"}
+VERBS = {"add": "The sum", "mul": "The product", "min": "The least", "max": "The greatest"}
+MEMORY = "memory"
+ASSIGNED = {f"{{0}} {symbol} {{1}}": f"{symbol}=" for symbol in ("+", "*", "&", "|", "^")}
+"""Template of an operation -> its compound assignment."""
+
+
+def reduction_key(op: str, type: Scalar, options: str = "") -> str:
+    """Return the key of the helper for `op` on `type`. options: of the device, as the language needs them."""
+    return f"block {op} {type}{' ' + options if options else ''}"
+
+
+def reduction_name(op: str) -> str:
+    """Return the name of the helper for `op`, the same for all types."""
+    return REDUCTIONS.get(op, f"block_{op}")
+
+
+@lru_cache(maxsize=256)
+def generate_reduction(language: Language, key: str) -> Generated:
+    """Return the helper of `key`."""
+    _, op, name, *options = key.split(" ")
+    assert language.block_reduction is not None
+    source, uses = language.block_reduction(language, op, SCALARS[name], tuple(options))
+    return Generated(reduction_name(op), source, (*uses, *called(language, source)))
+
+
+def reduction_comment(op: str) -> str:
+    """Return what the helper returns."""
+    return f"{VERBS.get(op, f'`{op}`')} of the values of a block's threads, in the first; all threads call it."
+
+
+def joined(language: Language, op: str, type: Scalar, other: str) -> str:
+    """Return the statement `value = value op other`."""
+    syntax = language.operation(ATOMIC_OPS[op], type)
+    if syntax.template in ASSIGNED:
+        return f"value {ASSIGNED[syntax.template]} {other};"
+    return f"value = {syntax.format('value', other)};"

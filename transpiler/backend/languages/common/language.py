@@ -135,7 +135,7 @@ class Language:
     barrier: returns the calls of a barrier; in: the barrier, whether it orders buffers, lanes.
     collective: returns the syntax of a collective; in: operation, type of the value, lanes.
     collective_helper, atomic, atomic_helper, texel_helper: see `collectives`, `atomics`, `texture_functions`.
-    block_reduction: see `block_reductions`; None if threads are iterations of loops.
+    block_reduction: see `collectives`; None if threads are iterations of loops.
     """
 
     name: str

@@ -17,7 +17,6 @@ from ....ir.statements import Cast, Const, Operation
 from ....ir.types import Scalar, Struct, Tensor, Type, element_of, i32, i64, scalars_of, u1, u8, with_element
 from . import (
     atomics,
-    block_reductions,
     collectives,
     helpers,
     literals,
@@ -244,7 +243,7 @@ def _generate(language: Language, key: str) -> Generated:
     if key.startswith("subgroup "):
         return collectives.generate(language, key)
     if key.startswith("block "):
-        return block_reductions.generate(language, key)
+        return collectives.generate_reduction(language, key)
     if key.startswith("texel "):
         return texture_functions.generate(language, key)
     return atomics.generate(language, key) if key.startswith("atomic ") else tensor_functions.generate(language, key)

@@ -8,6 +8,7 @@ In: key. Out: name and source of one function, and the keys it needs.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
@@ -45,6 +46,10 @@ NAMES: dict[str, str] = {
 """Names of functions that differ from the name of the operation."""
 
 PARAMETERS = "abc"
+LARGEST_LITERAL = 9
+"""Matrices of at most so many elements are computed as literals."""
+COLUMNS = 100
+BREAK = " " * 8
 
 
 def key_of(op: str, types: Sequence[Type], result: Type) -> str:
@@ -137,6 +142,10 @@ def _assignment(language: Language, key: str) -> Generated:
     symbol = operator_symbol(op, types)
     left, right = name_of(language, result), name_of(language, types[1])
     head = f"{language.helper_qualifier}{left} &operator{symbol}=({left} &a, {right} b)"
+    plain = generate(language, key)
+    body = plain.source.split("\n")[1]
+    if plain.source.count("\n") == 2:  # so short that it needs no other function
+        return Generated(f"operator{symbol}=", f"{head} {{\n{body.replace('return', 'return a =', 1)}\n}}", plain.uses)
     return Generated(f"operator{symbol}=", f"{head} {{\n    return a = a {symbol} b;\n}}", (key,))
 
 
@@ -153,9 +162,13 @@ Body = tuple[str, tuple[str, ...]]
 
 
 def _each(language: Language, result: Tensor, write: Callable[[tuple[int | str, ...]], str]) -> str:
-    """Return a body that computes every element with `write(indices)`: in one line for short vectors, else in loops."""
+    """Return a body that computes every element with `write(indices)`: as a literal if that is short, else in loops."""
     if is_short_vector(result):
         return f"    return {init_source(language, result, [write((i,)) for i in range(result.size)])};"
+    if result.size <= LARGEST_LITERAL and len(result.shape) == 2:
+        literal = _in_rows(language, result, [write(position) for position in positions(result)])
+        if result.size <= 4 or max(map(len, literal)) <= COLUMNS:
+            return "\n".join(literal)
     indices = ("i", "j")[: len(result.shape)]
     lines = [f"    {tensor_name(result)} r;"]
     for depth, (index, extent) in enumerate(zip(indices, result.shape, strict=True)):
@@ -163,6 +176,26 @@ def _each(language: Language, result: Tensor, write: Callable[[tuple[int | str, 
     lines.append(f"{'    ' * (len(indices) + 1)}{element_source(language, result, 'r', indices)} = {write(indices)};")
     lines.extend("    " * depth + "}" for depth in range(len(indices), 0, -1))
     return "\n".join([*lines, "    return r;"])
+
+
+def _in_rows(language: Language, matrix: Tensor, elements: Sequence[str]) -> list[str]:
+    """Return the lines of a body that returns a literal: one, or one for each row, or for each element of long rows."""
+    whole = f"    return {init_source(language, matrix, elements)};"
+    if len(whole) <= COLUMNS:
+        return [whole]
+    marks = [f"<{k}>" for k in range(matrix.size)]
+    rows = f"    return {init_source(language, matrix, marks)};".split(", {")
+    lines = [rows[0], *(f"{BREAK}{{{row}" for row in rows[1:])]
+    lines = [f"{line}," for line in lines[:-1]] + lines[-1:]
+
+    def filled(line: str) -> str:
+        return re.sub(r"<(\d+)>", lambda mark: elements[int(mark[1])], line)
+
+    result: list[str] = []
+    for line in lines:
+        parts = [line] if len(filled(line)) <= COLUMNS else re.split(r"(?<=>,) ", line)
+        result += [filled(parts[0]), *(BREAK + filled(part) for part in parts[1:])]
+    return result
 
 
 def _format(syntax: Syntax, operands: Sequence[str]) -> str:
@@ -178,7 +211,7 @@ def _elementwise(language: Language, op: str, types: Sequence[Type], result: Typ
     tensor = _tensor(result)
     scalar = element_of(types[1] if op == "select" else types[0])
     syntax = scalar_syntax(language, op, scalar, tensor.element)
-    narrows = language.braces_refuse_narrowing and is_short_vector(tensor) and is_small(tensor.element)
+    narrows = language.braces_refuse_narrowing and tensor.size <= LARGEST_LITERAL and is_small(tensor.element)
 
     def write(indices: tuple[int | str, ...]) -> str:
         element = _format(syntax, [_read(language, t, PARAMETERS[k], indices) for k, t in enumerate(types)])

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ....ir.types import Scalar
-from ..common.block_reductions import comment, joined, name_of
-from ..common.collectives import ALL_LANES
+from ..common.collectives import ALL_LANES, joined, reduction_comment, reduction_name
 from ..common.language import Language
 from ..common.literals import scalar_name
 
@@ -16,8 +15,8 @@ def block_reduction(language: Language, op: str, type: Scalar, options: tuple[st
     name = scalar_name(language, type)
     shuffled = f"{warp.shuffle_down}({ALL_LANES}, value, step)"
     return (
-        f"// {comment(op)}\n"
-        f"{language.helper_qualifier}{name} {name_of(op)}({name} value) {{\n"
+        f"// {reduction_comment(op)}\n"
+        f"{language.helper_qualifier}{name} {reduction_name(op)}({name} value) {{\n"
         f"    __shared__ {name} of_warps[32];\n"
         "    for (int step = 16; step > 0; step /= 2) {\n"
         f"        {joined(language, op, type, shuffled)}\n"

@@ -7,7 +7,7 @@ which accumulators start.
 from __future__ import annotations
 
 from ....ir.types import Scalar
-from ..common.block_reductions import MEMORY, comment, joined, key_of, name_of
+from ..common.collectives import MEMORY, joined, reduction_comment, reduction_key, reduction_name
 from ..common.language import Language
 from ..common.literals import scalar_name
 from .collectives import FOLDS
@@ -21,8 +21,8 @@ def block_reduction(language: Language, op: str, type: Scalar, options: tuple[st
     name, memory = scalar_name(language, type), f"of_block_{type}"
     if op == MEMORY:
         return f"shared {name} {memory}[BLOCK];", ()
-    head = f"// {comment(op)}\n{name} {name_of(op)}({name} value) {{\n"
-    uses = (key_of(MEMORY, type),)
+    head = f"// {reduction_comment(op)}\n{name} {reduction_name(op)}({name} value) {{\n"
+    uses = (reduction_key(MEMORY, type),)
     if SUBGROUPS in options and not (type.is_float and op in ("min", "max")):
         extensions = ["GL_KHR_shader_subgroup_basic", "GL_KHR_shader_subgroup_arithmetic"]
         if type.is_integral and type.bits == 64:
