@@ -6,13 +6,15 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import shadesmith as ti
 from shadesmith import examples
-from shadesmith.examples import game_of_life, heat3d, julia, mandelbrot, nbody, pi
+from shadesmith.examples import game_of_life, hand_tuning, heat3d, julia, mandelbrot, nbody, pi
+from shadesmith.transpiler.backend.print.line_comments import without_comments
 
 FOLDER = Path(examples.__file__).parent
 NAMES = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "__init__")
@@ -131,3 +133,12 @@ def test_the_julia_example_is_the_seed_program(target: str) -> None:
     assert len(np.unique(image)) > 5
     # The set is its own image under z -> -z. Row 0 and column 0 have no partner.
     assert (np.abs(image[1:, 1:] - image[1:, 1:][::-1, ::-1]) > 1e-4).mean() <= 0.02
+
+
+@pytest.mark.parametrize("kernel", ["jacobi", "multiply"])
+@pytest.mark.parametrize(("arch", "suffix"), [(ti.cuda, "cu"), (ti.vulkan, "comp")])
+def test_the_edits_of_the_example_are_made_from_what_is_emitted_now(kernel: str, arch: Any, suffix: str) -> None:
+    """An edit of another source is not run, and the example ends with an error."""
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    (base,) = Path(hand_tuning.__file__).parent.glob(f"edits/hand_tuning.{kernel}/*/.base/{kernel}.{suffix}")
+    assert without_comments(base.read_text()) == without_comments(getattr(hand_tuning, kernel).source(arch=arch))

@@ -1,6 +1,6 @@
-// jacobi(a: ndarray[f32, 2], b: ndarray[f32, 2]), range_for over a
-// from hand_tuning.py:21, interface 71925ac0
-// @base 62e1c8d7b6cb504f  digest of the generated source that was edited; keep this line
+// shadesmith 0.1.0, vulkan 60703453, hand_tuning.py:20:
+// jacobi(a: ndarray[f32, 2], b: ndarray[f32, 2])
+// @base 82b2690b1051a6b7  digest of the generated source that was edited; keep this line
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -25,12 +25,10 @@ layout(push_constant, scalar) uniform Args {
 #define a4(i, j) Quads(args.a_data).v[((i) * args.m + (j)) / 4]
 #define b4(i, j) Quads(args.b_data).v[((i) * args.b_n1 + (j)) / 4]
 
-// hand_tuning.py:23  for i, j in a:
+// hand_tuning.py:22  for i, j in a:
 void task(int i, int j) {
-    // hand_tuning.py:24  if 0 < i < n - 1 and 0 < j < m - 1:
-    if (0 < i && i < args.n - 1 && 0 < j && j < args.m - 1) {
-        // hand_tuning.py:25  b[i, j] = 0.25 * (a[i - 1, j] + a[i + 1, j] + a[i, j - 1] + a[i, j + 1])
-        b(i, j) = 0.25 * (a(i - 1, j) + a(i + 1, j) + a(i, j - 1) + a(i, j + 1));
+    if (0 < i && i < args.n - 1 && 0 < j && j < args.m - 1) {  // :23
+        b(i, j) = 0.25 * (a(i - 1, j) + a(i + 1, j) + a(i, j - 1) + a(i, j + 1));  // :24
     }
 }
 
@@ -61,7 +59,8 @@ void main() {
         return;
     }
     uint count = uint(args.n) * uint(args.m);
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
+    uint stride = gl_NumWorkGroups.x * BLOCK;
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
         task(int(index / args.m), int(index % args.m));
     }
 }

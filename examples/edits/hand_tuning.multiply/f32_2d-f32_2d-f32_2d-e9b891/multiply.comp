@@ -1,6 +1,6 @@
-// multiply(a: ndarray[f32, 2], b: ndarray[f32, 2], c: ndarray[f32, 2]), range_for over c
-// from hand_tuning.py:29, interface 6beffc3d
-// @base 61cc3f84d2e9e7a5  digest of the generated source that was edited; keep this line
+// shadesmith 0.1.0, vulkan 571f98ba, hand_tuning.py:28:
+// multiply(a: ndarray[f32, 2], b: ndarray[f32, 2], c: ndarray[f32, 2])
+// @base 511d5369ae178d12  digest of the generated source that was edited; keep this line
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

@@ -1,5 +1,5 @@
-// multiply(a: ndarray[f32, 2], b: ndarray[f32, 2], c: ndarray[f32, 2]), range_for over c
-// from hand_tuning.py:29, interface 6beffc3d
+// shadesmith 0.1.0, vulkan 571f98ba, hand_tuning.py:28:
+// multiply(a: ndarray[f32, 2], b: ndarray[f32, 2], c: ndarray[f32, 2])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -22,21 +22,18 @@ layout(push_constant, scalar) uniform Args {
 #define b(i, j) args.b_data.v[(i) * args.b_n1 + (j)]
 #define c(i, j) args.c_data.v[(i) * args.c_n1 + (j)]
 
-// hand_tuning.py:30  for i, j in c:
+// hand_tuning.py:29  for i, j in c:
 void task(int i, int j) {
-    // hand_tuning.py:31  total = 0.0
-    float total = 0.0;
-    // hand_tuning.py:32  for k in range(a.shape[1]):
+    float total = 0.0;  // :30
+    // hand_tuning.py:31  for k in range(a.shape[1]):
     for (int k = 0; k < args.a_n1; k++) {
-        // hand_tuning.py:33  total += a[i, k] * b[k, j]
-        total += a(i, k) * b(k, j);
+        total += a(i, k) * b(k, j);  // :32
     }
-    // hand_tuning.py:34  c[i, j] = total
-    c(i, j) = total;
+    c(i, j) = total;  // :33
 }
 
 void main() {
-    // an axis of the grid takes 65,535 groups; more of them stand in further rows
+    // an axis of the grid has at most 65,535 groups; the others are in further rows
     uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
     if (index < uint(args.c_n0) * uint(args.c_n1)) {
         task(int(index / args.c_n1), int(index % args.c_n1));

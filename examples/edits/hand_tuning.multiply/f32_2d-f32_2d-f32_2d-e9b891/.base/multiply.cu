@@ -1,5 +1,5 @@
-// multiply(a: ndarray[f32, 2], b: ndarray[f32, 2], c: ndarray[f32, 2]), range_for over c
-// from hand_tuning.py:29, interface 6beffc3d
+// shadesmith 0.1.0, cuda 18df69ca, hand_tuning.py:28:
+// multiply(a: ndarray[f32, 2], b: ndarray[f32, 2], c: ndarray[f32, 2])
 
 #define BLOCK 128
 
@@ -17,17 +17,14 @@ struct Args {
 #define b(i, j) args.b_data[(long long)(i) * args.b_n1 + (j)]
 #define c(i, j) args.c_data[(long long)(i) * args.c_n1 + (j)]
 
-// hand_tuning.py:30  for i, j in c:
+// hand_tuning.py:29  for i, j in c:
 __device__ inline void task(const Args &args, int i, int j) {
-    // hand_tuning.py:31  total = 0.0
-    float total = 0.0f;
-    // hand_tuning.py:32  for k in range(a.shape[1]):
+    float total = 0.0f;  // :30
+    // hand_tuning.py:31  for k in range(a.shape[1]):
     for (int k = 0; k < args.a_n1; k++) {
-        // hand_tuning.py:33  total += a[i, k] * b[k, j]
-        total += a(i, k) * b(k, j);
+        total += a(i, k) * b(k, j);  // :32
     }
-    // hand_tuning.py:34  c[i, j] = total
-    c(i, j) = total;
+    c(i, j) = total;  // :33
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) multiply_0(const Args args) {
