@@ -34,7 +34,7 @@ def test_every_source_names_itself_in_its_first_line(language: str) -> None:
 def test_the_key_is_that_of_the_code() -> None:
     texts = ("a;  // :1", "a;  // :2", "b;  // :1", "// only a comment\na;")
     code = [without_comments(f"{text}\n") for text in texts]
-    assert code[0] == code[1] != code[2] and code[3] == "\na;\n"
+    assert code[0] == code[1] != code[2] and code[3] == "a;"
 
 
 def test_the_version_is_that_of_the_package() -> None:

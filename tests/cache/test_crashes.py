@@ -167,6 +167,7 @@ def test_what_was_compiled_is_kept_at_once(program, tmp_path):
     assert (done.returncode, done.stdout) == (0, f"{EXPECTED}\n"), done.stderr
 
 
+@pytest.mark.exhaustive
 def test_processes_that_start_at_once_agree(program, tmp_path, full):
     processes = PROCESSES[full]
     for number in range(ROUNDS[full]):

@@ -92,6 +92,7 @@ def finished(kernel: Kernel, specialization: Specialization, target: str) -> tup
     return text, emit(kernel, target, specialization.options, specialization.capabilities).to_json()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("language", TARGETS)
 @pytest.mark.parametrize("name", golden_kernels.KERNELS)
 def test_golden_kernels_are_read_back_whole(name: str, language: str) -> None:

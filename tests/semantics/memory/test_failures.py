@@ -66,6 +66,7 @@ def test_too_much_is_one_clear_error_and_nothing_else_changes(target: str, other
     assert other[9] == 3
 
 
+@pytest.mark.one_target
 def test_a_derivative_that_fails_takes_its_field_along(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     device = current().device
     real, before, asked = device.allocate, used(), []
@@ -87,6 +88,7 @@ def test_a_derivative_that_fails_takes_its_field_along(target: str, monkeypatch:
     assert x.grad[999] == 0
 
 
+@pytest.mark.one_target
 def test_a_tree_that_does_not_fit_stays_without_memory(target: str) -> None:
     x, y = ti.Matrix.field(8, 8, ti.f64), ti.field(ti.i32)
     ti.root.dense(ti.i, HUGE).place(x, y)
@@ -110,6 +112,7 @@ def test_shapes_beyond_indices_are_refused(target: str, make: Callable[..., Any]
     assert used() == before
 
 
+@pytest.mark.one_target
 def test_memory_that_can_be_collected_is_collected_first(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     device = current().device
     real, limit = device.allocate, device.used_bytes + (1 << 20)

@@ -44,7 +44,7 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return output(folder, "0")
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", ["1", "2", "3", "random"])
 def test_text_does_not_depend_on_the_hash_seed(seed: str, reference: bytes, tmp_path: Path) -> None:
     folder = tmp_path / f"folder of seed {seed}"

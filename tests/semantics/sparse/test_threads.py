@@ -156,6 +156,7 @@ def test_some_activate_what_others_deactivate(target: str, kind: str) -> None:
         assert not x.to_numpy().any()
 
 
+@pytest.mark.one_target
 def test_a_thousand_rounds_use_the_same_memory(target: str) -> None:
     rounds = 1000 if target != "python" else 30
     x, y = ti.field(ti.f32), ti.field(ti.i32)

@@ -151,6 +151,7 @@ def own_paths() -> list[str]:
     return [*filter(None, [os.environ.get("PYTHONPATH")]), *(path for path in sys.path if path.endswith("-packages"))]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.one_target
 def test_a_wheel_runs_its_edits(compiled: str, tmp_path: Path) -> None:
     pytest.importorskip("setuptools")

@@ -94,6 +94,7 @@ def test_textures_and_sparse_trees_reach_the_process(target: str) -> None:
     assert str(fill.compare(5).outputs["x"].first) == "x[3]: 10, found 15"
 
 
+@pytest.mark.one_target
 def test_a_crash_leaves_the_next_comparison_alone(target: str) -> None:
     kernel, args = compared.bits()
     far = "y(i + 1500000000) =" if target == "vulkan" else "y((long long)i + (1LL << 40)) ="
@@ -178,6 +179,7 @@ def test_sanitizers_name_the_line(target: str) -> None:
     assert kernel.compare(*args, sanitize=True).passed
 
 
+@pytest.mark.one_target
 def test_a_better_sum_passes_and_a_worse_one_does_not(target: str) -> None:
     @ti.kernel
     def add_up(x: ti.types.ndarray(ti.f32, 1), s: ti.types.ndarray(ti.f32, 1)):
@@ -209,6 +211,7 @@ def test_sizes_that_the_generated_source_does_not_take_are_said(target: str) -> 
     assert "also compared with x (8229,), y (8229,)" in said and said.endswith("passed")
 
 
+@pytest.mark.one_target
 def test_a_rule_limits_the_sizes(target: str) -> None:
     kernel, args = compared.bits()
     path = edited(kernel, args, "y(i) =", "if (i < args.x_n / 8 * 8) y(i) =", variant="eights")

@@ -119,6 +119,7 @@ def test_a_text_that_is_wrong_as_written_is_not_tuned(work, target: str) -> None
         work.tune(x, 100)
 
 
+@pytest.mark.one_target
 def test_a_search_goes_on_where_it_was_stopped(work, target: str) -> None:
     x = ones()
     path = with_extra(work, x, "#define EXTRA 1  // @tune EXTRA = 1 | 2 | 3\n")
@@ -171,6 +172,7 @@ def test_a_search_climbs_to_the_best_setting() -> None:
     assert len(tried) == 5
 
 
+@pytest.mark.one_target
 def test_each_class_of_shapes_has_its_winner(work, target: str) -> None:
     x, large = ones(), ones(8 * SIZE)
     with_extra(work, x)
@@ -187,6 +189,7 @@ def test_each_class_of_shapes_has_its_winner(work, target: str) -> None:
     assert winner(slot, "another GPU", "x 2^11", "edit") is None
 
 
+@pytest.mark.one_target
 def test_the_tuned_text_is_benched_and_compared_beside_the_others(work, target: str) -> None:
     x = ones()
     with_extra(work, x)
@@ -197,6 +200,7 @@ def test_the_tuned_text_is_benched_and_compared_beside_the_others(work, target: 
     assert timing["edit"].verdict == "slower"
 
 
+@pytest.mark.one_target
 def test_what_is_stored_may_go_out_of_date(work, target: str) -> None:
     x = ones()
     path = with_extra(work, x)
@@ -207,6 +211,7 @@ def test_what_is_stored_may_go_out_of_date(work, target: str) -> None:
     assert work.last_launch.variant == "edit" and work.last_launch.knobs == {}
 
 
+@pytest.mark.one_target
 def test_a_damaged_store_is_named(work, target: str) -> None:
     x = ones()
     with_extra(work, x)
@@ -315,6 +320,7 @@ def test_of_equal_winners_the_one_that_changes_least(work, target: str) -> None:
     assert found.values == {"UNUSED": "1", "EXTRA": "0"}, str(found)
 
 
+@pytest.mark.one_target
 def test_trials_are_exported_as_kernel_tuner_keeps_its_own(work, target: str, tmp_path: Path) -> None:
     """As util.py of kernel_tuner 1.5.0 writes and reads a cache file; its simulation mode read one of ours."""
     x = ones()
