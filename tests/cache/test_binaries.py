@@ -439,6 +439,7 @@ def output_of(*words: object) -> tuple[str, str]:
     return done.stdout, (done.stderr.splitlines() or [""])[-1]
 
 
+@pytest.mark.one_target
 def test_a_warm_start_runs_no_compiler(target, tmp_path, monkeypatch):
     monkeypatch.delenv("SHADESMITH_OFFLINE_CACHE", raising=False)
     ti.reset()

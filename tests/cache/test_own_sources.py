@@ -50,6 +50,7 @@ def say(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[str]]:
     return run
 
 
+@pytest.mark.exhaustive
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["templates/c/range_for.c.j2", "transpiler/passes/cleanup/fold.py"])
 def test_a_changed_source_changes_the_key(name: str, say: Callable[..., list[str]]) -> None:

@@ -58,6 +58,7 @@ def test_a_wrong_edit_gives_the_answer_no_with_an_index(command, edited) -> None
     assert said.status == 1 and "x[0, 1]: 5, found 6 (and 15 more)" in said.text, said
 
 
+@pytest.mark.exhaustive
 def test_all_variants_are_compared_as_data(command, edited) -> None:
     edited("args.a * x(i, j)", "x(i, j) * args.a")
     said = command("compare", edited("args.a * x(i, j)", "2.0f", "two"), "--variant", "all", "--json")

@@ -175,6 +175,7 @@ def test_the_recording_program_is_recorded_and_replayed(here: Path) -> None:
     assert done.returncode == 0 and "2 launches" in done.stdout, done.stderr
 
 
+@pytest.mark.one_target
 def test_fields_kernels_and_templates_are_saved(target: str, tmp_path: Path) -> None:
     if target == "python":
         pytest.skip("the interpreter runs no text")

@@ -115,9 +115,8 @@ def equal(found: str, expected: str, kind: str) -> bool:
 VALUED = batches(rows_of(True))
 
 
-@pytest.mark.sampled(3)
-@pytest.mark.filterwarnings("ignore")
 @pytest.mark.sampled(6)
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("number", range(len(VALUED)))
 def test_types_and_values_are_taichis(number: int, target: str) -> None:
     batch = VALUED[number]

@@ -178,6 +178,7 @@ def test_all_threads_start_sessions(target: str) -> None:
     check_that_all_is_well(arguments)
 
 
+@pytest.mark.one_target
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("how", ["end", "sys.exit", "exception"])
 def test_process_ends_while_daemon_threads_launch(target: str, how: str, tmp_path) -> None:

@@ -160,6 +160,7 @@ def test_a_grid_of_structs(target: str) -> None:
 # --- a game of life ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("under", ["nothing", "pointer"])
 def test_game_of_life(target: str, under: str) -> None:
     """Cells that live are active, and nothing else is looked at."""

@@ -59,6 +59,7 @@ def test_a_copy_gives_the_same_bytes(name: str, language: str, tmp_path: Path) -
 
 
 @pytest.mark.sampled(3)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("maker", [*corpus.MAKERS, *compared.MAKERS], ids=lambda maker: maker.__name__)
 def test_a_copy_launches_what_was_launched(target: str, maker: Callable[[], Any], tmp_path: Path) -> None:
     if target == "python":

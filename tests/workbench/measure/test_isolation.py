@@ -56,6 +56,7 @@ class Solver:
         return total
 
 
+@pytest.mark.one_target
 def test_all_kinds_of_arguments_reach_the_process(target: str) -> None:
     solver, v = Solver(), ti.Vector.ndarray(3, ti.f32, 40)
     args = (v, np.linspace(0, 1, 40, dtype=np.float32), ti.Vector([1.0, 2.0]), 40)
