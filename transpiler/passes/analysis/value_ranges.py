@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping
 
 from ...ir.functions import Call, Function, called
-from ...ir.nodes import Block, Statement, operands
+from ...ir.nodes import Block, Statement, operands, walk
 from ...ir.ops import NEGATED
 from ...ir.sparse import CellIndex, Length
 from ...ir.statements import (
@@ -237,6 +237,14 @@ class ValueRanges(Rewriter):
             case "ne":
                 yield a, _without(low, high)
                 yield b, _without(high, low)
+
+
+def stored_ranges(kernel: Kernel) -> dict[Statement, Interval]:
+    """Return the variables of a kernel whose stores are all known, with the hull of the stored values."""
+    walk_of_stores = ValueRanges({})
+    if any(isinstance(statement, Alloca) for root in kernel.roots() for statement in walk(root)):
+        walk_of_stores.run(kernel)
+    return walk_of_stores.stored()
 
 
 def _without(interval: Interval, other: Interval) -> Interval:

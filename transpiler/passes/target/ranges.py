@@ -14,24 +14,21 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...ir.nodes import Statement, walk
-from ...ir.statements import Alloca, Assert, Const, IndexCheck, LoopIndex, Operation, RangeFor, is_const, scalar_type
+from ...ir.statements import Assert, Const, IndexCheck, LoopIndex, Operation, RangeFor, is_const, scalar_type
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Tensor, element_of, u1
 from ..analysis.intervals import Interval, contains, whole
-from ..analysis.value_ranges import ValueRanges, same_value
+from ..analysis.value_ranges import ValueRanges, same_value, stored_ranges
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
 
 
 def ranges(kernel: Kernel, context: PassContext) -> bool:
     """Replace divisions of non-negative numbers by plain ones, and fold tests with a known outcome."""
-    statements = [statement for root in kernel.roots() for statement in walk(root)]
-    if not any(map(_may_be_simpler, statements)):
+    if not any(map(_may_be_simpler, (statement for root in kernel.roots() for statement in walk(root)))):
         return False
-    first = ValueRanges({})
-    if any(isinstance(statement, Alloca) for statement in statements):
-        first.run(kernel)  # computes the hull of the stores to each variable
-    return ValueRanges({Operation: _operation, Assert: _assert, IndexCheck: _index_check}, first.stored()).run(kernel)
+    rules = {Operation: _operation, Assert: _assert, IndexCheck: _index_check}
+    return ValueRanges(rules, stored_ranges(kernel)).run(kernel)
 
 
 def _may_be_simpler(statement: Statement) -> bool:

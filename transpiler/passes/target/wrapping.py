@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from ...ir.nodes import Statement, operands, walk, walk_blocks
 from ...ir.ops import WRAPPING
-from ...ir.statements import Alloca, GlobalPtr, Operation
+from ...ir.statements import GlobalPtr, Operation
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, i32
-from ..analysis.intervals import contains, exact_interval, whole
-from ..analysis.value_ranges import ValueRanges
+from ..analysis.intervals import Interval, contains, exact_interval, whole
+from ..analysis.value_ranges import ValueRanges, stored_ranges
 from ..context import PassContext
 
 
@@ -26,11 +26,7 @@ def wrapping(kernel: Kernel, context: PassContext) -> bool:
         return False
     if not any(map(_is_candidate, (statement for root in kernel.roots() for statement in walk(root)))):
         return False
-    only_indices = _only_indices(kernel)
-    variables = ValueRanges({})
-    if any(isinstance(statement, Alloca) for root in kernel.roots() for statement in walk(root)):
-        variables.run(kernel)  # computes the hull of the stores to each variable
-    search = _Search(variables, only_indices)
+    search = _Search(stored_ranges(kernel), _only_indices(kernel))
     search.run(kernel)
     for operation in search.found:
         operation.op = WRAPPING[operation.op]
@@ -40,8 +36,8 @@ def wrapping(kernel: Kernel, context: PassContext) -> bool:
 class _Search(ValueRanges):
     """Collects the operations that may wrap."""
 
-    def __init__(self, variables: ValueRanges, only_indices: set[Statement]) -> None:
-        super().__init__({}, variables.stored())
+    def __init__(self, variables: dict[Statement, Interval], only_indices: set[Statement]) -> None:
+        super().__init__({}, variables)
         self.only_indices = only_indices
         self.found: list[Operation] = []
 

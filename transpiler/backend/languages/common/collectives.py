@@ -17,6 +17,7 @@ from functools import lru_cache
 from ....ir.ops import ATOMIC_OPS
 from ....ir.threads import COLLECTIVES
 from ....ir.types import SCALARS, Scalar
+from . import wrapping
 from .helpers import called, known
 from .language import Language
 from .syntax_forms import ASSIGN, PRIMARY, Generated, Syntax, with_helpers
@@ -106,5 +107,6 @@ def joined(language: Language, op: str, type: Scalar, other: str) -> str:
     """Return the statement `value = value op other`."""
     syntax = language.operation(ATOMIC_OPS[op], type)
     if syntax.template in ASSIGNED:
+        other = wrapping.operand(language, type, other) if ATOMIC_OPS[op] in wrapping.TEMPLATES else other
         return f"value {ASSIGNED[syntax.template]} {other};"
     return f"value = {syntax.format('value', other)};"
