@@ -1,6 +1,5 @@
 // shadesmith 0.1.0, cuda 480bac6c, length.py:4: length(x: f32, y: f32)
 
-
 struct Result {
     float value;  // f32
 };
