@@ -21,7 +21,6 @@ from weakref import WeakSet
 import numpy as np
 
 from ...transpiler.errors import TaichiRuntimeError
-from ...transpiler.ir.cells import activate, activate_entry
 from ...transpiler.ir.snodes import (
     Node,
     axes_of,
@@ -38,12 +37,14 @@ from ...transpiler.ir.snodes import (
     pool_cell_bytes,
     shape_of,
 )
-from ...transpiler.ir.sparse import (
+from ...transpiler.ir.sparse_storage import (
     COUNTERS,
     FIRST_CELL,
     LIST_IS_FULL,
     MAX_WASTED_CELLS,
     SPARE,
+    activate,
+    activate_entry,
     all_cells,
     entries_per_cell,
     lists_per_cell,
@@ -161,7 +162,7 @@ class SparseTree:
         memory = self.arrays[node, role]
         return AuxiliaryArray(self, memory, 0, memory.shape)
 
-    # --- words, for `ir.cells`
+    # --- words, for `ir.sparse_storage`
 
     def capacity(self, pool: Node) -> int:
         """Return the capacity of a pool in cells."""

@@ -1,4 +1,4 @@
-"""Runs the statements on cells of sparse nodes for the interpreter, as defined in `ir.cells`.
+"""Runs the statements on cells of sparse nodes for the interpreter, as defined in `ir.sparse_storage`.
 
 In: the arrays of a kernel, by binding; auxiliary arrays are found by node and role. Out: the result of each statement.
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...ir import cells
+from ...ir import sparse_storage
 from ...ir.snodes import Node, pool_above
 from ...ir.sparse import (
     Activate,
@@ -27,7 +27,7 @@ from ...ir.tasks import Kernel
 
 
 class Cells:
-    """The auxiliary arrays of a kernel's trees; see `ir.cells.WordAccess`."""
+    """The auxiliary arrays of a kernel's trees; see `ir.sparse_storage.WordAccess`."""
 
     def __init__(self, kernel: Kernel, arrays: Sequence[np.ndarray[Any, Any]]) -> None:
         self.arrays = {(a.node, a.role): arrays[a.binding] for a in kernel.arrays if a.node is not None}
@@ -48,7 +48,7 @@ class Cells:
         """Return the cell of the pool that contains an element."""
         pool = pool_above(node)
         assert pool is not None
-        return cells.number_of(self, pool, cells.scaled(node, pool, index))
+        return sparse_storage.number_of(self, pool, sparse_storage.scaled(node, pool, index))
 
 
 def cell_table(machine: Any) -> dict[type, Callable[[Any], Any]]:
@@ -66,13 +66,13 @@ def cell_table(machine: Any) -> dict[type, Callable[[Any], Any]]:
         return np.int32(machine.cells.get(statement.node, statement.counter))
 
     return {
-        Activate: call(cells.activate, np.uint32),
-        Deactivate: call(cells.deactivate, np.bool_),
-        DeactivateEntry: lambda s: cells.deactivate_entry(machine.cells, s.node, int(machine.values[s.entry])),
-        IsActive: call(cells.is_active, np.bool_),
-        CellNumber: call(cells.number_of, np.uint32),
-        Append: call(cells.append, np.int32),
-        Length: call(cells.length_of, np.int32),
+        Activate: call(sparse_storage.activate, np.uint32),
+        Deactivate: call(sparse_storage.deactivate, np.bool_),
+        DeactivateEntry: lambda s: sparse_storage.deactivate_entry(machine.cells, s.node, int(machine.values[s.entry])),
+        IsActive: call(sparse_storage.is_active, np.bool_),
+        CellNumber: call(sparse_storage.number_of, np.uint32),
+        Append: call(sparse_storage.append, np.int32),
+        Length: call(sparse_storage.length_of, np.int32),
         PoolCount: count,
         CellIndex: lambda s: machine.values[s.value],
     }

@@ -12,7 +12,8 @@ from math import prod
 from typing import Any
 
 from ...ir.snodes import Node, memory_of, pool_above
-from ...ir.sparse import CELL_MEMBERS, COUNTERS, NodeUse, needed_indices
+from ...ir.sparse import CELL_MEMBERS, NodeUse
+from ...ir.sparse_storage import COUNTERS, needed_indices
 from ...ir.statements import Array
 from ...ir.textures import Texture
 from ..languages.common.naming import Names

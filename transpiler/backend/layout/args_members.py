@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from ...ir.snodes import Node, memory_of
-from ...ir.sparse import CELL_MEMBERS, COUNTERS, NodeUse, sparse_array
+from ...ir.sparse import CELL_MEMBERS, NodeUse, sparse_array
+from ...ir.sparse_storage import COUNTERS
 from ...ir.statements import (
     Array,
     Parameter,

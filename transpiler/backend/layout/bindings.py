@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...ir.snodes import index_components_of, memory_of, pool_cell_bytes, start_offset
-from ...ir.sparse import max_cells
+from ...ir.sparse_storage import max_cells
 from ...ir.statements import (
     Array,
 )

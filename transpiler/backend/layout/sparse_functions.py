@@ -18,7 +18,8 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from ...ir.snodes import Node, axes_of, cell_components, chunks_of, path_in_part, pool_above, shape_of, sparse_above
-from ...ir.sparse import CELL_MEMBERS, NodeUse, mask_words, node_name, required_uses
+from ...ir.sparse import CELL_MEMBERS, NodeUse, node_name, required_uses
+from ...ir.sparse_storage import mask_words
 from ...ir.tasks import Kernel
 from ..languages.common.language import Language
 from ..languages.common.naming import Names

@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 from ...ir.nodes import Statement, walk
 from ...ir.sparse import (
-    COUNTERS,
     Activate,
     Append,
     CellIndex,
@@ -22,6 +21,7 @@ from ...ir.sparse import (
     PoolCount,
     node_name,
 )
+from ...ir.sparse_storage import COUNTERS
 from ...ir.statements import GlobalPtr, GlobalStore
 from ...ir.tasks import Kernel, Task
 from ..languages.common.syntax_forms import PRIMARY, Rendered

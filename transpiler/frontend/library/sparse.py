@@ -13,7 +13,8 @@ from typing import Any
 from ...errors import TaichiIndexError, TaichiSyntaxError, TaichiTypeError
 from ...ir.nodes import Block, Statement
 from ...ir.snodes import Node, axes_of, shape_of
-from ...ir.sparse import Activate, Append, Deactivate, IsActive, Length, node_name, number_type
+from ...ir.sparse import Activate, Append, Deactivate, IsActive, Length, node_name
+from ...ir.sparse_storage import number_type
 from ...ir.statements import GlobalPtr
 from ...ir.types import Struct, Tensor, count_scalars, element_of, i32, u1
 from ...lang import sparse

@@ -16,7 +16,8 @@ from ...ir.builder import Builder
 from ...ir.functions import Call, reachable
 from ...ir.nodes import Block, Effect, Statement, blocks, clone, map_operands, operands, walk
 from ...ir.snodes import Node, is_sparse, pool_above, sparse_above
-from ...ir.sparse import Activate, CellIndex, CellNumber, Deactivate, node_name, number_type
+from ...ir.sparse import Activate, CellIndex, CellNumber, Deactivate, node_name
+from ...ir.sparse_storage import number_type
 from ...ir.statements import (
     CHECKS,
     Array,

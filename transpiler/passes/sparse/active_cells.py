@@ -20,7 +20,6 @@ from ...ir.functions import reachable
 from ...ir.nodes import Block, Statement
 from ...ir.snodes import Node, axes_of, pool_above, shape_of, sparse_above
 from ...ir.sparse import (
-    PIECE,
     Activate,
     Append,
     CellIndex,
@@ -30,10 +29,9 @@ from ...ir.sparse import (
     Length,
     PoolCount,
     node_name,
-    pieces_of,
-    pools_below,
     sparse_array,
 )
+from ...ir.sparse_storage import PIECE, pieces_of, pools_below
 from ...ir.statements import AtomicOp, GlobalPtr, GlobalStore, If, LoopIndex, RangeFor, StructFor, base_pointer
 from ...ir.tasks import Kernel
 from ...ir.types import i32, u1, u32

@@ -1,17 +1,128 @@
-"""Reference semantics of the statements on cells of sparse nodes, for the interpreter and for access from Python scope.
+"""The auxiliary arrays of sparse nodes, which record the active cells, and what each statement on cells does to them.
 
-The functions do the same as those of `templates/*/lib/sparse.*` and `backend/layout/sparse_functions.py`, one thread at
-a time. Input: a node, the index of a cell from 0, and the auxiliary arrays, which they change. Output: numbers of cells
-of pools.
+The auxiliary arrays of a sparse tree are stored separately from its cells and are no fields of Python; a kernel has
+them as `Array`s with a role. For each node (p: number of the pool cell that contains the node's cells, 0 if none):
+
+    pointer    numbers[p * cells + cell]: number of its pool cell; 0: not active; 1: a thread is activating it. Cells 0
+               and 1 of a pool are always zero and are never written, so that reading needs no check
+    bitmasked  mask[p * words + cell / 32]: one bit per cell, rows of whole words
+    dynamic    lengths[p * lists + list], and numbers[(p * lists + list) * chunks + item / chunk]
+    a pool     counters `taken`, `freed`, `highest`, `listed`, `full`, followed by `cells`: a stack of the numbers that
+               can be allocated, and from its capacity on those that were freed (templates/*/lib/sparse.*); `list`: the
+               cells that a loop runs over; `words`: the memory of the pool's cells as words
+
+Cell 2 of a pool takes the stores when the pool is full: a failed activation returns it, and no entry refers to it.
+
+The functions from `WordAccess` on are the reference semantics of the statements on cells, for the interpreter and for
+access from Python scope. They do the same as those of `templates/*/lib/sparse.*` and
+`backend/layout/sparse_functions.py`, one thread at a time. Input: a node, the index of a cell from 0, and the auxiliary
+arrays, which they change. Output: numbers of cells of pools.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any, Protocol
 
-from .snodes import IndexComponent, Node, axes_of, cell_components, chunks_of, pool_above, shape_of, sparse_above
-from .sparse import FIRST_CELL, LIST_IS_FULL, POOL_IS_FULL, SPARE, entries_per_cell, lists_per_cell, mask_words
+from .snodes import (
+    IndexComponent,
+    Node,
+    axes_of,
+    cell_components,
+    chunks_of,
+    index_components_of,
+    pool_above,
+    pool_cell_bytes,
+    shape_of,
+    sparse_above,
+)
+from .types import Scalar, u8, u16, u32
+
+ACTIVATING, SPARE, FIRST_CELL = 1, 2, 3
+"""Reserved numbers of pool cells, and the first that is allocated: see above, and templates/*/lib/sparse.*."""
+COUNTERS = ("taken", "freed", "highest", "listed", "full")
+"""Counters at the start of a pool, one word each."""
+PIECE = 32
+"""Items of a dynamic list that one entry of a loop's list represents: one warp."""
+MAX_WASTED_CELLS = 1024
+"""Pool cells that threads may allocate and not use in one loop: if a thread is suspended while it activates a cell,
+others take over. They free the cells that they do not need, which can be allocated again only after the loop."""
+POOL_IS_FULL, LIST_IS_FULL = 1, 2
+"""Bits of `full`."""
+
+
+def number_type(node: Node) -> Scalar | None:
+    """Return the type of the value of `Activate`: None if cells of `node` are in no pool."""
+    return u32 if node.has_pool or pool_above(node) is not None else None
+
+
+def entries_per_cell(node: Node) -> int:
+    """Return how many cells of `node` (chunks, if dynamic) are in one cell of the pool above, or in total."""
+    return prod(component.extent for component in cell_components(node))
+
+
+def lists_per_cell(node: Node) -> int:
+    """Return how many lists of a dynamic node are in one cell of the pool above, or in total."""
+    return prod(component.extent for component in cell_components(node)[:-1])
+
+
+def mask_words(node: Node) -> int:
+    """Return the number of mask words of a bitmasked node in one cell of the pool above, or in total."""
+    return -(-entries_per_cell(node) // 32)
+
+
+def all_cells(node: Node) -> int:
+    """Return the number of cells of a pool if all are active."""
+    if node.kind == "dynamic":
+        lists = prod(shape_of(node.parent)) if node.parent is not None else 1
+        return lists * -(-node.extents[0] // node.chunk)
+    return prod(shape_of(node))
+
+
+def max_cells(pool: Node) -> int:
+    """Return the maximum capacity of a pool, reserved numbers included: a loop may free and allocate every cell."""
+    return 2 * all_cells(pool) + MAX_WASTED_CELLS + FIRST_CELL
+
+
+def pieces_of(node: Node) -> int:
+    """Return the maximum number of pieces of `PIECE` items in a list of a dynamic node."""
+    return -(-node.extents[0] // PIECE)
+
+
+def word_of(node: Node) -> Scalar:
+    """Return the type of the words by which a pool cell is cleared: the widest whose size divides that of the cell."""
+    size = pool_cell_bytes(node)
+    return u32 if size % 4 == 0 else u16 if size % 2 == 0 else u8
+
+
+def needed_indices(leaf: Node) -> list[int]:
+    """Return the dimensions of an index that select an element within a known cell of the pool."""
+    return sorted({component.dimension for component in index_components_of(leaf)})
+
+
+def sparse_below(node: Node) -> list[Node]:
+    """Return the sparse nodes below `node` that are in the same pool as its cells."""
+    nodes: list[Node] = []
+    for child in node.children:
+        if child.is_sparse:
+            nodes.append(child)
+        if not child.has_pool:
+            nodes += sparse_below(child)
+    return nodes
+
+
+def pools_below(node: Node) -> list[Node]:
+    """Return the nodes with a pool at and below `node`, each before those inside its cells."""
+    pools = [node] if node.has_pool else []
+    for child in node.children:
+        pools += pools_below(child)
+    return pools
+
+
+def pool_words(pool: Node) -> int:
+    """Return how many words, of type `word_of`, a cell of a pool has."""
+    return pool_cell_bytes(pool) // word_of(pool).size_bytes
 
 
 class WordAccess(Protocol):
