@@ -51,6 +51,19 @@ class Cells:
         return sparse_storage.number_of(self, pool, sparse_storage.scaled(node, pool, index))
 
 
+class CellAt:
+    """The cell of the pool that contains an element when it is accessed: it may be activated after its pointer was made.
+
+    NumPy takes it as an index.
+    """
+
+    def __init__(self, cells: Cells, node: Node, index: Sequence[int]) -> None:
+        self.cells, self.node, self.index = cells, node, index
+
+    def __index__(self) -> int:
+        return self.cells.number(self.node, self.index)
+
+
 def cell_table(machine: Any) -> dict[type, Callable[[Any], Any]]:
     """Return the function that evaluates each class of statement. machine: has `values` of operands and `cells`."""
 
