@@ -20,11 +20,15 @@ from .tensors import LIMIT, SHAPES
 
 @dataclass
 class Function:
-    """A `ti.func` or `ti.real_func`. parameters: types; result: its value as it is called, without arguments."""
+    """A `ti.func` or `ti.real_func`. parameters: types; result: its value as it is called, without arguments.
+
+    has_loops: it is inlined, and its outermost loops would be parallel where a kernel calls it outside of all loops.
+    """
 
     name: str
     parameters: tuple[str, ...]
     result: Value
+    has_loops: bool = False
 
 
 @dataclass
@@ -216,7 +220,8 @@ class Program(Outermost):
         self.line(f"return {self.returned(result_type).text}")
         lines += self.lines
         bound = 16.0 if wants_real else 0.0
-        self.functions.append(Function(name, tuple(types), Value(name, result_type, bound)))
+        has_loops = not is_called and any(line.startswith("    for ") for line in self.lines)
+        self.functions.append(Function(name, tuple(types), Value(name, result_type, bound), has_loops))
         self.reset()
         return lines
 
@@ -235,7 +240,8 @@ class Program(Outermost):
         if self.logs and self.serial and not self.pure and wanted("i32") and self.chance(0.4):
             argument = self.as_type(self.at_run_time(self.integer(depth - 1)), "i32")
             return Value(f"logged({argument.text})", "i32")
-        found = [function for function in self.functions if wanted(function.result.type)]
+        is_outermost = self.depth - self.static == 1
+        found = [f for f in self.functions if wanted(f.result.type) and not (f.has_loops and is_outermost)]
         if not found or depth <= 0:
             return None
         function = self.random.choice(found)
