@@ -21,7 +21,9 @@ CHECKS = (
 """Every load and store is a call: of a check, and a place where another thread may go on."""
 OPTIMISED = ("-O3",)
 """As compilers take it that rely on all promises of a source."""
-KERNEL = re.compile(r'^extern "C" __global__ void (?:__launch_bounds__\([^)]*\) )?(\w+)\(const Args args\)', re.MULTILINE)
+KERNEL = re.compile(
+    r'^extern "C" __global__ void (?:__launch_bounds__\([^)]*\) )?(\w+)\(const Args args\)', re.MULTILINE
+)
 START = """
 extern "C" __attribute__((visibility("default"))) void start_{0}(const void *arguments) {{
     cuda_c::{0}(*static_cast<const cuda_c::Args *>(arguments));

@@ -89,7 +89,13 @@ def _located(problem: str, path: Path) -> str:
 
 
 def compile_for_host(
-    text: str, arch: str, fast_math: bool = True, name: str = "", lines: Any = (), options: Sequence[str] = (), store: Any = None
+    text: str,
+    arch: str,
+    fast_math: bool = True,
+    name: str = "",
+    lines: Any = (),
+    options: Sequence[str] = (),
+    store: Any = None,
 ) -> tuple[bytes, str]:
     """Compile a source in place of `compile_cubin`: what is returned is the path of a library."""
     try:

@@ -168,3 +168,22 @@ def test_a_copy_activates_all_cells(target: str, kind: str) -> None:
 
     run()
     assert count[None] == 8
+
+
+def test_a_read_after_a_branch_finds_the_cell_that_the_branch_activated(target: str) -> None:
+    """Its pointer is that of the read before the branch, made when there was no cell."""
+    x, o = ti.field(ti.i32), ti.field(ti.i32, 8)
+    ti.root.pointer(ti.i, 2).dense(ti.i, 4).place(x)
+
+    @ti.kernel
+    def f(n: ti.i32):
+        for i in o:
+            if x[i] == 0:
+                if i < n:
+                    x[i] = i + 5
+                o[i] = x[i] * 2
+
+    f(3)
+    assert list(o.to_numpy()) == [10, 12, 14, 0, 0, 0, 0, 0]
+    f(8)
+    assert list(o.to_numpy()) == [10, 12, 14, 16, 18, 20, 22, 24]

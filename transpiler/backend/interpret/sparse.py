@@ -52,7 +52,7 @@ class Cells:
 
 
 class CellAt:
-    """The cell of the pool that contains an element when it is accessed: it may be activated after its pointer was made.
+    """The cell that contains an element when it is accessed: it may be activated after its pointer was made.
 
     NumPy takes it as an index.
     """

@@ -297,7 +297,7 @@ class _Placer:
             here = points
         repeated = isinstance(statement, MatrixInit) and len(set(statement.elements)) == 1  # printed once: vec3(x)
         needed = address_operands(statement) if isinstance(statement, GlobalPtr) else operands(statement)
-        if isinstance(statement, StructInit):
+        if isinstance(statement, (StructInit, ListInit)):
             self.in_braces.update(needed)
         for operand in needed[:1] if repeated else needed:
             self.user[operand] = statement
