@@ -32,10 +32,10 @@ class EmulatedError(Exception):
 
 
 class Memory:
-    """An allocation, freed with the object."""
+    """An allocation, freed with the object. It ends with a word, as all of a GPU do: atomic bytes are in words."""
 
     def __init__(self, size_bytes: int) -> None:
-        self.ptr: int = runtime().emulator_allocate(size_bytes)
+        self.ptr: int = runtime().emulator_allocate(-(-size_bytes // 4) * 4)
         self._free = runtime().emulator_free
         if not self.ptr:
             raise MemoryError

@@ -138,3 +138,23 @@ def test_block_reductions_join_all_threads(emulated: None) -> None:
 
     add()
     assert total[None] == 3000 * 2999 / 2 and n[None] == 2999
+
+
+def test_bytes_are_changed_within_their_words(emulated: None) -> None:
+    """While other threads change the bytes beside them, by atomic operations and plainly."""
+    ti.init(arch=ti.cuda, enable_fallback=False)
+    x, y = ti.field(ti.u8, 7), ti.field(ti.i8, 64)
+
+    @ti.kernel
+    def f():
+        for i in range(640):
+            x[i % 7] += 1
+            ti.atomic_max(y[i % 64 | 3], i % 100)
+            if i < 64 and i % 4 != 3:
+                y[i] = ti.cast(i, ti.i8)
+
+    f()
+    assert x.to_numpy().tolist() == [640 // 7 + (k < 640 % 7) for k in range(7)]
+    assert y.to_numpy().tolist() == [
+        k if k % 4 != 3 else max(i % 100 for i in range(640) if i % 64 | 3 == k) for k in range(64)
+    ]
