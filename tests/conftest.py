@@ -34,6 +34,10 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[MISSING] = MissingTools()
     if config.getoption("--debug-kernels"):
         os.environ["SHADESMITH_DEBUG"] = "1"
+    if config.getoption("--emulated-cuda"):
+        from emulated.device import install
+
+        install()
     if os.environ.get("SHADESMITH_COLLECT"):
         os.environ["SHADESMITH_DUMP_DIR"] = os.path.abspath(os.environ["SHADESMITH_COLLECT"])
 
@@ -129,6 +133,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite the golden files from what is emitted now")
     parser.addoption("--offline-cache", action="store_true", help="let tests keep and find kernels in one folder")
     parser.addoption("--check-cache", action="store_true", help="compare all that the cache gives with a compilation")
+    parser.addoption("--emulated-cuda", action="store_true", help="with `--targets cuda`: run CUDA C on the host")
     parser.addoption("--debug-kernels", action="store_true", help="let every ti.init mean debug=True, unless it says")
 
 
@@ -181,7 +186,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     targets = config.getoption("--targets").split(",")
     samples.mark_exhaustive(items, targets)
     for item in items:
-        if item.get_closest_marker("gpu") and "cuda" not in targets:
+        has_gpu = "cuda" in targets and not config.getoption("--emulated-cuda")
+        if item.get_closest_marker("gpu") and not has_gpu:
             item.add_marker(pytest.mark.skip(reason="needs a GPU: make test-gpu"))
 
 

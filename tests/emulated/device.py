@@ -50,6 +50,7 @@ class Loaded:
 
     def load(self, code: bytes) -> None:
         """Take what `compile_for_host` returned."""
+        runtime()  # whose names the library needs
         self._path = Path(code.rstrip(b"\0").decode())
         self._library = ctypes.CDLL(str(self._path))
 
