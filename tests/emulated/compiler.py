@@ -15,7 +15,8 @@ HERE = Path(__file__).parent
 COMPILER = ("g++", "-w", "-fPIC", "-shared")
 FLAGS = ("-std=c++20", "-ffp-contract=off", "-fno-builtin", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti")
 CHECKS = (
-    "-O0", "-g1", "-ftrivial-auto-var-init=pattern", "-fsanitize=undefined,float-cast-overflow", "-fno-sanitize=vptr", "-fsanitize=kernel-address",
+    "-O0", "-g1", "-ftrivial-auto-var-init=pattern",
+    "-fsanitize=undefined,float-cast-overflow,kernel-address", "-fno-sanitize=vptr",
     "--param", "asan-stack=0", "--param", "asan-globals=0", "--param", "asan-instrumentation-with-call-threshold=0",
 )  # fmt: skip
 """Every load and store is a call: of a check, and a place where another thread may go on."""

@@ -3,6 +3,7 @@
 //
 // Emitted sources are compiled with -fsanitize=kernel-address,undefined, whose functions are defined here: what they
 // find ends the launch, with its source line for the caller.
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -54,18 +55,19 @@ const size_t STACK_BYTES = 1 << 20;
 const unsigned MAX_ACCESSES = 24;
 
 struct Thread {
-    ucontext_t context;
+    ucontext_t start;
+    jmp_buf place;             // where it goes on; jumps cost less than changes of a context, which call the kernel
+    bool has_started;
     State state;
     unsigned lanes;            // AT_WARP: those that it waits for; AT_ACTIVE: the result
     unsigned long long value;  // what it gives
     int count, threads;        // the result of AT_BLOCK
     Seen seen;                 // the result of AT_WARP
-    char *stack;
 };
 
 std::vector<Thread> threads;
 std::vector<char *> stacks;
-ucontext_t scheduler;
+jmp_buf scheduler;
 Thread *running;
 void (*body)(const void *);
 const void *body_arguments;
@@ -91,13 +93,26 @@ void note(const char *format, ...) {
 
 void wait(State state) {
     running->state = state;
-    swapcontext(&running->context, &scheduler);
+    if (_setjmp(running->place) == 0) {
+        _longjmp(scheduler, 1);
+    }
+}
+
+__attribute__((noinline)) void resume(Thread *thread) {
+    running = thread;
+    if (_setjmp(scheduler) != 0) {
+        return;
+    }
+    if (thread->has_started) {
+        _longjmp(thread->place, 1);
+    }
+    thread->has_started = true;
+    setcontext(&thread->start);
 }
 
 [[noreturn]] void end_launch() {
     running->state = DONE;
-    setcontext(&scheduler);
-    abort();
+    _longjmp(scheduler, 1);
 }
 
 void run_thread() {
@@ -174,21 +189,22 @@ void run_block(unsigned size) {
         stacks.push_back((char *)stack);
     }
     std::vector<unsigned> ready(size);
+    unsigned waiting = 0;
     for (unsigned k = 0; k < size; k++) {
         Thread &thread = threads[k];
         thread.state = READY;
-        getcontext(&thread.context);
-        thread.context.uc_stack.ss_sp = stacks[k];
-        thread.context.uc_stack.ss_size = STACK_BYTES;
-        makecontext(&thread.context, run_thread, 0);
+        thread.has_started = false;
+        getcontext(&thread.start);
+        thread.start.uc_stack.ss_sp = stacks[k];
+        thread.start.uc_stack.ss_size = STACK_BYTES;
+        makecontext(&thread.start, run_thread, 0);
         ready[k] = k;
     }
     while (!ready.empty()) {
         unsigned chosen = random_below(ready.size());
-        running = &threads[ready[chosen]];
         threadIdx = {ready[chosen], 0, 0};
         accesses_left = random_below(MAX_ACCESSES);
-        swapcontext(&scheduler, &running->context);
+        resume(&threads[ready[chosen]]);
         if (has_failed) {
             break;
         }
@@ -198,16 +214,21 @@ void run_block(unsigned size) {
         unsigned warp = ready[chosen] / 32 * 32;
         ready[chosen] = ready.back();
         ready.pop_back();
-        bool was_at_block = running->state == AT_BLOCK || running->state == DONE;
+        waiting += running->state != DONE;
+        if (waiting == 0) {
+            continue;
+        }
         release_warp(warp);
-        if (was_at_block && ready.empty()) {
+        if (ready.empty()) {
             release_block();
         }
         ready.clear();
+        waiting = 0;
         for (unsigned k = 0; k < size; k++) {
             if (threads[k].state == READY) {
                 ready.push_back(k);
             }
+            waiting += threads[k].state != READY && threads[k].state != DONE;
         }
     }
     running = nullptr;
