@@ -140,8 +140,9 @@ class Session:
             (self.found / f"{self.dialect}_{failure.seed}_{failure.target}.py").write_text(failure.text)
 
 
-def reduce_failure(failure: Failure, runners: Sequence[Runner]) -> str:
+def reduce_failure(failure: Failure, runners: Sequence[Runner], seconds: float = float("inf")) -> str:
     """Return a shorter program with the same failure; each runner tries programs of its own at the same time."""
+    end = time.monotonic() + seconds
 
     def fails(text: str, runner: Runner) -> bool:
         if failure.target == REFERENCE:
@@ -154,13 +155,15 @@ def reduce_failure(failure: Failure, runners: Sequence[Runner]) -> str:
         return bool(found) and found[0].signature == failure.signature
 
     def first_failing(texts: Sequence[str]) -> int | None:
+        if time.monotonic() > end:
+            return None
         with ThreadPoolExecutor(len(runners)) as pool:
             return next((n for n, failed in enumerate(pool.map(fails, texts, runners)) if failed), None)
 
     return reduce(failure.text, first_failing, len(runners)) if fails(failure.text, runners[0]) else failure.text
 
 
-def reduced(text: str, targets: Sequence[str], folder: Path, jobs: int = 1) -> str:
+def reduced(text: str, targets: Sequence[str], folder: Path, jobs: int = 1, seconds: float = 1e9) -> str:
     """Return the program of a file, reduced, with the first failure that it has on one of the targets."""
     runners = [Runner(targets, folder) for _ in range(jobs)]
     try:
@@ -168,7 +171,7 @@ def reduced(text: str, targets: Sequence[str], folder: Path, jobs: int = 1) -> s
         if not failures:
             return "# it does not fail"
         print(f"# {failures[0].target}: {failures[0].kind}: {failures[0].what[:500]}")
-        return reduce_failure(failures[0], runners)
+        return reduce_failure(failures[0], runners, seconds)
     finally:
         for runner in runners:
             runner.stop()

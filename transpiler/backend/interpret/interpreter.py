@@ -67,7 +67,7 @@ from ..module.random_stream import RandomStream, task_seed
 from ..module.record_sites import describe_site
 from ..module.records import Iteration, failure, text_writer
 from .lockstep import Blocks, IterationAborted, iteration_of
-from .sparse import CellAt, Cells, cell_table
+from .sparse import Cells, PresentCell, cell_table
 from .texels import TexelArray
 
 Address = tuple[np.ndarray[Any, Any], tuple[SupportsIndex, ...]]
@@ -368,8 +368,9 @@ class _Machine:
         pool = pool_above(accessed.place)
         if pool is None:
             return array, position
-        cell = CellAt(self.cells, accessed.place, index) if statement.cell is None else int(self.values[statement.cell])
-        return array, (cell, *position)
+        if statement.cell is None:
+            return array, (PresentCell(self.cells, accessed.place, index), *position)
+        return array, (int(self.values[statement.cell]), *position)
 
     def _shape(self, statement: ArrayShape) -> Any:
         array = statement.array

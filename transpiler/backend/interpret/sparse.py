@@ -51,17 +51,16 @@ class Cells:
         return sparse_storage.number_of(self, pool, sparse_storage.scaled(node, pool, index))
 
 
-class CellAt:
-    """The cell that contains an element when it is accessed: it may be activated after its pointer was made.
+class PresentCell:
+    """The number of the pool cell that contains an element, as of each access: it may be activated after the pointer."""
 
-    NumPy takes it as an index.
-    """
+    __slots__ = ("_cells", "_index", "_node")
 
     def __init__(self, cells: Cells, node: Node, index: Sequence[int]) -> None:
-        self.cells, self.node, self.index = cells, node, index
+        self._cells, self._node, self._index = cells, node, index
 
     def __index__(self) -> int:
-        return self.cells.number(self.node, self.index)
+        return int(self._cells.number(self._node, self._index))
 
 
 def cell_table(machine: Any) -> dict[type, Callable[[Any], Any]]:
