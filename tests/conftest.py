@@ -35,9 +35,10 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--debug-kernels"):
         os.environ["SHADESMITH_DEBUG"] = "1"
     if config.getoption("--emulated-cuda"):
-        from emulated.device import install
+        from emulated.device import LACKS, install
 
         install()
+        config.stash[MISSING].reasons[LACKS] = "needs a GPU"
     if os.environ.get("SHADESMITH_COLLECT"):
         os.environ["SHADESMITH_DUMP_DIR"] = os.path.abspath(os.environ["SHADESMITH_COLLECT"])
 

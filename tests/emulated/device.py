@@ -15,7 +15,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from shadesmith.runtime.devices.cuda import device as cuda
-from shadesmith.transpiler.errors import TaichiCompilationError
+from shadesmith.transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 
 from .compiler import CHECKS, OPTIMISED, Refused, compile_source, line_of, runtime
 
@@ -155,10 +155,29 @@ def cupy() -> SimpleNamespace:
     return SimpleNamespace(cuda=of_cuda, get_default_memory_pool=lambda: pool)
 
 
-def open_device(index: int = 0, sources: Path | None = None, store: Any = None) -> cuda.CudaDevice:
+class EmulatedDevice(cuda.CudaDevice):
+    """A GPU for launches. What else `CudaDevice` does needs more of CuPy and of the driver."""
+
+    def record(self, launches: Any) -> Any:
+        """Refuse a graph."""
+        raise TaichiRuntimeError(f"{LACKS} graphs")
+
+    def make_texture(self, spec: Any) -> Any:
+        """Refuse a texture."""
+        raise TaichiRuntimeError(f"{LACKS} textures")
+
+    def timer(self) -> Any:
+        """Refuse to measure."""
+        raise TaichiRuntimeError(f"{LACKS} clock")
+
+
+LACKS = "The emulated GPU has no"
+
+
+def open_device(index: int = 0, sources: Path | None = None, store: Any = None) -> EmulatedDevice:
     """Open the emulated GPU."""
     driver = SimpleNamespace(launchKernel=launch, CUDADriverError=EmulatedError, ctxGetCurrent=lambda: 1)
-    return cuda.CudaDevice(cupy(), driver, index, sources, store)
+    return EmulatedDevice(cupy(), driver, index, sources, store)
 
 
 def install(optimised: bool = bool(os.environ.get("EMULATED_OPTIMISED"))) -> None:
