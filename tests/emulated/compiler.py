@@ -22,12 +22,10 @@ CHECKS = (
 """Every load and store is a call: of a check, and a place where another thread may go on."""
 OPTIMISED = ("-O3",)
 """As compilers take it that rely on all promises of a source."""
-KERNEL = re.compile(
-    r'^extern "C" __global__ void (?:__launch_bounds__\([^)]*\) )?(\w+)\(const Args args\)', re.MULTILINE
-)
+KERNEL = re.compile(r'^extern "C" __global__ void (?:__launch_bounds__\([^)]*\) )?(\w+)\(', re.MULTILINE)
 START = """
-extern "C" __attribute__((visibility("default"))) void start_{0}(const void *arguments) {{
-    cuda_c::{0}(*static_cast<const cuda_c::Args *>(arguments));
+extern "C" __attribute__((visibility("default"))) void start_{0}(void *const *arguments) {{
+    call_with(cuda_c::{0}, arguments);
 }}
 """
 PTX = {
@@ -60,7 +58,7 @@ def runtime() -> ctypes.CDLL:
     library.emulator_free.argtypes = (ctypes.c_size_t,)
     library.emulator_launch.restype = ctypes.c_char_p
     library.emulator_launch.argtypes = (
-        ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint, ctypes.c_uint64,
+        ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint, ctypes.c_uint, ctypes.c_uint64,
     )  # fmt: skip
     return library
 

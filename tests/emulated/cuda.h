@@ -4,10 +4,12 @@
 #include <limits.h>
 #include <math.h>
 #include <string.h>
+#include <utility>
 
 #define __device__
 #define __global__
 #define __shared__ static
+#define __constant__ static const
 #define __launch_bounds__(...)
 #define NOT_CHECKED __attribute__((no_sanitize("kernel-address", "undefined")))
 
@@ -33,6 +35,35 @@ int emulator_block(bool truth, int *threads);
 const Seen *emulator_warp(unsigned lanes, unsigned long long value);
 // The lanes that wait here too once no other lane of the warp can go on.
 unsigned emulator_active();
+}
+
+struct float2 {
+    float x, y;
+};
+
+struct float3 {
+    float x, y, z;
+};
+
+struct int2 {
+    int x, y;
+};
+
+struct int3 {
+    int x, y, z;
+};
+
+// Call a kernel with the arguments that a launch has pointers to.
+template <typename... Parameters, size_t... Positions>
+inline void call_with(
+    void (*kernel)(Parameters...), void *const *arguments, std::index_sequence<Positions...>
+) {
+    kernel(*static_cast<Parameters *>(arguments[Positions])...);
+}
+
+template <typename... Parameters>
+inline void call_with(void (*kernel)(Parameters...), void *const *arguments) {
+    call_with(kernel, arguments, std::index_sequence_for<Parameters...>());
 }
 
 namespace cuda_c {

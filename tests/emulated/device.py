@@ -72,8 +72,7 @@ PATHS: dict[int, Path] = {}
 
 def launch(function: int, x: int, y: int, z: int, size: int, *rest: Any) -> None:
     """Run a kernel, as `cuLaunchKernel` starts one."""
-    arguments = ctypes.c_void_p.from_address(rest[4]).value
-    problem = runtime().emulator_launch(function, arguments, x, size, next(LAUNCHES))
+    problem = runtime().emulator_launch(function, rest[4], x, y, size, next(LAUNCHES))
     if problem is not None:
         raise EmulatedError(_located(problem.decode(errors="replace"), PATHS[function]))
 

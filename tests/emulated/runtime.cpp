@@ -69,8 +69,8 @@ std::vector<Thread> threads;
 std::vector<char *> stacks;
 jmp_buf scheduler;
 Thread *running;
-void (*body)(const void *);
-const void *body_arguments;
+void (*body)(void *const *);
+void *const *body_arguments;
 char message[1000];
 bool has_failed;
 uint64_t random_state = 1;
@@ -331,17 +331,19 @@ unsigned emulator_active() {
 
 // Run a kernel; returns what it did wrong, null if nothing.
 const char *emulator_launch(
-    void (*kernel)(const void *), const void *arguments, unsigned blocks, unsigned block_size, uint64_t seed
+    void (*kernel)(void *const *), void *const *arguments, unsigned columns, unsigned rows,
+    unsigned block_size, uint64_t seed
 ) {
     body = kernel;
     body_arguments = arguments;
     has_failed = false;
     random_state = seed;
-    gridDim = {blocks, 1, 1};
+    gridDim = {columns, rows, 1};
     blockDim = {block_size, 1, 1};
-    unsigned step = blocks > 2 && blocks % 2 == 1 ? 2 : 1, first = random_below(blocks);
-    for (unsigned k = 0; k < blocks && !has_failed; k++) {
-        blockIdx = {(unsigned)((first + (uint64_t)k * step) % blocks), 0, 0};
+    uint64_t blocks = (uint64_t)columns * rows, first = random_below(columns);
+    for (uint64_t k = 0; k < blocks && !has_failed; k++) {
+        uint64_t block = (first + k) % blocks;
+        blockIdx = {(unsigned)(block % columns), (unsigned)(block / columns), 0};
         run_block(block_size);
     }
     return has_failed ? message : nullptr;
