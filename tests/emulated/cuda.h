@@ -33,8 +33,8 @@ void emulator_access(const volatile void *place, unsigned long size);
 int emulator_block(bool truth, int *threads);
 // Wait for the lanes of the warp; returns the values that they gave.
 const Seen *emulator_warp(unsigned lanes, unsigned long long value);
-// The lanes that wait here too once no other lane of the warp can go on.
-unsigned emulator_active();
+// The lanes that wait at this place too once no other lane of the warp can go on.
+unsigned emulator_active(unsigned long long place);
 }
 
 struct float2 {
@@ -201,7 +201,7 @@ inline int __syncthreads_and(int truth) {
     return emulator_block(truth != 0, &threads) == threads;
 }
 
-inline unsigned __activemask() { return emulator_active(); }
+#define __activemask() emulator_active(__COUNTER__)
 inline void __syncwarp(unsigned lanes = ~0u) { emulator_warp(lanes, 0); }
 
 inline unsigned __ballot_sync(unsigned lanes, int truth) {

@@ -120,15 +120,30 @@ void run_thread() {
     end_launch();
 }
 
+// Let the lanes of one warp go on that wait for `__activemask` at one place.
+void release_active(Thread *warp, unsigned size) {
+    const Thread *first = std::find_if(warp, warp + size, [](const Thread &lane) { return lane.state == AT_ACTIVE; });
+    unsigned active = 0;
+    for (unsigned lane = 0; lane < size && first != warp + size; lane++) {
+        bool is_here = warp[lane].state == AT_ACTIVE && warp[lane].value == first->value;
+        active |= (is_here ? 1u : 0u) << lane;
+    }
+    for (unsigned lane = 0; lane < size; lane++) {
+        if ((active >> lane & 1) != 0) {
+            warp[lane].lanes = active;
+            warp[lane].state = READY;
+        }
+    }
+}
+
 // Let the lanes of one warp go on whose collective is complete.
 void release_warp(unsigned first) {
-    unsigned alive = 0, active = 0;
+    unsigned alive = 0;
     bool is_ready = false;
     unsigned size = std::min<size_t>(32, threads.size() - first);
     Thread *warp = &threads[first];
     for (unsigned lane = 0; lane < size; lane++) {
         alive |= (warp[lane].state != DONE ? 1u : 0u) << lane;
-        active |= (warp[lane].state == AT_ACTIVE ? 1u : 0u) << lane;
         is_ready |= warp[lane].state == READY;
     }
     for (unsigned lane = 0; lane < size; lane++) {
@@ -155,11 +170,8 @@ void release_warp(unsigned first) {
             }
         }
     }
-    for (unsigned lane = 0; lane < size && !is_ready; lane++) {
-        if (warp[lane].state == AT_ACTIVE) {
-            warp[lane].lanes = active;
-            warp[lane].state = READY;
-        }
+    if (!is_ready) {
+        release_active(warp, size);
     }
 }
 
@@ -323,8 +335,9 @@ const Seen *emulator_warp(unsigned lanes, unsigned long long value) {
     return &thread->seen;
 }
 
-unsigned emulator_active() {
+unsigned emulator_active(unsigned long long place) {
     Thread *thread = running;
+    thread->value = place;
     wait(AT_ACTIVE);
     return thread->lanes;
 }
