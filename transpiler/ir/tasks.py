@@ -12,7 +12,7 @@ from .nodes import Block, Remark, walk
 from .snodes import Node, Tree
 from .statements import Array, Parameter, RangeFor, Temporary
 from .textures import Texture
-from .types import Struct, Type
+from .types import Scalar, Struct, Type
 
 MAX_BLOCKS = 4096
 """Blocks of threads that store partial results, if these are joined in order: more than an H200 runs at once."""
@@ -34,6 +34,8 @@ class Reduction:
         accumulator: passed by reference to each iteration, so that `body` accesses it by a `Reference`, as `Task.join`
             and `Task.epilogue` do.
         other: in `Task.join` another partial result.
+        element: the type of the numbers that are combined. The accumulator may be wider, and starts with the neutral
+            element of this type.
         partials: the results of the blocks of threads, if they are joined in order.
         location: of the first statement that combines.
     """
@@ -41,6 +43,7 @@ class Reduction:
     op: str
     accumulator: Parameter
     other: Parameter
+    element: Scalar
     partials: Temporary | None = None
     location: SourceLocation = NOWHERE
 

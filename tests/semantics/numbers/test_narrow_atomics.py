@@ -82,3 +82,28 @@ def test_the_old_value_is_returned_once(target: str) -> None:
 
     f()
     assert count.to_numpy().tolist() == [0, 200, 0] and (seen.to_numpy() == 1).all()
+
+
+@pytest.mark.parametrize("name", ["i8", "i16", "u8", "u16"])
+def test_a_reduction_without_an_executed_iteration_changes_nothing(target: str, name: str) -> None:
+    """Accumulators are wider: the neutral element is that of the narrow type."""
+    if target == "vulkan":
+        pytest.skip("has atomic operations of 32 and 64 bits")
+    type = getattr(ti, name)
+    least, most = ti.field(type, ()), ti.field(type, ())
+
+    @ti.kernel
+    def f(n: ti.i32, limit: ti.i32) -> type:
+        found = ti.cast(9, type)
+        for i in range(n):
+            if i > limit:
+                ti.atomic_min(least[None], ti.cast(i, type))
+                ti.atomic_max(most[None], ti.cast(i, type))
+                ti.atomic_min(found, ti.cast(i, type))
+        return found
+
+    signed = name.startswith("i")
+    least[None], most[None] = 5, -7 if signed else 3
+    assert f(300, 1000) == 9 and (least[None], most[None]) == (5, -7 if signed else 3)
+    assert f(0, 0) == 9 and (least[None], most[None]) == (5, -7 if signed else 3)
+    assert f(60, 1) == 2 and (least[None], most[None]) == (2, 59)

@@ -452,7 +452,7 @@ def _neutral(reduction: Reduction) -> np.ndarray[Any, Any]:
     """Return the memory of an accumulator before the loop."""
     type = reduction.accumulator.type
     memory = _zeros(type)
-    memory[...] = neutral(reduction.op, element_of(type))
+    memory[...] = neutral(reduction.op, reduction.element)
     return memory
 
 

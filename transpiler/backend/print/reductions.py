@@ -20,7 +20,7 @@ from ...ir.nodes import Statement
 from ...ir.statements import Const, MatrixInit, RangeFor
 from ...ir.tasks import Reduction, Task
 from ...ir.threads import neutral
-from ...ir.types import Scalar, Tensor, Type, element_of, i32
+from ...ir.types import Scalar, Tensor, element_of, i32
 from ...options import Capabilities
 from ..languages.common.collectives import generate_reduction, reduction_key, reduction_name
 from ..layout.trip_counts import step_of
@@ -111,7 +111,7 @@ def name_accumulators(p: Statements, task: Task) -> Reductions:
         parameter = reduction.accumulator
         type = e.name_of_type(parameter.type)
         name = p.names.declare(parameter.name)
-        start = e.of(_neutral(reduction.op, parameter.type, e.target.exact))
+        start = e.of(_neutral(reduction, e.target.exact))
         parts = p.names.declare(f"{name}_of") if e.language.nested_loops else ""
         if reduction.partials is not None:
             parts = e.layout.temporaries.expressions[reduction.partials]
@@ -157,10 +157,10 @@ def _simd_operator(reduction: Reduction) -> str:
     return f"{reduction.op}_{reduction.accumulator.type}"
 
 
-def _neutral(op: str, type: Type, exact: bool) -> Statement:
+def _neutral(reduction: Reduction, exact: bool) -> Statement:
     """Return the neutral element: `min` and `max` of floats return the other operand of NaN."""
-    element = element_of(type)
-    value = neutral(op, element)
+    type = reduction.accumulator.type
+    element, value = element_of(type), neutral(reduction.op, reduction.element)
     if exact and value == 0 and element.is_float:
         value = -0.0  # 0.0 would change -0.0
     number = Const(value, type=element)

@@ -129,6 +129,7 @@ def _new_reduction(place: Place, taken: set[str], context: PassContext) -> Reduc
         place.join,
         Parameter(name, type, 0, by_reference=True),
         Parameter(f"{name}_other", type, 0, by_reference=True),
+        element_of(place.type),
         location=location,
     )
 
