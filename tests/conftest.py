@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,9 @@ from cache_checks import compare_compilations
 from missing_tools import MissingTools
 
 import shadesmith as ti
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts jobs in the background; children inherit it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 from shadesmith.runtime.cache import compiler, ir_entries, lookup
 from shadesmith.runtime.session import session as sessions
 from shadesmith.runtime.workbench.measure.process import runners
