@@ -3,8 +3,8 @@
     python benchmarks/cpu.py --taichi PYTHON [--peers PYTHON] [--case stencil2d ...] [--rounds 9]
     python benchmarks/cpu.py --taichi PYTHON --cold [--rounds 5]        time of the first call, each in a new process
 
---taichi: an interpreter that has Taichi 1.7.4; --peers: one that has any of Quadrants, Numba and Warp. Each module has a
-process of its own, and all wait while one is measured. The modules take turns in each round, so that a change of the
+--taichi: an interpreter that has Taichi 1.7.4; --peers: one that has any of Quadrants, Numba and Warp. Each module has
+a process of its own, and all wait while one is measured. The modules take turns in each round, so that a change of the
 machine's load hits all of them. A row shows the least time of each module [ms], and shadesmith's time in relation to
 that of the fastest peer: of the least times; in brackets of the medians of a round the median, lowest and highest. All
 results are compared with each other.
@@ -117,7 +117,12 @@ class Worker:
         command = [python, __file__, "--serve", name]
         environment = {**os.environ, "TI_OFFLINE_CACHE": "0", "SHADESMITH_CACHE": "0"}
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=environment,
         )
 
     def ask(self, command: str) -> Any:
@@ -187,7 +192,9 @@ def compare_first_calls(arguments: argparse.Namespace, pythons: dict[str, str]) 
         for _ in range(arguments.rounds):
             for name in (name for name in TAICHI_LIKE if name in pythons):
                 command = [pythons[name], __file__, "--first", name, "--case", case]
-                done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment, check=False)
+                done = subprocess.run(
+                    command, capture_output=True, text=True, timeout=300, env=environment, check=False
+                )
                 if done.returncode == 0:
                     times.setdefault(name, []).append(json.loads(done.stdout.splitlines()[-1]))
         print(f"{case:11} " + "  ".join(f"{n} {statistics.median(t):.0f} ({min(t):.0f})" for n, t in times.items()))

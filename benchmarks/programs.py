@@ -195,6 +195,7 @@ def svd(ti: Any, n: int = 1 << 17, times: int = 5) -> Program:
 
     return Program(lambda: relax(deformation, stress), lambda: stress.to_numpy()[:: max(1, n // 1000)])
 
+
 def fill(ti: Any, n: int = 1 << 23) -> Program:
     """x = 1 for n floats: stores only."""
     x = ti.field(ti.f32, n)
