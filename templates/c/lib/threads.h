@@ -73,7 +73,7 @@ static inline void *start_sums_i32(void *copies, long count) {
 static inline void join_sums_f32(void *array, const void *copies, long count) {
     float *to = array;
     const float *from = copies;
-    #pragma omp for schedule(static)
+    #pragma omp for schedule(static) nowait
     for (long k = 0; k < count; k++) {
         float sum = from[k];
         for (long thread = 1; thread < thread_count(); thread++) {
@@ -91,7 +91,7 @@ static inline void join_sums_f32(void *array, const void *copies, long count) {
 static inline void join_sums_i32(void *array, const void *copies, long count) {
     int *to = array;
     const int *from = copies;
-    #pragma omp for schedule(static)
+    #pragma omp for schedule(static) nowait
     for (long k = 0; k < count; k++) {
         int sum = from[k];
         for (long thread = 1; thread < thread_count(); thread++) {
