@@ -168,7 +168,8 @@ def row_major(
 ) -> str:
     """Return the number of an element in row-major order, or by the strides of the launch.
 
-    It has 64 bits if 32 may be too few and the language has pointers; strides have 64 bits there anyway.
+    It has 64 bits if 32 may be too few and the language has pointers, and wherever a language wants that; strides have
+    64 bits anyway where there are pointers.
     """
     if not indices:
         return "0"
@@ -178,7 +179,9 @@ def row_major(
             [expressions["stride", array, axis] for axis in range(array.ndim)],
             expressions.get(("begin", array)),
         )
-    wide = target.language.has_pointers and (array.shape is None or prod(array.shape) >= 2**31) and array.ndim > 1
+    language = target.language
+    wide = language.has_pointers and (array.shape is None or prod(array.shape) >= 2**31) or language.has_wide_indices
+    wide = wide and array.ndim > 1
     number = f"(long long){factor(indices[0])}" if wide else indices[0] if array.ndim == 1 else factor(indices[0])
     for axis in range(1, array.ndim):
         extent = expressions[array, axis] if array.shape is None else constants.extent(array, axis)
