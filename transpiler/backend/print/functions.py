@@ -18,6 +18,7 @@ from ...ir.functions import Call, Function, calls
 from ...ir.nodes import count_uses
 from ...ir.statements import ArgLoad, LocalStore, Return
 from ...ir.types import Scalar, Struct, Type, u1, u32
+from ..languages.common.one_line import struct_source
 from ..languages.common.symbols import Symbols
 from ..languages.common.syntax_forms import Rendered
 from ..languages.common.tensors import is_small
@@ -136,8 +137,7 @@ def _structure(e: Expressions, function: Function, signature: Signature) -> str:
     if not signature.result_type:
         return ""
     pairs = zip(function.results, signature.members, strict=True)
-    members = "\n".join(f"{INDENT}{e.name_of_type(type)} {name};" for type, name in pairs)
-    return e.language.struct_declaration.format(name=signature.result_type, body=members)
+    return struct_source(e.language, signature.result_type, [(e.name_of_type(type), name) for type, name in pairs])
 
 
 def _result(e: Expressions, function: Function, signature: Signature, values: list[str]) -> str:

@@ -25,6 +25,7 @@ from . import (
     texture_functions,
 )
 from .language import Language
+from .one_line import on_one_line
 from .syntax_forms import EXACT, Generated, Syntax, call, same, with_helpers
 
 __all__ = [
@@ -208,14 +209,21 @@ def helpers_source(language: Language, keys: Iterable[str]) -> str:
     sources = [helper.source for helper in helpers.order(language, library_keys)]
     sources += [tensors.struct_source(language, tensor) for tensor in structs]
     sources += [_generate(language, key).source for key in functions]
+    sources = [on_one_line(source) for source in sources]
     return "".join(f"{source}\n{_gap(source, below)}" for source, below in pairwise([*sources, ""])).rstrip("\n")
 
 
 def _gap(source: str, below: str) -> str:
-    """Return the blank line between two declarations; none between macros, or names of types, of one line each."""
+    """Return the blank line between two declarations; none between two of one line and one kind."""
     is_block = any("\n" in part for part in (source, below))
-    alike = any(all(part.startswith(start) for part in (source, below)) for start in ("#define", "typedef"))
-    return "" if alike and not is_block else "\n"
+    return "" if _kind(source) == _kind(below) and not is_block else "\n"
+
+
+def _kind(source: str) -> str:
+    """Return whether the first line of a declaration is a macro, a type or something else."""
+    if source.startswith(("typedef", "struct")):
+        return "type"
+    return "macro" if source.startswith("#define") else "other"
 
 
 def helper_names(language: Language, keys: Iterable[str]) -> list[str]:
