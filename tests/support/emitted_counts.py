@@ -126,6 +126,16 @@ def _locals_of(file: SourceFile) -> Iterator[str]:
                 yield loop[1]
             elif (declaration := _DECLARATION.match(line)) is not None:
                 yield declaration[2]
+                yield from _further(line[declaration.end() :])
+
+
+def _further(declarators: str) -> Iterator[str]:
+    """Yield the names behind the first in `float u = p.x, v = p.y;`, of which the first name is cut off."""
+    depth = 0
+    for position, letter in enumerate(declarators):
+        depth += (letter in "([{") - (letter in ")]}")
+        if letter == "," and depth == 0 and (name := re.match(r", (\w+) = ", declarators[position:])) is not None:
+            yield name[1]
 
 
 def _bodies(file: SourceFile, lines: list[str]) -> Iterator[tuple[int, int]]:

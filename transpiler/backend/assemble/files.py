@@ -24,8 +24,7 @@ from ..layout.declarations import Declaration, has_matrix, has_vector
 from ..layout.task_memory import pointers_of
 from ..module.interface import SourceFile
 from ..print.functions import PrintedFunction, prototypes
-from ..print.line_map import PrintedBody, line_map
-from ..print.lines import INDENT, MAX_WIDTH, fitted, wrapped_head, wrapped_text
+from ..print.lines import INDENT, MAX_WIDTH, PrintedBody, fitted, line_map, wrapped_head, wrapped_text
 from ..print.reductions import nest_in_parts
 from ..print.textures import declarations
 from ..print.threads import is_vectorized, nest, part_pragma, pragma

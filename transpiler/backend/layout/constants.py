@@ -105,7 +105,9 @@ def _declaration(language: Language, numbers: Sequence[tuple[str, Origin]]) -> s
     if type.name == "i32" and language.integer_constant:
         template = language.integer_constant
     values = [f"{name} = {literal(language, type, origin.number).template}" for name, origin in numbers]
-    return template.format(type=language.constant_types.get(type.name, language.types[type.name]), values=", ".join(values))
+    return template.format(
+        type=language.constant_types.get(type.name, language.types[type.name]), values=", ".join(values)
+    )
 
 
 def _note(origin: Origin, name: str) -> str:
