@@ -19,6 +19,7 @@ from .cleanup.dead_code import dead_code
 from .cleanup.fold import fold
 from .cleanup.forward_stores import forward_stores
 from .cleanup.hoist_loads import hoist_loads
+from .cleanup.operand_order import operand_order
 from .cleanup.simplify import simplify
 from .cleanup.split_vectors import split_vectors
 from .context import Pass, PassContext
@@ -101,6 +102,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         call_effects,  # the passes since the first cleanup may have added checks
         legalize,  # late: the cleanups above would rebuild what it removes
         split_vectors,  # after `legalize`, which takes vectors apart
+        operand_order,  # before the last cleanup, which merges equal operations
         ranges,  # after all passes that ask what an operation is: they know Python's divisions
         cleanup,
         call_effects,  # for the printers: cleanup may have removed the last effect
