@@ -27,7 +27,7 @@ from ..layout.signatures import Signature
 from .early_returns import leave_by_loop
 from .expressions import Expressions
 from .line_comments import python_comment
-from .lines import INDENT, MAX_WIDTH, Line, wrapped_comment, wrapped_head
+from .lines import INDENT, MAX_WIDTH, Line, on_one_line, wrapped_comment, wrapped_head
 from .statements import Statements, print_call
 
 
@@ -46,9 +46,17 @@ class PrintedFunction:
     symbols: Symbols
 
     @property
+    def start(self) -> str:
+        """The head, or the whole function if it is short enough for one line."""
+        return on_one_line(self.head, self.body) or self.head
+
+    @property
     def source(self) -> str:
-        """The body, indented."""
-        return "\n".join(INDENT * (line.depth + 1) + line.text if line.text else "" for line in self.body)
+        """The function without the comment above it."""
+        if not self.start.endswith("{"):
+            return self.start
+        body = "\n".join(INDENT * (line.depth + 1) + line.text if line.text else "" for line in self.body)
+        return f"{self.head}\n{body}\n}}"
 
 
 def print_function(function: Function, printer: Statements, branch_depth_limit: int | None) -> PrintedFunction:

@@ -142,8 +142,21 @@ def _fitted_directive(indent: str, code: str) -> list[str]:
     return [*(f"{part} \\" for part in (indent + code[:end], *parts[:-1])), parts[-1]]
 
 
+def on_one_line(head: str, body: Sequence[Line]) -> str:
+    """Return a function of one short statement as one line, "" if it has more or does not fit."""
+    if len(body) != 1 or body[0].depth > 0 or body[0].text.startswith(("//", "#")) or "\n" in head:
+        return ""
+    code, mark, comment = body[0].text.partition("  // ")
+    line = f"{head} {code} }}"
+    comment = "" if comment.startswith(":") and len(line + mark + comment) > MAX_WIDTH else mark + comment
+    return line + comment if len(line + comment) <= MAX_WIDTH else ""
+
+
 class PrintedBody(NamedTuple):
-    """A function of a source. head: its lines above the body. start: where it starts in Python, or `NOWHERE`."""
+    """A function of a source.
+
+    head: its lines above the body, or a function of one line. start: where it starts in Python, or `NOWHERE`.
+    """
 
     head: str
     body: list[Line]
@@ -162,6 +175,11 @@ def line_map(source: str, functions: Sequence[PrintedBody]) -> tuple[tuple[int, 
         head = function.head.split("\n")
         start = lines.index(head[0], start) + len(head) + 1
         count = len(entries)
+        if not function.head.endswith("{"):
+            location = function.body[0].location or function.start
+            if location is not NOWHERE:
+                entries += [(start - 1, location.file, location.line), (start, *END_OF_BODY)]
+            continue
         if function.start is not NOWHERE:
             entries.append((start - 1, function.start.file, function.start.line))
         for offset, line in enumerate(function.body):

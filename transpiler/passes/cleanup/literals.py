@@ -1,7 +1,8 @@
 """Simplification of vectors and matrices that are made of elements: rules of the pass `simplify`.
 
-    cast [i, j] to f32[2]             ->    [cast i, cast j]
-    [[1, 0], [0, 1]] * stress         ->    [[stress, 0], [0, stress]]    with fast math: 0 * NaN is NaN
+cast [i, j] to f32[2]             ->    [cast i, cast j]
+[i, j] + 0.5                      ->    [i + 0.5, j + 0.5]
+[[1, 0], [0, 1]] * stress         ->    [[stress, 0], [0, stress]]    with fast math: 0 * NaN is NaN
 """
 
 from __future__ import annotations
@@ -21,6 +22,26 @@ def cast_of_elements(rewriter: Rewriter, cast: Cast) -> Statement | None:
         return None
     elements = [rewriter.emit(Cast(element, type=kind.element), cast) for element in value.elements]
     return rewriter.emit(MatrixInit(elements, type=kind), cast)
+
+
+def with_number(rewriter: Rewriter, operation: Operation) -> Statement | None:
+    """Return a literal in place of an operation on a short one and a number, where each element costs nothing."""
+    kind = operation.type
+    if operation.op not in ("add", "sub", "mul") or not isinstance(kind, Tensor) or len(kind.shape) != 1:
+        return None
+    vector, number = sorted(operation.operands, key=lambda operand: isinstance(operand.type, Scalar))
+    is_literal = isinstance(vector, MatrixInit) and vector.name is None and number.type == kind.element
+    if not is_literal or not _is_leaf(number) or not all(_is_leaf(_uncast(e)) for e in vector.elements):
+        return None
+    elements = []
+    for element in vector.elements:
+        pair = [element if operand is vector else operand for operand in operation.operands]
+        elements.append(rewriter.emit(Operation(operation.op, pair, type=kind.element), operation))
+    return rewriter.emit(MatrixInit(elements, type=kind), operation)
+
+
+def _uncast(value: Statement) -> Statement:
+    return value.value if isinstance(value, Cast) and not value.bits else value
 
 
 def _is_leaf(value: Statement) -> bool:

@@ -3,8 +3,8 @@
     $1 = mul $v, 2.0                                 $1 = mul 2.0, $v
     $2 = mul $dt, $w                         ->      $2 = mul $dt, $w
 
-Sums and products of floats commute, bit by bit. A language without operators on vectors gets one function instead of two.
-Kernels with one order keep it, and so does `v *= s`.
+Sums and products of floats commute, bit by bit. A language without operators on vectors gets one function instead of
+two. Kernels with one order keep it, and so does `v *= s`.
 """
 
 from __future__ import annotations

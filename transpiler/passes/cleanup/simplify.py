@@ -38,7 +38,7 @@ from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Struct, Tensor, element_of, u1
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
-from .literals import cast_of_elements, scaled_diagonal
+from .literals import cast_of_elements, scaled_diagonal, with_number
 
 
 def simplify(kernel: Kernel, context: PassContext) -> bool:
@@ -309,6 +309,7 @@ def _operation(rewriter: Rewriter, operation: Statement) -> Statement | None:
         simpler = _without_splat(rewriter, operation)
         if simpler is None and isinstance(rewriter, _Simplifier) and rewriter.fast_math:
             simpler = scaled_diagonal(rewriter, operation)
+        simpler = simpler or with_number(rewriter, operation)
         if simpler is not None:
             return simpler
     identity = IDENTITIES.get(operation.op)

@@ -18,7 +18,12 @@ from ..context import PassContext
 from ..rewrite import Rewriter
 
 ELEMENTWISE = frozenset({"add", "sub", "mul", "neg", "floordiv", "mod", "bit_and", "shl", "sar"}) | {
-    "lt", "le", "gt", "ge", "eq", "ne"
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "eq",
+    "ne",
 }
 
 

@@ -13,8 +13,9 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 
-from ....ir.statements import Cast, Const, Operation
-from ....ir.types import Scalar, Struct, Tensor, Type, element_of, i32, i64, scalars_of, u1, u8, with_element
+from ....ir.nodes import Statement
+from ....ir.statements import Cast, Const, LoopIndex, MatrixInit, Operation
+from ....ir.types import Scalar, Struct, Tensor, Type, element_of, f32, i32, i64, scalars_of, u1, u8, with_element
 from . import (
     atomics,
     collectives,
@@ -187,6 +188,16 @@ def splat_syntax(language: Language, tensor: Tensor) -> Syntax:
     if len(tensor.shape) == 1 and tensors.is_native(language, tensor):
         return call(tensors.tensor_name(tensor))
     return tensor_functions.call_syntax(language, "splat", (tensor.element,), tensor)
+
+
+def constructor_operands(language: Language, value: MatrixInit) -> list[Statement]:
+    """Return the elements of a vector; GLSL's constructors convert, so that `vec2(float(i), 0.0)` is `vec2(i, 0.0)`."""
+    kind = value.type
+    if not isinstance(kind, Tensor) or not tensors.is_native(language, kind) or kind.element != f32:
+        return value.elements
+    return [
+        e.value if isinstance(e, Cast) and not e.bits and isinstance(e.value, LoopIndex) else e for e in value.elements
+    ]
 
 
 def atomic_syntax(language: Language, op: str, type: Scalar, native: bool) -> Syntax:
