@@ -44,7 +44,7 @@ from .remarks import inert, remarks_above
 from .repetition import ATOMS
 from .value_names import derived_name
 
-MAX_DECLARATOR = 32
+MAX_DECLARATOR = 40
 """Characters of the value of a declaration that shares its line."""
 MAX_EXPRESSION = 300
 """Characters an expression may grow to; it is wrapped before an operator."""
