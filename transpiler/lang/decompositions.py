@@ -106,19 +106,14 @@ def _into_range(a: Any) -> Any:
     The factors come with their reciprocals, which bring the result back: (a, scale, shift, 1 / scale, 1 / shift).
     """
     largest = abs(a).max()
-    shift = _selected(largest, SMALL, BIG)
-    unshift = _selected(largest, BIG, SMALL)
+    one = cast(1.0, a.dtype)
+    unshift = select(largest > BIG, cast(BIG, a.dtype), select(largest < SMALL, cast(SMALL, a.dtype), one))
+    _, shift = _power_of_two(unshift)
     result = shift * a
-    if largest < SMALL:
+    if unshift < one:
         _raise(a, result)
     unscale, scale = _power_of_two(abs(result).max())
     return scale * result, scale, shift, unscale, unshift
-
-
-@func
-def _selected(largest: Any, of_big: template, of_small: template) -> Any:
-    one = cast(1.0, largest.dtype)
-    return select(largest > BIG, cast(of_big, one.dtype), select(largest < SMALL, cast(of_small, one.dtype), one))
 
 
 @func
@@ -298,10 +293,10 @@ def svd(A: Any, dt: template = None) -> Any:  # type: ignore[assignment]
     scaled = values * unscale
     s = scaled * unshift
     _lower(scaled, unshift, s)
+    n = static(a.n)
     zero = cast(0, wanted)
-    diagonal = Matrix(
-        [[cast(s[i], wanted) if static(i == j) else zero for j in static(range(a.n))] for i in static(range(a.n))]
-    )
+    rows = [[cast(s[i], wanted) if static(i == j) else zero for j in static(range(n))] for i in static(range(n))]
+    diagonal = Matrix(rows)
     return cast(u, wanted), diagonal, cast(v, wanted)
 
 
