@@ -189,8 +189,8 @@ def _givens_rotation(x: template, y: template, t: Any, c: Any) -> None:
 @func
 def _direction(v: Any, otherwise: Any) -> Any:
     """Return `v` normalized, or `otherwise` if `v` is almost zero."""
-    length = v.norm()
-    return v / length if length > cast(static(NEGLIGIBLE[v.dtype]), v.dtype) else otherwise
+    norm = v.norm()  # `length` would hide the function of that name in CUDA and GLSL
+    return v / norm if norm > cast(static(NEGLIGIBLE[v.dtype]), v.dtype) else otherwise
 
 
 @func
