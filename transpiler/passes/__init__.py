@@ -62,6 +62,13 @@ def until_stable(*steps: Pass) -> Cleanup:
 
 cleanup = until_stable(fold, simplify, forward_stores, common_subexpressions, dead_code)
 
+UNAFFECTED: dict[Pass, tuple[Pass, ...]] = {
+    fold: (fold,),
+    common_subexpressions: (fold, common_subexpressions),
+    dead_code: (fold, simplify, common_subexpressions),
+}
+"""Steps of the cleanup that find nothing more after a change by the step, if they found nothing before it."""
+
 limits = (branch_depth, iteration_limit)
 """What drivers need that end long loops or overflow their stack silently."""
 
@@ -136,12 +143,15 @@ def run(kernel: Kernel, context: PassContext) -> None:
 
 
 def _run_until_stable(steps: Cleanup, stage: Stage, kernel: Kernel, context: PassContext) -> bool:
-    """Run the steps one after another; return True once every step has run without a change."""
-    unchanged = 0
+    """Run the steps one after another; return True once no step would change anything."""
+    waiting = set(steps)
     for _ in range(MAX_ROUNDS):
         for step in steps:
-            unchanged = 0 if _run_pass(step, stage, kernel, context) else unchanged + 1
-            if unchanged >= len(steps):
+            if step in waiting:
+                waiting.discard(step)
+                if _run_pass(step, stage, kernel, context):
+                    waiting.update(other for other in steps if other not in UNAFFECTED.get(step, ()))
+            if not waiting:
                 return True
     return False
 
