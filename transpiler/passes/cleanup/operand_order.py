@@ -23,16 +23,17 @@ def operand_order(kernel: Kernel, context: PassContext) -> bool:
     first: set[tuple[str, Type]] = set()
     last: dict[tuple[str, Type], list[Operation]] = {}
     for root in kernel.roots():
-        compound = _compound(root)
         for statement in walk(root):
             if isinstance(statement, Operation) and statement.op in COMMUTATIVE and isinstance(statement.type, Tensor):
                 is_scalar = [isinstance(operand.type, Scalar) for operand in statement.operands]
                 key = (statement.op, statement.type)
                 if is_scalar == [True, False]:
                     first.add(key)
-                elif is_scalar == [False, True] and statement not in compound:
+                elif is_scalar == [False, True]:
                     last.setdefault(key, []).append(statement)
-    swapped = [operation for key, operations in last.items() if key in first for operation in operations]
+    mixed = [operation for key, operations in last.items() if key in first for operation in operations]
+    compound = {operation for root in kernel.roots() for operation in _compound(root)} if mixed else set()
+    swapped = [operation for operation in mixed if operation not in compound]
     for operation in swapped:
         operation.operands.reverse()
     return bool(swapped)

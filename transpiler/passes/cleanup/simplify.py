@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...ir.builder import flat_index
-from ...ir.nodes import Block, Statement, operands
+from ...ir.nodes import Block, Effect, Statement, operands
 from ...ir.ops import NEGATED
 from ...ir.remarks import attach_remarks, constant_condition, remark_dropped_task
 from ...ir.statements import (
@@ -78,7 +78,7 @@ class _Simplifier(Rewriter):
         """Rewrite a block; drop statements after control leaves it."""
         super().block(block)
         for position, statement in enumerate(block.statements[:-1]):
-            if _never_ends(statement):
+            if statement.EFFECT & Effect.CONTROL and _never_ends(statement):
                 del block.statements[position + 1 :]
                 self.changed = True
                 break
