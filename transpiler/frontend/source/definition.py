@@ -277,7 +277,7 @@ def parse(function: Callable[..., Any]) -> ParsedFunction:
     source_lines = lines[code.co_firstlineno - 1 :]
     with deep_recursion():
         tree = parse_function(source_lines, code.co_firstlineno) if source_lines else None
-    if tree is None or not isinstance(tree[0], ast.FunctionDef | ast.AsyncFunctionDef) or tree[0].name != code.co_name:
+    if tree is None or not isinstance(tree[0], (ast.FunctionDef, ast.AsyncFunctionDef)) or tree[0].name != code.co_name:
         raise nowhere.error(
             TaichiSyntaxError,
             f"The source of `{code.co_name}` is not available in {code.co_filename}, line {code.co_firstlineno}",
