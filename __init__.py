@@ -62,6 +62,7 @@ from .runtime.missing_names import missing as _missing
 from .runtime.public_names import NAMES as _NAMES_ON_DEMAND
 from .runtime.session import session as _session
 from .runtime.session.session import init, is_logging_effective, reset, set_logging_level, sync
+from .runtime.taichi_name import as_taichi
 from .runtime.targets.registry import install as _install_targets
 from .runtime.workbench.facade import install as _install_workbench
 from .transpiler.errors import (
@@ -122,7 +123,7 @@ __all__ = [
     "ShadesmithWarning", "Struct", "StructField", "TRACE", "TaichiAssertionError", "TaichiCompilationError",
     "TaichiIndexError", "TaichiNameError", "TaichiRuntimeError", "TaichiRuntimeTypeError", "TaichiSyntaxError",
     "TaichiTypeError", "Texture", "UnsupportedError", "Vector", "VectorNdarray", "WARN", "activate", "amdgpu",
-    "append", "arm64", "axes", "cc", "cpu", "cuda", "data_oriented", "dataclass", "deactivate",
+    "append", "arm64", "as_taichi", "axes", "cc", "cpu", "cuda", "data_oriented", "dataclass", "deactivate",
     "deactivate_all_snodes", "dx11", "dx12", "eig", "experimental", "extension", "f16", "f32", "f64", "field",
     "float16", "float32", "float64", "func", "gles", "gpu", "graph", "hex_to_rgb", "i16", "i32", "i64", "i8",
     "init", "int16", "int32", "int64", "int8", "is_active", "is_logging_effective", "kernel", "lang", "length",

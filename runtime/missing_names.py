@@ -5,6 +5,10 @@ In: the name of a module and of an attribute. Out: the AttributeError to raise f
 
 from __future__ import annotations
 
+import dis
+import sys
+from types import FrameType
+
 from ..transpiler.errors import NotYetError, as_seen_by_user
 
 Later = tuple[str, int | None] | tuple[str, int | None, str]
@@ -51,7 +55,19 @@ LATER: dict[str, dict[str, Later]] = {
 
 
 def missing(module: str, name: str) -> Exception:
-    """Return the error for attribute `name` of `module` ("ti", "ti.types")."""
+    """Return the error for attribute `name` of `module` ("ti", "ti.types"), to be raised by its `__getattr__`."""
     if name in LATER[module]:
-        return as_seen_by_user(NotYetError(f"{module}.{name}", *LATER[module][name]))
-    return AttributeError(f"module '{module.replace('ti', 'shadesmith', 1)}' has no attribute '{name}'")
+        error = as_seen_by_user(NotYetError(f"{module}.{name}", *LATER[module][name]))
+        return for_reader(error, sys._getframe(2))
+    return AttributeError(f"module '{module.replace('ti', 'shadesmith', 1)}' has no attribute '{name}'", name=name)
+
+
+def for_reader(error: Exception, reader: FrameType) -> Exception:
+    """Return an AttributeError of a module as what its reader, a frame, has to get.
+
+    That is an ImportError in `from module import name`, where Python replaces the message of an AttributeError.
+    """
+    code, at = reader.f_code.co_code, reader.f_lasti
+    if at >= 0 and code[at] == dis.opmap["IMPORT_FROM"]:
+        return ImportError(str(error))
+    return error

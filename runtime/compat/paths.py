@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from ...transpiler.lang import annotations as parameter_types
 from ...transpiler.lang import math, simt
 from . import core, experimental, lang, lib, log, primitive_types, system, types
 from .lang_modules import exception, host, impl, kernel_impl, matrix, misc, ops, struct
@@ -13,9 +12,6 @@ PATHS: dict[str, ModuleType] = {
     "experimental": experimental,
     "math": math,
     "types": types,
-    "types.annotations": parameter_types,
-    "types.compound_types": parameter_types,
-    "types.ndarray_type": parameter_types,
     "types.primitive_types": primitive_types,
     "types.utils": types,
     "lang": lang,

@@ -8,7 +8,7 @@ from ...transpiler.lang.packs import ArgPackType as argpack
 from ...transpiler.lang.struct import struct
 from ...transpiler.lang.textures import rw_texture, texture
 from ..missing_names import missing
-from . import primitive_types
+from . import inner, primitive_types
 from .primitive_types import (
     f16,
     f32,
@@ -70,5 +70,10 @@ def is_tensor(dtype: object) -> bool:
     return isinstance(dtype, Tensor) or not _scalar(dtype, "is_tensor")
 
 
+__path__: list[str] = []  # for Python's import system: there are modules below this one
+
+
 def __getattr__(name: str) -> object:
+    if f"types.{name}" in inner.TABLE and name != "quant":
+        return inner.member("types", name)
     raise missing("ti.types", name)
