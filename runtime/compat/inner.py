@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Callable
 from functools import cache, reduce
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -59,14 +60,23 @@ TABLE = {
     "lang.enums": "Layout Format DeviceCapability runtime.compat.enums: AutodiffMode SNodeGradType",
     "lang.expr": "",
     "lang.field": "Field ScalarField BitpackedFields",
+    "lang.impl": "Field FieldsBuilder Matrix MatrixField MatrixNdarray SNode Struct StructField Vector axes root",
     "lang.kernel_arguments": "",
-    "lang.matrix_ops": "Matrix Vector cast max min math: cross determinant dot inverse",
+    "lang.kernel_impl": """real_func ArgPack Matrix Layout TaichiCompilationError TaichiRuntimeError TaichiSyntaxError
+        TaichiTypeError TaichiRuntimeTypeError""",
+    "lang.matrix": "Field Layout Ndarray ScalarField TaichiRuntimeError TaichiSyntaxError TaichiTypeError",
+    "lang.matrix_ops": "Matrix Vector",
     "lang.matrix_ops_utils": "",
     "lang.mesh": "Mesh MeshInstance",
+    "lang.misc": """axes f32 f64 i32 i64 i j k l ij ik il jk jl kl ijk ijl ikl jkl ijkl assume_in_range block_local
+        cache_read_only global_thread_idx loop_unique mesh_local mesh_patch_idx no_activate""",
+    "lang.ops": """Field TaichiSyntaxError frexp math: clz popcnt mod""",
     "lang.runtime_ops": "sync",
     "lang.shell": "",
     "lang.snode": "SNode activate append deactivate get_addr is_active length rescale_index",
     "lang.source_builder": "",
+    "lang.struct": "Field Layout Matrix ScalarField TaichiRuntimeTypeError TaichiSyntaxError TaichiTypeError",
+    "lang.util": "f16 f32 f64 i16 i32 i64 i8 is_logging_effective u1 u16 u32 u64 u8",
     "linalg.matrixfree_cg": "linalg: LinearOperator MatrixFreeBICGSTAB MatrixFreeCG taichi_cg_solver",
     "linalg.sparse_cg": "linalg: SparseCG",
     "linalg.sparse_matrix": "linalg: SparseMatrix SparseMatrixBuilder",
@@ -87,7 +97,7 @@ TABLE = {
     "types.compound_types": """types: matrix struct vector argpack transpiler.lang.annotations: MatrixType VectorType
         transpiler.lang.struct: StructType transpiler.lang.packs: ArgPackType""",
     "types.ndarray_type": "types: ndarray NDArray transpiler.lang.annotations: NdarrayAnnotation",
-    "types.quant": "types.quant: fixed float int",
+    "types.quant": "runtime.compat.quant: fixed float int",
     "types.texture_type": "types: texture rw_texture transpiler.lang.textures: RWTextureType TextureType Format",
     "ui.camera": "ui: Camera",
     "ui.canvas": "ui: Canvas",
@@ -177,6 +187,19 @@ def member(parent: str, name: str) -> object:
     if path in TABLE:
         return importlib.import_module(f"{PACKAGE}.{path}")
     raise inside(parent, name, depth=3)
+
+
+def reader_of(path: str) -> Callable[[str], object]:
+    """Return a `__getattr__` for a file that is module `path`: Taichi's names that it imports from elsewhere."""
+
+    def read(name: str) -> object:
+        if not name.startswith("__") and name in (sources := sources_of(TABLE.get(path, ""))):
+            return getattr(sources[name](), name)
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise inside(path, name)
+
+    return read
 
 
 def inside(path: str, name: str, depth: int = 2) -> Exception:

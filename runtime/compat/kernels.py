@@ -99,9 +99,9 @@ def ndarray_to_ndarray(ndarray: Any, other: Any) -> None:
     ndarray.copy_from(other)
 
 
-def tensor_to_tensor(dst: Any, src: Any) -> None:
-    """Copy a field to a field of its shape."""
-    dst.copy_from(src)
+def tensor_to_tensor(tensor: Any, other: Any) -> None:
+    """Copy the elements of `other` to `tensor`, a field of its shape."""
+    tensor.copy_from(other)
 
 
 def tensor_to_image(tensor: Any, arr: Any) -> None:

@@ -9,8 +9,6 @@ from .lang_modules import host as util
 
 __all__ = ["exception", "impl", "kernel_impl", "matrix", "misc", "ops", "simt", "struct", "util"]
 
-__path__: list[str] = []  # for Python's import system: there are modules below this one
-
 
 def __getattr__(name: str) -> object:
     if name.startswith("__"):

@@ -55,7 +55,8 @@ class PathFinder:
         if root != PACKAGE:
             return None
         if rest in PATHS:
-            return ModuleSpec(fullname, SameModule(f"{RUNTIME}.{_path_of(fullname)}"))  # type: ignore[arg-type]
+            loader = SameModule(f"{RUNTIME}.{_path_of(fullname)}")
+            return ModuleSpec(fullname, loader, is_package=True)  # type: ignore[arg-type]
         if rest.startswith(NOT_TAICHIS):
             return None
         return import_module(".inner", __package__).find(fullname, rest)  # type: ignore[no-any-return]

@@ -70,10 +70,7 @@ def is_tensor(dtype: object) -> bool:
     return isinstance(dtype, Tensor) or not _scalar(dtype, "is_tensor")
 
 
-__path__: list[str] = []  # for Python's import system: there are modules below this one
-
-
 def __getattr__(name: str) -> object:
-    if f"types.{name}" in inner.TABLE and name != "quant":
+    if f"types.{name}" in inner.TABLE:
         return inner.member("types", name)
     raise missing("ti.types", name)

@@ -38,6 +38,11 @@ def append(node: Any, indices: Any, val: Any) -> NoReturn:
     _kernel_only("append")
 
 
+def get_addr(f: Any, indices: Any) -> NoReturn:
+    """Refuse: there are no addresses of cells, and Taichi 1.7.4 refuses each node too (S0 has 0 indices)."""
+    _kernel_only("get_addr")
+
+
 def no_activate(*args: Any) -> NoReturn:
     """Declare that the next loop stores only to active cells of these fields; kernels only.
 

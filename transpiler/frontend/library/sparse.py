@@ -40,7 +40,13 @@ def sparse_functions() -> dict[Any, Meaning]:
         sparse.append: _append,
         sparse.no_activate: _no_activate,
         sparse.rescale_index: _rescale_index,
+        sparse.get_addr: _get_addr,
     }
+
+
+def _get_addr(context: Context, f: Any, indices: Any) -> None:
+    message = "shadesmith has no addresses of cells: those of a target's memory mean nothing to another kernel"
+    raise context.error(TaichiTypeError, message, "compare indices: Taichi 1.7.4 refuses `ti.get_addr` too")
 
 
 def _activate(context: Context, node: Any, indices: Any) -> None:
