@@ -39,7 +39,10 @@ def append(node: Any, indices: Any, val: Any) -> NoReturn:
 
 
 def get_addr(f: Any, indices: Any) -> NoReturn:
-    """Refuse: there are no addresses of cells, and Taichi 1.7.4 refuses each node too (S0 has 0 indices)."""
+    """Return how many bytes a cell is from the beginning of its tree's memory, as u64; kernels only.
+
+    Taichi returns an address of its device's memory; differences of two addresses are the same.
+    """
     _kernel_only("get_addr")
 
 
