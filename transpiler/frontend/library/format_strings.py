@@ -119,7 +119,7 @@ def _as_kind(context: Context, value: Any, kind: str) -> Any:
     if kind == "d" and lifted.type.is_float:
         return context.builder.cast(lifted, i32)
     if kind in ("e", "E", "f", "F", "g", "G") and not lifted.type.is_float:
-        return context.builder.cast(lifted, context.options.default_fp)
+        return context.builder.cast(lifted, context.default_fp)
     return lifted
 
 
