@@ -28,7 +28,7 @@ LATER: dict[str, dict[str, Later]] = {
     "ti": {
         **dict.fromkeys(("ad",), DERIVATIVES),
         **dict.fromkeys(("Mesh", "MeshInstance", "mesh_local", "mesh_patch_idx"), MESHES),
-        **dict.fromkeys(("algorithms", "linalg", "sparse_matrix_builder"), LIBRARIES),
+        **dict.fromkeys(("linalg", "sparse_matrix_builder"), LIBRARIES),
         **dict.fromkeys(("BitpackedFields",), QUANTISED),
     },
     "ti.aot": dict.fromkeys(("GfxRuntime140", "conventions"), TAICHI_ARCHIVES),

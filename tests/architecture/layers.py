@@ -81,6 +81,7 @@ runtime/graph
 runtime/aot
 runtime/gui
 runtime/tools
+runtime/algorithms
 runtime/taichi_name
 runtime/commands
 runtime/ti
