@@ -119,6 +119,7 @@ from .transpiler.lang.sparse import (
 )
 from .transpiler.lang.struct import Struct, dataclass
 from .transpiler.lang.textures import Format
+from .transpiler.lang.triplets import sparse_matrix_builder
 
 if TYPE_CHECKING:
     from .runtime import graph, tools
@@ -137,9 +138,9 @@ __all__ = [
     "float16", "float32", "float64", "func", "get_addr", "gles", "gpu", "graph", "hex_to_rgb", "i16", "i32", "i64",
     "i8", "init", "int16", "int32", "int64", "int8", "is_active", "is_logging_effective", "kernel", "lang", "length",
     "math", "metal", "ndarray", "no_activate", "opengl", "polar_decompose", "pyfunc", "python", "real_func", "ref",
-    "rescale_index", "reset", "rgb_to_hex", "root", "set_logging_level", "simt", "solve", "sparse", "svd",
-    "sym_eig", "sync", "template", "tools", "tune", "types", "u1", "u16", "u32", "u64", "u8", "ui", "uint1",
-    "uint16", "uint32", "uint64", "uint8", "var", "vulkan", "x64", "x86_64",
+    "rescale_index", "reset", "rgb_to_hex", "root", "set_logging_level", "simt", "solve", "sparse",
+    "sparse_matrix_builder", "svd", "sym_eig", "sync", "template", "tools", "tune", "types", "u1", "u16", "u32",
+    "u64", "u8", "ui", "uint1", "uint16", "uint32", "uint64", "uint8", "var", "vulkan", "x64", "x86_64",
 ]  # fmt: skip
 __all__ += _functions.__all__
 __all__ += _operations.__all__

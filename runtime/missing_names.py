@@ -21,20 +21,16 @@ TAICHI_ARCHIVES: Later = (
 )
 DERIVATIVES: Later = ("derivatives", None)
 MESHES: Later = ("meshes", None)
-LIBRARIES: Later = ("linear algebra and algorithms", None)
 QUANTISED: Later = ("quantised types", None, "use a small type such as `ti.i8`, `ti.u16` or `ti.f16`")
 
 LATER: dict[str, dict[str, Later]] = {
     "ti": {
         **dict.fromkeys(("ad",), DERIVATIVES),
         **dict.fromkeys(("Mesh", "MeshInstance", "mesh_local", "mesh_patch_idx"), MESHES),
-        **dict.fromkeys(("linalg", "sparse_matrix_builder"), LIBRARIES),
         **dict.fromkeys(("BitpackedFields",), QUANTISED),
     },
     "ti.aot": dict.fromkeys(("GfxRuntime140", "conventions"), TAICHI_ARCHIVES),
-    "ti.types": {
-        **dict.fromkeys(("sparse_matrix_builder",), LIBRARIES),
-    },
+    "ti.types": {},
     "ti.types.quant": dict.fromkeys(("fixed", "float", "int"), QUANTISED),
 }  # fmt: skip
 """Names by module; a name is removed when its feature is added."""

@@ -9,6 +9,7 @@ NAMES = {
     "cache": "cache",
     "graph": "graph",
     "hex_to_rgb": "gui.arguments:hex_to_rgb",
+    "linalg": "linalg",
     "profiler": "launch.profiler",
     "rgb_to_hex": "gui.arguments:rgb_to_hex",
     "tools": "tools",

@@ -12,7 +12,7 @@ from ...transpiler.lang.matrix import Vector
 from ...transpiler.lang.operations import max, min  # noqa: A004
 from ..launch.kernel import kernel
 
-DIGITS = 16
+BUCKETS = 16
 """A pass of a sort distributes by 4 bits."""
 
 
@@ -88,7 +88,7 @@ def scan_chunks(x: ndarray(), before: ndarray(), out: ndarray(), chunk: i32, op:
                 total = op(total, value)
 
 
-# --- sorting by digits ------------------------------------------------------------------------------------------------
+# --- sorting by buckets ------------------------------------------------------------------------------------------------
 
 
 @func
@@ -122,33 +122,33 @@ def encode(x: ndarray(), codes: ndarray(), order: ndarray(), dtype: template(), 
 
 
 @kernel
-def count_digits(codes: ndarray(), counts: ndarray(i32, 1), chunk: i32, shift: i32):
-    """Count in each chunk how often each digit occurs. Counts are stored by digit, then by chunk."""
-    chunks = counts.shape[0] // DIGITS
+def count_buckets(codes: ndarray(), counts: ndarray(i32, 1), chunk: i32, shift: i32):
+    """Count in each chunk how often each bucket occurs. Counts are stored by bucket, then by chunk."""
+    chunks = counts.shape[0] // BUCKETS
     for c in range(chunks):
-        found = Vector([0 for _ in static(range(DIGITS))], i32)
+        found = Vector([0 for _ in static(range(BUCKETS))], i32)
         for i in range(c * chunk, min(c * chunk + chunk, codes.shape[0])):
-            found[cast(codes[i] >> shift, i32) & (DIGITS - 1)] += 1
-        for d in range(DIGITS):
+            found[cast(codes[i] >> shift, i32) & (BUCKETS - 1)] += 1
+        for d in range(BUCKETS):
             counts[d * chunks + c] = found[d]
 
 
 @kernel
-def move_by_digit(
+def move_by_bucket(
     codes: ndarray(), order: ndarray(i32, 1), starts: ndarray(i32, 1),
     codes_out: ndarray(), order_out: ndarray(i32, 1), chunk: i32, shift: i32,
 ):  # fmt: skip
-    """Move each code to its place. starts: where each chunk's codes of each digit begin."""
-    chunks = starts.shape[0] // DIGITS
+    """Move each code to its place. starts: where each chunk's codes of each bucket begin."""
+    chunks = starts.shape[0] // BUCKETS
     for c in range(chunks):
-        place = Vector([0 for _ in static(range(DIGITS))], i32)
-        for d in range(DIGITS):
+        place = Vector([0 for _ in static(range(BUCKETS))], i32)
+        for d in range(BUCKETS):
             place[d] = starts[d * chunks + c]
         for i in range(c * chunk, min(c * chunk + chunk, codes.shape[0])):
-            digit = cast(codes[i] >> shift, i32) & (DIGITS - 1)
-            codes_out[place[digit]] = codes[i]
-            order_out[place[digit]] = order[i]
-            place[digit] += 1
+            bucket = cast(codes[i] >> shift, i32) & (BUCKETS - 1)
+            codes_out[place[bucket]] = codes[i]
+            order_out[place[bucket]] = order[i]
+            place[bucket] += 1
 
 
 @kernel

@@ -240,12 +240,12 @@ def _sort(keys: Any) -> Any:
     full = {"float": (f32, f64), "signed": (i32, i64), "unsigned": (u32, u64)}[kind][bits == 64]
     code = u64 if bits == 64 else u32
     codes, order = [ndarray(code, n) for _ in range(2)], [ndarray(i32, n) for _ in range(2)]
-    counts = ndarray(i32, kernels.DIGITS * _chunks(n))
+    counts = ndarray(i32, kernels.BUCKETS * _chunks(n))
     kernels.encode(keys, codes[0], order[0], full, kind, bits)
     for shift in range(0, bits, 4):
-        kernels.count_digits(codes[0], counts, CHUNK, shift)
+        kernels.count_buckets(codes[0], counts, CHUNK, shift)
         _scan(counts, counts, kernels.add, 0, False)
-        kernels.move_by_digit(codes[0], order[0], counts, codes[1], order[1], CHUNK, shift)
+        kernels.move_by_bucket(codes[0], order[0], counts, codes[1], order[1], CHUNK, shift)
         codes.reverse()
         order.reverse()
     kernels.gather(_copy(keys), order[0], keys)

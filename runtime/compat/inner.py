@@ -77,7 +77,7 @@ TABLE = {
     "lang.source_builder": "",
     "lang.struct": "Field Layout Matrix ScalarField TaichiRuntimeTypeError TaichiSyntaxError TaichiTypeError",
     "lang.util": "f16 f32 f64 i16 i32 i64 i8 is_logging_effective u1 u16 u32 u64 u8",
-    "linalg.matrixfree_cg": "linalg: LinearOperator MatrixFreeBICGSTAB MatrixFreeCG taichi_cg_solver",
+    "linalg.matrixfree_cg": "linalg: LinearOperator MatrixFreeBICGSTAB MatrixFreeCG",
     "linalg.sparse_cg": "linalg: SparseCG",
     "linalg.sparse_matrix": "linalg: SparseMatrix SparseMatrixBuilder",
     "linalg.sparse_solver": "linalg: SparseSolver SparseMatrix",

@@ -19,6 +19,7 @@ PATHS = (
     "algorithms",
     "aot",
     "graph",
+    "linalg",
     "profiler",
     "tools",
     "tools.diagnose",

@@ -82,6 +82,7 @@ runtime/aot
 runtime/gui
 runtime/tools
 runtime/algorithms
+runtime/linalg
 runtime/taichi_name
 runtime/commands
 runtime/ti

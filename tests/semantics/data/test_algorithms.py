@@ -59,7 +59,7 @@ def check_counts(dtype: Any, n: int) -> None:
     mask = stored(chosen.astype(np.int32), ti.i32)
     assert np.array_equal(ti.algorithms.select(x, mask).to_numpy(), values[chosen])
     low, high = (0, 100) if dtype.is_float else (np.iinfo(dtype.numpy).min, np.iinfo(dtype.numpy).max)
-    expected = np.histogram(values.astype(np.float64), 7, (low, high))[0]
+    expected = np.histogram(values.astype(np.float64), 7, (float(low), float(high)))[0]
     assert np.array_equal(ti.algorithms.histogram(x, 7, low, high).to_numpy(), expected)
 
 
