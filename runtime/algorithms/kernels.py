@@ -88,7 +88,7 @@ def scan_chunks(x: ndarray(), before: ndarray(), out: ndarray(), chunk: i32, op:
                 total = op(total, value)
 
 
-# --- sorting by buckets ------------------------------------------------------------------------------------------------
+# --- sorting by buckets -----------------------------------------------------------------------------------------------
 
 
 @func
@@ -123,7 +123,7 @@ def encode(x: ndarray(), codes: ndarray(), order: ndarray(), dtype: template(), 
 
 @kernel
 def count_buckets(codes: ndarray(), counts: ndarray(i32, 1), chunk: i32, shift: i32):
-    """Count in each chunk how often each bucket occurs. Counts are stored by bucket, then by chunk."""
+    """Count in each chunk how many codes fall into each bucket. Counts are stored by bucket, then by chunk."""
     chunks = counts.shape[0] // BUCKETS
     for c in range(chunks):
         found = Vector([0 for _ in static(range(BUCKETS))], i32)
