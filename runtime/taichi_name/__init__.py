@@ -28,7 +28,7 @@ class TaichiFinder:
     """Finds `taichi` and all modules below it for Python's import system."""
 
     def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        """Return the specification of our module of that path. Raises: ModuleNotFoundError if there is none."""
+        """Return the specification of our module of that path, None if there is none."""
         root, dot, rest = fullname.partition(".")
         if root != NAME:
             return None
@@ -36,9 +36,8 @@ class TaichiFinder:
             main = FOLDER / NAME / "__main__.py"
             return importlib.util.spec_from_file_location(fullname, main)
         name = f"{PACKAGE}{dot}{rest}"
-        if find_spec(name) is None:  # Python's own finder would load a second copy of files of the package
-            raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
-        return ModuleSpec(fullname, SameModule(name))  # type: ignore[arg-type]
+        # What this does not find, Python's own finder does not find either: it searches the same folder.
+        return None if find_spec(name) is None else ModuleSpec(fullname, SameModule(name))  # type: ignore[arg-type]
 
 
 def as_taichi(children: bool = True) -> None:
@@ -52,7 +51,7 @@ def as_taichi(children: bool = True) -> None:
     if present is not None and present is not package and "lang" in vars(present):
         raise ImportError(f"taichi is imported already, from {present.__file__}: call shadesmith.as_taichi() before")
     if not any(isinstance(finder, TaichiFinder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, TaichiFinder())  # type: ignore[arg-type]
+        sys.meta_path.insert(0, TaichiFinder())
     sys.modules[NAME] = package
     if str(FOLDER) not in sys.path:
         sys.path.append(str(FOLDER))  # for importlib.metadata

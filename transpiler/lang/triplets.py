@@ -19,7 +19,7 @@ def sparse_matrix_builder() -> ArgPackType:
 @func
 def add_triplet(rows: template(), columns: template(), entries: template(), number: template(), i, j, entry):  # type: ignore[no-untyped-def, valid-type] # fmt: skip
     """Append a triplet. Those beyond the capacity are counted only, so that the builder can tell."""
-    position = atomic_add(number[0], 1)
+    position = atomic_add(number[0], 1)  # type: ignore[var-annotated]
     if position < entries.shape[0]:
         rows[position] = i
         columns[position] = j

@@ -163,3 +163,26 @@ def test_without_scipy_a_message_says_what_to_install(monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "scipy.io", None)
     with pytest.raises(ImportError, match="pip install scipy"):
         ti.linalg.SparseMatrix(2, 2)
+
+
+def test_entries_of_a_builder_cannot_be_assigned_and_functions_may_add_them(target: str) -> None:
+    builder = ti.linalg.SparseMatrixBuilder(2, 2, max_num_triplets=4)
+
+    @ti.func
+    def put(A: ti.template(), i, value):
+        A[i, i] += value
+
+    @ti.kernel
+    def fill(A: ti.types.sparse_matrix_builder(), value: ti.f32):
+        for i in range(2):
+            put(A, i, value)
+
+    fill(builder, 2.5)
+    assert sorted(zip(*(x.tolist() for x in builder._triplets()))) == [(0, 0, 2.5), (1, 1, 2.5)]
+
+    @ti.kernel
+    def store(A: ti.types.sparse_matrix_builder()):
+        A[0, 0] = 1.0
+
+    with pytest.raises(ti.TaichiTypeError, match="`A` has no elements to read or assign"):
+        store(builder)

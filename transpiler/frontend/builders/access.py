@@ -321,7 +321,7 @@ def _number_of_elements(context: Context, array: Any) -> Any:
     """Return `x.size`: the product of the extents."""
     if array.shape is not None:
         return math.prod(array.shape)
-    extents = [context.builder.add(ArrayShape(array, axis, type=i32)) for axis in range(array.ndim)]
+    extents: list[Statement] = [context.builder.add(ArrayShape(array, axis, type=i32)) for axis in range(array.ndim)]
     return reduce(lambda product, extent: context.builder.op("mul", product, extent), extents)
 
 

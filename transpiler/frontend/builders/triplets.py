@@ -28,7 +28,9 @@ def build_augmented_assignment(context: Context, node: ast.AugAssign) -> None:
     value = context.value(node.value)
     if isinstance(node.op, ast.Sub):
         value = unary(context, UNARY[ast.USub], value) if not isinstance(value, int | float) else -value
-    words = [ast.copy_location(ast.Name(name, ast.Load()), node.target) for name in (*MEMBERS, "i", "j", "entry")]
+    words: list[ast.expr] = [
+        ast.copy_location(ast.Name(name, ast.Load()), node.target) for name in (*MEMBERS, "i", "j", "entry")
+    ]
     call = ast.Call(ast.copy_location(ast.Name("add_triplet", ast.Load()), node.target), words, [])
     arrays = [getattr(builder, name) for name in MEMBERS]
     call_function(context, add_triplet, [*arrays, *indices, value], {}, ast.copy_location(call, node))

@@ -95,6 +95,9 @@ def percent_format(context: Context, template: str, given: Any) -> str | Formatt
         if kind == "%":
             parts.append("%")
             continue
+        if kind is None:
+            found = template[match.start() : match.start() + 4]
+            raise context.error(TaichiTypeError, f"`{found}` is no conversion of `%`", "write `%d`, `%5.2f`, or `%%`")
         value = named.get(name) if name is not None else next(rest, None)
         if value is None:
             wanted = f"value `{name}`" if name is not None else f"value for `{match.group()}`"

@@ -56,7 +56,7 @@ def _get_addr(context: Context, f: Any, indices: Any) -> Statement:
         )
     build = context.builder
     given = [build.cast(index, u64) for index in _indices(context, description.node, indices)]
-    address = build.const(start_offset(description.node), u64)
+    address: Statement = build.const(start_offset(description.node), u64)
     for component in index_components_of(description.node):
         position = build.op("floordiv", given[component.dimension], build.const(component.weight, u64))
         position = build.op("mod", position, build.const(component.extent, u64))

@@ -25,7 +25,7 @@ from ..context.values import ArrayMember, Lvalue, Method, describe_kind, is_numb
 def make_struct(context: Context, type: Struct, arguments: Sequence[Any], named: dict[str, Any]) -> Statement:
     """Return `Ray(origin, direction=d)`: a struct of the values given, 0 in the other members."""
     if len(arguments) == 1 and not named and isinstance(arguments[0], dict):
-        arguments, named = (), arguments[0]
+        named, arguments = arguments[0], ()
     if len(arguments) > len(type.members):
         message = f"`{type}` has {len(type.members)} members, found {len(arguments)} values"
         raise context.error(TaichiSyntaxError, message, f"call it as {_shown_call(type)}")
