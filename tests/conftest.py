@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,9 @@ from shadesmith.runtime.session import session as sessions
 from shadesmith.runtime.workbench.measure.process import runners
 from shadesmith.transpiler.frontend.builders.build import build
 from shadesmith.transpiler.ir.serialize.serialize import serialize
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts jobs in the background; children inherit it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 MISSING = pytest.StashKey[MissingTools]()
 ARCHES = {"cpu": "cpu", "vulkan": "vulkan", "cuda": "cuda", "python": "python"}
