@@ -46,9 +46,11 @@ _PACK_ERRORS = (struct.error, TypeError, OverflowError, ValueError, IndexError)
 class Kernel(KernelTools):
     """A function that runs on the device. The first call with each kind of arguments compiles; every call launches."""
 
-    def __init__(self, function: Callable[..., Any], is_method: bool = False, is_cacheable: bool = True) -> None:
+    def __init__(
+        self, function: Callable[..., Any], is_method: bool = False, is_cacheable: bool = True, derivative: str = ""
+    ) -> None:
         functools.update_wrapper(self, function)
-        self.definition: KernelDefinition = define(function, is_method)
+        self.definition: KernelDefinition = define(function, is_method, derivative)
         check_parameters(self.definition)
         self.arguments = CallArguments(self.definition, is_method)
         self.is_cacheable = is_cacheable
@@ -146,6 +148,28 @@ class Kernel(KernelTools):
             instance.invalidate()
         self._instances.clear()
         self._launchers.clear()
+
+    @functools.cached_property
+    def grad(self) -> Kernel:
+        """The kernel of the gradient: from adjoints of what this one wrote to adjoints of what it read.
+
+        It takes the same arguments, and is inspected, edited, compared and timed like any other kernel.
+        """
+        return self.derived("reverse")
+
+    @functools.cached_property
+    def dual(self) -> Kernel:
+        """The kernel that computes this one's results and their duals, from the duals of what it reads."""
+        return self.derived("forward")
+
+    def derived(self, mode: str) -> Kernel:
+        """Return the kernel of a derivative. Raises: TaichiRuntimeError for a kernel that is one itself."""
+        if self.definition.derivative:
+            raise TaichiRuntimeError(
+                f"`{self.definition.name}` is a derivative already, and derivatives are not differentiated",
+                "write the first derivative as a kernel, and differentiate that",
+            )
+        return Kernel(self.definition.function, self._is_method, self.is_cacheable, mode)
 
     # --- compilation
 
@@ -273,6 +297,11 @@ class BoundKernel:
     def __init__(self, kernel: Kernel, instance: Any) -> None:
         self.kernel = kernel
         self.instance = instance
+
+    @property
+    def grad(self) -> BoundKernel:
+        """The kernel of the gradient, with the object."""
+        return BoundKernel(self.kernel.grad, self.instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Launch the method for its object."""

@@ -31,6 +31,7 @@ transpiler/passes/checks
 transpiler/passes/sparse
 transpiler/passes/threads
 transpiler/passes/control
+transpiler/passes/derivatives
 transpiler/passes/cleanup
 transpiler/passes/target
 transpiler/passes

@@ -34,6 +34,9 @@ PARSED = "_shadesmith_parsed"
 DEFINED = "_shadesmith_definition"
 """Attribute that caches the definition of a function that kernels inline or call."""
 
+DERIVATIVE_NAMES = {"": "", "reverse": "_grad", "forward": "_dual"}
+"""What the name of a kernel's derivative has more than its own."""
+
 
 @dataclass(frozen=True, slots=True)
 class ParameterDefinition:
@@ -86,15 +89,19 @@ class KernelDefinition:
     """A function and its properties; source and tree are read on first use.
 
     is_method: the first parameter is `self`.
+    derivative: "reverse" for the kernel of the gradient, "forward" for that of the duals, "" for the function itself.
     name, qualname: those of the function if they are identifiers, as those that Python gives are, else that in its
         source: a program may set any string, and names get into sources and paths.
     """
 
-    def __init__(self, function: Callable[..., Any], is_method: bool = False) -> None:
+    def __init__(self, function: Callable[..., Any], is_method: bool = False, derivative: str = "") -> None:
         self.function = function
         self.is_method = is_method
-        self.name: str = function.__name__ if function.__name__.isidentifier() else function.__code__.co_name
-        self.qualname: str = function.__qualname__ if is_qualified_name(function.__qualname__) else self.name
+        self.derivative = derivative
+        name = function.__name__ if function.__name__.isidentifier() else function.__code__.co_name
+        self.name: str = name + DERIVATIVE_NAMES[derivative]
+        qualname = function.__qualname__ if is_qualified_name(function.__qualname__) else name
+        self.qualname: str = qualname + DERIVATIVE_NAMES[derivative]
 
     @cached_property
     def parsed(self) -> ParsedFunction:
@@ -231,9 +238,9 @@ def location_of(
     return SourceLocation(source, line, column, end_line, end_column, function, call_site)
 
 
-def define(function: Callable[..., Any], is_method: bool = False) -> KernelDefinition:
-    """Return the definition of `function` without reading its source."""
-    return KernelDefinition(inspect.unwrap(function), is_method)
+def define(function: Callable[..., Any], is_method: bool = False, derivative: str = "") -> KernelDefinition:
+    """Return the definition of `function`, or of a derivative of it, without reading its source."""
+    return KernelDefinition(inspect.unwrap(function), is_method, derivative)
 
 
 def definition_of(function: Callable[..., Any], is_method: bool = False) -> KernelDefinition:
