@@ -69,9 +69,9 @@ def call_function(
     """Append a call of a `ti.func`, or its statements; return its result."""
     func = callee.func if isinstance(callee, BoundFunc) else callee
     by_option = None if context.options.inline == "auto" else context.options.inline
-    if context.specialization.definition.derivative:
-        return True  # so that it is differentiated with the kernel
     wish = by_option if func.inline is None else func.inline
+    if context.specialization.definition.derivative:
+        wish = True  # so that it is differentiated with the kernel
     if wish is not True:
         block = context.builder.block
         mark = len(block.statements)

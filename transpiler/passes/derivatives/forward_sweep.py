@@ -28,6 +28,7 @@ from ...ir.statements import (
     base_pointer,
 )
 from .activity import variables_of
+from .kept_loads import KeptLoads
 from .kept_values import KeptLoop, begin, keep
 from .scope import Scope, load_frozen
 
@@ -41,6 +42,9 @@ class ForwardSweep:
         replayed: arrays whose stores are run again, since the kernel overwrites elements that it read.
         parallel: the parallel loops of the kernel.
         kept: what loops keep, by the original loop.
+        originals: the statements of the kernel, by their copies.
+        is_first: what is emitted runs for the first time, so that it includes the stores to `replayed`.
+        loaded: the variables that keep what loads from `replayed` gave the first time, by load.
     """
 
     def __init__(self, builder: Builder, replayed: set[Array], parallel: set[Statement]) -> None:
@@ -48,6 +52,9 @@ class ForwardSweep:
         self.replayed = replayed
         self.parallel = parallel
         self.kept: dict[Statement, KeptLoop] = {}
+        self.originals: dict[Statement, Statement] = {}
+        self.is_first = True
+        self.loaded = KeptLoads(builder)
 
     def block(self, block: Block, scope: Scope, is_differentiated: bool = False, in_loop: bool = False) -> None:
         """Emit the statements of a block into the current one.
@@ -59,9 +66,22 @@ class ForwardSweep:
             if not (isinstance(statement, Break) and not in_loop):
                 self.statement(statement, scope, is_differentiated, in_loop)
 
+    def first(self, block: Block, scope: Scope) -> None:
+        """Emit a block that runs for the first time, and is differentiated in `scope`."""
+        outer, self.is_first = self.is_first, True
+        if self.replayed:
+            self.loaded.begin(block, self.replayed, self.parallel)
+        self.block(block, scope, is_differentiated=True)
+        self.is_first = outer
+
     def statement(self, statement: Statement, scope: Scope, is_differentiated: bool, in_loop: bool) -> None:
         """Emit one statement, if it computes a value or changes a variable."""
-        if statement.BLOCKS:
+        if statement in self.parallel and is_differentiated:
+            self.enter(statement, scope)
+            outer, self.is_first = self.is_first, False
+            self.loop(statement, scope, is_differentiated)
+            self.is_first = outer
+        elif statement.BLOCKS:
             if is_differentiated:
                 self.enter(statement, scope)
             if isinstance(statement, LOOPS):
@@ -72,8 +92,12 @@ class ForwardSweep:
             self.load(statement, scope)
         elif isinstance(statement, LoopIndex):
             scope.values[statement] = self.index(statement, scope)
+        elif statement in self.loaded and not self.is_first:
+            scope.values[statement] = self.loaded.load(statement, lambda index: self.index(index, scope))
         elif not self.is_left_out(statement):
-            self.copy(statement, scope)
+            copied = self.copy(statement, scope)
+            if statement in self.loaded:
+                self.loaded.store(statement, copied, lambda index: self.index(index, scope))
 
     def is_left_out(self, statement: Statement) -> bool:
         """Return whether a statement has an effect outside the kernel's variables."""
@@ -81,7 +105,8 @@ class ForwardSweep:
             return False
         if isinstance(statement, (GlobalStore, AtomicOp)):
             base = base_pointer(statement.pointer)
-            return not isinstance(base, Alloca) and not (isinstance(base, GlobalPtr) and base.array in self.replayed)
+            is_replayed = self.is_first and isinstance(base, GlobalPtr) and base.array in self.replayed
+            return not isinstance(base, Alloca) and not is_replayed
         return statement.type is None
 
     def copy(self, statement: Statement, scope: Scope) -> Statement:
@@ -95,6 +120,7 @@ class ForwardSweep:
             elif value is not None:
                 setattr(copied, attribute, scope.find(value))
         scope.values[statement] = copied
+        self.originals[copied] = statement
         return self.builder.add(copied)
 
     def load(self, statement: LocalLoad, scope: Scope) -> None:

@@ -50,7 +50,7 @@ def begin(builder: Builder, loop: Statement, scope: Scope) -> KeptLoop:
     if may_end_early(loop):
         kept.iterations = builder.add(Alloca(type=i32, name="iterations"))
         builder.store(kept.iterations, builder.const(0))
-    length = _constant_trip_count(loop)
+    length = constant_trip_count(loop)
     if length is not None and length <= MAX_PLAIN:
         kept.slots = max(length, 1)
     elif kept.iterations is not None:
@@ -206,7 +206,17 @@ def _breaks(block: Block) -> bool:
     )
 
 
-def _constant_trip_count(loop: Statement) -> int | None:
+def number_of_constant_index(builder: Builder, loop: RangeFor, index: Statement) -> Statement:
+    """Return the number of the iteration with an index, of a loop whose bounds are constants."""
+    start, step = loop.starts[0], loop.steps[0]
+    assert isinstance(start, Const) and isinstance(step, Const)
+    if start.value != 0:
+        index = builder.op("sub", index, builder.const(int(start.value)))
+    return index if step.value == 1 else builder.op("floordiv", index, builder.const(int(step.value)))
+
+
+def constant_trip_count(loop: Statement) -> int | None:
+    """Return the trip count of a loop, or the most iterations it has if it may end early; None if it is no constant."""
     if not isinstance(loop, RangeFor):
         return None
     start, end, step = loop.starts[0], loop.ends[0], loop.steps[0]

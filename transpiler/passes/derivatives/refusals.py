@@ -34,8 +34,8 @@ def check_kernel(kernel: Kernel) -> None:
         )
 
 
-def check_result(body: Block) -> None:
-    """Raise TaichiCompilationError if the gradient would draw other random numbers than the kernel did."""
+def check_result(body: Block, kernel: Kernel) -> None:
+    """Raise TaichiCompilationError if the gradient runs something again that gives other values by then."""
     for statement in walk(body):
         if isinstance(statement, Rand):
             raise _not_repeatable(statement, "the random number of this line")

@@ -9,7 +9,7 @@ in reverse order. Both sweeps compute more than that; `prune` removes what no gr
 from __future__ import annotations
 
 from ...ir.builder import Builder
-from ...ir.nodes import Block
+from ...ir.nodes import Block, Statement, walk
 from ...ir.statements import Array
 from ...ir.tasks import Kernel
 from ..context import PassContext
@@ -35,23 +35,28 @@ def reverse_mode(kernel: Kernel, context: PassContext) -> bool:
     normalize(kernel.body)
     replayed: set[Array] = set()
     while True:
-        body = _gradient_of(kernel.body, replayed)
-        overwritten = find_overwritten(kernel.body, body, replayed)
+        body, needed = _gradient_of(kernel.body, replayed)
+        overwritten = find_overwritten(kernel.body, needed, replayed)
         if not overwritten:
             break
         replayed |= overwritten
-    check_result(body)
+    check_result(body, kernel)
     kernel.body, kernel.returns = body, []
     return True
 
 
-def _gradient_of(body: Block, replayed: set[Array]) -> Block:
-    """Return the statements of the gradient. replayed: arrays whose stores are run again."""
+def _gradient_of(body: Block, replayed: set[Array]) -> tuple[Block, list[Statement]]:
+    """Return the statements of the gradient, and the original ones that they run again.
+
+    replayed: arrays whose stores are run again.
+    """
     builder = Builder(Block())
     parallel = {statement for statement in body.statements if is_parallel_loop(statement)}
     forward = ForwardSweep(builder, replayed, parallel)
     scope = Scope()
-    forward.block(body, scope, is_differentiated=True)
+    forward.first(body, scope)
+    forward.is_first = False
     ReverseSweep(builder, forward, varied_values(body)).block(body, scope)
     prune(builder.block)
-    return builder.block
+    needed = [forward.originals[statement] for statement in walk(builder.block) if statement in forward.originals]
+    return builder.block, needed

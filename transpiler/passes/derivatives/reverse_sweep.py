@@ -420,7 +420,9 @@ def _parallel_loop(sweep: ReverseSweep, statement: Statement, scope: Scope) -> N
     with sweep.builder.into(copied.body):  # type: ignore[attr-defined]
         inner = sweep.place(statement, scope, set())
         inner.values[statement] = copied
-        sweep.run(statement.body, inner)  # type: ignore[attr-defined]
+        sweep.forward.first(statement.body, inner)  # type: ignore[attr-defined]
+        sweep.forward.is_first = False
+        sweep.block(statement.body, inner)  # type: ignore[attr-defined]
     sweep.parallel, sweep.inside = None, set()
 
 
