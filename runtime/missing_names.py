@@ -18,7 +18,6 @@ TAICHI_ARCHIVES: Later = (
     None,
     "docs/archive.md describes shadesmith's: JSON in a zip",
 )
-DERIVATIVES: Later = ("derivatives", None)
 MESHES: Later = ("meshes", None)
 LIBRARIES: Later = ("linear algebra and algorithms", None)
 QUANTISED: Later = ("quantised types", None, "use a small type such as `ti.i8`, `ti.u16` or `ti.f16`")
@@ -27,7 +26,6 @@ LATER: dict[str, dict[str, Later]] = {
     "ti": {
         **dict.fromkeys(("assume_in_range", "loop_unique"), ASSUMPTIONS),
         **dict.fromkeys(("get_addr",), ADDRESSES),
-        **dict.fromkeys(("ad",), DERIVATIVES),
         **dict.fromkeys(("Mesh", "MeshInstance", "mesh_local", "mesh_patch_idx"), MESHES),
         **dict.fromkeys(("algorithms", "linalg", "sparse_matrix_builder"), LIBRARIES),
         **dict.fromkeys(("BitpackedFields",), QUANTISED),

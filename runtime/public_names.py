@@ -4,6 +4,7 @@ NAMES = {
     "DeviceCapability": "aot.targets:DeviceCapability",
     "EditError": "workbench.check.edit_error:EditError",
     "GUI": "gui.gui:GUI",
+    "ad": "ad",
     "aot": "aot",
     "cache": "cache",
     "graph": "graph",

@@ -30,6 +30,7 @@ from ..session.tracebacks import hides_own_frames
 from .arguments.call_arguments import CallArguments
 from .arguments.classify import classify
 from .arguments.keys import Keys
+from .derivatives import find_accesses, guarded
 from .inspection import dump, printing_observer
 from .instance import Instance, Launcher
 from .kernel_tools import METHODS_OF_ARGUMENTS, KernelTools
@@ -248,6 +249,9 @@ class Kernel(KernelTools):
         instance = Instance(session, specialization, compilation, is_cacheable=self.is_cacheable)
         session.compiled_functions += 1
         launcher = instance.make_launch(compilation, argument_kinds, keeps)
+        if self.definition.derivative == "reverse":
+            find_accesses(instance, specialization)
+            launcher = Launcher(guarded(instance, launcher.launch), launcher.make_packer)
         following = sources.follow(launcher.launch, choice, weakref.ref(self), key, session.config)
         if following is not None:
             launcher = Launcher(following)

@@ -49,6 +49,7 @@ transpiler/backend/assemble
 transpiler/backend/interpret
 transpiler/backend
 transpiler/content_key
+transpiler/derivative_accesses
 transpiler/pipeline
 transpiler
 runtime/loading
@@ -67,6 +68,7 @@ runtime/fields
 runtime/launch/arguments
 runtime/cache
 runtime/launch
+runtime/ad
 runtime/workbench/check
 runtime/workbench/edits
 runtime/workbench/measure

@@ -119,8 +119,8 @@ REQUIRED = frozenset({
 """Passes that every kernel needs; `disabled_passes` does not apply to them."""
 
 
-def run(kernel: Kernel, context: PassContext) -> None:
-    """Run all stages on `kernel`, in place.
+def run(kernel: Kernel, context: PassContext, last: str = "") -> None:
+    """Run all stages on `kernel`, in place. last: the name of the pass after which to stop.
 
     Raises:
         TaichiCompilationError: for a feature that the target lacks.
@@ -132,6 +132,8 @@ def run(kernel: Kernel, context: PassContext) -> None:
             for step in steps:
                 if not isinstance(step, Cleanup):
                     stable = None if _run_pass(step, stage, kernel, context) else stable
+                    if step.__name__ == last:
+                        return
                 elif step is not stable:
                     stable = step if _run_until_stable(step, stage, kernel, context) else None
 

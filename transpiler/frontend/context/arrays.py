@@ -156,7 +156,7 @@ class Arrays:
     def _add_derivative(self, array: Array, value: Any, member: str) -> None:
         """Add the derivative of the array of an object, and those of its parts."""
         found = getattr(value, member, None)
-        if found is None or array in self.stopped:
+        if found is None or array in self.stopped or not getattr(found, "is_placed", True):
             return
         if id(found) not in self._by_object:
             description = self.describe(found)

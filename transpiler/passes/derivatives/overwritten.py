@@ -24,6 +24,7 @@ from ...ir.statements import (
     Array,
     ArrayShape,
     AtomicOp,
+    Cast,
     Const,
     GlobalLoad,
     GlobalPtr,
@@ -35,9 +36,37 @@ from ...ir.statements import (
     While,
     base_pointer,
 )
+from ...ir.types import i32, i64
 from ..analysis.aliasing import split_indices
+from ..context import ElementAccess
 
 LOOPS = (RangeFor, StructFor, While)
+
+
+def element_accesses(body: Block, needed: Iterable[Statement], replayed: set[Array]) -> list[ElementAccess]:
+    """Return what a tape has to know: the elements that a kernel stores, and those that its gradient needs."""
+    wanted = set(needed)
+    found: dict[ElementAccess, None] = {}
+    for access in _accesses(body):
+        is_store = isinstance(access.statement, (GlobalStore, AtomicOp))
+        purposes = ["stored"] if is_store else []
+        if access.statement in wanted:
+            purposes.append("replayed" if access.array in replayed else "needed")
+        indices = tuple(_host_index(index) for index in split_indices(access.pointer))
+        for purpose in purposes:
+            found[ElementAccess(access.array.binding, purpose, indices, access.statement.location)] = None
+    return list(found)
+
+
+def _host_index(split: tuple[Statement | None, int]) -> int | tuple[int, int] | None:
+    """Return an index that the host knows at a launch, None for another one."""
+    base, offset = split
+    if base is None:
+        return offset
+    while isinstance(base, Cast) and not base.bits:
+        base = base.value
+    is_integer = isinstance(base, ArgLoad) and base.type in (i32, i64)
+    return (base.parameter.position, offset) if isinstance(base, ArgLoad) and is_integer else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from ..control.lower import is_parallel_loop
 from .activity import varied_values
 from .forward_sweep import ForwardSweep
 from .normal_form import normalize
-from .overwritten import find_overwritten
+from .overwritten import element_accesses, find_overwritten
 from .prune import prune
 from .refusals import check_kernel, check_result
 from .reverse_sweep import ReverseSweep
@@ -41,6 +41,7 @@ def reverse_mode(kernel: Kernel, context: PassContext) -> bool:
             break
         replayed |= overwritten
     check_result(body, kernel)
+    context.accesses += element_accesses(kernel.body, needed, replayed)
     kernel.body, kernel.returns = body, []
     return True
 

@@ -1,0 +1,9 @@
+"""`ti.ad`: tapes, and gradients written by hand."""
+
+from __future__ import annotations
+
+from .clearing import SNodeGradType, clear_all_gradients
+from .custom import grad_for, grad_replaced, no_grad
+from .tape import Tape
+
+__all__ = ["SNodeGradType", "Tape", "clear_all_gradients", "grad_for", "grad_replaced", "no_grad"]
