@@ -19,11 +19,15 @@ from ..arrays.memory import handle_of
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """Elements of an array that a launch accesses. indices: by axis, None for all. location: of the statement."""
+    """Elements of an array that a launch accesses.
+
+    indices: by axis, None for all. location, name: of the statement, and of the array in it.
+    """
 
     array: Any
     indices: tuple[int | None, ...]
     location: SourceLocation
+    name: str = ""
 
     @property
     def key(self) -> object:

@@ -120,7 +120,7 @@ class Tape:
         copies: dict[int, Any] = {}
         gradient, _ = kernel.grad.launcher(flat)
         for access, array in accesses_of(gradient, flat):
-            region = Region(array, evaluated(access.indices, flat), access.location)
+            region = Region(array, evaluated(access.indices, flat), access.location, access.name)
             if access.purpose == "needed":
                 record.needed.append(region)
             elif access.purpose == "replayed":
@@ -225,10 +225,9 @@ def check_unchanged(region: Region, values: Any) -> None:
     part = tuple(slice(None) if index is None else index for index in region.indices)
     differs = np.argwhere(~((now[part] == then[part]) | ((now[part] != now[part]) & (then[part] != then[part]))))
     if differs.size:
-        name = getattr(region.array, "name", "") or "an array"
         found = iter(differs[0])
         index = [int(next(found, 0)) if fixed is None else fixed for fixed in region.indices]
-        message = f"`{name}[{', '.join(map(str, index))}]` was read here, and written from Python before its gradient"
+        message = f"`{region.name}[{', '.join(map(str, index))}]` was read here, and written from Python before its gradient"
         hint = "write it in a kernel, or before the tape; the tape keeps what kernels overwrite"
         raise region.location.error(TaichiRuntimeError, message, hint)
 

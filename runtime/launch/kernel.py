@@ -72,7 +72,9 @@ class Kernel(KernelTools):
         """Launch with these arguments; returns the kernel's result, if it has one, after waiting for it."""
         if CALL_OBSERVERS:
             for observer in tuple(CALL_OBSERVERS):
-                observer(self, args, kwargs)
+                replacement = observer(self, args, kwargs)
+                if replacement is not None:
+                    return replacement(*args, **kwargs)
         try:
             if kwargs or len(args) != self._arity:
                 args = self.arguments.bind(args, kwargs)
@@ -281,8 +283,11 @@ def _forget(kernel: weakref.ref[Kernel], key: Any, instance: Instance) -> None:
         found.forget(key, instance)
 
 
-CallObserver = Callable[[Kernel, tuple[Any, ...], dict[str, Any]], None]
-"""Called with a kernel and the arguments of a call before anything else; an exception from it ends the call."""
+CallObserver = Callable[[Kernel, tuple[Any, ...], dict[str, Any]], "Kernel | None"]
+"""Called with a kernel and the arguments of a call before anything else; an exception from it ends the call.
+
+It may return another kernel to launch instead.
+"""
 
 CALL_OBSERVERS: list[CallObserver] = []
 """Observers of the calls of all kernels. Without observers a call only checks that this list is empty."""

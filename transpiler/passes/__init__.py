@@ -29,6 +29,7 @@ from .control.lower import lower
 from .control.overflow import overflow
 from .control.recursion import recursion
 from .control.split_arrays import split_arrays
+from .derivatives.forward_mode import forward_mode
 from .derivatives.reverse_mode import reverse_mode
 from .sparse.activate_cells import activate_cells
 from .sparse.deactivate_cells import deactivate_cells
@@ -78,6 +79,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         check_wide_indices,  # before cleanup, while an index has its full width
         call_effects,  # the checks of `check_wide_indices` may be the first effects of a function
         cleanup,
+        forward_mode,
         reverse_mode,  # after cleanup, so that a variable assigned once is a value; before `bounds`: it adds accesses
         cleanup,
         bounds,  # after cleanup, so that merged pointers are checked once
@@ -113,7 +115,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
 }
 
 REQUIRED = frozenset({
-    "split_arrays", "lower", "reverse_mode", "call_effects", "recursion", "activate_cells", "deactivate_cells", "offload", "struct_for",
+    "split_arrays", "lower", "reverse_mode", "forward_mode", "call_effects", "recursion", "activate_cells", "deactivate_cells", "offload", "struct_for",
     "check_threads", "split_threads", "clamp_indices", "legalize", "wrapping", "sparse_arrays",
 })  # fmt: skip
 """Passes that every kernel needs; `disabled_passes` does not apply to them."""

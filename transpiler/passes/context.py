@@ -20,6 +20,7 @@ class ElementAccess:
 
     Attributes:
         binding: of the array.
+        name: of the array in Python.
         purpose: "stored" by the kernel, "needed" by its gradient, or "replayed": the gradient needs the values from
             before the launch.
         indices: by axis: a number, (position of an argument, number to add), or None for an index of any value.
@@ -27,6 +28,7 @@ class ElementAccess:
     """
 
     binding: int
+    name: str
     purpose: str
     indices: tuple[int | tuple[int, int] | None, ...]
     location: SourceLocation

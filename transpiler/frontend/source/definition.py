@@ -90,6 +90,7 @@ class KernelDefinition:
 
     is_method: the first parameter is `self`.
     derivative: "reverse" for the kernel of the gradient, "forward" for that of the duals, "" for the function itself.
+    function_name: of the function, for errors.
     name, qualname: those of the function if they are identifiers, as those that Python gives are, else that in its
         source: a program may set any string, and names get into sources and paths.
     """
@@ -99,6 +100,7 @@ class KernelDefinition:
         self.is_method = is_method
         self.derivative = derivative
         name = function.__name__ if function.__name__.isidentifier() else function.__code__.co_name
+        self.function_name: str = name
         self.name: str = name + DERIVATIVE_NAMES[derivative]
         qualname = function.__qualname__ if is_qualified_name(function.__qualname__) else name
         self.qualname: str = qualname + DERIVATIVE_NAMES[derivative]
@@ -205,7 +207,7 @@ class KernelDefinition:
         nodes = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg)
         argument = next((node for node in nodes if node is not None and node.arg == name), None)
         return location_of(
-            self.source, tree.returns if argument is None and name == "return" else argument or tree, self.name
+            self.source, tree.returns if argument is None and name == "return" else argument or tree, self.function_name
         )
 
     def location(self) -> SourceLocation:
@@ -223,7 +225,7 @@ class KernelDefinition:
                 self.name,
             )
         column = tree.col_offset + 1
-        return SourceLocation(self.source, tree.lineno, column, tree.lineno, column + 4 + len(tree.name), self.name)
+        return SourceLocation(self.source, tree.lineno, column, tree.lineno, column + 4 + len(tree.name), self.function_name)
 
 
 def location_of(

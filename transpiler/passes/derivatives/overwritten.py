@@ -54,7 +54,8 @@ def element_accesses(body: Block, needed: Iterable[Statement], replayed: set[Arr
             purposes.append("replayed" if access.array in replayed else "needed")
         indices = tuple(_host_index(index) for index in split_indices(access.pointer))
         for purpose in purposes:
-            found[ElementAccess(access.array.binding, purpose, indices, access.statement.location)] = None
+            name = access.array.path or access.array.name
+            found[ElementAccess(access.array.binding, name, purpose, indices, access.statement.location)] = None
     return list(found)
 
 
