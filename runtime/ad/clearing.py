@@ -19,6 +19,15 @@ class SNodeGradType(Enum):
     ADJOINT_CHECKBIT = 3
 
 
+class AutodiffMode(Enum):
+    """What a kernel computes: its function, or a derivative of it. Names and values are Taichi's."""
+
+    NONE = 0
+    VALIDATION = 1
+    FORWARD = 2
+    REVERSE = 3
+
+
 MEMBERS = {SNodeGradType.ADJOINT: "grad", SNodeGradType.DUAL: "dual"}
 
 

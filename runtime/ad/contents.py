@@ -58,14 +58,14 @@ def memory_key(array: Any) -> object:
 def copy_of(array: Any) -> Any:
     """Return a copy of the contents."""
     if isinstance(array, DenseArray):
-        return array.to_numpy()
+        return np.array(array.memory.read_all())
     return array.detach().clone() if is_tensor(array) else np.array(array)
 
 
 def write_back(array: Any, values: Any) -> None:
     """Set the contents to those of a copy."""
     if isinstance(array, DenseArray):
-        array.memory.write_all(np.asarray(values)) if not isinstance(values, dict) else array.from_numpy(values)
+        array.memory.write_all(values)
     elif is_tensor(array):
         array.detach().copy_(values)
     else:

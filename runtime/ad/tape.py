@@ -21,6 +21,7 @@ from ..session.tracebacks import hides_own_frames
 from .clearing import clear_all_gradients
 from .contents import Region, copy_of, evaluated, write_back
 from .custom import RECORDERS, CustomFunction, is_paused
+from .finite_differences import check_gradients
 
 PLACE_HINT = "make it with `ti.field(..., needs_grad=True)`"
 
@@ -175,8 +176,6 @@ class Tape:
         for array, values in latest:
             write_back(array, values)
         if self.to_check is not None:
-            from .finite_differences import check_gradients  # only for programs that check
-
             check_gradients(self.loss, self.to_check, self.calls)
 
     def _run_gradient(self, position: int, latest: list[tuple[Any, Any]]) -> None:
@@ -227,7 +226,9 @@ def check_unchanged(region: Region, values: Any) -> None:
     if differs.size:
         found = iter(differs[0])
         index = [int(next(found, 0)) if fixed is None else fixed for fixed in region.indices]
-        message = f"`{region.name}[{', '.join(map(str, index))}]` was read here, and written from Python before its gradient"
+        message = (
+            f"`{region.name}[{', '.join(map(str, index))}]` was read here, and written from Python before its gradient"
+        )
         hint = "write it in a kernel, or before the tape; the tape keeps what kernels overwrite"
         raise region.location.error(TaichiRuntimeError, message, hint)
 
@@ -244,7 +245,9 @@ def check_loss(loss: Any) -> None:
             )
         return
     if not isinstance(loss, DenseArray):
-        raise TaichiRuntimeError(f"The loss of `Tape` must be a field, ndarray or tensor, found {loss!r:.60}", PLACE_HINT)
+        raise TaichiRuntimeError(
+            f"The loss of `Tape` must be a field, ndarray or tensor, found {loss!r:.60}", PLACE_HINT
+        )
     is_field = loss.KIND == "field"
     count = 1
     for extent in (*loss.shape, *loss.element_shape):
@@ -273,5 +276,3 @@ def _fill(array: Any, value: float) -> None:
         array.detach().fill_(value)
     else:
         array.fill(value)
-
-

@@ -48,6 +48,11 @@ def accesses_of(instance: Instance, flat_arguments: Sequence[Any]) -> Iterator[t
         yield access, fields[access.binding]() if parameter is None else flat_arguments[parameter]
 
 
+def captured_fields(instance: Instance) -> list[Any]:
+    """Return the fields that the kernel of a gradient captures, and those of the gradient."""
+    return [field() for field in _KNOWN[instance][1] if field is not None]
+
+
 def guarded(instance: Instance, launch: Callable[..., Any]) -> Callable[..., Any]:
     """Return `launch`; of a gradient that needs values from before its kernel's launch, one that asks for a tape."""
     needing = next((access for access in _KNOWN[instance][0] if access.purpose == "replayed"), None)

@@ -96,7 +96,9 @@ def _array(
         )
     if annotation.needs_grad and not has_grad(value):
         raise TaichiRuntimeTypeError(f"{where} needs an array with a gradient", GRADIENT_HINT)
-    has_gradient = definition.derivative == "reverse" and has_grad(value) and all(s.is_float for s in scalars_of(element))
+    has_gradient = (
+        definition.derivative == "reverse" and has_grad(value) and all(s.is_float for s in scalars_of(element))
+    )
     return ArrayArgument(element, ndim, found.strided, annotation.boundary == "clamp", has_gradient), found.access
 
 

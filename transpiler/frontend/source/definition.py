@@ -225,7 +225,9 @@ class KernelDefinition:
                 self.name,
             )
         column = tree.col_offset + 1
-        return SourceLocation(self.source, tree.lineno, column, tree.lineno, column + 4 + len(tree.name), self.function_name)
+        return SourceLocation(
+            self.source, tree.lineno, column, tree.lineno, column + 4 + len(tree.name), self.function_name
+        )
 
 
 def location_of(

@@ -12,6 +12,7 @@ from ...ir.nodes import Statement
 from ...ir.statements import is_const
 from ...ir.types import Scalar, Tensor, Type, element_of
 
+
 @dataclass(frozen=True, slots=True)
 class Value:
     """A number, vector or matrix of the kernel that is built by `builder`."""

@@ -1,7 +1,7 @@
 """Adds to a kernel the duals of all that it computes: how its results change if what it reads changes.
 
-    v = x[i] * a              v = x[i] * a; v_dual = x_dual[i] * a
-    y[i] = v * v       ->     y[i] = v * v; y_dual[i] = 2 * v * v_dual
+v = x[i] * a              v = x[i] * a; v_dual = x_dual[i] * a
+y[i] = v * v       ->     y[i] = v * v; y_dual[i] = 2 * v * v_dual
 """
 
 from __future__ import annotations

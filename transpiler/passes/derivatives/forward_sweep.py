@@ -17,7 +17,6 @@ from ...ir.statements import (
     Break,
     GlobalPtr,
     GlobalStore,
-
     IndexCheck,
     LocalLoad,
     LocalStore,
@@ -204,5 +203,3 @@ def copied_loop(statement: Statement, scope: Scope) -> Statement:
 
 def _index_of(builder: Builder, loop: Statement) -> Statement | None:
     return builder.add(LoopIndex(loop, type=loop.starts[0].type)) if isinstance(loop, RangeFor) else None
-
-

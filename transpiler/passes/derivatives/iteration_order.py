@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ...ir.nodes import Statement, blocks, walk
 from ...ir.statements import (
-    Alloca,
+    Array,
     AtomicOp,
     GlobalLoad,
     GlobalPtr,
@@ -27,7 +27,8 @@ def keeps_order(loop: RangeFor) -> bool:
     own = set(inside)
     updates: set[Statement] = set()
     loads: list[LocalLoad] = []
-    added, read = set(), set()
+    added: set[Array] = set()
+    read: set[Array] = set()
     for statement in inside:
         if isinstance(statement, GlobalStore):
             return False
@@ -43,9 +44,7 @@ def keeps_order(loop: RangeFor) -> bool:
         elif isinstance(statement, LocalLoad) and base_pointer(statement.pointer) not in own:
             loads.append(statement)
     changed = {base_pointer(load.pointer) for load in updates if isinstance(load, LocalLoad)}
-    return not (added & read) and all(
-        load in updates or base_pointer(load.pointer) not in changed for load in loads
-    )
+    return not (added & read) and all(load in updates or base_pointer(load.pointer) not in changed for load in loads)
 
 
 def _updated(store: LocalStore) -> Statement | None:
@@ -58,8 +57,3 @@ def _updated(store: LocalStore) -> Statement | None:
         if isinstance(operand, LocalLoad) and operand.pointer is store.pointer:
             return operand
     return None
-
-
-def is_variable(statement: Statement) -> bool:
-    """Return whether a statement is a local variable."""
-    return isinstance(statement, Alloca)

@@ -121,4 +121,3 @@ class KeptLoads:
             slot = number
         assert slot is not None
         return builder.cast(slot, i32)
-

@@ -100,7 +100,9 @@ def find_overwritten(body: Block, needed: Iterable[Statement], replayed: set[Arr
     Raises: TaichiCompilationError if the stores cannot be run again, since another loop accesses the array too.
     """
     accesses = list(_accesses(body))
-    loads = {access.statement: access for access in accesses if isinstance(access.statement, GlobalLoad)}
+    loads: dict[Statement, Access] = {
+        access.statement: access for access in accesses if isinstance(access.statement, GlobalLoad)
+    }
     stores: dict[Array, list[Access]] = {}
     for access in accesses:
         if isinstance(access.statement, (GlobalStore, AtomicOp)):

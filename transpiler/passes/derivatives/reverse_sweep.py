@@ -211,7 +211,7 @@ def _hint(value: Statement) -> str | None:
     return f"{value.hint}_adj" if value.hint else None
 
 
-# --- values -------------------------------------------------------------------------------------------------------------
+# --- values ----------------------------------------------------------------------------------------------------------
 
 
 def _operation(sweep: ReverseSweep, statement: Operation, scope: Scope) -> None:
@@ -314,7 +314,7 @@ def _drop_empty(branch: If) -> None:
         branch.otherwise = None
 
 
-# --- memory -------------------------------------------------------------------------------------------------------------
+# --- memory ----------------------------------------------------------------------------------------------------------
 
 
 def _load(sweep: ReverseSweep, statement: GlobalLoad | LocalLoad, scope: Scope) -> None:
@@ -343,15 +343,9 @@ def _store(sweep: ReverseSweep, statement: GlobalStore | LocalStore, scope: Scop
         adjoint.name = f"{statement.value.name}_adj"
     elif isinstance(base, GlobalPtr):
         adjoint.hint = f"{base.array.name}_adj"
-    if not is_first_store(statement):
-        assert pointer.type is not None
-        sweep.builder.store(pointer, sweep.builder.zero(pointer.type))
+    assert pointer.type is not None
+    sweep.builder.store(pointer, sweep.builder.zero(pointer.type))
     sweep.contribute(statement.value, adjoint, scope)
-
-
-def is_first_store(statement: Statement) -> bool:
-    """Return whether a store sets a variable for the first time, so that nothing reads its adjoint afterwards."""
-    return False
 
 
 def _atomic(sweep: ReverseSweep, statement: AtomicOp, scope: Scope) -> None:
@@ -369,9 +363,7 @@ def _atomic(sweep: ReverseSweep, statement: AtomicOp, scope: Scope) -> None:
         raise statement.location.error(
             TaichiCompilationError,
             f"`ti.atomic_{statement.op}` has no derivative here: it depends on the order of the iterations",
-            f"compute the result in a serial loop with a local variable, `ti.loop_config(serialize=True)`"
-            if statement.op in ("min", "max", "mul")
-            else "use `+=`",
+            "compute the result in a serial loop with a local variable, `ti.loop_config(serialize=True)`",
         )
     if statement.value not in sweep.varied:
         return
@@ -382,7 +374,7 @@ def _atomic(sweep: ReverseSweep, statement: AtomicOp, scope: Scope) -> None:
     sweep.contribute(statement.value, signed, scope)
 
 
-# --- control ------------------------------------------------------------------------------------------------------------
+# --- control ---------------------------------------------------------------------------------------------------------
 
 
 def _branches(sweep: ReverseSweep, statement: If, scope: Scope) -> None:
@@ -400,7 +392,8 @@ def _branches(sweep: ReverseSweep, statement: If, scope: Scope) -> None:
 
 def _changed(statement: Statement) -> set[Alloca]:
     """Return the variables that the blocks of a statement store to."""
-    bases = {base_pointer(s.pointer) for b in blocks(statement) for s in walk(b) if isinstance(s, LocalStore | AtomicOp)}
+    inside = (inner for block in blocks(statement) for inner in walk(block))
+    bases = {base_pointer(inner.pointer) for inner in inside if isinstance(inner, LocalStore | AtomicOp)}
     return {base for base in bases if isinstance(base, Alloca)}
 
 
@@ -438,13 +431,14 @@ def _serial_loop(sweep: ReverseSweep, statement: RangeFor | StructFor | While, s
     builder.add(loop)
     assert isinstance(loop, RangeFor)
     with builder.into(loop.body):
-        own = builder.add(LoopIndex(loop, type=loop.starts[0].type))
+        own: Statement = builder.add(LoopIndex(loop, type=loop.starts[0].type))
+        index = own
         place = sweep.place(statement, scope, changed)
         if kept.iterations is None:
             assert isinstance(statement, RangeFor)
-            number, index = number_of_index(builder, statement, scope, own), own
+            number = number_of_index(builder, statement, scope, own)
         else:
-            number, index = own, own
+            number = own
             if isinstance(statement, RangeFor):
                 index = _index_of_number(builder, statement, scope, own)
         for variable, pointer in place.values.items():
@@ -498,9 +492,6 @@ def _reversed_loop(sweep: ReverseSweep, statement: Statement, kept: KeptLoop, sc
         last = builder.op("add", start, builder.op("mul", count, builder.const(size)))
     end = builder.op("sub", start, builder.const(1 if size > 0 else -1))
     return RangeFor([last], [end], [builder.const(-size)], statement.names, serialize=True, unroll=statement.unroll)
-
-
-Rule = Callable[[ReverseSweep, "Statement", Scope], None]
 
 
 def _nothing(sweep: ReverseSweep, statement: Statement, scope: Scope) -> None:

@@ -23,15 +23,13 @@ class Scope:
         frozen: the value of variables that no statement here changes.
         indices: the index of a loop that is run again.
         entries: of a statement with blocks, the values that variables had before it.
-        is_parallel: it is the iteration of a parallel loop, so that the places around it are shared by all iterations.
     """
 
     outer: Scope | None = None
     values: dict[Statement, Statement] = field(default_factory=dict)
-    frozen: dict[Alloca, Statement] = field(default_factory=dict)
+    frozen: dict[Statement, Statement] = field(default_factory=dict)
     indices: dict[tuple[Statement, int], Statement] = field(default_factory=dict)
     entries: dict[Statement, dict[Alloca, Statement]] = field(default_factory=dict)
-    is_parallel: bool = False
 
     def find(self, original: Statement) -> Statement:
         """Return the value of an original statement. Raises: KeyError if it has none."""
@@ -49,7 +47,7 @@ class Scope:
             if variable in scope.values:
                 return None
             if variable in scope.frozen:
-                return scope.frozen[variable]  # type: ignore[index]
+                return scope.frozen[variable]
             scope = scope.outer
         return None
 
@@ -61,17 +59,6 @@ class Scope:
                 return scope.indices[index.loop, index.axis]
             scope = scope.outer
         return None
-
-    def is_shared(self, original: Statement) -> bool:
-        """Return whether a statement is outside the parallel loop in whose iteration this place is."""
-        scope: Scope | None = self
-        while scope is not None:
-            if original in scope.values:
-                return False
-            if scope.is_parallel:
-                return True
-            scope = scope.outer
-        return False
 
 
 def load_frozen(builder: Builder, pointer: Statement, value: Statement, scope: Scope) -> Statement:

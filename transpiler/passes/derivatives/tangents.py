@@ -1,7 +1,7 @@
 """The tangent of every operation: how its result changes, given how its operands do.
 
-Of an elementwise operation the rule of its adjoint serves, since a partial derivative is a factor in both. `TANGENTS` has
-the rules of the operations of vectors and matrices.
+Of an elementwise operation the rule of its adjoint serves, since a partial derivative is a factor in both. `TANGENTS`
+has the rules of the operations of vectors and matrices.
 """
 
 from __future__ import annotations
