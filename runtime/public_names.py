@@ -6,6 +6,7 @@ NAMES = {
     "GUI": "gui.gui:GUI",
     "ad": "ad",
     "aot": "aot",
+    "Tape": "ad.tape:Tape",
     "cache": "cache",
     "graph": "graph",
     "hex_to_rgb": "gui.arguments:hex_to_rgb",

@@ -57,7 +57,7 @@ class CustomFunction:
 
 @hides_own_frames
 def grad_replaced(func: Callable[..., Any]) -> CustomFunction:
-    """Make a Python function's gradient the one that `grad_for` registers, instead of that of the kernels it launches."""
+    """Make the gradient of a Python function the one that `grad_for` registers, not that of the kernels it launches."""
     return CustomFunction(func, None)
 
 

@@ -1,7 +1,7 @@
 """Gradients compared with finite differences: `Tape(grad_check=[...])` and `ti.ad.gradcheck`.
 
-Both run the recorded calls, or the kernel, again with slightly changed inputs. Numbers are f64, since a difference of two
-close numbers has few digits.
+Both run the recorded calls, or the kernel, again with slightly changed inputs. Numbers are f64, since a difference of
+two close numbers has few digits.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from ...transpiler.errors import TaichiAssertionError, TaichiRuntimeError
 from ..arrays.dense_array import DenseArray
-from ..launch.derivatives import accesses_of, captured_fields, values_are_kept
+from ..launch.derivatives import accesses_of, captured_fields, values_are_restored
 from ..launch.kernel import Kernel
 from .contents import copy_of, write_back
 from .custom import is_paused
@@ -53,9 +53,9 @@ def check_gradients(loss: Any, to_check: Sequence[Any], calls: Sequence[Any]) ->
 
 
 def _states_before(calls: Sequence[Any], latest: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    """Return the contents of all arrays before the first call, as far as the tape kept them."""
-    kept = {id(array): values for record in reversed(calls) for array, values in record.kept}
-    return [(array, kept.get(id(array), values)) for array, values in latest]
+    """Return the contents of all arrays before the first call, as far as the tape saved them."""
+    saved = {id(array): values for record in reversed(calls) for array, values in record.saved}
+    return [(array, saved.get(id(array), values)) for array, values in latest]
 
 
 def _arrays_of(calls: Sequence[Any]) -> list[Any]:
@@ -136,7 +136,7 @@ class _KernelCheck:
         self.reset()
         for name, array in self.fields.items():
             write_back(array.grad, self.weights[name])
-        with values_are_kept():
+        with values_are_restored():
             self.kernel.grad(*self.args)
         found = {name: copy_of(array.grad) for name, array in self.fields.items()}
         for name, array in self.fields.items():

@@ -1,9 +1,9 @@
 """`ti.ad.Tape`: records the kernels that are launched, then launches their gradients in reverse order.
 
-A gradient needs values that its kernel read. If a later launch is about to overwrite such elements, or the launch itself
-overwrites them, the tape keeps a copy of the array, and the gradient runs with that; afterwards all arrays have their
+A gradient needs values that its kernel read. If a later launch is about to overwrite such elements, or the launch
+itself overwrites them, the tape copies the array, and the gradient runs with that; afterwards all arrays have their
 latest values again. What a launch overwrites is compared by array, and by indices that are constants or arguments of
-the launch: `x[t + 1, i] = f(x[t, i])` keeps nothing.
+the launch: `x[t + 1, i] = f(x[t, i])` copies nothing.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from ...transpiler.errors import TaichiRuntimeError
 from ..arrays.dense_array import WRITE_OBSERVERS, DenseArray
 from ..arrays.foreign import is_tensor
-from ..launch.derivatives import accesses_of, values_are_kept
+from ..launch.derivatives import accesses_of, values_are_restored
 from ..launch.kernel import CALL_OBSERVERS, Kernel
 from ..session.tracebacks import hides_own_frames
 from .clearing import clear_all_gradients
@@ -34,7 +36,7 @@ class Record:
         function: a kernel, a function of `grad_replaced`, or the write of an array from Python.
         args, kwargs: of the call.
         needed: what its gradient reads.
-        kept: arrays and their values from when the gradient must run.
+        saved: arrays and their values from when the gradient must run.
         written: what of `needed` the launch may write, too.
         seen: with validation, the values of what is needed.
     """
@@ -43,14 +45,14 @@ class Record:
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     needed: list[Region] = field(default_factory=list)
-    kept: list[tuple[Any, Any]] = field(default_factory=list)
+    saved: list[tuple[Any, Any]] = field(default_factory=list)
     written: list[Region] = field(default_factory=list)
     seen: list[tuple[Region, Any]] = field(default_factory=list)
 
-    def keep(self, array: Any, values: Any) -> None:
+    def save(self, array: Any, values: Any) -> None:
         """Run the gradient with these values of an array."""
-        if not any(known is array for known, _ in self.kept):
-            self.kept.append((array, values))
+        if not any(known is array for known, _ in self.saved):
+            self.saved.append((array, values))
 
 
 class Tape:
@@ -125,9 +127,9 @@ class Tape:
             if access.purpose == "needed":
                 record.needed.append(region)
             elif access.purpose == "replayed":
-                record.keep(array, self._copy(array, copies))
+                record.save(array, self._copy(array, copies))
             else:
-                self._keep_what_is_overwritten(region, copies)
+                self._save_what_is_overwritten(region, copies)
         stored = {id(array) for access, array in accesses_of(gradient, flat) if access.purpose == "stored"}
         if self.validation:
             record.seen = [(r, copy_of(r.array)) for r in record.needed if id(r.array) not in stored]
@@ -141,16 +143,16 @@ class Tape:
         if is_paused():
             return
         self._note_values()
-        self._keep_what_is_overwritten(Region(array, (None,) * len(array.shape), None), {})  # type: ignore[arg-type]
+        self._save_what_is_overwritten(Region(array, (None,) * len(array.shape), None), {})  # type: ignore[arg-type]
         if getattr(array, "grad", None) is not None:
             self.calls.append(Record(_Write(array, source), (), {}))
 
-    def _keep_what_is_overwritten(self, region: Region, copies: dict[int, Any]) -> None:
+    def _save_what_is_overwritten(self, region: Region, copies: dict[int, Any]) -> None:
         """Keep the array for the calls that need elements of a region, which the next call overwrites."""
         waiting = self._open.get(region.key, [])
         for record, needed in waiting:
             if needed.overlaps(region):
-                record.keep(needed.array, self._copy(needed.array, copies))
+                record.save(needed.array, self._copy(needed.array, copies))
         if waiting:
             self._open[region.key] = [pair for pair in waiting if not pair[1].overlaps(region)]
 
@@ -180,14 +182,14 @@ class Tape:
 
     def _run_gradient(self, position: int, latest: list[tuple[Any, Any]]) -> None:
         record = self.calls[position]
-        for array, values in record.kept:
+        for array, values in record.saved:
             if not any(known is array for known, _ in latest):
                 latest.append((array, copy_of(array)))
             write_back(array, values)
         for region, seen in record.seen:
             check_unchanged(region, seen)
         if record.function.grad is not None:
-            with values_are_kept():
+            with values_are_restored():
                 record.function.grad(*record.args, **record.kwargs)
 
     # --- validation
@@ -218,8 +220,6 @@ class _Write:
 
 def check_unchanged(region: Region, values: Any) -> None:
     """Raise TaichiRuntimeError if an element that a gradient needs is not what its kernel read."""
-    import numpy as np
-
     now, then = np.asarray(copy_of(region.array)), np.asarray(values)
     part = tuple(slice(None) if index is None else index for index in region.indices)
     differs = np.argwhere(~((now[part] == then[part]) | ((now[part] != now[part]) & (then[part] != then[part]))))
@@ -229,7 +229,7 @@ def check_unchanged(region: Region, values: Any) -> None:
         message = (
             f"`{region.name}[{', '.join(map(str, index))}]` was read here, and written from Python before its gradient"
         )
-        hint = "write it in a kernel, or before the tape; the tape keeps what kernels overwrite"
+        hint = "write it in a kernel, or before the tape; the tape saves what kernels overwrite"
         raise region.location.error(TaichiRuntimeError, message, hint)
 
 

@@ -7,7 +7,7 @@ from types import ModuleType
 from ...transpiler.lang import annotations as parameter_types
 from ...transpiler.lang import math, simt
 from . import core, experimental, lang, lib, log, primitive_types, system, types
-from .lang_modules import exception, host, impl, kernel_impl, matrix, misc, ops, struct
+from .lang_modules import enums, exception, host, impl, kernel_impl, matrix, misc, ops, struct
 
 PATHS: dict[str, ModuleType] = {
     "experimental": experimental,
@@ -19,6 +19,7 @@ PATHS: dict[str, ModuleType] = {
     "types.primitive_types": primitive_types,
     "types.utils": types,
     "lang": lang,
+    "lang.enums": enums,
     "lang.exception": exception,
     "lang.impl": impl,
     "lang.kernel_impl": kernel_impl,

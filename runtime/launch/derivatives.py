@@ -1,8 +1,8 @@
 """What gradients need besides their arguments: elements that a launch, or its own kernel, has overwritten since.
 
-In: the instance of a gradient. Out: the elements that its kernel stores and that the gradient needs, each with its array
-(`accesses_of`); and launches that refuse to run without the values from before their kernel's launch (`guarded`), which
-a tape keeps.
+In: the instance of a gradient. Out: the elements that its kernel stores and that the gradient needs, each with its
+array (`accesses_of`); and launches that refuse to run without the values from before their kernel's launch
+(`guarded`), which a tape saves.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _tapes = 0
 
 
 @contextmanager
-def values_are_kept() -> Iterator[None]:
+def values_are_restored() -> Iterator[None]:
     """Let gradients run that need values from before a launch: the caller has restored them."""
     global _tapes
     _tapes += 1
@@ -64,7 +64,7 @@ def guarded(instance: Instance, launch: Callable[..., Any]) -> Callable[..., Any
             raise needing.location.error(
                 TaichiRuntimeError,
                 "The gradient needs the value that was read here, and the kernel overwrites it",
-                "launch the kernel in `with ti.ad.Tape(loss):`, which keeps the value, or write to another array",
+                "launch the kernel in `with ti.ad.Tape(loss):`, which saves the value, or write to another array",
             )
         return launch(*args)
 

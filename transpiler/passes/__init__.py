@@ -115,8 +115,9 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
 }
 
 REQUIRED = frozenset({
-    "split_arrays", "lower", "reverse_mode", "forward_mode", "call_effects", "recursion", "activate_cells", "deactivate_cells", "offload", "struct_for",
+    "split_arrays", "lower", "call_effects", "recursion", "activate_cells", "deactivate_cells", "offload", "struct_for",
     "check_threads", "split_threads", "clamp_indices", "legalize", "wrapping", "sparse_arrays",
+    "forward_mode", "reverse_mode",
 })  # fmt: skip
 """Passes that every kernel needs; `disabled_passes` does not apply to them."""
 

@@ -1,7 +1,7 @@
 """The forward sweep: statements of the kernel run again, for the values that the backward sweep needs.
 
 What a kernel does to the world is left out: stores to arrays, atomic operations on them, printing, checks. Loops at the
-level that is differentiated keep the values of the variables that they change (`kept_values.py`).
+level that is differentiated keep the values of the variables that they change (`saved_values.py`).
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from ...ir.statements import (
     base_pointer,
 )
 from .activity import variables_of
-from .kept_loads import KeptLoads
-from .kept_values import KeptLoop, begin, keep
+from .saved_loads import SavedLoads
+from .saved_values import SavedLoop, begin, save
 from .scope import Scope, load_frozen
 
 LOOPS = (RangeFor, StructFor, While)
@@ -40,7 +40,7 @@ class ForwardSweep:
     Attributes:
         replayed: arrays whose stores are run again, since the kernel overwrites elements that it read.
         parallel: the parallel loops of the kernel.
-        kept: what loops keep, by the original loop.
+        saved: what loops keep, by the original loop.
         originals: the statements of the kernel, by their copies.
         is_first: what is emitted runs for the first time, so that it includes the stores to `replayed`.
         loaded: the variables that keep what loads from `replayed` gave the first time, by load.
@@ -50,10 +50,10 @@ class ForwardSweep:
         self.builder = builder
         self.replayed = replayed
         self.parallel = parallel
-        self.kept: dict[Statement, KeptLoop] = {}
+        self.saved: dict[Statement, SavedLoop] = {}
         self.originals: dict[Statement, Statement] = {}
         self.is_first = True
-        self.loaded = KeptLoads(builder)
+        self.loaded = SavedLoads(builder)
 
     def block(self, block: Block, scope: Scope, is_differentiated: bool = False, in_loop: bool = False) -> None:
         """Emit the statements of a block into the current one.
@@ -177,17 +177,17 @@ class ForwardSweep:
         self.builder.location = statement.location
         is_serial = statement not in self.parallel
         copied = copied_loop(statement, scope)
-        kept = begin(self.builder, statement, scope) if is_differentiated and is_serial else None
+        saved = begin(self.builder, statement, scope) if is_differentiated and is_serial else None
         body = Scope(scope, {statement: copied})
         if isinstance(copied, While):
             assert isinstance(statement, While)
             copied.condition = self.inner(statement.condition, Scope(body), False)
         self.builder.add(copied)
         with self.builder.into(copied.body):  # type: ignore[attr-defined]
-            if kept is not None:
-                self.kept[statement] = kept
+            if saved is not None:
+                self.saved[statement] = saved
                 self.builder.location = statement.location
-                keep(self.builder, kept, body, _index_of(self.builder, copied))
+                save(self.builder, saved, body, _index_of(self.builder, copied))
             self.block(blocks(statement)[-1], body, in_loop=True)
 
 

@@ -3,8 +3,8 @@
     if c { a; continue }          if c { a }
     rest                    ->    else { rest }
 
-A `break` stays as the last statement of its branch. So a sweep that runs one iteration again takes the branches that the
-iteration took, and no other statement.
+A `break` stays as the last statement of its branch. So a sweep that runs one iteration again takes the branches that
+the iteration took, and no other statement.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def normalize(body: Block) -> None:
 
 
 def _split_axes(block: Block) -> None:
-    """Replace serial loops of several axes by nests of loops of one axis, and loops over cells by loops over a range."""
+    """Replace serial loops of several axes by nests of 1-D loops, and loops over cells by loops over a range."""
     result: list[Statement] = []
     for statement in block.statements:
         for inner in blocks(statement):

@@ -48,7 +48,7 @@ from .adjoints import ADJOINTS, ZERO
 from .algebra import Value
 from .forward_sweep import ForwardSweep, copied_loop
 from .iteration_order import keeps_order
-from .kept_values import KeptLoop, first_of_slot, number_of_index, restore, trip_count
+from .saved_values import SavedLoop, first_of_slot, number_of_index, restore, trip_count
 from .scope import Scope
 
 
@@ -421,20 +421,20 @@ def _parallel_loop(sweep: ReverseSweep, statement: Statement, scope: Scope) -> N
 
 def _serial_loop(sweep: ReverseSweep, statement: RangeFor | StructFor | While, scope: Scope) -> None:
     """Emit a loop over the same iterations, last first."""
-    kept = sweep.forward.kept[statement]
+    saved = sweep.forward.saved[statement]
     changed = _changed(statement)
     builder = sweep.builder
-    if isinstance(statement, RangeFor) and kept.iterations is None and keeps_order(statement):
+    if isinstance(statement, RangeFor) and saved.iterations is None and keeps_order(statement):
         loop = copied_loop(statement, scope)
     else:
-        loop = _reversed_loop(sweep, statement, kept, scope)
+        loop = _reversed_loop(sweep, statement, saved, scope)
     builder.add(loop)
     assert isinstance(loop, RangeFor)
     with builder.into(loop.body):
         own: Statement = builder.add(LoopIndex(loop, type=loop.starts[0].type))
         index = own
         place = sweep.place(statement, scope, changed)
-        if kept.iterations is None:
+        if saved.iterations is None:
             assert isinstance(statement, RangeFor)
             number = number_of_index(builder, statement, scope, own)
         else:
@@ -442,20 +442,20 @@ def _serial_loop(sweep: ReverseSweep, statement: RangeFor | StructFor | While, s
             if isinstance(statement, RangeFor):
                 index = _index_of_number(builder, statement, scope, own)
         for variable, pointer in place.values.items():
-            if isinstance(variable, Alloca) and variable in kept.arrays:
-                restore(builder, kept, variable, pointer, number)
-        if kept.stride is not None:
-            _run_until(sweep, statement, kept, place, number)
+            if isinstance(variable, Alloca) and variable in saved.arrays:
+                restore(builder, saved, variable, pointer, number)
+        if saved.stride is not None:
+            _run_until(sweep, statement, saved, place, number)
         place.indices[statement, 0] = index
         sweep.run(statement.body, place)
 
 
 def _run_until(
-    sweep: ReverseSweep, statement: RangeFor | StructFor | While, kept: KeptLoop, place: Scope, number: Statement
+    sweep: ReverseSweep, statement: RangeFor | StructFor | While, saved: SavedLoop, place: Scope, number: Statement
 ) -> None:
-    """Emit the iterations from one whose values are kept up to number `number`."""
+    """Emit the iterations from one whose values are saved up to number `number`."""
     builder = sweep.builder
-    first = first_of_slot(builder, kept, number)
+    first = first_of_slot(builder, saved, number)
     again = RangeFor([first], [number], [builder.const(1)], ["again"], serialize=True)
     builder.add(again)
     with builder.into(again.body):
@@ -475,11 +475,11 @@ def _index_of_number(builder: Builder, loop: RangeFor, scope: Scope, number: Sta
     return builder.cast(index, element_of(start.type))
 
 
-def _reversed_loop(sweep: ReverseSweep, statement: Statement, kept: KeptLoop, scope: Scope) -> RangeFor:
+def _reversed_loop(sweep: ReverseSweep, statement: Statement, saved: SavedLoop, scope: Scope) -> RangeFor:
     """Return a loop over the index of `statement`, or the number of its iteration, from the last to the first."""
     builder = sweep.builder
-    if kept.iterations is not None:
-        last = builder.op("sub", builder.load(kept.iterations), builder.const(1))
+    if saved.iterations is not None:
+        last = builder.op("sub", builder.load(saved.iterations), builder.const(1))
         return RangeFor([last], [builder.const(-1)], [builder.const(-1)], ["iteration"], serialize=True)
     assert isinstance(statement, RangeFor)
     start, step = scope.find(statement.starts[0]), statement.steps[0]

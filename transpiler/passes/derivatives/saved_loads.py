@@ -1,4 +1,4 @@
-"""Elements of arrays that a kernel reads and overwrites, kept when the forward sweep reads them.
+"""Elements of arrays that a kernel reads and overwrites, saved when the forward sweep reads them.
 
 Branches and iterations that the backward sweep runs again take what was read the first time from a local variable, or,
 in loops, from a local array with an element for each iteration.
@@ -23,13 +23,13 @@ from ...ir.statements import (
     base_pointer,
 )
 from ...ir.types import Scalar, Tensor, i32
-from .kept_values import constant_trip_count, number_of_constant_index
+from .saved_values import constant_trip_count, number_of_constant_index
 
 Index = Callable[[LoopIndex], Statement]
 """Returns the present index of a loop."""
 
 
-class KeptLoads:
+class SavedLoads:
     """The variables, by load; and the loops around each load."""
 
     def __init__(self, builder: Builder) -> None:
@@ -76,7 +76,7 @@ class KeptLoads:
             assert isinstance(type, Scalar | Tensor)
             type = Tensor((count, type.size), type.element) if isinstance(type, Tensor) else Tensor((count,), type)
         self.loops[load] = tuple(loop for loop in loops if isinstance(loop, RangeFor))
-        name = f"{array.name}_kept"
+        name = f"{array.name}_saved"
         self.variables[load] = self.builder.add(Alloca(type=type, name=name, location=load.location))
 
     def store(self, load: Statement, value: Statement, index: Index) -> None:

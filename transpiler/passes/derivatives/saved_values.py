@@ -1,11 +1,11 @@
-"""Values of variables that a loop changes, kept for the iterations that the backward sweep runs again.
+"""Values of variables that a loop changes, saved for the iterations that the backward sweep runs again.
 
-    for j in 0..n {                      for j in 0..n { s_kept[j] = s; s = sin(s) }
-        s = sin(s)             ->        for j in n-1..-1 { s = s_kept[j]; ... }
+    for j in 0..n {                      for j in 0..n { s_saved[j] = s; s = sin(s) }
+        s = sin(s)             ->        for j in n-1..-1 { s = s_saved[j]; ... }
     }
 
 A loop with a constant trip count keeps the values of each iteration, in a local array. Other loops have `SLOTS` slots,
-whatever their trip count: they keep every `stride`-th iteration, and the backward sweep runs the iterations between again.
+whatever their trip count: they keep every `stride`-th iteration, and the backward sweep runs those between again.
 Values that no derivative needs are removed by `prune`, with all of this.
 """
 
@@ -22,19 +22,19 @@ from .activity import variables_of
 from .scope import Scope
 
 MAX_PLAIN = 256
-"""Iterations of a loop with a constant trip count of which all values are kept."""
+"""Iterations of a loop with a constant trip count of which all values are saved."""
 SLOTS = 64
 """Iterations whose values other loops keep."""
 
 
 @dataclass(slots=True)
-class KeptLoop:
+class SavedLoop:
     """What a loop keeps.
 
     Attributes:
         arrays: of each variable that it changes, one for each part that is no struct.
         iterations: the variable that counts the iterations of a loop that may end early, else None.
-        stride: the distance of the iterations that are kept, a value or a variable; None if all are kept.
+        stride: the distance of the iterations that are saved, a value or a variable; None if all are saved.
     """
 
     loop: Statement
@@ -44,55 +44,55 @@ class KeptLoop:
     slots: int = SLOTS
 
 
-def begin(builder: Builder, loop: Statement, scope: Scope) -> KeptLoop:
+def begin(builder: Builder, loop: Statement, scope: Scope) -> SavedLoop:
     """Emit, before a loop, what it keeps its values in."""
-    kept = KeptLoop(loop)
+    saved = SavedLoop(loop)
     if may_end_early(loop):
-        kept.iterations = builder.add(Alloca(type=i32, name="iterations"))
-        builder.store(kept.iterations, builder.const(0))
+        saved.iterations = builder.add(Alloca(type=i32, name="iterations"))
+        builder.store(saved.iterations, builder.const(0))
     length = constant_trip_count(loop)
     if length is not None and length <= MAX_PLAIN:
-        kept.slots = max(length, 1)
-    elif kept.iterations is not None:
-        kept.stride = builder.add(Alloca(type=i32, name="stride"))
-        builder.store(kept.stride, builder.const(1))
+        saved.slots = max(length, 1)
+    elif saved.iterations is not None:
+        saved.stride = builder.add(Alloca(type=i32, name="stride"))
+        builder.store(saved.stride, builder.const(1))
     else:
         assert isinstance(loop, RangeFor)
         rounded = builder.op("add", trip_count(builder, loop, scope), builder.const(SLOTS - 1))
         stride = builder.op("floordiv", rounded, builder.const(SLOTS))
-        kept.stride = builder.op("max", stride, builder.const(1))
-        kept.stride.hint = "stride"
+        saved.stride = builder.op("max", stride, builder.const(1))
+        saved.stride.hint = "stride"
     for variable in variables_of(loop).stored:
-        kept.arrays[variable] = [
-            builder.add(Alloca(type=_array_of(part, kept.slots), name=_kept_name(variable)))
+        saved.arrays[variable] = [
+            builder.add(Alloca(type=_array_of(part, saved.slots), name=_saved_name(variable)))
             for part in parts_of_pointer(Builder(Block()), variable)
         ]
-    return kept
+    return saved
 
 
-def keep(builder: Builder, kept: KeptLoop, scope: Scope, index: Statement | None) -> None:
+def save(builder: Builder, saved: SavedLoop, scope: Scope, index: Statement | None) -> None:
     """Emit, at the start of an iteration, the stores of the values. index: of the loop, None for a `while`."""
-    number = iteration_number(builder, kept, scope, index)
-    if kept.stride is None:
-        _store_all(builder, kept, scope, number)
+    number = iteration_number(builder, saved, scope, index)
+    if saved.stride is None:
+        _store_all(builder, saved, scope, number)
     else:
-        if isinstance(kept.stride, Alloca):
-            _make_room(builder, kept, number)
-        stride = _value(builder, kept.stride)
-        is_kept = builder.op("eq", builder.op("mod", number, stride), builder.const(0))
-        branch = builder.add(If(is_kept))
+        if isinstance(saved.stride, Alloca):
+            _double_stride(builder, saved, number)
+        stride = _value(builder, saved.stride)
+        is_saved = builder.op("eq", builder.op("mod", number, stride), builder.const(0))
+        branch = builder.add(If(is_saved))
         with builder.into(branch.then):
-            _store_all(builder, kept, scope, builder.op("floordiv", number, stride))
-    if kept.iterations is not None:
-        builder.store(kept.iterations, builder.op("add", number, builder.const(1)))
+            _store_all(builder, saved, scope, builder.op("floordiv", number, stride))
+    if saved.iterations is not None:
+        builder.store(saved.iterations, builder.op("add", number, builder.const(1)))
 
 
-def iteration_number(builder: Builder, kept: KeptLoop, scope: Scope, index: Statement | None) -> Statement:
+def iteration_number(builder: Builder, saved: SavedLoop, scope: Scope, index: Statement | None) -> Statement:
     """Return the number of the present iteration of the loop itself, from 0."""
-    if kept.iterations is not None:
-        return builder.load(kept.iterations)
-    assert isinstance(kept.loop, RangeFor) and index is not None
-    return number_of_index(builder, kept.loop, scope, index)
+    if saved.iterations is not None:
+        return builder.load(saved.iterations)
+    assert isinstance(saved.loop, RangeFor) and index is not None
+    return number_of_index(builder, saved.loop, scope, index)
 
 
 def number_of_index(builder: Builder, loop: RangeFor, scope: Scope, index: Statement) -> Statement:
@@ -106,42 +106,42 @@ def number_of_index(builder: Builder, loop: RangeFor, scope: Scope, index: State
     return builder.cast(index, i32)
 
 
-def restore(builder: Builder, kept: KeptLoop, variable: Alloca, pointer: Statement, number: Statement) -> None:
-    """Emit the stores to `pointer` of the values that a variable had before an iteration, or before one kept earlier."""
-    slot = number if kept.stride is None else builder.op("floordiv", number, _value(builder, kept.stride))
-    for array, part in zip(kept.arrays[variable], parts_of_pointer(builder, pointer), strict=True):
+def restore(builder: Builder, saved: SavedLoop, variable: Alloca, pointer: Statement, number: Statement) -> None:
+    """Emit stores to `pointer` of what a variable was before an iteration, or before an earlier one that is saved."""
+    slot = number if saved.stride is None else builder.op("floordiv", number, _value(builder, saved.stride))
+    for array, part in zip(saved.arrays[variable], parts_of_pointer(builder, pointer), strict=True):
         for position, element in enumerate(elements_of_pointer(builder, part)):
             builder.store(element, builder.load(_slot(builder, array, slot, position)))
 
 
-def first_of_slot(builder: Builder, kept: KeptLoop, number: Statement) -> Statement:
+def first_of_slot(builder: Builder, saved: SavedLoop, number: Statement) -> Statement:
     """Return the number of the iteration whose values are restored for iteration `number`."""
-    assert kept.stride is not None
-    stride = _value(builder, kept.stride)
+    assert saved.stride is not None
+    stride = _value(builder, saved.stride)
     return builder.op("mul", builder.op("floordiv", number, stride), stride)
 
 
-def _make_room(builder: Builder, kept: KeptLoop, number: Statement) -> None:
+def _double_stride(builder: Builder, saved: SavedLoop, number: Statement) -> None:
     """Emit: if all slots are full, keep every other of them and double the stride."""
-    assert isinstance(kept.stride, Alloca)
-    full = builder.op("mul", builder.load(kept.stride), builder.const(kept.slots))
+    assert isinstance(saved.stride, Alloca)
+    full = builder.op("mul", builder.load(saved.stride), builder.const(saved.slots))
     branch = builder.add(If(builder.op("eq", number, full)))
     with builder.into(branch.then):
-        half = [builder.const(value) for value in (0, kept.slots // 2, 1)]
+        half = [builder.const(value) for value in (0, saved.slots // 2, 1)]
         loop = builder.add(RangeFor([half[0]], [half[1]], [half[2]], ["slot"], serialize=True))
         with builder.into(loop.body):
             slot = builder.add(LoopIndex(loop, type=i32))
             double = builder.op("mul", slot, builder.const(2))
-            for arrays in kept.arrays.values():
+            for arrays in saved.arrays.values():
                 for array in arrays:
                     for position in range(_row_of(array)):
                         value = builder.load(_slot(builder, array, double, position))
                         builder.store(_slot(builder, array, slot, position), value)
-        builder.store(kept.stride, builder.op("mul", builder.load(kept.stride), builder.const(2)))
+        builder.store(saved.stride, builder.op("mul", builder.load(saved.stride), builder.const(2)))
 
 
-def _store_all(builder: Builder, kept: KeptLoop, scope: Scope, slot: Statement) -> None:
-    for variable, arrays in kept.arrays.items():
+def _store_all(builder: Builder, saved: SavedLoop, scope: Scope, slot: Statement) -> None:
+    for variable, arrays in saved.arrays.items():
         for array, part in zip(arrays, parts_of_pointer(builder, scope.find(variable)), strict=True):
             for position, element in enumerate(elements_of_pointer(builder, part)):
                 builder.store(_slot(builder, array, slot, position), builder.load(element))
@@ -151,8 +151,8 @@ def _value(builder: Builder, stride: Statement) -> Statement:
     return builder.load(stride) if isinstance(stride, Alloca) else stride
 
 
-def _kept_name(variable: Alloca) -> str:
-    return f"{variable.name or 'value'}_kept"
+def _saved_name(variable: Alloca) -> str:
+    return f"{variable.name or 'value'}_saved"
 
 
 def _array_of(part: Statement, slots: int) -> Tensor:
