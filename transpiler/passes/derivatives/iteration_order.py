@@ -6,7 +6,7 @@ variables from outside only collect sums, and no element of an array is assigned
 
 from __future__ import annotations
 
-from ...ir.nodes import Statement, blocks, walk
+from ...ir.nodes import Block, Statement, blocks, count_uses, walk
 from ...ir.statements import (
     Array,
     AtomicOp,
@@ -19,6 +19,25 @@ from ...ir.statements import (
     RangeFor,
     base_pointer,
 )
+
+
+Update = tuple[Statement, bool]
+"""What is added to a variable, and whether it is subtracted."""
+
+
+def find_updates(body: Block) -> dict[Statement, Update]:
+    """Return the stores `v = v + x` and `v = v - x` whose load of `v` and whose sum nothing else uses."""
+    uses = count_uses(body)
+    found: dict[Statement, Update] = {}
+    for store in walk(body):
+        load = _updated(store) if isinstance(store, LocalStore) else None
+        if load is None or uses[load] != 1 or uses[store.value] != 1:  # type: ignore[attr-defined]
+            continue
+        operation = store.value  # type: ignore[attr-defined]
+        other = operation.operands[1] if operation.operands[0] is load else operation.operands[0]
+        if other.type == load.type:
+            found[store] = other, operation.op == "sub"
+    return found
 
 
 def keeps_order(loop: RangeFor) -> bool:

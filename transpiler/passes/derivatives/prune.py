@@ -15,11 +15,32 @@ LOOPS = (RangeFor, StructFor, While)
 
 def prune(body: Block) -> None:
     """Remove the statements of `body` that have no effect outside it."""
+    for block in walk_blocks(body):
+        _drop_last_stores(block)
     live = _Liveness(body).find()
     for block in list(walk_blocks(body)):
         block.statements = [statement for statement in block.statements if statement in live]
     for block in list(walk_blocks(body)):
         block.statements = [s for s in block.statements if not _is_empty_loop(s)]
+
+
+def _drop_last_stores(block: Block) -> None:
+    """Drop the stores to variables of a block after the last statement that loads them."""
+    variables = {statement for statement in block.statements if isinstance(statement, Alloca)}
+    if not variables:
+        return
+    read: set[Statement] = set()
+    remaining: list[Statement] = []
+    for statement in reversed(block.statements):
+        if isinstance(statement, LocalStore):
+            base = base_pointer(statement.pointer)
+            if base in variables and base not in read:
+                continue
+        for inner in walk(Block([statement])):
+            if isinstance(inner, (LocalLoad, AtomicOp)):
+                read.add(base_pointer(inner.pointer))
+        remaining.append(statement)
+    block.statements = remaining[::-1]
 
 
 def _is_empty_loop(statement: Statement) -> bool:

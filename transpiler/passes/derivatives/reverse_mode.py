@@ -16,6 +16,7 @@ from ..context import PassContext
 from ..control.lower import is_parallel_loop
 from .activity import varied_values
 from .forward_sweep import ForwardSweep
+from .iteration_order import find_updates
 from .normal_form import normalize
 from .overwritten import element_accesses, find_overwritten
 from .prune import prune
@@ -57,7 +58,7 @@ def _gradient_of(body: Block, replayed: set[Array]) -> tuple[Block, list[Stateme
     scope = Scope()
     forward.first(body, scope)
     forward.is_first = False
-    ReverseSweep(builder, forward, varied_values(body)).block(body, scope)
+    ReverseSweep(builder, forward, varied_values(body), find_updates(body)).block(body, scope)
     prune(builder.block)
     needed = [forward.originals[statement] for statement in walk(builder.block) if statement in forward.originals]
     return builder.block, needed

@@ -13,8 +13,9 @@ had before them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
-from ...errors import TaichiCompilationError
+from ...errors import NOWHERE, SourceLocation, TaichiCompilationError
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Statement, blocks, walk
 from ...ir.statements import (
@@ -47,7 +48,7 @@ from .activity import is_real, values_from_outside
 from .adjoints import ADJOINTS, ZERO
 from .algebra import Value
 from .forward_sweep import ForwardSweep, copied_loop
-from .iteration_order import keeps_order
+from .iteration_order import Update, keeps_order
 from .saved_values import SavedLoop, first_of_slot, number_of_index, restore, trip_count
 from .scope import Scope
 
@@ -58,25 +59,30 @@ class ReverseSweep:
     Attributes:
         forward: runs statements again.
         varied: values and variables that have an adjoint.
+        updates: stores that add to a variable or subtract from it.
         adjoints: the variables that hold adjoints, by value or variable.
         partial: the contributions to a value so far, by the scope in which it was computed.
         parallel: the parallel loop in whose iteration the statements are.
     """
 
-    def __init__(self, builder: Builder, forward: ForwardSweep, varied: set[Statement]) -> None:
+    def __init__(
+        self, builder: Builder, forward: ForwardSweep, varied: set[Statement], updates: dict[Statement, Update]
+    ) -> None:
         self.builder = builder
+        self.updates = updates
         self.forward = forward
         self.varied = varied
         self.adjoints: dict[Statement, Statement] = {}
         self.partial: dict[tuple[Scope, Statement], Statement] = {}
         self.parallel: Statement | None = None
         self.inside: set[Statement] = set()
+        self.locations: dict[SourceLocation, SourceLocation] = {}
 
     def block(self, block: Block, scope: Scope) -> None:
         """Emit the adjoints of a block that the forward sweep has run in `scope`."""
         for statement in block.statements:
             if isinstance(statement, Alloca) and statement in self.varied:
-                self.builder.location = statement.location
+                self.builder.location = self.adjoint(statement)
                 self.adjoints[statement] = self.variable(statement)
         for statement in reversed(block.statements):
             rule = RULES.get(type(statement))
@@ -84,8 +90,15 @@ class ReverseSweep:
                 if statement in self.varied and self.take(statement, scope) is not None:
                     raise unsupported(statement)
                 continue
-            self.builder.location = statement.location
+            self.builder.location = self.adjoint(statement)
             rule(self, statement, scope)
+
+    def adjoint(self, statement: Statement) -> SourceLocation:
+        """Return the location of what differentiates a statement."""
+        location = statement.location
+        if location not in self.locations:
+            self.locations[location] = location if location is NOWHERE else replace(location, is_derivative=True)
+        return self.locations[location]
 
     # --- adjoints
 
@@ -169,13 +182,13 @@ class ReverseSweep:
         """Emit variables for the adjoints of values that the blocks of a statement use."""
         for value in values_from_outside(statement):
             if value in self.varied and value not in self.adjoints and value in scope.values:
-                self.builder.location = value.location
+                self.builder.location = self.adjoint(value)
                 variable = self.variable(value)
                 known = self.partial.pop((scope, value), None)
                 if known is not None:
                     self.builder.store(variable, known)
                 self.adjoints[value] = variable
-        self.builder.location = statement.location
+        self.builder.location = self.adjoint(statement)
 
     def place(self, statement: Statement, scope: Scope, changed: set[Alloca]) -> Scope:
         """Return the scope in which a block of `statement` is run again: variables have the values from before it.
@@ -339,6 +352,11 @@ def _store(sweep: ReverseSweep, statement: GlobalStore | LocalStore, scope: Scop
             f"declare `{base.name}` in the loop, or add to it: `{base.name} += ...`",
         )
     adjoint = sweep.builder.load(pointer)
+    update = sweep.updates.get(statement)
+    if update is not None:  # the adjoint of `v` passes through `v = v + x`
+        other, is_subtracted = update
+        sweep.contribute(other, sweep.builder.op("neg", adjoint) if is_subtracted else adjoint, scope)
+        return
     if statement.value.name:
         adjoint.name = f"{statement.value.name}_adj"
     elif isinstance(base, GlobalPtr):

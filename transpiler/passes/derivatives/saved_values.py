@@ -23,6 +23,8 @@ from .scope import Scope
 
 MAX_PLAIN = 256
 """Iterations of a loop with a constant trip count of which all values are saved."""
+MIN_SLOTS = 5
+"""So that what is saved is an array, not a vector, in the emitted source."""
 SLOTS = 64
 """Iterations whose values other loops keep."""
 
@@ -52,7 +54,7 @@ def begin(builder: Builder, loop: Statement, scope: Scope) -> SavedLoop:
         builder.store(saved.iterations, builder.const(0))
     length = constant_trip_count(loop)
     if length is not None and length <= MAX_PLAIN:
-        saved.slots = max(length, 1)
+        saved.slots = max(length, MIN_SLOTS)
     elif saved.iterations is not None:
         saved.stride = builder.add(Alloca(type=i32, name="stride"))
         builder.store(saved.stride, builder.const(1))
@@ -79,10 +81,10 @@ def save(builder: Builder, saved: SavedLoop, scope: Scope, index: Statement | No
         if isinstance(saved.stride, Alloca):
             _double_stride(builder, saved, number)
         stride = _value(builder, saved.stride)
-        is_saved = builder.op("eq", builder.op("mod", number, stride), builder.const(0))
+        is_saved = builder.op("eq", builder.op("plain_mod", number, stride), builder.const(0))
         branch = builder.add(If(is_saved))
         with builder.into(branch.then):
-            _store_all(builder, saved, scope, builder.op("floordiv", number, stride))
+            _store_all(builder, saved, scope, builder.op("plain_div", number, stride))
     if saved.iterations is not None:
         builder.store(saved.iterations, builder.op("add", number, builder.const(1)))
 
@@ -108,7 +110,7 @@ def number_of_index(builder: Builder, loop: RangeFor, scope: Scope, index: State
 
 def restore(builder: Builder, saved: SavedLoop, variable: Alloca, pointer: Statement, number: Statement) -> None:
     """Emit stores to `pointer` of what a variable was before an iteration, or before an earlier one that is saved."""
-    slot = number if saved.stride is None else builder.op("floordiv", number, _value(builder, saved.stride))
+    slot = number if saved.stride is None else builder.op("plain_div", number, _value(builder, saved.stride))
     for array, part in zip(saved.arrays[variable], parts_of_pointer(builder, pointer), strict=True):
         for position, element in enumerate(elements_of_pointer(builder, part)):
             builder.store(element, builder.load(_slot(builder, array, slot, position)))
@@ -118,7 +120,7 @@ def first_of_slot(builder: Builder, saved: SavedLoop, number: Statement) -> Stat
     """Return the number of the iteration whose values are restored for iteration `number`."""
     assert saved.stride is not None
     stride = _value(builder, saved.stride)
-    return builder.op("mul", builder.op("floordiv", number, stride), stride)
+    return builder.op("mul", builder.op("plain_div", number, stride), stride)
 
 
 def _double_stride(builder: Builder, saved: SavedLoop, number: Statement) -> None:
