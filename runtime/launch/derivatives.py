@@ -14,6 +14,8 @@ from weakref import WeakKeyDictionary, ref
 
 from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.frontend.source.specialization import Specialization
+from ..arrays.dense_array import DenseArray
+from ..arrays.memory import handle_of
 from ..loading import loader
 from .instance import Instance
 
@@ -55,12 +57,25 @@ def captured_fields(instance: Instance) -> list[Any]:
 
 def guarded(instance: Instance, launch: Callable[..., Any]) -> Callable[..., Any]:
     """Return `launch`; of a gradient that needs values from before its kernel's launch, one that asks for a tape."""
-    needing = next((access for access in _KNOWN[instance][0] if access.purpose == "replayed"), None)
-    if needing is None:
+    accesses, _, parameters = _KNOWN[instance]
+    needing = next((access for access in accesses if access.purpose == "replayed"), None)
+    stored, needed = (
+        {parameters[a.binding]: a for a in accesses if (a.purpose == "stored") == is_store}
+        for is_store in (True, False)
+    )
+    pairs = [(p, q) for p in stored for q in needed if p is not None and q is not None and p != q]
+    if needing is None and not pairs:
         return launch
 
-    def launch_with_tape(*args: Any) -> Any:
-        if not _tapes:
+    def checked_launch(*args: Any) -> Any:
+        for p, q in pairs:
+            if is_same_memory(args[p], args[q]):
+                raise needed[q].location.error(
+                    TaichiRuntimeError,
+                    f"The gradient needs this value, and the kernel writes the same memory as `{stored[p].name}`",
+                    "pass different arrays",
+                )
+        if needing is not None and not _tapes:
             raise needing.location.error(
                 TaichiRuntimeError,
                 "The gradient needs the value that was read here, and the kernel overwrites it",
@@ -68,4 +83,13 @@ def guarded(instance: Instance, launch: Callable[..., Any]) -> Callable[..., Any
             )
         return launch(*args)
 
-    return launch_with_tape
+    return checked_launch
+
+
+def is_same_memory(one: Any, other: Any) -> bool:
+    """Return whether two arguments are arrays in one allocation."""
+    if one is other:
+        return True
+    if isinstance(one, DenseArray) and isinstance(other, DenseArray):
+        return handle_of(one) is handle_of(other)
+    return False

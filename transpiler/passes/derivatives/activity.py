@@ -52,8 +52,12 @@ def varied_values(body: Block) -> set[Statement]:
 
 
 def _is_varied(statement: Statement, varied: set[Statement]) -> bool:
-    if not is_real(statement.type):
-        return False
+    if isinstance(statement, Cast) and statement.bits:
+        return statement.value in varied
+    if not is_real(statement.type):  # the bits of a real may become a real again, for which there is an error
+        return isinstance(statement, Operation) and any(
+            operand in varied and not is_real(operand.type) for operand in statement.operands
+        )
     if isinstance(statement, (GlobalLoad, AtomicOp)):
         base = base_pointer(statement.pointer)
         return isinstance(base, GlobalPtr) and base.array.derivative is not None
@@ -63,7 +67,7 @@ def _is_varied(statement: Statement, varied: set[Statement]) -> bool:
         return any(block.result in varied for block in blocks(statement))
     if isinstance(statement, Operation) and statement.op in ZERO:
         return False
-    if isinstance(statement, Cast) and not statement.bits and not is_real(statement.value.type):
+    if isinstance(statement, Cast) and not is_real(statement.value.type):
         return False
     if isinstance(statement, POINTERS):
         return False

@@ -20,7 +20,6 @@ from ...ir.statements import (
     base_pointer,
 )
 
-
 Update = tuple[Statement, bool]
 """What is added to a variable, and whether it is subtracted."""
 

@@ -41,7 +41,7 @@ def reverse_mode(kernel: Kernel, context: PassContext) -> bool:
         if not overwritten:
             break
         replayed |= overwritten
-    check_result(body, kernel)
+    check_result(kernel, body, needed)
     context.accesses += element_accesses(kernel.body, needed, replayed)
     kernel.body, kernel.returns = body, []
     return True

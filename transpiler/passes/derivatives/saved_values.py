@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ...ir.builder import Builder
-from ...ir.nodes import Block, Statement, blocks
+from ...ir.nodes import Block, Remark, Statement, blocks
 from ...ir.statements import Alloca, Break, Const, If, LoopIndex, RangeFor, StructFor, While
 from ...ir.types import Struct, Tensor, i32
 from .activity import variables_of
@@ -27,6 +27,8 @@ MIN_SLOTS = 5
 """So that what is saved is an array, not a vector, in the emitted source."""
 SLOTS = 64
 """Iterations whose values other loops keep."""
+SAVED = Remark("for the backward loop (reverse_mode)")
+SPARSELY_SAVED = Remark("for the backward loop, which runs the iterations between again (reverse_mode)")
 
 
 @dataclass(slots=True)
@@ -146,7 +148,8 @@ def _store_all(builder: Builder, saved: SavedLoop, scope: Scope, slot: Statement
     for variable, arrays in saved.arrays.items():
         for array, part in zip(arrays, parts_of_pointer(builder, scope.find(variable)), strict=True):
             for position, element in enumerate(elements_of_pointer(builder, part)):
-                builder.store(_slot(builder, array, slot, position), builder.load(element))
+                stored = builder.store(_slot(builder, array, slot, position), builder.load(element))
+                stored.remarks = (SAVED if saved.stride is None else SPARSELY_SAVED,)
 
 
 def _value(builder: Builder, stride: Statement) -> Statement:
