@@ -6,7 +6,7 @@ kernel; this asks the frontend and the first passes again, once for each special
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from .frontend.builders.build import build
 from .frontend.source.specialization import Specialization
@@ -14,8 +14,17 @@ from .passes import PassContext, run
 from .passes.context import ElementAccess
 
 
-def derivative_accesses(specialization: Specialization) -> tuple[list[ElementAccess], list[Any], list[int | None]]:
-    """Return the accesses, and for each binding the captured array or the position of the argument.
+class DerivativeAccesses(NamedTuple):
+    """What a kernel and its gradient access; by binding: the captured array, the argument's position, the name."""
+
+    accesses: list[ElementAccess]
+    fields: list[Any]
+    parameters: list[int | None]
+    names: list[str]
+
+
+def derivative_accesses(specialization: Specialization) -> DerivativeAccesses:
+    """Return the accesses of a gradient's specialization.
 
     Raises: TaichiCompilationError for the user's mistakes, as compiling does.
     """
@@ -23,4 +32,5 @@ def derivative_accesses(specialization: Specialization) -> tuple[list[ElementAcc
     context = PassContext(specialization.options, specialization.capabilities)
     run(result.kernel, context, last="reverse_mode")
     parameters = [array.parameter for array in result.kernel.arrays]
-    return context.accesses, result.fields, parameters
+    names = [array.path or array.name for array in result.kernel.arrays]
+    return DerivativeAccesses(context.accesses, result.fields, parameters, names)

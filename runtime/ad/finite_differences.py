@@ -13,7 +13,7 @@ import numpy as np
 
 from ...transpiler.errors import TaichiAssertionError, TaichiRuntimeError
 from ..arrays.dense_array import DenseArray
-from ..launch.derivatives import accesses_of, captured_fields, values_are_restored
+from ..launch.derivatives import accesses_of, named_arrays, values_are_restored
 from ..launch.kernel import Kernel
 from .contents import copy_of, write_back
 from .custom import is_paused
@@ -107,19 +107,18 @@ class _KernelCheck:
         self.kernel, self.args = kernel, args
         flat = kernel.arguments.flattened(args, {})
         instance, _ = kernel.grad.launcher(flat)
-        found = {id(array): (access.name, array) for access, array in accesses_of(instance, flat)}
-        found |= {id(a): (f"argument {k}", a) for k, a in enumerate(flat) if isinstance(a, DenseArray)}
-        self.fields = {name: array for name, array in found.values() if getattr(array, "grad", None) is not None}
-        for field in _with_gradients(kernel, flat):
-            if not any(field is known for known in self.fields.values()):
-                self.fields[field.name or f"field {len(self.fields)}"] = field
+        self.fields = _with_gradients(named_arrays(instance, flat))
+        stored = {id(array) for access, array in accesses_of(instance, flat) if access.purpose == "stored"}
         for name, array in self.fields.items():
             if str(array.dtype) != "f64":
                 raise TaichiRuntimeError(f"`{name}` is {array.dtype}, and differences need f64", "make it `ti.f64`")
         self.start = {name: copy_of(array) for name, array in self.fields.items()}
         self.gradients = {name: copy_of(array.grad) for name, array in self.fields.items()}
         numbers = np.random.default_rng(0)
-        self.weights = {name: numbers.uniform(0.5, 1.5, np.shape(values)) for name, values in self.start.items()}
+        self.weights = {
+            name: numbers.uniform(0.5, 1.5, np.shape(self.start[name])) * (id(array) in stored)
+            for name, array in self.fields.items()
+        }
 
     def outcome(self) -> float:
         """Launch with the present contents; return the weighted sum of all contents afterwards."""
@@ -168,7 +167,10 @@ class _KernelCheck:
             write_back(array.grad, self.gradients[name])
 
 
-def _with_gradients(kernel: Kernel, flat: Sequence[Any]) -> list[Any]:
-    """Return the fields with a gradient that a kernel captures."""
-    instance, _ = kernel.grad.launcher(flat)
-    return [field for field in captured_fields(instance) if getattr(field, "grad", None) is not None]
+def _with_gradients(arrays: dict[str, Any]) -> dict[str, Any]:
+    """Return the arrays that have a gradient."""
+    return {
+        name: array
+        for name, array in arrays.items()
+        if isinstance(array, DenseArray) and getattr(array.grad, "is_placed", array.grad is not None)
+    }

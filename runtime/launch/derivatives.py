@@ -38,26 +38,31 @@ def values_are_restored() -> Iterator[None]:
 def find_accesses(instance: Instance, specialization: Specialization) -> None:
     """Find what the kernel of a gradient and the gradient access, once for each instance."""
     module: Any = _derivative_accesses()
-    accesses, fields, parameters = module.derivative_accesses(specialization)
-    _KNOWN[instance] = accesses, [None if field is None else ref(field) for field in fields], parameters
+    found = module.derivative_accesses(specialization)
+    _KNOWN[instance] = found._replace(fields=[None if field is None else ref(field) for field in found.fields])
 
 
 def accesses_of(instance: Instance, flat_arguments: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
     """Yield the accesses of a launch and its gradient, each with the array: a captured one, or an argument."""
-    accesses, fields, parameters = _KNOWN[instance]
+    accesses, fields, parameters, _ = _KNOWN[instance]
     for access in accesses:
         parameter = parameters[access.binding]
         yield access, fields[access.binding]() if parameter is None else flat_arguments[parameter]
 
 
-def captured_fields(instance: Instance) -> list[Any]:
-    """Return the fields that the kernel of a gradient captures, and those of the gradient."""
-    return [field() for field in _KNOWN[instance][1] if field is not None]
+def named_arrays(instance: Instance, flat_arguments: Sequence[Any]) -> dict[str, Any]:
+    """Return the arrays of a kernel and of its gradient by name."""
+    _, fields, parameters, names = _KNOWN[instance]
+    values = (
+        field() if field is not None else None if parameter is None else flat_arguments[parameter]
+        for field, parameter in zip(fields, parameters, strict=True)
+    )
+    return dict(zip(names, values, strict=True))
 
 
 def guarded(instance: Instance, launch: Callable[..., Any]) -> Callable[..., Any]:
     """Return `launch`; of a gradient that needs values from before its kernel's launch, one that asks for a tape."""
-    accesses, _, parameters = _KNOWN[instance]
+    accesses, _, parameters, _ = _KNOWN[instance]
     needing = next((access for access in accesses if access.purpose == "replayed"), None)
     stored, needed = (
         {parameters[a.binding]: a for a in accesses if (a.purpose == "stored") == is_store}
