@@ -57,7 +57,7 @@ def main() -> int:
         return 0
     with tempfile.TemporaryDirectory(prefix="fuzz-") as folder, resident_tools(Path(folder)):
         if options.reduce is not None:
-            print(reduced(options.reduce.read_text(), targets, Path(folder)))
+            print(reduced(options.reduce.read_text(), targets, Path(folder), options.jobs, options.seconds))
             return 0
         session = Session(targets, dialect, Path(folder), options.found, not options.no_reduce, options.jobs)
         session.run(options.seed, options.count, options.seconds)

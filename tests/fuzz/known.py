@@ -52,7 +52,33 @@ def _is_taichi_optimiser(failure: Failure, run: Run) -> bool:
     return kind == plain == "ok" and difference(found, expected) is None
 
 
+def _is_narrow_atomic(failure: Failure, run: Run) -> bool:
+    """A GPU has no atomic operations of the width; the message says so, with the line and a remedy."""
+    return (
+        failure.target in ("vulkan", "cuda")
+        and failure.what.startswith("UnsupportedError")
+        and "the target device has atomic operations of" in failure.what
+    )
+
+
+def _is_vulkan_driver(failure: Failure, run: Run) -> bool:
+    """The driver gives other numbers for another spelling of the same shader, and the interpreter's for one of them."""
+    if failure.target != "vulkan" or failure.kind != "differs":
+        return False
+    kind, expected = run("checked", failure.text)
+    if kind != "ok":
+        return False
+    again = run("vulkan", failure.text)
+    for _ in range(2):  # the same each time: no race
+        respelled, found = run("vulkan_respelled", failure.text)
+        if respelled != "ok" or difference(found, expected) is not None:
+            return False
+    return again[0] == "ok" and difference(again[1], expected) is not None
+
+
 CAUSES: tuple[Cause, ...] = (
+    Cause("the GPU has no atomics of 8 or 16 bits: refused by name", _is_narrow_atomic),
+    Cause("the Vulkan driver: right if 64-bit integers are narrowed by unpackUint2x32", _is_vulkan_driver),
     Cause("Taichi 1.7.4: its process dies or hangs (its own assertions, LLVM)", _is_taichi_dead),
     Cause("Taichi 1.7.4: it refuses the program", _is_taichi_refusal),
     Cause(

@@ -20,11 +20,15 @@ from .tensors import LIMIT, SHAPES
 
 @dataclass
 class Function:
-    """A `ti.func` or `ti.real_func`. parameters: types; result: its value as it is called, without arguments."""
+    """A `ti.func` or `ti.real_func`. parameters: types; result: its value as it is called, without arguments.
+
+    has_loops: called outside all loops of a kernel, it has loops that run in parallel there.
+    """
 
     name: str
     parameters: tuple[str, ...]
     result: Value
+    has_loops: bool
 
 
 @dataclass
@@ -53,6 +57,7 @@ class Program(Outermost):
         self.changers: list[tuple[str, str, str, bool]] = []
         self.logs = False
         self.functions: list[Function] = []
+        self.in_kernel = False
         self.kernels: list[Kernel] = []
 
     def text(self) -> str:
@@ -216,7 +221,9 @@ class Program(Outermost):
         self.line(f"return {self.returned(result_type).text}")
         lines += self.lines
         bound = 16.0 if wants_real else 0.0
-        self.functions.append(Function(name, tuple(types), Value(name, result_type, bound)))
+        with_loops = ("for ", *(f"{function.name}(" for function in self.functions if function.has_loops))
+        has_loops = not is_called and any(part in line for line in self.lines for part in with_loops)
+        self.functions.append(Function(name, tuple(types), Value(name, result_type, bound), has_loops))
         self.reset()
         return lines
 
@@ -235,7 +242,8 @@ class Program(Outermost):
         if self.logs and self.serial and not self.pure and wanted("i32") and self.chance(0.4):
             argument = self.as_type(self.at_run_time(self.integer(depth - 1)), "i32")
             return Value(f"logged({argument.text})", "i32")
-        found = [function for function in self.functions if wanted(function.result.type)]
+        is_outermost = self.in_kernel and len(self.scopes) == 2
+        found = [f for f in self.functions if wanted(f.result.type) and not (is_outermost and f.has_loops)]
         if not found or depth <= 0:
             return None
         function = self.random.choice(found)
@@ -286,6 +294,7 @@ class Program(Outermost):
                 numbers.append(f"ti.Vector({items}, dt=ti.{scope[-1].type})")
             kernel.launches.append([*(array.name for array in ndarrays), *numbers])
         self.scopes = [scope, []]
+        self.in_kernel = True
         self.fixed = {value.text for value in scope}
         result = ""
         if self.chance(0.3):
@@ -302,6 +311,7 @@ class Program(Outermost):
             self.line(f"return {self.returned(kernel.result).text}")
         lines = ["", "", "@ti.kernel", f"def {kernel_name}({', '.join(parameters)}){result}:", *self.lines]
         self.kernels.append(kernel)
+        self.in_kernel = False
         self.reset()
         return lines
 

@@ -8,21 +8,38 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+
+Attempts = Callable[[Sequence[str]], "int | None"]
+"""Returns the position of the first of some programs that fails as the given one does, None if none does."""
 
 
-def reduce(text: str, fails: Callable[[str], bool], most: int = 2000) -> str:
-    """Return a shorter program that still fails; `fails` is called at most `most` times."""
+def reduce(text: str, first_failing: Attempts, at_a_time: int = 1, most: int = 2000) -> str:
+    """Return a shorter program that still fails, after at most `most` attempts, `at_a_time` of them together."""
     left = [most]
     seen: set[str] = {text}
 
-    def tried(tree: ast.Module) -> bool:
-        candidate = ast.unparse(ast.fix_missing_locations(tree)) + "\n"
-        if candidate in seen or left[0] <= 0 or has_new_parallel_loop(tree):
-            return False
-        seen.add(candidate)
-        left[0] -= 1
-        return fails(candidate)
+    def tried(trees: Iterator[tuple[int, ast.Module]]) -> tuple[int, ast.Module] | None:
+        """Return the first of the candidates that fails, with its number."""
+        batch: list[tuple[int, ast.Module, str]] = []
+        while left[0] > 0:
+            entry = next(trees, None)
+            if entry is not None:
+                number, tree = entry
+                candidate = ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+                if candidate not in seen and not has_new_parallel_loop(tree):
+                    seen.add(candidate)
+                    left[0] -= 1
+                    batch.append((number, tree, candidate))
+            if batch and (entry is None or len(batch) == at_a_time):
+                position = first_failing([candidate for _, _, candidate in batch])
+                if position is not None:
+                    return batch[position][:2]
+                batch = []
+            if entry is None:
+                return None
+        return None
 
     tree = ast.parse(text)
     before = ""
@@ -46,17 +63,15 @@ def has_new_parallel_loop(tree: ast.Module) -> bool:
 
 
 def shrink(
-    tree: ast.Module, candidates: Callable[[ast.Module], Iterator[ast.Module]], tried: Callable[[ast.Module], bool]
+    tree: ast.Module,
+    candidates: Callable[[ast.Module], Iterator[ast.Module]],
+    tried: Callable[[Iterator[tuple[int, ast.Module]]], tuple[int, ast.Module] | None],
 ) -> ast.Module:
     """Return the program after all changes of a kind under which it still fails."""
     start = 0
-    while True:
-        for number, candidate in enumerate(candidates(tree)):
-            if number >= start and tried(candidate):
-                tree, start = candidate, number
-                break
-        else:
-            return tree
+    while (found := tried(islice(enumerate(candidates(tree)), start, None))) is not None:
+        start, tree = found
+    return tree
 
 
 def blocks(tree: ast.AST) -> list[list[ast.stmt]]:

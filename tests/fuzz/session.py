@@ -6,6 +6,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -126,7 +127,7 @@ class Session:
             return
         print(f"seed {failure.seed} on {failure.target}: {failure.kind}: {failure.what[:600]}")
         if self.reduces:
-            failure.text = reduce_failure(failure, runner)
+            failure.text = reduce_failure(failure, [runner])
             failure.cause = cause_of(failure, runner.on) or ""
             if failure.cause:
                 self.explained[failure.cause, failure.target] += 1
@@ -139,10 +140,11 @@ class Session:
             (self.found / f"{self.dialect}_{failure.seed}_{failure.target}.py").write_text(failure.text)
 
 
-def reduce_failure(failure: Failure, runner: Runner) -> str:
-    """Return a shorter program with the same failure."""
+def reduce_failure(failure: Failure, runners: Sequence[Runner], seconds: float = float("inf")) -> str:
+    """Return a shorter program with the same failure; each runner tries programs of its own at the same time."""
+    end = time.monotonic() + seconds
 
-    def fails(text: str) -> bool:
+    def fails(text: str, runner: Runner) -> bool:
         if failure.target == REFERENCE:
             kind, what = runner.on(REFERENCE, text)
             return kind == failure.kind and Failure(0, "", kind, str(what), "").signature == failure.signature
@@ -152,20 +154,27 @@ def reduce_failure(failure: Failure, runner: Runner) -> str:
         found = runner.failure(failure.seed, text, failure.target, expected if kind == "ok" else None)
         return bool(found) and found[0].signature == failure.signature
 
-    return reduce(failure.text, fails) if fails(failure.text) else failure.text
+    def first_failing(texts: Sequence[str]) -> int | None:
+        if time.monotonic() > end:
+            return None
+        with ThreadPoolExecutor(len(runners)) as pool:
+            return next((n for n, failed in enumerate(pool.map(fails, texts, runners)) if failed), None)
+
+    return reduce(failure.text, first_failing, len(runners)) if fails(failure.text, runners[0]) else failure.text
 
 
-def reduced(text: str, targets: Sequence[str], folder: Path) -> str:
+def reduced(text: str, targets: Sequence[str], folder: Path, jobs: int = 1, seconds: float = 1e9) -> str:
     """Return the program of a file, reduced, with the first failure that it has on one of the targets."""
-    runner = Runner(targets, folder)
+    runners = [Runner(targets, folder) for _ in range(jobs)]
     try:
-        failures = runner.failures(0, text, targets)
+        failures = runners[0].failures(0, text, targets)
         if not failures:
             return "# it does not fail"
         print(f"# {failures[0].target}: {failures[0].kind}: {failures[0].what[:500]}")
-        return reduce_failure(failures[0], runner)
+        return reduce_failure(failures[0], runners, seconds)
     finally:
-        runner.stop()
+        for runner in runners:
+            runner.stop()
 
 
 def report(session: Session) -> str:

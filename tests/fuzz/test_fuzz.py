@@ -7,6 +7,7 @@ import itertools
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,11 @@ def test_a_seed_is_a_program_byte_for_byte() -> None:
 
 def test_a_failure_shrinks_to_the_statements_that_it_needs() -> None:
     text = next(text for seed in range(99) if " % " in (text := Program(seed).text()) and "while" in text)
-    short = reduce(text, lambda candidate: "while" in candidate and " % " in candidate)
+
+    def first_failing(candidates: Sequence[str]) -> int | None:
+        return next((n for n, text in enumerate(candidates) if "while" in text and " % " in text), None)
+
+    short = reduce(text, first_failing)
+    assert short == reduce(text, first_failing, at_a_time=3)
     assert len(short.splitlines()) < 20 < len(text.splitlines())
     compile(short, "short", "exec")

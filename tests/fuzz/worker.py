@@ -25,11 +25,14 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "c0": {"arch": "cpu"},
     "c3": {"arch": "cpu"},
     "vulkan": {"arch": "vulkan"},
+    "vulkan_respelled": {"arch": "vulkan"},
     "cuda": {"arch": "cuda"},
     "taichi": {"arch": "cpu"},
     "taichi0": {"arch": "cpu", "advanced_optimization": False, "constant_folding": False, "opt_level": 0},
 }
-"""Options of `ti.init`, by target. plain: no pass that is not needed. taichi0: Taichi without its optimisations. checked: raises at what no program may do."""
+"""Options of `ti.init`, by target. plain: no pass that is not needed. taichi0: Taichi without its optimisations.
+checked: raises at what no program may do.
+vulkan_respelled: shaders in another spelling."""
 NUMBERS = itertools.count()
 
 
@@ -49,6 +52,8 @@ def prepare(target: str) -> Callable[[], None]:
             without_optimisation()
         if target == "plain":
             without_optional_passes()
+        if target == "vulkan_respelled":
+            with_narrowing_by_halves()
     arch = getattr(ti, options.pop("arch"))
     return lambda: ti.init(arch=arch, **options)
 
@@ -70,6 +75,20 @@ def without_optional_passes() -> None:
         return step.__name__ in passes.REQUIRED and run(step, *rest)
 
     passes._run_pass = run_required
+
+
+def with_narrowing_by_halves() -> None:
+    """Narrow 64-bit integers by `unpackUint2x32`, which means the same as the constructor of the narrow type."""
+    from shadesmith.transpiler.backend.languages.common.syntax_forms import ASSIGN, PRIMARY, Syntax, custom
+    from shadesmith.transpiler.backend.languages.glsl import language, tables
+    from shadesmith.transpiler.ir.types import Scalar
+
+    def cast(old: Scalar, new: Scalar) -> Syntax:
+        if old.bits == 64 and new.bits == 32 and not old.is_float and not new.is_float:
+            return custom(f"{tables.TYPES[new.name]}(unpackUint2x32(uint64_t({{0}})).x)", PRIMARY, ASSIGN)
+        return tables.cast(old, new)
+
+    object.__setattr__(language.GLSL, "cast", cast)
 
 
 def load(path: str, target: str) -> Any:

@@ -168,3 +168,20 @@ def test_a_copy_activates_all_cells(target: str, kind: str) -> None:
 
     run()
     assert count[None] == 8
+
+
+def test_an_element_is_read_again_after_it_was_activated(target: str) -> None:
+    """Both reads are one pointer in the IR; the interpreter took the cell of the first for the second."""
+    x = ti.field(ti.i64)
+    ti.root.pointer(ti.i, 20).dense(ti.i, 1).place(x)
+    seen = ti.field(ti.i64, 20)
+
+    @ti.kernel
+    def activate() -> None:
+        for i in range(20):
+            if x[i] < 1 and i % 3 != 0:
+                x[i] += i
+            seen[i] = x[i]
+
+    activate()
+    assert seen.to_numpy().tolist() == [i if i % 3 else 0 for i in range(20)]

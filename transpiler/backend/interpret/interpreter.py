@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import prod
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -67,10 +67,10 @@ from ..module.random_stream import RandomStream, task_seed
 from ..module.record_sites import describe_site
 from ..module.records import Iteration, failure, text_writer
 from .lockstep import Blocks, IterationAborted, iteration_of
-from .sparse import Cells, cell_table
+from .sparse import Cells, PresentCell, cell_table
 from .texels import TexelArray
 
-Address = tuple[np.ndarray[Any, Any], tuple[int, ...]]
+Address = tuple[np.ndarray[Any, Any], tuple[SupportsIndex, ...]]
 """An array and the index of a scalar or tensor in it."""
 
 
@@ -368,8 +368,9 @@ class _Machine:
         pool = pool_above(accessed.place)
         if pool is None:
             return array, position
-        number = self.values[statement.cell] if statement.cell is not None else self.cells.number(accessed.place, index)
-        return array, (int(number), *position)
+        if statement.cell is None:
+            return array, (PresentCell(self.cells, accessed.place, index), *position)
+        return array, (int(self.values[statement.cell]), *position)
 
     def _shape(self, statement: ArrayShape) -> Any:
         array = statement.array

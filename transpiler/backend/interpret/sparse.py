@@ -51,6 +51,18 @@ class Cells:
         return sparse_storage.number_of(self, pool, sparse_storage.scaled(node, pool, index))
 
 
+class PresentCell:
+    """The number of the pool cell that contains an element, as of each access: it may be activated after the pointer."""
+
+    __slots__ = ("_cells", "_index", "_node")
+
+    def __init__(self, cells: Cells, node: Node, index: Sequence[int]) -> None:
+        self._cells, self._node, self._index = cells, node, index
+
+    def __index__(self) -> int:
+        return int(self._cells.number(self._node, self._index))
+
+
 def cell_table(machine: Any) -> dict[type, Callable[[Any], Any]]:
     """Return the function that evaluates each class of statement. machine: has `values` of operands and `cells`."""
 
