@@ -52,6 +52,28 @@ def test_steps_and_integers_have_the_derivative_0(fields: dict[str, Any], define
     assert fields["x"].grad.to_numpy().tolist() == [0.0] * 3
 
 
+def test_what_no_gradient_needs_is_no_error(fields: dict[str, Any], define_kernel: Any) -> None:
+    """Random numbers, bits and atomic maxima of integers in a kernel of a tape."""
+    numbers = ti.field(int, 3)
+    lines = "numbers[i] += ti.random(int); ti.atomic_max(numbers[0], i); y[i] = float(ti.bit_cast(x[i], ti.i32) & 1)"
+    kernel = define_kernel(f"def kernel():\n    for i in x: {lines}\n", numbers=numbers, **fields)
+    with ti.ad.Tape(fields["loss"]):
+        kernel()
+    assert fields["x"].grad.to_numpy().tolist() == [0.0] * 3
+
+
+def test_decompositions_are_differentiated(fields: dict[str, Any]) -> None:
+    a, loss = ti.Matrix.field(2, 2, ti.f64, (), needs_grad=True), ti.field(ti.f64, (), needs_grad=True)
+
+    @ti.kernel
+    def kernel():
+        rotation, stretch = ti.polar_decompose(a[None])
+        loss[None] += (rotation @ ti.Vector([1.0, 2.0])).dot(stretch @ ti.Vector([3.0, 1.0]))
+
+    a[None] = [[1.2, 0.3], [-0.1, 0.9]]
+    assert ti.ad.gradcheck(kernel)
+
+
 def test_an_element_overwritten_by_another_loop_is_named(fields: dict[str, Any], define_kernel: Any) -> None:
     text = "def kernel():\n    for i in x: y[i] = x[i] * x[i]\n    for i in x: x[i] = 2.0 * y[i]\n"
     with pytest.raises(ti.TaichiCompilationError, match="value of `x`, which line 4 overwrites in the same kernel"):

@@ -14,6 +14,7 @@ from ...ir.statements import (
     Alloca,
     AtomicOp,
     Cast,
+    Const,
     GlobalLoad,
     GlobalPtr,
     IfExp,
@@ -23,10 +24,13 @@ from ...ir.statements import (
     Operation,
     StructPtr,
     base_pointer,
+    scalar_type,
 )
 from ...ir.types import Type, scalars_of
 from .adjoints import ZERO
 
+MANTISSA_BITS = {16: (1 << 10) - 1, 32: (1 << 23) - 1, 64: (1 << 52) - 1}
+"""By the number of bits of a real number. The others are steps of the number: their derivative is 0."""
 POINTERS = (GlobalPtr, Alloca, MatrixPtr, StructPtr)
 
 
@@ -54,10 +58,8 @@ def varied_values(body: Block) -> set[Statement]:
 def _is_varied(statement: Statement, varied: set[Statement]) -> bool:
     if isinstance(statement, Cast) and statement.bits:
         return statement.value in varied
-    if not is_real(statement.type):  # the bits of a real may become a real again, for which there is an error
-        return isinstance(statement, Operation) and any(
-            operand in varied and not is_real(operand.type) for operand in statement.operands
-        )
+    if not is_real(statement.type):
+        return isinstance(statement, Operation) and _has_varied_bits(statement, varied)
     if isinstance(statement, (GlobalLoad, AtomicOp)):
         base = base_pointer(statement.pointer)
         return isinstance(base, GlobalPtr) and base.array.derivative is not None
@@ -72,6 +74,18 @@ def _is_varied(statement: Statement, varied: set[Statement]) -> bool:
     if isinstance(statement, POINTERS):
         return False
     return any(operand in varied for operand in operands(statement))
+
+
+def _has_varied_bits(statement: Operation, varied: set[Statement]) -> bool:
+    """Return whether an integer has bits of a real number that varies, other than those of sign and exponent.
+
+    It may become a real number again, which is an error if a gradient depends on it.
+    """
+    if statement.op == "bit_and":
+        for mask in statement.operands:
+            if isinstance(mask, Const) and not int(mask.value) & MANTISSA_BITS.get(scalar_type(mask).bits, -1):
+                return False
+    return any(operand in varied and not is_real(operand.type) for operand in statement.operands)
 
 
 @dataclass(slots=True)

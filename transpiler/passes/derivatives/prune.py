@@ -87,4 +87,4 @@ class _Liveness:
     def _is_root(self, statement: Statement) -> bool:
         if isinstance(statement, (LocalStore, AtomicOp)):
             return not isinstance(base_pointer(statement.pointer), Alloca)
-        return bool(statement.EFFECT & Effect.WRITE)
+        return bool(statement.EFFECT & Effect.WRITE) and statement.type is None  # a random number is a value
