@@ -103,11 +103,12 @@ class KernelDefinition:
         self.function = function
         self.is_method = is_method
         self.derivative = derivative
-        given = function.__name__ if function.__name__.isidentifier() else function.__code__.co_name
-        self.function_name: str = given[:MAX_NAME]
+        name = function.__name__ if function.__name__.isidentifier() else function.__code__.co_name
+        self.function_name: str = name[:MAX_NAME]
         self.name: str = self.function_name + DERIVATIVE_NAMES[derivative]
         is_path = is_qualified_name(function.__qualname__) and len(function.__qualname__) <= MAX_NAME
-        self.qualname: str = (function.__qualname__ if is_path else self.function_name) + DERIVATIVE_NAMES[derivative]
+        qualname = function.__qualname__ if is_path else self.function_name
+        self.qualname: str = qualname + DERIVATIVE_NAMES[derivative]
 
     @cached_property
     def parsed(self) -> ParsedFunction:
