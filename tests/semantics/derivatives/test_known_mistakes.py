@@ -149,6 +149,29 @@ def test_571_a_running_minimum(in_f64: str) -> None:
     by_tape(least, [x, y], loss, N)
 
 
+def test_an_atomic_maximum_over_several_launches(in_f64: str) -> None:
+    """Taichi 1.7.4 passes the gradient to all values."""
+    x, loss = fields("x", "loss")
+    best = ti.field(ti.f64, (), needs_grad=True)
+
+    @ti.kernel
+    def search(start: int, end: int):
+        for i in range(start, end):
+            ti.atomic_max(best[None], x[i] * x[i])
+
+    @ti.kernel
+    def measure():
+        loss[None] += best[None] * 3
+
+    x.from_numpy(np.array([1.0, 3.0, 2.0, 5.0, 4.0, 0.5]))
+    with ti.ad.Tape(loss):
+        for start in (0, 2, 4):
+            search(start, start + 2)
+        measure()
+    assert x.grad.to_numpy().tolist() == [0.0, 0.0, 0.0, 30.0, 0.0, 0.0]
+    assert best.grad[None] == 0.0
+
+
 def test_a_load_that_is_overwritten_in_a_loop_of_run_time_length_is_named(in_f64: str) -> None:
     x, loss = fields("x", "loss")
 

@@ -10,7 +10,7 @@ import shadesmith as ti
 
 REFUSED = {
     "random": ("y[i] = x[i] * ti.random()", "random number of this line"),
-    "atomic_max": ("ti.atomic_max(loss[None], x[i])", "`ti.atomic_max` has no derivative here"),
+    "atomic_mul": ("ti.atomic_mul(loss[None], x[i])", "`ti.atomic_mul` has no derivative here"),
     "old value": ("y[i] = ti.atomic_add(loss[None], x[i])", "what an atomic operation returns"),
     "bits": ("y[i] = ti.bit_cast(ti.bit_cast(x[i], ti.i32) + 1, ti.f32)", "`ti.bit_cast` has no derivative"),
     "its own gradient": ("y[i] = x[i] * x.grad[i]", "The gradient needs this value of `x_grad`"),

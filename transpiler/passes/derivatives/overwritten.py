@@ -100,9 +100,7 @@ def find_overwritten(body: Block, needed: Iterable[Statement], replayed: set[Arr
     Raises: TaichiCompilationError if the stores cannot be run again, since another loop accesses the array too.
     """
     accesses = list(_accesses(body))
-    loads: dict[Statement, Access] = {
-        access.statement: access for access in accesses if isinstance(access.statement, GlobalLoad)
-    }
+    loads = {access.statement: access for access in accesses}
     stores: dict[Array, list[Access]] = {}
     for access in accesses:
         if isinstance(access.statement, (GlobalStore, AtomicOp)):
@@ -114,7 +112,8 @@ def find_overwritten(body: Block, needed: Iterable[Statement], replayed: set[Arr
             continue
         store = next((store for store in stores.get(load.array, ()) if not _is_safe(load, store)), None)
         if store is not None:
-            if any(access.section != load.section for access in accesses if access.array is load.array):
+            sections = {access.section for access in accesses if access.array is load.array}
+            if isinstance(statement, AtomicOp) or len(sections) > 1:
                 raise _used_elsewhere(load, store)
             found.add(load.array)
     return found
@@ -161,7 +160,13 @@ def _inside(
 
 
 def _is_safe(load: Access, store: Access) -> bool:
-    """Return whether a store cannot have changed the element after the load."""
+    """Return whether a store cannot have changed the element after the load.
+
+    What an atomic minimum or maximum left in the element counts as a load; others of its kind only go on.
+    """
+    if isinstance(load.statement, AtomicOp) and isinstance(store.statement, AtomicOp):
+        if load.statement.op == store.statement.op:
+            return True
     common = [loop for loop in load.loops if loop in store.loops]
     if load.section != store.section:
         return store.section < load.section or _differs(load.pointer, store.pointer, [], within_iteration=False)

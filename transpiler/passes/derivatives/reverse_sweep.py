@@ -42,8 +42,9 @@ from ...ir.statements import (
     StructPtr,
     While,
     base_pointer,
+    scalar_type,
 )
-from ...ir.types import Struct, Tensor, Type, element_of, i32
+from ...ir.types import Scalar, Struct, Tensor, Type, element_of, i32
 from .activity import is_real, values_from_outside
 from .adjoints import ADJOINTS, ZERO
 from .algebra import Value
@@ -366,6 +367,24 @@ def _store(sweep: ReverseSweep, statement: GlobalStore | LocalStore, scope: Scop
     sweep.contribute(statement.value, adjoint, scope)
 
 
+def _extreme(sweep: ReverseSweep, statement: AtomicOp, pointer: Statement, scope: Scope) -> None:
+    """Emit the adjoint of an atomic minimum or maximum: the value that became the result takes the adjoint, once.
+
+    The adjoint that is left belongs to what was there before.
+    """
+    builder = sweep.builder
+    assert isinstance(statement.pointer, GlobalPtr)
+    result = builder.load(sweep.forward.copy(statement.pointer, scope))
+    sweep.forward.originals[result] = statement
+    name = f"{statement.pointer.array.name}_adj"
+    taken = builder.add(Alloca(type=pointer.type, name=name))
+    branch = builder.add(If(builder.op("eq", scope.find(statement.value), result)))
+    with builder.into(branch.then):
+        old = builder.atomic("mul", pointer, builder.const(0, scalar_type(pointer)))
+        builder.store(taken, old)
+    sweep.contribute(statement.value, builder.load(taken), scope)
+
+
 def _atomic(sweep: ReverseSweep, statement: AtomicOp, scope: Scope) -> None:
     if statement in sweep.varied and sweep.take(statement, scope) is not None:
         raise statement.location.error(
@@ -376,6 +395,9 @@ def _atomic(sweep: ReverseSweep, statement: AtomicOp, scope: Scope) -> None:
         )
     pointer = sweep.pointer(statement.pointer, scope)
     if pointer is None:
+        return
+    if statement.op in ("min", "max") and isinstance(statement.pointer, GlobalPtr) and isinstance(pointer.type, Scalar):
+        _extreme(sweep, statement, pointer, scope)
         return
     if statement.op not in ("add", "sub"):
         raise statement.location.error(
