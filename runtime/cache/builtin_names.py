@@ -117,7 +117,7 @@ def fixed_name(value: Any, in_kernel: bool) -> str | None:
     if not isinstance(name, str) or not isinstance(module, str):
         return None
     if is_own(module):
-        if name == SHOWS or not isinstance(value, type | types.FunctionType):
+        if name == SHOWS or not isinstance(value, (type, types.FunctionType)):
             return None
         is_fixed = isinstance(value, type) or not module.startswith(HOST)
         is_described = name in READS_CONFIG if module.startswith(COMPAT) else in_kernel  # kernels refuse to call them

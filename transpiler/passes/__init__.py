@@ -19,6 +19,7 @@ from .cleanup.dead_code import dead_code
 from .cleanup.fold import fold
 from .cleanup.forward_stores import forward_stores
 from .cleanup.hoist_loads import hoist_loads
+from .cleanup.operand_order import operand_order
 from .cleanup.simplify import simplify
 from .cleanup.split_vectors import split_vectors
 from .context import Pass, PassContext
@@ -41,6 +42,7 @@ from .threads.check_threads import check_threads
 from .threads.clamp_indices import clamp_indices
 from .threads.demote_atomics import demote_atomics
 from .threads.fuse_result import fuse_result
+from .threads.private_sums import private_sums
 from .threads.reduce_atomics import reduce_atomics
 from .threads.split_threads import split_threads
 from .threads.unroll_reductions import unroll_reductions
@@ -60,6 +62,13 @@ def until_stable(*steps: Pass) -> Cleanup:
 
 
 cleanup = until_stable(fold, simplify, forward_stores, common_subexpressions, dead_code)
+
+UNAFFECTED: dict[Pass, tuple[Pass, ...]] = {
+    fold: (fold,),
+    common_subexpressions: (fold, common_subexpressions),
+    dead_code: (fold, simplify, common_subexpressions),
+}
+"""Steps of the cleanup that find nothing more after a change by the step, if they found nothing before it."""
 
 limits = (branch_depth, iteration_limit)
 """What drivers need that end long loops or overflow their stack silently."""
@@ -92,6 +101,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         cleanup,
         reduce_atomics,  # after cleanup, which merges pointers and drops atomic operations in branches never taken
         fuse_result,  # after `reduce_atomics`: the return follows the loop in its task
+        private_sums,  # after `reduce_atomics`: a private number is cheaper than a private array
         check_threads,  # after cleanup: a branch that is never taken does not make threads diverge
         clamp_indices,  # after `check_threads`, which finds the tasks whose threads synchronize
         split_threads,  # after `check_threads`, which refuses what cannot be split; control flow is simple by now
@@ -101,6 +111,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         call_effects,  # the passes since the first cleanup may have added checks
         legalize,  # late: the cleanups above would rebuild what it removes
         split_vectors,  # after `legalize`, which takes vectors apart
+        operand_order,  # before the last cleanup, which merges equal operations
         ranges,  # after all passes that ask what an operation is: they know Python's divisions
         cleanup,
         call_effects,  # for the printers: cleanup may have removed the last effect
@@ -134,12 +145,15 @@ def run(kernel: Kernel, context: PassContext) -> None:
 
 
 def _run_until_stable(steps: Cleanup, stage: Stage, kernel: Kernel, context: PassContext) -> bool:
-    """Run the steps one after another; return True once every step has run without a change."""
-    unchanged = 0
+    """Run the steps one after another; return True once no step would change anything."""
+    waiting = set(steps)
     for _ in range(MAX_ROUNDS):
         for step in steps:
-            unchanged = 0 if _run_pass(step, stage, kernel, context) else unchanged + 1
-            if unchanged >= len(steps):
+            if step in waiting:
+                waiting.discard(step)
+                if _run_pass(step, stage, kernel, context):
+                    waiting.update(other for other in steps if other not in UNAFFECTED.get(step, ()))
+            if not waiting:
                 return True
     return False
 

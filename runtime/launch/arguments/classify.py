@@ -47,7 +47,7 @@ def _classify_one(
         return TemplateArgument(value), "template"
     if isinstance(annotation, NdarrayAnnotation):
         return _array(definition, position, parameter, annotation, value, options)
-    if isinstance(annotation, TextureType | RWTextureType):
+    if isinstance(annotation, (TextureType, RWTextureType)):
         return describe_texture(value, annotation, parameter.name, definition.name), "texture"
     type = as_type(annotation, options)
     assert type is not None, "`check_parameters` refuses other annotations when a kernel is decorated"

@@ -34,7 +34,7 @@ class Keys:
         keyed = [
             (position, parameter.annotation)
             for position, parameter in enumerate(definition.flat_parameters)
-            if isinstance(parameter.annotation, NdarrayAnnotation | TextureType | RWTextureType)
+            if isinstance(parameter.annotation, (NdarrayAnnotation, TextureType, RWTextureType))
             or is_template(parameter.annotation)
         ]
         names = {
@@ -61,7 +61,7 @@ def _tuple_of(items: Sequence[str], names: dict[str, Any]) -> Key:
 
 
 def _item(position: int, annotation: Any) -> str:
-    if isinstance(annotation, TextureType | RWTextureType):
+    if isinstance(annotation, (TextureType, RWTextureType)):
         return f"texture(args[{position}]).{_signature_of(annotation)}"
     if not isinstance(annotation, NdarrayAnnotation):
         return f"template(args[{position}])"

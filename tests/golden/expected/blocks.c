@@ -1,10 +1,8 @@
-// shadesmith 0.1.0, c 9f4154d8, blocks.py:11: sweep(dt: f32)
+// shadesmith 0.1.0, c 230ce69f, blocks.py:11: sweep(dt: f32)
 #include <math.h>
 #include <stdbool.h>
 
-typedef struct {
-    float x, y;
-} vec2;
+typedef struct { float x, y; } vec2;
 
 static inline float atomic_add_f32(float *address, float value) {
     float old, new;
@@ -16,9 +14,7 @@ static inline float atomic_add_f32(float *address, float value) {
     return old;
 }
 
-static inline float vec2_length(vec2 a) {
-    return sqrtf(a.x * a.x + a.y * a.y);
-}
+static inline float vec2_length(vec2 a) { return sqrtf(a.x * a.x + a.y * a.y); }
 
 typedef struct {
     vec2 velocity;
@@ -44,7 +40,7 @@ struct Args {
 #define mass(i, j) \
     args.blocks[(unsigned)(i) / 4 * 4 + (unsigned)(j) / 3] \
     .cells[(unsigned)(i) % 4 * 3 + (unsigned)(j) % 3].mass
-#define total(i, j) args.blocks[(i) * 4 + (j)].total
+#define total(i, j) args.blocks[(long long)(i) * 4 + (j)].total
 
 // blocks.py:12  for i, j in velocity:
 static inline void task(const struct Args args, int i, int j) {

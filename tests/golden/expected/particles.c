@@ -1,13 +1,11 @@
-// shadesmith 0.1.0, c f19ab113, particles.py:18:
+// shadesmith 0.1.0, c 88895a31, particles.py:18:
 // particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32)
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 // The greater of two, a number if one is NaN. Compilers vectorize it, while `fmaxf` is a call.
-static inline float max_f32(float a, float b) {
-    return a > b || b != b ? a : b;
-}
+static inline float max_f32(float a, float b) { return a > b || b != b ? a : b; }
 
 // A loop that computes a sum is cut into so many parts.
 #define PARTS 128
@@ -17,25 +15,17 @@ static inline int part_begin(int count, int part) {
     return count > 0 ? (int)((int64_t)count * part / PARTS) : 0;
 }
 
-typedef struct {
-    float x, y, z;
-} vec3;
+// The first iteration after it.
+static inline int part_end(int count, int part) { return part_begin(count, part + 1); }
 
-static inline vec3 vec3_add(vec3 a, vec3 b) {
-    return (vec3){a.x + b.x, a.y + b.y, a.z + b.z};
-}
+typedef struct { float x, y, z; } vec3;
 
-static inline float vec3_dot(vec3 a, vec3 b) {
-    return a.x * b.x + a.y * b.y + a.z * b.z;
-}
-
-static inline vec3 vec3_mul_vs(vec3 a, float b) {
-    return (vec3){a.x * b, a.y * b, a.z * b};
-}
+static inline vec3 vec3_add(vec3 a, vec3 b) { return (vec3){a.x + b.x, a.y + b.y, a.z + b.z}; }
+static inline float vec3_dot(vec3 a, vec3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
+static inline vec3 vec3_mul_vs(vec3 a, float b) { return (vec3){a.x * b, a.y * b, a.z * b}; }
 
 typedef struct {
-    vec3 pos;
-    vec3 vel;
+    vec3 pos, vel;
     bool alive;
 } Particle;
 _Static_assert(sizeof(Particle) == 28, "must match the size on the host");
@@ -104,7 +94,7 @@ void particles_1(const struct Args *arguments) {
     for (int part = 0; part < PARTS; part++) {
         float highest_offset = NAN;  // NaN loses against every number
         #pragma omp simd reduction(max_f32: highest_offset)
-        for (int i = part_begin(args.x_n, part); i < part_begin(args.x_n, part + 1); i++) {
+        for (int64_t i = part_begin(args.x_n, part); i < part_end(args.x_n, part); i++) {
             task_1(args, i, &highest_offset);
         }
         highest_offset_of[part] = highest_offset;

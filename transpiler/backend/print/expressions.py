@@ -47,6 +47,7 @@ from ..languages.common.symbols import Symbols
 from ..languages.common.syntax import (
     cast_syntax,
     constant_syntax,
+    constructor_operands,
     element_syntax,
     init_syntax,
     load_syntax,
@@ -173,7 +174,8 @@ class Expressions:
                 self.uses_args = True
                 if array.place is not None and (pool := pool_above(array.place)) is not None:
                     self.used.cells["number", pool] = None
-                return f"{self.layout.accessors.names[array]}({', '.join(self.of(i).source for i in indices)})"
+                sources = wrapping.wide_sums(self.language, indices, [self.of(i).source for i in indices])
+                return f"{self.layout.accessors.names[array]}({', '.join(sources)})"
             case GlobalTemporary(temporary=temporary):
                 self.uses_args = True
                 return self.layout.temporaries.expressions[temporary]
@@ -492,7 +494,7 @@ def _init(e: Expressions, value: MatrixInit) -> Rendered:
         is_short = is_short_vector(kind) and (isinstance(first, Const) or e.of(first).source.isidentifier())
         if not (language.has_pointers and is_short):
             return e.formatted(splat_syntax(language, kind), first)
-    rendered = e.formatted(init_syntax(language, kind), *value.elements)
+    rendered = e.formatted(init_syntax(language, kind), *constructor_operands(language, value))
     return (_swizzle(e, value) if is_native(language, kind) else None) or rendered
 
 

@@ -29,7 +29,7 @@ from ...ir.statements import (
     While,
     is_const,
 )
-from ...ir.types import Scalar, Tensor, i32
+from ...ir.types import Scalar, Tensor
 from ..languages.common.atomics import is_native
 from ..languages.common.naming import Names
 from ..languages.common.syntax import Syntax, atomic_syntax, operation_syntax, type_name
@@ -38,11 +38,14 @@ from ..languages.common.target import Target
 from .expressions import Expressions, is_shared, result_of
 from .line_comments import python_comment
 from .lines import INDENT, MAX_WIDTH, Line, wrapped, wrapped_comment
+from .loop_heads import declare_axis, loop_head, unroll_hint
 from .placement import ADDRESSES, Placement
 from .remarks import inert, remarks_above
 from .repetition import ATOMS
 from .value_names import derived_name
 
+MAX_DECLARATOR = 40
+"""Characters of the value of a declaration that shares its line."""
 MAX_EXPRESSION = 300
 """Characters an expression may grow to; it is wrapped before an operator."""
 MAX_SUM = 1000
@@ -90,6 +93,8 @@ class Statements:
         self.first: tuple[str, int] | None = None
         """The first Python line in the present block."""
         self.result_names: list[str] = []
+        self.declaration: tuple[Line | None, str] = None, ""
+        """The last declaration of a value, and its type."""
         self.shortened: list[list[tuple[Statement, Rendered]]] = [[]]
         """By open block: operands that got a variable there, with the expressions that they are elsewhere."""
 
@@ -106,6 +111,20 @@ class Statements:
         for part in wrapped(text, self.width):
             self.lines.append(Line(self.depth, part, start))
             start = None
+
+    def declare_value(self, kind: str, name: str, value: str, location: SourceLocation) -> None:
+        """Append `kind name = value;`, in one line with a declaration of the same type and Python line before it."""
+        before, kind_before = self.declaration
+        is_same_line = location is not NOWHERE and (location.file, location.line) == self.last
+        is_short = len(value) <= MAX_DECLARATOR
+        if before and is_same_line and is_short and kind == kind_before and self.lines and self.lines[-1] is before:
+            text = f"{before.text[:-1]}, {name} = {value};"
+            if len(text) <= self.width and before.depth == self.depth:
+                self.lines[-1] = before._replace(text=text)
+                self.declaration = self.lines[-1], kind
+                return
+        self.emit(f"{kind} {name} = {value};", location)
+        self.declaration = self.lines[-1] if is_short else None, kind
 
     def emit_with_location(self, text: str, location: SourceLocation) -> None:
         """Append a line that equals its Python line, with only the location as a comment."""
@@ -248,11 +267,13 @@ class Statements:
     def declare(self, value: Statement, rendered: Rendered) -> None:
         """Print `type name = value;`; later uses print the name."""
         name = self.name(value)
-        declared = f"{self.declared_type(value)} {name}"
+        kind = self.declared_type(value)
         if isinstance(value, ListInit):
             is_constant = all(isinstance(item, Const) for item in value.items)
-            declared = f"{'const ' if is_constant else ''}{declared}[{len(value.items)}]"
-        self.emit(f"{declared} = {rendered.initializer};", value.location)
+            declared = f"{'const ' if is_constant else ''}{kind} {name}[{len(value.items)}]"
+            self.emit(f"{declared} = {rendered.initializer};", value.location)
+        else:
+            self.declare_value(kind, name, rendered.initializer, value.location)
         self.e.rendered[value] = Rendered(name)
 
     def declared_type(self, value: Statement) -> str:
@@ -344,7 +365,7 @@ def _local_store(p: Statements, store: LocalStore) -> None:
         assert store.pointer.type is not None
         rendered = p.e.of(store.value)
         name = p.name(store.pointer)
-        p.emit(f"{p.e.name_of_type(store.pointer.type)} {name} = {rendered.initializer};", store.location)
+        p.declare_value(p.e.name_of_type(store.pointer.type), name, rendered.initializer, store.location)
         p.e.rendered[store.pointer] = Rendered(name)
         return
     operation = p.placement.compound.get(store)
@@ -522,44 +543,6 @@ def _range_for(p: Statements, loop: RangeFor) -> None:
             p.depth -= 1
             p.emit("}")
     assert p.depth == depth
-
-
-def declare_axis(names: Names, loop: RangeFor, axis: int) -> str:
-    """Declare the index of an axis under its name in Python, or as the first free letter from i on."""
-    if len(loop.names) == len(loop.starts) and loop.names[axis].strip("_"):
-        return names.declare(loop.names[axis])
-    return names.declare(next((letter for letter in "ijklmnop" if names.is_free(letter)), "i"))
-
-
-def loop_head(e: Expressions, loop: RangeFor, axis: int, name: str) -> str:
-    """Return `for (int k = start; k < end; k++)`."""
-    step_value = loop.steps[axis]
-    assert isinstance(step_value, Const)
-    step = int(step_value.value)
-    start, end = bound(e, loop.starts[axis]), bound(e, loop.ends[axis])
-    advance = {1: f"{name}++", -1: f"{name}--"}.get(step, f"{name} += {step}" if step > 0 else f"{name} -= {-step}")
-    return f"for (int {name} = {start.source}; {name} {'<' if step > 0 else '>'} {comparison_operand(end)}; {advance})"
-
-
-def unroll_hint(e: Expressions, loop: RangeFor, axis: int) -> str:
-    """Return what is before the head of a static loop; the line of a pragma ends with a line break."""
-    bounds = (loop.starts[axis], loop.ends[axis], loop.steps[axis])
-    count = len(range(*(int(bound.value) for bound in bounds if isinstance(bound, Const))))
-    e.need(*e.language.unroll_helpers)
-    return e.language.unroll.format(count=count)
-
-
-def comparison_operand(rendered: Rendered) -> str:
-    """Return a bound as the right side of a comparison."""
-    return rendered.source if rendered.precedence >= 13 else f"({rendered.source})"
-
-
-def bound(e: Expressions, value: Statement) -> Rendered:
-    """Return a bound of a loop as an i32."""
-    if value.type == i32:
-        return e.of(value)
-    text = e.of(value).source
-    return Rendered(*e.language.converted("int", text))
 
 
 def _break(p: Statements, statement: Break) -> None:

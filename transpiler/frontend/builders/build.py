@@ -150,7 +150,7 @@ def _argument(context: Context, position: int, parameter: ParameterDefinition, n
         return array
     if isinstance(argument, TextureArgument):
         return new_texture(context, parameter.name, position, argument)
-    if isinstance(argument, ScalarArgument | StructArgument):
+    if isinstance(argument, (ScalarArgument, StructArgument)):
         context.builder.location = kernel.location
         load = _load_argument(context, parameter.name, context.structs.named(argument.type), position, 0)
         load.name = parameter.name

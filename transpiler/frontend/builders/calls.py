@@ -81,10 +81,10 @@ KERNEL_IN_KERNEL = (
 def build_call(context: Context, node: ast.Call) -> Any:
     """A call: of a method, a form, a function of the language, a type, a `@ti.func`, or a Python function."""
     callee = _callable(context.evaluate(node.func))
-    if isinstance(callee, Func | BoundFunc):
+    if isinstance(callee, (Func, BoundFunc)):
         arguments, named = _arguments(context, node)
         return _call_function(context, callee, arguments, named, node)
-    if isinstance(callee, partial) and isinstance(inner := as_bound(callee.func), Func | BoundFunc):
+    if isinstance(callee, partial) and isinstance(inner := as_bound(callee.func), (Func, BoundFunc)):
         arguments, named = _arguments(context, node)
         return _call_function(context, inner, [*callee.args, *arguments], {**callee.keywords, **named}, node)
     form = _lookup(FORMS, callee)
@@ -332,7 +332,7 @@ def _typed_literal(context: Context, type: Scalar, value: Any) -> Statement:
 
 
 def _flat(context: Context, value: Any) -> list[Any]:
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return [inner for item in value for inner in _flat(context, item)]
     value = context.loaded(value)
     if isinstance(value, Matrix):
@@ -467,7 +467,7 @@ def _static(context: Context, node: ast.Call) -> Any:
     values = [context.evaluate(argument) for argument in node.args]
     context.in_static = outer
     for value, argument in zip(values, node.args, strict=True):
-        if isinstance(value, RangeValue) or (isinstance(value, Statement | Lvalue) and isinstance(value.type, Scalar)):
+        if isinstance(value, RangeValue) or (isinstance(value, (Statement, Lvalue)) and isinstance(value.type, Scalar)):
             raise context.error(
                 TaichiTypeError,
                 f"`ti.static` needs a value known at compile time, found {_describe_runtime(value)}",

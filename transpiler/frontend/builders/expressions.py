@@ -95,7 +95,7 @@ def _compare_one(context: Context, kind: ast.cmpop, left: Any, right: Any) -> An
     entry = COMPARE.get(type(kind))
     if entry is not None:
         return compare(context, entry, left, right)
-    if isinstance(kind, ast.Is | ast.IsNot):
+    if isinstance(kind, (ast.Is, ast.IsNot)):
         if (is_runtime(left) and right is not None) or (is_runtime(right) and left is not None):
             name = "is" if isinstance(kind, ast.Is) else "is not"
             raise context.error(
@@ -358,7 +358,7 @@ def bind_target(context: Context, target: ast.expr, item: Any) -> None:
     """Bind the names of a loop target to a compile-time item."""
     if isinstance(target, ast.Name):
         context.frame.declare(target.id, item, target)
-    elif isinstance(target, ast.Tuple | ast.List):
+    elif isinstance(target, (ast.Tuple, ast.List)):
         items = compile_time_items(context, item, target)
         if len(items) != len(target.elts):
             raise context.error(

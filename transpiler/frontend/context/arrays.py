@@ -49,9 +49,9 @@ class Arrays:
 
     def find(self, value: Any) -> Array | None:
         """Return the array of a parameter or of an object that describes itself; None for other values."""
-        if isinstance(value, Array | ArrayMember):
+        if isinstance(value, (Array, ArrayMember)):
             return value if isinstance(value, Array) else value.array
-        if isinstance(value, Statement | Lvalue | list | tuple | int | float | type):
+        if isinstance(value, (Statement, Lvalue, list, tuple, int, float, type)):
             return None
         array = self._by_object.get(id(value))
         if array is not None:

@@ -167,7 +167,7 @@ class Parts:
             self._sequence(value.to_list(), specification)
         elif isinstance(value, Struct):
             self._struct(dict(value.items), specification)
-        elif isinstance(value, list | tuple):
+        elif isinstance(value, (list, tuple)):
             self._sequence(value, specification)
         elif holds_runtime(value):
             element = "a texel: `t.fetch(p, 0)`" if isinstance(value, Texture) else "an element: `x[i]`"

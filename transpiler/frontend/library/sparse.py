@@ -155,7 +155,7 @@ def _values(context: Context, description: NodeDescription, val: Any) -> list[St
     types = [context.structs.named(child.element) for child in node.children if child.element is not None]
     if len(types) == 1:
         return [context.values.fit(val, types[0])]
-    parts = list(val) if isinstance(val, list | tuple) else [val]
+    parts = list(val) if isinstance(val, (list, tuple)) else [val]
     if len(parts) != len(types) and all(count_scalars(type) == 1 for type in types):
         lifted = context.values.lift(val)
         if isinstance(lifted.type, Tensor):
@@ -177,7 +177,7 @@ def _no_activate(context: Context, *fields: Any) -> None:
 
 def _rescale_index(context: Context, a: Any, b: Any, I: Any) -> Statement:  # noqa: E741
     here, there = _shape(context, a), _shape(context, b)
-    items = list(I) if isinstance(I, list | tuple) else None
+    items = list(I) if isinstance(I, (list, tuple)) else None
     if items is None:
         lifted = context.values.lift(I)
         if not isinstance(lifted.type, Tensor) or element_of(lifted.type).is_float:
@@ -244,7 +244,7 @@ def _dynamic(context: Context, value: Any, name: str) -> NodeDescription:
 
 def _indices(context: Context, node: Node | None, given: Any) -> list[Statement]:
     """Return the indices of a cell of `node` as i32, in the order of the axes."""
-    items = list(given) if isinstance(given, list | tuple) else [] if given is None else [given]
+    items = list(given) if isinstance(given, (list, tuple)) else [] if given is None else [given]
     flat: list[Any] = []
     for item in items:
         if is_runtime(item) or isinstance(item, Matrix):
@@ -282,7 +282,7 @@ def list_method(context: Context, node: ast.Attribute) -> Method | None:
         return None
     inner = node.value
     owner = inner.value if isinstance(inner, ast.Subscript) else inner
-    if any(not isinstance(part, ast.Name | ast.Attribute | ast.expr_context) for part in ast.walk(owner)):
+    if any(not isinstance(part, (ast.Name, ast.Attribute, ast.expr_context)) for part in ast.walk(owner)):
         return None  # a call must not be built twice
     base = context.evaluate(owner)
     if not is_described(base) or not hasattr(type(base), "parent"):
