@@ -26,14 +26,7 @@ FOLDER = examples()
 PROGRAMS = sorted(str(path.relative_to(FOLDER)) for path in FOLDER.rglob("*.py")) if FOLDER is not None else []
 PACKAGES = r"pip install|ModuleNotFoundError: No module named '(matplotlib|cv2|scipy|cairo|wget)|requires cv2"
 MISSING = {
-    **dict.fromkeys(
-        (
-            "autodiff/jacobian.py", "autodiff/minimization.py", "autodiff/regression.py", "autodiff/simple_derivative.py",
-            "autodiff/diff_sph/diff_sph.py", "ggui_examples/fem128_ggui.py", "simulation/ad_gravity.py",
-            "simulation/fem128.py", "simulation/fem99.py", "simulation/mpm_lagrangian_forces.py",
-        ),
-        r"ti\.ad is not in this version|None cannot be placed|ti\.ui\.\w+ is not|get_scene is not",
-    ),
+    "autodiff/diff_sph/diff_sph.py": "scenes in three dimensions",
     "ggui_examples/mass_spring_3d_ggui.py": "scenes in three dimensions",
     "ggui_examples/mpm3d_ggui.py": "scenes in three dimensions",
     "features/io/export_videos.py": "videos need ffmpeg",
