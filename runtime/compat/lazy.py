@@ -16,6 +16,7 @@ from ..public_names import NAMES
 PACKAGE, RUNTIME = __name__.split(".")[0], __name__.rsplit(".", 2)[0]
 
 PATHS = (
+    "ad",
     "algorithms",
     "aot",
     "graph",

@@ -29,7 +29,6 @@ REFUSED = {
     "else of for": "for i in range(3):\n        pass\n    else:\n        pass",
     "else of while": "while n > 3:\n        pass\n    else:\n        pass",
     "text": "x = 'a' + n",
-    "old formatting": "print('%d' % n)",
     "matrix power": "m = ti.Vector([1, 2]) ** ti.Vector([1, 2, 3])",
     "step of a slice": "v = ti.Vector([1, 2, 3])[0:n]",
     "unpacking": "a, b = ti.Vector([1, 2, 3])",
