@@ -150,7 +150,7 @@ class ValueRanges(Rewriter):
 
     def of(self, value: Statement) -> Interval | None:
         """Return the interval of a value or of the elements of a tensor; None if it is not an integer."""
-        if value.type.__class__ is Scalar and value.type.kind == "float":  # type: ignore[union-attr]
+        if value.type.__class__ is Scalar and value.type.kind == "float":
             return None
         result = self.known.get(_key(value))
         return result if result is not None else _default_interval(value)
@@ -172,7 +172,7 @@ class ValueRanges(Rewriter):
             self._record_store(statement)
         if isinstance(statement, Call):
             self._record_call(statement)
-        if statement.type.__class__ is Scalar and statement.type.kind == "float":  # type: ignore[union-attr]
+        if statement.type.__class__ is Scalar and statement.type.kind == "float":
             return
         find = TRANSFER_FUNCTIONS.get(type(statement))
         result = None if find is None else find(self, statement)

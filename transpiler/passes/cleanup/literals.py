@@ -30,8 +30,9 @@ def with_number(rewriter: Rewriter, operation: Operation) -> Statement | None:
     if operation.op not in ("add", "sub", "mul") or not isinstance(kind, Tensor) or len(kind.shape) != 1:
         return None
     vector, number = sorted(operation.operands, key=lambda operand: isinstance(operand.type, Scalar))
-    is_literal = isinstance(vector, MatrixInit) and vector.name is None and number.type == kind.element
-    if not is_literal or not _is_leaf(number) or not all(_is_leaf(_uncast(e)) for e in vector.elements):
+    if not isinstance(vector, MatrixInit) or vector.name is not None or number.type != kind.element:
+        return None
+    if not _is_leaf(number) or not all(_is_leaf(_uncast(element)) for element in vector.elements):
         return None
     elements = []
     for element in vector.elements:
