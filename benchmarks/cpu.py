@@ -1,14 +1,19 @@
-"""Compare shadesmith with Taichi on the CPU: time of the first call (cold compile) and of later calls.
+"""Compare shadesmith on the CPU with Taichi, Quadrants, Numba and Warp, program by program.
 
-    python benchmarks/cpu.py --taichi /path/to/python-with-taichi [--rounds 5] [--case saxpy ...]
+    python benchmarks/cpu.py --taichi PYTHON [--peers PYTHON] [--case stencil2d ...] [--rounds 9]
+    python benchmarks/cpu.py --taichi PYTHON --cold [--rounds 5]        time of the first call, each in a new process
 
-Each measurement is a process of its own; the two modules alternate, so that a change of the machine's load hits both.
-A row shows the medians, their ratio (shadesmith / Taichi), the smallest and largest ratio of any round, and the goal.
+--taichi: an interpreter that has Taichi 1.7.4; --peers: one that has any of Quadrants, Numba and Warp. Each module has
+a process of its own, and all wait while one is measured. The modules take turns in each round, so that a change of the
+machine's load hits all of them. A row shows the least time of each module [ms], and shadesmith's time in relation to
+that of the fastest peer: of the least times; in brackets of the medians of a round the median, lowest and highest. All
+results are compared with each other.
 """
 
 import argparse
 import importlib
 import json
+import math
 import os
 import statistics
 import subprocess
@@ -19,84 +24,209 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from programs import PROGRAMS, SMALL
+from programs import PROGRAMS, SMALL, Program
 
-COLD_GOALS = {"saxpy": 2.5, "julia": 1.5, "mpm": 0.6, "svd": 1.0}
-STEADY_GOALS = {"saxpy": 1.0, "jacobi": 1.0, "nbody": 1.0, "mandelbrot": 1.0, "svd": 1.0}
-STEADY_SECONDS = 1.0
+PEERS = ("taichi", "quadrants", "numba", "warp")
+TAICHI_LIKE = ("shadesmith", "taichi", "quadrants")
+ROUND_SECONDS = 0.15
+LEAST_CALLS, MOST_CALLS = 3, 200
+TOLERANCE = 2e-3
+"""Of results: sums in another order, fast math."""
 
 
-def measure(module: str, case: str, steady: bool) -> dict[str, Any]:
-    """Run one case in this process; times in milliseconds."""
-    ti = importlib.import_module(module)
-    ti.init(arch=ti.cpu, offline_cache=False, **({"log_level": ti.WARN} if module == "taichi" else {}))
-    program = PROGRAMS[case](ti, **({} if steady else SMALL[case]))
-    start = time.perf_counter()
-    program.step()
-    ti.sync()
-    first = time.perf_counter() - start
-    check = [float(value) for value in program.result().ravel()[:500]]
-    if not steady:
-        return {"ms": first * 1e3, "check": check}
-    program.step()
-    ti.sync()
+# --- one module -------------------------------------------------------------------------------------------------------
+
+
+def load_module(name: str) -> Any:
+    """Import a module; for those like Taichi, start its CPU target."""
+    if name in ("numba", "warp"):
+        import cpu_peers
+
+        return getattr(cpu_peers, f"{name}_programs")()
+    ti = importlib.import_module(name)
+    ti.init(arch=ti.cpu, offline_cache=False, **({} if name == "shadesmith" else {"log_level": ti.WARN}))
+    return ti
+
+
+def make_program(name: str, module: Any, case: str, sizes: dict[str, int]) -> Program | None:
+    """Return a program of a module, None if it has none."""
+    if name in TAICHI_LIKE:
+        return PROGRAMS[case](module, **sizes)
+    return module[case]() if case in module else None
+
+
+def wait_of(name: str, module: Any) -> Any:
+    """Return the function that waits for launches."""
+    return module.sync if name in TAICHI_LIKE else lambda: None
+
+
+def round_times(program: Program, wait: Any) -> list[float]:
+    """Return the times of the calls in one round [s]."""
     times: list[float] = []
-    while len(times) < 5 or (sum(times) < STEADY_SECONDS and len(times) < 200):
+    while len(times) < LEAST_CALLS or (sum(times) < ROUND_SECONDS and len(times) < MOST_CALLS):
         start = time.perf_counter()
         program.step()
-        ti.sync()
+        wait()
         times.append(time.perf_counter() - start)
-    return {"ms": statistics.median(times) * 1e3, "check": check}
+    return times
 
 
-def run_worker(python: str, module: str, case: str, steady: bool) -> dict[str, Any]:
-    """Measure in a fresh process, caches off."""
-    command = [python, __file__, "--worker", module, "--case", case, *(["--steady"] if steady else [])]
+def serve(name: str) -> None:
+    """Be the process of one module: read commands from standard input, answer each by a line of JSON."""
+    output = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what modules print is no answer
+    module, program = None, None
+    for line in sys.stdin:
+        command, _, case = line.strip().partition(" ")
+        answer: Any = None
+        if command == "make":
+            program = None
+            try:
+                module = load_module(name)  # anew for each program: fields of the last one are freed
+                program = make_program(name, module, case, {})
+            except ImportError:
+                module = None
+            if program is not None:
+                program.step()
+                wait_of(name, module)()
+                answer = [float(value) for value in program.result().ravel()[:2000]]
+        elif command == "time" and program is not None:
+            times = round_times(program, wait_of(name, module))
+            answer = [min(times) * 1e3, statistics.median(times) * 1e3]
+        print(json.dumps(answer), file=output, flush=True)
+
+
+def first_call(name: str, case: str) -> None:
+    """Print the time of the first call of a small program."""
+    module = load_module(name)
+    program = make_program(name, module, case, SMALL[case])
+    assert program is not None
+    start = time.perf_counter()
+    program.step()
+    wait_of(name, module)()
+    print(json.dumps((time.perf_counter() - start) * 1e3))
+
+
+# --- all of them ------------------------------------------------------------------------------------------------------
+
+
+class Worker:
+    """The process of one module."""
+
+    def __init__(self, name: str, python: str) -> None:
+        command = [python, __file__, "--serve", name]
+        environment = {**os.environ, "TI_OFFLINE_CACHE": "0", "SHADESMITH_CACHE": "0"}
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=environment,
+        )
+
+    def ask(self, command: str) -> Any:
+        """Return the answer to a command, None if the process has ended."""
+        assert self.process.stdin is not None and self.process.stdout is not None
+        try:
+            print(command, file=self.process.stdin, flush=True)
+        except BrokenPipeError:
+            return None
+        line = self.process.stdout.readline()
+        return json.loads(line) if line else None
+
+
+def difference(found: list[float], expected: list[float]) -> float:
+    """Return the greatest difference of two results, in relation to the greatest number."""
+    scale = max(max(map(abs, expected)), 1e-30)
+    return max((abs(a - b) / scale for a, b in zip(found, expected, strict=True)), default=0.0)
+
+
+def compare(case: str, workers: dict[str, Worker], rounds: int) -> float | None:
+    """Print one row; return the ratio to the fastest peer, None without one."""
+    checks = {name: worker.ask(f"make {case}") for name, worker in workers.items()}
+    names = [name for name, check in checks.items() if check is not None]
+    wrong = [n for n in names if difference(checks[n], checks["shadesmith"]) > TOLERANCE]
+    least = dict.fromkeys(names, math.inf)
+    medians: dict[str, list[float]] = {name: [] for name in names}
+    for _ in range(rounds):
+        for name in names:
+            low, middle = workers[name].ask("time")
+            least[name] = min(least[name], low)
+            medians[name].append(middle)
+    texts = [f"{name} {least[name]:.3f}" for name in names]
+    text = f"{case:11} {'  '.join(texts)}"
+    peers = [name for name in names if name != "shadesmith"]
+    ratio = None
+    if peers:
+        best = min(peers, key=least.__getitem__)
+        ratio = least["shadesmith"] / least[best]
+        ratios = [own / other for own, other in zip(medians["shadesmith"], medians[best], strict=True)]
+        spread = f"[{statistics.median(ratios):.2f}, {min(ratios):.2f} to {max(ratios):.2f}]"
+        text += f"   / {best} {ratio:.2f} {spread}"
+    print(text + (f"   DIFFERENT RESULTS: {', '.join(wrong)}" if wrong else ""), flush=True)
+    return ratio
+
+
+def compare_all(arguments: argparse.Namespace, pythons: dict[str, str]) -> int:
+    """Print all rows; return how many programs are slower than the fastest peer."""
+    ratios = []
+    for case in arguments.case:
+        workers = {name: Worker(name, python) for name, python in pythons.items()}
+        ratios.append(compare(case, workers, arguments.rounds))
+        for worker in workers.values():
+            worker.process.kill()
+            worker.process.wait()
+    known = [ratio for ratio in ratios if ratio is not None]
+    if known:
+        mean = math.exp(statistics.fmean(map(math.log, known)))
+        print(f"geometric mean of {len(known)} programs {mean:.2f}, greatest {max(known):.2f}")
+    return sum(ratio > 1.0 for ratio in known)
+
+
+def compare_first_calls(arguments: argparse.Namespace, pythons: dict[str, str]) -> None:
+    """Print the time of the first call, cold, beside those of Taichi and Quadrants."""
     environment = {**os.environ, "TI_OFFLINE_CACHE": "0", "SHADESMITH_CACHE": "0"}
-    result = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment, check=False)
-    if result.returncode != 0:
-        raise SystemExit(f"{module} {case} failed:\n{result.stderr[-3000:]}")
-    return json.loads(result.stdout.splitlines()[-1])  # type: ignore[no-any-return]
-
-
-def compare(arguments: argparse.Namespace, case: str, steady: bool) -> bool:
-    """Print one row; return whether results agree and the goal is met."""
-    times: dict[str, list[float]] = {"shadesmith": [], "taichi": []}
-    checks: dict[str, list[float]] = {}
-    for _ in range(arguments.rounds):
-        for module, python in (("taichi", arguments.taichi), ("shadesmith", sys.executable)):
-            result = run_worker(python, module, case, steady)
-            times[module].append(result["ms"])
-            checks[module] = result["check"]
-    ratios = [own / taichi for own, taichi in zip(times["shadesmith"], times["taichi"], strict=True)]
-    own_time, taichi_time, ratio = (statistics.median(v) for v in (times["shadesmith"], times["taichi"], ratios))
-    goal = (STEADY_GOALS if steady else COLD_GOALS).get(case)
-    worst = max((abs(a - b) / (1 + abs(b)) for a, b in zip(*checks.values(), strict=True)), default=0.0)
-    verdict = "" if goal is None else f"  goal {goal:.2f} {'ok' if ratio <= goal else 'MISSED'}"
-    print(
-        f"{'steady' if steady else 'cold':7}{case:11} shadesmith {own_time:9.2f} ms  Taichi {taichi_time:9.2f} ms  "
-        f"ratio {ratio:5.2f} ({min(ratios):.2f} to {max(ratios):.2f}){verdict}  difference {worst:.1e}",
-        flush=True,
-    )
-    return goal is None or ratio <= goal
+    for case in arguments.case:
+        times: dict[str, list[float]] = {}
+        for _ in range(arguments.rounds):
+            for name in (name for name in TAICHI_LIKE if name in pythons):
+                command = [pythons[name], __file__, "--first", name, "--case", case]
+                done = subprocess.run(
+                    command, capture_output=True, text=True, timeout=300, env=environment, check=False
+                )
+                if done.returncode == 0:
+                    times.setdefault(name, []).append(json.loads(done.stdout.splitlines()[-1]))
+        print(f"{case:11} " + "  ".join(f"{n} {statistics.median(t):.0f} ({min(t):.0f})" for n, t in times.items()))
 
 
 def main() -> int:
-    """Print all rows, or be a worker. Returns the number of missed goals."""
+    """Print all rows, or be the process of a module. Returns the number of programs slower than a peer."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--taichi", default=sys.executable, help="interpreter that has Taichi 1.7.4")
+    parser.add_argument("--taichi", help="interpreter that has Taichi 1.7.4")
+    parser.add_argument("--peers", help="interpreter that has Quadrants, Numba or Warp")
     parser.add_argument("--case", nargs="*", default=list(PROGRAMS), choices=list(PROGRAMS))
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--only", choices=("cold", "steady"))
-    parser.add_argument("--worker", help=argparse.SUPPRESS)
-    parser.add_argument("--steady", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--only", nargs="*", choices=PEERS, help="these peers")
+    parser.add_argument("--cold", action="store_true")
+    parser.add_argument("--serve", help=argparse.SUPPRESS)
+    parser.add_argument("--first", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    if arguments.worker:
-        print(json.dumps(measure(arguments.worker, arguments.case[0], arguments.steady)))
+    if arguments.serve:
+        serve(arguments.serve)
         return 0
-    kinds = [steady for steady in (False, True) if arguments.only in (None, "steady" if steady else "cold")]
-    met = [compare(arguments, case, steady) for steady in kinds for case in arguments.case]
-    return met.count(False)
+    if arguments.first:
+        first_call(arguments.first, arguments.case[0])
+        return 0
+    pythons = {"shadesmith": sys.executable}
+    for name in PEERS if arguments.only is None else arguments.only:
+        python = arguments.taichi if name == "taichi" else arguments.peers
+        if python:
+            pythons[name] = python
+    if arguments.cold:
+        compare_first_calls(arguments, pythons)
+        return 0
+    return compare_all(arguments, pythons)
 
 
 if __name__ == "__main__":

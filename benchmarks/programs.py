@@ -4,8 +4,10 @@ Each function takes the module, makes its data and kernels, and returns a `Progr
 `from __future__ import annotations` here: kernels read their annotations as objects.
 """
 
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -194,6 +196,169 @@ def svd(ti: Any, n: int = 1 << 17, times: int = 5) -> Program:
     return Program(lambda: relax(deformation, stress), lambda: stress.to_numpy()[:: max(1, n // 1000)])
 
 
+def fill(ti: Any, n: int = 1 << 23) -> Program:
+    """x = 1 for n floats: stores only."""
+    x = ti.field(ti.f32, n)
+
+    @ti.kernel
+    def fill(value: ti.f32):
+        for i in x:
+            x[i] = value
+
+    return Program(lambda: fill(1.5), lambda: x.to_numpy()[:: max(1, n // 1000)])
+
+
+def stencil2d(ti: Any, n: int = 2048) -> Program:
+    """The mean of four neighbours on n x n floats, within the border."""
+    u, w = ti.field(ti.f32, (n, n)), ti.field(ti.f32, (n, n))
+    u.from_numpy(np.random.default_rng(0).random((n, n), dtype=np.float32))
+
+    @ti.kernel
+    def relax():
+        for i, j in u:
+            if 0 < i < n - 1 and 0 < j < n - 1:
+                w[i, j] = 0.25 * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1])
+
+    return Program(relax, lambda: w.to_numpy()[::31, ::31])
+
+
+def stencil3d(ti: Any, n: int = 128) -> Program:
+    """The Laplacian on n x n x n floats, within the border."""
+    u, w = ti.field(ti.f32, (n, n, n)), ti.field(ti.f32, (n, n, n))
+    u.from_numpy(np.random.default_rng(0).random((n, n, n), dtype=np.float32))
+
+    @ti.kernel
+    def laplace():
+        for i, j, k in u:
+            if 0 < i < n - 1 and 0 < j < n - 1 and 0 < k < n - 1:
+                s = u[i - 1, j, k] + u[i + 1, j, k] + u[i, j - 1, k] + u[i, j + 1, k] + u[i, j, k - 1] + u[i, j, k + 1]
+                w[i, j, k] = s - 6.0 * u[i, j, k]
+
+    return Program(laplace, lambda: w.to_numpy()[::7, ::7, ::7])
+
+
+def reduce_sum(ti: Any, n: int = 1 << 22) -> Program:
+    """The sum of n floats."""
+    x = ti.field(ti.f32, n)
+    x.from_numpy(np.random.default_rng(0).random(n, dtype=np.float32))
+    found = [0.0]
+
+    @ti.kernel
+    def add() -> ti.f32:
+        s = 0.0
+        for i in x:
+            s += x[i]
+        return s
+
+    def step() -> None:
+        found[0] = add()
+
+    return Program(step, lambda: np.array(found))
+
+
+def reduce_max(ti: Any, n: int = 1 << 22) -> Program:
+    """The greatest of n floats."""
+    x, greatest = ti.field(ti.f32, n), ti.field(ti.f32, ())
+    x.from_numpy(np.random.default_rng(0).random(n, dtype=np.float32))
+
+    @ti.kernel
+    def find():
+        for i in x:
+            ti.atomic_max(greatest[None], x[i])
+
+    return Program(find, lambda: greatest.to_numpy().reshape(1))
+
+
+def histogram(ti: Any, n: int = 1 << 22) -> Program:
+    """How often each of 256 numbers is among n."""
+    x, counts = ti.field(ti.i32, n), ti.field(ti.i32, 256)
+    x.from_numpy(np.random.default_rng(0).integers(0, 256, n, dtype=np.int32))
+
+    @ti.kernel
+    def count():
+        for i in counts:
+            counts[i] = 0
+        for i in x:
+            counts[x[i]] += 1
+
+    return Program(count, lambda: counts.to_numpy())
+
+
+def svd3(ti: Any, n: int = 1 << 16) -> Program:
+    """The singular values of n 3x3 matrices, and what they are made of joined again."""
+    given, joined = ti.Matrix.field(3, 3, ti.f32, n), ti.Matrix.field(3, 3, ti.f32, n)
+    given.from_numpy(np.random.default_rng(0).standard_normal((n, 3, 3)).astype(np.float32))
+
+    @ti.kernel
+    def decompose():
+        for i in given:
+            U, S, V = ti.svd(given[i])
+            joined[i] = U @ S @ V.transpose()
+
+    return Program(decompose, lambda: joined.to_numpy()[:: max(1, n // 1000)])
+
+
+def p2g3d(ti: Any, particles: int = 1 << 16, n: int = 64) -> Program:
+    """Particles to a grid in three dimensions: 27 nodes for each, four numbers a node."""
+    dx, dt, stiffness = 1.0 / n, 1e-4, 400.0
+    volume = (dx * 0.5) ** 3
+    mass = volume * 1.0
+    x, v = ti.Vector.field(3, ti.f32, particles), ti.Vector.field(3, ti.f32, particles)
+    affine, ratio = ti.Matrix.field(3, 3, ti.f32, particles), ti.field(ti.f32, particles)
+    grid_v, grid_m = ti.Vector.field(3, ti.f32, (n, n, n)), ti.field(ti.f32, (n, n, n))
+    position, velocity, spread = particle_data(particles)
+    x.from_numpy(position)
+    v.from_numpy(velocity)
+    affine.from_numpy(spread)
+    ratio.fill(0.9)
+
+    @ti.kernel
+    def scatter():
+        for i, j, k in grid_m:
+            grid_v[i, j, k] = [0, 0, 0]
+            grid_m[i, j, k] = 0
+        for p in x:
+            scaled = x[p] / dx
+            base = int(scaled - 0.5)
+            fx = scaled - base
+            w = [0.5 * (1.5 - fx) ** 2, 0.75 - (fx - 1) ** 2, 0.5 * (fx - 0.5) ** 2]
+            stress = -dt * 4 * stiffness * volume * (ratio[p] - 1) / dx**2
+            moment = ti.Matrix.identity(ti.f32, 3) * stress + mass * affine[p]
+            for i, j, k in ti.static(ti.ndrange(3, 3, 3)):
+                offset = ti.Vector([i, j, k])
+                weight = w[i].x * w[j].y * w[k].z
+                grid_v[base + offset] += weight * (mass * v[p] + moment @ ((offset - fx) * dx))
+                grid_m[base + offset] += weight * mass
+
+    return Program(scatter, lambda: grid_m.to_numpy()[::3, ::3, ::3] * 1e6)
+
+
+def particle_data(particles: int) -> tuple[Any, Any, Any]:
+    """Return positions, velocities and affine matrices of particles in three dimensions."""
+    random = np.random.default_rng(0)
+    position = random.random((particles, 3), dtype=np.float32) * 0.6 + 0.2
+    velocity = random.standard_normal((particles, 3)).astype(np.float32)
+    return position, velocity, random.standard_normal((particles, 3, 3)).astype(np.float32)
+
+
+def mpm99(ti: Any, particles: int = 9000, grid: int = 128) -> Program:
+    """Water, jelly and snow in two dimensions: one substep with a 2x2 decomposition (tests/handwritten)."""
+    source = Path(__file__).parents[1] / "tests/handwritten/programs/mpm99.py"
+    text = source.read_text(encoding="utf-8").replace("import shadesmith as ti", f"import {ti.__name__} as ti")
+    text = text.replace("n_particles = 9000", f"n_particles = {particles}").replace("n_grid = 128", f"n_grid = {grid}")
+    with tempfile.NamedTemporaryFile("w", suffix=".py", delete=False) as file:  # Taichi reads kernels from a file
+        file.write(text)
+    names: dict[str, Any] = {"__name__": "mpm99"}
+    exec(compile(text, file.name, "exec"), names)
+    random = np.random.default_rng(0)
+    names["x"].from_numpy(random.uniform(0.3, 0.6, (particles, 2)).astype(np.float32))
+    names["v"].from_numpy(random.normal(0, 0.1, (particles, 2)).astype(np.float32))
+    names["F"].from_numpy(np.tile(np.eye(2, dtype=np.float32), (particles, 1, 1)))
+    names["material"].from_numpy(np.arange(particles, dtype=np.int32) % 3)
+    names["Jp"].fill(1.0)
+    return Program(names["substep"], lambda: np.array([names["x"].to_numpy().mean(), names["grid_m"].to_numpy().sum()]))
+
+
 PROGRAMS: dict[str, Callable[..., Program]] = {
     "saxpy": saxpy,
     "jacobi": jacobi,
@@ -202,6 +367,15 @@ PROGRAMS: dict[str, Callable[..., Program]] = {
     "julia": julia,
     "mpm": mpm,
     "svd": svd,
+    "fill": fill,
+    "stencil2d": stencil2d,
+    "stencil3d": stencil3d,
+    "reduce_sum": reduce_sum,
+    "reduce_max": reduce_max,
+    "histogram": histogram,
+    "svd3": svd3,
+    "p2g3d": p2g3d,
+    "mpm99": mpm99,
 }
 
 SMALL: dict[str, dict[str, int]] = {
@@ -212,5 +386,14 @@ SMALL: dict[str, dict[str, int]] = {
     "julia": {"n": 32},
     "mpm": {"particles": 256},
     "svd": {"n": 64},
+    "fill": {"n": 1000},
+    "stencil2d": {"n": 32},
+    "stencil3d": {"n": 16},
+    "reduce_sum": {"n": 1000},
+    "reduce_max": {"n": 1000},
+    "histogram": {"n": 1000},
+    "svd3": {"n": 64},
+    "p2g3d": {"particles": 256, "n": 16},
+    "mpm99": {"particles": 90, "grid": 32},
 }
 """Sizes for cold compile times, where the work itself should not count."""

@@ -6,6 +6,7 @@ and `MatrixArray` (of `MatrixField` and `MatrixNdarray`).
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from operator import index as as_index
@@ -302,7 +303,8 @@ class DenseArray(Exchange):
 
     def _check_shape(self, shape: tuple[int, ...]) -> None:
         expected = _full(self)
-        if shape != expected and not (self.element_shape and shape == (*expected, 1)):
+        as_vectors = expected[:-1] if len(self.element_shape) == 2 and expected[-1] == 1 else (*expected, 1)
+        if shape != expected and not (self.element_shape and shape == as_vectors):
             raise ValueError(f"{self!r} shape {expected} does not match the numpy array shape {shape}")
 
     def __repr__(self) -> str:
@@ -320,6 +322,16 @@ class ScalarArray(DenseArray):
     """An array of numbers; elements read are Python numbers."""
 
     __slots__ = ()
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return math.prod(self.shape)
 
     def __getitem__(self, key: Any) -> Any:
         # The fast path takes below 1 us: one comparison detects stale views and ended sessions alike.
@@ -361,6 +373,11 @@ class MatrixArray(DenseArray):
     def m(self) -> int:
         """Columns of an element; 1 for vectors."""
         return self.element.shape[1] if len(self.element.shape) == 2 else 1
+
+    @property
+    def size(self) -> int:
+        """The number of elements, each a vector or matrix."""
+        return math.prod(self.shape)
 
     @property
     def ndim(self) -> int:

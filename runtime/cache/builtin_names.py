@@ -14,7 +14,8 @@ from typing import Any
 
 from ...transpiler.errors import PACKAGE
 
-OWN = (f"{PACKAGE}.transpiler.", f"{PACKAGE}.runtime.")
+OWN = tuple(f"{PACKAGE}.{folder}" for folder in ("transpiler.", "runtime.", "lang.", "types.", "math.", "_"))
+"""The beginnings of our modules' names; the last ones are Taichi's inner modules, which `compat.inner` makes."""
 HOST = f"{PACKAGE}.runtime."
 """Prefix of shadesmith's functions for Python scope, which access sessions and memory."""
 COMPAT = f"{PACKAGE}.runtime.compat."

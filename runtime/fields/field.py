@@ -231,6 +231,11 @@ class MatrixField(Placed, MatrixArray):
     def __str__(self) -> str:
         return str(self.to_numpy())
 
+    def to_numpy(self, keep_dims: bool = False, dtype: Any = None) -> Any:  # type: ignore[override]
+        """Return a copy, shape (*shape, n, m); (*shape, n) if there is one column, unless `keep_dims`."""
+        values = super().to_numpy(keep_dims, dtype)
+        return values[..., 0] if not keep_dims and self.element.shape[1:] == (1,) else values
+
     def get_scalar_field(self, *indices: int) -> ScalarField:
         """Return one component of all elements as a field.
 

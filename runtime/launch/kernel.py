@@ -23,6 +23,7 @@ from ...transpiler.frontend.source.definition import KernelDefinition, define, i
 from ...transpiler.frontend.source.signature import check_parameters
 from ..cache import compiler
 from ..cache.compiler import COMPILING, Request
+from ..loading import loader
 from ..session import session as sessions
 from ..session.module_source import Choice, Launch, Variant
 from ..session.session import Session
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from ...transpiler.backend.module.interface import BackendModule
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+_times = loader(".launch_times", __package__)
 
 _PACK_ERRORS = (struct.error, TypeError, OverflowError, ValueError, IndexError)
 
@@ -225,6 +228,8 @@ class Kernel(KernelTools):
         session.compiled_functions += 1
         launcher = instance.make_launch(compilation, argument_kinds, keeps)
         following = sources.follow(launcher.launch, choice, weakref.ref(self), key, session.config)
+        if session.config.kernel_profiler:
+            following = _times().timed(session, self.definition.name, following or launcher.launch)
         if following is not None:
             launcher = Launcher(following)
         found = self._launchers[key] = launcher.launch, choice
@@ -308,24 +313,24 @@ def _warn_of_wrapper(function: Any) -> None:
 
 
 @overload
-def kernel(function: F) -> F: ...
+def kernel(fn: F) -> F: ...
 @overload
-def kernel(function: None = None, *, offline_cache: bool = True) -> Callable[[F], F]: ...
+def kernel(fn: None = None, *, offline_cache: bool = True) -> Callable[[F], F]: ...
 @hides_own_frames
-def kernel(function: Any = None, *, offline_cache: bool = True) -> Any:
+def kernel(fn: Any = None, *, offline_cache: bool = True) -> Any:
     """Make a Python function a kernel: typed arguments, compiled on first call, parallel outermost loops.
 
     offline_cache: whether the compiled kernel may be cached on disk; see docs/cache.md.
     Raises: TaichiSyntaxError if it is not a plain function.
     """
-    if function is None:
+    if fn is None:
         return functools.partial(kernel, offline_cache=offline_cache)
-    if not inspect.isfunction(function):
-        below = isinstance(function, (classmethod, staticmethod, property))
-        hint = f"`@ti.kernel` below `@{type(function).__name__}`" if below else "`@ti.kernel` above a `def`"
-        raise TaichiSyntaxError(f"ti.kernel decorates functions, found {function!r}", f"write {hint}")
-    if function.__name__ == "<lambda>":
-        define(function).parsed  # noqa: B018 - raises the error with the location of the lambda
-    if hasattr(function, "__wrapped__"):
-        _warn_of_wrapper(function)
-    return Kernel(function, is_in_class(function), offline_cache)
+    if not inspect.isfunction(fn):
+        below = isinstance(fn, (classmethod, staticmethod, property))
+        hint = f"`@ti.kernel` below `@{type(fn).__name__}`" if below else "`@ti.kernel` above a `def`"
+        raise TaichiSyntaxError(f"ti.kernel decorates functions, found {fn!r}", f"write {hint}")
+    if fn.__name__ == "<lambda>":
+        define(fn).parsed  # noqa: B018 - raises the error with the location of the lambda
+    if hasattr(fn, "__wrapped__"):
+        _warn_of_wrapper(fn)
+    return Kernel(fn, is_in_class(fn), offline_cache)

@@ -9,7 +9,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = sorted(p for d in ("transpiler", "runtime") for p in (ROOT / d).rglob("*.py"))
+SOURCES = sorted(
+    path
+    for folder in ("transpiler", "runtime")
+    for path in (ROOT / folder).rglob("*.py")
+    if "distribution" not in path.parts  # a package of its own
+)
 
 LAYERS = """
 transpiler/errors
@@ -76,7 +81,11 @@ runtime/graph
 runtime/aot
 runtime/gui
 runtime/tools
+runtime/algorithms
+runtime/linalg
+runtime/taichi_name
 runtime/commands
+runtime/ti
 runtime/targets
 runtime/compat
 runtime

@@ -44,7 +44,12 @@ def lines(*arrays: Array, target: str = "c", taken: frozenset[str] = frozenset()
     (array(1, None, clamped=True), "#define x(i) args.x_data[clamp_index(i, args.n0)]"),
 ])  # fmt: skip
 def test_elements_are_found_row_by_row(found: Array, wanted: str) -> None:
-    assert lines(found) == [wanted]
+    assert lines(found, target="cuda") == [wanted]
+
+
+def test_an_index_of_several_axes_cannot_wrap_in_c() -> None:
+    assert lines(array(2, (8, 4))) == ["#define x(i, j) args.x_data[(long long)(i) * 4 + (j)]"]
+    assert lines(array(1, (8,))) == ["#define x(i) args.x_data[i]"]
 
 
 def test_indices_of_unknown_extent_are_64_bits_wide_where_there_are_pointers() -> None:
@@ -53,9 +58,8 @@ def test_indices_of_unknown_extent_are_64_bits_wide_where_there_are_pointers() -
 
 
 def test_a_field_of_many_elements_is_64_bits_wide() -> None:
-    assert (
-        "(long long)" in lines(array(2, (2**16, 2**15)))[0] and "(long long)" not in lines(array(2, (2**15, 2**15)))[0]
-    )
+    wide, narrow = (lines(array(2, (2**16, n)), target="cuda")[0] for n in (2**15, 2**14))
+    assert "(long long)" in wide and "(long long)" not in narrow
 
 
 def test_macros_keep_away_from_names_that_are_taken() -> None:
@@ -77,4 +81,4 @@ def test_offsets_of_zero_leave_an_index_alone() -> None:
     owner = array(2, (8, 8), offset=(0, 3))
     assert less_offset(owner, ["i", "j"]) == ["i", "(j) - 3"]
     assert clamped(owner, ["i", "j"], {}) == ["i", "j"]
-    assert row_major(owner, ["i", "(j) - 3"], Target(LANGUAGES["c"]), {}, NamedConstants()) == "(i) * 8 + ((j) - 3)"
+    assert row_major(owner, ["i", "(j) - 3"], Target(LANGUAGES["cuda"]), {}, NamedConstants()) == "(i) * 8 + ((j) - 3)"

@@ -1,6 +1,6 @@
 """Must 1 of issue 15: ten emitted kernels beside the same kernels as a CUDA programmer would type them.
 
-The hand-written sources are compiled by NVRTC and compared with the Python: on the host through `shim.h`, and on a GPU.
+The hand-written sources are compiled by NVRTC and compared with the Python: on the host (`tests/emulated`), and on a GPU.
 Longer ones than `CEILINGS` allow are failures; the goal is 1.4 for each and 1.2 for the median.
 """
 
@@ -94,7 +94,7 @@ def test_both_sources_do_the_same(program: Program, target: str, tmp_path: Path)
         by_hand.launch()
         expected = by_hand.results()
     else:
-        expected = running.run_on_host(program, program.small, start, tmp_path)
+        expected = running.run_on_host(program, program.small, start)
     results = running.run_python(program, program.small, start, tmp_path)
     for name in program.results:
         assert np.abs(expected[name]).max() > 0

@@ -93,7 +93,7 @@ class Parameter:
 class Temporary:
     """A value that crosses tasks through device memory. Made by `offload`.
 
-    count: an array of that many values, which only entries with reductions access.
+    count: an array of that many values, which only entries with reductions or private sums access.
     """
 
     name: str

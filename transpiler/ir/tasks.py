@@ -16,6 +16,8 @@ from .types import Struct, Type
 
 MAX_BLOCKS = 4096
 """Blocks of threads that store partial results, if these are joined in order: more than an H200 runs at once."""
+SUMS_PADDING = 1 << 14
+"""Numbers between the copies of an array: an index that misses by a row reaches no other copy."""
 
 
 class TaskKind(Enum):
@@ -46,6 +48,18 @@ class Reduction:
 
 
 @dataclass(eq=False, slots=True)
+class PrivateSums:
+    """An array of which each thread of the host has a copy that it adds to; all are added after the loop.
+
+    copies: their memory, with `SUMS_PADDING` numbers after each copy. most_threads: how many there are.
+    """
+
+    array: Array
+    copies: Temporary
+    most_threads: int
+
+
+@dataclass(eq=False, slots=True)
 class Task:
     """One launch: statements that run once, or a parallel loop.
 
@@ -62,6 +76,7 @@ class Task:
         reductions: values that the iterations combine.
         join: stores `accumulator op other` to the accumulator of each reduction.
         epilogue: statements after the loop, which use the joined values; they depend on no value of `prologue`.
+        private: arrays of which each thread adds to a copy.
         blocks_done: counts the blocks of threads that have stored their partial results. The last one joins them in an
             order that does not change from run to run, and `epilogue` runs once. None: it runs in each block.
     """
@@ -79,6 +94,7 @@ class Task:
     join: Block = field(default_factory=Block)
     epilogue: Block = field(default_factory=Block)
     blocks_done: Temporary | None = None
+    private: list[PrivateSums] = field(default_factory=list)
 
     def roots(self) -> list[Block]:
         """Return the outermost blocks: the prologue and the body; with reductions also what follows the loop."""

@@ -198,6 +198,10 @@ class _Printer:
             self.depth -= 1
             if task.reductions:
                 self.reductions(task)
+            for sums in task.private:
+                self.depth = 2
+                self.line(f"private {sums.array.name}: {sums.most_threads} copies")
+                self.depth = 1
         self.line("}")
 
     def reductions(self, task: Task) -> None:

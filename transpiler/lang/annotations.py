@@ -24,8 +24,8 @@ from .matrix import Matrix, unwrap, wrap
 class template:  # noqa: N801 - Taichi's public name
     """Annotation of a parameter that takes any Python object at compile time; it may be written without the call."""
 
-    element_type: Any = None
-    ndim: int | None = None
+    tensor: Any = None
+    dim: int | None = None
 
 
 def is_template(annotation: object) -> bool:

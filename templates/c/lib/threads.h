@@ -12,6 +12,98 @@ static inline int part_begin(int count, int part) {
     return count > 0 ? (int)((int64_t)count * part / PARTS) : 0;
 }
 
+// The first iteration after it.
+static inline int part_end(int count, int part) {
+    return part_begin(count, part + 1);
+}
+
+// The number of threads for a loop in which each thread has copies of arrays.
+static inline int threads_up_to(int most) {
+#ifdef _OPENMP
+    extern int omp_get_max_threads(void);
+    return omp_get_max_threads() < most ? omp_get_max_threads() : most;
+#else
+    return most < 1 ? most : 1;
+#endif
+}
+
+static inline int thread_number(void) {
+#ifdef _OPENMP
+    extern int omp_get_thread_num(void);
+    return omp_get_thread_num();
+#else
+    return 0;
+#endif
+}
+
+static inline int thread_count(void) {
+#ifdef _OPENMP
+    extern int omp_get_num_threads(void);
+    return omp_get_num_threads();
+#else
+    return 1;
+#endif
+}
+
+// Numbers between the copies of an array: an index that misses by a row reaches no other copy.
+#define PADDING 16384
+
+// types: f32, f64
+// The copy of an array that the calling thread adds to. It starts at -0.0, which changes no number.
+static inline void *start_sums_f32(void *copies, long count) {
+    float *sums = (float *)copies + thread_number() * (count + PADDING);
+    for (long k = 0; k < count; k++) {
+        sums[k] = -0.0f;
+    }
+    return sums;
+}
+
+// types: i32, u32, i64, u64
+// The copy of an array that the calling thread adds to.
+static inline void *start_sums_i32(void *copies, long count) {
+    int *sums = (int *)copies + thread_number() * (count + PADDING);
+    for (long k = 0; k < count; k++) {
+        sums[k] = 0;
+    }
+    return sums;
+}
+
+// types: f32, f64
+// Adds the copies of all threads to the array, which other launches may change at the same time.
+static inline void join_sums_f32(void *array, const void *copies, long count) {
+    float *to = array;
+    const float *from = copies;
+    #pragma omp for schedule(static) nowait
+    for (long k = 0; k < count; k++) {
+        float sum = from[k];
+        for (long thread = 1; thread < thread_count(); thread++) {
+            sum += from[thread * (count + PADDING) + k];
+        }
+        if (sum != 0 || !__builtin_signbit(sum)) {
+            #pragma omp atomic
+            to[k] += sum;
+        }
+    }
+}
+
+// types: i32, u32, i64, u64
+// Adds the copies of all threads to the array, which other launches may change at the same time.
+static inline void join_sums_i32(void *array, const void *copies, long count) {
+    int *to = array;
+    const int *from = copies;
+    #pragma omp for schedule(static) nowait
+    for (long k = 0; k < count; k++) {
+        int sum = from[k];
+        for (long thread = 1; thread < thread_count(); thread++) {
+            sum += from[thread * (count + PADDING) + k];
+        }
+        if (sum != 0) {
+            #pragma omp atomic
+            to[k] += sum;
+        }
+    }
+}
+
 // How many threads vote true.
 static inline int block_count(int threads, const bool *vote) {
     int count = 0;

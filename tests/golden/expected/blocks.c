@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 7717b660, blocks.py:11: sweep(dt: f32)
+// shadesmith 0.1.0, c 230ce69f, blocks.py:11: sweep(dt: f32)
 #include <math.h>
 #include <stdbool.h>
 
@@ -40,7 +40,7 @@ struct Args {
 #define mass(i, j) \
     args.blocks[(unsigned)(i) / 4 * 4 + (unsigned)(j) / 3] \
     .cells[(unsigned)(i) % 4 * 3 + (unsigned)(j) % 3].mass
-#define total(i, j) args.blocks[(i) * 4 + (j)].total
+#define total(i, j) args.blocks[(long long)(i) * 4 + (j)].total
 
 // blocks.py:12  for i, j in velocity:
 static inline void task(const struct Args args, int i, int j) {

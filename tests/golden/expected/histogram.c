@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 2fee40e1, histogram.py:10:
+// shadesmith 0.1.0, c 77d51c34, histogram.py:10:
 // histogram(a: ndarray[f32, 1], order: ndarray[i32, 1])
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,6 +10,9 @@
 static inline int part_begin(int count, int part) {
     return count > 0 ? (int)((int64_t)count * part / PARTS) : 0;
 }
+
+// The first iteration after it.
+static inline int part_end(int count, int part) { return part_begin(count, part + 1); }
 
 static inline float atomic_add_f32(float *address, float value) {
     float old, new;
@@ -54,7 +57,7 @@ void histogram_0(const struct Args *arguments) {
     #pragma omp parallel for firstprivate(args) schedule(static) if (args.a_n >= 8192)
     for (int part = 0; part < PARTS; part++) {
         float total_sum = 0.0f;
-        for (int i = part_begin(args.a_n, part); i < part_begin(args.a_n, part + 1); i++) {
+        for (int64_t i = part_begin(args.a_n, part); i < part_end(args.a_n, part); i++) {
             task(args, i, &total_sum);
         }
         total_sum_of[part] = total_sum;

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c d6899735, left_out.py:18: kernel(x: ndarray[f32, 1], dt: f32)
+// shadesmith 0.1.0, c f26aac42, left_out.py:18: kernel(x: ndarray[f32, 1], dt: f32)
 // no task for the loop in line 19: it does nothing (dead_code)
 // `if debug:` in line 35 left out: always false (frontend)
 
@@ -13,7 +13,7 @@ struct Args {
 // left_out.py:10  def slope(x: ti.template(), i):
 static inline float slope(const struct Args args, int i) {
     // `if order == 2:` is always true (frontend)
-    float found = (x(i + 1) - x(i - 1)) / 2.0f;  // :13
+    float found = (x(i + 1ll) - x(i - 1ll)) / 2.0f;  // :13
     return found;  // :14
 }
 

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 3716a147, normalize.py:4: normalize(a: ndarray[f32, 1])
+// shadesmith 0.1.0, c 81afd824, normalize.py:4: normalize(a: ndarray[f32, 1])
 #include <stdint.h>
 
 // A loop that computes a sum is cut into so many parts.
@@ -8,6 +8,9 @@
 static inline int part_begin(int count, int part) {
     return count > 0 ? (int)((int64_t)count * part / PARTS) : 0;
 }
+
+// The first iteration after it.
+static inline int part_end(int count, int part) { return part_begin(count, part + 1); }
 
 struct Temporaries {
     float total;  // f32
@@ -46,7 +49,7 @@ void normalize_1(const struct Args *arguments) {
     for (int part = 0; part < PARTS; part++) {
         float total = 0.0f;
         #pragma omp simd reduction(+: total)
-        for (int i = part_begin(args.a_n, part); i < part_begin(args.a_n, part + 1); i++) {
+        for (int64_t i = part_begin(args.a_n, part); i < part_end(args.a_n, part); i++) {
             task_1(args, i, &total);
         }
         total_of[part] = total;

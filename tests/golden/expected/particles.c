@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 2db36227, particles.py:18:
+// shadesmith 0.1.0, c 88895a31, particles.py:18:
 // particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32)
 #include <math.h>
 #include <stdbool.h>
@@ -14,6 +14,9 @@ static inline float max_f32(float a, float b) { return a > b || b != b ? a : b; 
 static inline int part_begin(int count, int part) {
     return count > 0 ? (int)((int64_t)count * part / PARTS) : 0;
 }
+
+// The first iteration after it.
+static inline int part_end(int count, int part) { return part_begin(count, part + 1); }
 
 typedef struct { float x, y, z; } vec3;
 
@@ -91,7 +94,7 @@ void particles_1(const struct Args *arguments) {
     for (int part = 0; part < PARTS; part++) {
         float highest_offset = NAN;  // NaN loses against every number
         #pragma omp simd reduction(max_f32: highest_offset)
-        for (int i = part_begin(args.x_n, part); i < part_begin(args.x_n, part + 1); i++) {
+        for (int64_t i = part_begin(args.x_n, part); i < part_end(args.x_n, part); i++) {
             task_1(args, i, &highest_offset);
         }
         highest_offset_of[part] = highest_offset;

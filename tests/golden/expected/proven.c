@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 68ad48f5, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
+// shadesmith 0.1.0, c 4ab9671a, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -105,7 +105,7 @@ struct Args {
 };
 
 #define a(i) args.a_data[i]
-#define rows(i, j) args.rows_data[(i) * rows_n1 + (j)]
+#define rows(i, j) args.rows_data[(long long)(i) * rows_n1 + (j)]
 
 // task 0 of 2: range_for over i
 // proven.py:8  for i in range(32):

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 3f44ee8b, prune.py:9: prune()
+// shadesmith 0.1.0, c f1ec5e84, prune.py:9: prune()
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -57,7 +57,7 @@ struct Args {
 #define x(i) x_in(block_number((unsigned)(i) / 16), i)
 #define block_listed() args.block_pool->listed
 #define block_list(i) args.block_list[i]
-#define block_words(i, j) args.block_words[(i) * 16 + (j)]
+#define block_words(i, j) args.block_words[(long long)(i) * 16 + (j)]
 #define block_cells(i) args.block_pool->cells[i]
 #define block_taken() args.block_pool->taken
 #define block_freed() args.block_pool->freed

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 51a3fc16, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
+// shadesmith 0.1.0, c 4ea64ac8, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -99,7 +99,7 @@ struct Args {
     int x_n1;                 // x.shape[1]
 };
 
-#define block_number(i, j) args.block_numbers[(i) * 8 + (j)]
+#define block_number(i, j) args.block_numbers[(long long)(i) * 8 + (j)]
 #define block_is_active(i, j) (block_number(i, j) >= FIRST_CELL)
 #define x(i, j) args.x_data[(long long)(i) * args.x_n1 + (j)]
 #define mass_in(cell, i, j) args.block[(cell) * 16 + (unsigned)(i) % 4 * 4 + (unsigned)(j) % 4].mass

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c ec3cab95, wither.py:9: wither(dt: f32)
+// shadesmith 0.1.0, c e45a6b53, wither.py:9: wither(dt: f32)
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -28,9 +28,9 @@ struct Args {
     float dt;             // dt: f32
 };
 
-#define grid_is_active(i, j) bit_is_set(args.grid_mask, (i) * 48 + (j))
-#define alive(i, j) args.grid[(i) * 48 + (j)].alive
-#define age(i, j) args.grid[(i) * 48 + (j)].age
+#define grid_is_active(i, j) bit_is_set(args.grid_mask, (long long)(i) * 48 + (j))
+#define alive(i, j) args.grid[(long long)(i) * 48 + (j)].alive
+#define age(i, j) args.grid[(long long)(i) * 48 + (j)].age
 
 static inline bool deactivate_grid(const struct Args args, int i, int j) {
     return clear_bit(args.grid_mask, i * 48 + j);

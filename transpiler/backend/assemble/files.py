@@ -25,9 +25,9 @@ from ..layout.task_memory import pointers_of
 from ..module.interface import SourceFile
 from ..print.functions import PrintedFunction, prototypes
 from ..print.lines import INDENT, MAX_WIDTH, PrintedBody, fitted, line_map, wrapped_head, wrapped_text
-from ..print.reductions import nest_in_parts
+from ..print.reductions import OWN, helpers_of, loop_with_copies, nest_in_parts
 from ..print.textures import declarations
-from ..print.threads import is_vectorized, nest, part_pragma, pragma
+from ..print.threads import is_vectorized, nest, part_pragma, pragma, region_and_loop
 from .banner import banner, first_line, loop_location, python_line, task_title
 from .context import EmitContext
 from .grid_stride import LOADS
@@ -147,17 +147,22 @@ class FileAssembler:
         args = language.args_parameters if p.uses_args else []
         parameters, arguments = [*args, *p.parameters], [*(["args"] if args else []), *p.arguments]
         call = f"{p.function}({', '.join(arguments)});"
-        simd = threads is not None and vectorizable and not p.task.synchronizes
+        simd = threads is not None and vectorizable and not p.task.synchronizes and not p.task.private
         simd = simd and threads is not None and is_vectorized(threads, *pointers_of(p.task))
         uneven = any(isinstance(s, While) or self._is_recursive(s) for s in statements)
         omp = pragma(p.task, threads, has_loops, uneven, simd)
         lines = nest(threads, call, simd and " simd " not in omp) if threads else []
+        if p.task.private and threads and (clauses := region_and_loop(p.task, threads, has_loops, uneven)):
+            call = f"{p.function}({', '.join([OWN, *p.arguments])});"
+            lines, omp = loop_with_copies(p.entry_expressions, p.task, *clauses, nest(threads, call, False)), ""
+            p.helpers += helpers_of(p.task)
+            p.used = p.used.with_all([p.entry_expressions.used])
         if p.task.reductions and threads and language.nested_loops:
             clauses = part_pragma(p.task, threads, has_loops, uneven)
             if not vectorizable:
                 p.reductions.simd = None
             lines, omp = nest_in_parts(p.entry_expressions, p.task, threads, p.names, p.reductions, call, clauses), ""
-            p.helpers += ["part_begin"] if clauses else []
+            p.helpers += ["part_begin", "part_end"] if clauses else []
             p.reductions.has_parts = bool(clauses)
         return {
             "kind": p.task.kind.value,

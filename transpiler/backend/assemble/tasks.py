@@ -38,7 +38,7 @@ from ..print.line_comments import shortened
 from ..print.lines import INDENT, Line
 from ..print.loop_heads import declare_axis
 from ..print.placement import Placement, place
-from ..print.reductions import Reductions, declare_accumulators, name_accumulators, print_reductions
+from ..print.reductions import OWN, Reductions, declare_accumulators, name_accumulators, print_reductions
 from ..print.reports import WRITERS as REPORT_WRITERS
 from ..print.reports import stop_after_failure
 from ..print.sparse import WRITERS as CELL_WRITERS
@@ -237,7 +237,7 @@ class TaskPrinter:
         )
         parts = [] if task.loop is None else part_names(task.loop, names)
         bounds_of = [bound_name(prefix, name) for name in names for prefix in ("end", "extent")]
-        for name in [*names, *parts, *generated, *bounds_of]:
+        for name in [*names, *parts, *generated, *bounds_of, *((OWN,) if task.private else ())]:
             printer.names.declare(name)  # local variables of the entry, as are those of the prologue
         printer.comments = False
         reductions = name_accumulators(printer, task)

@@ -17,6 +17,7 @@ from ...ir.sparse_storage import COUNTERS, needed_indices
 from ...ir.statements import Array
 from ...ir.textures import Texture
 from ..languages.common.naming import Names
+from ..languages.common.reserved import NAMES_IN_BLOCKS
 from ..languages.common.target import Target
 from .constants import NamedConstants
 from .sparse_functions import SparseSource
@@ -107,6 +108,7 @@ def accessors(
             cell = cell_of(array.place, clamped(array, less_offset(array, letters), memory.expressions), memory.cells)
             element = f"{inside}({', '.join([cell, *needed])})"
         macros.lines[array] = f"#define {name}({parameters}) {element}"
+    free.reserved |= NAMES_IN_BLOCKS if not memory.target.language.shared_qualifier else frozenset()
     for array in sorted(shared, key=lambda a: a.binding):
         macros.names[array] = free.declare(array.name or "tile")
     return macros
@@ -166,7 +168,8 @@ def row_major(
 ) -> str:
     """Return the number of an element in row-major order, or by the strides of the launch.
 
-    It has 64 bits if 32 may be too few and the language has pointers; strides have 64 bits there anyway.
+    It has 64 bits if 32 may be too few and the language has pointers, and wherever a language wants that; strides have
+    64 bits anyway where there are pointers.
     """
     if not indices:
         return "0"
@@ -176,7 +179,9 @@ def row_major(
             [expressions["stride", array, axis] for axis in range(array.ndim)],
             expressions.get(("begin", array)),
         )
-    wide = target.language.has_pointers and (array.shape is None or prod(array.shape) >= 2**31) and array.ndim > 1
+    language = target.language
+    wide = language.has_pointers and (array.shape is None or prod(array.shape) >= 2**31) or language.has_wide_indices
+    wide = wide and array.ndim > 1
     number = f"(long long){factor(indices[0])}" if wide else indices[0] if array.ndim == 1 else factor(indices[0])
     for axis in range(1, array.ndim):
         extent = expressions[array, axis] if array.shape is None else constants.extent(array, axis)

@@ -304,7 +304,10 @@ def _row_major(
     for component in group:
         part = _part(component, indices[component.dimension], shape[component.dimension], alone, target)
         if not number:
-            number = part
+            is_wide = (
+                len(group) > 1 and target.language.has_wide_indices and part == f"({indices[component.dimension]})"
+            )
+            number = f"(long long){part}" if is_wide else part
             continue
         number = f"{f'({number})' if is_sum else number} * {component.extent} + {part}"
         is_sum = True

@@ -174,7 +174,8 @@ class Expressions:
                 self.uses_args = True
                 if array.place is not None and (pool := pool_above(array.place)) is not None:
                     self.used.cells["number", pool] = None
-                return f"{self.layout.accessors.names[array]}({', '.join(self.of(i).source for i in indices)})"
+                sources = wrapping.wide_sums(self.language, indices, [self.of(i).source for i in indices])
+                return f"{self.layout.accessors.names[array]}({', '.join(sources)})"
             case GlobalTemporary(temporary=temporary):
                 self.uses_args = True
                 return self.layout.temporaries.expressions[temporary]

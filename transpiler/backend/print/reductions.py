@@ -9,7 +9,20 @@
     }                                               }
 
 In C a loop is cut into a fixed number of parts, whose results are joined in order: so sums do not depend on the number
-of threads. In: a task with reductions and a printer of its entry. Out: `Reductions`, lines for the templates.
+of threads. Where iterations add to an array (the pass `private_sums`), each thread of C has a copy of it:
+
+    #pragma omp parallel firstprivate(args) num_threads(threads_up_to(7))
+    {
+        struct Args own = args;
+        own.mass_data = start_sums_f32(args.temporaries->mass_copies, mass_n0 * mass_n1);
+        #pragma omp for schedule(static)
+        for (int p = 0; p < x_n0; p++) {
+            task(own, p);
+        }
+        join_sums_f32(args.mass_data, args.temporaries->mass_copies, mass_n0 * mass_n1);
+    }
+
+In: a task with reductions and a printer of its entry. Out: `Reductions`, lines for the templates.
 """
 
 from __future__ import annotations
@@ -17,10 +30,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ...ir.nodes import Statement
-from ...ir.statements import Const, MatrixInit, RangeFor
-from ...ir.tasks import Reduction, Task
+from ...ir.statements import Array, Const, MatrixInit, RangeFor
+from ...ir.tasks import PrivateSums, Reduction, Task
 from ...ir.threads import neutral
-from ...ir.types import Scalar, Tensor, Type, element_of, i32
+from ...ir.types import Scalar, Tensor, Type, count_scalars, element_of, i32
 from ...options import Capabilities
 from ..languages.common.collectives import generate_reduction, reduction_key, reduction_name
 from ..layout.trip_counts import step_of
@@ -33,6 +46,8 @@ from .threads import Threads, extent_in_c
 
 SIMD = {"add": "+", "mul": "*", "and": "&", "or": "|", "xor": "^", "min": "min", "max": "max"}
 """Join -> operator of OpenMP's `reduction`."""
+OWN = "own"
+"""C's variable for the `args` of a thread that adds to copies of arrays."""
 DECLARATION = (
     "#pragma omp declare reduction({name} : {type} : omp_out = {name}(omp_out, omp_in)) \\\n"
     "    initializer(omp_priv = NAN)"
@@ -247,7 +262,10 @@ def _loops(heads: list[str], call: str, simd: list[str]) -> list[str]:
 
 
 def _part_head(e: Expressions, loop: RangeFor, names: list[str]) -> str:
-    """Return the head of the outermost loop within a part."""
+    """Return the head of the outermost loop within a part.
+
+    A variable of 64 bits cannot wrap: with one of 32 bits, which starts at any number, gcc gathers neighbours.
+    """
     step = 1
     if loop.order:
         component = loop.order[0]
@@ -258,9 +276,9 @@ def _part_head(e: Expressions, loop: RangeFor, names: list[str]) -> str:
     else:
         name, start = names[0], bound(e, loop.starts[0]).source
         count, step = extent_in_c(e, loop, 0), step_of(loop, 0)
-    first, end = (_offset(start, f"part_begin({count}, {part})", step) for part in ("part", "part + 1"))
+    first, end = (_offset(start, f"{function}({count}, part)", step) for function in ("part_begin", "part_end"))
     advance = {1: f"{name}++", -1: f"{name}--"}.get(step, f"{name} += {step}")
-    return f"for (int {name} = {first}; {name} {'<' if step > 0 else '>'} {end}; {advance})"
+    return f"for (int64_t {name} = {first}; {name} {'<' if step > 0 else '>'} {end}; {advance})"
 
 
 def _offset(start: str, count: str, step: int) -> str:
@@ -268,3 +286,53 @@ def _offset(start: str, count: str, step: int) -> str:
     if start == "0":
         return term if step > 0 else f"-{term}"
     return f"{start} {'+' if step > 0 else '-'} {term}"
+
+
+# --- C: sums in arrays -----------------------------------------------------------------------------------------------
+
+
+def loop_with_copies(e: Expressions, task: Task, clauses: list[str], schedule: str, loop: list[str]) -> list[str]:
+    """Return the lines around the loops of a task. clauses: of the parallel region. schedule: of the loop."""
+    most = min(sums.most_threads for sums in task.private)
+    if task.loop is not None and task.loop.parallelize is not None:
+        most = min(most, task.loop.parallelize)
+    inside = [
+        f"struct Args {OWN} = args;",
+        *(_start(e, sums) for sums in task.private),
+        f"#pragma omp for {schedule}",
+        *loop,
+        *(_join(e, sums) for sums in task.private),
+    ]
+    return [
+        "// Each thread adds to copies of its own, since atomic additions take longer.",
+        " ".join(["#pragma omp parallel firstprivate(args)", f"num_threads(threads_up_to({most}))", *clauses]),
+        "{",
+        *(INDENT + line for line in inside),
+        "}",
+    ]
+
+
+def helpers_of(task: Task) -> list[str]:
+    """Return the helpers that these lines call."""
+    types = [element_of(sums.array.element) for sums in task.private]
+    return ["threads_up_to", *(f"{name}_sums_{type}" for type in types for name in ("start", "join"))]
+
+
+def _start(e: Expressions, sums: PrivateSums) -> str:
+    array, copies = sums.array, e.layout.temporaries.expressions[sums.copies]
+    own = f"{OWN}.{e.layout.data[array].removeprefix('args.')}"
+    return f"{own} = start_sums_{element_of(array.element)}({copies}, {_numbers(e, array)});"
+
+
+def _join(e: Expressions, sums: PrivateSums) -> str:
+    array, copies = sums.array, e.layout.temporaries.expressions[sums.copies]
+    return f"join_sums_{element_of(array.element)}({e.layout.data[array]}, {copies}, {_numbers(e, array)});"
+
+
+def _numbers(e: Expressions, array: Array) -> str:
+    """Return how many numbers an array has, by the names of its extents."""
+    assert array.shape is not None
+    factors = [e.layout.constants.extent(array, axis) for axis in range(array.ndim)]
+    e.used.constants |= dict.fromkeys(name for name in factors if not name.isdigit())
+    size = count_scalars(array.element)
+    return " * ".join([*(factors or ["1"]), *([str(size)] if size > 1 else [])])

@@ -292,6 +292,19 @@ def part_pragma(task: Task, threads: Threads | None, loops: bool, uneven: bool) 
     return " ".join(parts)
 
 
+def region_and_loop(task: Task, threads: Threads, loops: bool, uneven: bool) -> tuple[list[str], str] | None:
+    """Return the clauses of a parallel region and of the loop in it; None if the loop stays on one thread."""
+    least = FEW_ITERATIONS if loops else MANY_ITERATIONS
+    known = constant_count(threads.extents)
+    if known is not None and known < least:
+        return None
+    collapsed = len(threads.loops) - 1
+    collapse = f"collapse({collapsed}) " if collapsed > 1 else ""
+    chunk = ", 64" if uneven and collapsed == 0 else ""
+    condition = [] if known is not None else [f"if ({threads.count} >= {least})"]
+    return condition, f"{collapse}schedule({'dynamic' if uneven else 'static'}{chunk})"
+
+
 def pragma(task: Task, threads: Threads | None, loops: bool, uneven: bool, simd: bool) -> str:
     """Return OpenMP's directive for the loop; loops with few iterations stay on one thread.
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ...ir.nodes import Statement
-from ...ir.statements import Const
+from ...ir.statements import Const, Operation
 from ...ir.types import Scalar, Type, u32, u64
 from ..languages.common.language import Language
 from ..languages.common.syntax import constant_syntax
@@ -61,3 +61,17 @@ def signed(kind: Scalar, total: tuple[str, int], name_of: NameOf) -> tuple[str, 
         return total
     source = convert(name_of(kind), total[0])
     return source, UNARY if source.startswith("(") else PRIMARY
+
+
+def wide_sums(language: Language, indices: Sequence[Statement], sources: list[str]) -> list[str]:
+    """Return indices as a language wants them: `x(i - 1ll)` where 32 bits wrap, so that `x(i)` is its neighbour in C.
+
+    An index that wraps is out of bounds. With several axes the macro has a factor of 64 bits.
+    """
+    if not language.has_wide_indices or len(indices) != 1:
+        return sources
+    match indices[0]:
+        case Operation(op="add" | "sub", type=Scalar(bits=32, is_float=False), operands=[_, Const(origin=None)]):
+            suffix = language.literals.integer_suffixes["i64"]
+            return [f"{sources[0]}{suffix}" if sources[0][-1].isdigit() and " " in sources[0] else sources[0]]
+    return sources

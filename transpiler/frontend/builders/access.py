@@ -6,7 +6,8 @@ An assignable expression is returned as an `Lvalue`, which the caller loads.
 from __future__ import annotations
 
 import ast
-from functools import partial
+import math
+from functools import partial, reduce
 from typing import Any, NoReturn
 
 import numpy as np
@@ -287,7 +288,7 @@ def _no_attribute(context: Context, owner: str, node: ast.Attribute, known: list
 
 def _known_of_array(owner: ArrayMember) -> list[str]:
     members = owner.type.names if isinstance(owner.type, Struct) else ()
-    return [*members, "shape", "dtype", "n", "m", "element_shape"]
+    return [*members, "shape", "ndim", "size", "dtype", "n", "m", "element_shape"]
 
 
 def _array_attribute(context: Context, owner: ArrayMember, name: str) -> Any:
@@ -301,6 +302,10 @@ def _array_attribute(context: Context, owner: ArrayMember, name: str) -> Any:
         if array.shape is not None:
             return tuple(extent(n, extent_of(array, axis)) for axis, n in enumerate(array.shape))
         return tuple(context.builder.add(ArrayShape(array, axis, type=i32)) for axis in range(array.ndim))
+    if name == "size":
+        return _number_of_elements(context, array)
+    if name == "ndim":
+        return len(owner.type.shape) if isinstance(owner.type, Tensor) else array.ndim
     if name == "element_shape":
         extents = list(array.element.shape) if isinstance(array.element, Tensor) else []
         return lambda: extents  # a method in Taichi, too: known at compile time
@@ -310,6 +315,14 @@ def _array_attribute(context: Context, owner: ArrayMember, name: str) -> Any:
         shape = owner.type.shape
         return shape[0] if name == "n" else shape[1] if len(shape) == 2 else 1
     return None
+
+
+def _number_of_elements(context: Context, array: Any) -> Any:
+    """Return `x.size`: the product of the extents."""
+    if array.shape is not None:
+        return math.prod(array.shape)
+    extents: list[Statement] = [context.builder.add(ArrayShape(array, axis, type=i32)) for axis in range(array.ndim)]
+    return reduce(lambda product, extent: context.builder.op("mul", product, extent), extents)
 
 
 def _value_attribute(context: Context, base: Lvalue | Statement, node: ast.Attribute) -> Any:

@@ -392,7 +392,6 @@ def _annotation(node: ast.AnnAssign) -> ast.expr:
     return parsed
 
 
-@statement(ast.AugAssign)
 def build_augmented(context: Context, node: ast.AugAssign) -> None:
     """`a += value`: atomic on arrays where the operation is, plain on variables."""
     value = context.value(node.value)

@@ -28,13 +28,20 @@ from . import access as build_access
 from . import calls as build_calls
 from . import loops as build_loops
 from . import match as build_match
+from . import triplets as build_triplets
 from .assignment import bind
 from .function_names import name_functions
 from .real_functions import build_functions
 from .returns import return_types
 from .statements import execute
 
-HANDLERS = (build_access.build_subscript, build_calls.build_call, build_loops.build_for, build_match.build_match)
+HANDLERS = (
+    build_triplets.build_augmented_assignment,
+    build_access.build_subscript,
+    build_calls.build_call,
+    build_loops.build_for,
+    build_match.build_match,
+)
 """Modules that register their handlers on import."""
 
 

@@ -378,6 +378,16 @@ def _same(context: Context, x: Any) -> Any:
     return x
 
 
+def _loop_unique(context: Context, val: Any, covers: Any = None) -> Any:
+    """`ti.loop_unique`: the value; all accesses are right without the promise."""
+    return val
+
+
+def _assume_in_range(context: Context, val: Any, base: Any, low: Any, high: Any) -> Any:
+    """`ti.assume_in_range`: the value; all accesses are right without the promise."""
+    return val
+
+
 def _cast(context: Context, obj: Any, dtype: Any) -> Statement:
     return cast_value(context, obj, dtype)
 
@@ -435,6 +445,8 @@ FUNCTIONS: dict[Any, Meaning] = {
     functions.grouped: grouped,
     functions.static_assert: static_assert,
     functions.stop_grad: _same,
+    functions.loop_unique: _loop_unique,
+    functions.assume_in_range: _assume_in_range,
     functions.loop_config: loop_config,
     lang.Struct: make_anonymous,
     **BUILTINS,

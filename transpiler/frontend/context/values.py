@@ -8,7 +8,7 @@ from __future__ import annotations
 import types
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -129,6 +129,9 @@ class Pack:
 
     def __dir__(self) -> list[str]:
         return [name for name in self.__dict__ if name != "_name"]
+
+    def __getitem__(self, index: Any) -> NoReturn:
+        raise TypeError(f"`{self.__dict__['_name']}` has no elements to read or assign; it has {', '.join(dir(self))}")
 
 
 def is_runtime(value: Any) -> bool:

@@ -12,11 +12,11 @@ from typing import Any
 
 from ...errors import TaichiIndexError, TaichiSyntaxError, TaichiTypeError
 from ...ir.nodes import Block, Statement
-from ...ir.snodes import Node, axes_of, shape_of
+from ...ir.snodes import Node, axes_of, index_components_of, shape_of, sparse_above, start_offset
 from ...ir.sparse import Activate, Append, Deactivate, IsActive, Length, node_name
 from ...ir.sparse_storage import number_type
 from ...ir.statements import GlobalPtr
-from ...ir.types import Struct, Tensor, count_scalars, element_of, i32, u1
+from ...ir.types import Struct, Tensor, count_scalars, element_of, i32, u1, u64
 from ...lang import sparse
 from ...lang.describe import NodeDescription, is_described, safe_attribute
 from ...lang.matrix import Matrix
@@ -40,7 +40,28 @@ def sparse_functions() -> dict[Any, Meaning]:
         sparse.append: _append,
         sparse.no_activate: _no_activate,
         sparse.rescale_index: _rescale_index,
+        sparse.get_addr: _get_addr,
     }
+
+
+def _get_addr(context: Context, f: Any, indices: Any) -> Statement:
+    """`ti.get_addr`: the bytes from the beginning of the tree's memory to a cell. Only differences are portable."""
+    description = describe_node(context, f)
+    if description is None or sparse_above(description.node):
+        found = describe_kind(f) if description is None else "a node below a sparse one"
+        raise context.error(
+            TaichiTypeError,
+            f"`ti.get_addr` takes a node of a dense tree, found {found}",
+            "write `ti.get_addr(x.snode, i)`",
+        )
+    build = context.builder
+    given = [build.cast(index, u64) for index in _indices(context, description.node, indices)]
+    address: Statement = build.const(start_offset(description.node), u64)
+    for component in index_components_of(description.node):
+        position = build.op("floordiv", given[component.dimension], build.const(component.weight, u64))
+        position = build.op("mod", position, build.const(component.extent, u64))
+        address = build.op("add", address, build.op("mul", position, build.const(component.stride_bytes, u64)))
+    return address
 
 
 def _activate(context: Context, node: Any, indices: Any) -> None:

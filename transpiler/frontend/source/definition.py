@@ -71,6 +71,10 @@ class ParsedFunction:
     unread_writes: dict[str, ast.stmt] | None = None
 
 
+MAX_NAME = 1000
+"""Characters of a name: archives have limits for all they hold."""
+
+
 def is_qualified_name(name: str) -> bool:
     """Return whether a string is a `__qualname__` as Python gives it: `Body.weigh`, `make.<locals>.times`."""
     return all(part.isidentifier() or part in ("<locals>", "<lambda>") for part in name.split("."))
@@ -93,8 +97,10 @@ class KernelDefinition:
     def __init__(self, function: Callable[..., Any], is_method: bool = False) -> None:
         self.function = function
         self.is_method = is_method
-        self.name: str = function.__name__ if function.__name__.isidentifier() else function.__code__.co_name
-        self.qualname: str = function.__qualname__ if is_qualified_name(function.__qualname__) else self.name
+        given = function.__name__ if function.__name__.isidentifier() else function.__code__.co_name
+        self.name: str = given[:MAX_NAME]
+        is_path = is_qualified_name(function.__qualname__) and len(function.__qualname__) <= MAX_NAME
+        self.qualname: str = function.__qualname__ if is_path else self.name
 
     @cached_property
     def parsed(self) -> ParsedFunction:

@@ -230,6 +230,12 @@ class Language:
         return self.warp is not None
 
     @property
+    def has_wide_indices(self) -> bool:
+        """Whether an index of several axes is a 64-bit number: a 32-bit one may wrap in C (`-fwrapv`), so that gcc does
+        not see that neighbours along an axis are neighbours in memory, and gathers and scatters them."""
+        return self.has_pointers and not self.undefined_overflow
+
+    @property
     def has_tensor_assignment(self) -> bool:
         """Whether `v += w` exists for vectors and matrices."""
         return self.has_vectors or self.has_operators

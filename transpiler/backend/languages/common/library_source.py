@@ -16,9 +16,11 @@ from pathlib import Path
 SHARED = re.compile(r'^#include "(\.\./\.\./c_family/lib/\w+\.h)"$', re.MULTILINE)
 MACRO = re.compile(r"^#define (\w+)(?:\(([\w, ]*)\))? (.+)$", re.MULTILINE)
 TYPES = re.compile(r"// types: (.+)\n")
-NAMES = {"i8": "int8_t", "i16": "int16_t", "i32": "int", "i64": "int64_t"} | {
-    f"u{bits}": f"uint{bits}_t" for bits in (8, 16, 32, 64)
-}
+NAMES = (
+    {"i8": "int8_t", "i16": "int16_t", "i32": "int", "i64": "int64_t"}
+    | {f"u{bits}": f"uint{bits}_t" for bits in (8, 16, 32, 64)}
+    | {"f32": "float", "f64": "double"}
+)
 """Types that chunks are written for -> their names in the C family."""
 
 Macros = Mapping[str, tuple[Sequence[str] | None, str]]

@@ -1,0 +1,227 @@
+"""Additions that a loop scatters into an array: on the CPU each thread has a copy of it (the pass `private_sums`)."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import shadesmith as ti
+
+N, BINS = 16_411, 37
+NUMPY = {"i32": np.int32, "u32": np.uint32, "i64": np.int64, "u64": np.uint64, "f32": np.float32, "f64": np.float64}
+
+
+def places(count: int = N, bins: int = BINS) -> np.ndarray:
+    return np.random.default_rng(3).integers(0, bins, count).astype(np.int32)
+
+
+def has_copies(kernel: Any) -> bool:
+    return "_copies" in kernel.source(arch=ti.cpu)
+
+
+@pytest.mark.parametrize("name", NUMPY)
+def test_sums_by_place(target: str, name: str) -> None:
+    T, kind = getattr(ti, name), NUMPY[name]
+    x, place, added, taken = (ti.field(dtype, shape) for dtype, shape in ((T, N), (ti.i32, N), (T, BINS), (T, BINS)))
+    start = np.arange(BINS).astype(kind)
+    numbers = np.random.default_rng(4).integers(0, 2**63, N).astype(kind)
+    if name[0] == "f":
+        numbers = np.random.default_rng(4).integers(-9, 9, N).astype(kind)  # sums are exact
+    index = places()
+    for field, values in ((x, numbers), (place, index), (added, start), (taken, start)):
+        field.from_numpy(values)
+
+    @ti.kernel
+    def scatter():
+        for i in x:
+            added[place[i]] += x[i]
+            taken[place[i]] -= x[i]
+            if i % 3 == 0:
+                added[0] += T(2)
+
+    for _ in range(2):
+        scatter()
+    with np.errstate(over="ignore"):
+        sums = np.zeros(BINS, kind)
+        np.add.at(sums, index, numbers)
+        expected, less = start + sums + sums, start - sums - sums
+        expected[0] += kind(2 * 2 * len(range(0, N, 3)))
+    np.testing.assert_array_equal(added.to_numpy(), expected)
+    np.testing.assert_array_equal(taken.to_numpy(), less)
+    assert has_copies(scatter)
+
+
+def test_vectors_and_components_over_two_axes(target: str) -> None:
+    v, m = ti.Vector.field(3, ti.f32, (5, 7), offset=(-2, 3)), ti.Matrix.field(2, 2, ti.f64, 11)
+
+    @ti.kernel
+    def scatter():
+        ti.loop_config(parallelize=3)
+        for i, j in ti.ndrange((1, 129), 130):
+            v[i % 5 - 2, j % 7 + 3] += ti.Vector([1.0, 0.5, -1.0])
+            v[-2, 3].y += 0.25
+            for k in range(2):
+                m[(i + j) % 11][k, 1] -= 2.0
+
+    scatter()
+    i, j = np.meshgrid(np.arange(1, 129), np.arange(130), indexing="ij")
+    expected = np.zeros((5, 7, 3))
+    np.add.at(expected, (i % 5, j % 7), (1.0, 0.5, -1.0))
+    expected[0, 0, 1] += 0.25 * i.size
+    np.testing.assert_array_equal(v.to_numpy(), expected)
+    counts = np.bincount(((i + j) % 11).ravel(), minlength=11)
+    np.testing.assert_array_equal(m.to_numpy()[:, :, 1], np.stack([-2.0 * counts] * 2, 1))
+    assert not m.to_numpy()[:, :, 0].any()
+    assert has_copies(scatter)
+
+
+def test_a_trip_count_of_the_launch(target: str) -> None:
+    counts = ti.field(ti.i32, BINS)
+
+    @ti.kernel
+    def count(x: ti.types.ndarray(ti.i32, 1)):
+        for i in x:
+            counts[x[i]] += 1
+
+    for size in (0, 1, 8191, 8192, 20_001):
+        counts.fill(0)
+        index = places(size)
+        count(index)
+        np.testing.assert_array_equal(counts.to_numpy(), np.bincount(index, minlength=BINS))
+    assert has_copies(count)
+
+
+def test_other_accesses_keep_atomic_operations(target: str) -> None:
+    place, x, y, old = ti.field(ti.i32, N), ti.field(ti.i32, 4), ti.field(ti.i32, 4), ti.field(ti.i32, N)
+    place.from_numpy(places(bins=4))
+
+    @ti.kernel
+    def reads():
+        for i in place:
+            x[place[i]] += 1
+            old[i] = x[0]
+
+    @ti.kernel
+    def returns():
+        for i in place:
+            old[i] = ti.atomic_add(x[place[i]], 1)
+
+    @ti.kernel
+    def by_value():
+        for i in place:
+            x[place[i]] += 1
+            y[place[i]] += 1 if x[0] >= 0 else 2
+
+    @ti.kernel
+    def least():
+        for i in place:
+            x[place[i]] += 1
+            ti.atomic_max(x[3], i)
+
+    @ti.kernel
+    def short():
+        for i in range(100):
+            x[place[i]] += 1
+
+    @ti.kernel
+    def given(x: ti.types.ndarray(ti.i32, 1)):
+        for i in place:
+            x[place[i]] += 1
+
+    for kernel in (reads, returns, short):
+        kernel()
+        assert not has_copies(kernel), kernel.__name__
+    by_value()
+    assert "x_copies" not in by_value.source(arch=ti.cpu)
+    least()
+    assert not has_copies(least)
+    assert y.to_numpy().sum() == N
+    array = np.zeros(4, np.int32)
+    given(array)
+    assert array.sum() == N
+    assert "_copies" not in given.source(array, arch=ti.cpu)
+
+
+def test_large_arrays_keep_atomic_operations(target: str) -> None:
+    x = ti.field(ti.f32, 2 * N)
+
+    @ti.kernel
+    def scatter():
+        for i in range(N):
+            x[i * 7 % (2 * N)] += 1.0
+
+    scatter()
+    assert x.to_numpy().sum() == N
+    assert not has_copies(scatter)
+
+
+def test_launches_at_the_same_time_lose_nothing(target: str) -> None:
+    place, x = ti.field(ti.i32, N), ti.field(ti.i32, BINS)
+    index = places()
+    place.from_numpy(index)
+
+    @ti.kernel
+    def one():
+        for i in place:
+            x[place[i]] += 1
+
+    @ti.kernel
+    def three():
+        for i in place:
+            x[place[i]] += 3
+
+    if target == "python":
+        pytest.skip("the interpreter is not atomic across launches")
+    rounds = 20
+
+    def work(kernel: Any) -> None:
+        for _ in range(rounds):
+            kernel()
+
+    threads = [threading.Thread(target=work, args=(kernel,)) for kernel in (one, three, one, three)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    np.testing.assert_array_equal(x.to_numpy(), 8 * rounds * np.bincount(index, minlength=BINS))
+
+
+def test_an_index_that_misses_reaches_no_other_element() -> None:
+    ti.init(arch=ti.cpu, log_level=ti.WARN)
+    place, x = ti.field(ti.i32, N), ti.field(ti.f32, BINS)
+    place.from_numpy(places(bins=BINS + 200) - 100)
+
+    @ti.kernel
+    def scatter():
+        for i in place:
+            x[place[i]] += 1.0
+
+    scatter()
+    inside = np.bincount(places(bins=BINS + 200), minlength=BINS + 200)[100 : 100 + BINS]
+    np.testing.assert_array_equal(x.to_numpy(), inside)
+    assert has_copies(scatter)
+    ti.reset()
+
+
+@pytest.mark.parametrize("options", [{"cpu_max_num_threads": 1}, {"fast_math": False}, {"make_thread_local": False}])
+def test_options(options: dict[str, Any]) -> None:
+    ti.init(arch=ti.cpu, log_level=ti.WARN, **options)
+    place, x = ti.field(ti.i32, N), ti.field(ti.f64, BINS)
+    place.from_numpy(places())
+    x.fill(-0.0)
+
+    @ti.kernel
+    def scatter():
+        for i in place:
+            if place[i] > 0:
+                x[place[i]] += 1.0
+
+    scatter()
+    counts = np.bincount(places(), minlength=BINS)
+    np.testing.assert_array_equal(x.to_numpy()[1:], counts[1:])
+    assert np.signbit(x.to_numpy()[0])
+    assert has_copies(scatter) == ("make_thread_local" not in options)
+    ti.reset()

@@ -1,0 +1,154 @@
+"""Lets each thread of a host add to its own copy of an array, where all iterations of a loop scatter additions into it.
+
+    for i in x { atomic add counts[x[i]], 1 }    ->    for i in x { counts[x[i]] = counts[x[i]] + 1 }
+                                                       each thread has its own `counts`; they are added after the loop
+
+An atomic addition takes ten times as long as a plain one, even if no other thread comes near. The copies cost time,
+too: each has to be cleared and added. So the array must be small for the number of additions; the more threads, the
+smaller.
+The copies are temporaries of the kernel, which have the guards of all memory (docs/memory.md).
+An array qualifies if it is a field of its own that the loop accesses by such additions only, and no result is used.
+Floats are added in another order, which atomic additions leave open, too; integers are exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from ...ir.builder import Builder
+from ...ir.functions import calls, reachable
+from ...ir.nodes import Block, Effect, Remark, Statement, blocks, count_uses, operands, walk
+from ...ir.ops import ATOMIC_OPS
+from ...ir.statements import Array, AtomicOp, Const, GlobalPtr, MatrixPtr, RangeFor, Temporary, base_pointer
+from ...ir.tasks import SUMS_PADDING, Kernel, PrivateSums, Task
+from ...ir.threads import depends_on_block
+from ...ir.types import Scalar, Tensor, count_scalars, element_of, f32, f64, i32, i64, u32, u64
+from ..context import PassContext
+from ..rewrite import DROPPED, Rewriter
+
+GAIN = 4
+"""Numbers of a copy that are cleared and added in the time that one atomic addition costs more than a plain one."""
+FEWEST_THREADS, MOST_THREADS = 4, 32
+"""An array for whose copies fewer threads would be best keeps atomic additions, which any number of threads may do."""
+FEWEST_ITERATIONS, FEWEST_ADDITIONS = 1 << 13, 1 << 14
+"""Of a loop that is worth copies; the backend gives so many iterations more than one thread."""
+SMALL, LARGE = 1 << 10, 1 << 24
+"""Numbers in an array that is worth copies if only the launch knows how many iterations there are; in all copies."""
+
+
+def private_sums(kernel: Kernel, context: PassContext) -> bool:
+    """Replace atomic additions to copies of the threads by plain ones, where threads run loops (C)."""
+    capabilities = context.capabilities
+    if not capabilities.blocks_as_loops or capabilities.blocks_in_lockstep or not context.options.make_thread_local:
+        return False
+    plain: set[Statement] = set()
+    for task in kernel.tasks:
+        found = _scattered(task)
+        numbers = sum(map(_numbers, found))
+        threads = _most_threads(task, numbers, found)
+        if found and threads:
+            task.private = [_copies(kernel, array, threads) for array in found]
+            plain |= {atomic for atomics in found.values() for atomic in atomics}
+    if plain:
+        _make_plain(kernel, plain, context)
+    return bool(plain)
+
+
+def _copies(kernel: Kernel, array: Array, threads: int) -> PrivateSums:
+    memory = Temporary(f"{array.name}_copies", element_of(array.element), threads * (_numbers(array) + SUMS_PADDING))
+    kernel.temporaries.append(memory)
+    return PrivateSums(array, memory, threads)
+
+
+def _scattered(task: Task) -> dict[Array, list[AtomicOp]]:
+    """Return the arrays that a loop accesses only by additions without a result, with these."""
+    if task.loop is None or task.reductions or task.loop.cells is not None:
+        return {}
+    if any(depends_on_block(s) or s.EFFECT & Effect.FENCE for s in reachable(task.body)):
+        return {}
+    used = count_uses(task.body)
+    found: dict[Array, list[AtomicOp]] = {}
+    pointers: dict[Statement, Array] = {}
+    rejected: set[Array] = {array for call in calls(task.body) for array in call.function.reads | call.function.writes}
+    for statement in walk(task.body):
+        if isinstance(statement, (GlobalPtr, MatrixPtr)) and isinstance(base := base_pointer(statement), GlobalPtr):
+            pointers[statement] = base.array
+            continue
+        if isinstance(statement, AtomicOp) and statement.pointer in pointers and statement not in used:
+            array = pointers[statement.pointer]
+            if statement.op in ("add", "sub") and _is_suitable(array):
+                found.setdefault(array, []).append(statement)
+                rejected |= {pointers[o] for o in operands(statement) if o in pointers and o is not statement.pointer}
+                continue
+        rejected |= {pointers[operand] for operand in operands(statement) if operand in pointers}
+    return {array: atomics for array, atomics in found.items() if array not in rejected}
+
+
+def _is_suitable(array: Array) -> bool:
+    """Return whether an array is a field with memory of its own, of numbers that C adds without a conversion."""
+    if array.shape is None or array.is_shared or array.place is not None or array.node is not None or array.clamped:
+        return False
+    is_plain = isinstance(array.element, (Scalar, Tensor))
+    return is_plain and element_of(array.element) in (f32, f64, i32, u32, i64, u64) and not array.may_alias
+
+
+def _numbers(array: Array) -> int:
+    assert array.shape is not None
+    return prod(array.shape) * count_scalars(array.element)
+
+
+def _most_threads(task: Task, numbers: int, found: dict[Array, list[AtomicOp]]) -> int:
+    """Return how many threads are best, 0 if atomic additions are better.
+
+    With n threads the additions take 1/n of their time, and n copies are cleared and added.
+    """
+    loop = task.loop
+    if loop is None or not 0 < numbers <= LARGE:
+        return 0
+    iterations = _trip_count(loop)
+    if iterations is None:
+        return MOST_THREADS if numbers <= SMALL else 0
+    wanted = {atomic for atomics in found.values() for atomic in atomics}
+    additions = iterations * sum(_repeated(task.body, wanted))
+    if iterations < FEWEST_ITERATIONS or additions < FEWEST_ADDITIONS:
+        return 0
+    threads = min(GAIN * additions // numbers, LARGE // numbers, MOST_THREADS)
+    return threads if threads >= FEWEST_THREADS else 0
+
+
+def _repeated(block: Block, wanted: set[AtomicOp]) -> Iterator[int]:
+    """Yield how many numbers each of the operations adds in an iteration, loops of unknown length counted once."""
+    for statement in block.statements:
+        if isinstance(statement, AtomicOp) and statement in wanted and statement.type is not None:
+            yield count_scalars(statement.type)
+        times = (_trip_count(statement) or 1) if isinstance(statement, RangeFor) else 1
+        for inner in blocks(statement):
+            yield from (times * count for count in _repeated(inner, wanted))
+
+
+def _trip_count(loop: RangeFor) -> int | None:
+    """Return the number of all iterations, None if it is not constant."""
+    count = 1
+    for start, end, step in zip(loop.starts, loop.ends, loop.steps, strict=True):
+        if not (isinstance(start, Const) and isinstance(end, Const) and isinstance(step, Const)):
+            return None
+        count *= len(range(int(start.value), int(end.value), int(step.value)))
+    return count
+
+
+def _make_plain(kernel: Kernel, plain: set[Statement], context: PassContext) -> None:
+    remark = Remark("not atomic: each thread has a copy (private_sums)")
+
+    def rule(rewriter: Rewriter, atomic: Statement) -> Statement | None:
+        if atomic not in plain:
+            return None
+        assert isinstance(atomic, AtomicOp)
+        builder = Builder(Block(rewriter.out))
+        builder.location = atomic.location
+        total = builder.op(ATOMIC_OPS[atomic.op], builder.load(atomic.pointer), atomic.value)
+        store = builder.store(atomic.pointer, total)
+        store.remarks = (*atomic.remarks, *((remark,) if context.options.why_comments else ()))
+        return DROPPED
+
+    Rewriter({AtomicOp: rule}).run(kernel)
