@@ -19,13 +19,11 @@ TAICHI_ARCHIVES: Later = (
     None,
     "docs/archive.md describes shadesmith's: JSON in a zip",
 )
-DERIVATIVES: Later = ("derivatives", None)
 MESHES: Later = ("meshes", None)
 QUANTISED: Later = ("quantised types", None, "use a small type such as `ti.i8`, `ti.u16` or `ti.f16`")
 
 LATER: dict[str, dict[str, Later]] = {
     "ti": {
-        **dict.fromkeys(("ad",), DERIVATIVES),
         **dict.fromkeys(("Mesh", "MeshInstance", "mesh_local", "mesh_patch_idx"), MESHES),
         **dict.fromkeys(("BitpackedFields",), QUANTISED),
     },

@@ -30,6 +30,10 @@ class SliceRequested(Exception):
     """An index has slices, so it selects a view and not an element."""
 
 
+WRITE_OBSERVERS: list[Callable[[Any, Any], None]] = []
+"""Called before a whole array is written from Python, with the array and the array that is copied, None for values."""
+
+
 class DenseArray(Exchange):
     """A dense array on a device, as Python uses it.
 
@@ -139,12 +143,18 @@ class DenseArray(Exchange):
 
         Raises: TypeError if it is not a NumPy array of numbers; ValueError if the shape differs.
         """
-        self.memory.write_all(self._checked(array))
+        values = self._checked(array)
+        for observer in WRITE_OBSERVERS:
+            observer(self, None)
+        self.memory.write_all(values)
 
     @hides_own_frames
     def fill(self, val: Any) -> None:
         """Set every element to `val`: a number, or for vectors and matrices a list or Matrix of their shape."""
-        self.memory.fill(self.pack(val))
+        value = self.pack(val)
+        for observer in WRITE_OBSERVERS:
+            observer(self, None)
+        self.memory.fill(value)
 
     @hides_own_frames
     def copy_from(self, other: Any) -> None:
@@ -155,6 +165,8 @@ class DenseArray(Exchange):
             raise ValueError(
                 f"cannot copy {other!r} into {self!r}: shapes are {_full(other)} and {_full(self)}, and must be equal"
             )
+        for observer in WRITE_OBSERVERS:
+            observer(self, other)
         self.memory.copy_from(other.memory)
 
     def __len__(self) -> int:

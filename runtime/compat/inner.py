@@ -57,7 +57,7 @@ TABLE = {
     "lang.ast.symbol_resolver": "",
     "lang.ast.transform": "",
     "lang.common_ops": "",
-    "lang.enums": "Layout Format DeviceCapability runtime.compat.enums: AutodiffMode SNodeGradType",
+    "lang.enums": "Layout Format DeviceCapability runtime.ad.clearing: AutodiffMode SNodeGradType",
     "lang.expr": "",
     "lang.field": "Field ScalarField BitpackedFields",
     "lang.impl": "Field FieldsBuilder Matrix MatrixField MatrixNdarray SNode Struct StructField Vector axes root",

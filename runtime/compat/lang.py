@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ...transpiler.lang import simt
 from . import inner
-from .lang_modules import exception, impl, kernel_impl, matrix, misc, ops, struct
+from .lang_modules import enums, exception, impl, kernel_impl, matrix, misc, ops, struct
 from .lang_modules import host as util
 
-__all__ = ["exception", "impl", "kernel_impl", "matrix", "misc", "ops", "simt", "struct", "util"]
+__all__ = ["enums", "exception", "impl", "kernel_impl", "matrix", "misc", "ops", "simt", "struct", "util"]
 
 
 def __getattr__(name: str) -> object:

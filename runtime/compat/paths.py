@@ -6,7 +6,7 @@ from types import ModuleType
 
 from ...transpiler.lang import math, simt
 from . import core, experimental, inner, lang, lib, log, primitive_types, sparse, system, types
-from .lang_modules import exception, host, impl, kernel_impl, matrix, misc, ops, struct
+from .lang_modules import enums, exception, host, impl, kernel_impl, matrix, misc, ops, struct
 
 PATHS: dict[str, ModuleType] = {
     "experimental": experimental,
@@ -15,6 +15,7 @@ PATHS: dict[str, ModuleType] = {
     "types.primitive_types": primitive_types,
     "types.utils": types,
     "lang": lang,
+    "lang.enums": enums,
     "lang.exception": exception,
     "lang.impl": impl,
     "lang.kernel_impl": kernel_impl,

@@ -31,6 +31,7 @@ from ..session.tracebacks import hides_own_frames
 from .arguments.call_arguments import CallArguments
 from .arguments.classify import classify
 from .arguments.keys import Keys
+from .derivatives import find_accesses, guarded
 from .inspection import dump, printing_observer
 from .instance import Instance, Launcher
 from .kernel_tools import METHODS_OF_ARGUMENTS, KernelTools
@@ -49,9 +50,11 @@ _PACK_ERRORS = (struct.error, TypeError, OverflowError, ValueError, IndexError)
 class Kernel(KernelTools):
     """A function that runs on the device. The first call with each kind of arguments compiles; every call launches."""
 
-    def __init__(self, function: Callable[..., Any], is_method: bool = False, is_cacheable: bool = True) -> None:
+    def __init__(
+        self, function: Callable[..., Any], is_method: bool = False, is_cacheable: bool = True, derivative: str = ""
+    ) -> None:
         functools.update_wrapper(self, function)
-        self.definition: KernelDefinition = define(function, is_method)
+        self.definition: KernelDefinition = define(function, is_method, derivative)
         check_parameters(self.definition)
         self.arguments = CallArguments(self.definition, is_method)
         self.is_cacheable = is_cacheable
@@ -72,7 +75,9 @@ class Kernel(KernelTools):
         """Launch with these arguments; returns the kernel's result, if it has one, after waiting for it."""
         if CALL_OBSERVERS:
             for observer in tuple(CALL_OBSERVERS):
-                observer(self, args, kwargs)
+                replacement = observer(self, args, kwargs)
+                if replacement is not None:
+                    return replacement(*args, **kwargs)
         try:
             if kwargs or len(args) != self._arity:
                 args = self.arguments.bind(args, kwargs)
@@ -149,6 +154,28 @@ class Kernel(KernelTools):
             instance.invalidate()
         self._instances.clear()
         self._launchers.clear()
+
+    @functools.cached_property
+    def grad(self) -> Kernel:
+        """The kernel of the gradient: from adjoints of what this one wrote to adjoints of what it read.
+
+        It takes the same arguments, and is inspected, edited, compared and timed like any other kernel.
+        """
+        return self.derived("reverse")
+
+    @functools.cached_property
+    def dual(self) -> Kernel:
+        """The kernel that computes this one's results and their duals, from the duals of what it reads."""
+        return self.derived("forward")
+
+    def derived(self, mode: str) -> Kernel:
+        """Return the kernel of a derivative. Raises: TaichiRuntimeError for a kernel that is one itself."""
+        if self.definition.derivative:
+            raise TaichiRuntimeError(
+                f"`{self.definition.name}` is a derivative already, and derivatives are not differentiated",
+                "write the first derivative as a kernel, and differentiate that",
+            )
+        return Kernel(self.definition.function, self._is_method, self.is_cacheable, mode)
 
     # --- compilation
 
@@ -227,6 +254,9 @@ class Kernel(KernelTools):
         instance = Instance(session, specialization, compilation, is_cacheable=self.is_cacheable)
         session.compiled_functions += 1
         launcher = instance.make_launch(compilation, argument_kinds, keeps)
+        if self.definition.derivative == "reverse":
+            find_accesses(instance, specialization)
+            launcher = Launcher(guarded(instance, launcher.launch), launcher.make_packer)
         following = sources.follow(launcher.launch, choice, weakref.ref(self), key, session.config)
         if session.config.kernel_profiler:
             following = _times().timed(session, self.definition.name, following or launcher.launch)
@@ -258,8 +288,11 @@ def _forget(kernel: weakref.ref[Kernel], key: Any, instance: Instance) -> None:
         found.forget(key, instance)
 
 
-CallObserver = Callable[[Kernel, tuple[Any, ...], dict[str, Any]], None]
-"""Called with a kernel and the arguments of a call before anything else; an exception from it ends the call."""
+CallObserver = Callable[[Kernel, tuple[Any, ...], dict[str, Any]], "Kernel | None"]
+"""Called with a kernel and the arguments of a call before anything else; an exception from it ends the call.
+
+It may return another kernel to launch instead.
+"""
 
 CALL_OBSERVERS: list[CallObserver] = []
 """Observers of the calls of all kernels. Without observers a call only checks that this list is empty."""
@@ -278,6 +311,11 @@ class BoundKernel:
     def __init__(self, kernel: Kernel, instance: Any) -> None:
         self.kernel = kernel
         self.instance = instance
+
+    @property
+    def grad(self) -> BoundKernel:
+        """The kernel of the gradient, with the object."""
+        return BoundKernel(self.kernel.grad, self.instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Launch the method for its object."""

@@ -36,6 +36,7 @@ transpiler/passes/checks
 transpiler/passes/sparse
 transpiler/passes/threads
 transpiler/passes/control
+transpiler/passes/derivatives
 transpiler/passes/cleanup
 transpiler/passes/target
 transpiler/passes
@@ -53,6 +54,7 @@ transpiler/backend/assemble
 transpiler/backend/interpret
 transpiler/backend
 transpiler/content_key
+transpiler/derivative_accesses
 transpiler/pipeline
 transpiler
 runtime/loading
@@ -71,6 +73,7 @@ runtime/fields
 runtime/launch/arguments
 runtime/cache
 runtime/launch
+runtime/ad
 runtime/workbench/check
 runtime/workbench/edits
 runtime/workbench/measure

@@ -30,6 +30,8 @@ from .control.lower import lower
 from .control.overflow import overflow
 from .control.recursion import recursion
 from .control.split_arrays import split_arrays
+from .derivatives.forward_mode import forward_mode
+from .derivatives.reverse_mode import reverse_mode
 from .sparse.activate_cells import activate_cells
 from .sparse.deactivate_cells import deactivate_cells
 from .sparse.sparse_arrays import sparse_arrays
@@ -86,6 +88,9 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         check_wide_indices,  # before cleanup, while an index has its full width
         call_effects,  # the checks of `check_wide_indices` may be the first effects of a function
         cleanup,
+        forward_mode,
+        reverse_mode,  # after cleanup, so that a variable assigned once is a value; before `bounds`: it adds accesses
+        cleanup,
         bounds,  # after cleanup, so that merged pointers are checked once
         call_effects,  # as after `check_wide_indices`
     ),
@@ -123,12 +128,13 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
 REQUIRED = frozenset({
     "split_arrays", "lower", "call_effects", "recursion", "activate_cells", "deactivate_cells", "offload", "struct_for",
     "check_threads", "split_threads", "clamp_indices", "legalize", "wrapping", "sparse_arrays",
+    "forward_mode", "reverse_mode",
 })  # fmt: skip
 """Passes that every kernel needs; `disabled_passes` does not apply to them."""
 
 
-def run(kernel: Kernel, context: PassContext) -> None:
-    """Run all stages on `kernel`, in place.
+def run(kernel: Kernel, context: PassContext, last: str = "") -> None:
+    """Run all stages on `kernel`, in place. last: the name of the pass after which to stop.
 
     Raises:
         TaichiCompilationError: for a feature that the target lacks.
@@ -140,6 +146,8 @@ def run(kernel: Kernel, context: PassContext) -> None:
             for step in steps:
                 if not isinstance(step, Cleanup):
                     stable = None if _run_pass(step, stage, kernel, context) else stable
+                    if step.__name__ == last:
+                        return
                 elif step is not stable:
                     stable = step if _run_until_stable(step, stage, kernel, context) else None
 

@@ -36,7 +36,7 @@ from ..languages.common.syntax import Syntax, atomic_syntax, operation_syntax, t
 from ..languages.common.syntax_forms import Rendered
 from ..languages.common.target import Target
 from .expressions import Expressions, is_shared, result_of
-from .line_comments import python_comment
+from .line_comments import adjoint_comment, python_comment
 from .lines import INDENT, MAX_WIDTH, Line, wrapped, wrapped_comment
 from .loop_heads import declare_axis, loop_head, unroll_hint
 from .placement import ADDRESSES, Placement
@@ -128,7 +128,7 @@ class Statements:
 
     def emit_with_location(self, text: str, location: SourceLocation) -> None:
         """Append a line that equals its Python line, with only the location as a comment."""
-        line = (location.file, location.line)
+        line = location.key
         if self.comments and location is not NOWHERE and line != self.last and line not in self.commented:
             self.commented.add(line)
             comment = python_comment(location)
@@ -140,7 +140,7 @@ class Statements:
 
     def mark(self, location: SourceLocation) -> SourceLocation | None:
         """Print the Python line of `location` as a comment, once; return the location if it is new."""
-        line = (location.file, location.line)
+        line = location.key
         if location is NOWHERE or line == self.last:
             return None
         previous, self.last = self.last, line
@@ -151,7 +151,8 @@ class Statements:
             self.lines.append(Line(self.depth, ""))  # a jump back: the next iteration of an unrolled loop
         if self.comments and line not in self.commented:
             self.commented.add(line)
-            shown = wrapped_comment(python_comment(location), self.width)
+            is_known = location.is_derivative and (location.file, location.line) in self.commented
+            shown = wrapped_comment(adjoint_comment(location, is_known), self.width)
             self.lines += [Line(self.depth, part, comment=location) for part in shown]
         return location
 
@@ -167,7 +168,7 @@ class Statements:
     def _print_remarks(self, statement: Statement, start: int) -> None:
         """Print the remarks of a statement whose lines start at `start`: inline ones at the end of the line."""
         inline = next((remark for remark in statement.remarks if remark.where == "inline"), None)
-        line = (statement.location.file, statement.location.line)
+        line = statement.location.key
         if inline is not None and len(self.lines) > start and (inline.template, *line) not in self.printed_remarks:
             self.printed_remarks.add((inline.template, *line))
             last = self.lines[-1]
@@ -293,7 +294,7 @@ class Statements:
 
     def _choice(self, choice: IfExp) -> None:
         """Print `c ? a : b`, or if and else if a branch needs lines."""
-        last, line = self.last, (choice.location.file, choice.location.line)
+        last, line = self.last, choice.location.key
         is_new = line not in self.commented
         self.commented.add(line)  # the comment is above the whole, not in a branch
         self.last = line
@@ -488,11 +489,11 @@ def _else(p: Statements, block: Block) -> None:
             p.lines.extend(lines)
             p.statement(last)
     if chained and isinstance(last, If):
-        is_new = last.location is not NOWHERE and (last.location.file, last.location.line) != p.last
+        is_new = last.location is not NOWHERE and last.location.key != p.last
         comment = f"  // {python_comment(last.location)}" if p.comments and is_new else ""
         head = f"}} else if ({p.e.of(last.condition).source}) {{{comment}"
         p.lines.append(Line(p.depth, head, last.location, comment=last.location if comment else None))
-        p.last = (last.location.file, last.location.line)
+        p.last = last.location.key
         p.commented.add(p.last)
         with p.indented():
             p.block(last.then)

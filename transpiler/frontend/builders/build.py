@@ -108,6 +108,9 @@ def _build(context: Context) -> FrontendResult:
         context.warn(message, "end every branch with `return`")
     build_functions(context)
     name_functions(context)
+    if definition.derivative:
+        context.kernel.derivative = definition.derivative
+        context.arrays.add_derivatives(definition.derivative, context.specialization.arguments)
     attach_remarks(context.kernel)
     return FrontendResult(
         context.kernel,

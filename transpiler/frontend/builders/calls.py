@@ -373,8 +373,18 @@ def _atomic(context: Context, node: ast.Call, op: str, arguments: list[Any]) -> 
 # --- functions of the language --------------------------------------------------------------------------------------
 
 
-def _same(context: Context, x: Any) -> Any:
-    """`ti.stop_grad`: the value; it affects derivatives only."""
+def _stop_grad(context: Context, x: Any) -> Any:
+    """`ti.stop_grad`: an array counts as constant in derivatives of this kernel; a value has no derivative."""
+    array = context.arrays.find(x)
+    if array is not None:
+        context.arrays.stopped.add(array)
+        return None
+    if context.specialization.definition.derivative:
+        raise context.error(
+            TaichiTypeError,
+            "`ti.stop_grad` takes a field or an ndarray, whose elements count as constants in this kernel",
+            "write `ti.stop_grad(x)` before the loop, with the array `x` that the value was read from",
+        )
     return x
 
 
@@ -444,7 +454,7 @@ FUNCTIONS: dict[Any, Meaning] = {
     functions.ndrange: ndrange,
     functions.grouped: grouped,
     functions.static_assert: static_assert,
-    functions.stop_grad: _same,
+    functions.stop_grad: _stop_grad,
     functions.loop_unique: _loop_unique,
     functions.assume_in_range: _assume_in_range,
     functions.loop_config: loop_config,

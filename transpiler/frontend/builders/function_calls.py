@@ -70,6 +70,8 @@ def call_function(
     func = callee.func if isinstance(callee, BoundFunc) else callee
     by_option = None if context.options.inline == "auto" else context.options.inline
     wish = by_option if func.inline is None else func.inline
+    if context.specialization.definition.derivative:
+        wish = True  # so that it is differentiated with the kernel
     if wish is not True:
         block = context.builder.block
         mark = len(block.statements)

@@ -32,7 +32,7 @@ def with_number(rewriter: Rewriter, operation: Operation) -> Statement | None:
     vector, number = sorted(operation.operands, key=lambda operand: isinstance(operand.type, Scalar))
     if not isinstance(vector, MatrixInit) or vector.name is not None or number.type != kind.element:
         return None
-    if not _is_leaf(number) or not all(_is_leaf(_uncast(element)) for element in vector.elements):
+    if not _is_leaf(number) or not all(_is_leaf(_uncast(e)) for e in vector.elements):
         return None
     elements = []
     for element in vector.elements:
