@@ -330,7 +330,7 @@ def test_a_function_keeps_its_name_and_its_parameters(x) -> None:
         for i in x:
             x[i] = lerp(x[i], 1.0, 0.5) + lerp(x[i], x[0], 0.25)
 
-    assert "static inline float lerp(float a, float b, float t) {\n    return a + t * (b - a);  // :" in source(k)
+    assert "static inline float lerp(float a, float b, float t) { return a + t * (b - a); }  // :" in source(k)
     assert "x(i) = lerp(x(i), 1.0f, 0.5f) + lerp(x(i), x(0), 0.25f);" in source(k)
 
 
