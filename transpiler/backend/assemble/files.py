@@ -153,9 +153,9 @@ class FileAssembler:
         uneven = any(isinstance(s, While) or self._is_recursive(s) for s in statements)
         omp = pragma(p.task, threads, has_loops, uneven, simd)
         lines = nest(threads, call, simd and " simd " not in omp) if threads else []
-        if p.task.private and threads and (clauses := region_and_loop(p.task, threads, has_loops, uneven)):
+        if p.task.private and threads and (region := region_and_loop(p.task, threads, has_loops, uneven)):
             call = f"{p.function}({', '.join([OWN, *p.arguments])});"
-            lines, omp = loop_with_copies(p.entry_expressions, p.task, *clauses, nest(threads, call, False)), ""
+            lines, omp = loop_with_copies(p.entry_expressions, p.task, *region, nest(threads, call, False)), ""
             p.helpers += helpers_of(p.task)
             p.used = p.used.with_all([p.entry_expressions.used])
         if p.task.reductions and threads and language.nested_loops:
