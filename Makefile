@@ -6,7 +6,7 @@ TAICHI ?=
 JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); [ $$n -lt 2 ] && n=2; echo $$n)
 TEST ?=
 
-.PHONY: setup demo test test-all test-debug test-gpu check golden c-api bench bench-gpu fuzz clean
+.PHONY: setup demo test test-all test-debug test-gpu check golden c-api taichi-name bench bench-gpu fuzz clean
 
 setup: $(VENV)/.ready
 
@@ -59,6 +59,11 @@ fuzz:
 # runtime/c_api/shadesmith.c is generated: its sections, joined.
 c-api: setup
 	@$(PYTHON) runtime/c_api/join.py && git --no-pager diff --stat runtime/c_api/shadesmith.c
+
+# The distribution `shadesmith-taichi`, to be installed beside shadesmith: `import taichi` then means shadesmith.
+taichi-name: setup
+	@$(PYTHON) -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist runtime/taichi_name/distribution \
+	&& rm -rf runtime/taichi_name/distribution/build runtime/taichi_name/distribution/*.egg-info && ls dist/shadesmith_taichi*
 
 # The peers: Taichi 1.7.4 in an interpreter of its own, CuPy on a machine with a GPU.
 bench: setup

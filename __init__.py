@@ -62,6 +62,7 @@ from .runtime.missing_names import missing as _missing
 from .runtime.public_names import NAMES as _NAMES_ON_DEMAND
 from .runtime.session import session as _session
 from .runtime.session.session import init, is_logging_effective, reset, set_logging_level, sync
+from .runtime.taichi_name import as_taichi
 from .runtime.targets.registry import install as _install_targets
 from .runtime.workbench.facade import install as _install_workbench
 from .transpiler.errors import (
@@ -106,9 +107,19 @@ from .transpiler.lang.hooks import Layout
 from .transpiler.lang.matrix import Matrix, Vector
 from .transpiler.lang.operations import *  # noqa: F403
 from .transpiler.lang.packs import ArgPack
-from .transpiler.lang.sparse import activate, append, deactivate, is_active, length, no_activate, rescale_index
+from .transpiler.lang.sparse import (
+    activate,
+    append,
+    deactivate,
+    get_addr,
+    is_active,
+    length,
+    no_activate,
+    rescale_index,
+)
 from .transpiler.lang.struct import Struct, dataclass
 from .transpiler.lang.textures import Format
+from .transpiler.lang.triplets import sparse_matrix_builder
 
 if TYPE_CHECKING:
     from .runtime import graph, tools
@@ -122,14 +133,14 @@ __all__ = [
     "ShadesmithWarning", "Struct", "StructField", "TRACE", "TaichiAssertionError", "TaichiCompilationError",
     "TaichiIndexError", "TaichiNameError", "TaichiRuntimeError", "TaichiRuntimeTypeError", "TaichiSyntaxError",
     "TaichiTypeError", "Texture", "UnsupportedError", "Vector", "VectorNdarray", "WARN", "activate", "amdgpu",
-    "append", "arm64", "axes", "cc", "cpu", "cuda", "data_oriented", "dataclass", "deactivate",
+    "append", "arm64", "as_taichi", "axes", "cc", "cpu", "cuda", "data_oriented", "dataclass", "deactivate",
     "deactivate_all_snodes", "dx11", "dx12", "eig", "experimental", "extension", "f16", "f32", "f64", "field",
-    "float16", "float32", "float64", "func", "gles", "gpu", "graph", "hex_to_rgb", "i16", "i32", "i64", "i8",
-    "init", "int16", "int32", "int64", "int8", "is_active", "is_logging_effective", "kernel", "lang", "length",
+    "float16", "float32", "float64", "func", "get_addr", "gles", "gpu", "graph", "hex_to_rgb", "i16", "i32", "i64",
+    "i8", "init", "int16", "int32", "int64", "int8", "is_active", "is_logging_effective", "kernel", "lang", "length",
     "math", "metal", "ndarray", "no_activate", "opengl", "polar_decompose", "pyfunc", "python", "real_func", "ref",
-    "rescale_index", "reset", "rgb_to_hex", "root", "set_logging_level", "simt", "solve", "sparse", "svd",
-    "sym_eig", "sync", "template", "tools", "tune", "types", "u1", "u16", "u32", "u64", "u8", "ui", "uint1",
-    "uint16", "uint32", "uint64", "uint8", "var", "vulkan", "x64", "x86_64",
+    "rescale_index", "reset", "rgb_to_hex", "root", "set_logging_level", "simt", "solve", "sparse",
+    "sparse_matrix_builder", "svd", "sym_eig", "sync", "template", "tools", "tune", "types", "u1", "u16", "u32",
+    "u64", "u8", "ui", "uint1", "uint16", "uint32", "uint64", "uint8", "var", "vulkan", "x64", "x86_64",
 ]  # fmt: skip
 __all__ += _functions.__all__
 __all__ += _operations.__all__

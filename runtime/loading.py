@@ -1,16 +1,37 @@
-"""Lazy imports of shadesmith's modules: those that start processes, or open the device of a target.
+"""Lazy imports of shadesmith's modules, and modules under a second path.
 
-In: the name of a module. Out: a function that imports it. The caller annotates this function with a protocol of the
-module's members that it uses, so that types are checked although a plain import would slow down every start.
+In: the name of a module. Out: a function that imports it, or a loader for Python's import system. The caller annotates
+the function with a protocol of the module's members that it uses, so that types are checked although a plain import
+would slow down every start.
 """
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 from typing import Any
 
 
 def loader(name: str, package: str | None) -> Callable[[], Any]:
     """Return a function that imports a module, `name` relative to `package`; each call returns the same module."""
     return lambda: importlib.import_module(name, package)
+
+
+class SameModule:
+    """A loader that gives the existing module `name` for another import path: one module, not a copy of it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._spec: ModuleSpec | None = None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """Return the existing module."""
+        module = importlib.import_module(self.name)
+        self._spec = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Restore the module's own specification, which Python has replaced by that of the path."""
+        module.__spec__ = self._spec

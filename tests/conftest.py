@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,9 @@ from shadesmith.runtime.workbench.measure.process import runners
 from shadesmith.transpiler.frontend.builders.build import build
 from shadesmith.transpiler.ir.serialize.serialize import serialize
 
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts jobs in the background; children inherit it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 MISSING = pytest.StashKey[MissingTools]()
 ARCHES = {"cpu": "cpu", "vulkan": "vulkan", "cuda": "cuda", "python": "python"}
 
@@ -34,6 +38,11 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[MISSING] = MissingTools()
     if config.getoption("--debug-kernels"):
         os.environ["SHADESMITH_DEBUG"] = "1"
+    if config.getoption("--emulated-cuda"):
+        from emulated.device import LACKS, install
+
+        install()
+        config.stash[MISSING].reasons[LACKS] = "needs a GPU"
     if os.environ.get("SHADESMITH_COLLECT"):
         os.environ["SHADESMITH_DUMP_DIR"] = os.path.abspath(os.environ["SHADESMITH_COLLECT"])
 
@@ -129,6 +138,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite the golden files from what is emitted now")
     parser.addoption("--offline-cache", action="store_true", help="let tests keep and find kernels in one folder")
     parser.addoption("--check-cache", action="store_true", help="compare all that the cache gives with a compilation")
+    parser.addoption("--emulated-cuda", action="store_true", help="with `--targets cuda`: run CUDA C on the host")
     parser.addoption("--debug-kernels", action="store_true", help="let every ti.init mean debug=True, unless it says")
 
 
@@ -181,7 +191,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     targets = config.getoption("--targets").split(",")
     samples.mark_exhaustive(items, targets)
     for item in items:
-        if item.get_closest_marker("gpu") and "cuda" not in targets:
+        has_gpu = "cuda" in targets and not config.getoption("--emulated-cuda")
+        if item.get_closest_marker("gpu") and not has_gpu:
             item.add_marker(pytest.mark.skip(reason="needs a GPU: make test-gpu"))
 
 

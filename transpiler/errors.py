@@ -185,6 +185,7 @@ class SourceLocation:
     """A span in the user's file: lines from 1, columns from 1 in characters, the end exclusive.
 
     call_site: where the function that contains this span was inlined, or None in the kernel itself.
+    is_derivative: what is located differentiates the Python statement, instead of doing what it says.
     """
 
     source: SourceText
@@ -194,6 +195,12 @@ class SourceLocation:
     end_column: int
     function: str = ""
     call_site: SourceLocation | None = None
+    is_derivative: bool = False
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """File and line, the latter negative if the line is differentiated."""
+        return self.source.file, -self.line if self.is_derivative else self.line
 
     @property
     def file(self) -> str:

@@ -35,6 +35,6 @@ def export_as(name: str, *, template_types: Mapping[str, Any] | None = None) -> 
     return mark
 
 
-def export(kernel: F) -> F:
+def export(f: F) -> F:
     """Mark a kernel to be built under its own name."""
-    return export_as(getattr(kernel, "__name__", ""))(kernel)
+    return export_as(getattr(f, "__name__", ""))(f)

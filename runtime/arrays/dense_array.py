@@ -6,6 +6,7 @@ and `MatrixArray` (of `MatrixField` and `MatrixNdarray`).
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from operator import index as as_index
@@ -27,6 +28,10 @@ from .views import has_slice
 
 class SliceRequested(Exception):
     """An index has slices, so it selects a view and not an element."""
+
+
+WRITE_OBSERVERS: list[Callable[[Any, Any], None]] = []
+"""Called before a whole array is written from Python, with the array and the array that is copied, None for values."""
 
 
 class DenseArray(Exchange):
@@ -138,12 +143,18 @@ class DenseArray(Exchange):
 
         Raises: TypeError if it is not a NumPy array of numbers; ValueError if the shape differs.
         """
-        self.memory.write_all(self._checked(array))
+        values = self._checked(array)
+        for observer in WRITE_OBSERVERS:
+            observer(self, None)
+        self.memory.write_all(values)
 
     @hides_own_frames
     def fill(self, val: Any) -> None:
         """Set every element to `val`: a number, or for vectors and matrices a list or Matrix of their shape."""
-        self.memory.fill(self.pack(val))
+        value = self.pack(val)
+        for observer in WRITE_OBSERVERS:
+            observer(self, None)
+        self.memory.fill(value)
 
     @hides_own_frames
     def copy_from(self, other: Any) -> None:
@@ -154,6 +165,8 @@ class DenseArray(Exchange):
             raise ValueError(
                 f"cannot copy {other!r} into {self!r}: shapes are {_full(other)} and {_full(self)}, and must be equal"
             )
+        for observer in WRITE_OBSERVERS:
+            observer(self, other)
         self.memory.copy_from(other.memory)
 
     def __len__(self) -> int:
@@ -302,7 +315,8 @@ class DenseArray(Exchange):
 
     def _check_shape(self, shape: tuple[int, ...]) -> None:
         expected = _full(self)
-        if shape != expected and not (self.element_shape and shape == (*expected, 1)):
+        as_vectors = expected[:-1] if len(self.element_shape) == 2 and expected[-1] == 1 else (*expected, 1)
+        if shape != expected and not (self.element_shape and shape == as_vectors):
             raise ValueError(f"{self!r} shape {expected} does not match the numpy array shape {shape}")
 
     def __repr__(self) -> str:
@@ -320,6 +334,16 @@ class ScalarArray(DenseArray):
     """An array of numbers; elements read are Python numbers."""
 
     __slots__ = ()
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return math.prod(self.shape)
 
     def __getitem__(self, key: Any) -> Any:
         # The fast path takes below 1 us: one comparison detects stale views and ended sessions alike.
@@ -361,6 +385,11 @@ class MatrixArray(DenseArray):
     def m(self) -> int:
         """Columns of an element; 1 for vectors."""
         return self.element.shape[1] if len(self.element.shape) == 2 else 1
+
+    @property
+    def size(self) -> int:
+        """The number of elements, each a vector or matrix."""
+        return math.prod(self.shape)
 
     @property
     def ndim(self) -> int:

@@ -238,6 +238,11 @@ def cupy_address(array: Any) -> int:
     return address
 
 
+def has_grad(value: Any) -> bool:
+    """Return whether an argument has a gradient, or is a tensor that gets one."""
+    return getattr(value, "grad", None) is not None or bool(getattr(value, "requires_grad", False))
+
+
 def gradient_of(value: Any, name: str, is_dense: bool) -> Any:
     """Return the gradient of an argument; a tensor without one gets zeros, as in Taichi.
 

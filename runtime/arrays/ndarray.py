@@ -26,6 +26,14 @@ class SliceableArray(DenseArray):
     """The base of ndarrays: unlike fields they can be sliced, and compiled code does not depend on their memory."""
 
     __slots__ = ()
+
+    def __copy__(self) -> Any:
+        return copy_of(self)
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        made = memo[id(self)] = copy_of(self)
+        return made
+
     KIND = "ndarray"
     supports_slices = True
 
@@ -133,6 +141,16 @@ def ndarray(dtype: Any, shape: Any, needs_grad: bool = False) -> DenseArray:
         check_gradient(scalar)
     result, result.grad = make_all([partial(_make, session, element, extents)] * 2)
     return result  # type: ignore[no-any-return]
+
+
+def copy_of(array: DenseArray) -> DenseArray:
+    """Return a new ndarray with the elements of `array`, and with its gradient if it has one."""
+    made = ndarray(array.element, array.shape, needs_grad=array.grad is not None)
+    made.copy_from(array)
+    if array.grad is not None:
+        assert made.grad is not None
+        made.grad.copy_from(array.grad)
+    return made
 
 
 class _NoMemory:

@@ -14,7 +14,8 @@ from typing import Any
 
 from ...transpiler.errors import PACKAGE
 
-OWN = (f"{PACKAGE}.transpiler.", f"{PACKAGE}.runtime.")
+OWN = tuple(f"{PACKAGE}.{folder}" for folder in ("transpiler.", "runtime.", "lang.", "types.", "math.", "_"))
+"""The beginnings of our modules' names; the last ones are Taichi's inner modules, which `compat.inner` makes."""
 HOST = f"{PACKAGE}.runtime."
 """Prefix of shadesmith's functions for Python scope, which access sessions and memory."""
 COMPAT = f"{PACKAGE}.runtime.compat."
@@ -116,7 +117,7 @@ def fixed_name(value: Any, in_kernel: bool) -> str | None:
     if not isinstance(name, str) or not isinstance(module, str):
         return None
     if is_own(module):
-        if name == SHOWS or not isinstance(value, type | types.FunctionType):
+        if name == SHOWS or not isinstance(value, (type, types.FunctionType)):
             return None
         is_fixed = isinstance(value, type) or not module.startswith(HOST)
         is_described = name in READS_CONFIG if module.startswith(COMPAT) else in_kernel  # kernels refuse to call them

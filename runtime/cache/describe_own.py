@@ -62,7 +62,7 @@ def content_of_base(walk: Walk, value: Any) -> str:
     """Return the contents that an object of a program's class has from a base class of shadesmith."""
     if isinstance(value, Matrix):
         return contents(walk, value.entries)
-    if isinstance(value, DenseArray | SNode | lang.Struct | ArgPack):
+    if isinstance(value, (DenseArray, SNode, lang.Struct, ArgPack)):
         walk.cannot(value)
     return ""
 
@@ -154,7 +154,7 @@ def _methods(walk: Walk, owner: Any) -> str:
     found = []
     for name, method in owner.methods.items():
         outer, walk.owner = walk.owner, owner
-        plain = method.__func__ if isinstance(method, staticmethod | classmethod) else method
+        plain = method.__func__ if isinstance(method, (staticmethod, classmethod)) else method
         if isinstance(plain, FunctionType):
             running = walk.also_runs(plain)
             found.append(f"{name}: {type(method).__name__} {walk.function(plain, runs=False)}")

@@ -345,6 +345,8 @@ def _fingerprint(specialization: Specialization, target: str, config: Any) -> Fi
     definition = specialization.definition
     walk.record(environment(specialization))
     walk.function(definition.function, runs=False)
+    if definition.derivative:
+        walk.names.add("grad" if definition.derivative == "reverse" else "dual")  # of all arrays that it reaches
     for leaf in definition.flat_parameters:
         walk.roots.add(id(leaf.annotation))
         walk.named(f"parameter {leaf.name}", leaf.annotation)

@@ -155,7 +155,7 @@ def _iterates_over_set(code: CodeType) -> bool:
 
 def is_number(value: Any) -> bool:
     """Return whether a value has the same position in a set in every process."""
-    return isinstance(value, int | float | complex)
+    return isinstance(value, (int, float, complex))
 
 
 def _is_cut(text: str) -> bool:

@@ -17,6 +17,7 @@ from ..loading import loader
 from .screen import CommandError, Screen
 
 COMMANDS = {
+    "run": "run a program that imports taichi, unchanged, on shadesmith",
     "inspect": "show a kernel in every form: Python, IR, source, SPIR-V or PTX and SASS, with Python lines",
     "edit": "write a kernel's source to the folder of its edits",
     "diff": "show what was edited, and what changed since; or how two AOT modules differ",
@@ -42,7 +43,7 @@ INTERRUPTED = 130
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one subcommand and return the exit status.
 
-    What follows `--` is passed to the program that the command runs.
+    What follows `--` is passed to the program that the command runs; `run` passes on what follows its program.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     own, rest = _split(given)
@@ -63,10 +64,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _split(given: list[str]) -> tuple[list[str], list[str]]:
+    if given[:1] == ["run"]:
+        end = _end_of_program(given)
+        return given[:end], given[end:]
     if "--" not in given:
         return given, []
     position = given.index("--")
     return given[:position], given[position + 1 :]
+
+
+def _end_of_program(given: list[str]) -> int:
+    """Return the position after the program of `run`: its first word that is no option, or what `-m` or `-c` names."""
+    position = 1
+    while position < len(given) and given[position].startswith("-"):
+        word = given[position]
+        position += 2 if word in ("-m", "-c", "--arch", "--frames") else 1
+        if word.startswith(("-m", "-c")):
+            return position
+    return position + 1
 
 
 def _parser(command: str) -> argparse.ArgumentParser:
@@ -94,7 +109,8 @@ class _Command(Protocol):
 
 
 def _module(command: str) -> _Command:
-    module: _Command = loader(f".{command}", __package__)()
+    path = "taichi.run" if command == "run" else command
+    module: _Command = loader(f".{path}", __package__)()
     return module
 
 

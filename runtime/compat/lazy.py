@@ -9,15 +9,17 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from importlib.machinery import ModuleSpec
-from types import ModuleType
 
+from ..loading import SameModule
 from ..public_names import NAMES
 
 PACKAGE, RUNTIME = __name__.split(".")[0], __name__.rsplit(".", 2)[0]
 
 PATHS = (
+    "algorithms",
     "aot",
     "graph",
+    "linalg",
     "profiler",
     "tools",
     "tools.diagnose",
@@ -28,6 +30,9 @@ PATHS = (
     "ui",
 )
 """Import paths below the root package; `NAMES` has the paths of those whose module has another path below `runtime`."""
+
+NOT_TAICHIS = ("runtime", "transpiler", "__main__")
+"""The beginnings of paths that are no path of Taichi's."""
 
 
 def load(name: str) -> object:
@@ -44,25 +49,19 @@ def _path_of(name: str) -> str:
 
 
 class PathFinder:
-    """Finds the modules of `PATHS` for Python's import system."""
-
-    def __init__(self) -> None:
-        self._specs: dict[str, ModuleSpec | None] = {}
+    """Finds the modules of `PATHS` and those of Taichi's inside for Python's import system."""
 
     def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        """Return the specification of a module, None for paths outside `PATHS`."""
+        """Return the specification of a module, None for other paths."""
         root, _, rest = fullname.partition(".")
-        return ModuleSpec(fullname, self) if root == PACKAGE and rest in PATHS else None  # type: ignore[arg-type]
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """Return the existing module, not a copy."""
-        module = import_module(f"{RUNTIME}.{_path_of(spec.name)}")
-        self._specs[module.__name__] = module.__spec__
-        return module
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Restore the module's own specification, which Python has replaced by that of the path."""
-        module.__spec__ = self._specs.pop(module.__name__)
+        if root != PACKAGE:
+            return None
+        if rest in PATHS:
+            loader = SameModule(f"{RUNTIME}.{_path_of(fullname)}")
+            return ModuleSpec(fullname, loader, is_package=True)  # type: ignore[arg-type]
+        if rest.startswith(NOT_TAICHIS):
+            return None
+        return import_module(".inner", __package__).find(fullname, rest)  # type: ignore[no-any-return]
 
 
 def install() -> None:

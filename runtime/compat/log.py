@@ -16,35 +16,36 @@ supported_log_levels = [TRACE, DEBUG, INFO, WARN, ERROR, CRITICAL]
 __all__ = ["CRITICAL", "DEBUG", "ERROR", "INFO", "TRACE", "WARN", "is_logging_effective", "set_logging_level"]
 
 
-def _log(level: str, parts: tuple[object, ...]) -> None:
-    LOGGER.log(LEVELS[level], " ".join(map(str, parts)), stacklevel=3)
+def _log(level: str, msg: object, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
+    text = str(msg).format(*args, **kwargs) if args or kwargs else str(msg)
+    LOGGER.log(LEVELS[level], "%s", text, stacklevel=3)
 
 
-def trace(*parts: object) -> None:
+def trace(msg: object, *args: object, **kwargs: object) -> None:
     """Log a message of level trace."""
-    _log(TRACE, parts)
+    _log(TRACE, msg, args, kwargs)
 
 
-def debug(*parts: object) -> None:
+def debug(msg: object, *args: object, **kwargs: object) -> None:
     """Log a message of level debug."""
-    _log(DEBUG, parts)
+    _log(DEBUG, msg, args, kwargs)
 
 
-def info(*parts: object) -> None:
+def info(msg: object, *args: object, **kwargs: object) -> None:
     """Log a message of level info."""
-    _log(INFO, parts)
+    _log(INFO, msg, args, kwargs)
 
 
-def warn(*parts: object) -> None:
+def warn(msg: object, *args: object, **kwargs: object) -> None:
     """Log a message of level warn."""
-    _log(WARN, parts)
+    _log(WARN, msg, args, kwargs)
 
 
-def error(*parts: object) -> None:
+def error(msg: object, *args: object, **kwargs: object) -> None:
     """Log a message of level error."""
-    _log(ERROR, parts)
+    _log(ERROR, msg, args, kwargs)
 
 
-def critical(*parts: object) -> None:
+def critical(msg: object, *args: object, **kwargs: object) -> None:
     """Log a message of level critical."""
-    _log(CRITICAL, parts)
+    _log(CRITICAL, msg, args, kwargs)

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from ...transpiler.lang import annotations as parameter_types
 from ...transpiler.lang import math, simt
-from . import core, experimental, lang, lib, log, primitive_types, system, types
-from .lang_modules import exception, host, impl, kernel_impl, matrix, misc, ops, struct
+from . import core, experimental, inner, lang, lib, log, primitive_types, sparse, system, types
+from .lang_modules import enums, exception, host, impl, kernel_impl, matrix, misc, ops, struct
 
 PATHS: dict[str, ModuleType] = {
     "experimental": experimental,
     "math": math,
     "types": types,
-    "types.annotations": parameter_types,
-    "types.compound_types": parameter_types,
-    "types.ndarray_type": parameter_types,
     "types.primitive_types": primitive_types,
     "types.utils": types,
     "lang": lang,
+    "lang.enums": enums,
     "lang.exception": exception,
     "lang.impl": impl,
     "lang.kernel_impl": kernel_impl,
@@ -33,6 +30,7 @@ PATHS: dict[str, ModuleType] = {
     "lang.struct": struct,
     "lang.util": host,
     "simt": simt,
+    "sparse": sparse,
     "simt.block": simt.block,
     "simt.grid": simt.grid,
     "simt.subgroup": simt.subgroup,
@@ -43,3 +41,9 @@ PATHS: dict[str, ModuleType] = {
     "_logging": log,
 }
 """Modules by their path below the root package; the root puts them into `sys.modules`."""
+
+for _path in ("math", "_lib", "simt", "lang", "lang.simt", "sparse", "types"):  # there are modules below these files
+    vars(PATHS[_path]).setdefault("__path__", [])
+for _path in ("exception", "impl", "kernel_impl", "matrix", "misc", "ops", "struct", "util"):
+    vars(PATHS[f"lang.{_path}"])["__getattr__"] = inner.reader_of(f"lang.{_path}")
+vars(system)["__getattr__"] = inner.reader_of("_lib.utils")

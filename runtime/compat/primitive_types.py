@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...transpiler.ir.types import f16, f32, f64, i8, i16, i32, i64, u1, u8, u16, u32, u64
+from ...transpiler.lang.annotations import ref
 
 float16, float32, float64 = f16, f32, f64
 int8, int16, int32, int64 = i8, i16, i32, i64
@@ -20,5 +21,5 @@ type_ids = [id(dtype) for dtype in all_types]
 
 __all__ = [
     "f16", "f32", "f64", "float16", "float32", "float64", "i8", "i16", "i32", "i64", "int8", "int16", "int32",
-    "int64", "u1", "u8", "u16", "u32", "u64", "uint1", "uint8", "uint16", "uint32", "uint64",
+    "int64", "ref", "u1", "u8", "u16", "u32", "u64", "uint1", "uint8", "uint16", "uint32", "uint64",
 ]  # fmt: skip

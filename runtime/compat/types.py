@@ -7,8 +7,9 @@ from ...transpiler.lang.annotations import NDArray, matrix, ndarray, ref, templa
 from ...transpiler.lang.packs import ArgPackType as argpack
 from ...transpiler.lang.struct import struct
 from ...transpiler.lang.textures import rw_texture, texture
+from ...transpiler.lang.triplets import sparse_matrix_builder
 from ..missing_names import missing
-from . import primitive_types
+from . import inner, primitive_types
 from .primitive_types import (
     f16,
     f32,
@@ -37,10 +38,10 @@ from .primitive_types import (
 )
 
 __all__ = [
-    "NDArray", "argpack", "f16", "f32", "f64", "float16", "float32", "float64", "i8", "i16", "i32", "i64", "int8",
-    "int16", "int32", "int64", "is_integral", "is_real", "is_signed", "is_tensor", "matrix", "ndarray",
-    "primitive_types", "ref", "rw_texture", "struct", "template", "texture", "u1", "u8", "u16", "u32", "u64", "uint1",
-    "uint8", "uint16", "uint32", "uint64", "vector",
+    "NDArray", "argpack", "f16", "f32", "f64", "float16", "float32", "float64", "i16", "i32", "i64", "i8", "int16",
+    "int32", "int64", "int8", "is_integral", "is_real", "is_signed", "is_tensor", "matrix", "ndarray",
+    "primitive_types", "ref", "rw_texture", "sparse_matrix_builder", "struct", "template", "texture", "u1", "u16",
+    "u32", "u64", "u8", "uint1", "uint16", "uint32", "uint64", "uint8", "vector",
 ]  # fmt: skip
 
 
@@ -71,4 +72,6 @@ def is_tensor(dtype: object) -> bool:
 
 
 def __getattr__(name: str) -> object:
+    if f"types.{name}" in inner.TABLE:
+        return inner.member("types", name)
     raise missing("ti.types", name)

@@ -231,6 +231,11 @@ class MatrixField(Placed, MatrixArray):
     def __str__(self) -> str:
         return str(self.to_numpy())
 
+    def to_numpy(self, keep_dims: bool = False, dtype: Any = None) -> Any:  # type: ignore[override]
+        """Return a copy, shape (*shape, n, m); (*shape, n) if there is one column, unless `keep_dims`."""
+        values = super().to_numpy(keep_dims, dtype)
+        return values[..., 0] if not keep_dims and self.element.shape[1:] == (1,) else values
+
     def get_scalar_field(self, *indices: int) -> ScalarField:
         """Return one component of all elements as a field.
 
@@ -303,6 +308,8 @@ def field(
     extents = _checked_shape(shape, offset, order)
     order_of_axes, starts = _checked_order(extents, order), _checked_offset(extents, offset)
     make = partial(_make, session, element, extents, order=order_of_axes, offset=starts, layout=layout)
+    is_open = extents is None and all(scalar.is_float for scalar in scalars_of(element))
+    needs_grad, needs_dual = needs_grad or is_open, needs_dual or is_open  # `place(x, x.grad)` chooses
     wanted = [("grad", needs_grad), ("dual", needs_dual)]
     if needs_grad or needs_dual:
         for scalar in scalars_of(element):
@@ -310,6 +317,8 @@ def field(
     names = [name, *(f"{name}.{suffix}" if name else "" for suffix, is_needed in wanted if is_needed)]
     result, *derivatives = make_all([partial(make, name=each) for each in names])
     result.set_derivatives(*(derivatives.pop(0) if is_needed else None for _, is_needed in wanted))
+    if needs_grad or needs_dual:
+        session.fields_with_derivatives.add(result)
     return result  # type: ignore[no-any-return]
 
 

@@ -83,6 +83,7 @@ class GUI:
         self._folder = Path(os.environ.get("SHADESMITH_GUI_DIR", "frames"))
         self._frames_left = int(os.environ.get("SHADESMITH_GUI_FRAMES", "3"))
         self._saves_frames = switches["show_gui"]
+        self._ends_after = self._frames_left if os.environ.get("SHADESMITH_GUI_END") else 0
         self._window: Window | None = None
         self.clear()
         if switches["show_gui"]:
@@ -149,6 +150,8 @@ class GUI:
             self._save_frame()
         self.frame += 1
         self.clear()
+        if self._window is None and 0 < self._ends_after <= self.frame:
+            raise SystemExit(0)
 
     def _save_frame(self) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)

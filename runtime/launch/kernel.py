@@ -23,6 +23,7 @@ from ...transpiler.frontend.source.definition import KernelDefinition, define, i
 from ...transpiler.frontend.source.signature import check_parameters
 from ..cache import compiler
 from ..cache.compiler import COMPILING, Request
+from ..loading import loader
 from ..session import session as sessions
 from ..session.module_source import Choice, Launch, Variant
 from ..session.session import Session
@@ -30,6 +31,7 @@ from ..session.tracebacks import hides_own_frames
 from .arguments.call_arguments import CallArguments
 from .arguments.classify import classify
 from .arguments.keys import Keys
+from .derivatives import find_accesses, guarded
 from .inspection import dump, printing_observer
 from .instance import Instance, Launcher
 from .kernel_tools import METHODS_OF_ARGUMENTS, KernelTools
@@ -40,15 +42,19 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+_times = loader(".launch_times", __package__)
+
 _PACK_ERRORS = (struct.error, TypeError, OverflowError, ValueError, IndexError)
 
 
 class Kernel(KernelTools):
     """A function that runs on the device. The first call with each kind of arguments compiles; every call launches."""
 
-    def __init__(self, function: Callable[..., Any], is_method: bool = False, is_cacheable: bool = True) -> None:
+    def __init__(
+        self, function: Callable[..., Any], is_method: bool = False, is_cacheable: bool = True, derivative: str = ""
+    ) -> None:
         functools.update_wrapper(self, function)
-        self.definition: KernelDefinition = define(function, is_method)
+        self.definition: KernelDefinition = define(function, is_method, derivative)
         check_parameters(self.definition)
         self.arguments = CallArguments(self.definition, is_method)
         self.is_cacheable = is_cacheable
@@ -69,7 +75,9 @@ class Kernel(KernelTools):
         """Launch with these arguments; returns the kernel's result, if it has one, after waiting for it."""
         if CALL_OBSERVERS:
             for observer in tuple(CALL_OBSERVERS):
-                observer(self, args, kwargs)
+                replacement = observer(self, args, kwargs)
+                if replacement is not None:
+                    return replacement(*args, **kwargs)
         try:
             if kwargs or len(args) != self._arity:
                 args = self.arguments.bind(args, kwargs)
@@ -146,6 +154,28 @@ class Kernel(KernelTools):
             instance.invalidate()
         self._instances.clear()
         self._launchers.clear()
+
+    @functools.cached_property
+    def grad(self) -> Kernel:
+        """The kernel of the gradient: from adjoints of what this one wrote to adjoints of what it read.
+
+        It takes the same arguments, and is inspected, edited, compared and timed like any other kernel.
+        """
+        return self.derived("reverse")
+
+    @functools.cached_property
+    def dual(self) -> Kernel:
+        """The kernel that computes this one's results and their duals, from the duals of what it reads."""
+        return self.derived("forward")
+
+    def derived(self, mode: str) -> Kernel:
+        """Return the kernel of a derivative. Raises: TaichiRuntimeError for a kernel that is one itself."""
+        if self.definition.derivative:
+            raise TaichiRuntimeError(
+                f"`{self.definition.name}` is a derivative already, and derivatives are not differentiated",
+                "write the first derivative as a kernel, and differentiate that",
+            )
+        return Kernel(self.definition.function, self._is_method, self.is_cacheable, mode)
 
     # --- compilation
 
@@ -224,7 +254,12 @@ class Kernel(KernelTools):
         instance = Instance(session, specialization, compilation, is_cacheable=self.is_cacheable)
         session.compiled_functions += 1
         launcher = instance.make_launch(compilation, argument_kinds, keeps)
+        if self.definition.derivative == "reverse":
+            find_accesses(instance, specialization)
+            launcher = Launcher(guarded(instance, launcher.launch), launcher.make_packer)
         following = sources.follow(launcher.launch, choice, weakref.ref(self), key, session.config)
+        if session.config.kernel_profiler:
+            following = _times().timed(session, self.definition.name, following or launcher.launch)
         if following is not None:
             launcher = Launcher(following)
         found = self._launchers[key] = launcher.launch, choice
@@ -253,8 +288,11 @@ def _forget(kernel: weakref.ref[Kernel], key: Any, instance: Instance) -> None:
         found.forget(key, instance)
 
 
-CallObserver = Callable[[Kernel, tuple[Any, ...], dict[str, Any]], None]
-"""Called with a kernel and the arguments of a call before anything else; an exception from it ends the call."""
+CallObserver = Callable[[Kernel, tuple[Any, ...], dict[str, Any]], "Kernel | None"]
+"""Called with a kernel and the arguments of a call before anything else; an exception from it ends the call.
+
+It may return another kernel to launch instead.
+"""
 
 CALL_OBSERVERS: list[CallObserver] = []
 """Observers of the calls of all kernels. Without observers a call only checks that this list is empty."""
@@ -273,6 +311,11 @@ class BoundKernel:
     def __init__(self, kernel: Kernel, instance: Any) -> None:
         self.kernel = kernel
         self.instance = instance
+
+    @property
+    def grad(self) -> BoundKernel:
+        """The kernel of the gradient, with the object."""
+        return BoundKernel(self.kernel.grad, self.instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Launch the method for its object."""
@@ -308,24 +351,24 @@ def _warn_of_wrapper(function: Any) -> None:
 
 
 @overload
-def kernel(function: F) -> F: ...
+def kernel(fn: F) -> F: ...
 @overload
-def kernel(function: None = None, *, offline_cache: bool = True) -> Callable[[F], F]: ...
+def kernel(fn: None = None, *, offline_cache: bool = True) -> Callable[[F], F]: ...
 @hides_own_frames
-def kernel(function: Any = None, *, offline_cache: bool = True) -> Any:
+def kernel(fn: Any = None, *, offline_cache: bool = True) -> Any:
     """Make a Python function a kernel: typed arguments, compiled on first call, parallel outermost loops.
 
     offline_cache: whether the compiled kernel may be cached on disk; see docs/cache.md.
     Raises: TaichiSyntaxError if it is not a plain function.
     """
-    if function is None:
+    if fn is None:
         return functools.partial(kernel, offline_cache=offline_cache)
-    if not inspect.isfunction(function):
-        below = isinstance(function, (classmethod, staticmethod, property))
-        hint = f"`@ti.kernel` below `@{type(function).__name__}`" if below else "`@ti.kernel` above a `def`"
-        raise TaichiSyntaxError(f"ti.kernel decorates functions, found {function!r}", f"write {hint}")
-    if function.__name__ == "<lambda>":
-        define(function).parsed  # noqa: B018 - raises the error with the location of the lambda
-    if hasattr(function, "__wrapped__"):
-        _warn_of_wrapper(function)
-    return Kernel(function, is_in_class(function), offline_cache)
+    if not inspect.isfunction(fn):
+        below = isinstance(fn, (classmethod, staticmethod, property))
+        hint = f"`@ti.kernel` below `@{type(fn).__name__}`" if below else "`@ti.kernel` above a `def`"
+        raise TaichiSyntaxError(f"ti.kernel decorates functions, found {fn!r}", f"write {hint}")
+    if fn.__name__ == "<lambda>":
+        define(fn).parsed  # noqa: B018 - raises the error with the location of the lambda
+    if hasattr(fn, "__wrapped__"):
+        _warn_of_wrapper(fn)
+    return Kernel(fn, is_in_class(fn), offline_cache)

@@ -1,17 +1,166 @@
-"""`ti.profiler`: a report of the memory in use. Times of kernels come with a later issue.
+"""`ti.profiler`: the times of kernels, a report of the memory in use.
 
-In: the current session. Out: a table on standard output.
+In: the current session. Out: tables on standard output, numbers. Times need `ti.init(kernel_profiler=True)`.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 
+from ...transpiler.errors import warn_user
 from ..fields.memory_report import names_in, table
-from ..missing_names import missing
-from ..session.session import current
+from ..session.session import LOGGER, current
+from .launch_times import RECORDS, LaunchTime
 
-__all__ = ["print_memory_profiler_info"]
+__all__ = [
+    "CuptiMetric", "clear_kernel_profiler_info", "clear_scoped_profiler_info", "collect_kernel_profiler_metrics",
+    "get_kernel_profiler_total_time", "get_predefined_cupti_metrics", "print_kernel_profiler_info",
+    "print_memory_profiler_info", "print_scoped_profiler_info", "query_kernel_profiler_info",
+    "set_kernel_profiler_metrics", "set_kernel_profiler_toolkit",
+]  # fmt: skip
+
+NO_COUNTERS = "shadesmith reads no hardware counters: `ncu python program.py` of CUDA shows them"
+
+
+@dataclass(frozen=True, slots=True)
+class KernelProfilerQueryResult:
+    """The launches of one kernel. counter: their number. min, max, avg: their times [ms]."""
+
+    counter: int
+    min: float
+    max: float
+    avg: float
+
+
+class CuptiMetric:
+    """A hardware counter of NVIDIA's CUPTI: accepted, not read; see `set_kernel_profiler_metrics`."""
+
+    def __init__(self, name: str = "", header: str = "unnamed_header", val_format: str = "     {:8.0f} ",
+                 scale: float = 1.0) -> None:  # fmt: skip
+        self.name, self.header, self.val_format, self.scale = name, header, val_format, scale
+
+
+default_cupti_metrics: list[CuptiMetric] = [CuptiMetric("dram__bytes.sum", "  global.R&W ", "{:9.3f} MB ", 2.0**-20)]
+SUITES = ("global_access", "shared_access", "atomic_access", "cache_hit_rate", "device_utilization")
+
+
+def _records() -> list[LaunchTime] | None:
+    session = current()
+    if not session.config.kernel_profiler:
+        warn_user("no times were recorded. Hint: `ti.init(kernel_profiler=True)` turns that on")
+        return None
+    return RECORDS.setdefault(session, [])
+
+
+def _by_kernel(records: Sequence[LaunchTime]) -> dict[str, KernelProfilerQueryResult]:
+    """Return the statistics of each kernel, the longest total first."""
+    times: dict[str, list[float]] = {}
+    for record in records:
+        times.setdefault(record.name, []).append(record.seconds * 1e3)
+    order = sorted(times, key=lambda name: -sum(times[name]))
+    return {
+        name: KernelProfilerQueryResult(len(t), min(t), max(t), sum(t) / len(t))
+        for name in order
+        for t in [times[name]]
+    }
+
+
+def query_kernel_profiler_info(name: str) -> KernelProfilerQueryResult | None:
+    """Return number and times [ms] of the launches of kernel `name`; None if times are not recorded."""
+    records = _records()
+    if records is None:
+        return None
+    return _by_kernel(records).get(name, KernelProfilerQueryResult(0, 0.0, 0.0, 0.0))
+
+
+def get_kernel_profiler_total_time() -> float:
+    """Return how long all recorded launches took together [s]."""
+    return sum((record.seconds for record in _records() or ()), 0.0)
+
+
+def clear_kernel_profiler_info() -> None:
+    """Forget all recorded launches."""
+    records = _records()
+    if records is not None:
+        records.clear()
+
+
+def print_kernel_profiler_info(mode: str = "count") -> None:
+    """Print a table of kernels ("count"), or of all launches in order ("trace").
+
+    Raises: ValueError for another mode.
+    """
+    if mode not in ("count", "trace"):
+        raise ValueError("Arg `mode` must be of type 'str', and has the value 'count' or 'trace'.")
+    records = _records()
+    if records is None:
+        return
+    lines = _statistics(records) if mode == "count" else _trace(records)
+    rule = "=" * max(map(len, lines))
+    title = f"Kernel Profiler({mode}, default) @ {current().arch.name.upper()}"
+    thin = rule.replace("=", "-")
+    print("\n".join([rule, title, rule, lines[0], thin, *lines[1:-1], thin, lines[-1], rule]))
+
+
+def _statistics(records: Sequence[LaunchTime]) -> list[str]:
+    found = _by_kernel(records)
+    total = sum(k.counter * k.avg for k in found.values()) / 1e3
+    lines = ["[      %     total   count |      min       avg       max   ] Kernel name"]
+    for name, k in found.items():
+        seconds = k.counter * k.avg / 1e3
+        share = 100 * seconds / total if total else 0.0
+        times = f"{k.min:9.3f} {k.avg:9.3f} {k.max:9.3f} ms"
+        lines.append(f"[{share:6.2f}% {seconds:7.3f} s {k.counter:6d}x |{times}] {name}")
+    return [*lines, f"[100.00%] Total execution time: {total:7.3f} s   number of results: {len(found)}"]
+
+
+def _trace(records: Sequence[LaunchTime]) -> list[str]:
+    begin = records[0].start if records else 0.0
+    lines = ["[  start.time | kernel.time ] Kernel name"]
+    lines += [f"[{(r.start - begin) * 1e3:9.3f} ms |{r.seconds * 1e3:9.3f} ms ] {r.name}" for r in records]
+    return [*lines, f"Number of records: {len(records):3d}"]
+
+
+def set_kernel_profiler_toolkit(toolkit_name: str = "default") -> bool:
+    """Return whether launches are timed by this toolkit: "default" only, since CUPTI's counters are not read."""
+    if toolkit_name != "default":
+        LOGGER.warning("%s", f"there is no toolkit `{toolkit_name}`: {NO_COUNTERS}")
+    return toolkit_name == "default" and current().config.kernel_profiler
+
+
+def get_predefined_cupti_metrics(name: str = "") -> list[CuptiMetric] | None:
+    """Return a list of counters by name; None, with a warning, for an unknown name."""
+    if name not in SUITES:
+        LOGGER.warning("%s", f"there are no counters `{name}`; known are {', '.join(SUITES)}")
+        return None
+    return default_cupti_metrics
+
+
+def set_kernel_profiler_metrics(metric_list: list[CuptiMetric] = default_cupti_metrics) -> None:  # noqa: B006
+    """Clear the records, as Taichi does; the counters themselves are not read, and a message says so."""
+    LOGGER.warning("%s", NO_COUNTERS)
+    clear_kernel_profiler_info()
+
+
+@contextmanager
+def collect_kernel_profiler_metrics(metric_list: list[CuptiMetric] = default_cupti_metrics) -> Iterator[None]:  # noqa: B006
+    """Time the launches of a `with` block; its counters are not read, and a message says so."""
+    set_kernel_profiler_metrics(metric_list)
+    yield
+
+
+def print_scoped_profiler_info() -> None:
+    """Print where the times of the compiler are: Taichi shows the functions of its own here."""
+    print(
+        "Taichi prints the functions of its compiler here. Hint: `kernel.report(*args).times` has shadesmith's stages"
+    )
+
+
+def clear_scoped_profiler_info() -> None:
+    """Do nothing: there are no scopes."""
 
 
 def print_memory_profiler_info() -> None:
@@ -22,7 +171,3 @@ def print_memory_profiler_info() -> None:
     """
     caller = sys._getframe(1)
     sys.stdout.write(table(current(), names_in(caller.f_locals, caller.f_globals)))
-
-
-def __getattr__(name: str) -> object:
-    raise missing("ti.profiler", name)

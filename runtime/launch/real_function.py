@@ -16,16 +16,16 @@ from ..session.tracebacks import hides_own_frames
 
 
 @hides_own_frames
-def real_func(function: Any) -> Func:
+def real_func(fn: Any) -> Func:
     """Mark a function to be called by kernels: one function of the emitted source, with typed parameters and results.
 
     Raises: TaichiSyntaxError if it is not a plain function, or a parameter has no type.
     """
-    if not inspect.isfunction(function):
-        message = f"ti.real_func decorates functions, found {function!r}"
+    if not inspect.isfunction(fn):
+        message = f"ti.real_func decorates functions, found {fn!r}"
         raise TaichiSyntaxError(message, "write `@ti.real_func` above a `def`")
-    check_function(definition_of(function, _takes_self(function)))
-    return Func(function, is_real=True)
+    check_function(definition_of(fn, _takes_self(fn)))
+    return Func(fn, is_real=True)
 
 
 def _takes_self(function: Any) -> bool:

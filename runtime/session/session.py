@@ -127,6 +127,7 @@ class Session:
     reports: the buffer for records of print and assert (`printing.ReportBuffer`), made by the first kernel with some.
     compiled_functions: incremented by kernels.
     launches: incremented by kernels that take a seed.
+    fields_with_derivatives: the fields that have a gradient or a dual.
     """
 
     __slots__ = (
@@ -137,6 +138,7 @@ class Session:
         "config",
         "device",
         "epoch",
+        "fields_with_derivatives",
         "handles",
         "is_closed",
         "launches",
@@ -174,6 +176,7 @@ class Session:
         self.reports: Any = None
         self.arrays: WeakSet[Owned] = WeakSet()
         self.watched: WeakSet[Watched] = WeakSet()
+        self.fields_with_derivatives: WeakSet[Any] = WeakSet()
         name_owners = getattr(device, "name_owners", None)
         if name_owners is not None:
             name_owners(OwnerNames(self.handles))

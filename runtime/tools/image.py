@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from operator import index as as_index
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,11 @@ def imshow(img: Any, title: str = "imshow") -> None:
     try:
         window = open_window(title, (width, height), fullscreen=False)
     except NoWindowError as error:
+        if os.environ.get("SHADESMITH_GUI_END"):  # of `shadesmith run --frames`
+            folder = Path(os.environ.get("SHADESMITH_GUI_DIR", "frames"))
+            folder.mkdir(parents=True, exist_ok=True)
+            imwrite(img, str(folder / "imshow.png"))
+            return
         raise RuntimeError(
             f"ti.tools.imshow opens a window, and none can be opened here: {error}. "
             "Hint: `ti.tools.imwrite(img, 'image.png')` writes a file"

@@ -9,7 +9,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = sorted(p for d in ("transpiler", "runtime") for p in (ROOT / d).rglob("*.py"))
+SOURCES = sorted(
+    path
+    for folder in ("transpiler", "runtime")
+    for path in (ROOT / folder).rglob("*.py")
+    if "distribution" not in path.parts  # a package of its own
+)
 
 LAYERS = """
 transpiler/errors
@@ -31,6 +36,7 @@ transpiler/passes/checks
 transpiler/passes/sparse
 transpiler/passes/threads
 transpiler/passes/control
+transpiler/passes/derivatives
 transpiler/passes/cleanup
 transpiler/passes/target
 transpiler/passes
@@ -48,6 +54,7 @@ transpiler/backend/assemble
 transpiler/backend/interpret
 transpiler/backend
 transpiler/content_key
+transpiler/derivative_accesses
 transpiler/pipeline
 transpiler
 runtime/loading
@@ -66,6 +73,7 @@ runtime/fields
 runtime/launch/arguments
 runtime/cache
 runtime/launch
+runtime/ad
 runtime/workbench/check
 runtime/workbench/edits
 runtime/workbench/measure
@@ -76,7 +84,11 @@ runtime/graph
 runtime/aot
 runtime/gui
 runtime/tools
+runtime/algorithms
+runtime/linalg
+runtime/taichi_name
 runtime/commands
+runtime/ti
 runtime/targets
 runtime/compat
 runtime

@@ -19,13 +19,17 @@ from shadesmith.transpiler.backend.print.line_comments import without_comments
 FOLDER = Path(examples.__file__).parent
 NAMES = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "__init__")
 SMALL = {
+    "find_source": ["--size", "16", "--steps", "4", "--iterations", "2"],
     "hand_tuning": ["--size", "64"],
     "julia": ["--size", "64"],
+    "minimise": ["--steps", "3"],
     "mpm88": ["--substeps", "5"],
     "nbody": ["--bodies", "64"],
     "pi": ["--samples", "20000"],
 }
 PRINTED = {
+    "find_source": "loss from ",
+    "minimise": "loss from ",
     "hand_tuning": "jacobi of 64 x 64: generated",
     "pi": "pi is about 3.",
     "heat3d": "heat before 4096.0, after 4096.0",

@@ -42,7 +42,9 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=float("inf"), help="end after so long")
     parser.add_argument("--count", type=int, default=10**9, help="end after so many kernels")
     parser.add_argument("--seed", type=int, default=0, help="of the first program")
-    parser.add_argument("--targets", default="c0,c3,vulkan", help="c0, c3, vulkan, cuda, plain, checked, taichi")
+    parser.add_argument(
+        "--targets", default="c0,c3,vulkan", help="c0, c3, vulkan, cuda, emulated, emulated3, plain, checked, taichi"
+    )
     parser.add_argument("--dialect", default="", choices=["", *DIALECTS], help="a part of the language")
     parser.add_argument("--jobs", type=int, default=1, help="programs at a time")
     parser.add_argument("--found", type=Path, help="a folder for failing and reduced programs")

@@ -34,7 +34,7 @@ class Dialect:
 PORTABLE = Dialect("portable")
 """All targets of ours."""
 HOST = Dialect("host", narrow_atomics=True)
-"""C and the interpreter."""
+"""C, CUDA and the interpreter."""
 TAICHI = Dialect(
     "taichi",
     returns_anywhere=False,

@@ -231,7 +231,7 @@ class Expressions:
         if self.chance(0.15) and self.policy.reals_share:
             a = self.real(depth - 1, exact=True)
             type = self.random.choice("iu") + str(width(a.type))
-            return Value(f"ti.bit_cast(ti.abs({a.text}), ti.{type})", type)
+            return Value(f"ti.bit_cast(ti.abs(ti.cast({a.text}, ti.{a.type})), ti.{type})", type)
         a = self.at_run_time(self.integer(depth - 1))
         type = self.any_integer_type()
         if width(type) == width(a.type) and self.chance(0.3):
@@ -328,7 +328,7 @@ class Expressions:
         limit = self.random.choice((8.0, 100.0))
         low, high = self.random.choice((("ti.max", "ti.min"), ("max", "min")))
         text = f"{low}({high}({value.text}, {limit}), -{limit})"
-        return replace(value, text=text, bound=limit)
+        return replace(value, text=text, bound=limit, type=promote(value.type, "f32"))
 
     def real_leaf(self, depth: int, exact: bool) -> Value:
         """Return something short."""
@@ -369,15 +369,16 @@ class Expressions:
         if self.chance(0.3) and not is_real((a := self.bounded(depth)).type):
             return Value(f"({a.text} / {self.random.randint(1, 9)})", "f32", a.bound)
         a, b = self.real(depth - 1, exact), self.real(depth - 1, exact)
-        type = promote(a.type, b.type)
+        type = promote(promote(a.type, b.type), "f32")
         return Value(f"({a.text} / (ti.abs({b.text}) + 0.5))", type, a.bound * 2, a.exact and b.exact)
 
     def real_floor(self, depth: int, exact: bool) -> Value:
         """Return `//` or `%` by a number whose quotient is exact."""
         a, number = self.real(depth - 1, True), self.random.choice(("2.0", "4.0", "0.5", "(-2.0)"))
+        type = promote(a.type, "f32")
         if self.chance(0.5):
-            return Value(f"({a.text} // {number})", a.type, a.bound * 2 + 1)
-        return Value(f"({a.text} % {number})", a.type, 4.0)
+            return Value(f"({a.text} // {number})", type, a.bound * 2 + 1)
+        return Value(f"({a.text} % {number})", type, 4.0)
 
     def real_extreme(self, depth: int, exact: bool) -> Value:
         """Return the lesser or the greater."""

@@ -51,15 +51,43 @@ def reduce(text: str, first_failing: Attempts, at_a_time: int = 1, most: int = 2
 
 
 def has_new_parallel_loop(tree: ast.Module) -> bool:
-    """Return whether a loop that was serial (its index is `k1`, not `i1`) is now an outermost one without `serialize`."""
-    for function in tree.body:
-        if isinstance(function, ast.FunctionDef):
-            for above, statement in zip([None, *function.body], function.body):
-                is_serial = above is not None and ast.unparse(above).startswith("ti.loop_config(serialize")
-                if isinstance(statement, ast.For) and not is_serial and ast.unparse(statement.target)[:1] in "(k":
-                    if ast.unparse(statement.target).lstrip("(").startswith("k"):
-                        return True
-    return False
+    """Return whether a loop that was serial (its index is `k1`, not `i1`) is now an outermost one without `serialize`.
+
+    Loops of a `ti.func` count where a kernel calls it outside of all loops and branches, since it is inlined.
+    """
+    functions = {f.name: f for f in tree.body if isinstance(f, ast.FunctionDef)}
+
+    def is_parallel(function: ast.FunctionDef) -> bool:
+        return any(
+            is_loop(above, statement) or any(is_parallel(called) for called in called_at_once(statement))
+            for above, statement in zip([None, *function.body], function.body)
+        )
+
+    def is_loop(above: ast.stmt | None, statement: ast.stmt) -> bool:
+        is_serial = above is not None and ast.unparse(above).startswith("ti.loop_config(serialize")
+        return (
+            isinstance(statement, ast.For)
+            and not is_serial
+            and ast.unparse(statement.target).lstrip("(").startswith("k")
+        )
+
+    def called_at_once(statement: ast.stmt) -> Iterator[ast.FunctionDef]:
+        """Yield the functions that are inlined outside of the statement's blocks."""
+        heads = [statement.iter] if isinstance(statement, ast.For) else [getattr(statement, "test", statement)]
+        if isinstance(statement, ast.For) and "static" in ast.unparse(statement.iter):
+            heads += statement.body
+        for node in (node for head in heads for node in ast.walk(head)):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in functions:
+                called = functions[node.func.id]
+                if decorator_of(called) == "ti.func":
+                    yield called
+
+    return any(is_parallel(function) for function in functions.values() if decorator_of(function) == "ti.kernel")
+
+
+def decorator_of(function: ast.FunctionDef) -> str:
+    """Return what a function of a program is: "ti.kernel", "ti.func", "ti.real_func", "" for Python's."""
+    return ast.unparse(function.decorator_list[0]) if function.decorator_list else ""
 
 
 def shrink(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from .arrays import ArrayInfo
-from .scalars import INTEGERS, Value, is_real, width
+from .scalars import INTEGERS, Value, is_real, promote, width
 from .tensors import LETTERS, LIMIT, Tensors
 
 MOST_TRIPS = 8
@@ -219,9 +219,11 @@ class Statements(Tensors):
             value, text = replace(made, text=name, bound=LIMIT), made.text
         elif kind < 0.12 + self.policy.reals_share:
             made = self.real(depth, exact=self.chance(0.7))
-            limit = 64.0
-            text = made.text if made.bound <= limit else f"ti.max(ti.min({made.text}, {limit}), -{limit})"
-            value = Value(name, made.type, limit, made.exact)
+            limit, type = 64.0, made.type
+            text = made.text
+            if made.bound > limit:
+                text, type = f"ti.max(ti.min({text}, {limit}), -{limit})", promote(type, "f32")
+            value = Value(name, type, limit, made.exact)
         else:
             made = self.integer(depth)
             value, text = Value(name, made.type), made.text
@@ -298,7 +300,8 @@ class Statements(Tensors):
             return value if self.dialect.casting_stores else self.as_type(self.at_run_time(value), target.type)
         value = self.real(depth, exact=target.exact)
         if value.bound > target.bound:
-            return Value(f"ti.max(ti.min({value.text}, {target.bound}), -{target.bound})", value.type, target.bound)
+            text = f"ti.max(ti.min({value.text}, {target.bound}), -{target.bound})"
+            return Value(text, promote(value.type, "f32"), target.bound)
         return value
 
     def augment(self) -> None:

@@ -51,7 +51,8 @@ class Tensors(Expressions):
         """Return a tensor whose reals are clamped if they may be large."""
         if not is_real(value.type) or value.bound <= LIMIT:
             return value
-        return replace(value, text=f"ti.max(ti.min({value.text}, {LIMIT}), -{LIMIT})", bound=LIMIT)
+        text = f"ti.max(ti.min({value.text}, {LIMIT}), -{LIMIT})"
+        return replace(value, text=text, bound=LIMIT, type=promote(value.type, "f32"))
 
     def tensor_leaf(self, depth: int, shape: tuple[int, ...], real: bool, exact: bool) -> Value:
         """Return a variable, an element of an array, or one that is written out."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import itertools
 import os
@@ -15,7 +16,7 @@ import numpy as np
 import pytest
 from fuzz.comparing import difference
 from fuzz.program import Program
-from fuzz.reducing import reduce
+from fuzz.reducing import has_new_parallel_loop, reduce
 
 import shadesmith as ti
 
@@ -73,3 +74,14 @@ def test_a_failure_shrinks_to_the_statements_that_it_needs() -> None:
     assert short == reduce(text, first_failing, at_a_time=3)
     assert len(short.splitlines()) < 20 < len(text.splitlines())
     compile(short, "short", "exec")
+
+
+def test_no_loop_of_a_function_is_parallel() -> None:
+    """A `ti.func` is inlined: its loops would be outermost ones where a kernel calls it outside of all loops."""
+    programs = [ast.parse(Program(seed).text()) for seed in range(40)]
+    assert not any(has_new_parallel_loop(program) for program in programs)
+    text = "@ti.func\ndef f(n):\n    for k1 in range(n):\n        pass\n    return n\n\n@ti.kernel\ndef g():\n    {}\n"
+    assert has_new_parallel_loop(ast.parse(text.format("x = f(3) + 1")))
+    assert has_new_parallel_loop(ast.parse(text.format("for s1 in ti.static(range(2)): x = f(3)")))
+    assert not has_new_parallel_loop(ast.parse(text.format("while x < 2: x = f(3)")))
+    assert not has_new_parallel_loop(ast.parse(text.replace("ti.func", "ti.real_func").format("x = f(3)")))

@@ -27,11 +27,13 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "vulkan": {"arch": "vulkan"},
     "vulkan_respelled": {"arch": "vulkan"},
     "cuda": {"arch": "cuda"},
+    "emulated": {"arch": "cuda"},
+    "emulated3": {"arch": "cuda"},
     "taichi": {"arch": "cpu"},
     "taichi0": {"arch": "cpu", "advanced_optimization": False, "constant_folding": False, "opt_level": 0},
 }
 """Options of `ti.init`, by target. plain: no pass that is not needed. taichi0: Taichi without its optimisations.
-checked: raises at what no program may do.
+checked: raises at what no program may do. emulated: emitted CUDA C on the host, with checks; emulated3: with -O3, without.
 vulkan_respelled: shaders in another spelling."""
 NUMBERS = itertools.count()
 
@@ -52,6 +54,8 @@ def prepare(target: str) -> Callable[[], None]:
             without_optimisation()
         if target == "plain":
             without_optional_passes()
+        if target.startswith("emulated"):
+            emulate(optimised=target == "emulated3")
         if target == "vulkan_respelled":
             with_narrowing_by_halves()
     arch = getattr(ti, options.pop("arch"))
@@ -63,6 +67,14 @@ def without_optimisation() -> None:
     from shadesmith.runtime.devices.host import compiler
 
     compiler.FLAGS = tuple("-O0" if flag == "-O3" else flag for flag in compiler.FLAGS)
+
+
+def emulate(optimised: bool) -> None:
+    """Let CUDA C run on the host."""
+    sys.path.append(os.path.join(os.path.dirname(__file__), os.pardir))
+    from emulated.device import install
+
+    install(optimised)
 
 
 def without_optional_passes() -> None:

@@ -6,21 +6,21 @@ import ctypes
 import importlib.util
 import itertools
 import re
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
+from emulated.compiler import compile_source, runtime
 from handwritten.table import Arrays, Launch, Program
 
 import shadesmith as ti
 from shadesmith.runtime.devices.cuda.nvrtc import compile_cubin
 from shadesmith.transpiler.backend.module.interface import BackendModule
 
-SHIM = Path(__file__).with_name("shim.h")
-HOST_COMPILER = ("g++", "-std=c++17", "-O1", "-w", "-shared", "-fPIC", "-x", "c++", "-")
+HOST_FLAGS = ("-O1",)
+"""Of sources that a person wrote: without checks, which cost time."""
 INTEGERS = re.compile(r"^constexpr int (.*);$", re.MULTILINE)
 NUMBERS = itertools.count()
 
@@ -98,20 +98,10 @@ def grid_of(launch: Launch, sizes: Mapping[str, int]) -> tuple[int, int]:
     return -(-columns // launch.block), rows
 
 
-def run_on_host(program: Program, sizes: Mapping[str, Any], start: Arrays, folder: Path) -> Arrays:
+def run_on_host(program: Program, sizes: Mapping[str, Any], start: Arrays) -> Arrays:
     """Compile the hand-written source as C++ and run it once; return the results."""
-    source = cuda_source(program, sizes)
-    waits = "true" if "__syncthreads" in source else "false"
-    parameters = "void **arguments, unsigned columns, unsigned rows, unsigned threads"
-    drivers = (
-        f'extern "C" void launch_{k.kernel}({parameters}) {{\n'
-        f"    launch({k.kernel}, arguments, columns, rows, threads, {waits});\n}}\n"
-        for k in program.launches
-    )
-    path = folder / f"{program.name}_{next(NUMBERS)}.so"
-    text = "\n".join((f'#include "{SHIM}"', source, *drivers))
-    subprocess.run([*HOST_COMPILER, "-o", str(path)], input=text, text=True, check=True, timeout=120)
-    library = ctypes.CDLL(str(path))
+    source, launch_kernel = cuda_source(program, sizes), runtime().emulator_launch
+    library = ctypes.CDLL(str(compile_source(source, program.cuda.name, HOST_FLAGS)))
     arrays = {name: array.copy() for name, array in start.items()}
     for launch in program.launches:
         values = [
@@ -119,8 +109,9 @@ def run_on_host(program: Program, sizes: Mapping[str, Any], start: Arrays, folde
             for name in launch.arguments
         ]
         pointers = (ctypes.c_void_p * len(values))(*(ctypes.addressof(value) for value in values))
-        run = getattr(library, f"launch_{launch.kernel}")
-        run(pointers, *grid_of(launch, constants(program, sizes)), launch.block)
+        blocks = grid_of(launch, constants(program, sizes))
+        problem = launch_kernel(library[f"start_{launch.kernel}"], pointers, *blocks, launch.block, 1)
+        assert problem is None, problem
     return {name: arrays[name] for name in program.results}
 
 

@@ -1,6 +1,6 @@
 """Must 1 of issue 15: ten emitted kernels beside the same kernels as a CUDA programmer would type them.
 
-The hand-written sources are compiled by NVRTC and compared with the Python: on the host through `shim.h`, and on a GPU.
+The hand-written sources are compiled by NVRTC and compared with the Python: on the host (`tests/emulated`), and on a GPU.
 Longer ones than `CEILINGS` allow are failures; the goal is 1.4 for each and 1.2 for the median.
 """
 
@@ -25,19 +25,19 @@ from shadesmith.transpiler.backend.module.interface import BackendModule
 
 COLUMNS = 100
 CEILINGS = {
-    "p2g3d": 1.77,
-    "mpm88": 1.56,
-    "mpm99": 1.92,
-    "sgemm": 1.43,
-    "raymarch": 1.28,
-    "sph": 1.77,
-    "advect": 2.17,
-    "lbm": 1.52,
-    "flux": 1.38,
-    "nbody": 1.40,
+    "p2g3d": 1.20,
+    "mpm88": 1.18,
+    "mpm99": 1.40,
+    "sgemm": 1.29,
+    "raymarch": 1.00,
+    "sph": 1.27,
+    "advect": 1.38,
+    "lbm": 1.06,
+    "flux": 1.08,
+    "nbody": 1.07,
 }
 """Lines emitted for each line written by hand, at most. They are lowered whenever the emitted sources get shorter."""
-MEDIAN = 1.55
+MEDIAN = 1.2
 
 
 TOTALS = {"temporaries": 0, "numbered": 21, "long_lines": 0, "magic": 13}
@@ -94,7 +94,7 @@ def test_both_sources_do_the_same(program: Program, target: str, tmp_path: Path)
         by_hand.launch()
         expected = by_hand.results()
     else:
-        expected = running.run_on_host(program, program.small, start, tmp_path)
+        expected = running.run_on_host(program, program.small, start)
     results = running.run_python(program, program.small, start, tmp_path)
     for name in program.results:
         assert np.abs(expected[name]).max() > 0

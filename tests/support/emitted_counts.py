@@ -54,6 +54,8 @@ _DECLARATION = re.compile(
     r"^ +(?:const )?(?!return|else|goto|case|typedef)((?:unsigned |long )*[A-Za-z_]\w*) \*?(\w+)(?:\[[^\]]*\])*(?: =|;)"
 )
 _LOOP = re.compile(r"\bfor \((?:unsigned |long )*\w+ (\w+) = ")
+_GROUP = re.compile(r"\bfor (\w+) in .*\bgrouped\(")
+"""The name of a group of indices, whose elements are `I_0`, `I_1`."""
 _PARAMETERS = re.compile(r"^[\w ]+?[ *]\*?\w+\((.*)\) \{$")
 
 
@@ -126,6 +128,16 @@ def _locals_of(file: SourceFile) -> Iterator[str]:
                 yield loop[1]
             elif (declaration := _DECLARATION.match(line)) is not None:
                 yield declaration[2]
+                yield from _further(line[declaration.end() :])
+
+
+def _further(declarators: str) -> Iterator[str]:
+    """Yield the names behind the first in `float u = p.x, v = p.y;`, of which the first name is cut off."""
+    depth = 0
+    for position, letter in enumerate(declarators):
+        depth += (letter in "([{") - (letter in ")]}")
+        if letter == "," and depth == 0 and (name := re.match(r", (\w+) = ", declarators[position:])) is not None:
+            yield name[1]
 
 
 def _bodies(file: SourceFile, lines: list[str]) -> Iterator[tuple[int, int]]:
@@ -146,7 +158,9 @@ def _identifiers(files: tuple[str, ...]) -> frozenset[str]:
     """Return the identifiers in Python files, as they are and as paths to members (`ray_origin` of `ray.origin`)."""
     found = {"args", "rng", "failed", "index", "i"}
     for file in files:
-        for token in tokenize.generate_tokens(io.StringIO(Path(file).read_text(encoding="utf-8")).readline):
+        text = Path(file).read_text(encoding="utf-8")
+        found |= {f"{group}_{axis}" for group in _GROUP.findall(text) for axis in range(4)}
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.type == tokenize.NAME and not keyword.iskeyword(token.string):
                 found.add(token.string)
     return frozenset(found)

@@ -99,7 +99,7 @@ class CallResult(Statement):
 
 def calls(block: Block) -> Iterator[Call]:
     """Yield the calls in `block` and inside it, in order."""
-    return (statement for statement in walk(block) if isinstance(statement, Call))
+    return (statement for statement in walk(block) if statement.__class__ is Call)
 
 
 def called(*blocks: Block) -> list[Function]:
@@ -120,5 +120,10 @@ def called(*blocks: Block) -> list[Function]:
 
 def reachable(*blocks: Block) -> Iterator[Statement]:
     """Yield every statement of `blocks` and of the functions they call, each function once."""
-    for block in (*blocks, *(function.body for function in called(*blocks))):
-        yield from walk(block)
+    has_calls = False
+    for block in blocks:
+        for statement in walk(block):
+            has_calls = has_calls or statement.__class__ is Call
+            yield statement
+    for function in called(*blocks) if has_calls else ():
+        yield from walk(function.body)

@@ -102,11 +102,9 @@ def operands(statement: Statement) -> list[Statement]:
     statements: list[Statement] = []
     for attribute in statement.OPERANDS:
         value = getattr(statement, attribute)
-        if value is None:
-            continue
-        if isinstance(value, list):
-            statements.extend(value)
-        else:
+        if value.__class__ is list:
+            statements += value
+        elif value is not None:
             statements.append(value)
     return statements
 

@@ -43,6 +43,7 @@ class Array:
         strided: the distance of elements along each axis comes with the launch too, as for a transposed array.
         clamped: an index out of bounds means the nearest index in bounds.
         is_gradient: it is the gradient of the argument at `parameter`.
+        derivative: in the kernel of a gradient, the array that holds its gradient; in that of a dual, its dual.
         parts: of a split field (SoA): an array for each component or member, which may itself have parts. The whole
             then
             has no memory and no binding, and `split_arrays` leaves only loops over it.
@@ -64,6 +65,7 @@ class Array:
     strided: bool = False
     clamped: bool = False
     is_gradient: bool = False
+    derivative: Array | None = None
     parts: tuple[Array, ...] = ()
     path: str = ""
     role: str = ""

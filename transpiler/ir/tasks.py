@@ -119,6 +119,7 @@ class Kernel:
         textures: by binding.
         location: of the kernel in the user's file.
         remarks: comments on the whole kernel.
+        derivative: "reverse" or "forward" if a pass is to replace it by the kernel of its gradient or dual, else "".
     """
 
     name: str
@@ -134,6 +135,7 @@ class Kernel:
     textures: list[Texture] = field(default_factory=list)
     location: SourceLocation = NOWHERE
     remarks: list[Remark] = field(default_factory=list)
+    derivative: str = ""
 
     def roots(self) -> list[Block]:
         """Return the outermost blocks: the body, or those of each task; then the bodies of functions."""

@@ -184,6 +184,8 @@ def describe_type(type: Type | None) -> str:
 
 def element_of(type: Type) -> Scalar:
     """Return the scalar type of a value: itself, or that of a tensor's elements. Raises: StructError for a struct."""
+    if type.__class__ is Scalar:  # most are
+        return type
     if isinstance(type, Struct):
         raise StructError(type)
     return type.element if isinstance(type, Tensor) else type

@@ -319,7 +319,7 @@ class _Checker:
         """Check that a texture is the kernel's, of the expected kind, and the size of a coordinate."""
         texture = statement.texture
         _need(texture in self.kernel.textures, "an unknown texture", statement)
-        stored = isinstance(statement, ImageLoad | ImageStore)
+        stored = isinstance(statement, (ImageLoad, ImageStore))
         _need(stored == texture.is_storage, "a texture of the other kind", statement)
         element = f32 if isinstance(statement, TextureSample) else i32
         coordinate = element if texture.ndim == 1 else Tensor((texture.ndim,), element)

@@ -24,8 +24,8 @@ from .matrix import Matrix, unwrap, wrap
 class template:  # noqa: N801 - Taichi's public name
     """Annotation of a parameter that takes any Python object at compile time; it may be written without the call."""
 
-    element_type: Any = None
-    ndim: int | None = None
+    tensor: Any = None
+    dim: int | None = None
 
 
 def is_template(annotation: object) -> bool:
@@ -248,7 +248,7 @@ class NdarrayAnnotation:
         """Number of axes of an element: 1 for vectors, 2 for matrices."""
         if self.element_shape is not None or self.element_dim is not None:
             return len(self.element_shape) if self.element_shape is not None else self.element_dim or 0
-        return len(self.dtype.shape) if isinstance(self.dtype, VectorType | MatrixType | Tensor) else 0
+        return len(self.dtype.shape) if isinstance(self.dtype, (VectorType, MatrixType, Tensor)) else 0
 
     @property
     def is_element_open(self) -> bool:
@@ -294,7 +294,7 @@ def make_tensor_type(shape: tuple[int, ...], dtype: Any) -> TensorType:
 
 def as_type(value: Any, options: CompileOptions) -> Type | None:
     """Return the IR type of an annotation or callable, None if it is no type."""
-    if isinstance(value, Scalar | Tensor | Struct):
+    if isinstance(value, (Scalar, Tensor, Struct)):
         return value
     if issubclass(type(value), DescribesType):  # not `isinstance`, which reads the class from the object
         return value.describe_type(options)  # type: ignore[no-any-return]

@@ -81,9 +81,9 @@ class extension:  # noqa: N801 - Taichi's public name
     sparse = Extension("sparse")
 
 
-def is_extension_supported(arch: Arch, wanted: Extension) -> bool:
-    """Return whether the target of `arch` supports `wanted`; False for architectures without a target."""
-    return arch.target in wanted.targets
+def is_extension_supported(arch: Arch, ext: Extension) -> bool:
+    """Return whether the target of `arch` supports `ext`; False for architectures without a target."""
+    return arch.target in ext.targets
 
 
 def host_arches() -> list[Arch]:

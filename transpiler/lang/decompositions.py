@@ -88,7 +88,7 @@ def _working_type(wanted: Scalar) -> Scalar:
 
 @func
 def _power_of_two(x: Any) -> Any:
-    """Return the power of two at or below `x` >= 0 (0.0 if there is none) and its reciprocal.
+    """Return the power of two at or below `x` >= 0 and its reciprocal; 0.0 and 2^127 (f64: 2^1023) if there is none.
 
     By the bits of the exponent: drivers need not divide exactly.
     """
@@ -105,30 +105,23 @@ def _into_range(a: Any) -> Any:
 
     The factors come with their reciprocals, which bring the result back: (a, scale, shift, 1 / scale, 1 / shift).
     """
-    one = cast(1.0, a.dtype)
-    scale, shift, unscale, unshift = one, one, one, one
-    result = a
     largest = abs(a).max()
-    if largest > BIG:
-        shift, unshift = SMALL, BIG
-        result = a * SMALL
-    if largest < SMALL:
-        shift, unshift = BIG, SMALL
-        result = _raised(a)
-    largest = abs(result).max()
-    if largest > 0.0:
-        unscale, scale = _power_of_two(largest)
-        result = result * scale
-    return result, scale, shift, unscale, unshift
+    one = cast(1.0, a.dtype)
+    unshift = select(largest > BIG, cast(BIG, a.dtype), select(largest < SMALL, cast(SMALL, a.dtype), one))
+    _, shift = _power_of_two(unshift)
+    result = shift * a
+    if unshift < one:
+        _raise(a, result)
+    unscale, scale = _power_of_two(abs(result).max())
+    return scale * result, scale, shift, unscale, unshift
 
 
 @func
-def _raised(a: Any) -> Any:
-    """Return `a` * `BIG`; in f32 by the bits of subnormal numbers, which a device may take as 0 else.
+def _raise(a: Any, result: template) -> None:
+    """Correct `result`, `a` * `BIG`, in f32 by the bits of subnormal numbers, which a device may take as 0.
 
     Number by number, as `_back`: the emitted source then needs no operators on the bits of matrices.
     """
-    result = a * BIG
     if static(a.dtype == f32):
         for i in static(range(a.n)):
             if static(len(a.shape) == 1):
@@ -136,7 +129,6 @@ def _raised(a: Any) -> Any:
             else:
                 for j in static(range(a.m)):
                     result[i, j] = _raised_number(a[i, j], result[i, j])
-    return result
 
 
 @func
@@ -152,15 +144,21 @@ def _back(x: Any, unscale: Any, unshift: Any) -> Any:
     """Return `x` * `unscale` * `unshift`; in f32 by the bits of subnormal results, which devices may flush."""
     scaled = x * unscale
     result = scaled * unshift
-    if static(x.dtype == f32):
+    _lower(scaled, unshift, result)
+    return result
+
+
+@func
+def _lower(scaled: Any, unshift: Any, result: template) -> None:
+    """Correct `result`, `scaled` * `unshift`, as `_raise` does."""
+    if static(scaled.dtype == f32):
         if unshift < 1.0:
-            for i in static(range(x.n)):
-                if static(len(x.shape) == 1):
+            for i in static(range(scaled.n)):
+                if static(len(scaled.shape) == 1):
                     result[i] = _lowered_number(scaled[i], result[i])
                 else:
-                    for j in static(range(x.m)):
+                    for j in static(range(scaled.m)):
                         result[i, j] = _lowered_number(scaled[i, j], result[i, j])
-    return result
 
 
 @func
@@ -191,11 +189,8 @@ def _givens_rotation(x: template, y: template, t: Any, c: Any) -> None:
 @func
 def _direction(v: Any, otherwise: Any) -> Any:
     """Return `v` normalized, or `otherwise` if `v` is almost zero."""
-    length = v.norm()
-    result = otherwise
-    if length > cast(static(NEGLIGIBLE[v.dtype]), v.dtype):
-        result = v / length
-    return result
+    norm = v.norm()  # `length` would hide the function of that name in CUDA and GLSL
+    return v / norm if norm > cast(static(NEGLIGIBLE[v.dtype]), v.dtype) else otherwise
 
 
 @func
@@ -245,16 +240,21 @@ def _perpendicular(v: Any) -> Any:
 
 @func
 def _svd_2(a: Any) -> Any:
+    """Both rotations as matrices, which take fewer lines than columns."""
+    v = Matrix.cols([_unit(2, 0, a.dtype), _unit(2, 1, a.dtype)])
+    p, q = a[:, 0], a[:, 1]
+    alpha, beta, gamma = p.dot(p), q.dot(q), p.dot(q)
+    if abs(gamma) > cast(static(ORTHOGONAL[a.dtype]), a.dtype) * sqrt(alpha) * sqrt(beta):
+        t, c = _rotation(alpha, beta, gamma)
+        v = c * Matrix([[1.0, t], [-t, 1.0]])
+        a = a @ v  # noqa: PLW0642
+    if a[:, 0].dot(a[:, 0]) < a[:, 1].dot(a[:, 1]):
+        a, v = Matrix.cols([a[:, 1], -a[:, 0]]), Matrix.cols([v[:, 1], -v[:, 0]])
     x, y = a[:, 0], a[:, 1]
-    p, q = _unit(2, 0, a.dtype), _unit(2, 1, a.dtype)
-    _orthogonalise(x, y, p, q)
-    _longer_first(x, y, p, q)
     u = _direction(x, _unit(2, 0, a.dtype))
-    v = Vector([-u.y, u.x])
-    second = v.dot(y)
-    if second < 0.0:
-        second, v = -second, -v
-    return Matrix.cols([u, v]), Vector([x.norm(), second]), Matrix.cols([p, q])
+    second = u.x * y.y - u.y * y.x
+    w = select(second < 0.0, -u, u)
+    return Matrix([[u.x, -w.y], [u.y, w.x]]), Vector([x.norm(), abs(second)]), v
 
 
 @func
@@ -290,9 +290,13 @@ def svd(A: Any, dt: template = None) -> Any:  # type: ignore[assignment]
     wanted = static(_result_type(a.dtype, dt))
     b, _, _, unscale, unshift = _into_range(cast(a, static(_working_type(wanted))))
     u, values, v = static(_svd_2 if a.n == 2 else _svd_3)(b)
-    s = cast(_back(values, unscale, unshift), wanted)
+    scaled = values * unscale
+    s = scaled * unshift
+    _lower(scaled, unshift, s)
+    n = static(a.n)
     zero = cast(0, wanted)
-    diagonal = Matrix([[s[i] if static(i == j) else zero for j in static(range(a.n))] for i in static(range(a.n))])
+    rows = [[cast(s[i], wanted) if static(i == j) else zero for j in static(range(n))] for i in static(range(n))]
+    diagonal = Matrix(rows)
     return cast(u, wanted), diagonal, cast(v, wanted)
 
 

@@ -97,14 +97,14 @@ def func(*, inline: bool | None = None) -> Callable[[Callable[..., Any]], Func]:
 
 
 def func(
-    function: Callable[..., Any] | None = None, *, inline: bool | None = None
+    fn: Callable[..., Any] | None = None, *, inline: bool | None = None
 ) -> Func | Callable[[Callable[..., Any]], Func]:
     """Mark a function of kernels, which Python cannot call.
 
     inline: True: calls are replaced by the function's statements; False: the emitted source has a function, wherever
         that is possible; None: the compiler decides (`docs/functions.md`).
     """
-    return partial(Func, inline=_checked(inline)) if function is None else Func(function, inline=_checked(inline))
+    return partial(Func, inline=_checked(inline)) if fn is None else Func(fn, inline=_checked(inline))
 
 
 @overload
@@ -116,12 +116,12 @@ def pyfunc(*, inline: bool | None = None) -> Callable[[Callable[..., Any]], Func
 
 
 def pyfunc(
-    function: Callable[..., Any] | None = None, *, inline: bool | None = None
+    fn: Callable[..., Any] | None = None, *, inline: bool | None = None
 ) -> Func | Callable[[Callable[..., Any]], Func]:
     """Mark a function that both kernels and Python call. inline: as for `func`."""
-    if function is None:
+    if fn is None:
         return partial(Func, in_python=True, inline=_checked(inline))
-    return Func(function, in_python=True, inline=_checked(inline))
+    return Func(fn, in_python=True, inline=_checked(inline))
 
 
 def _checked(inline: bool | None) -> bool | None:

@@ -22,10 +22,10 @@ from .matrix import elementwise, unwrap, wrap
 from .operations import Function, cast, cos, log, operation, sqrt
 
 __all__ = [
-    "atomic_add", "atomic_and", "atomic_max", "atomic_min", "atomic_mul", "atomic_or", "atomic_sub", "atomic_xor",
-    "bit_cast", "bit_shr", "block_local", "cache_read_only", "cast", "frexp", "global_thread_idx", "grouped",
-    "loop_config", "ndrange", "one", "randn", "random", "raw_div", "raw_mod", "rsqrt", "select", "static",
-    "static_assert", "static_print", "stop_grad", "zero",
+    "assume_in_range", "atomic_add", "atomic_and", "atomic_max", "atomic_min", "atomic_mul", "atomic_or",
+    "atomic_sub", "atomic_xor", "bit_cast", "bit_shr", "block_local", "cache_read_only", "cast", "frexp",
+    "global_thread_idx", "grouped", "loop_config", "loop_unique", "ndrange", "one", "randn", "random", "raw_div",
+    "raw_mod", "rsqrt", "select", "static", "static_assert", "static_print", "stop_grad", "zero",
 ]  # fmt: skip
 """Public names of `ti`."""
 
@@ -253,6 +253,16 @@ def block_local(*args: Any) -> NoReturn:
 def cache_read_only(*args: Any) -> NoReturn:
     """Request a read-only cache of fields; kernels only. It does not change results."""
     _kernel_only("cache_read_only")
+
+
+def assume_in_range(val: Any, base: Any, low: Any, high: Any) -> NoReturn:
+    """Return `val`, which the program promises to be at least `base + low` and below `base + high`; kernels only."""
+    _kernel_only("assume_in_range")
+
+
+def loop_unique(val: Any, covers: Any = None) -> NoReturn:
+    """Return `val`, which the program promises to differ in all iterations of the loop; kernels only."""
+    _kernel_only("loop_unique")
 
 
 def global_thread_idx() -> NoReturn:

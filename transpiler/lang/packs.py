@@ -29,7 +29,7 @@ class ArgPackType:
         for name, annotation in members.items():
             if not name.isidentifier() or iskeyword(name) or name.startswith("_") or hasattr(ArgPack, name):
                 raise ValueError(f"`{name}` cannot be the name of an argument pack's member")
-            is_type = isinstance(annotation, NdarrayAnnotation | ArgPackType | TextureType | RWTextureType)
+            is_type = isinstance(annotation, (NdarrayAnnotation, ArgPackType, TextureType, RWTextureType))
             if not is_type and not is_template(annotation):
                 type_of(annotation)
         self.members = members
@@ -55,7 +55,7 @@ class ArgPackType:
     def _zero(self, name: str, annotation: Any) -> Any:
         if isinstance(annotation, ArgPackType):
             return annotation()
-        if isinstance(annotation, NdarrayAnnotation | TextureType | RWTextureType) or is_template(annotation):
+        if isinstance(annotation, (NdarrayAnnotation, TextureType, RWTextureType)) or is_template(annotation):
             raise TypeError(f"{self} needs a value for `{name}`")
         return annotation(0)
 

@@ -38,6 +38,14 @@ def append(node: Any, indices: Any, val: Any) -> NoReturn:
     _kernel_only("append")
 
 
+def get_addr(f: Any, indices: Any) -> NoReturn:
+    """Return how many bytes a cell is from the beginning of its tree's memory, as u64; kernels only.
+
+    Taichi returns an address of its device's memory; differences of two addresses are the same.
+    """
+    _kernel_only("get_addr")
+
+
 def no_activate(*args: Any) -> NoReturn:
     """Declare that the next loop stores only to active cells of these fields; kernels only.
 

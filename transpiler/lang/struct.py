@@ -246,6 +246,8 @@ class StructType(DescribesType):
     def arguments(self, args: Any, kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of a call by member. Raises: TaichiSyntaxError for those that belong to no member."""
         names = list(self.members)
+        if len(args) == 1 and not kwargs and isinstance(args[0], dict):
+            args, kwargs = (), args[0]
         if len(args) > len(names):
             raise TaichiSyntaxError(f"{self.title} has {len(names)} members, found {len(args)} values")
         given = dict(zip(names, args, strict=False))

@@ -19,6 +19,7 @@ from .cleanup.dead_code import dead_code
 from .cleanup.fold import fold
 from .cleanup.forward_stores import forward_stores
 from .cleanup.hoist_loads import hoist_loads
+from .cleanup.operand_order import operand_order
 from .cleanup.simplify import simplify
 from .cleanup.split_vectors import split_vectors
 from .context import Pass, PassContext
@@ -29,6 +30,8 @@ from .control.lower import lower
 from .control.overflow import overflow
 from .control.recursion import recursion
 from .control.split_arrays import split_arrays
+from .derivatives.forward_mode import forward_mode
+from .derivatives.reverse_mode import reverse_mode
 from .sparse.activate_cells import activate_cells
 from .sparse.deactivate_cells import deactivate_cells
 from .sparse.sparse_arrays import sparse_arrays
@@ -62,6 +65,13 @@ def until_stable(*steps: Pass) -> Cleanup:
 
 cleanup = until_stable(fold, simplify, forward_stores, common_subexpressions, dead_code)
 
+UNAFFECTED: dict[Pass, tuple[Pass, ...]] = {
+    fold: (fold,),
+    common_subexpressions: (fold, common_subexpressions),
+    dead_code: (fold, simplify, common_subexpressions),
+}
+"""Steps of the cleanup that find nothing more after a change by the step, if they found nothing before it."""
+
 limits = (branch_depth, iteration_limit)
 """What drivers need that end long loops or overflow their stack silently."""
 
@@ -77,6 +87,9 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         demote_atomics,  # atomics on local variables: cleanup forwards values through plain loads and stores
         check_wide_indices,  # before cleanup, while an index has its full width
         call_effects,  # the checks of `check_wide_indices` may be the first effects of a function
+        cleanup,
+        forward_mode,
+        reverse_mode,  # after cleanup, so that a variable assigned once is a value; before `bounds`: it adds accesses
         cleanup,
         bounds,  # after cleanup, so that merged pointers are checked once
         call_effects,  # as after `check_wide_indices`
@@ -103,6 +116,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         call_effects,  # the passes since the first cleanup may have added checks
         legalize,  # late: the cleanups above would rebuild what it removes
         split_vectors,  # after `legalize`, which takes vectors apart
+        operand_order,  # before the last cleanup, which merges equal operations
         ranges,  # after all passes that ask what an operation is: they know Python's divisions
         cleanup,
         call_effects,  # for the printers: cleanup may have removed the last effect
@@ -114,12 +128,13 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
 REQUIRED = frozenset({
     "split_arrays", "lower", "call_effects", "recursion", "activate_cells", "deactivate_cells", "offload", "struct_for",
     "check_threads", "split_threads", "clamp_indices", "legalize", "wrapping", "sparse_arrays",
+    "forward_mode", "reverse_mode",
 })  # fmt: skip
 """Passes that every kernel needs; `disabled_passes` does not apply to them."""
 
 
-def run(kernel: Kernel, context: PassContext) -> None:
-    """Run all stages on `kernel`, in place.
+def run(kernel: Kernel, context: PassContext, last: str = "") -> None:
+    """Run all stages on `kernel`, in place. last: the name of the pass after which to stop.
 
     Raises:
         TaichiCompilationError: for a feature that the target lacks.
@@ -131,17 +146,22 @@ def run(kernel: Kernel, context: PassContext) -> None:
             for step in steps:
                 if not isinstance(step, Cleanup):
                     stable = None if _run_pass(step, stage, kernel, context) else stable
+                    if step.__name__ == last:
+                        return
                 elif step is not stable:
                     stable = step if _run_until_stable(step, stage, kernel, context) else None
 
 
 def _run_until_stable(steps: Cleanup, stage: Stage, kernel: Kernel, context: PassContext) -> bool:
-    """Run the steps one after another; return True once every step has run without a change."""
-    unchanged = 0
+    """Run the steps one after another; return True once no step would change anything."""
+    waiting = set(steps)
     for _ in range(MAX_ROUNDS):
         for step in steps:
-            unchanged = 0 if _run_pass(step, stage, kernel, context) else unchanged + 1
-            if unchanged >= len(steps):
+            if step in waiting:
+                waiting.discard(step)
+                if _run_pass(step, stage, kernel, context):
+                    waiting.update(other for other in steps if other not in UNAFFECTED.get(step, ()))
+            if not waiting:
                 return True
     return False
 

@@ -5,12 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from ..errors import SourceLocation
 from ..ir.tasks import Kernel
 from ..ir.verify import Stage
 from ..options import Capabilities, CompileOptions
 
 Pass = Callable[[Kernel, "PassContext"], bool]
 """Changes a kernel in place and returns whether it changed anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class ElementAccess:
+    """Elements of an array that a kernel or its gradient accesses, for the tape.
+
+    Attributes:
+        binding: of the array.
+        name: of the array in Python.
+        purpose: "stored" by the kernel, "needed" by its gradient, or "replayed": the gradient needs the values from
+            before the launch.
+        indices: by axis: a number, (position of an argument, number to add), or None for an index of any value.
+        location: of the statement.
+    """
+
+    binding: int
+    name: str
+    purpose: str
+    indices: tuple[int | tuple[int, int] | None, ...]
+    location: SourceLocation
 
 
 @dataclass(slots=True)
@@ -20,6 +41,7 @@ class PassContext:
     Args:
         record: called after each pass that changed the kernel, with its stage and name.
         warnings: messages for the user.
+        accesses: of a gradient's kernel, what a tape has to know.
         times: seconds in each pass, summed over its runs, in order of the first run.
     """
 
@@ -27,4 +49,5 @@ class PassContext:
     capabilities: Capabilities
     record: Callable[[Stage, str, Kernel], None] | None = None
     warnings: list[str] = field(default_factory=list)
+    accesses: list[ElementAccess] = field(default_factory=list)
     times: dict[str, float] = field(default_factory=dict)

@@ -8,11 +8,14 @@ One walk is enough, since a value is defined before its uses.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import ClassVar
 
 from ..errors import NOWHERE
 from ..ir.nodes import Block, Effect, Statement
 from ..ir.statements import ArgLoad, Const, LoopIndex
 from ..ir.tasks import Kernel
+
+ORDERED = Effect.WRITE | Effect.FENCE
 
 DROPPED = Const(0, name="dropped")
 """A rule returns this to drop a statement that is not a value."""
@@ -21,7 +24,12 @@ Rule = Callable[["Rewriter", Statement], "Statement | None"]
 
 
 class Rewriter:
-    """The state of one walk. `out`: statements of the block being rebuilt; `mapping`: values and their replacements."""
+    """The state of one walk. `out`: statements of the block being rebuilt; `mapping`: values and their replacements.
+
+    records: a subclass has a `visit` that does something for each statement, not only for those with blocks or effects.
+    """
+
+    records: ClassVar[bool] = False
 
     def __init__(self, rules: Mapping[type[Statement], Rule]) -> None:
         self.rules = rules
@@ -46,8 +54,19 @@ class Rewriter:
     def block(self, block: Block) -> None:
         """Rewrite one block and those inside it."""
         outer, self.out = self.out, []
+        out, rules, mapping = self.out, self.rules, self.mapping
         for statement in block.statements:
-            self.visit(statement)
+            if statement.BLOCKS or statement.EFFECT & ORDERED or self.records:
+                self.visit(statement)
+                continue
+            if mapping:
+                self.resolve_operands(statement)
+            rule = rules.get(statement.__class__)
+            new = None if rule is None else rule(self, statement)
+            if new is None:
+                out.append(statement)
+            else:
+                self.replace(statement, new)
         block.statements = self.out
         if block.result is not None and block.result in self.mapping:
             block.result = self.mapping[block.result]

@@ -14,12 +14,12 @@ from ....transpiler.frontend.source.specialization import (
     StructArgument,
     TemplateArgument,
 )
-from ....transpiler.ir.types import Scalar, Struct, Tensor, Type, describe_type, element_of, with_element
+from ....transpiler.ir.types import Scalar, Struct, Tensor, Type, describe_type, element_of, scalars_of, with_element
 from ....transpiler.lang.annotations import NdarrayAnnotation, as_type, is_template
 from ....transpiler.lang.describe import is_described
 from ....transpiler.lang.textures import RWTextureType, TextureType
 from ....transpiler.options import CompileOptions
-from ...arrays.interop import GRADIENT_HINT, ArgumentDescription, describe_argument
+from ...arrays.interop import GRADIENT_HINT, ArgumentDescription, describe_argument, has_grad
 from .textures import describe_texture
 
 
@@ -47,7 +47,7 @@ def _classify_one(
         return TemplateArgument(value), "template"
     if isinstance(annotation, NdarrayAnnotation):
         return _array(definition, position, parameter, annotation, value, options)
-    if isinstance(annotation, TextureType | RWTextureType):
+    if isinstance(annotation, (TextureType, RWTextureType)):
         return describe_texture(value, annotation, parameter.name, definition.name), "texture"
     type = as_type(annotation, options)
     assert type is not None, "`check_parameters` refuses other annotations when a kernel is decorated"
@@ -69,7 +69,7 @@ def _array(
     options: CompileOptions,
 ) -> tuple[Argument, str]:
     if value is annotation:
-        return array_of_annotation(annotation, options), "ndarray"
+        return array_of_annotation(annotation, options, definition.derivative), "ndarray"
     where = f"Argument {position} (`{parameter.name}` of kernel `{definition.name}`)"
     wanted = _wanted_element(annotation, options)
     struct = wanted if isinstance(wanted, Struct) else None
@@ -94,9 +94,12 @@ def _array(
             f"{where} needs ndim={annotation.ndim}, found ndim={ndim} (shape {found.shape})",
             f"pass `x.reshape(...)` with {annotation.ndim} axes, or annotate ndim={ndim}",
         )
-    if annotation.needs_grad and getattr(value, "grad", None) is None and not getattr(value, "requires_grad", False):
+    if annotation.needs_grad and not has_grad(value):
         raise TaichiRuntimeTypeError(f"{where} needs an array with a gradient", GRADIENT_HINT)
-    return ArrayArgument(element, ndim, found.strided, annotation.boundary == "clamp"), found.access
+    has_gradient = (
+        definition.derivative == "reverse" and has_grad(value) and all(s.is_float for s in scalars_of(element))
+    )
+    return ArrayArgument(element, ndim, found.strided, annotation.boundary == "clamp", has_gradient), found.access
 
 
 def _element_of_argument(
@@ -138,12 +141,16 @@ def _wanted_element(annotation: NdarrayAnnotation, options: CompileOptions) -> T
     return type
 
 
-def array_of_annotation(annotation: NdarrayAnnotation, options: CompileOptions) -> ArrayArgument:
+def array_of_annotation(annotation: NdarrayAnnotation, options: CompileOptions, derivative: str = "") -> ArrayArgument:
     """Return the array that a complete annotation describes, for looking at a kernel without arguments.
+
+    derivative: of the kernel; an array of numbers then has a gradient unless the annotation says that it has none.
 
     Raises: TaichiRuntimeTypeError if dtype or ndim is open.
     """
     element = _wanted_element(annotation, options)
     if element is None or annotation.ndim is None or annotation.is_element_open:
         raise TaichiRuntimeTypeError("An ndarray annotation leaves dtype or ndim open", "pass an array instead")
-    return ArrayArgument(element, annotation.ndim, clamped=annotation.boundary == "clamp")
+    has_gradient = derivative == "reverse" and annotation.needs_grad is not False
+    has_gradient = has_gradient and all(scalar.is_float for scalar in scalars_of(element))
+    return ArrayArgument(element, annotation.ndim, clamped=annotation.boundary == "clamp", has_gradient=has_gradient)

@@ -65,7 +65,7 @@ def weak_reference(value: Any, callback: Callable[[Any], None]) -> Callable[[], 
 
 def objects_in(value: Any) -> Iterator[Any]:
     """Yield the objects that a key holds by identity: the value, or the items of a list, tuple or dict."""
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         for item in value:
             yield from objects_in(item)
     elif isinstance(value, dict):

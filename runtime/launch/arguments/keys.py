@@ -13,7 +13,7 @@ from ....transpiler.frontend.source.definition import KernelDefinition
 from ....transpiler.lang.annotations import NdarrayAnnotation, is_template
 from ....transpiler.lang.describe import is_described
 from ....transpiler.lang.textures import RWTextureType, TextureType
-from ...arrays.interop import describe_argument, key_of_argument
+from ...arrays.interop import describe_argument, has_grad, key_of_argument
 from .identities import Identities
 from .textures import as_texture
 
@@ -30,11 +30,11 @@ class Keys:
     """
 
     def __init__(self, definition: KernelDefinition) -> None:
-        self.identities = Identities()
+        self.identities, derivative = Identities(), definition.derivative
         keyed = [
             (position, parameter.annotation)
             for position, parameter in enumerate(definition.flat_parameters)
-            if isinstance(parameter.annotation, NdarrayAnnotation | TextureType | RWTextureType)
+            if isinstance(parameter.annotation, (NdarrayAnnotation, TextureType, RWTextureType))
             or is_template(parameter.annotation)
         ]
         names = {
@@ -42,15 +42,16 @@ class Keys:
             "open_array": _key_with_elements,
             "texture": as_texture,
             "template": self.identities.key_of,
+            "has_grad": has_grad,
         }
         self.fast: Key = _tuple_of(
             [
-                _with_gradient(f"args[{position}].{_signature_of(annotation)}", position, annotation)
+                _with_gradient(f"args[{position}].{_signature_of(annotation)}", position, annotation, derivative)
                 for position, annotation in keyed
             ],
-            {},
+            {"has_grad": has_grad},
         )
-        self.of: Key = _tuple_of([_item(position, annotation) for position, annotation in keyed], names)
+        self.of: Key = _tuple_of([_item(position, annotation, derivative) for position, annotation in keyed], names)
 
 
 def _tuple_of(items: Sequence[str], names: dict[str, Any]) -> Key:
@@ -60,13 +61,13 @@ def _tuple_of(items: Sequence[str], names: dict[str, Any]) -> Key:
     return key
 
 
-def _item(position: int, annotation: Any) -> str:
-    if isinstance(annotation, TextureType | RWTextureType):
+def _item(position: int, annotation: Any, derivative: str) -> str:
+    if isinstance(annotation, (TextureType, RWTextureType)):
         return f"texture(args[{position}]).{_signature_of(annotation)}"
     if not isinstance(annotation, NdarrayAnnotation):
-        return f"template(args[{position}])"
+        return _with_gradient(f"template(args[{position}])", position, annotation, derivative)
     function = "open_array" if annotation.is_element_open else "array"
-    return _with_gradient(f"{function}(args[{position}], {annotation.element_axes})", position, annotation)
+    return _with_gradient(f"{function}(args[{position}], {annotation.element_axes})", position, annotation, derivative)
 
 
 def _signature_of(annotation: Any) -> str:
@@ -74,10 +75,11 @@ def _signature_of(annotation: Any) -> str:
     return "sampled_signature" if isinstance(annotation, TextureType) else "signature"
 
 
-def _with_gradient(item: str, position: int, annotation: Any) -> str:
-    """Return an item that also has whether there is a gradient, if the annotation needs one."""
+def _with_gradient(item: str, position: int, annotation: Any, derivative: str) -> str:
+    """Return an item that also has whether there is a gradient, if the annotation or a derivative needs one."""
     needs_grad = isinstance(annotation, NdarrayAnnotation) and annotation.needs_grad
-    return f"({item}, getattr(args[{position}], 'grad', None) is None)" if needs_grad else item
+    is_texture = isinstance(annotation, TextureType | RWTextureType)
+    return f"({item}, has_grad(args[{position}]))" if needs_grad or (derivative and not is_texture) else item
 
 
 def _key_with_elements(value: Any, element_axes: int) -> Hashable:

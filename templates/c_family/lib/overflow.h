@@ -23,10 +23,12 @@ FUNCTION bool pow_overflows_i32(int base, int exponent) {
             result *= base;
         }
         exponent >>= 1;
-        if (exponent > 0 && mul_overflows_i32(base, base)) {
-            return true;
+        if (exponent > 0) {  // a product that nothing needs may not overflow either
+            if (mul_overflows_i32(base, base)) {
+                return true;
+            }
+            base *= base;
         }
-        base *= base;
     }
     return false;
 }

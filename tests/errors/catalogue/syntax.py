@@ -30,7 +30,6 @@ CASES: list[Case] = [
     refused("syntax/else_on_for", SYNTAX, "'else' clause for 'for' not supported in Taichi kernels", "set a flag before `break`", kernel("«for i in range(3):", "    pass", "else:", "    pass"), "`else` on for"),
     refused("syntax/else_on_while", SYNTAX, "'else' clause for 'while' not supported in Taichi kernels", "set a flag before `break`", kernel("x = 0", "«while x < 3:", "    x += 1", "else:", "    pass"), "`else` on while"),
     refused("syntax/set_literal", SYNTAX, "A set is not supported", "(1, 2)", kernel("x = «{1, 2}"), "set literal"),
-    refused("syntax/dict_comprehension", SYNTAX, "dict comprehension", "outside the kernel", kernel("x = «{i: i for i in range(3)}"), "dict comprehension"),
     refused("syntax/generator_expression", SYNTAX, "no generators", "ti.static", kernel("x = sum(«(i for i in range(3)))"), "generator expression"),
     refused("syntax/f_string_as_value", SYNTAX, "f-string", "`print` or `assert` only", kernel("x = «f'{n}'", signature="n: ti.i32"), "f-string outside print/assert"),
     refused("syntax/decorator_inside_kernel", SYNTAX, "cannot define functions", "outside", kernel("@ti.func", "«def g(a):", "    return a", "x = g(1)"), "decorator inside kernel"),

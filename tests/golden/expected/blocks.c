@@ -1,10 +1,8 @@
-// shadesmith 0.1.0, c c77da51b, blocks.py:11: sweep(dt: f32)
+// shadesmith 0.1.0, c 230ce69f, blocks.py:11: sweep(dt: f32)
 #include <math.h>
 #include <stdbool.h>
 
-typedef struct {
-    float x, y;
-} vec2;
+typedef struct { float x, y; } vec2;
 
 static inline float atomic_add_f32(float *address, float value) {
     float old, new;
@@ -16,9 +14,7 @@ static inline float atomic_add_f32(float *address, float value) {
     return old;
 }
 
-static inline float vec2_length(vec2 a) {
-    return sqrtf(a.x * a.x + a.y * a.y);
-}
+static inline float vec2_length(vec2 a) { return sqrtf(a.x * a.x + a.y * a.y); }
 
 typedef struct {
     vec2 velocity;

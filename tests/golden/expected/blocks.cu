@@ -1,17 +1,13 @@
-// shadesmith 0.1.0, cuda 5fa5f73f, blocks.py:11: sweep(dt: f32)
+// shadesmith 0.1.0, cuda db8432d0, blocks.py:11: sweep(dt: f32)
 
 #define BLOCK 128
 
 constexpr int velocity_n0 = 32;  // velocity.shape[0]
 constexpr int velocity_n1 = 12;  // velocity.shape[1]
 
-struct vec2 {
-    float x, y;
-};
+struct vec2 { float x, y; };
 
-__device__ inline float length(vec2 a) {
-    return sqrtf(a.x * a.x + a.y * a.y);
-}
+__device__ inline float length(vec2 a) { return sqrtf(a.x * a.x + a.y * a.y); }
 
 struct Cell {
     vec2 velocity;

@@ -1,12 +1,10 @@
-// shadesmith 0.1.0, c 0124b70d, blur.py:4:
+// shadesmith 0.1.0, c eed4f5f6, blur.py:4:
 // blur(image: ndarray[f32, 2, clamped], out: ndarray[f32, 2, strided], peak:
 //     ndarray[f32, 1, strided])
 #include <stdbool.h>
 
 // The greater of two, a number if one is NaN. Compilers vectorize it, while `fmaxf` is a call.
-static inline float max_f32(float a, float b) {
-    return a > b || b != b ? a : b;
-}
+static inline float max_f32(float a, float b) { return a > b || b != b ? a : b; }
 
 // The valid index nearest to `index` on an axis of n elements.
 static inline int clamp_index(int index, int n) {

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 4a3912c6, blur.py:4:
+// shadesmith 0.1.0, vulkan 95bd4c01, blur.py:4:
 // blur(image: ndarray[f32, 2, clamped], out: ndarray[f32, 2, strided], peak:
 //     ndarray[f32, 1, strided])
 #version 460
@@ -10,9 +10,7 @@
 layout(local_size_x = BLOCK) in;
 
 // The valid index nearest to `index` on an axis of n elements.
-int clamp_index(int index, int n) {
-    return index < 0 ? 0 : index < n ? index : n - 1;
-}
+int clamp_index(int index, int n) { return index < 0 ? 0 : index < n ? index : n - 1; }
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer AtomicU32 {
     uint v[];

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 8066d54d, branches.py:4: branches(a: ndarray[i32, 1], n: i32)
+// shadesmith 0.1.0, vulkan 08673cde, branches.py:4: branches(a: ndarray[i32, 1], n: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -40,7 +40,5 @@ void task(int i) {
 void main() {
     // an axis of the grid has at most 65,535 groups; the others are in further rows
     uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
-    if (index < uint(max(args.n, 0))) {
-        task(int(index));
-    }
+    if (index < uint(max(args.n, 0))) task(int(index));
 }

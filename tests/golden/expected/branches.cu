@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 88ddd57c, branches.py:4: branches(a: ndarray[i32, 1], n: i32)
+// shadesmith 0.1.0, cuda 3e055576, branches.py:4: branches(a: ndarray[i32, 1], n: i32)
 
 #define BLOCK 128
 
@@ -34,7 +34,5 @@ __device__ inline void task(const Args &args, int i) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) branches_0(const Args args) {
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < unsigned(max(args.n, 0))) {
-        task(args, int(index));
-    }
+    if (index < unsigned(max(args.n, 0))) task(args, int(index));
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c dd9af56b, checked.py:4: checked(a: ndarray[f32, 2], n: i32, k: u32)
+// shadesmith 0.1.0, c 162efc22, checked.py:4: checked(a: ndarray[f32, 2], n: i32, k: u32)
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -103,13 +103,9 @@ static inline bool outside_2(
     return true;
 }
 
-typedef struct {
-    int x, y, z;
-} ivec3;
+typedef struct { int x, y, z; } ivec3;
 
-static inline int ivec3_at(ivec3 a, int index) {
-    return index == 0 ? a.x : index == 1 ? a.y : a.z;
-}
+static inline int ivec3_at(ivec3 a, int index) { return index == 0 ? a.x : index == 1 ? a.y : a.z; }
 
 static inline float atomic_add_f32(float *address, float value) {
     float old, new;
@@ -121,9 +117,7 @@ static inline float atomic_add_f32(float *address, float value) {
     return old;
 }
 
-static inline int ivec3_sum(ivec3 a) {
-    return a.x + a.y + a.z;
-}
+static inline int ivec3_sum(ivec3 a) { return a.x + a.y + a.z; }
 
 static inline bool ivec3_sum_overflows(ivec3 a) {
     int sum = 0;

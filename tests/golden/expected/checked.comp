@@ -107,7 +107,7 @@ void main() {
 }
 
 // ===== checked_1.comp
-// shadesmith 0.1.0, vulkan 5d854c53, checked.py:4: checked(a: ndarray[f32, 2], n: i32, k: u32)
+// shadesmith 0.1.0, vulkan 06ed5e24, checked.py:4: checked(a: ndarray[f32, 2], n: i32, k: u32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -158,9 +158,7 @@ uint report_failure(Report report, uint site, uint thread, uint size) {
 }
 
 // Return whether a check failed in a task before the one whose first site is `site`.
-bool report_stopped(Report report, uint site) {
-    return report.words[8] < site;
-}
+bool report_stopped(Report report, uint site) { return report.words[8] < site; }
 
 // Write one word; returns the index of the next.
 uint report_u32(Report report, uint cursor, uint value) {
@@ -202,9 +200,7 @@ bool outside_2(Report report, uint site, uint thread, int i, int j, int ni, int 
     return true;
 }
 
-int ivec3_sum(ivec3 a) {
-    return a.x + a.y + a.z;
-}
+int ivec3_sum(ivec3 a) { return a.x + a.y + a.z; }
 
 bool ivec3_sum_overflows(ivec3 a) {
     int sum = 0;

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda bb4c8aec, checked.py:4: checked(a: ndarray[f32, 2], n: i32, k: u32)
+// shadesmith 0.1.0, cuda 19150c97, checked.py:4: checked(a: ndarray[f32, 2], n: i32, k: u32)
 
 #define BLOCK 128
 
@@ -91,17 +91,10 @@ __device__ inline bool outside_2(
     return true;
 }
 
-struct ivec3 {
-    int x, y, z;
-};
+struct ivec3 { int x, y, z; };
 
-__device__ inline int at(ivec3 a, int index) {
-    return index == 0 ? a.x : index == 1 ? a.y : a.z;
-}
-
-__device__ inline int sum(ivec3 a) {
-    return unsigned(a.x) + unsigned(a.y) + unsigned(a.z);
-}
+__device__ inline int at(ivec3 a, int index) { return index == 0 ? a.x : index == 1 ? a.y : a.z; }
+__device__ inline int sum(ivec3 a) { return unsigned(a.x) + unsigned(a.y) + unsigned(a.z); }
 
 __device__ inline bool sum_overflows(ivec3 a) {
     int sum = 0;

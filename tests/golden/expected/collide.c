@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 0e9cf65a, collide.py:9: collide(x: ndarray[f32, 1])
+// shadesmith 0.1.0, c 3eb7b063, collide.py:9: collide(x: ndarray[f32, 1])
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -176,9 +176,7 @@ void collide_2(const struct Args *arguments) {
 // task 3 of 4: range_for over near
 // collide.py:13  for i, k in near:
 static inline void task_3(const struct Args args, int list_index, int item) {
-    int piece = pairs_list(list_index);
-    int i = piece / 2;
-    int k = piece % 2 * 32 + item;
+    int piece = pairs_list(list_index), i = piece / 2, k = piece % 2 * 32 + item;
     uint32_t pairs = pairs_number(i, k);
     if (k < pairs_length(i)) {
         // collide.py:14  hits[near[i, k]] += near[i].length()

@@ -1,5 +1,5 @@
 // ===== collide_0.comp
-// shadesmith 0.1.0, vulkan 120646b0, collide.py:9: collide(x: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan db457e04, collide.py:9: collide(x: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -11,9 +11,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Cel
     uint v[];
 };
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Lengths {
-    uint v[];
-};
+layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Lengths { uint v[]; };
 
 #define ACTIVATING 1u
 #define SPARE 2u
@@ -131,13 +129,11 @@ void task(int i, int j) {
 
 void main() {
     uint index = gl_GlobalInvocationID.x;
-    if (index < 10000u) {
-        task(int(index / 100), int(index % 100));
-    }
+    if (index < 10000u) task(int(index / 100), int(index % 100));
 }
 
 // ===== collide_1.comp
-// shadesmith 0.1.0, vulkan 10fe2498, collide.py:9: collide(x: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan 8a0d4a0a, collide.py:9: collide(x: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -148,9 +144,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Cel
     uint v[];
 };
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Lengths {
-    uint v[];
-};
+layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Lengths { uint v[]; };
 
 // The state of a pool of cells.
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
@@ -187,7 +181,7 @@ void main() {
 }
 
 // ===== collide_2.comp
-// shadesmith 0.1.0, vulkan 81094ce4, collide.py:9: collide(x: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan ebe27716, collide.py:9: collide(x: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -199,9 +193,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Cel
     uint v[];
 };
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Lengths {
-    uint v[];
-};
+layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Lengths { uint v[]; };
 
 // The state of a pool of cells.
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
@@ -241,13 +233,11 @@ void task(int i) {
 
 void main() {
     uint index = gl_GlobalInvocationID.x;
-    if (index < 100u) {
-        task(int(index));
-    }
+    if (index < 100u) task(int(index));
 }
 
 // ===== collide_3.comp
-// shadesmith 0.1.0, vulkan 3a422df9, collide.py:9: collide(x: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan 2544428a, collide.py:9: collide(x: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -259,9 +249,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Cel
     uint v[];
 };
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Lengths {
-    uint v[];
-};
+layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Lengths { uint v[]; };
 
 // The state of a pool of cells.
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
@@ -295,9 +283,7 @@ layout(push_constant, scalar) uniform Args {
 // task 3 of 4: range_for over near
 // collide.py:13  for i, k in near:
 void task(int list_index, int item) {
-    int piece = pairs_list(list_index);
-    int i = piece / 2;
-    int k = piece % 2 * 32 + item;
+    int piece = pairs_list(list_index), i = piece / 2, k = piece % 2 * 32 + item;
     uint pairs = pairs_number(i, k);
     if (k < pairs_length(i)) {
         // collide.py:14  hits[near[i, k]] += near[i].length()

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 5879ba34, collide.py:9: collide(x: ndarray[f32, 1])
+// shadesmith 0.1.0, cuda 90cbb0a1, collide.py:9: collide(x: ndarray[f32, 1])
 
 #define BLOCK 128
 
@@ -125,9 +125,7 @@ __device__ inline void task_0(const Args &args, int i, int j) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) collide_0(const Args args) {
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < 10000u) {
-        task_0(args, int(index / 100), int(index % 100));
-    }
+    if (index < 10000u) task_0(args, int(index / 100), int(index % 100));
 }
 
 // task 1 of 4: serial, empties the list of pairs
@@ -150,17 +148,13 @@ __device__ inline void task_2(const Args &args, int i) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) collide_2(const Args args) {
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < 100u) {
-        task_2(args, int(index));
-    }
+    if (index < 100u) task_2(args, int(index));
 }
 
 // task 3 of 4: range_for over near
 // collide.py:13  for i, k in near:
 __device__ inline void task_3(const Args &args, int list_index, int item) {
-    int piece = pairs_list(list_index);
-    int i = piece / 2;
-    int k = piece % 2 * 32 + item;
+    int piece = pairs_list(list_index), i = piece / 2, k = piece % 2 * 32 + item;
     uint32_t pairs = pairs_number(i, k);
     if (k < pairs_length(i)) {
         // collide.py:14  hits[near[i, k]] += near[i].length()

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c f8dd88b1, cycles.py:16: cycles(lengths: ndarray[i32, 1])
+// shadesmith 0.1.0, c efe33e25, cycles.py:16: cycles(lengths: ndarray[i32, 1])
 
 struct Args {
     int *restrict lengths_data;  // lengths: ndarray[i32, 1]
@@ -10,9 +10,7 @@ struct Args {
 static int halve(int n, int steps);
 
 // cycles.py:12  def grow(n: ti.i32, steps: ti.i32) -> ti.i32:
-static int grow(int n, int steps) {
-    return n == 1 ? steps : halve(3 * n + 1, steps + 1);  // :13
-}
+static int grow(int n, int steps) { return n == 1 ? steps : halve(3 * n + 1, steps + 1); }  // :13
 
 // cycles.py:5  def halve(n: ti.i32, steps: ti.i32) -> ti.i32:
 static int halve(int n, int steps) {

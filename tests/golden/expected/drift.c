@@ -1,15 +1,11 @@
-// shadesmith 0.1.0, c c9bd25c2, drift.py:28: drift(dt: f32, axis: i32)
+// shadesmith 0.1.0, c e3ad1425, drift.py:28: drift(dt: f32, axis: i32)
 #include <math.h>
 
 enum { position_n0 = 100000 };  // position.shape[0]
 
-typedef struct {
-    float x, y, z;
-} vec3;
+typedef struct { float x, y, z; } vec3;
 
-static inline float vec3_length(vec3 a) {
-    return sqrtf(a.x * a.x + a.y * a.y + a.z * a.z);
-}
+static inline float vec3_length(vec3 a) { return sqrtf(a.x * a.x + a.y * a.y + a.z * a.z); }
 
 typedef struct {
     float x[100000];

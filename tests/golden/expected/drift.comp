@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 730c199b, drift.py:28: drift(dt: f32, axis: i32)
+// shadesmith 0.1.0, vulkan e50098af, drift.py:28: drift(dt: f32, axis: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -72,7 +72,5 @@ void task(int i) {
 
 void main() {
     uint index = gl_GlobalInvocationID.x;
-    if (index < position_n0) {
-        task(int(index));
-    }
+    if (index < position_n0) task(int(index));
 }

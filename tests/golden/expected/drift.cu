@@ -1,16 +1,12 @@
-// shadesmith 0.1.0, cuda d529fb96, drift.py:28: drift(dt: f32, axis: i32)
+// shadesmith 0.1.0, cuda f63bf29f, drift.py:28: drift(dt: f32, axis: i32)
 
 #define BLOCK 128
 
 constexpr int position_n0 = 100000;  // position.shape[0]
 
-struct vec3 {
-    float x, y, z;
-};
+struct vec3 { float x, y, z; };
 
-__device__ inline float length(vec3 a) {
-    return sqrtf(a.x * a.x + a.y * a.y + a.z * a.z);
-}
+__device__ inline float length(vec3 a) { return sqrtf(a.x * a.x + a.y * a.y + a.z * a.z); }
 
 struct Position {
     float x[100000];
@@ -74,7 +70,5 @@ __device__ inline void task(const Args &args, int i) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) drift_0(const Args args) {
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < position_n0) {
-        task(args, int(index));
-    }
+    if (index < position_n0) task(args, int(index));
 }

@@ -1,21 +1,11 @@
-// shadesmith 0.1.0, c a3f999aa, escape.py:4: escape(pixels: ndarray[f32, 2], n: i32, t: f32)
+// shadesmith 0.1.0, c b4d7e4f4, escape.py:4: escape(pixels: ndarray[f32, 2], n: i32, t: f32)
 #include <math.h>
 
-typedef struct {
-    float x, y;
-} vec2;
+typedef struct { float x, y; } vec2;
 
-static inline vec2 vec2_add(vec2 a, vec2 b) {
-    return (vec2){a.x + b.x, a.y + b.y};
-}
-
-static inline vec2 vec2_mul_vs(vec2 a, float b) {
-    return (vec2){a.x * b, a.y * b};
-}
-
-static inline float vec2_length(vec2 a) {
-    return sqrtf(a.x * a.x + a.y * a.y);
-}
+static inline vec2 vec2_add(vec2 a, vec2 b) { return (vec2){a.x + b.x, a.y + b.y}; }
+static inline vec2 vec2_mul_vs(vec2 a, float b) { return (vec2){a.x * b, a.y * b}; }
+static inline float vec2_length(vec2 a) { return sqrtf(a.x * a.x + a.y * a.y); }
 
 struct Args {
     float *restrict pixels_data;  // pixels: ndarray[f32, 2]

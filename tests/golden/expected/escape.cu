@@ -1,22 +1,12 @@
-// shadesmith 0.1.0, cuda 83875bfa, escape.py:4: escape(pixels: ndarray[f32, 2], n: i32, t: f32)
+// shadesmith 0.1.0, cuda 5fc0b7cd, escape.py:4: escape(pixels: ndarray[f32, 2], n: i32, t: f32)
 
 #define BLOCK 128
 
-struct vec2 {
-    float x, y;
-};
+struct vec2 { float x, y; };
 
-__device__ inline vec2 operator+(vec2 a, vec2 b) {
-    return vec2{a.x + b.x, a.y + b.y};
-}
-
-__device__ inline vec2 operator*(vec2 a, float b) {
-    return vec2{a.x * b, a.y * b};
-}
-
-__device__ inline float length(vec2 a) {
-    return sqrtf(a.x * a.x + a.y * a.y);
-}
+__device__ inline vec2 operator+(vec2 a, vec2 b) { return {a.x + b.x, a.y + b.y}; }
+__device__ inline vec2 operator*(vec2 a, float b) { return {a.x * b, a.y * b}; }
+__device__ inline float length(vec2 a) { return sqrtf(a.x * a.x + a.y * a.y); }
 
 struct Args {
     float *__restrict__ pixels_data;  // pixels: ndarray[f32, 2]

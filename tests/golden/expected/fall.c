@@ -1,16 +1,9 @@
-// shadesmith 0.1.0, c 89a10fbc, fall.py:11: fall(dt: f32, gravity: f32[3])
+// shadesmith 0.1.0, c f3a128bf, fall.py:11: fall(dt: f32, gravity: f32[3])
 
-typedef struct {
-    float x, y, z;
-} vec3;
+typedef struct { float x, y, z; } vec3;
 
-static inline vec3 vec3_add(vec3 a, vec3 b) {
-    return (vec3){a.x + b.x, a.y + b.y, a.z + b.z};
-}
-
-static inline vec3 vec3_mul_sv(float a, vec3 b) {
-    return (vec3){a * b.x, a * b.y, a * b.z};
-}
+static inline vec3 vec3_add(vec3 a, vec3 b) { return (vec3){a.x + b.x, a.y + b.y, a.z + b.z}; }
+static inline vec3 vec3_mul_sv(float a, vec3 b) { return (vec3){a * b.x, a * b.y, a * b.z}; }
 
 struct Args {
     vec3 *restrict v_data;  // v: field[f32[3], 1024]

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 198d772f, fall.py:11: fall(dt: f32, gravity: f32[3])
+// shadesmith 0.1.0, vulkan d1f411ca, fall.py:11: fall(dt: f32, gravity: f32[3])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -30,7 +30,5 @@ void task(int i) {
 
 void main() {
     uint index = gl_GlobalInvocationID.x;
-    if (index < 1024u) {
-        task(int(index));
-    }
+    if (index < 1024u) task(int(index));
 }

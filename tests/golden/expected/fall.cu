@@ -1,22 +1,16 @@
-// shadesmith 0.1.0, cuda c8042ba5, fall.py:11: fall(dt: f32, gravity: f32[3])
+// shadesmith 0.1.0, cuda 8a4d2b78, fall.py:11: fall(dt: f32, gravity: f32[3])
 
 #define BLOCK 128
 
-struct vec3 {
-    float x, y, z;
-};
+struct vec3 { float x, y, z; };
 
-__device__ inline vec3 operator+(vec3 a, vec3 b) {
-    return vec3{a.x + b.x, a.y + b.y, a.z + b.z};
-}
+__device__ inline vec3 operator+(vec3 a, vec3 b) { return {a.x + b.x, a.y + b.y, a.z + b.z}; }
 
 __device__ inline vec3 &operator+=(vec3 &a, vec3 b) {
-    return a = vec3{a.x + b.x, a.y + b.y, a.z + b.z};
+    return a = {a.x + b.x, a.y + b.y, a.z + b.z};
 }
 
-__device__ inline vec3 operator*(float a, vec3 b) {
-    return vec3{a * b.x, a * b.y, a * b.z};
-}
+__device__ inline vec3 operator*(float a, vec3 b) { return {a * b.x, a * b.y, a * b.z}; }
 
 struct Args {
     vec3 *__restrict__ v_data;  // v: field[f32[3], 1024]
@@ -41,7 +35,5 @@ __device__ inline void task(const Args &args, int i) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) fall_0(const Args args) {
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < 1024u) {
-        task(args, int(index));
-    }
+    if (index < 1024u) task(args, int(index));
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 6d3c51b2, histogram.py:10:
+// shadesmith 0.1.0, c 77d51c34, histogram.py:10:
 // histogram(a: ndarray[f32, 1], order: ndarray[i32, 1])
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,9 +12,7 @@ static inline int part_begin(int count, int part) {
 }
 
 // The first iteration after it.
-static inline int part_end(int count, int part) {
-    return part_begin(count, part + 1);
-}
+static inline int part_end(int count, int part) { return part_begin(count, part + 1); }
 
 static inline float atomic_add_f32(float *address, float value) {
     float old, new;

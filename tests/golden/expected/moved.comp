@@ -1,5 +1,5 @@
 // ===== swap_0.comp
-// shadesmith 0.1.0, vulkan 0dbb5d82, moved.py:9: swap(n: i32)
+// shadesmith 0.1.0, vulkan 4f8741fb, moved.py:9: swap(n: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -55,9 +55,7 @@ void task(int i, int j) {
 
 void main() {
     uint index = gl_GlobalInvocationID.x;
-    if (index < 60u) {
-        task(-3 + int(index % 6), 2 + int(index / 6));
-    }
+    if (index < 60u) task(-3 + int(index % 6), 2 + int(index / 6));
 }
 
 // ===== swap_1.comp

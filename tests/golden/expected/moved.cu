@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda e855dd21, moved.py:9: swap(n: i32)
+// shadesmith 0.1.0, cuda c706e32c, moved.py:9: swap(n: i32)
 
 #define BLOCK 128
 
@@ -72,9 +72,7 @@ __device__ inline void task_0(const Args &args, int i, int j) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) swap_0(const Args args) {
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < 60u) {
-        task_0(args, -3 + int(index % 6), 2 + int(index / 6));
-    }
+    if (index < 60u) task_0(args, -3 + int(index % 6), 2 + int(index / 6));
 }
 
 // task 1 of 2: range_for over tiles

@@ -1,16 +1,12 @@
-// shadesmith 0.1.0, c e1e12c50, names.py:5:
+// shadesmith 0.1.0, c a87c39bf, names.py:5:
 // names(ψ: ndarray[f32[3], 1], float: ndarray[i32, 1], step: f32)
 #include <math.h>
 #include <stdbool.h>
 
 // The greater of two, a number if one is NaN. Compilers vectorize it, while `fmaxf` is a call.
-static inline float max_f32(float a, float b) {
-    return a > b || b != b ? a : b;
-}
+static inline float max_f32(float a, float b) { return a > b || b != b ? a : b; }
 
-typedef struct {
-    float x, y, z;
-} vec3;
+typedef struct { float x, y, z; } vec3;
 
 static inline float atomic_add_f32(float *address, float value) {
     float old, new;
@@ -26,17 +22,9 @@ static inline int atomic_add_i32(int *address, int value) {
     return __atomic_fetch_add(address, value, __ATOMIC_RELAXED);
 }
 
-static inline vec3 vec3_div_vs(vec3 a, float b) {
-    return (vec3){a.x / b, a.y / b, a.z / b};
-}
-
-static inline vec3 vec3_mul_vs(vec3 a, float b) {
-    return (vec3){a.x * b, a.y * b, a.z * b};
-}
-
-static inline float vec3_length(vec3 a) {
-    return sqrtf(a.x * a.x + a.y * a.y + a.z * a.z);
-}
+static inline vec3 vec3_div_vs(vec3 a, float b) { return (vec3){a.x / b, a.y / b, a.z / b}; }
+static inline vec3 vec3_mul_vs(vec3 a, float b) { return (vec3){a.x * b, a.y * b, a.z * b}; }
+static inline float vec3_length(vec3 a) { return sqrtf(a.x * a.x + a.y * a.y + a.z * a.z); }
 
 struct Args {
     vec3 *psi_data;   // ψ: ndarray[f32[3], 1]

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 9fd9cfbb, names.py:5:
+// shadesmith 0.1.0, vulkan 9c2fc529, names.py:5:
 // names(ψ: ndarray[f32[3], 1], float: ndarray[i32, 1], step: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -42,7 +42,5 @@ void task(int i) {
 void main() {
     // an axis of the grid has at most 65,535 groups; the others are in further rows
     uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
-    if (index < uint(args.psi_n)) {
-        task(int(index));
-    }
+    if (index < uint(args.psi_n)) task(int(index));
 }

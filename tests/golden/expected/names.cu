@@ -1,23 +1,13 @@
-// shadesmith 0.1.0, cuda c7c07ecd, names.py:5:
+// shadesmith 0.1.0, cuda 6104eb2a, names.py:5:
 // names(ψ: ndarray[f32[3], 1], float: ndarray[i32, 1], step: f32)
 
 #define BLOCK 128
 
-struct vec3 {
-    float x, y, z;
-};
+struct vec3 { float x, y, z; };
 
-__device__ inline vec3 operator/(vec3 a, float b) {
-    return vec3{a.x / b, a.y / b, a.z / b};
-}
-
-__device__ inline vec3 operator*(vec3 a, float b) {
-    return vec3{a.x * b, a.y * b, a.z * b};
-}
-
-__device__ inline float length(vec3 a) {
-    return sqrtf(a.x * a.x + a.y * a.y + a.z * a.z);
-}
+__device__ inline vec3 operator/(vec3 a, float b) { return {a.x / b, a.y / b, a.z / b}; }
+__device__ inline vec3 operator*(vec3 a, float b) { return {a.x * b, a.y * b, a.z * b}; }
+__device__ inline float length(vec3 a) { return sqrtf(a.x * a.x + a.y * a.y + a.z * a.z); }
 
 struct Args {
     vec3 *psi_data;   // ψ: ndarray[f32[3], 1]
@@ -50,7 +40,5 @@ __device__ inline void task(const Args &args, int i) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) names_0(const Args args) {
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < unsigned(args.psi_n)) {
-        task(args, int(index));
-    }
+    if (index < unsigned(args.psi_n)) task(args, int(index));
 }

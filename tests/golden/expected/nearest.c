@@ -1,18 +1,11 @@
-// shadesmith 0.1.0, c e67f8031, nearest.py:24:
+// shadesmith 0.1.0, c 8c053795, nearest.py:24:
 // search(points: ndarray[f32[2], 1], found: ndarray[i32, 1])
 #include <math.h>
 
-typedef struct {
-    float x, y;
-} vec2;
+typedef struct { float x, y; } vec2;
 
-static inline float vec2_length(vec2 a) {
-    return sqrtf(a.x * a.x + a.y * a.y);
-}
-
-static inline vec2 vec2_sub(vec2 a, vec2 b) {
-    return (vec2){a.x - b.x, a.y - b.y};
-}
+static inline float vec2_length(vec2 a) { return sqrtf(a.x * a.x + a.y * a.y); }
+static inline vec2 vec2_sub(vec2 a, vec2 b) { return (vec2){a.x - b.x, a.y - b.y}; }
 
 struct Args {
     const vec2 *points_data;  // points: ndarray[f32[2], 1]

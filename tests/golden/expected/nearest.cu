@@ -1,19 +1,12 @@
-// shadesmith 0.1.0, cuda 4da92271, nearest.py:24:
+// shadesmith 0.1.0, cuda 006c959b, nearest.py:24:
 // search(points: ndarray[f32[2], 1], found: ndarray[i32, 1])
 
 #define BLOCK 128
 
-struct vec2 {
-    float x, y;
-};
+struct vec2 { float x, y; };
 
-__device__ inline float length(vec2 a) {
-    return sqrtf(a.x * a.x + a.y * a.y);
-}
-
-__device__ inline vec2 operator-(vec2 a, vec2 b) {
-    return vec2{a.x - b.x, a.y - b.y};
-}
+__device__ inline float length(vec2 a) { return sqrtf(a.x * a.x + a.y * a.y); }
+__device__ inline vec2 operator-(vec2 a, vec2 b) { return {a.x - b.x, a.y - b.y}; }
 
 struct Args {
     const vec2 *points_data;  // points: ndarray[f32[2], 1]
@@ -71,7 +64,5 @@ __device__ inline void task(const Args &args, int i) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) search_0(const Args args) {
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < unsigned(args.found_n)) {
-        task(args, int(index));
-    }
+    if (index < unsigned(args.found_n)) task(args, int(index));
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c aced128b, normalize.py:4: normalize(a: ndarray[f32, 1])
+// shadesmith 0.1.0, c 81afd824, normalize.py:4: normalize(a: ndarray[f32, 1])
 #include <stdint.h>
 
 // A loop that computes a sum is cut into so many parts.
@@ -10,9 +10,7 @@ static inline int part_begin(int count, int part) {
 }
 
 // The first iteration after it.
-static inline int part_end(int count, int part) {
-    return part_begin(count, part + 1);
-}
+static inline int part_end(int count, int part) { return part_begin(count, part + 1); }
 
 struct Temporaries {
     float total;  // f32

@@ -1,36 +1,20 @@
-// shadesmith 0.1.0, c f0b554f2, orbit.py:37: orbit(dt: f32)
+// shadesmith 0.1.0, c bdd44399, orbit.py:37: orbit(dt: f32)
 #include <math.h>
 
 enum { bodies_n0 = 512 };  // bodies.shape[0]
 
 // The greater of two, a number if one is NaN. Compilers vectorize it, while `fmaxf` is a call.
-static inline float max_f32(float a, float b) {
-    return a > b || b != b ? a : b;
-}
+static inline float max_f32(float a, float b) { return a > b || b != b ? a : b; }
+
+typedef struct { float x, y, z; } vec3;
+
+static inline vec3 vec3_add(vec3 a, vec3 b) { return (vec3){a.x + b.x, a.y + b.y, a.z + b.z}; }
+static inline float vec3_dot(vec3 a, vec3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
+static inline vec3 vec3_mul_vs(vec3 a, float b) { return (vec3){a.x * b, a.y * b, a.z * b}; }
+static inline vec3 vec3_sub(vec3 a, vec3 b) { return (vec3){a.x - b.x, a.y - b.y, a.z - b.z}; }
 
 typedef struct {
-    float x, y, z;
-} vec3;
-
-static inline vec3 vec3_add(vec3 a, vec3 b) {
-    return (vec3){a.x + b.x, a.y + b.y, a.z + b.z};
-}
-
-static inline float vec3_dot(vec3 a, vec3 b) {
-    return a.x * b.x + a.y * b.y + a.z * b.z;
-}
-
-static inline vec3 vec3_mul_vs(vec3 a, float b) {
-    return (vec3){a.x * b, a.y * b, a.z * b};
-}
-
-static inline vec3 vec3_sub(vec3 a, vec3 b) {
-    return (vec3){a.x - b.x, a.y - b.y, a.z - b.z};
-}
-
-typedef struct {
-    vec3 pos;
-    vec3 vel;
+    vec3 pos, vel;
     float mass;
 } Body;
 _Static_assert(sizeof(Body) == 28, "must match the size on the host");

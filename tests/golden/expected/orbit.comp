@@ -1,5 +1,5 @@
 // ===== orbit_0.comp
-// shadesmith 0.1.0, vulkan 40fbed54, orbit.py:37: orbit(dt: f32)
+// shadesmith 0.1.0, vulkan 618fd2c4, orbit.py:37: orbit(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -10,8 +10,7 @@ layout(local_size_x = BLOCK) in;
 const int bodies_n0 = 512;  // bodies.shape[0]
 
 struct Body {
-    vec3 pos;
-    vec3 vel;
+    vec3 pos, vel;
     float mass;
 };
 
@@ -56,13 +55,11 @@ void task(int i) {
 
 void main() {
     uint index = gl_GlobalInvocationID.x;
-    if (index < bodies_n0) {
-        task(int(index));
-    }
+    if (index < bodies_n0) task(int(index));
 }
 
 // ===== orbit_1.comp
-// shadesmith 0.1.0, vulkan 717c1e88, orbit.py:37: orbit(dt: f32)
+// shadesmith 0.1.0, vulkan ae2f8885, orbit.py:37: orbit(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -70,8 +67,7 @@ void main() {
 layout(local_size_x = 1) in;
 
 struct Body {
-    vec3 pos;
-    vec3 vel;
+    vec3 pos, vel;
     float mass;
 };
 
@@ -111,7 +107,7 @@ void main() {
 }
 
 // ===== orbit_2.comp
-// shadesmith 0.1.0, vulkan d0da5273, orbit.py:37: orbit(dt: f32)
+// shadesmith 0.1.0, vulkan 295a13e0, orbit.py:37: orbit(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -156,8 +152,7 @@ float block_max(float value) {
 }
 
 struct Body {
-    vec3 pos;
-    vec3 vel;
+    vec3 pos, vel;
     float mass;
 };
 
@@ -206,7 +201,7 @@ void main() {
 }
 
 // ===== orbit_3.comp
-// shadesmith 0.1.0, vulkan 472c1e59, orbit.py:37: orbit(dt: f32)
+// shadesmith 0.1.0, vulkan ecce0cdc, orbit.py:37: orbit(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -214,8 +209,7 @@ void main() {
 layout(local_size_x = 1) in;
 
 struct Body {
-    vec3 pos;
-    vec3 vel;
+    vec3 pos, vel;
     float mass;
 };
 

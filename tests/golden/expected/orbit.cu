@@ -1,19 +1,17 @@
-// shadesmith 0.1.0, cuda bbd28062, orbit.py:37: orbit(dt: f32)
+// shadesmith 0.1.0, cuda 2c9f2d0b, orbit.py:37: orbit(dt: f32)
 
 #define BLOCK 128
 
 constexpr int bodies_n0 = 512;  // bodies.shape[0]
 
-struct vec3 {
-    float x, y, z;
-};
+struct vec3 { float x, y, z; };
 
 __device__ inline vec3 &operator+=(vec3 &a, vec3 b) {
-    return a = vec3{a.x + b.x, a.y + b.y, a.z + b.z};
+    return a = {a.x + b.x, a.y + b.y, a.z + b.z};
 }
 
 __device__ inline vec3 &operator-=(vec3 &a, vec3 b) {
-    return a = vec3{a.x - b.x, a.y - b.y, a.z - b.z};
+    return a = {a.x - b.x, a.y - b.y, a.z - b.z};
 }
 
 __device__ inline float atomic_max_f32(float *address, float value) {
@@ -47,21 +45,12 @@ __device__ inline float block_max(float value) {
     return value;
 }
 
-__device__ inline float dot(vec3 a, vec3 b) {
-    return a.x * b.x + a.y * b.y + a.z * b.z;
-}
-
-__device__ inline vec3 operator*(vec3 a, float b) {
-    return vec3{a.x * b, a.y * b, a.z * b};
-}
-
-__device__ inline vec3 operator-(vec3 a, vec3 b) {
-    return vec3{a.x - b.x, a.y - b.y, a.z - b.z};
-}
+__device__ inline float dot(vec3 a, vec3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
+__device__ inline vec3 operator*(vec3 a, float b) { return {a.x * b, a.y * b, a.z * b}; }
+__device__ inline vec3 operator-(vec3 a, vec3 b) { return {a.x - b.x, a.y - b.y, a.z - b.z}; }
 
 struct Body {
-    vec3 pos;
-    vec3 vel;
+    vec3 pos, vel;
     float mass;
 };
 static_assert(sizeof(Body) == 28, "must match the size on the host");
@@ -105,9 +94,7 @@ __device__ inline void task_0(const Args &args, int i) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) orbit_0(const Args args) {
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < bodies_n0) {
-        task_0(args, int(index));
-    }
+    if (index < bodies_n0) task_0(args, int(index));
 }
 
 // task 1 of 4: serial

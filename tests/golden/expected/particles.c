@@ -1,13 +1,11 @@
-// shadesmith 0.1.0, c be95f41e, particles.py:18:
+// shadesmith 0.1.0, c 88895a31, particles.py:18:
 // particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32)
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 // The greater of two, a number if one is NaN. Compilers vectorize it, while `fmaxf` is a call.
-static inline float max_f32(float a, float b) {
-    return a > b || b != b ? a : b;
-}
+static inline float max_f32(float a, float b) { return a > b || b != b ? a : b; }
 
 // A loop that computes a sum is cut into so many parts.
 #define PARTS 128
@@ -18,29 +16,16 @@ static inline int part_begin(int count, int part) {
 }
 
 // The first iteration after it.
-static inline int part_end(int count, int part) {
-    return part_begin(count, part + 1);
-}
+static inline int part_end(int count, int part) { return part_begin(count, part + 1); }
+
+typedef struct { float x, y, z; } vec3;
+
+static inline vec3 vec3_add(vec3 a, vec3 b) { return (vec3){a.x + b.x, a.y + b.y, a.z + b.z}; }
+static inline float vec3_dot(vec3 a, vec3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
+static inline vec3 vec3_mul_vs(vec3 a, float b) { return (vec3){a.x * b, a.y * b, a.z * b}; }
 
 typedef struct {
-    float x, y, z;
-} vec3;
-
-static inline vec3 vec3_add(vec3 a, vec3 b) {
-    return (vec3){a.x + b.x, a.y + b.y, a.z + b.z};
-}
-
-static inline float vec3_dot(vec3 a, vec3 b) {
-    return a.x * b.x + a.y * b.y + a.z * b.z;
-}
-
-static inline vec3 vec3_mul_vs(vec3 a, float b) {
-    return (vec3){a.x * b, a.y * b, a.z * b};
-}
-
-typedef struct {
-    vec3 pos;
-    vec3 vel;
+    vec3 pos, vel;
     bool alive;
 } Particle;
 _Static_assert(sizeof(Particle) == 28, "must match the size on the host");

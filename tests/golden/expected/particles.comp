@@ -1,5 +1,5 @@
 // ===== particles_0.comp
-// shadesmith 0.1.0, vulkan 72d8e1bf, particles.py:18:
+// shadesmith 0.1.0, vulkan 7068b8a2, particles.py:18:
 // particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -9,8 +9,7 @@
 layout(local_size_x = 1) in;
 
 struct Particle {
-    vec3 pos;
-    vec3 vel;
+    vec3 pos, vel;
     uint8_t alive;
 };
 
@@ -48,7 +47,7 @@ void main() {
 }
 
 // ===== particles_1.comp
-// shadesmith 0.1.0, vulkan ecc80e9b, particles.py:18:
+// shadesmith 0.1.0, vulkan d25a0d88, particles.py:18:
 // particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -95,8 +94,7 @@ float block_max(float value) {
 }
 
 struct Particle {
-    vec3 pos;
-    vec3 vel;
+    vec3 pos, vel;
     uint8_t alive;
 };
 
@@ -153,7 +151,7 @@ void main() {
 }
 
 // ===== particles_2.comp
-// shadesmith 0.1.0, vulkan 77d12c9d, particles.py:18:
+// shadesmith 0.1.0, vulkan f5f426c3, particles.py:18:
 // particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -163,8 +161,7 @@ void main() {
 layout(local_size_x = 1) in;
 
 struct Particle {
-    vec3 pos;
-    vec3 vel;
+    vec3 pos, vel;
     uint8_t alive;
 };
 

@@ -1,16 +1,13 @@
-// shadesmith 0.1.0, cuda e7642e60, particles.py:18:
+// shadesmith 0.1.0, cuda 986e0d2c, particles.py:18:
 // particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32)
 
 #define BLOCK 128
 
 typedef unsigned char uint8_t;
-
-struct vec3 {
-    float x, y, z;
-};
+struct vec3 { float x, y, z; };
 
 __device__ inline vec3 &operator+=(vec3 &a, vec3 b) {
-    return a = vec3{a.x + b.x, a.y + b.y, a.z + b.z};
+    return a = {a.x + b.x, a.y + b.y, a.z + b.z};
 }
 
 __device__ inline float atomic_max_f32(float *address, float value) {
@@ -44,17 +41,11 @@ __device__ inline float block_max(float value) {
     return value;
 }
 
-__device__ inline float dot(vec3 a, vec3 b) {
-    return a.x * b.x + a.y * b.y + a.z * b.z;
-}
-
-__device__ inline vec3 operator*(vec3 a, float b) {
-    return vec3{a.x * b, a.y * b, a.z * b};
-}
+__device__ inline float dot(vec3 a, vec3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
+__device__ inline vec3 operator*(vec3 a, float b) { return {a.x * b, a.y * b, a.z * b}; }
 
 struct Particle {
-    vec3 pos;
-    vec3 vel;
+    vec3 pos, vel;
     bool alive;
 };
 static_assert(sizeof(Particle) == 28, "must match the size on the host");

@@ -1,13 +1,8 @@
-// shadesmith 0.1.0, c 778b4c74, pi.py:4: pi(hits: ndarray[i32, 1], tries: i32)
+// shadesmith 0.1.0, c d33218f1, pi.py:4: pi(hits: ndarray[i32, 1], tries: i32)
 #include <stdint.h>
 
-typedef struct {
-    uint32_t seed, index, draws;
-} Random;
-
-typedef struct {
-    uint32_t x, y;
-} RandomBits;
+typedef struct { uint32_t seed, index, draws; } Random;
+typedef struct { uint32_t x, y; } RandomBits;
 
 // seed: of the launch and task; index: of the thread.
 static inline Random random_start(uint32_t seed, uint32_t index) {

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan d2e67285, pi.py:4: pi(hits: ndarray[i32, 1], tries: i32)
+// shadesmith 0.1.0, vulkan 19855aa6, pi.py:4: pi(hits: ndarray[i32, 1], tries: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -6,14 +6,10 @@
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
 
-struct Random {
-    uint seed, index, draws;
-};
+struct Random { uint seed, index, draws; };
 
 // seed: of the launch and task; index: of the thread.
-Random random_start(uint seed, uint index) {
-    return Random(seed, index, 0u);
-}
+Random random_start(uint seed, uint index) { return Random(seed, index, 0u); }
 
 // The next 64 random bits.
 uvec2 random_bits(inout Random rng) {
@@ -64,7 +60,5 @@ void task(int i, uint index) {
 void main() {
     // an axis of the grid has at most 65,535 groups; the others are in further rows
     uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
-    if (index < uint(args.hits_n)) {
-        task(int(index), index);
-    }
+    if (index < uint(args.hits_n)) task(int(index), index);
 }

@@ -1,16 +1,10 @@
-// shadesmith 0.1.0, cuda 47fd73b6, pi.py:4: pi(hits: ndarray[i32, 1], tries: i32)
+// shadesmith 0.1.0, cuda fe32324c, pi.py:4: pi(hits: ndarray[i32, 1], tries: i32)
 
 #define BLOCK 128
 
 typedef unsigned int uint32_t;
-
-struct Random {
-    uint32_t seed, index, draws;
-};
-
-struct RandomBits {
-    uint32_t x, y;
-};
+struct Random { uint32_t seed, index, draws; };
+struct RandomBits { uint32_t x, y; };
 
 // seed: of the launch and task; index: of the thread.
 __device__ inline Random random_start(uint32_t seed, uint32_t index) {
@@ -63,7 +57,5 @@ __device__ inline void task(const Args &args, int i, uint32_t index) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) pi_0(const Args args) {
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < unsigned(args.hits_n)) {
-        task(args, int(index), index);
-    }
+    if (index < unsigned(args.hits_n)) task(args, int(index), index);
 }

@@ -1,12 +1,10 @@
-// shadesmith 0.1.0, c 99eacbf8, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
+// shadesmith 0.1.0, c 4ab9671a, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { rows_n1 = 4 };  // rows.shape[1]
+enum { rows_n1 = 4 };  // shape of rows
 
-static inline int max_i32(int a, int b) {
-    return a > b ? a : b;
-}
+static inline int max_i32(int a, int b) { return a > b ? a : b; }
 
 // In place of the site of a record: no records follow.
 #define EMPTY_SITE 0xffffffffu
@@ -84,13 +82,9 @@ static inline bool outside_2(
     return true;
 }
 
-typedef struct {
-    float x, y, z;
-} vec3;
+typedef struct { float x, y, z; } vec3;
 
-static inline float vec3_at(vec3 a, int index) {
-    return index == 0 ? a.x : index == 1 ? a.y : a.z;
-}
+static inline float vec3_at(vec3 a, int index) { return index == 0 ? a.x : index == 1 ? a.y : a.z; }
 
 static inline float atomic_add_f32(float *address, float value) {
     float old, new;

@@ -1,5 +1,5 @@
 // ===== proven_0.comp
-// shadesmith 0.1.0, vulkan 7d4e5680, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
+// shadesmith 0.1.0, vulkan 1f099856, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -8,7 +8,7 @@
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
 
-const int rows_n1 = 4;  // rows.shape[1]
+const int rows_n1 = 4;  // shape of rows
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Report {
     uint words[];
@@ -97,13 +97,11 @@ void task(int i, uint index) {
 
 void main() {
     uint index = gl_GlobalInvocationID.x;
-    if (index < 32u) {
-        task(int(index), index);
-    }
+    if (index < 32u) task(int(index), index);
 }
 
 // ===== proven_1.comp
-// shadesmith 0.1.0, vulkan d35752a5, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
+// shadesmith 0.1.0, vulkan c21229c5, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -139,9 +137,7 @@ uint report_start(Report report, uint section, uint site, uint thread, uint size
 }
 
 // Return whether a check failed in a task before the one whose first site is `site`.
-bool report_stopped(Report report, uint site) {
-    return report.words[8] < site;
-}
+bool report_stopped(Report report, uint site) { return report.words[8] < site; }
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) restrict buffer F32 { float v[]; };
 layout(push_constant, scalar) uniform Args {

@@ -1,8 +1,8 @@
-// shadesmith 0.1.0, cuda 78402ce1, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
+// shadesmith 0.1.0, cuda f62d8fff, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
 
 #define BLOCK 128
 
-constexpr int rows_n1 = 4;  // rows.shape[1]
+constexpr int rows_n1 = 4;  // shape of rows
 
 typedef unsigned int uint32_t;
 
@@ -73,13 +73,9 @@ __device__ inline bool outside_2(
     return true;
 }
 
-struct vec3 {
-    float x, y, z;
-};
+struct vec3 { float x, y, z; };
 
-__device__ inline float at(vec3 a, int index) {
-    return index == 0 ? a.x : index == 1 ? a.y : a.z;
-}
+__device__ inline float at(vec3 a, int index) { return index == 0 ? a.x : index == 1 ? a.y : a.z; }
 
 struct Args {
     float *__restrict__ a_data;     // a: ndarray[f32, 1]
@@ -107,9 +103,7 @@ __device__ inline void task_0(const Args &args, int i, uint32_t index) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) proven_0(const Args args) {
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < 32u) {
-        task_0(args, int(index), index);
-    }
+    if (index < 32u) task_0(args, int(index), index);
 }
 
 // task 1 of 2: range_for over a

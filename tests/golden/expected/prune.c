@@ -1,10 +1,8 @@
-// shadesmith 0.1.0, c b119ee07, prune.py:9: prune()
+// shadesmith 0.1.0, c f1ec5e84, prune.py:9: prune()
 #include <stdbool.h>
 #include <stdint.h>
 
-static inline uint32_t max_u32(uint32_t a, uint32_t b) {
-    return a > b ? a : b;
-}
+static inline uint32_t max_u32(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
 #define FIRST_CELL 3u
 

@@ -44,7 +44,7 @@ void main() {
 }
 
 // ===== prune_1.comp
-// shadesmith 0.1.0, vulkan dfee5634, prune.py:9: prune()
+// shadesmith 0.1.0, vulkan fc04687a, prune.py:9: prune()
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -95,9 +95,7 @@ void task(int i) {
 
 void main() {
     uint index = gl_GlobalInvocationID.x;
-    if (index < 64u) {
-        task(int(index));
-    }
+    if (index < 64u) task(int(index));
 }
 
 // ===== prune_2.comp

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 06758556, prune.py:9: prune()
+// shadesmith 0.1.0, cuda 7dc3c091, prune.py:9: prune()
 
 #define BLOCK 128
 
@@ -76,9 +76,7 @@ __device__ inline void task_1(const Args &args, int i) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) prune_1(const Args args) {
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < 64u) {
-        task_1(args, int(index));
-    }
+    if (index < 64u) task_1(args, int(index));
 }
 
 // task 2 of 6: range_for over block

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 0f9b6039, ranges.py:4:
+// shadesmith 0.1.0, vulkan f1c3173c, ranges.py:4:
 // ranges(a: ndarray[f32, 1], begin: i32, end: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -34,7 +34,5 @@ void task(int i) {
 void main() {
     // an axis of the grid has at most 65,535 groups; the others are in further rows
     uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
-    if (index < uint(max((args.end - args.begin + 1) / 2, 0))) {
-        task(args.begin + int(index) * 2);
-    }
+    if (index < uint(max((args.end - args.begin + 1) / 2, 0))) task(args.begin + int(index) * 2);
 }

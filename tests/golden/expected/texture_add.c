@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c d20dcf5e, texture_add.py:8:
+// shadesmith 0.1.0, c cbcc071c, texture_add.py:8:
 // kernel(in_ten: rw_texture[rgba8, 1], out_ten: rw_texture[rgba8, 1], nsize: i32, addend: i32)
 #include <math.h>
 #include <stdint.h>
@@ -24,9 +24,7 @@ static inline void *texel_at(const Texture *texture, int x, int y, int z, int te
     return (char *)texture->data + (((int64_t)z * n[1] + y) * n[0] + x) * texel_bytes;
 }
 
-typedef struct {
-    float x, y, z, w;
-} vec4;
+typedef struct { float x, y, z, w; } vec4;
 
 static inline vec4 vec4_add_vs(vec4 a, float b) {
     return (vec4){a.x + b, a.y + b, a.z + b, a.w + b};

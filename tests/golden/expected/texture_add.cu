@@ -1,17 +1,12 @@
-// shadesmith 0.1.0, cuda b304eee1, texture_add.py:8:
+// shadesmith 0.1.0, cuda a616f0e6, texture_add.py:8:
 // kernel(in_ten: rw_texture[rgba8, 1], out_ten: rw_texture[rgba8, 1], nsize: i32, addend: i32)
 
 #define BLOCK 128
 
 typedef unsigned char uint8_t;
+struct vec4 { float x, y, z, w; };
 
-struct vec4 {
-    float x, y, z, w;
-};
-
-__device__ inline vec4 operator+(vec4 a, float b) {
-    return vec4{a.x + b, a.y + b, a.z + b, a.w + b};
-}
+__device__ inline vec4 operator+(vec4 a, float b) { return {a.x + b, a.y + b, a.z + b, a.w + b}; }
 
 // A texel of format rgba8; 0 outside the texture.
 __device__ inline vec4 load_rgba8_1d(cudaSurfaceObject_t image, int at) {

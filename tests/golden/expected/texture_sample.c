@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c cf8f0a88, texture_sample.py:9:
+// shadesmith 0.1.0, c 2f77d845, texture_sample.py:9:
 // kernel(source: texture[f32, 2], mask: texture[f32, 2], labels: rw_texture[rg16u, 2])
 #include <math.h>
 #include <stdint.h>
@@ -131,37 +131,17 @@ static inline void sample_floats(const Texture *texture, float x, float y, float
     }
 }
 
-typedef struct {
-    float x, y;
-} vec2;
-
-typedef struct {
-    float x, y, z, w;
-} vec4;
-
-typedef struct {
-    int x, y;
-} ivec2;
-
-typedef struct {
-    uint32_t x, y, z, w;
-} uvec4;
-
-static inline vec2 vec2_add_vs(vec2 a, float b) {
-    return (vec2){a.x + b, a.y + b};
-}
+typedef struct { float x, y; } vec2;
+typedef struct { float x, y, z, w; } vec4;
+typedef struct { int x, y; } ivec2;
+typedef struct { uint32_t x, y, z, w; } uvec4;
 
 static inline uvec4 uvec4_from_vec4(vec4 a) {
     return (uvec4){(uint32_t)a.x, (uint32_t)a.y, (uint32_t)a.z, (uint32_t)a.w};
 }
 
-static inline vec2 vec2_from_ivec2(ivec2 a) {
-    return (vec2){(float)a.x, (float)a.y};
-}
-
-static inline vec2 vec2_div(vec2 a, vec2 b) {
-    return (vec2){a.x / b.x, a.y / b.y};
-}
+static inline vec2 vec2_from_ivec2(ivec2 a) { return (vec2){(float)a.x, (float)a.y}; }
+static inline vec2 vec2_div(vec2 a, vec2 b) { return (vec2){a.x / b.x, a.y / b.y}; }
 
 static inline vec4 vec4_mul_vs(vec4 a, float b) {
     return (vec4){a.x * b, a.y * b, a.z * b, a.w * b};
@@ -203,7 +183,7 @@ struct Args {
 static inline void task(const struct Args args, int i, int j) {
     // texture_sample.py:11  uv = (ti.Vector([i, j]) + 0.5) /
     //     ti.Vector([labels.shape[0], labels.shape[1]])
-    vec2 uv = vec2_div(vec2_add_vs(vec2_from_ivec2((ivec2){i, j}), 0.5f),
+    vec2 uv = vec2_div((vec2){(float)i + 0.5f, (float)j + 0.5f},
         vec2_from_ivec2((ivec2){args.labels_n0, args.labels_n1}));
     // texture_sample.py:12  colour = source.sample_lod(uv, 0.0)
     vec4 colour = sample_2d(args.source, uv);

@@ -1,57 +1,33 @@
-// shadesmith 0.1.0, cuda 4d517f29, texture_sample.py:9:
+// shadesmith 0.1.0, cuda 4e73751f, texture_sample.py:9:
 // kernel(source: texture[f32, 2], mask: texture[f32, 2], labels: rw_texture[rg16u, 2])
 
 #define BLOCK 128
 
 typedef unsigned short uint16_t;
 typedef unsigned int uint32_t;
-
-struct vec2 {
-    float x, y;
-};
-
-struct vec4 {
-    float x, y, z, w;
-};
-
-struct ivec2 {
-    int x, y;
-};
-
-struct uvec4 {
-    uint32_t x, y, z, w;
-};
-
-__device__ inline vec2 operator+(vec2 a, float b) {
-    return vec2{a.x + b, a.y + b};
-}
+struct vec2 { float x, y; };
+struct vec4 { float x, y, z, w; };
+struct ivec2 { int x, y; };
+struct uvec4 { uint32_t x, y, z, w; };
 
 __device__ inline uvec4 uvec4_from(vec4 a) {
-    return uvec4{(uint32_t)a.x, (uint32_t)a.y, (uint32_t)a.z, (uint32_t)a.w};
+    return {(uint32_t)a.x, (uint32_t)a.y, (uint32_t)a.z, (uint32_t)a.w};
 }
 
-__device__ inline vec2 vec2_from(ivec2 a) {
-    return vec2{(float)a.x, (float)a.y};
-}
-
-__device__ inline vec2 operator/(vec2 a, vec2 b) {
-    return vec2{a.x / b.x, a.y / b.y};
-}
-
-__device__ inline vec4 operator*(vec4 a, float b) {
-    return vec4{a.x * b, a.y * b, a.z * b, a.w * b};
-}
+__device__ inline vec2 vec2_from(ivec2 a) { return {(float)a.x, (float)a.y}; }
+__device__ inline vec2 operator/(vec2 a, vec2 b) { return {a.x / b.x, a.y / b.y}; }
+__device__ inline vec4 operator*(vec4 a, float b) { return {a.x * b, a.y * b, a.z * b, a.w * b}; }
 
 // A texel; 0 outside the texture.
 __device__ inline vec4 fetch_2d(cudaTextureObject_t texture, int channels, ivec2 at) {
     float4 texel = tex2D<float4>(texture, at.x + 0.5f, at.y + 0.5f);
-    return vec4{texel.x, texel.y, texel.z, channels < 4 ? 1.0f : texel.w};
+    return {texel.x, texel.y, texel.z, channels < 4 ? 1.0f : texel.w};
 }
 
 // The texture at a position, 0 to 1 along each axis, with its filter and address modes.
 __device__ inline vec4 sample_2d(cudaTextureObject_t texture, int channels, vec2 at) {
     float4 texel = tex2D<float4>(texture, at.x, at.y);
-    return vec4{texel.x, texel.y, texel.z, channels < 4 ? 1.0f : texel.w};
+    return {texel.x, texel.y, texel.z, channels < 4 ? 1.0f : texel.w};
 }
 
 // Store a texel in format rg16u; outside the texture this does nothing.
@@ -76,7 +52,8 @@ struct Args {
 __device__ inline void task(const Args &args, int i, int j) {
     // texture_sample.py:11  uv = (ti.Vector([i, j]) + 0.5) /
     //     ti.Vector([labels.shape[0], labels.shape[1]])
-    vec2 uv = (vec2_from(ivec2{i, j}) + 0.5f) / vec2_from(ivec2{args.labels_n0, args.labels_n1});
+    vec2 uv = vec2{(float)i + 0.5f,
+        (float)j + 0.5f} / vec2_from(ivec2{args.labels_n0, args.labels_n1});
     // texture_sample.py:12  colour = source.sample_lod(uv, 0.0)
     vec4 colour = sample_2d(args.source, args.source_channels, uv);
     // texture_sample.py:13  if mask.fetch(ti.Vector([i, j]), 0).x > 0.5:

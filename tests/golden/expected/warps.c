@@ -1,11 +1,9 @@
-// shadesmith 0.1.0, c d9434d43, warps.py:5: warps(a: ndarray[i32, 1], b: ndarray[i32, 1])
+// shadesmith 0.1.0, c 7d1c1d6c, warps.py:5: warps(a: ndarray[i32, 1], b: ndarray[i32, 1])
 #include <stdbool.h>
 
 #define BLOCK 256
 
-static inline int max_i32(int a, int b) {
-    return a > b ? a : b;
-}
+static inline int max_i32(int a, int b) { return a > b ? a : b; }
 
 // How many threads vote true.
 static inline int block_count(int threads, const bool *vote) {

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 71744c62, wither.py:9: wither(dt: f32)
+// shadesmith 0.1.0, vulkan 2b9386eb, wither.py:9: wither(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -9,13 +9,8 @@ layout(local_size_x = BLOCK) in;
 const int alive_n0 = 64;  // alive.shape[0]
 const int alive_n1 = 48;  // alive.shape[1]
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Mask {
-    uint v[];
-};
-
-bool bit_is_set(Mask mask, uint bit) {
-    return (mask.v[bit / 32u] >> bit % 32u & 1u) != 0u;
-}
+layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Mask { uint v[]; };
+bool bit_is_set(Mask mask, uint bit) { return (mask.v[bit / 32u] >> bit % 32u & 1u) != 0u; }
 
 // Clear a bit; returns whether this thread cleared it.
 bool clear_bit(Mask mask, uint bit) {
@@ -61,7 +56,5 @@ void task(int i, int j) {
 
 void main() {
     uint index = gl_GlobalInvocationID.x;
-    if (index < alive_n0 * alive_n1) {
-        task(int(index / alive_n1), int(index % alive_n1));
-    }
+    if (index < alive_n0 * alive_n1) task(int(index / alive_n1), int(index % alive_n1));
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 99134622, wither.py:9: wither(dt: f32)
+// shadesmith 0.1.0, cuda 256e39f5, wither.py:9: wither(dt: f32)
 
 #define BLOCK 128
 
@@ -54,7 +54,5 @@ __device__ inline void task(const Args &args, int i, int j) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) wither_0(const Args args) {
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < alive_n0 * alive_n1) {
-        task(args, int(index / alive_n1), int(index % alive_n1));
-    }
+    if (index < alive_n0 * alive_n1) task(args, int(index / alive_n1), int(index % alive_n1));
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 69cd30d6, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
+// shadesmith 0.1.0, c 677b2d0c, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
 #include <stdint.h>
 
 // Quotient rounded toward zero; 0 if the divisor is 0.
@@ -7,9 +7,7 @@ static inline int div_i32(int a, int b) {
 }
 
 // Remainder with the sign of the dividend; 0 if the divisor is 0.
-static inline int rem_i32(int a, int b) {
-    return b == 0 || b == -1 ? 0 : a % b;
-}
+static inline int rem_i32(int a, int b) { return b == 0 || b == -1 ? 0 : a % b; }
 
 // Python's //: quotient rounded toward minus infinity; 0 if the divisor is 0.
 static inline int floor_div_i32(int a, int b) {
@@ -17,9 +15,7 @@ static inline int floor_div_i32(int a, int b) {
     return rem_i32(a, b) != 0 && (a ^ b) < 0 ? quotient - 1 : quotient;
 }
 
-typedef struct {
-    int x, y;
-} ivec2;
+typedef struct { int x, y; } ivec2;
 
 static inline int atomic_add_i32(int *address, int value) {
     return __atomic_fetch_add(address, value, __ATOMIC_RELAXED);

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 49a308f8, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
+// shadesmith 0.1.0, cuda 72edf08d, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
 
 #define BLOCK 128
 
@@ -11,9 +11,7 @@ __device__ inline int div_i32(int a, int b) {
 }
 
 // Remainder with the sign of the dividend; 0 if the divisor is 0.
-__device__ inline int rem_i32(int a, int b) {
-    return b == 0 || b == -1 ? 0 : a % b;
-}
+__device__ inline int rem_i32(int a, int b) { return b == 0 || b == -1 ? 0 : a % b; }
 
 // Python's //: quotient rounded toward minus infinity; 0 if the divisor is 0.
 __device__ inline int floor_div_i32(int a, int b) {
@@ -21,12 +19,10 @@ __device__ inline int floor_div_i32(int a, int b) {
     return rem_i32(a, b) != 0 && (a ^ b) < 0 ? quotient - 1 : quotient;
 }
 
-struct ivec2 {
-    int x, y;
-};
+struct ivec2 { int x, y; };
 
 __device__ inline ivec2 floor_div(ivec2 a, int b) {
-    return ivec2{floor_div_i32(a.x, b), floor_div_i32(a.y, b)};
+    return {floor_div_i32(a.x, b), floor_div_i32(a.y, b)};
 }
 
 struct Args {

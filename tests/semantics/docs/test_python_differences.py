@@ -17,7 +17,6 @@ REFUSED = {
     "global": "global g\n    g = 1",
     "nonlocal set": "s = {1, 2}",
     "set comprehension": "s = {i for i in range(3)}",
-    "dict comprehension": "s = {i: i for i in range(3)}",
     "generator": "s = (i for i in range(3))",
     "del": "x = 1\n    del x",
     "raise": "raise ValueError",

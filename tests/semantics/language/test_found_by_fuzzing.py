@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 import shadesmith as ti
+
+Pair = ti.types.vector(2, ti.i32)
 
 
 def test_a_variable_of_a_branch_does_not_hide_the_result_of_the_choice(target: str) -> None:
@@ -143,3 +147,29 @@ def test_an_expression_shortened_in_a_block_is_whole_after_it(target: str) -> No
         first = v[i] * v[i - 1] + v[i + 1] if i > 0 else 0
         second = sum(m[k] * m[k + 1] - m[i] for k in range(i) for m in [[b, a, a * k, b - k]])
         assert out.to_numpy()[i].tolist() == [first, second, w[i] * w[i + 1], a - b]
+
+
+def test_a_choice_of_vectors_is_a_member_of_a_struct(target: str) -> None:
+    """As `S{x, c ? vec2{y, z} : v}` it ends the process in NVRTC 12.9 and 13.0."""
+    inner = ti.types.struct(v=Pair, w=ti.i32)
+    outer = ti.types.struct(p=ti.f32, q=Pair, r=inner)
+    o = outer.field(shape=4)
+
+    @ti.real_func
+    def both(a: ti.i32, c: ti.i32) -> (ti.i32, Pair):
+        return a, ti.select(c > a, ti.Vector([a, 1]), ti.Vector([c, a]))
+
+    @ti.kernel
+    def f(c: ti.i32, a: ti.i32):
+        for i in o:
+            first, second = both(a, c)
+            v = ti.Vector([a, 1]) if c > i else ti.select(c == i, ti.Vector([i, a]), second)
+            w = inner(ti.select(c > i, ti.Vector([i, first]), v), 3)
+            o[i] = outer(1.5, ti.Vector([c, i]) if c > i else v, w if a > i else inner(ti.Vector([i, i]), i))
+
+    f(2, 3)
+    assert o.q.to_numpy().tolist() == [[2, 0], [2, 1], [2, 3], [2, 3]]
+    assert o.r.v.to_numpy().tolist() == [[0, 3], [1, 3], [2, 3], [3, 3]]
+    assert o.r.w.to_numpy().tolist() == [3, 3, 3, 3]
+    between_braces = re.compile(r"\{[^{}()]*\? [a-zA-Z_0-9]+\{")
+    assert not between_braces.search(f.source(2, 3, arch=ti.cuda))

@@ -93,8 +93,10 @@ def test_long_unrolling(full: bool, tmp_path: Path) -> None:
 @pytest.mark.exhaustive
 def test_what_nests_too_deeply_is_told(tmp_path: Path) -> None:
     ti.init(arch=ti.python, log_level=ti.ERROR, unrolling_limit=0)
-    body = "    for i in ti.static(range(20000)):\n        if f[0] * i > 7:\n            break\n        f[0] += i\n"
-    kernel = load(f"f = ti.field(ti.i32, 1)\n@ti.kernel\ndef k():\n{body}", tmp_path / "deep.py")["k"]
+    body = "    for i in ti.static(range(20000)):\n        if f[0] * i > 7:\n            break\n        f[0] += ti.cast(i, types[i % 2])\n"
+    kernel = load(
+        f"types = ti.i32, ti.i64\nf = ti.field(ti.i32, 1)\n@ti.kernel\ndef k():\n{body}", tmp_path / "deep.py"
+    )["k"]
     with pytest.raises(ti.TaichiCompilationError, match="nests deeper"):
         kernel()
 

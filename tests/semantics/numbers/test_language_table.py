@@ -121,7 +121,8 @@ VALUED = batches(rows_of(True))
 def test_types_and_values_are_taichis(number: int, target: str) -> None:
     batch = VALUED[number]
     start(target, batch[0][0])
-    real, whole = np.zeros(4 * SIZE), np.zeros(4 * SIZE, np.int64)
+    count = sum(len(row[4].split()) for row in batch)
+    real, whole = np.zeros(count), np.zeros(count, np.int64)
     kernel_of(batch, f"/language_{number}.py", True)(*[value for _, value in ARGUMENTS.values()], real, whole)
     ti.sync()
     position, wrong = 0, []

@@ -32,6 +32,11 @@ def only(*languages: str) -> Callable[[Any], Any]:
     return mark
 
 
+def is_in_hip(maker: Any) -> bool:
+    """Return whether a kernel can be had in HIP: where CUDA C has it, except for atomic operations below 32 bits."""
+    return "cuda" in LANGUAGES.get(maker.__name__, ("cuda",)) and maker is not small_atomics
+
+
 @ti.func
 def collatz(start):
     n = start
@@ -149,7 +154,7 @@ def atomics() -> tuple[Any, tuple[Any, ...]]:
     return atomics_of_all_types, ()
 
 
-@only("c")
+@only("c", "cuda")
 @entry
 def small_atomics() -> tuple[Any, tuple[Any, ...]]:
     fields = [ti.field(t, 4) for t in (ti.i8, ti.u8, ti.i16, ti.u16, ti.f16)]

@@ -147,8 +147,13 @@ def compiled(target: str) -> str:
     return target
 
 
-def own_paths() -> list[str]:
-    return [*filter(None, [os.environ.get("PYTHONPATH")]), *(path for path in sys.path if path.endswith("-packages"))]
+def own_paths(folder: Path) -> list[str]:
+    """Return the paths of this package, whatever its folder is called, and of what it needs."""
+    package = folder / "own" / "shadesmith"
+    package.parent.mkdir(parents=True, exist_ok=True)
+    package.symlink_to(Path(ti.__file__).resolve().parent)
+    given = filter(None, [os.environ.get("PYTHONPATH")])
+    return [str(package.parent), *given, *(path for path in sys.path if path.endswith("-packages"))]
 
 
 @pytest.mark.exhaustive
@@ -160,7 +165,7 @@ def test_a_wheel_runs_its_edits(compiled: str, tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(installed)
         assert not [name for name in archive.namelist() if ".base" in name], "an edit needs no base to run"
-    check(compiled, tmp_path, installed, sys.executable, [str(installed), *own_paths()])
+    check(compiled, tmp_path, installed, sys.executable, [str(installed), *own_paths(tmp_path)])
 
 
 @pytest.mark.exhaustive
@@ -180,4 +185,4 @@ def test_each_build_backend_ships_edits(compiled: str, tmp_path: Path, backend: 
     install = [python, "-m", "pip", "install", "-q", "--no-deps", "--no-index", str(wheel)]
     subprocess.run(install, check=True, timeout=300, capture_output=True)
     (installed,) = user.glob("lib/python*/site-packages")
-    check(compiled, tmp_path / "elsewhere", installed, python, own_paths())
+    check(compiled, tmp_path / "elsewhere", installed, python, own_paths(tmp_path))

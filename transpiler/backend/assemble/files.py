@@ -24,8 +24,7 @@ from ..layout.declarations import Declaration, has_matrix, has_vector
 from ..layout.task_memory import pointers_of
 from ..module.interface import SourceFile
 from ..print.functions import PrintedFunction, prototypes
-from ..print.line_map import PrintedBody, line_map
-from ..print.lines import INDENT, MAX_WIDTH, fitted, wrapped_head, wrapped_text
+from ..print.lines import INDENT, MAX_WIDTH, PrintedBody, fitted, line_map, wrapped_head, wrapped_text
 from ..print.reductions import OWN, helpers_of, loop_with_copies, nest_in_parts
 from ..print.textures import declarations
 from ..print.threads import is_vectorized, nest, part_pragma, pragma, region_and_loop
@@ -59,7 +58,7 @@ class FileAssembler:
         source = f"{first_line(context, source)}\n{source}"
         suffix = f"_{number}" if self.language.file_per_task and len(context.kernel.tasks) > 1 else ""
         bodies = [
-            *(PrintedBody(f.head, f.body, f.function.location) for f in functions),
+            *(PrintedBody(f.start, f.body, f.function.location) for f in functions),
             *(PrintedBody(t["head"], p.body, loop_location(p.task)) for p, t in zip(printed, tasks, strict=True)),
         ]
         return SourceFile(f"{context.name}{suffix}.{self.language.suffix}", source, line_map(source, bodies))
@@ -104,7 +103,7 @@ class FileAssembler:
             ],
             "structures": [f.structure for f in functions if f.structure],
             "prototypes": prototypes(functions),
-            "functions": [{"comment": f.comment, "head": f.head, "body": f.source} for f in functions],
+            "functions": [{"comment": f.comment, "source": f.source} for f in functions],
             "shared": [] if has_pointers else [line for p in printed for line in p.shared],
             "declarations": list(dict.fromkeys(line for p in printed for line in p.reductions.used_declarations)),
             "tasks": tasks,
@@ -175,6 +174,7 @@ class FileAssembler:
             ),
             "body": "\n".join(INDENT * (line.depth + 1) + line.text if line.text else "" for line in p.body),
             "call": call,
+            "guarded_call": _guarded(threads.count if threads else "1", call),
             "block": context.block_size(p.task),
             "has_barrier": p.block is not None and p.block.has_barrier,
             "guarded": p.block is None or not (p.task.is_split or p.block.is_full),
@@ -193,6 +193,12 @@ class FileAssembler:
 
     def _is_recursive(self, statement: Statement) -> bool:
         return isinstance(statement, Call) and self.context.signatures[statement.function].is_recursive
+
+
+def _guarded(count: str, call: str) -> list[str]:
+    """Return the lines of an entry that end in the call, for threads that have an iteration."""
+    line = f"if (index < {count}) {call}"
+    return [line] if len(INDENT + line) <= MAX_WIDTH else [f"if (index < {count}) {{", INDENT + call, "}"]
 
 
 def padded(members: list[Declaration]) -> list[str]:

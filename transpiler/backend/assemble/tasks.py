@@ -36,13 +36,14 @@ from ..print.functions import PrintedFunction, print_function, return_writer
 from ..print.iteration_order import part_names
 from ..print.line_comments import shortened
 from ..print.lines import INDENT, Line
+from ..print.loop_heads import declare_axis
 from ..print.placement import Placement, place
 from ..print.reductions import OWN, Reductions, declare_accumulators, name_accumulators, print_reductions
 from ..print.reports import WRITERS as REPORT_WRITERS
 from ..print.reports import stop_after_failure
 from ..print.sparse import WRITERS as CELL_WRITERS
 from ..print.statements import WRITERS as STATEMENT_WRITERS
-from ..print.statements import Statements, declare_axis, infix_symbol
+from ..print.statements import Statements, infix_symbol
 from ..print.textures import WRITERS as TEXTURE_WRITERS
 from ..print.threads import Threads, indices_in_block, spread, spread_blocks
 from .context import EmitContext

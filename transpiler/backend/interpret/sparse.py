@@ -52,7 +52,7 @@ class Cells:
 
 
 class PresentCell:
-    """The number of the pool cell that contains an element, as of each access: it may be activated after the pointer."""
+    """The number of the pool cell that contains an element, at each access: it may be activated after the pointer."""
 
     __slots__ = ("_cells", "_index", "_node")
 

@@ -17,6 +17,7 @@ from ...ir.sparse_storage import COUNTERS, needed_indices
 from ...ir.statements import Array
 from ...ir.textures import Texture
 from ..languages.common.naming import Names
+from ..languages.common.reserved import NAMES_IN_BLOCKS
 from ..languages.common.target import Target
 from .constants import NamedConstants
 from .sparse_functions import SparseSource
@@ -107,6 +108,7 @@ def accessors(
             cell = cell_of(array.place, clamped(array, less_offset(array, letters), memory.expressions), memory.cells)
             element = f"{inside}({', '.join([cell, *needed])})"
         macros.lines[array] = f"#define {name}({parameters}) {element}"
+    free.reserved |= NAMES_IN_BLOCKS if not memory.target.language.shared_qualifier else frozenset()
     for array in sorted(shared, key=lambda a: a.binding):
         macros.names[array] = free.declare(array.name or "tile")
     return macros

@@ -1,8 +1,9 @@
 """Numbers that keep their Python names: constants at the top of a source, and extents of fields among them.
 
     constexpr float dx = 0.0078125f;  // captured
-    constexpr int u_n1 = 8192;  // u.shape[1]
+    constexpr int u_n0 = 512, u_n1 = 8192;  // shape of u, w
 
+Fields of one shape share its extents, under the name of the first of them.
 In: the constants of a kernel (`ir/origins.py`) and its fields. Out: a name for each named number, which a source
 declares if it uses it. These are constants of the language, not macros, so that members and helpers may have their
 names.
@@ -10,8 +11,9 @@ names.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from ...ir.nodes import walk
 from ...ir.origins import Origin, extent_of
@@ -31,10 +33,11 @@ Key = tuple[object, ...]
 
 @dataclass(slots=True)
 class NamedConstants:
-    """The named numbers of a kernel. names: by `Origin.key`; numbers: by name."""
+    """The named numbers of a kernel. names: by `Origin.key`; numbers: by name; shapes: notes of extents, by name."""
 
     names: dict[Key, str] = field(default_factory=dict)
     numbers: dict[str, Origin] = field(default_factory=dict)
+    shapes: dict[str, str] = field(default_factory=dict)
 
     def name(self, origin: Origin) -> str:
         """Return the name of a named number in the source."""
@@ -47,9 +50,15 @@ class NamedConstants:
         return self.names.get(extent_of(array, axis).key, number) if number != "1" else number
 
     def declarations(self, language: Language, used: Iterable[str]) -> list[str]:
-        """Return the declarations of those that a source uses, in the order of the kernel."""
+        """Return the declarations of those that a source uses, in the order of the kernel; of a shape on one line."""
         wanted = set(used)
-        return [_declaration(language, name, origin) for name, origin in self.numbers.items() if name in wanted]
+        names = (name for name in self.numbers if name in wanted)
+        lines = []
+        for note, group in groupby(names, lambda name: self.shapes.get(name) or _note(self.numbers[name], name)):
+            is_shape = note in self.shapes.values()
+            for joined in [list(group)] if is_shape else ([name] for name in group):
+                lines.append(f"{_declaration(language, [(name, self.numbers[name]) for name in joined])}  // {note}")
+        return lines
 
 
 def named_constants(kernel: Kernel, arrays: Iterable[Array], taken: frozenset[str]) -> NamedConstants:
@@ -58,13 +67,28 @@ def named_constants(kernel: Kernel, arrays: Iterable[Array], taken: frozenset[st
     free = Names(taken | {legal(array.name) for array in arrays})
     found = NamedConstants()
     ordered = sorted(fields, key=lambda array: array.binding)
-    extents = [extent_of(array, axis) for array in ordered if array.place is None for axis in range(array.ndim)]
+    shapes: dict[tuple[int, ...], list[Array]] = {}
+    for array in ordered:
+        if array.place is None and array.shape:
+            shapes.setdefault(array.shape, []).append(array)
+    extents = [extent_of(first, axis) for first, *_ in shapes.values() for axis in range(first.ndim)]
     for origin in (*extents, *_named(kernel)):
         if origin.key not in found.names:
             is_common = origin.type.name in COMMON or free.is_free(legal(origin.name))
             name = free.declare(origin.name if is_common else f"{origin.name}_{origin.type}")
             found.names[origin.key], found.numbers[name] = name, origin
+    _share_shapes(found, shapes.values())
     return found
+
+
+def _share_shapes(found: NamedConstants, shapes: Iterable[list[Array]]) -> None:
+    """Give the extents of fields of one shape one name."""
+    for arrays in shapes:
+        note = _shown(f"shape of {', '.join(array.name for array in arrays)}")
+        for axis in range(arrays[0].ndim):
+            name = found.names[extent_of(arrays[0], axis).key]
+            found.names |= {extent_of(array, axis).key: name for array in arrays}
+            found.shapes[name] = note
 
 
 def _named(kernel: Kernel) -> Iterator[Origin]:
@@ -75,16 +99,21 @@ def _named(kernel: Kernel) -> Iterator[Origin]:
     return iter(sorted(found, key=lambda origin: origin.type.name not in COMMON))
 
 
-def _declaration(language: Language, name: str, origin: Origin) -> str:
-    template = language.constant
-    if origin.type.name == "i32" and language.integer_constant:
+def _declaration(language: Language, numbers: Sequence[tuple[str, Origin]]) -> str:
+    """Return the declaration of numbers of one type."""
+    type, template = numbers[0][1].type, language.constant
+    if type.name == "i32" and language.integer_constant:
         template = language.integer_constant
-    kind = language.constant_types.get(origin.type.name, language.types[origin.type.name])
-    value = literal(language, origin.type, origin.number).template
-    return f"{template.format(type=kind, name=name, value=value)}  // {_note(origin, name)}"
+    values = [f"{name} = {literal(language, type, origin.number).template}" for name, origin in numbers]
+    return template.format(
+        type=language.constant_types.get(type.name, language.types[type.name]), values=", ".join(values)
+    )
 
 
 def _note(origin: Origin, name: str) -> str:
-    note = origin.note or ("captured" if origin.name == name else f"captured: {origin.name}")
+    return _shown(origin.note or ("captured" if origin.name == name else f"captured: {origin.name}"))
+
+
+def _shown(note: str) -> str:
     shown = "".join(c if c.isprintable() and c not in "\\?" else "_" for c in note)  # nothing continues the line
     return shown if len(shown) <= MAX_NOTE else f"{shown[: MAX_NOTE - 3]}..."

@@ -16,9 +16,8 @@ from ...ir.types import Scalar, Struct, Type, element_of, scalars_of, struct_lay
 from ..languages.common.language import Language
 from ..languages.common.literals import literal
 from ..languages.common.naming import Names
+from ..languages.common.one_line import struct_source
 from ..languages.common.syntax import storage_helpers, storage_name, type_helpers, type_name
-
-INDENT = "    "
 
 
 @dataclass(slots=True)
@@ -58,14 +57,13 @@ class Structs:
     def declaration(self, struct: Struct) -> str:
         """Return the declaration of a struct, whose members' types are declared already."""
         name, in_memory = self.names[struct], struct in self.stored
-        lines = [
-            f"{self.name_of_type(type, in_memory)} {self.members[struct][member]};" for member, type in struct.members
+        members = [
+            (self.name_of_type(type, in_memory), self.members[struct][member]) for member, type in struct.members
         ]
-        lines += [f"{type_name(self.language, type)} {filler};" for filler, type in self.padding(struct)]
-        if not lines:
-            lines = ["int nothing;"]  # neither C nor GLSL has structs without members
-        body = "\n".join(INDENT + line for line in lines)
-        return self.language.struct_declaration.format(name=name, body=body) + self._check(struct)
+        members += [(type_name(self.language, type), filler) for filler, type in self.padding(struct)]
+        if not members:
+            members = [("int", "nothing")]  # neither C nor GLSL has structs without members
+        return struct_source(self.language, name, members) + self._check(struct)
 
     def _check(self, struct: Struct) -> str:
         """Return the line by which a compiler checks that it lays a struct out as the host does."""

@@ -31,10 +31,11 @@ from ...ir.snodes import (
 )
 from ...ir.types import Type, scalars_of, u1, u8
 from ..languages.common.naming import Names
+from ..languages.common.one_line import INDENT, on_one_line
 from ..languages.common.syntax import type_name
 from ..languages.common.syntax_forms import PRIMARY
 from ..languages.common.target import Target
-from .structs import INDENT, Structs
+from .structs import Structs
 
 CELL = "cell"
 """The parameter of a macro for the cell of a pool."""
@@ -168,6 +169,7 @@ def _write_cells(
 def _declaration(name: str, lines: list[str], size_bytes: int, target: Target) -> str:
     body = "\n".join(INDENT + line for line in lines)
     declared, check = target.language.struct_declaration.format(name=name, body=body), target.language.size_check
+    declared = on_one_line(declared)
     if not check:
         return declared
     return f'{declared}\n{check}(sizeof({name}) == {size_bytes}, "must match the cell size on the host");'

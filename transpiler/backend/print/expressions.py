@@ -47,6 +47,7 @@ from ..languages.common.symbols import Symbols
 from ..languages.common.syntax import (
     cast_syntax,
     constant_syntax,
+    constructor_operands,
     element_syntax,
     init_syntax,
     load_syntax,
@@ -493,7 +494,7 @@ def _init(e: Expressions, value: MatrixInit) -> Rendered:
         is_short = is_short_vector(kind) and (isinstance(first, Const) or e.of(first).source.isidentifier())
         if not (language.has_pointers and is_short):
             return e.formatted(splat_syntax(language, kind), first)
-    rendered = e.formatted(init_syntax(language, kind), *value.elements)
+    rendered = e.formatted(init_syntax(language, kind), *constructor_operands(language, value))
     return (_swizzle(e, value) if is_native(language, kind) else None) or rendered
 
 

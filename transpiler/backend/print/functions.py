@@ -18,6 +18,7 @@ from ...ir.functions import Call, Function, calls
 from ...ir.nodes import count_uses
 from ...ir.statements import ArgLoad, LocalStore, Return
 from ...ir.types import Scalar, Struct, Type, u1, u32
+from ..languages.common.one_line import struct_source
 from ..languages.common.symbols import Symbols
 from ..languages.common.syntax_forms import Rendered
 from ..languages.common.tensors import is_small
@@ -26,7 +27,7 @@ from ..layout.signatures import Signature
 from .early_returns import leave_by_loop
 from .expressions import Expressions
 from .line_comments import python_comment
-from .lines import INDENT, MAX_WIDTH, Line, wrapped_comment, wrapped_head
+from .lines import INDENT, MAX_WIDTH, Line, on_one_line, wrapped_comment, wrapped_head
 from .statements import Statements, print_call
 
 
@@ -45,9 +46,17 @@ class PrintedFunction:
     symbols: Symbols
 
     @property
+    def start(self) -> str:
+        """The head, or the whole function if it is short enough for one line."""
+        return on_one_line(self.head, self.body) or self.head
+
+    @property
     def source(self) -> str:
-        """The body, indented."""
-        return "\n".join(INDENT * (line.depth + 1) + line.text if line.text else "" for line in self.body)
+        """The function without the comment above it."""
+        if not self.start.endswith("{"):
+            return self.start
+        body = "\n".join(INDENT * (line.depth + 1) + line.text if line.text else "" for line in self.body)
+        return f"{self.head}\n{body}\n}}"
 
 
 def print_function(function: Function, printer: Statements, branch_depth_limit: int | None) -> PrintedFunction:
@@ -136,8 +145,7 @@ def _structure(e: Expressions, function: Function, signature: Signature) -> str:
     if not signature.result_type:
         return ""
     pairs = zip(function.results, signature.members, strict=True)
-    members = "\n".join(f"{INDENT}{e.name_of_type(type)} {name};" for type, name in pairs)
-    return e.language.struct_declaration.format(name=signature.result_type, body=members)
+    return struct_source(e.language, signature.result_type, [(e.name_of_type(type), name) for type, name in pairs])
 
 
 def _result(e: Expressions, function: Function, signature: Signature, values: list[str]) -> str:

@@ -16,6 +16,7 @@ from ...errors import SourceLocation
 from ..languages.common.language import Language
 from .lines import INDENT, MAX_WIDTH, Line
 
+ADJOINT = "adjoint of"
 COMMENT = re.compile(r"[ \t]*//[^\n]*")
 NUMBER = re.compile(
     r"(?<![\w.])(0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)(?:[fFhH]|[uU]?[lL]{0,2}|LF|lf)?(?!\w)"
@@ -45,6 +46,13 @@ def python_comment(location: SourceLocation) -> str:
     return f"{text} ..." if _continues(line) else text
 
 
+def adjoint_comment(location: SourceLocation, is_known: bool) -> str:
+    """Return the comment of a line that may be differentiated. is_known: its Python line is shown above already."""
+    if not location.is_derivative:
+        return python_comment(location)
+    return f"{ADJOINT} :{location.line}" if is_known else f"{ADJOINT} {python_comment(location)}"
+
+
 def basename(file: str) -> str:
     """Return the last part of a path, so that sources do not depend on the folder; it cannot end a comment."""
     name = file.replace("\\", "/").rsplit("/", 1)[-1].replace("??/", "? ?/")
@@ -70,7 +78,10 @@ def shortened(lines: Sequence[Line], language: Language, file: str) -> list[Line
             continue
         code, _, remark = statement[0].text.partition("  // ")
         text = _numbered(code, "" if statement[0] is line else remark, line, file)
-        if text and _repeats(line.comment.python_line, [code, *(s.text for s in statement[1:])], types):
+        if line.text.startswith(f"// {ADJOINT} :"):
+            result += _adjoint(line, code, remark) or [*lines[first:start], statement[0]]
+            position = start + 1
+        elif text and _repeats(line.comment.python_line, [code, *(s.text for s in statement[1:])], types):
             if statement[0] is not line:
                 result += lines[position:start]
                 position = start + 1
@@ -97,6 +108,13 @@ def _statement(lines: Sequence[Line], start: int) -> list[Line]:
             return []
         statement.append(line)
     return statement if statement and statement[0].text else []
+
+
+def _adjoint(comment: Line, code: str, remark: str) -> list[Line]:
+    """Return a statement that is alone below the comment of its adjoint as one line, [] if that is too long."""
+    text = f"{code}  {comment.text}, {remark}" if remark else f"{code}  {comment.text}"
+    fits = len(INDENT) * (comment.depth + 1) + len(text) <= MAX_WIDTH
+    return [comment._replace(text=text)] if fits else []
 
 
 def _numbered(code: str, remark: str, line: Line, file: str) -> str:

@@ -1,11 +1,13 @@
-"""The lines of a printed function, and how a long one is wrapped."""
+"""The lines of a printed function, how a long one is wrapped, and which Python line each one comes from."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from textwrap import wrap
 from typing import NamedTuple
 
-from ...errors import SourceLocation
+from ...errors import NOWHERE, SourceLocation
+from ..module.interface import END_OF_BODY
 
 INDENT = "    "
 MAX_WIDTH = 100
@@ -138,3 +140,51 @@ def _fitted_directive(indent: str, code: str) -> list[str]:
         return [indent + code]
     parts = wrapped(f"{indent}{INDENT}{code[end:].lstrip()}", MAX_WIDTH - 2)
     return [*(f"{part} \\" for part in (indent + code[:end], *parts[:-1])), parts[-1]]
+
+
+def on_one_line(head: str, body: Sequence[Line]) -> str:
+    """Return a function of one short statement as one line, "" if it has more or does not fit."""
+    if len(body) != 1 or body[0].depth > 0 or body[0].text.startswith(("//", "#")) or "\n" in head:
+        return ""
+    code, mark, comment = body[0].text.partition("  // ")
+    line = f"{head} {code} }}"
+    comment = "" if comment.startswith(":") and len(line + mark + comment) > MAX_WIDTH else mark + comment
+    return line + comment if len(line + comment) <= MAX_WIDTH else ""
+
+
+class PrintedBody(NamedTuple):
+    """A function of a source.
+
+    head: its lines above the body, or a function of one line. start: where it starts in Python, or `NOWHERE`.
+    """
+
+    head: str
+    body: list[Line]
+    start: SourceLocation = NOWHERE
+
+
+def line_map(source: str, functions: Sequence[PrintedBody]) -> tuple[tuple[int, str, int], ...]:
+    """Return where Python lines start in `source`, and where the bodies end that contain some.
+
+    Bodies follow the heads of their functions, in order.
+    """
+    lines = source.split("\n")
+    entries: list[tuple[int, str, int]] = []
+    start = 0
+    for function in functions:
+        head = function.head.split("\n")
+        start = lines.index(head[0], start) + len(head) + 1
+        count = len(entries)
+        if not function.head.endswith("{"):
+            location = function.body[0].location or function.start
+            if location is not NOWHERE:
+                entries += [(start - 1, location.file, location.line), (start, *END_OF_BODY)]
+            continue
+        if function.start is not NOWHERE:
+            entries.append((start - 1, function.start.file, function.start.line))
+        for offset, line in enumerate(function.body):
+            if line.location is not None:
+                entries.append((start + offset, line.location.file, line.location.line))
+        if len(entries) > count:
+            entries.append((start + len(function.body) + 1, *END_OF_BODY))
+    return tuple(entries)

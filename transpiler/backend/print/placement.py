@@ -38,13 +38,14 @@ from ...ir.statements import (
     Rand,
     RangeFor,
     Return,
+    StructInit,
     StructPtr,
     While,
     base_pointer,
 )
 from ...ir.textures import TEXEL_READS, ImageStore
 from ...ir.threads import Collective, Exchange, ThreadFor
-from ...ir.types import element_of, u1
+from ...ir.types import Scalar, element_of, u1
 from .repetition import ATOMS, COMPARISONS, MAX_READS, MAX_UNCHANGED_READS, is_cheap, is_small, may_repeat
 
 CALLS = (AtomicOp, Rand, Collective, Exchange, Call, Activate, Deactivate, Append)
@@ -129,6 +130,7 @@ class _Placer:
         self.stored: dict[Statement, Statement] = {}
         self.next_printed: Statement | None = None
         self.user: dict[Statement, Statement] = {}
+        self.in_braces: set[Statement] = set()
 
     # --- order of the source, and positions of writes
 
@@ -295,6 +297,8 @@ class _Placer:
             here = points
         repeated = isinstance(statement, MatrixInit) and len(set(statement.elements)) == 1  # printed once: vec3(x)
         needed = address_operands(statement) if isinstance(statement, GlobalPtr) else operands(statement)
+        if isinstance(statement, (StructInit, ListInit)):
+            self.in_braces.update(needed)
         for operand in needed[:1] if repeated else needed:
             self.user[operand] = statement
             self.add_points(operand, here)
@@ -308,6 +312,8 @@ class _Placer:
             for value in (*statement.starts[1:], *statement.ends):
                 self.add_points(value, inside)
         else:
+            if isinstance(statement, Return) and len(statement.values) > 1:
+                self.in_braces.update(statement.values)
             for operand in operands(statement):
                 self.user[operand] = statement
                 self.add_points(operand, here)
@@ -382,6 +388,7 @@ class _Placer:
         if points:
             self.placement.used.add(choice)
         inline = not effects and len(points) == 1 and not choice.name and points[0].loop is self.loop[choice]
+        inline = inline and not self._crashes_compilers(choice)
         if inline:
             self.placement.inline.add(choice)
         for block in (choice.otherwise, choice.then):
@@ -402,7 +409,7 @@ class _Placer:
     def _prints_inline(self, value: Statement, points: list[_Point]) -> bool:
         if isinstance(value, (*ATOMS, *ADDRESSES)):
             return True
-        if isinstance(value, ListInit):
+        if isinstance(value, ListInit) or (isinstance(value, Operation) and self._crashes_compilers(value)):
             return False
         if value.name is not None and not (isinstance(value, Cast) and isinstance(value.value, ATOMS)):
             return False
@@ -428,6 +435,14 @@ class _Placer:
         if len(points) == 1 and not crosses:
             return True
         return is_cheap(value) or (not crosses and may_repeat(value, len(points), self.is_infix))
+
+    def _crashes_compilers(self, value: Statement) -> bool:
+        """Return whether a value would be a choice of vectors or structs between braces: `{x, c ? vec2{y, z} : v}`.
+
+        NVRTC before CUDA 13.1 ends the process by a signal there.
+        """
+        is_choice = isinstance(value, IfExp) or (isinstance(value, Operation) and value.op == "select")
+        return is_choice and value in self.in_braces and not isinstance(value.type, Scalar)
 
     def _may_read_again(self, load: GlobalLoad, points: list[_Point]) -> bool:
         """Return whether a load is read where it is used: compilers merge loads with no store between them."""

@@ -40,7 +40,8 @@ from ..layout.trip_counts import step_of
 from .expressions import Expressions
 from .iteration_order import cells_along, first_index, part_name
 from .lines import INDENT, MAX_WIDTH
-from .statements import Statements, bound
+from .loop_heads import bound
+from .statements import Statements
 from .threads import Threads, extent_in_c
 
 SIMD = {"add": "+", "mul": "*", "and": "&", "or": "|", "xor": "^", "min": "min", "max": "max"}

@@ -29,20 +29,23 @@ from ...ir.statements import (
     While,
     is_const,
 )
-from ...ir.types import Scalar, Tensor, i32
+from ...ir.types import Scalar, Tensor
 from ..languages.common.atomics import is_native
 from ..languages.common.naming import Names
 from ..languages.common.syntax import Syntax, atomic_syntax, operation_syntax, type_name
 from ..languages.common.syntax_forms import Rendered
 from ..languages.common.target import Target
 from .expressions import Expressions, is_shared, result_of
-from .line_comments import python_comment
+from .line_comments import adjoint_comment, python_comment
 from .lines import INDENT, MAX_WIDTH, Line, wrapped, wrapped_comment
+from .loop_heads import declare_axis, loop_head, unroll_hint
 from .placement import ADDRESSES, Placement
 from .remarks import inert, remarks_above
 from .repetition import ATOMS
 from .value_names import derived_name
 
+MAX_DECLARATOR = 40
+"""Characters of the value of a declaration that shares its line."""
 MAX_EXPRESSION = 300
 """Characters an expression may grow to; it is wrapped before an operator."""
 MAX_SUM = 1000
@@ -90,6 +93,8 @@ class Statements:
         self.first: tuple[str, int] | None = None
         """The first Python line in the present block."""
         self.result_names: list[str] = []
+        self.declaration: tuple[Line | None, str] = None, ""
+        """The last declaration of a value, and its type."""
         self.shortened: list[list[tuple[Statement, Rendered]]] = [[]]
         """By open block: operands that got a variable there, with the expressions that they are elsewhere."""
 
@@ -107,9 +112,23 @@ class Statements:
             self.lines.append(Line(self.depth, part, start))
             start = None
 
+    def declare_value(self, kind: str, name: str, value: str, location: SourceLocation) -> None:
+        """Append `kind name = value;`, in one line with a declaration of the same type and Python line before it."""
+        before, kind_before = self.declaration
+        is_same_line = location is not NOWHERE and (location.file, location.line) == self.last
+        is_short = len(value) <= MAX_DECLARATOR
+        if before and is_same_line and is_short and kind == kind_before and self.lines and self.lines[-1] is before:
+            text = f"{before.text[:-1]}, {name} = {value};"
+            if len(text) <= self.width and before.depth == self.depth:
+                self.lines[-1] = before._replace(text=text)
+                self.declaration = self.lines[-1], kind
+                return
+        self.emit(f"{kind} {name} = {value};", location)
+        self.declaration = self.lines[-1] if is_short else None, kind
+
     def emit_with_location(self, text: str, location: SourceLocation) -> None:
         """Append a line that equals its Python line, with only the location as a comment."""
-        line = (location.file, location.line)
+        line = location.key
         if self.comments and location is not NOWHERE and line != self.last and line not in self.commented:
             self.commented.add(line)
             comment = python_comment(location)
@@ -121,7 +140,7 @@ class Statements:
 
     def mark(self, location: SourceLocation) -> SourceLocation | None:
         """Print the Python line of `location` as a comment, once; return the location if it is new."""
-        line = (location.file, location.line)
+        line = location.key
         if location is NOWHERE or line == self.last:
             return None
         previous, self.last = self.last, line
@@ -132,7 +151,8 @@ class Statements:
             self.lines.append(Line(self.depth, ""))  # a jump back: the next iteration of an unrolled loop
         if self.comments and line not in self.commented:
             self.commented.add(line)
-            shown = wrapped_comment(python_comment(location), self.width)
+            is_known = location.is_derivative and (location.file, location.line) in self.commented
+            shown = wrapped_comment(adjoint_comment(location, is_known), self.width)
             self.lines += [Line(self.depth, part, comment=location) for part in shown]
         return location
 
@@ -148,7 +168,7 @@ class Statements:
     def _print_remarks(self, statement: Statement, start: int) -> None:
         """Print the remarks of a statement whose lines start at `start`: inline ones at the end of the line."""
         inline = next((remark for remark in statement.remarks if remark.where == "inline"), None)
-        line = (statement.location.file, statement.location.line)
+        line = statement.location.key
         if inline is not None and len(self.lines) > start and (inline.template, *line) not in self.printed_remarks:
             self.printed_remarks.add((inline.template, *line))
             last = self.lines[-1]
@@ -248,11 +268,13 @@ class Statements:
     def declare(self, value: Statement, rendered: Rendered) -> None:
         """Print `type name = value;`; later uses print the name."""
         name = self.name(value)
-        declared = f"{self.declared_type(value)} {name}"
+        kind = self.declared_type(value)
         if isinstance(value, ListInit):
             is_constant = all(isinstance(item, Const) for item in value.items)
-            declared = f"{'const ' if is_constant else ''}{declared}[{len(value.items)}]"
-        self.emit(f"{declared} = {rendered.initializer};", value.location)
+            declared = f"{'const ' if is_constant else ''}{kind} {name}[{len(value.items)}]"
+            self.emit(f"{declared} = {rendered.initializer};", value.location)
+        else:
+            self.declare_value(kind, name, rendered.initializer, value.location)
         self.e.rendered[value] = Rendered(name)
 
     def declared_type(self, value: Statement) -> str:
@@ -272,7 +294,7 @@ class Statements:
 
     def _choice(self, choice: IfExp) -> None:
         """Print `c ? a : b`, or if and else if a branch needs lines."""
-        last, line = self.last, (choice.location.file, choice.location.line)
+        last, line = self.last, choice.location.key
         is_new = line not in self.commented
         self.commented.add(line)  # the comment is above the whole, not in a branch
         self.last = line
@@ -344,7 +366,7 @@ def _local_store(p: Statements, store: LocalStore) -> None:
         assert store.pointer.type is not None
         rendered = p.e.of(store.value)
         name = p.name(store.pointer)
-        p.emit(f"{p.e.name_of_type(store.pointer.type)} {name} = {rendered.initializer};", store.location)
+        p.declare_value(p.e.name_of_type(store.pointer.type), name, rendered.initializer, store.location)
         p.e.rendered[store.pointer] = Rendered(name)
         return
     operation = p.placement.compound.get(store)
@@ -467,11 +489,11 @@ def _else(p: Statements, block: Block) -> None:
             p.lines.extend(lines)
             p.statement(last)
     if chained and isinstance(last, If):
-        is_new = last.location is not NOWHERE and (last.location.file, last.location.line) != p.last
+        is_new = last.location is not NOWHERE and last.location.key != p.last
         comment = f"  // {python_comment(last.location)}" if p.comments and is_new else ""
         head = f"}} else if ({p.e.of(last.condition).source}) {{{comment}"
         p.lines.append(Line(p.depth, head, last.location, comment=last.location if comment else None))
-        p.last = (last.location.file, last.location.line)
+        p.last = last.location.key
         p.commented.add(p.last)
         with p.indented():
             p.block(last.then)
@@ -522,44 +544,6 @@ def _range_for(p: Statements, loop: RangeFor) -> None:
             p.depth -= 1
             p.emit("}")
     assert p.depth == depth
-
-
-def declare_axis(names: Names, loop: RangeFor, axis: int) -> str:
-    """Declare the index of an axis under its name in Python, or as the first free letter from i on."""
-    if len(loop.names) == len(loop.starts) and loop.names[axis].strip("_"):
-        return names.declare(loop.names[axis])
-    return names.declare(next((letter for letter in "ijklmnop" if names.is_free(letter)), "i"))
-
-
-def loop_head(e: Expressions, loop: RangeFor, axis: int, name: str) -> str:
-    """Return `for (int k = start; k < end; k++)`."""
-    step_value = loop.steps[axis]
-    assert isinstance(step_value, Const)
-    step = int(step_value.value)
-    start, end = bound(e, loop.starts[axis]), bound(e, loop.ends[axis])
-    advance = {1: f"{name}++", -1: f"{name}--"}.get(step, f"{name} += {step}" if step > 0 else f"{name} -= {-step}")
-    return f"for (int {name} = {start.source}; {name} {'<' if step > 0 else '>'} {comparison_operand(end)}; {advance})"
-
-
-def unroll_hint(e: Expressions, loop: RangeFor, axis: int) -> str:
-    """Return what is before the head of a static loop; the line of a pragma ends with a line break."""
-    bounds = (loop.starts[axis], loop.ends[axis], loop.steps[axis])
-    count = len(range(*(int(bound.value) for bound in bounds if isinstance(bound, Const))))
-    e.need(*e.language.unroll_helpers)
-    return e.language.unroll.format(count=count)
-
-
-def comparison_operand(rendered: Rendered) -> str:
-    """Return a bound as the right side of a comparison."""
-    return rendered.source if rendered.precedence >= 13 else f"({rendered.source})"
-
-
-def bound(e: Expressions, value: Statement) -> Rendered:
-    """Return a bound of a loop as an i32."""
-    if value.type == i32:
-        return e.of(value)
-    text = e.of(value).source
-    return Rendered(*e.language.converted("int", text))
 
 
 def _break(p: Statements, statement: Break) -> None:

@@ -20,7 +20,7 @@ from ..module.interface import Expression
 from .expressions import Expressions
 from .iteration_order import first_index, index_of_iteration, nested_loops
 from .lines import INDENT
-from .statements import bound, loop_head
+from .loop_heads import bound, loop_head
 
 MANY_ITERATIONS, FEW_ITERATIONS = 8192, 64
 """Iterations from which a loop is worth threads on the host: with a short body, with a body that contains loops."""

@@ -6,7 +6,8 @@ An assignable expression is returned as an `Lvalue`, which the caller loads.
 from __future__ import annotations
 
 import ast
-from functools import partial
+import math
+from functools import partial, reduce
 from typing import Any, NoReturn
 
 import numpy as np
@@ -59,9 +60,9 @@ def build_subscript(context: Context, node: ast.Subscript) -> Any:
         element = _array_element(context, array, node)
         owner = array_member(context, base)
         return element if owner is None else member_lvalue(context, owner, element)
-    if isinstance(base, Lvalue | Statement) and isinstance(base.type, Struct):
+    if isinstance(base, (Lvalue, Statement)) and isinstance(base.type, Struct):
         return struct_item(context, base, base.type, context.value(node.slice))
-    if isinstance(base, Lvalue | Statement) and not isinstance(base.type, Tensor):
+    if isinstance(base, (Lvalue, Statement)) and not isinstance(base.type, Tensor):
         kind = describe_kind(base)
         raise context.error(TaichiTypeError, f"A scalar of type {kind} cannot be subscripted", "leave out the brackets")
     if isinstance(base, Texture):
@@ -73,17 +74,17 @@ def build_subscript(context: Context, node: ast.Subscript) -> Any:
         owner_name = ast.unparse(node.value.value)
         hint = f"make it with one: `{owner_name} = ti.field(..., needs_grad=True)`"
         raise context.error(TaichiTypeError, f"`{owner_name}` has no gradient", hint)
-    if has_slice(node.slice) and (isinstance(base, Lvalue | Statement)):
+    if has_slice(node.slice) and (isinstance(base, (Lvalue, Statement))):
         return read_slice(context, base, node)
     index = context.value(node.slice)
-    if not isinstance(base, Lvalue | Statement) and contains_per_iteration(base, index) is not None:
-        if not isinstance(base, list | tuple) or isinstance(index, PerIteration):
+    if not isinstance(base, (Lvalue, Statement)) and contains_per_iteration(base, index) is not None:
+        if not isinstance(base, (list, tuple)) or isinstance(index, PerIteration):
             return item_of_list(context, base, index, node)
     if isinstance(base, Matrix) and holds_runtime(index):
         base = context.values.lift(base)
-    if isinstance(base, Lvalue | Statement):
+    if isinstance(base, (Lvalue, Statement)):
         return _tensor_element(context, base, index, node)
-    if holds_runtime(index) and isinstance(base, list | tuple | dict | str):
+    if holds_runtime(index) and isinstance(base, (list, tuple, dict, str)):
         raise context.error(
             TaichiTypeError,
             f"A Python {type(base).__name__} is indexed at compile time, but this index is known only at run time",
@@ -125,7 +126,7 @@ def _array_element(context: Context, array: Array, node: ast.Subscript) -> Lvalu
             node.slice,
         )
     index = context.value(node.slice)
-    items = [] if index is None else list(index) if isinstance(index, list | tuple) else [index]
+    items = [] if index is None else list(index) if isinstance(index, (list, tuple)) else [index]
     flat = [scalar for item in items for scalar in _index_scalars(context, item, node)]
     if len(flat) != array.ndim:
         what = "Shared array" if array.is_shared else "Field" if array.parameter is None else "Ndarray"
@@ -152,7 +153,7 @@ def _index_scalars(context: Context, item: Any, node: ast.Subscript) -> list[Any
     item = context.loaded(item)
     if isinstance(item, Statement) and isinstance(item.type, Tensor):
         return list(context.values.elements(item))
-    if isinstance(item, Matrix | list | tuple):
+    if isinstance(item, (Matrix, list, tuple)):
         return [context.loaded(inner) for inner in item]
     if item is Ellipsis:
         raise context.error(TaichiTypeError, "`...` is not an index", "write one index for each axis", node.slice)
@@ -162,7 +163,7 @@ def _index_scalars(context: Context, item: Any, node: ast.Subscript) -> list[Any
 def _tensor_element(context: Context, base: Lvalue | Statement, index: Any, node: ast.Subscript) -> Any:
     type = base.type
     assert isinstance(type, Tensor)
-    items = list(index) if isinstance(index, list | tuple) else _index_scalars(context, index, node)
+    items = list(index) if isinstance(index, (list, tuple)) else _index_scalars(context, index, node)
     if len(items) != len(type.shape):
         kind, count = ("vector", 1) if len(type.shape) == 1 else ("matrix", 2)
         raise context.error(
@@ -206,7 +207,7 @@ def build_attribute(context: Context, node: ast.Attribute) -> Any:
     base = context.evaluate(node.value)
     if isinstance(base, PerIteration):
         return _attribute_of_each(base, node.attr)
-    if isinstance(base, Lvalue | Statement):
+    if isinstance(base, (Lvalue, Statement)):
         return _value_attribute(context, base, node)
     if isinstance(base, Texture):
         return texture_attribute(context, base, node)
@@ -243,7 +244,7 @@ def build_attribute(context: Context, node: ast.Attribute) -> Any:
         _no_attribute(context, kind, node, dir(base))
     except Exception as error:
         raise context.error(TaichiCompilationError, f"{type(error).__name__}: {error}", COMPUTED_BY_PYTHON) from None
-    is_constant = is_number(value) or isinstance(value, Matrix | lang.Struct)
+    is_constant = is_number(value) or isinstance(value, (Matrix, lang.Struct))
     name = node.attr if array is None else f"{array.name}_{node.attr}"  # x_grad
     context.record_dependency(
         value, ast.unparse(node) if is_constant else node.attr, name, partial(getattr, base, node.attr)
@@ -287,7 +288,7 @@ def _no_attribute(context: Context, owner: str, node: ast.Attribute, known: list
 
 def _known_of_array(owner: ArrayMember) -> list[str]:
     members = owner.type.names if isinstance(owner.type, Struct) else ()
-    return [*members, "shape", "dtype", "n", "m", "element_shape"]
+    return [*members, "shape", "ndim", "size", "dtype", "n", "m", "element_shape"]
 
 
 def _array_attribute(context: Context, owner: ArrayMember, name: str) -> Any:
@@ -301,6 +302,10 @@ def _array_attribute(context: Context, owner: ArrayMember, name: str) -> Any:
         if array.shape is not None:
             return tuple(extent(n, extent_of(array, axis)) for axis, n in enumerate(array.shape))
         return tuple(context.builder.add(ArrayShape(array, axis, type=i32)) for axis in range(array.ndim))
+    if name == "size":
+        return _number_of_elements(context, array)
+    if name == "ndim":
+        return len(owner.type.shape) if isinstance(owner.type, Tensor) else array.ndim
     if name == "element_shape":
         extents = list(array.element.shape) if isinstance(array.element, Tensor) else []
         return lambda: extents  # a method in Taichi, too: known at compile time
@@ -310,6 +315,14 @@ def _array_attribute(context: Context, owner: ArrayMember, name: str) -> Any:
         shape = owner.type.shape
         return shape[0] if name == "n" else shape[1] if len(shape) == 2 else 1
     return None
+
+
+def _number_of_elements(context: Context, array: Any) -> Any:
+    """Return `x.size`: the product of the extents."""
+    if array.shape is not None:
+        return math.prod(array.shape)
+    extents: list[Statement] = [context.builder.add(ArrayShape(array, axis, type=i32)) for axis in range(array.ndim)]
+    return reduce(lambda product, extent: context.builder.op("mul", product, extent), extents)
 
 
 def _value_attribute(context: Context, base: Lvalue | Statement, node: ast.Attribute) -> Any:

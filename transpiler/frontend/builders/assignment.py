@@ -40,7 +40,7 @@ ATOMIC: dict[type[ast.operator], str] = {
 
 def static_argument(context: Context, node: ast.expr) -> list[ast.expr] | None:
     """Return the arguments if `node` is a call of `ti.static`, else None."""
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name | ast.Attribute):
+    if not isinstance(node, ast.Call) or not isinstance(node.func, (ast.Name, ast.Attribute)):
         return None
     name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id
     local = context.frame.find(name) if isinstance(node.func, ast.Name) else None
@@ -56,17 +56,17 @@ def static_argument(context: Context, node: ast.expr) -> list[ast.expr] | None:
 def build_assign(context: Context, node: ast.Assign) -> None:
     """`a = value`, `a, b = values`, `a = b = value`."""
     static_nodes = static_argument(context, node.value)
-    if static_nodes is not None and isinstance(node.targets[0], ast.Name | ast.Tuple | ast.List):
+    if static_nodes is not None and isinstance(node.targets[0], (ast.Name, ast.Tuple, ast.List)):
         value = context.evaluate(node.value)
         for target in node.targets:
             assign_static(context, target, value)
         return
-    if isinstance(node.value, ast.Tuple | ast.List):
+    if isinstance(node.value, (ast.Tuple, ast.List)):
         value = display(context, node.value)
     else:
         value = context.value(node.value)
         _check_value(context, value, node.value)
-        if isinstance(node.targets[0], ast.Subscript | ast.Attribute) and isinstance(value, str | None):
+        if isinstance(node.targets[0], (ast.Subscript, ast.Attribute)) and isinstance(value, str | None):
             context.values.lift(value, node.value)
     for target in node.targets:
         assign(context, target, value)
@@ -95,7 +95,7 @@ def display(context: Context, node: ast.Tuple | ast.List) -> Any:
 
 def assign_static(context: Context, target: ast.expr, value: Any) -> None:
     """Bind names to compile-time values."""
-    if isinstance(target, ast.Tuple | ast.List):
+    if isinstance(target, (ast.Tuple, ast.List)):
         values = unpack(context, target, value)
         for element, item in zip(target.elts, values, strict=True):
             assign_static(context, element, item)
@@ -122,7 +122,7 @@ def unpack(context: Context, target: ast.Tuple | ast.List, value: Any) -> list[A
         values: list[Any] = list(context.values.elements(value))
     elif isinstance(value, Statement) and isinstance(value.type, StructInKernel):
         values = list(members_of(context, value))
-    elif isinstance(value, list | tuple | Matrix | range):
+    elif isinstance(value, (list, tuple, Matrix, range)):
         values = list(value)
     else:
         raise context.error(
@@ -145,7 +145,7 @@ def assign(context: Context, target: ast.expr, value: Any, type: Type | None = N
     """Assign a loaded value to a name, an element, a member, or a tuple of those. type: of an annotation."""
     if isinstance(target, ast.Name):
         assign_name(context, target.id, target, value, type)
-    elif isinstance(target, ast.Tuple | ast.List):
+    elif isinstance(target, (ast.Tuple, ast.List)):
         for element, item in zip(target.elts, unpack(context, target, value), strict=True):
             assign(context, element, item)
     elif isinstance(target, ast.Starred):
@@ -198,7 +198,7 @@ def declare(context: Context, name: str, node: ast.AST, value: Any, type: Type |
     user_name = None if context.frame.hides_names else name
     if type is not None:
         value = context.values.fit(value, type)
-    elif is_number(value) or isinstance(value, Matrix | Struct | PerIteration):
+    elif is_number(value) or isinstance(value, (Matrix, Struct, PerIteration)):
         value = context.values.lift(value)
     elif isinstance(value, list) and value and not isinstance(value[0], str):
         bound = [
@@ -251,7 +251,7 @@ def bind(context: Context, value: Statement, name: str | None, is_mutable: bool)
 
 def assignment_target(context: Context, target: ast.expr) -> Lvalue | Swizzle:
     """Return the lvalue of a subscript or attribute on the left side."""
-    if not isinstance(target, ast.Subscript | ast.Attribute):
+    if not isinstance(target, (ast.Subscript, ast.Attribute)):
         raise context.error(TaichiSyntaxError, "This cannot be assigned", "assign a name or an element", target)
     if isinstance(target, ast.Attribute):
         components = swizzle_target(context, target)
@@ -284,7 +284,7 @@ def _slice_target(context: Context, target: ast.Subscript) -> Swizzle:
 def _refuse_python_member(context: Context, target: ast.Attribute) -> None:
     """Raise if the left side is a member of a Python object, which a kernel cannot change."""
     base = context.evaluate(target.value)
-    if not isinstance(base, Lvalue | Statement):
+    if not isinstance(base, (Lvalue, Statement)):
         raise context.error(
             TaichiTypeError,
             f"Member `{target.attr}` of {describe_kind(base)} cannot be assigned in a kernel",
@@ -392,7 +392,6 @@ def _annotation(node: ast.AnnAssign) -> ast.expr:
     return parsed
 
 
-@statement(ast.AugAssign)
 def build_augmented(context: Context, node: ast.AugAssign) -> None:
     """`a += value`: atomic on arrays where the operation is, plain on variables."""
     value = context.value(node.value)

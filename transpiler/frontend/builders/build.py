@@ -28,13 +28,20 @@ from . import access as build_access
 from . import calls as build_calls
 from . import loops as build_loops
 from . import match as build_match
+from . import triplets as build_triplets
 from .assignment import bind
 from .function_names import name_functions
 from .real_functions import build_functions
 from .returns import return_types
 from .statements import execute
 
-HANDLERS = (build_access.build_subscript, build_calls.build_call, build_loops.build_for, build_match.build_match)
+HANDLERS = (
+    build_triplets.build_augmented_assignment,
+    build_access.build_subscript,
+    build_calls.build_call,
+    build_loops.build_for,
+    build_match.build_match,
+)
 """Modules that register their handlers on import."""
 
 
@@ -101,6 +108,9 @@ def _build(context: Context) -> FrontendResult:
         context.warn(message, "end every branch with `return`")
     build_functions(context)
     name_functions(context)
+    if definition.derivative:
+        context.kernel.derivative = definition.derivative
+        context.arrays.add_derivatives(definition.derivative, context.specialization.arguments)
     attach_remarks(context.kernel)
     return FrontendResult(
         context.kernel,
@@ -143,7 +153,7 @@ def _argument(context: Context, position: int, parameter: ParameterDefinition, n
         return array
     if isinstance(argument, TextureArgument):
         return new_texture(context, parameter.name, position, argument)
-    if isinstance(argument, ScalarArgument | StructArgument):
+    if isinstance(argument, (ScalarArgument, StructArgument)):
         context.builder.location = kernel.location
         load = _load_argument(context, parameter.name, context.structs.named(argument.type), position, 0)
         load.name = parameter.name

@@ -81,10 +81,10 @@ KERNEL_IN_KERNEL = (
 def build_call(context: Context, node: ast.Call) -> Any:
     """A call: of a method, a form, a function of the language, a type, a `@ti.func`, or a Python function."""
     callee = _callable(context.evaluate(node.func))
-    if isinstance(callee, Func | BoundFunc):
+    if isinstance(callee, (Func, BoundFunc)):
         arguments, named = _arguments(context, node)
         return _call_function(context, callee, arguments, named, node)
-    if isinstance(callee, partial) and isinstance(inner := as_bound(callee.func), Func | BoundFunc):
+    if isinstance(callee, partial) and isinstance(inner := as_bound(callee.func), (Func, BoundFunc)):
         arguments, named = _arguments(context, node)
         return _call_function(context, inner, [*callee.args, *arguments], {**callee.keywords, **named}, node)
     form = _lookup(FORMS, callee)
@@ -332,7 +332,7 @@ def _typed_literal(context: Context, type: Scalar, value: Any) -> Statement:
 
 
 def _flat(context: Context, value: Any) -> list[Any]:
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return [inner for item in value for inner in _flat(context, item)]
     value = context.loaded(value)
     if isinstance(value, Matrix):
@@ -373,9 +373,29 @@ def _atomic(context: Context, node: ast.Call, op: str, arguments: list[Any]) -> 
 # --- functions of the language --------------------------------------------------------------------------------------
 
 
-def _same(context: Context, x: Any) -> Any:
-    """`ti.stop_grad`: the value; it affects derivatives only."""
+def _stop_grad(context: Context, x: Any) -> Any:
+    """`ti.stop_grad`: an array counts as constant in derivatives of this kernel; a value has no derivative."""
+    array = context.arrays.find(x)
+    if array is not None:
+        context.arrays.stopped.add(array)
+        return None
+    if context.specialization.definition.derivative:
+        raise context.error(
+            TaichiTypeError,
+            "`ti.stop_grad` takes a field or an ndarray, whose elements count as constants in this kernel",
+            "write `ti.stop_grad(x)` before the loop, with the array `x` that the value was read from",
+        )
     return x
+
+
+def _loop_unique(context: Context, val: Any, covers: Any = None) -> Any:
+    """`ti.loop_unique`: the value; all accesses are right without the promise."""
+    return val
+
+
+def _assume_in_range(context: Context, val: Any, base: Any, low: Any, high: Any) -> Any:
+    """`ti.assume_in_range`: the value; all accesses are right without the promise."""
+    return val
 
 
 def _cast(context: Context, obj: Any, dtype: Any) -> Statement:
@@ -434,7 +454,9 @@ FUNCTIONS: dict[Any, Meaning] = {
     functions.ndrange: ndrange,
     functions.grouped: grouped,
     functions.static_assert: static_assert,
-    functions.stop_grad: _same,
+    functions.stop_grad: _stop_grad,
+    functions.loop_unique: _loop_unique,
+    functions.assume_in_range: _assume_in_range,
     functions.loop_config: loop_config,
     lang.Struct: make_anonymous,
     **BUILTINS,
@@ -455,7 +477,7 @@ def _static(context: Context, node: ast.Call) -> Any:
     values = [context.evaluate(argument) for argument in node.args]
     context.in_static = outer
     for value, argument in zip(values, node.args, strict=True):
-        if isinstance(value, RangeValue) or (isinstance(value, Statement | Lvalue) and isinstance(value.type, Scalar)):
+        if isinstance(value, RangeValue) or (isinstance(value, (Statement, Lvalue)) and isinstance(value.type, Scalar)):
             raise context.error(
                 TaichiTypeError,
                 f"`ti.static` needs a value known at compile time, found {_describe_runtime(value)}",

@@ -6,6 +6,7 @@ Handlers get a node and return a Python object, a statement, or an `Lvalue` that
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...errors import TaichiSyntaxError
@@ -27,7 +28,7 @@ from ..context.iteration import compile_time_items
 from ..context.per_iteration import PerIteration, choose, contains_per_iteration
 from ..context.per_iteration import logical as combined
 from ..context.values import holds_runtime, is_number, is_runtime
-from ..library.format_strings import formatted
+from ..library.format_strings import formatted, percent_format
 from ..library.membership import is_member
 from ..library.operators import BINARY, COMPARE, UNARY, binary, compare, logical, unary, unify
 from ..source.named_numbers import plain
@@ -52,7 +53,10 @@ def build_binary(context: Context, node: ast.BinOp) -> Any:
         for value, operand, other in ((left, inner.left, right), (right, inner.right, left)):
             if isinstance(value, int) and not isinstance(value, bool) and isinstance(other, Statement):
                 context.values.check_range(value, operand)
-        left = binary(context, BINARY[type(inner.op)], left, right)
+        if isinstance(left, str) and isinstance(inner.op, ast.Mod):
+            left = percent_format(context, left, right)
+        else:
+            left = binary(context, BINARY[type(inner.op)], left, right)
     return left
 
 
@@ -91,7 +95,7 @@ def _compare_one(context: Context, kind: ast.cmpop, left: Any, right: Any) -> An
     entry = COMPARE.get(type(kind))
     if entry is not None:
         return compare(context, entry, left, right)
-    if isinstance(kind, ast.Is | ast.IsNot):
+    if isinstance(kind, (ast.Is, ast.IsNot)):
         if (is_runtime(left) and right is not None) or (is_runtime(right) and left is not None):
             name = "is" if isinstance(kind, ast.Is) else "is not"
             raise context.error(
@@ -312,15 +316,28 @@ def build_dict(context: Context, node: ast.Dict) -> dict[Any, Any]:
 def build_comprehension(context: Context, node: ast.ListComp) -> list[Any]:
     """`[f(i) for i in ...]` over items known at compile time."""
     items: list[Any] = []
-    _comprehend(context, node, 0, items)
+    _comprehend(context, node.generators, lambda: items.append(context.value(node.elt)))
     return items
 
 
-def _comprehend(context: Context, node: ast.ListComp, depth: int, items: list[Any]) -> None:
-    if depth == len(node.generators):
-        items.append(context.value(node.elt))
+@expression(ast.DictComp)
+def build_dict_comprehension(context: Context, node: ast.DictComp) -> dict[Any, Any]:
+    """`{i: f(i) for i in ...}` over items known at compile time; the dict itself exists at compile time only."""
+    entries: dict[Any, Any] = {}
+
+    def add() -> None:
+        context.python(entries.__setitem__, context.value(node.key), context.value(node.value))
+
+    _comprehend(context, node.generators, add)
+    return entries
+
+
+def _comprehend(context: Context, generators: Sequence[ast.comprehension], add: Callable[[], None]) -> None:
+    """Call `add` for all items of nested generators, with their names bound."""
+    if not generators:
+        add()
         return
-    generator = node.generators[depth]
+    generator = generators[0]
     for item in compile_time_items(context, context.value(generator.iter), generator.iter):
         context.frame.scopes.append({})
         bind_target(context, generator.target, item)
@@ -333,7 +350,7 @@ def _comprehend(context: Context, node: ast.ListComp, depth: int, items: list[An
                 generator.ifs[0],
             )
         if all(tests):
-            _comprehend(context, node, depth + 1, items)
+            _comprehend(context, generators[1:], add)
         context.frame.scopes.pop()
 
 
@@ -341,7 +358,7 @@ def bind_target(context: Context, target: ast.expr, item: Any) -> None:
     """Bind the names of a loop target to a compile-time item."""
     if isinstance(target, ast.Name):
         context.frame.declare(target.id, item, target)
-    elif isinstance(target, ast.Tuple | ast.List):
+    elif isinstance(target, (ast.Tuple, ast.List)):
         items = compile_time_items(context, item, target)
         if len(items) != len(target.elts):
             raise context.error(

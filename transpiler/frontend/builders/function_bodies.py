@@ -262,7 +262,7 @@ def _count_statements(tree: ast.FunctionDef) -> int:
 def _writes(function: Function, parameter: Parameter) -> bool:
     """Return whether a function changes the variable that a parameter refers to."""
     for statement in walk(function.body):
-        if isinstance(statement, LocalStore | AtomicOp):
+        if isinstance(statement, (LocalStore, AtomicOp)):
             changed = [base_pointer(statement.pointer)]
         else:
             changed = statement.references() if isinstance(statement, Call) else []

@@ -70,6 +70,8 @@ def call_function(
     func = callee.func if isinstance(callee, BoundFunc) else callee
     by_option = None if context.options.inline == "auto" else context.options.inline
     wish = by_option if func.inline is None else func.inline
+    if context.specialization.definition.derivative:
+        wish = True  # so that it is differentiated with the kernel
     if wish is not True:
         block = context.builder.block
         mark = len(block.statements)
@@ -147,7 +149,7 @@ def _passed(
     """Return how an argument is passed; run-time values by value are loaded. Raises: NeedsInlining."""
     if parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
         raise NeedsInlining
-    is_self = is_first and isinstance(value, Statement | Lvalue)
+    is_self = is_first and isinstance(value, (Statement, Lvalue))
     if is_self or is_template(parameter.annotation) or isinstance(parameter.annotation, NdarrayAnnotation):
         if isinstance(value, Statement):
             return _by_value(parameter, value, is_self)
@@ -159,7 +161,7 @@ def _passed(
     type = None if parameter.annotation is NO_DEFAULT else context.values.type(parameter.annotation)
     if type is not None:
         value = converted(context, value, type, parameter, node)
-    elif is_mutable and (is_number(value) or isinstance(value, Struct | PerIteration)):
+    elif is_mutable and (is_number(value) or isinstance(value, (Struct, PerIteration))):
         value = context.values.lift(value)
     if isinstance(value, Statement):
         return _by_value(parameter, value)
@@ -190,7 +192,7 @@ def _by_value(parameter: ParameterDefinition, value: Statement, is_self: bool = 
 def _by_reference(context: Context, parameter: ParameterDefinition, value: Lvalue, is_self: bool) -> Passed:
     """Return a variable of the caller as an argument; elements of arrays are not passed."""
     base = base_pointer(value.pointer)
-    if not isinstance(base, Alloca | Reference) or needs_copy(value) or base.type is None:
+    if not isinstance(base, (Alloca, Reference)) or needs_copy(value) or base.type is None:
         raise NeedsInlining
     if context.nesting.depth == 0 and context.frame.function is None:
         raise NeedsInlining  # a variable of the kernel, which several tasks may share
@@ -200,7 +202,7 @@ def _by_reference(context: Context, parameter: ParameterDefinition, value: Lvalu
 
 
 def _static(parameter: ParameterDefinition, value: Any) -> Passed:
-    if isinstance(value, list | tuple | dict) and holds_runtime(value):
+    if isinstance(value, (list, tuple, dict)) and holds_runtime(value):
         raise NeedsInlining
     if contains_per_iteration(value) is not None:
         raise NeedsInlining
@@ -214,7 +216,7 @@ def _key_of(context: Context, passed: Passed) -> Hashable:
     if isinstance(value, BoundFunc):
         context.functions.arguments.append(value)
         return ("bound", id(value.func), id(value.instance))
-    if is_number(value) and not isinstance(value, int | float):
+    if is_number(value) and not isinstance(value, (int, float)):
         return (type(plain(value)), repr(plain(value)), origin_in(value))
     return ("static", key_of(context, value))
 

@@ -58,7 +58,7 @@ def inline(
     context.frames.append(frame)
     frame.leave = context.exits.new(f"{definition.name}_returned", context.nesting.depth)
     loops, context.nesting.loops = context.nesting.loops, []
-    is_struct = isinstance(callee, BoundFunc) and isinstance(callee.instance, Statement | Lvalue)
+    is_struct = isinstance(callee, BoundFunc) and isinstance(callee.instance, (Statement, Lvalue))
     try:
         for position, (parameter, value) in enumerate(bound):
             if is_struct and position == 0:
@@ -173,7 +173,7 @@ def bind_parameter(context: Context, parameter: ParameterDefinition, value: Any,
     type = None if parameter.annotation is NO_DEFAULT else context.values.type(parameter.annotation)
     if type is not None:
         value = converted(context, value, type, parameter, node)
-    elif is_mutable and (is_number(value) or isinstance(value, Struct | PerIteration)):
+    elif is_mutable and (is_number(value) or isinstance(value, (Struct, PerIteration))):
         value = context.values.lift(value)
     if isinstance(value, Statement):
         value = bind(context, value, parameter.name if is_mutable else None, is_mutable)
@@ -208,7 +208,7 @@ def _warn_of_unread_write(context: Context, name: str) -> None:
 
 def converted(context: Context, value: Any, type: Type, parameter: ParameterDefinition, node: ast.Call) -> Statement:
     """Return an argument in the type with which its parameter is annotated."""
-    source = value if is_number(value) or isinstance(value, dict | Struct) else context.values.lift(value)
+    source = value if is_number(value) or isinstance(value, (dict, Struct)) else context.values.lift(value)
     if isinstance(source, Statement) and isinstance(source.type, Tensor) and isinstance(type, Scalar):
         raise context.error(
             TaichiTypeError,
@@ -303,7 +303,7 @@ def annotated(context: Context, frame: Frame, value: Any) -> Any:
     """Return the result cast to the return annotation, if that is a type; a number type applies to elements, too."""
     annotation = frame.definition.returns
     type = None if annotation is None else context.values.type(annotation)
-    if type is None or value is None or isinstance(value, tuple | Lvalue):
+    if type is None or value is None or isinstance(value, (tuple, Lvalue)):
         return value
     if isinstance(type, Scalar) and isinstance(value, Statement) and isinstance(value.type, Tensor):
         return context.builder.cast(value, type)

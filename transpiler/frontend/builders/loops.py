@@ -128,7 +128,7 @@ def _array_of_extents(starts: list[Statement], ends: list[Statement], steps: lis
 
 
 def _loop_over_array(context: Context, node: ast.For, array: Array, grouped: bool) -> Completion:
-    count = len(node.target.elts) if isinstance(node.target, ast.Tuple | ast.List) else 1
+    count = len(node.target.elts) if isinstance(node.target, (ast.Tuple, ast.List)) else 1
     if not grouped and count != array.ndim:
         raise context.error(
             TaichiSyntaxError,
@@ -159,7 +159,7 @@ def _target_names(context: Context, node: ast.For, axes: int, may_group: bool) -
         [target]
         if isinstance(target, ast.Name)
         else list(target.elts)
-        if isinstance(target, ast.Tuple | ast.List)
+        if isinstance(target, (ast.Tuple, ast.List))
         else [target]
     )
     for name in names:
@@ -229,7 +229,7 @@ def _bind_indices(context: Context, target: ast.expr, loop: RangeFor | StructFor
             value = indices[0]
         context.frame.declare(target.id, value, target, is_loop_index=True)
         return
-    assert isinstance(target, ast.Tuple | ast.List)
+    assert isinstance(target, (ast.Tuple, ast.List))
     for name, index in zip(target.elts, indices, strict=True):
         assert isinstance(name, ast.Name)
         context.frame.declare(name.id, index, name, is_loop_index=True)

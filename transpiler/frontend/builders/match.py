@@ -37,7 +37,7 @@ Test = bool | Statement
 @statement(ast.Match)
 def build_match(context: Context, node: ast.Match) -> Completion:
     """Build a `match`: the first case that matches runs, or none."""
-    if isinstance(node.subject, ast.Tuple | ast.List):
+    if isinstance(node.subject, (ast.Tuple, ast.List)):
         subject = display(context, node.subject)
     else:
         subject = context.value(node.subject)
@@ -86,7 +86,7 @@ def _guarded(context: Context, test: Test, guard: ast.expr, bound: Bound) -> Tes
     context.frame.scopes.append({name: Local(value, None) for name, _, value in bound})
     with context.builder.into(block):
         value = context.truth(guard)
-        known = not is_runtime(value) and not isinstance(value, Matrix | list | tuple)
+        known = not is_runtime(value) and not isinstance(value, (Matrix, list, tuple))
         holds: Test = context.python(bool, value) if known else context.values.condition(value, "case", guard)
         block.result = holds if isinstance(holds, Statement) else None
     context.frame.scopes.pop()
@@ -192,7 +192,7 @@ def _matches_items(context: Context, subject: Any, patterns: list[ast.pattern], 
 
 
 def _items(context: Context, subject: Any) -> list[Any] | None:
-    if isinstance(subject, list | tuple | range | Matrix):
+    if isinstance(subject, (list, tuple, range, Matrix)):
         return list(subject)
     if isinstance(subject, Statement) and isinstance(subject.type, Tensor) and len(subject.type.shape) == 1:
         return list(context.values.elements(subject))

@@ -100,7 +100,7 @@ def _compile_time_argument(context: Context, parameter: ParameterDefinition, val
         if (element is not None and element != array.element) or wanted.ndim not in (None, array.ndim):
             message = f"Argument `{parameter.name}` takes {_shown(wanted, element)}, found {_kind_of(array)}"
             raise context.error(TaichiTypeError, message, "pass an array of that type, or widen the annotation", node)
-    if isinstance(value, Statement | Lvalue):
+    if isinstance(value, (Statement, Lvalue)):
         raise context.error(
             TaichiTypeError,
             f"`{parameter.name}` is a `ti.template()` parameter of a real function, found a run-time {value.type}",
@@ -253,9 +253,9 @@ def _type_of(context: Context, parameter: ParameterDefinition) -> Type:
 
 def key_of(context: Context, value: Any) -> Hashable:
     """Return what distinguishes compile-time arguments: numbers, strings and types by value, others by identity."""
-    if value is None or isinstance(value, int | float | str | Scalar | Tensor):
+    if value is None or isinstance(value, (int, float, str, Scalar, Tensor)):
         return (type(plain(value)), repr(plain(value)), origin_in(value))
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return (type(value), *(key_of(context, item) for item in value))
     if isinstance(value, Matrix):
         return (Matrix, value.entries.shape, value.entries.dtype.name, value.entries.tobytes())
@@ -269,7 +269,7 @@ def template_texts(context: Context, template: dict[str, Any]) -> list[tuple[str
     for name, value in template.items():
         if (array := context.arrays.find(value)) is not None:
             shown.append((name, array.name))
-        elif value is None or isinstance(value, int | float | str | Scalar | Tensor):
+        elif value is None or isinstance(value, (int, float, str, Scalar, Tensor)):
             origin = origin_in(value)
             shown.append((name, origin.name if origin is not None and origin.name else repr(plain(value))))
     return shown

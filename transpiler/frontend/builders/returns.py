@@ -25,7 +25,7 @@ def return_types(context: Context, definition: KernelDefinition) -> list[Type]:
         return []
     if get_origin(annotation) is tuple:
         annotation = get_args(annotation)
-    listed = annotation if isinstance(annotation, tuple | list) else (annotation,)
+    listed = annotation if isinstance(annotation, (tuple, list)) else (annotation,)
     types = [context.values.type(item) for item in listed]
     known = [type for type in types if type is not None]
     if len(known) != len(types):
@@ -124,7 +124,7 @@ def _result_names(value: ast.expr, count: int) -> list[str]:
 
 def _returned(context: Context, value: Any, type: Type, node: ast.Return) -> Statement:
     value = context.loaded(value)
-    if isinstance(type, Struct) and isinstance(value, dict | StructInPython):
+    if isinstance(type, Struct) and isinstance(value, (dict, StructInPython)):
         return context.values.fit(value, type)
     lifted = context.values.lift(value, node.value)
     if isinstance(type, Struct) and isinstance(lifted.type, Struct):

@@ -104,9 +104,9 @@ def _names(target: ast.expr, axes: int, grouped: bool) -> list[str]:
     """Return a name for each axis, none if the target is not as simple."""
     if grouped:
         return [f"{target.id}_{axis}" for axis in range(axes)] if isinstance(target, ast.Name) else []
-    targets = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
+    targets = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
     names = [name.id for name in targets if isinstance(name, ast.Name)]
-    is_tuple = isinstance(target, ast.Tuple | ast.List)
+    is_tuple = isinstance(target, (ast.Tuple, ast.List))
     return names if len(names) == len(targets) == axes and is_tuple == (axes > 1) else []
 
 
@@ -118,7 +118,7 @@ def _keep(context: Context, node: ast.For, static: StaticLoop) -> Completion:
     """Build the body once."""
     loop = static.loop
     _number_iterations(static)
-    targets = node.target.elts if isinstance(node.target, ast.Tuple | ast.List) else [node.target]
+    targets = node.target.elts if isinstance(node.target, (ast.Tuple, ast.List)) else [node.target]
     context.static_loops.append(static)
     context.frame.scopes.append({})
     with context.builder.into(loop.body):

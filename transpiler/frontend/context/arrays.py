@@ -5,6 +5,7 @@ Input: objects of the runtime, which describe themselves. Output: `Array`s of th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ...errors import TaichiRuntimeError, TaichiTypeError
@@ -29,6 +30,7 @@ class Arrays:
         trees: the owners of the memory of sparse trees, by their top nodes.
         objects: the Python objects of the kernel's arrays, except parameters.
         names: all names of arrays.
+        stopped: arrays of `ti.stop_grad`, which count as constant.
     """
 
     def __init__(self, kernel: Kernel, reporter: Reporter, structs: StructTypes, dependencies: Dependencies) -> None:
@@ -41,6 +43,7 @@ class Arrays:
         self.objects: dict[Array, Any] = {}
         self.names: set[str] = set()
         self._by_object: dict[int, Array] = {}
+        self.stopped: set[Array] = set()
         self._gradients: dict[Array, Array] = {}
 
     def is_known(self, value: Any) -> bool:
@@ -49,9 +52,9 @@ class Arrays:
 
     def find(self, value: Any) -> Array | None:
         """Return the array of a parameter or of an object that describes itself; None for other values."""
-        if isinstance(value, Array | ArrayMember):
+        if isinstance(value, (Array, ArrayMember)):
             return value if isinstance(value, Array) else value.array
-        if isinstance(value, Statement | Lvalue | list | tuple | int | float | type):
+        if isinstance(value, (Statement, Lvalue, list, tuple, int, float, type)):
             return None
         array = self._by_object.get(id(value))
         if array is not None:
@@ -139,6 +142,29 @@ class Arrays:
             grad.parameter, grad.may_alias, grad.is_gradient = array.parameter, True, True
             grad.strided, grad.clamped = array.strided, array.clamped
         return grad
+
+    def add_derivatives(self, mode: str, arguments: Sequence[Any]) -> None:
+        """Add the gradients of all arrays that have one, or the duals. mode: "reverse" or "forward"."""
+        member = "grad" if mode == "reverse" else "dual"
+        for array, value in list(self.objects.items()):
+            self._add_derivative(array, value, member)
+        for array in [array for array in self.kernel.arrays if array.parameter is not None and not array.is_gradient]:
+            assert array.parameter is not None
+            if getattr(arguments[array.parameter], "has_gradient", False) and array not in self.stopped:
+                array.derivative = self.gradient(array)
+
+    def _add_derivative(self, array: Array, value: Any, member: str) -> None:
+        """Add the derivative of the array of an object, and those of its parts."""
+        found = getattr(value, member, None)
+        if found is None or array in self.stopped or not getattr(found, "is_placed", True):
+            return
+        if id(found) not in self._by_object:
+            description = self.describe(found)
+            assert description is not None
+            self._add(found, f"{array.name}_{member}", description)
+        array.derivative = self._by_object[id(found)]
+        for part, other in zip(array.parts, array.derivative.parts):
+            part.derivative = other
 
     def new(self, name: str, element: Type, ndim: int) -> Array:
         """Add an array with a unique name to the kernel."""

@@ -73,7 +73,7 @@ class Dependencies:
             location: of the expression.
         """
         self.add(value)
-        if is_number(value) or isinstance(value, Matrix | lang.Struct):
+        if is_number(value) or isinstance(value, (Matrix, lang.Struct)):
             self.captured[path] = CapturedConstant(value, read, location)
         elif is_described(value) or hasattr(type(value), "describe_domain"):
             self.names.setdefault(id(value), name)
@@ -87,10 +87,10 @@ class Dependencies:
 
     def add_owner(self, value: Any) -> None:
         """Let the members of an object be recorded as specific."""
-        if id(value) in self._owners or isinstance(value, ModuleType | type):
+        if id(value) in self._owners or isinstance(value, (ModuleType, type)):
             return
         self._owners[id(value)] = value
-        if isinstance(value, list | tuple | dict):
+        if isinstance(value, (list, tuple, dict)):
             for item in value.values() if isinstance(value, dict) else value:
                 self.add_owner(item)
 

@@ -28,7 +28,7 @@ def compile_time_items(context: Context, value: Any, node: ast.AST | None = None
         value = context.values.lift(value)
     if isinstance(value, Statement) and isinstance(value.type, Tensor):
         return list(context.values.elements(value))
-    if isinstance(value, RangeValue | Statement) or context.arrays.find(value) is not None:
+    if isinstance(value, (RangeValue, Statement)) or context.arrays.find(value) is not None:
         raise context.error(
             TaichiSyntaxError,
             f"Iteration at compile time needs a value known at compile time, found {_describe(value)}",

@@ -49,7 +49,7 @@ def item_of_list(context: Context, base: Any, index: Any, node: ast.Subscript) -
     name = base.name if isinstance(base, PerIteration) else node.value.id if isinstance(node.value, ast.Name) else ""
     if isinstance(base, list) and isinstance(index, PerIteration) and id(base) in context.lists:
         return _item_of_own(context, context.lists[id(base)], index)
-    if isinstance(base, list | tuple | np.ndarray | Matrix | PerIteration):
+    if isinstance(base, (list, tuple, np.ndarray, Matrix, PerIteration)):
         indices = index if isinstance(index, tuple) else (index,)
         item = each("", lambda owner, *at: owner[at if isinstance(index, tuple) else at[0]], base, *indices)
         if isinstance(base, PerIteration) and isinstance(index, PerIteration) and base.statement is not None:
@@ -63,7 +63,7 @@ def _item_of_own(context: Context, own: OwnList, index: PerIteration) -> Stateme
     """Return an item of a local array, which is declared where the list is."""
     items = own.items
     types = {item.type if isinstance(item, Statement) else None for item in items}
-    in_range = all(isinstance(k, int | np.integer) and 0 <= k < len(items) for k in index.present)
+    in_range = all(isinstance(k, (int, np.integer)) and 0 <= k < len(items) for k in index.present)
     if not in_range or len(types) != 1 or None in types:
         index.needs_one()
     if own.array is None:

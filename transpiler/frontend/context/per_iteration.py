@@ -133,7 +133,7 @@ class PerIteration:
             self.needs_one()
         first = present[0]
         same = all(type(value) is type(first) and repr(value) == repr(first) for value in present)
-        return first if same and isinstance(first, bool | int | float) else self
+        return first if same and isinstance(first, (bool, int, float)) else self
 
 
 class _Anywhere:
@@ -297,7 +297,7 @@ def contains_per_iteration(*values: Any) -> PerIteration | None:
     for value in values:
         if isinstance(value, PerIteration):
             return value
-        if isinstance(value, list | tuple) and (found := contains_per_iteration(*value)) is not None:
+        if isinstance(value, (list, tuple)) and (found := contains_per_iteration(*value)) is not None:
             return found
         if isinstance(value, dict) and (found := contains_per_iteration(*value.values())) is not None:
             return found

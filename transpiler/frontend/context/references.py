@@ -40,7 +40,7 @@ def need_memory(frame: Frame, target: ast.AST) -> None:
     Raises: NeedsMemory for it, TaichiTypeError for a part of a tuple.
     """
     root = target
-    while isinstance(root, ast.Subscript | ast.Attribute):
+    while isinstance(root, (ast.Subscript, ast.Attribute)):
         root = root.value
     if not isinstance(root, ast.Name):
         return

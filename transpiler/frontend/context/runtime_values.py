@@ -80,13 +80,13 @@ class RuntimeValues:
             return self._lift_numbers(value)
         if isinstance(value, Matrix):
             return self.tensor(self._rows(value))
-        if isinstance(value, list | tuple) and value:
+        if isinstance(value, (list, tuple)) and value:
             return self.tensor(value)
         if isinstance(value, lang.Struct):
             return self.struct(value)
         kind = describe_kind(value)
         hint = None
-        if isinstance(value, Array | ArrayMember) or is_described(value):
+        if isinstance(value, (Array, ArrayMember)) or is_described(value):
             hint = "give it indices: `a[i]`, or `a[None]` for a field without axes"
         elif isinstance(value, complex):
             hint = "use a vector of 2 elements and `ti.math.cmul`"
@@ -180,7 +180,7 @@ class RuntimeValues:
     def _row(self, item: Any) -> Any:
         if isinstance(item, Matrix):
             item = self._rows(item)
-        if isinstance(item, list | tuple):
+        if isinstance(item, (list, tuple)):
             return [self.lift(inner) for inner in item]
         lifted = self.lift(item)
         return self.elements(lifted) if isinstance(lifted.type, Tensor) and len(lifted.type.shape) == 1 else lifted
@@ -213,7 +213,7 @@ class RuntimeValues:
 
     def fit(self, value: Any, type: Type) -> Statement:
         """Return `value` as a run-time value of `type`."""
-        if isinstance(type, Struct) and isinstance(value, dict | lang.Struct):
+        if isinstance(type, Struct) and isinstance(value, (dict, lang.Struct)):
             return self._fit_struct(value, type)
         if isinstance(value, ArgumentNumber):
             return self.builder.fit(self.lift(value), type)
@@ -221,7 +221,7 @@ class RuntimeValues:
             value = value.common
             if isinstance(value, PerIteration) and isinstance(type, Scalar) and type.is_integral:
                 if not all(
-                    isinstance(number, int | np.integer) and fits(int(number), type) for number in value.present
+                    isinstance(number, (int, np.integer)) and fits(int(number), type) for number in value.present
                 ):
                     value.needs_one()
         if isinstance(type, Scalar) and is_number(value):
@@ -237,7 +237,7 @@ class RuntimeValues:
                 if isinstance(value, float)
                 else self.builder.const(value, type)
             )
-        if isinstance(type, Tensor) and isinstance(value, list | tuple | Matrix):
+        if isinstance(type, Tensor) and isinstance(value, (list, tuple, Matrix)):
             value = self.tensor(self._rows(value) if isinstance(value, Matrix) else value, type.element)
         return self.builder.fit(self.lift(value), type)
 

@@ -135,4 +135,4 @@ class Frame:
         return cached
 
     def _locate(self, node: Any) -> SourceLocation:
-        return location_of(self.definition.parsed.source, node, self.definition.name, self.call_site)
+        return location_of(self.definition.parsed.source, node, self.definition.function_name, self.call_site)

@@ -91,7 +91,7 @@ class StaticNumbers:
     def _element(self, vector: Statement, index: PerIteration) -> Statement | None:
         """Return an element of the vector of indices of a grouped loop."""
         assert isinstance(vector.type, Tensor)
-        if not all(isinstance(k, int | np.integer) and 0 <= k < vector.type.size for k in index.present):
+        if not all(isinstance(k, (int, np.integer)) and 0 <= k < vector.type.size for k in index.present):
             return None
         position = self.builder.cast(self.statement(index), i32)
         return self.builder.cast(self.builder.element(vector, [position]), self.integer)

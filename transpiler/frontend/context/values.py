@@ -8,7 +8,7 @@ from __future__ import annotations
 import types
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -130,21 +130,24 @@ class Pack:
     def __dir__(self) -> list[str]:
         return [name for name in self.__dict__ if name != "_name"]
 
+    def __getitem__(self, index: Any) -> NoReturn:
+        raise TypeError(f"`{self.__dict__['_name']}` has no elements to read or assign; it has {', '.join(dir(self))}")
+
 
 def is_runtime(value: Any) -> bool:
     """Return whether `value` is known only at run time."""
-    return isinstance(value, Statement | Lvalue)
+    return isinstance(value, (Statement, Lvalue))
 
 
 def holds_runtime(value: Any) -> bool:
     """Return whether `value`, or an item of a list or tuple, is known only at run time."""
-    if isinstance(value, int | float | str):
+    if isinstance(value, (int, float, str)):
         return False
-    if isinstance(value, Statement | Lvalue | Array | ArrayMember | Texture | Pack):
+    if isinstance(value, (Statement, Lvalue, Array, ArrayMember, Texture, Pack)):
         return True
-    if isinstance(value, RangeValue | NdrangeValue | GroupedValue):
+    if isinstance(value, (RangeValue, NdrangeValue, GroupedValue)):
         return True
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return any(holds_runtime(item) for item in value)
     if isinstance(value, dict):
         return any(holds_runtime(item) for item in value.values())
@@ -153,7 +156,7 @@ def holds_runtime(value: Any) -> bool:
 
 def is_number(value: Any) -> bool:
     """Return whether `value` is a number known at compile time."""
-    return isinstance(value, int | float | np.number | np.bool_)
+    return isinstance(value, (int, float, np.number, np.bool_))
 
 
 def matrix_rows(value: Matrix) -> Any:
@@ -171,11 +174,11 @@ def common_type(types: list[Scalar]) -> Scalar:
 
 def describe_kind(value: Any) -> str:
     """Return the description of a value in errors: a type for numbers and tensors."""
-    if isinstance(value, Statement | Lvalue):
+    if isinstance(value, (Statement, Lvalue)):
         return f"`{describe_type(value.type)}`"
     if isinstance(value, Texture):
         return f"the texture `{value.name}`"
-    if isinstance(value, Array | ArrayMember):
+    if isinstance(value, (Array, ArrayMember)):
         return f"the array `{value.name}`"
     if is_described(value):
         return f"an array of type `{type(value).__name__}`"
@@ -187,6 +190,6 @@ def describe_kind(value: Any) -> str:
         return "`None`"
     if isinstance(value, str):
         return f"the string {value!r}"
-    if isinstance(value, types.FunctionType | types.BuiltinFunctionType | type):
+    if isinstance(value, (types.FunctionType, types.BuiltinFunctionType, type)):
         return f"`{value.__name__}`"
     return f"a Python `{type(value).__name__}`"

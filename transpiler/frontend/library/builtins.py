@@ -33,7 +33,7 @@ def minimum_maximum(context: Context, name: str, arguments: list[Any]) -> Any:
         extremum = arguments[0]
         is_tensor = isinstance(extremum, Statement) and isinstance(extremum.type, Tensor)
         arguments = (
-            compile_time_items(context, extremum) if is_tensor or isinstance(extremum, list | tuple) else [extremum]
+            compile_time_items(context, extremum) if is_tensor or isinstance(extremum, (list, tuple)) else [extremum]
         )
     if not arguments:
         raise context.error(TaichiTypeError, f"`{name}` takes at least one argument", f"write `{name}(a, b)`")

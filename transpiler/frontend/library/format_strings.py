@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import operator
+import re
 import string
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,8 +13,8 @@ from ...errors import TaichiIndexError, TaichiNameError, TaichiSyntaxError, Taic
 from ...ir.nodes import Statement
 from ...ir.printf import formatter
 from ...ir.textures import Texture
+from ...ir.types import Scalar, element_of, i32
 from ...ir.types import Struct as StructInKernel
-from ...ir.types import element_of
 from ...lang.matrix import Matrix
 from ...lang.struct import Struct
 from ..context.context import Context
@@ -74,6 +76,56 @@ def format_method(
     return Formatted(tuple(parts))
 
 
+PERCENT = re.compile(r"%(?:\((\w+)\))?([-#0 +]*)(\d*)(\.\d+)?([diouxXeEfFgGcrsa%])|%")
+"""A conversion of Python's operator `%`: name, flags, width, precision, type."""
+
+
+def percent_format(context: Context, template: str, given: Any) -> str | Formatted:
+    """Return `template % given`: a plain string if all values are known at compile time."""
+    values = list(given) if isinstance(given, tuple) else [given]
+    named = given if isinstance(given, dict) else {}
+    if not any(holds_runtime(value) for value in (*values, *named.values())):
+        return str(context.python(operator.mod, template, given))
+    parts: list[str | tuple[Any, str]] = []
+    end, rest = 0, iter(values)
+    for match in PERCENT.finditer(template):
+        parts.append(template[end : match.start()])
+        end = match.end()
+        name, flags, width, precision, kind = match.groups()
+        if kind == "%":
+            parts.append("%")
+            continue
+        if kind is None:
+            found = template[match.start() : match.start() + 4]
+            raise context.error(TaichiTypeError, f"`{found}` is no conversion of `%`", "write `%d`, `%5.2f`, or `%%`")
+        value = named.get(name) if name is not None else next(rest, None)
+        if value is None:
+            wanted = f"value `{name}`" if name is not None else f"value for `{match.group()}`"
+            raise context.error(TaichiTypeError, f"There is no {wanted} of the string", "give a value to each `%`")
+        if not holds_runtime(value):
+            parts.append(str(context.python(operator.mod, match.group().replace(f"({name})", ""), value)))
+            continue
+        align = "<" if "-" in flags else ">" if width and kind in "rsa" else ""
+        sign = "".join(flag for flag in "+ #0" if flag in flags and not (flag == "0" and align))
+        kind = {"i": "d", "u": "d", "r": "", "s": "", "a": ""}.get(kind, kind)
+        parts.append((_as_kind(context, value, kind), f"{align}{sign}{width}{precision or ''}{kind}"))
+    if not named and next(rest, None) is not None:
+        raise context.error(TaichiTypeError, "The string has fewer `%` than values", "write a `%` for each value")
+    return Formatted((*parts, template[end:]))
+
+
+def _as_kind(context: Context, value: Any, kind: str) -> Any:
+    """Return a number as Python's `%` converts it: `%d` cuts a float, `%f` takes an integer."""
+    lifted = context.values.lift(value)
+    if not isinstance(lifted.type, Scalar):
+        return value
+    if kind == "d" and lifted.type.is_float:
+        return context.builder.cast(lifted, i32)
+    if kind in ("e", "E", "f", "F", "g", "G") and not lifted.type.is_float:
+        return context.builder.cast(lifted, context.default_fp)
+    return lifted
+
+
 def _named_value(context: Context, name: str, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
     if name.isdigit():
         if int(name) < len(arguments):
@@ -115,7 +167,7 @@ class Parts:
             self._sequence(value.to_list(), specification)
         elif isinstance(value, Struct):
             self._struct(dict(value.items), specification)
-        elif isinstance(value, list | tuple):
+        elif isinstance(value, (list, tuple)):
             self._sequence(value, specification)
         elif holds_runtime(value):
             element = "a texel: `t.fetch(p, 0)`" if isinstance(value, Texture) else "an element: `x[i]`"

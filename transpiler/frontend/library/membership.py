@@ -23,11 +23,11 @@ def is_member(context: Context, value: Any, container: Any) -> Any:
     """Return whether `value` is one of the items. Raises: TaichiSyntaxError if the items are unknown."""
     if isinstance(container, range):
         return _is_in_range(context, value, container)
-    if isinstance(container, set | frozenset):  # an order that is equal in every process
+    if isinstance(container, (set, frozenset)):  # an order that is equal in every process
         container = sorted(container) if all(is_number(item) for item in container) else None
     elif isinstance(container, Matrix) or (isinstance(container, Statement) and isinstance(container.type, Tensor)):
         container = compile_time_items(context, container)
-    if not isinstance(container, list | tuple | dict):
+    if not isinstance(container, (list, tuple, dict)):
         raise context.error(
             TaichiSyntaxError, '"In" is only supported inside `ti.static`.', "use a tuple: `x in (1, 2)`"
         )

@@ -35,7 +35,7 @@ def _make(context: Context, arr: Any, dt: Any = None) -> Statement:
     element = None if dt is None else element_type(context, dt)
     if isinstance(arr, Statement) and isinstance(arr.type, Tensor):
         return arr if element is None else context.builder.cast(arr, element)
-    if isinstance(arr, list | tuple | Matrix | range):
+    if isinstance(arr, (list, tuple, Matrix, range)):
         return context.values.tensor(arr, element)
     if hasattr(type(arr), "tolist") and not is_number(arr):
         return context.values.tensor(context.python(arr.tolist), element)
@@ -149,7 +149,7 @@ def call_method(context: Context, method: Method, arguments: list[Any], named: d
         return _fill(context, owner, [*arguments, *named.values()])
     if method.name == "get_scalar_field":
         return scalar_field(context, owner, [*arguments, *named.values()])
-    if isinstance(owner, ArrayMember | StructType) or method.name == "to_dict":
+    if isinstance(owner, (ArrayMember, StructType)) or method.name == "to_dict":
         return call_struct_method(context, method, [*arguments, *named.values()])
     value = context.values.lift(owner)
     if not isinstance(value.type, Tensor) and method.name != "cast":
@@ -170,7 +170,7 @@ def call_method(context: Context, method: Method, arguments: list[Any], named: d
 
 
 def _fill(context: Context, owner: Any, arguments: list[Any]) -> None:
-    if not isinstance(owner, Lvalue | ArrayMember):
+    if not isinstance(owner, (Lvalue, ArrayMember)):
         raise context.error(TaichiTypeError, "`.fill()` needs a variable", "assign the vector to a variable first")
     if len(arguments) != 1:
         raise context.error(

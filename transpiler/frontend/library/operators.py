@@ -57,7 +57,7 @@ def binary(context: Context, entry: tuple[str, Meaning], left: Any, right: Any) 
     """Apply a binary operator to loaded values."""
     name, meaning = entry
     if (numbers := contains_per_iteration(left, right)) is not None:
-        if any(isinstance(operand, list | tuple | dict | str) for operand in (left, right)):
+        if any(isinstance(operand, (list, tuple, dict, str)) for operand in (left, right)):
             numbers.needs_one()  # Python's arithmetic of lists
         if isinstance(left, Matrix) or isinstance(right, Matrix):
             return each("", meaning, left, right)
@@ -98,9 +98,9 @@ def _are_vectors(*values: Statement) -> bool:
 
 def _is_display_arithmetic(left: Any, right: Any) -> bool:
     """Return whether Python's list arithmetic is meant: `[a] + [b]`, `[a] * 3`."""
-    if isinstance(left, list | tuple):
+    if isinstance(left, (list, tuple)):
         return isinstance(right, (type(left), int))
-    return isinstance(right, list | tuple) and isinstance(left, int)
+    return isinstance(right, (list, tuple)) and isinstance(left, int)
 
 
 def _operand(context: Context, name: str, value: Any, other: Any) -> Statement:

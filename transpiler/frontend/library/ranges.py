@@ -16,7 +16,7 @@ def ndrange(context: Context, *limits: Any) -> NdrangeValue:
     """Return `ti.ndrange(...)`: bounds are integers or pairs; an axis that ends before it starts is empty."""
     bounds = []
     for limit in limits:
-        if isinstance(limit, list | tuple):
+        if isinstance(limit, (list, tuple)):
             if len(limit) != 2:
                 raise context.error(
                     TaichiSyntaxError,
@@ -52,7 +52,7 @@ def grouped(context: Context, x: Any) -> GroupedValue:
     if hasattr(type(x), "describe_domain"):
         return GroupedValue(context.arrays.cells_of(x))
     array = context.arrays.find(x)
-    if array is None and not isinstance(x, NdrangeValue | Texture):
+    if array is None and not isinstance(x, (NdrangeValue, Texture)):
         raise context.error(
             TaichiTypeError,
             f"`ti.grouped` takes an array or an ndrange, found {describe_kind(x)}",

@@ -180,7 +180,7 @@ def _shared_array(context: Context, shape: Any, dtype: Any) -> Array:
             "A shared array belongs to the blocks of a parallel loop; there is no loop around it",
             "write it as the first line of the `for` loop at the top level of the kernel",
         )
-    extents = tuple(map(plain, shape if isinstance(shape, tuple | list) else (shape,)))
+    extents = tuple(map(plain, shape if isinstance(shape, (tuple, list)) else (shape,)))
     if any(is_runtime(extent) for extent in extents):
         raise context.error(
             TaichiTypeError, "The shape of a shared array must be known at compile time", "write numbers"
@@ -192,7 +192,7 @@ def _shared_array(context: Context, shape: Any, dtype: Any) -> Array:
             "write `SharedArray(64, ti.f32)` or `SharedArray((16, 16), ti.f32)`",
         )
     element = as_type(dtype, context.options)
-    if not isinstance(element, Scalar | Tensor):
+    if not isinstance(element, (Scalar, Tensor)):
         raise context.error(
             TaichiTypeError,
             f"The elements of a shared array are numbers, vectors or matrices, found {describe_kind(dtype)}",

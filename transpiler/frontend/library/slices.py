@@ -46,7 +46,9 @@ def check_bounds(
         if isinstance(item, ArgumentNumber):
             item.limit(least, last)
             return
-        if not all(isinstance(k, int | np.integer) and least <= k and (last is None or k < last) for k in item.present):
+        if not all(
+            isinstance(k, (int, np.integer)) and least <= k and (last is None or k < last) for k in item.present
+        ):
             item.needs_one()
         return
     value = int(item) if isinstance(item, int) else None

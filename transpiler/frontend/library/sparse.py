@@ -12,11 +12,11 @@ from typing import Any
 
 from ...errors import TaichiIndexError, TaichiSyntaxError, TaichiTypeError
 from ...ir.nodes import Block, Statement
-from ...ir.snodes import Node, axes_of, shape_of
+from ...ir.snodes import Node, axes_of, index_components_of, shape_of, sparse_above, start_offset
 from ...ir.sparse import Activate, Append, Deactivate, IsActive, Length, node_name
 from ...ir.sparse_storage import number_type
 from ...ir.statements import GlobalPtr
-from ...ir.types import Struct, Tensor, count_scalars, element_of, i32, u1
+from ...ir.types import Struct, Tensor, count_scalars, element_of, i32, u1, u64
 from ...lang import sparse
 from ...lang.describe import NodeDescription, is_described, safe_attribute
 from ...lang.matrix import Matrix
@@ -40,7 +40,28 @@ def sparse_functions() -> dict[Any, Meaning]:
         sparse.append: _append,
         sparse.no_activate: _no_activate,
         sparse.rescale_index: _rescale_index,
+        sparse.get_addr: _get_addr,
     }
+
+
+def _get_addr(context: Context, f: Any, indices: Any) -> Statement:
+    """`ti.get_addr`: the bytes from the beginning of the tree's memory to a cell. Only differences are portable."""
+    description = describe_node(context, f)
+    if description is None or sparse_above(description.node):
+        found = describe_kind(f) if description is None else "a node below a sparse one"
+        raise context.error(
+            TaichiTypeError,
+            f"`ti.get_addr` takes a node of a dense tree, found {found}",
+            "write `ti.get_addr(x.snode, i)`",
+        )
+    build = context.builder
+    given = [build.cast(index, u64) for index in _indices(context, description.node, indices)]
+    address: Statement = build.const(start_offset(description.node), u64)
+    for component in index_components_of(description.node):
+        position = build.op("floordiv", given[component.dimension], build.const(component.weight, u64))
+        position = build.op("mod", position, build.const(component.extent, u64))
+        address = build.op("add", address, build.op("mul", position, build.const(component.stride_bytes, u64)))
+    return address
 
 
 def _activate(context: Context, node: Any, indices: Any) -> None:
@@ -134,7 +155,7 @@ def _values(context: Context, description: NodeDescription, val: Any) -> list[St
     types = [context.structs.named(child.element) for child in node.children if child.element is not None]
     if len(types) == 1:
         return [context.values.fit(val, types[0])]
-    parts = list(val) if isinstance(val, list | tuple) else [val]
+    parts = list(val) if isinstance(val, (list, tuple)) else [val]
     if len(parts) != len(types) and all(count_scalars(type) == 1 for type in types):
         lifted = context.values.lift(val)
         if isinstance(lifted.type, Tensor):
@@ -156,7 +177,7 @@ def _no_activate(context: Context, *fields: Any) -> None:
 
 def _rescale_index(context: Context, a: Any, b: Any, I: Any) -> Statement:  # noqa: E741
     here, there = _shape(context, a), _shape(context, b)
-    items = list(I) if isinstance(I, list | tuple) else None
+    items = list(I) if isinstance(I, (list, tuple)) else None
     if items is None:
         lifted = context.values.lift(I)
         if not isinstance(lifted.type, Tensor) or element_of(lifted.type).is_float:
@@ -223,7 +244,7 @@ def _dynamic(context: Context, value: Any, name: str) -> NodeDescription:
 
 def _indices(context: Context, node: Node | None, given: Any) -> list[Statement]:
     """Return the indices of a cell of `node` as i32, in the order of the axes."""
-    items = list(given) if isinstance(given, list | tuple) else [] if given is None else [given]
+    items = list(given) if isinstance(given, (list, tuple)) else [] if given is None else [given]
     flat: list[Any] = []
     for item in items:
         if is_runtime(item) or isinstance(item, Matrix):
@@ -261,7 +282,7 @@ def list_method(context: Context, node: ast.Attribute) -> Method | None:
         return None
     inner = node.value
     owner = inner.value if isinstance(inner, ast.Subscript) else inner
-    if any(not isinstance(part, ast.Name | ast.Attribute | ast.expr_context) for part in ast.walk(owner)):
+    if any(not isinstance(part, (ast.Name, ast.Attribute, ast.expr_context)) for part in ast.walk(owner)):
         return None  # a call must not be built twice
     base = context.evaluate(owner)
     if not is_described(base) or not hasattr(type(base), "parent"):

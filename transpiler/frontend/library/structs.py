@@ -24,6 +24,8 @@ from ..context.values import ArrayMember, Lvalue, Method, describe_kind, is_numb
 
 def make_struct(context: Context, type: Struct, arguments: Sequence[Any], named: dict[str, Any]) -> Statement:
     """Return `Ray(origin, direction=d)`: a struct of the values given, 0 in the other members."""
+    if len(arguments) == 1 and not named and isinstance(arguments[0], dict):
+        named, arguments = arguments[0], ()
     if len(arguments) > len(type.members):
         message = f"`{type}` has {len(type.members)} members, found {len(arguments)} values"
         raise context.error(TaichiSyntaxError, message, f"call it as {_shown_call(type)}")
@@ -35,10 +37,16 @@ def make_struct(context: Context, type: Struct, arguments: Sequence[Any], named:
             raise context.error(TaichiSyntaxError, f"Multiple values for member `{name}` of `{type}`", "give it once")
         given[name] = value
     values = [
-        context.values.fit(given[name], kind) if name in given else context.builder.zero(kind)
+        _fitted(context, given[name], kind) if name in given else context.builder.zero(kind)
         for name, kind in type.members
     ]
     return context.builder.struct(values, type)
+
+
+def _fitted(context: Context, value: Any, kind: Type) -> Statement:
+    if isinstance(value, dict) and isinstance(kind, Struct):
+        return make_struct(context, kind, (), value)
+    return context.values.fit(value, kind)
 
 
 def make_anonymous(context: Context, *arguments: Any, **named: Any) -> Any:
@@ -205,7 +213,7 @@ def array_member(context: Context, value: Any) -> ArrayMember | None:
     """Return the array member that `value` denotes: `f.pos`, in or outside the kernel; else None."""
     if isinstance(value, ArrayMember):
         return value
-    if isinstance(value, Statement | Lvalue | list | tuple | int | float | str | type) or value is None:
+    if isinstance(value, (Statement, Lvalue, list, tuple, int, float, str, type)) or value is None:
         return None
     description = None if context.arrays.is_known(value) else context.arrays.describe(value)
     if description is None or not description.path:

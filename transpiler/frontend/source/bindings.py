@@ -39,7 +39,7 @@ class _Finder:
 
     def change(self, target: ast.AST) -> None:
         """Record a change of the root variable of `target` (`v` of `v[0].x`)."""
-        while isinstance(target, ast.Subscript | ast.Attribute):
+        while isinstance(target, (ast.Subscript, ast.Attribute)):
             target = target.value
         if isinstance(target, ast.Name) and (scope := self.find(target.id)) is not None:
             scope.changed = True
@@ -50,7 +50,7 @@ class _Finder:
                 self.declare(target.id, target)
             else:
                 self.change(target)
-        elif isinstance(target, ast.Tuple | ast.List):
+        elif isinstance(target, (ast.Tuple, ast.List)):
             for element in target.elts:
                 self.assign(element)
         else:
@@ -59,7 +59,7 @@ class _Finder:
     def loop_target(self, target: ast.AST) -> None:
         if isinstance(target, ast.Name):
             self.declare(target.id, target)
-        elif isinstance(target, ast.Tuple | ast.List):
+        elif isinstance(target, (ast.Tuple, ast.List)):
             for element in target.elts:
                 self.loop_target(element)
 
@@ -67,7 +67,7 @@ class _Finder:
         """Declare the names that a pattern binds, or record that they change, and visit the body of the case."""
         self.scopes.append({})
         for pattern in ast.walk(case.pattern):
-            if isinstance(pattern, ast.MatchAs | ast.MatchStar) and pattern.name is not None:
+            if isinstance(pattern, (ast.MatchAs, ast.MatchStar)) and pattern.name is not None:
                 if self.find(pattern.name) is None:
                     self.declare(pattern.name, pattern)
                 else:

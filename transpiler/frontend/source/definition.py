@@ -34,6 +34,9 @@ PARSED = "_shadesmith_parsed"
 DEFINED = "_shadesmith_definition"
 """Attribute that caches the definition of a function that kernels inline or call."""
 
+DERIVATIVE_NAMES = {"": "", "reverse": "_grad", "forward": "_dual"}
+"""What the name of a kernel's derivative has more than its own."""
+
 
 @dataclass(frozen=True, slots=True)
 class ParameterDefinition:
@@ -71,6 +74,10 @@ class ParsedFunction:
     unread_writes: dict[str, ast.stmt] | None = None
 
 
+MAX_NAME = 1000
+"""Characters of a name: archives have limits for all they hold."""
+
+
 def is_qualified_name(name: str) -> bool:
     """Return whether a string is a `__qualname__` as Python gives it: `Body.weigh`, `make.<locals>.times`."""
     return all(part.isidentifier() or part in ("<locals>", "<lambda>") for part in name.split("."))
@@ -86,15 +93,22 @@ class KernelDefinition:
     """A function and its properties; source and tree are read on first use.
 
     is_method: the first parameter is `self`.
+    derivative: "reverse" for the kernel of the gradient, "forward" for that of the duals, "" for the function itself.
+    function_name: of the function, for errors.
     name, qualname: those of the function if they are identifiers, as those that Python gives are, else that in its
         source: a program may set any string, and names get into sources and paths.
     """
 
-    def __init__(self, function: Callable[..., Any], is_method: bool = False) -> None:
+    def __init__(self, function: Callable[..., Any], is_method: bool = False, derivative: str = "") -> None:
         self.function = function
         self.is_method = is_method
-        self.name: str = function.__name__ if function.__name__.isidentifier() else function.__code__.co_name
-        self.qualname: str = function.__qualname__ if is_qualified_name(function.__qualname__) else self.name
+        self.derivative = derivative
+        name = function.__name__ if function.__name__.isidentifier() else function.__code__.co_name
+        self.function_name: str = name[:MAX_NAME]
+        self.name: str = self.function_name + DERIVATIVE_NAMES[derivative]
+        is_path = is_qualified_name(function.__qualname__) and len(function.__qualname__) <= MAX_NAME
+        qualname = function.__qualname__ if is_path else self.function_name
+        self.qualname: str = qualname + DERIVATIVE_NAMES[derivative]
 
     @cached_property
     def parsed(self) -> ParsedFunction:
@@ -198,7 +212,7 @@ class KernelDefinition:
         nodes = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg)
         argument = next((node for node in nodes if node is not None and node.arg == name), None)
         return location_of(
-            self.source, tree.returns if argument is None and name == "return" else argument or tree, self.name
+            self.source, tree.returns if argument is None and name == "return" else argument or tree, self.function_name
         )
 
     def location(self) -> SourceLocation:
@@ -216,7 +230,9 @@ class KernelDefinition:
                 self.name,
             )
         column = tree.col_offset + 1
-        return SourceLocation(self.source, tree.lineno, column, tree.lineno, column + 4 + len(tree.name), self.name)
+        return SourceLocation(
+            self.source, tree.lineno, column, tree.lineno, column + 4 + len(tree.name), self.function_name
+        )
 
 
 def location_of(
@@ -231,9 +247,9 @@ def location_of(
     return SourceLocation(source, line, column, end_line, end_column, function, call_site)
 
 
-def define(function: Callable[..., Any], is_method: bool = False) -> KernelDefinition:
-    """Return the definition of `function` without reading its source."""
-    return KernelDefinition(inspect.unwrap(function), is_method)
+def define(function: Callable[..., Any], is_method: bool = False, derivative: str = "") -> KernelDefinition:
+    """Return the definition of `function`, or of a derivative of it, without reading its source."""
+    return KernelDefinition(inspect.unwrap(function), is_method, derivative)
 
 
 def definition_of(function: Callable[..., Any], is_method: bool = False) -> KernelDefinition:
@@ -271,7 +287,7 @@ def parse(function: Callable[..., Any]) -> ParsedFunction:
     source_lines = lines[code.co_firstlineno - 1 :]
     with deep_recursion():
         tree = parse_function(source_lines, code.co_firstlineno) if source_lines else None
-    if tree is None or not isinstance(tree[0], ast.FunctionDef | ast.AsyncFunctionDef) or tree[0].name != code.co_name:
+    if tree is None or not isinstance(tree[0], (ast.FunctionDef, ast.AsyncFunctionDef)) or tree[0].name != code.co_name:
         raise nowhere.error(
             TaichiSyntaxError,
             f"The source of `{code.co_name}` is not available in {code.co_filename}, line {code.co_firstlineno}",

@@ -23,9 +23,9 @@ __all__ = ["called", "computed", "extent", "named", "named_member", "number_type
 
 def number_type(value: Any, options: CompileOptions) -> Scalar:
     """Return the type a number gets in an operation with a run-time value."""
-    if isinstance(value, bool | np.bool_):
+    if isinstance(value, (bool, np.bool_)):
         return u1
-    return SCALARS[options.default_ip if isinstance(value, int | np.integer) else options.default_fp]
+    return SCALARS[options.default_ip if isinstance(value, (int, np.integer)) else options.default_fp]
 
 
 def named(value: Any, name: str, note: str, options: CompileOptions) -> Any:
@@ -33,7 +33,7 @@ def named(value: Any, name: str, note: str, options: CompileOptions) -> Any:
 
     note: the expression that reads it, if it is more than the name.
     """
-    if not _is_number(value) or isinstance(value, complex | np.complexfloating):
+    if not _is_number(value) or isinstance(value, (complex, np.complexfloating)):
         return value
     value = plain(value)
     return with_origin(value, named_number(name, note, value, number_type(value, options)))
@@ -41,7 +41,7 @@ def named(value: Any, name: str, note: str, options: CompileOptions) -> Any:
 
 def named_member(value: Any, options: CompileOptions) -> Any:
     """Return a member of an enumeration as a number with its name; other numbers as they are."""
-    if not isinstance(value, enum.Enum) or not isinstance(value, int | float):
+    if not isinstance(value, enum.Enum) or not isinstance(value, (int, float)):
         return value
     number = int(value) if isinstance(value, int) else float(value)
     return named(number, value.name, f"{type(value).__name__}.{value.name}", options)
@@ -82,4 +82,4 @@ def _origin(value: Any, options: CompileOptions) -> Origin:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool | np.bool_ | enum.Enum)
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, (bool, np.bool_, enum.Enum))

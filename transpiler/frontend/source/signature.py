@@ -54,7 +54,7 @@ def check_parameters(definition: KernelDefinition) -> None:
                 f"Taichi kernels parameters must be type annotated; `{parameter.name}` has no annotation",
                 REMEDY,
             )
-        if not (_is_type(annotation) or isinstance(annotation, TextureType | RWTextureType)):
+        if not (_is_type(annotation) or isinstance(annotation, (TextureType, RWTextureType))):
             raise definition.parameter_location(parameter.name).error(
                 TaichiSyntaxError,
                 f"Invalid type annotation of Taichi kernel: `{parameter.name}` is a {_shown(annotation)}, "

@@ -48,15 +48,18 @@ class ArrayArgument:
     """An ndarray: its elements and number of axes.
 
     strided: its memory is not contiguous and row-major. clamped: an index out of bounds means the nearest in bounds.
+    has_gradient: of an argument of a gradient's kernel.
     """
 
     element: Type
     ndim: int
     strided: bool = False
     clamped: bool = False
+    has_gradient: bool = False
 
     def __str__(self) -> str:
         flags = f"{', strided' if self.strided else ''}{', clamped' if self.clamped else ''}"
+        flags += ", gradient" if self.has_gradient else ""
         return f"ndarray[{described(self.element)}, {self.ndim}{flags}]"
 
 
@@ -144,15 +147,15 @@ def describe(value: object, seen: dict[int, int] | None = None, depth: int = 0) 
     Arrays are numbered by first appearance, so that the same array given twice differs from two alike.
     """
     seen = {} if seen is None else seen
-    if value is None or isinstance(value, int | float | str | bytes | complex):
+    if value is None or isinstance(value, (int, float, str, bytes, complex)):
         return repr(value)
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return "(" + ", ".join(describe(item, seen, depth + 1) for item in value) + ")"
     number = seen.setdefault(id(value), len(seen))
     if is_described(value):
         return f"{cast(Any, value).describe_array()}#{number}"
     function = as_bound(value)
-    if isinstance(function, Func | BoundFunc):
+    if isinstance(function, (Func, BoundFunc)):
         return f"function {function.function.__qualname__}: {function.function.__code__.co_code.hex()}"
     if isinstance(value, type) or callable(value):
         return f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', value)}"

@@ -23,7 +23,7 @@ def unread_parameter_writes(tree: ast.FunctionDef) -> dict[str, ast.stmt]:
         for node in ast.walk(tree)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and id(node) not in targets
     ]
-    loops = [node for node in ast.walk(tree) if isinstance(node, ast.For | ast.While)]
+    loops = [node for node in ast.walk(tree) if isinstance(node, (ast.For, ast.While))]
     return {
         name: statement
         for name, statement in changes.items()
@@ -36,7 +36,7 @@ def _changes(tree: ast.FunctionDef, names: set[str]) -> tuple[dict[str, ast.stmt
     changes: dict[str, ast.stmt] = {}
     targets: set[int] = set()
     for node in ast.walk(tree):
-        if not isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign):
+        if not isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
             continue
         for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
             for root in _roots(target):
@@ -49,9 +49,9 @@ def _changes(tree: ast.FunctionDef, names: set[str]) -> tuple[dict[str, ast.stmt
 
 def _roots(target: ast.expr) -> list[ast.Name]:
     """Return the variables that an assignment writes: `v` of `v[0].x`, both names of `a, b`."""
-    if isinstance(target, ast.Tuple | ast.List):
+    if isinstance(target, (ast.Tuple, ast.List)):
         return [root for element in target.elts for root in _roots(element)]
-    while isinstance(target, ast.Subscript | ast.Attribute | ast.Starred):
+    while isinstance(target, (ast.Subscript, ast.Attribute, ast.Starred)):
         target = target.value
     return [target] if isinstance(target, ast.Name) else []
 

@@ -12,7 +12,6 @@ REASONS: dict[str, tuple[str, str, str]] = {
     "Await": ("`await`", "a kernel cannot wait", "launch kernels one after the other from Python"),
     "ClassDef": ("`class`", "kernels cannot define classes", "define the class outside the kernel"),
     "Delete": ("`del`", "variables cannot be deleted", "leave out `del`; a variable ends with its block"),
-    "DictComp": ("A dict comprehension", "a dict is not a value of a kernel", "build the dict outside the kernel"),
     "FunctionDef": ("`def`", "kernels cannot define functions", OUTSIDE),
     "GeneratorExp": ("A generator", "kernels have no generators", "write a list: `[... for ... in ti.static(...)]`"),
     "Global": ("`global`", "globals are constants of the compiled kernel", IN_FIELD),

@@ -66,6 +66,7 @@ class TableWriter:
             self.source(location.source), location.line - first, location.column, location.end_line - first,
             location.end_column, location.function,
             None if site is None else NOWHERE_ENTRY if site is NOWHERE else self.location(site),
+            *([True] if location.is_derivative else []),
         ]  # fmt: skip
         return self._number(location, ("location", *entry), self.locations, entry)
 
@@ -151,12 +152,18 @@ class TableReader:
         return tensor
 
     def _read_location(self, entry: Any, path: str) -> SourceLocation:
-        if type(entry) is not list or list(map(type, entry[:6])) != [int, int, int, int, int, str] or len(entry) != 7:
+        if (
+            type(entry) is not list
+            or list(map(type, entry[:6])) != [int, int, int, int, int, str]
+            or len(entry) not in (7, 8)
+        ):
             fail(path, "expected source, line, column, end line, end column, function and call site")
         source: SourceText = row_at(self.sources, entry[0], path, "source")
         site = None if entry[6] is None else self.location(None if entry[6] == NOWHERE_ENTRY else entry[6], path)
         first = source.first_line
-        return SourceLocation(source, entry[1] + first, entry[2], entry[3] + first, entry[4], entry[5], site)
+        return SourceLocation(
+            source, entry[1] + first, entry[2], entry[3] + first, entry[4], entry[5], site, entry[7:] == [True]
+        )
 
     def _read_struct(self, entry: Any, path: str) -> Struct:
         if type(entry) is not dict or entry.keys() != {"name", "members"} or type(entry["name"]) is not str:

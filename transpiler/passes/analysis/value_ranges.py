@@ -39,7 +39,7 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel
 from ...ir.textures import Texture
 from ...ir.threads import ThreadIndex
-from ...ir.types import Scalar, Struct, element_of, i32
+from ...ir.types import Scalar, Struct, Tensor, Type, element_of, i32
 from ..rewrite import Rewriter, Rule
 from .intervals import Interval, cast, hull, interval_of, whole
 
@@ -64,6 +64,8 @@ class ValueRanges(Rewriter):
         arguments: the hull of the arguments of all calls so far, by parameter; None if it is not known.
         block_dim: maximum number of threads of a block.
     """
+
+    records = True
 
     def __init__(
         self, rules: Mapping[type[Statement], Rule], variables: Mapping[Statement, Interval] | None = None
@@ -128,6 +130,10 @@ class ValueRanges(Rewriter):
 
     def visit(self, statement: Statement) -> None:
         """Walk a statement, and record the facts that hold after it."""
+        if not statement.BLOCKS:
+            super().visit(statement)
+            self.record(statement)
+            return
         match statement:
             case If() | IfExp():
                 condition = self.resolve(statement.condition)
@@ -144,6 +150,8 @@ class ValueRanges(Rewriter):
 
     def of(self, value: Statement) -> Interval | None:
         """Return the interval of a value or of the elements of a tensor; None if it is not an integer."""
+        if value.type.__class__ is Scalar and value.type.kind == "float":
+            return None
         result = self.known.get(_key(value))
         return result if result is not None else _default_interval(value)
 
@@ -164,6 +172,8 @@ class ValueRanges(Rewriter):
             self._record_store(statement)
         if isinstance(statement, Call):
             self._record_call(statement)
+        if statement.type.__class__ is Scalar and statement.type.kind == "float":
+            return
         find = TRANSFER_FUNCTIONS.get(type(statement))
         result = None if find is None else find(self, statement)
         if result is not None:
@@ -242,9 +252,13 @@ class ValueRanges(Rewriter):
 def stored_ranges(kernel: Kernel) -> dict[Statement, Interval]:
     """Return the variables of a kernel whose stores are all known, with the hull of the stored values."""
     walk_of_stores = ValueRanges({})
-    if any(isinstance(statement, Alloca) for root in kernel.roots() for statement in walk(root)):
+    if any(isinstance(s, Alloca) and _has_integers(s.type) for root in kernel.roots() for s in walk(root)):
         walk_of_stores.run(kernel)
     return walk_of_stores.stored()
+
+
+def _has_integers(kind: Type | None) -> bool:
+    return isinstance(kind, (Scalar, Tensor)) and element_of(kind).kind != "float"
 
 
 def _without(interval: Interval, other: Interval) -> Interval:

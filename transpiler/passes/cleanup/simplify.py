@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...ir.builder import flat_index
-from ...ir.nodes import Block, Statement, operands
+from ...ir.nodes import Block, Effect, Statement, operands
 from ...ir.ops import NEGATED
 from ...ir.remarks import attach_remarks, constant_condition, remark_dropped_task
 from ...ir.statements import (
@@ -38,6 +38,7 @@ from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Struct, Tensor, element_of, u1
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
+from .literals import cast_of_elements, scaled_diagonal, with_number
 
 
 def simplify(kernel: Kernel, context: PassContext) -> bool:
@@ -77,7 +78,7 @@ class _Simplifier(Rewriter):
         """Rewrite a block; drop statements after control leaves it."""
         super().block(block)
         for position, statement in enumerate(block.statements[:-1]):
-            if _never_ends(statement):
+            if statement.EFFECT & Effect.CONTROL and _never_ends(statement):
                 del block.statements[position + 1 :]
                 self.changed = True
                 break
@@ -203,9 +204,7 @@ def _cast(rewriter: Rewriter, cast: Statement) -> Statement | None:
         if (same := _splatted(value)) is not None:
             number = rewriter.emit(Cast(same, type=element), cast)
             return rewriter.emit(MatrixInit([number] * cast.type.size, type=cast.type), cast)
-        if all(isinstance(e, Const) for e in value.elements):
-            elements = [rewriter.emit(Cast(e, type=element), cast) for e in value.elements]
-            return rewriter.emit(MatrixInit(elements, type=cast.type), cast)
+        return cast_of_elements(rewriter, cast)
     return None
 
 
@@ -306,8 +305,13 @@ def _without_splat(rewriter: Rewriter, operation: Operation) -> Statement | None
 
 def _operation(rewriter: Rewriter, operation: Statement) -> Statement | None:
     assert isinstance(operation, Operation)
-    if isinstance(operation.type, Tensor) and (simpler := _without_splat(rewriter, operation)) is not None:
-        return simpler
+    if isinstance(operation.type, Tensor):
+        simpler = _without_splat(rewriter, operation)
+        if simpler is None and isinstance(rewriter, _Simplifier) and rewriter.fast_math:
+            simpler = scaled_diagonal(rewriter, operation)
+        simpler = simpler or with_number(rewriter, operation)
+        if simpler is not None:
+            return simpler
     identity = IDENTITIES.get(operation.op)
     if identity is None:
         return None

@@ -17,7 +17,14 @@ from ...ir.types import Scalar, Tensor
 from ..context import PassContext
 from ..rewrite import Rewriter
 
-ELEMENTWISE = frozenset({"add", "sub", "mul", "neg", "floordiv", "mod", "bit_and", "shl", "sar"})
+ELEMENTWISE = frozenset({"add", "sub", "mul", "neg", "floordiv", "mod", "bit_and", "shl", "sar"}) | {
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "eq",
+    "ne",
+}
 
 
 def split_vectors(kernel: Kernel, context: PassContext) -> bool:

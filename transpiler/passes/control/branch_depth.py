@@ -37,7 +37,7 @@ def branch_depth(kernel: Kernel, context: PassContext) -> bool:
                     f"Conditions nest more than {limit} deep here; this driver (lavapipe) would run wrong branches",
                     "use ti.cpu or a GPU, or write separate `if`s in place of a long chain or many `continue`s",
                 )
-            is_loop = isinstance(statement, RangeFor | While)
+            is_loop = isinstance(statement, (RangeFor, While))
             open_blocks.extend((child, inner, in_loop or is_loop) for child in blocks(statement))
             if isinstance(statement, Call) and deepest.get(statement.function, -1) < depth:
                 deepest[statement.function] = depth
@@ -48,6 +48,6 @@ def branch_depth(kernel: Kernel, context: PassContext) -> bool:
 
 def _continues(statement: Statement) -> bool:
     """Return whether a statement may end an iteration of the enclosing loop."""
-    if isinstance(statement, RangeFor | While):
+    if isinstance(statement, (RangeFor, While)):
         return False
     return isinstance(statement, Continue) or any(_continues(s) for b in blocks(statement) for s in b.statements)

@@ -101,7 +101,7 @@ def _append_body(statements: list[Statement], call: Call, is_only: bool) -> list
     parameters = dict(zip(call.function.parameters, call.arguments, strict=True))
     start, results = len(statements), list[Statement]()
     for statement in call.function.body.statements:
-        if isinstance(statement, ArgLoad | Reference):
+        if isinstance(statement, (ArgLoad, Reference)):
             argument = values[statement] = parameters[statement.parameter]
             if argument.name is None and argument.hint is None and isinstance(statement, ArgLoad):
                 argument.hint = statement.name  # an argument gets a variable only if it is needed

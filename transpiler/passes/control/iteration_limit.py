@@ -90,7 +90,7 @@ def _trip_count(loop: RangeFor) -> int:
 
 def _count_iterations(body: Block, location: SourceLocation, limit: int) -> bool:
     """Count the iterations of all loops of a task or function in one variable, and stop at `limit`."""
-    loops = [statement for statement in walk(body) if isinstance(statement, RangeFor | While) and repeats(statement)]
+    loops = [statement for statement in walk(body) if isinstance(statement, (RangeFor, While)) and repeats(statement)]
     if not loops:
         return False
     counter = Alloca(type=i32, name="iterations", location=location)

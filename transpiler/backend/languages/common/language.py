@@ -87,8 +87,8 @@ class Language:
     undefined_overflow: compilers take for granted that signed sums do not wrap, so those that may are unsigned.
     computes_small_as_int: arithmetic on integers of 8 and 16 bits, and on f16, has wider results.
 
-    constant: a template with {type}, {name} and {value} for a named number; integer_constant: for those of i32, if
-        they have another. constant_types: names of types there, if the usual ones are declared later.
+    constant: a template with {type} and {values} (`a = 1, b = 2`) for named numbers; integer_constant: for those of
+        i32, if they have another. constant_types: names of types there, if the usual ones are declared later.
 
     Vectors, matrices and structs
     has_vectors: vectors of 2 to 4 and float matrices up to 4x4 are built-in types with operators. All other tensors are
@@ -168,7 +168,7 @@ class Language:
     undefined_overflow: bool = False
     computes_small_as_int: bool = True
 
-    constant: str = "const {type} {name} = {value};"
+    constant: str = "const {type} {values};"
     integer_constant: str = ""
     constant_types: Mapping[str, str] = field(default_factory=dict)
 

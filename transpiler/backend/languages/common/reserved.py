@@ -29,6 +29,8 @@ GENERATED_NAMES = frozenset(
     | {"LOADS", "MAX_BLOCKS"}
 )
 """Names that the templates and printers declare themselves."""
+NAMES_IN_BLOCKS = frozenset({"block", "count", "index", "thread", "threads"})
+"""Those that they declare next to the shared arrays where the threads of a block are loops."""
 
 
 def macros(block_dims: Iterable[int]) -> frozenset[str]:

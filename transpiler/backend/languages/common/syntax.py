@@ -13,8 +13,9 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 
-from ....ir.statements import Cast, Const, Operation
-from ....ir.types import Scalar, Struct, Tensor, Type, element_of, i32, i64, scalars_of, u1, u8, with_element
+from ....ir.nodes import Statement
+from ....ir.statements import Cast, Const, LoopIndex, MatrixInit, Operation
+from ....ir.types import Scalar, Struct, Tensor, Type, element_of, f32, i32, i64, scalars_of, u1, u8, with_element
 from . import (
     atomics,
     collectives,
@@ -25,6 +26,7 @@ from . import (
     texture_functions,
 )
 from .language import Language
+from .one_line import on_one_line
 from .syntax_forms import EXACT, Generated, Syntax, call, same, with_helpers
 
 __all__ = [
@@ -188,6 +190,16 @@ def splat_syntax(language: Language, tensor: Tensor) -> Syntax:
     return tensor_functions.call_syntax(language, "splat", (tensor.element,), tensor)
 
 
+def constructor_operands(language: Language, value: MatrixInit) -> list[Statement]:
+    """Return the elements of a vector; GLSL's constructors convert, so that `vec2(float(i), 0.0)` is `vec2(i, 0.0)`."""
+    kind = value.type
+    if not isinstance(kind, Tensor) or not tensors.is_native(language, kind) or kind.element != f32:
+        return value.elements
+    return [
+        e.value if isinstance(e, Cast) and not e.bits and isinstance(e.value, LoopIndex) else e for e in value.elements
+    ]
+
+
 def atomic_syntax(language: Language, op: str, type: Scalar, native: bool) -> Syntax:
     """Return the syntax of an atomic operation; its result is the old value.
 
@@ -208,14 +220,21 @@ def helpers_source(language: Language, keys: Iterable[str]) -> str:
     sources = [helper.source for helper in helpers.order(language, library_keys)]
     sources += [tensors.struct_source(language, tensor) for tensor in structs]
     sources += [_generate(language, key).source for key in functions]
+    sources = [on_one_line(source) for source in sources]
     return "".join(f"{source}\n{_gap(source, below)}" for source, below in pairwise([*sources, ""])).rstrip("\n")
 
 
 def _gap(source: str, below: str) -> str:
-    """Return the blank line between two declarations; none between macros, or names of types, of one line each."""
+    """Return the blank line between two declarations; none between two of one line and one kind."""
     is_block = any("\n" in part for part in (source, below))
-    alike = any(all(part.startswith(start) for part in (source, below)) for start in ("#define", "typedef"))
-    return "" if alike and not is_block else "\n"
+    return "" if _kind(source) == _kind(below) and not is_block else "\n"
+
+
+def _kind(source: str) -> str:
+    """Return whether the first line of a declaration is a macro, a type or something else."""
+    if source.startswith(("typedef", "struct")):
+        return "type"
+    return "macro" if source.startswith("#define") else "other"
 
 
 def helper_names(language: Language, keys: Iterable[str]) -> list[str]:

@@ -15,16 +15,17 @@ from ....ir.types import Scalar, Tensor, Type, element_of
 from . import elimination, literals, overflow_functions, wrapping
 from .helpers import called
 from .language import Language
+from .one_line import COLUMNS, INDENT
 from .syntax_forms import ASSIGN, EXACT, PRIMARY, UNARY, Generated, Syntax, infix, prefix
 from .tensors import (
     COMPONENTS,
     element_source,
-    init_source,
     is_short_vector,
     is_small,
     name_of,
     parse_type,
     positions,
+    return_source,
     tensor_name,
     type_keys,
 )
@@ -47,7 +48,6 @@ NAMES: dict[str, str] = {
 PARAMETERS = "abc"
 LARGEST_LITERAL = 9
 """Matrices of at most so many elements are computed as literals."""
-COLUMNS = 100
 BREAK = " " * 8
 
 
@@ -163,7 +163,7 @@ Body = tuple[str, tuple[str, ...]]
 def _each(language: Language, result: Tensor, write: Callable[[tuple[int | str, ...]], str]) -> str:
     """Return a body that computes every element with `write(indices)`: as a literal if that is short, else in loops."""
     if is_short_vector(result):
-        return f"    return {init_source(language, result, [write((i,)) for i in range(result.size)])};"
+        return INDENT + return_source(language, result, [write((i,)) for i in range(result.size)])
     if result.size <= LARGEST_LITERAL and len(result.shape) == 2:
         literal = _in_rows(language, result, [write(position) for position in positions(result)])
         if result.size <= 4 or max(map(len, literal)) <= COLUMNS:
@@ -179,11 +179,11 @@ def _each(language: Language, result: Tensor, write: Callable[[tuple[int | str, 
 
 def _in_rows(language: Language, matrix: Tensor, elements: Sequence[str]) -> list[str]:
     """Return the lines of a body that returns a literal: one, or one for each row, or for each element of long rows."""
-    whole = f"    return {init_source(language, matrix, elements)};"
+    whole = INDENT + return_source(language, matrix, elements)
     if len(whole) <= COLUMNS:
         return [whole]
     marks = [f"<{k}>" for k in range(matrix.size)]
-    rows = f"    return {init_source(language, matrix, marks)};".split(", {")
+    rows = (INDENT + return_source(language, matrix, marks)).split(", {")
     lines = [rows[0], *(f"{BREAK}{{{row}" for row in rows[1:])]
     lines = [f"{line}," for line in lines[:-1]] + lines[-1:]
 
@@ -295,7 +295,7 @@ def _cross(language: Language, op: str, types: Sequence[Type], result: Type) -> 
     x, y, z = (wrapping.operand(language, tensor.element, f"a.{name}") for name in "xyz")
     differences = (f"{y} * b.z - {z} * b.y", f"{z} * b.x - {x} * b.z", f"{x} * b.y - {y} * b.x")
     rows = [cast.format(wrapping.signed(language, tensor.element, difference)) for difference in differences]
-    return f"    return {init_source(language, tensor, rows)};", ()
+    return INDENT + return_source(language, tensor, rows), ()
 
 
 def _transpose(language: Language, op: str, types: Sequence[Type], result: Type) -> Body:

@@ -13,6 +13,7 @@ from functools import lru_cache
 from math import prod
 
 from ....ir.types import SCALARS, Scalar, Struct, Tensor, Type
+from . import one_line
 from .language import Language
 from .literals import scalar_name
 from .syntax_forms import ASSIGN, PRIMARY, UNARY, Syntax
@@ -70,17 +71,14 @@ def struct_key(tensor: Tensor) -> str:
 def struct_source(language: Language, tensor: Tensor) -> str:
     """Return the declaration of a tensor type that the language lacks."""
     element, name = scalar_name(language, tensor.element), tensor_name(tensor)
-    comment = ""
     if is_short_vector(tensor):
-        members = f"{element} {', '.join(COMPONENTS[: tensor.size])};"
-    elif len(tensor.shape) == 1:
-        members = f"{element} e[{tensor.size}];"
-    else:
-        rows, columns = tensor.shape
-        comment = f"// {rows} rows of {columns}.\n"
-        row = tensor_name(Tensor((columns,), tensor.element))
-        members = f"{row} m[{rows}];" if has_row_vectors(language, tensor) else f"{element} m[{rows}][{columns}];"
-    return comment + language.struct_declaration.format(name=name, body=f"    {members}")
+        return one_line.struct_source(language, name, [(element, component) for component in COMPONENTS[: tensor.size]])
+    if len(tensor.shape) == 1:
+        return one_line.struct_source(language, name, [(element, f"e[{tensor.size}]")])
+    rows, columns = tensor.shape
+    row = tensor_name(Tensor((columns,), tensor.element))
+    member = (row, f"m[{rows}]") if has_row_vectors(language, tensor) else (element, f"m[{rows}][{columns}]")
+    return f"{one_line.struct_source(language, name, [member])}  // {rows} rows of {columns}"
 
 
 def element_source(language: Language, tensor: Tensor, value: str, indices: Sequence[int | str]) -> str:
@@ -141,6 +139,12 @@ def positions(tensor: Tensor) -> list[tuple[int, ...]]:
 def init_source(language: Language, tensor: Tensor, elements: Sequence[str]) -> str:
     """Return the primary expression for a tensor made of `elements`, row by row."""
     return _literal(language, tensor, elements)[0]
+
+
+def return_source(language: Language, tensor: Tensor, elements: Sequence[str]) -> str:
+    """Return the statement that returns a tensor made of `elements`; in C++ the function's head names its type."""
+    named, bare = _literal(language, tensor, elements)
+    return f"return {bare if language.has_operators else named};"
 
 
 def _literal(language: Language, tensor: Tensor, elements: Sequence[str]) -> tuple[str, str]:

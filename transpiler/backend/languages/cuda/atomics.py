@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ....errors import UnsupportedError
 from ....ir.types import SCALARS, Scalar
 from ..common.atomics import FUNCTIONS, SETTLING, by_address, combined
 from ..common.language import Language
@@ -11,14 +10,8 @@ from ..common.syntax_forms import ASSIGN, PRIMARY, Syntax
 
 
 def atomic_syntax(op: str, type: Scalar, native: bool) -> Syntax:
-    """Return the syntax of an atomic operation: {0} target, {1} value.
-
-    Raises: UnsupportedError for 8 bits, which have no compare-and-swap.
-    """
-    direct = _direct(op, type)
-    if direct is None and type.bits < 16:
-        raise UnsupportedError(f"CUDA has no atomic operations on {type}: use i32 or u32.")
-    return direct or by_address(op, type)
+    """Return the syntax of an atomic operation: {0} target, {1} value."""
+    return _direct(op, type) or by_address(op, type)
 
 
 def _direct(op: str, type: Scalar) -> Syntax | None:
@@ -42,6 +35,8 @@ MODULAR = frozenset({"add", "sub", "and", "or", "xor"})
 
 def helper(language: Language, op: str, type: Scalar) -> str:
     """Return the helper for `op` on `type`."""
+    if type.bits < 16:
+        return _in_word(language, op, type)
     name, word = scalar_name(language, type), WORDS[type.bits]
     if type.name == "i64" and op in MODULAR:  # two's complement: the same function for both signs
         function, sign = ("atomicAdd", "-") if op == "sub" else (f"atomic{FUNCTIONS[op]}", "")
@@ -66,4 +61,29 @@ def helper(language: Language, op: str, type: Scalar) -> str:
         f"        old = atomicCAS(bits, assumed, {write});\n"
         "    } while (old != assumed);\n"
         f"    return {result};\n}}"
+    )
+
+
+def _in_word(language: Language, op: str, type: Scalar) -> str:
+    """Return the helper for a byte: a loop on the word that contains it, since no byte is compared and swapped.
+
+    A word crosses no page, and allocations end at one; what others store to its other bytes makes the loop try again.
+    """
+    name, is_truth = scalar_name(language, type), type.kind == "bool"
+    read = "(assumed >> shift & 0xffu) != 0u" if is_truth else f"({name})(assumed >> shift)"
+    bits = "next" if is_truth else f"({scalar_name(language, SCALARS['u8'])})next"
+    leave = "        if (next == before) {\n            break;\n        }\n" if op in SETTLING else ""
+    return (
+        "// A loop on the word that contains the byte: CUDA swaps no single bytes.\n"
+        f"{language.helper_qualifier}{name} atomic_{op}_{type}({name} *address, {name} value) {{\n"
+        "    unsigned offset = (unsigned)((unsigned long long)address & 3u), shift = offset * 8;\n"
+        "    unsigned int *word = (unsigned int *)((char *)address - offset);\n"
+        f"    unsigned int old = *word, assumed;\n    {name} before;\n"
+        "    do {\n"
+        f"        assumed = old;\n        before = {read};\n"
+        f"        {name} next = {combined(language, op, type, 'before')};\n"
+        f"{leave}"
+        f"        old = atomicCAS(word, assumed, (assumed & ~(0xffu << shift)) | (unsigned int){bits} << shift);\n"
+        "    } while (old != assumed);\n"
+        "    return before;\n}"
     )

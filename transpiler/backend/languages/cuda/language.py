@@ -40,7 +40,7 @@ CUDA = Language(
     coarse=never,
     unsigned="unsigned",
     undefined_overflow=True,
-    constant="constexpr {type} {name} = {value};",
+    constant="constexpr {type} {values};",
     constant_types={"i64": "long long", "u32": "unsigned", "u64": "unsigned long long"},
     has_operators=True,
     tensor_operation=selection(tables.operation),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ....ir.textures import FORMATS, TexelFormat
 from ....ir.types import SCALARS, Scalar, Tensor, f32, i32
 from ..common.language import Language
-from ..common.tensors import COMPONENTS, init_source, name_of
+from ..common.tensors import COMPONENTS, name_of, return_source
 from ..common.texture_functions import axes_of, channels_of, greatest_of, position_type, texel_of
 
 Function = tuple[str, list[str], list[str]]
@@ -118,6 +118,6 @@ def _sampled(language: Language, what: str, element: Scalar, ndim: int) -> Funct
         ],
         [
             f"{vector} texel = tex{ndim}D<{vector}>(texture, {', '.join(position)});",
-            f"return {init_source(language, tensor, channels)};",
+            return_source(language, tensor, channels),
         ],
     )

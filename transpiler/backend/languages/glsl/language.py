@@ -30,12 +30,12 @@ GLSL = Language(
         infinities={
             "f32": Syntax("uintBitsToFloat(0x7f800000u)"),
             "f64": Syntax("packDouble2x32(uvec2(0u, 0x7ff00000u))"),
-            "f16": Syntax("uint16BitsToFloat16(uint16_t(0x7c00))"),
+            "f16": Syntax("float16_t(uintBitsToFloat(0x7f800000u))"),
         },
         nans={
             "f32": Syntax("uintBitsToFloat(0x7fc00000u)"),
             "f64": Syntax("packDouble2x32(uvec2(0u, 0x7ff80000u))"),
-            "f16": Syntax("uint16BitsToFloat16(uint16_t(0x7e00))"),
+            "f16": Syntax("float16_t(uintBitsToFloat(0x7fc00000u))"),
         },
         converts_small=True,
     ),

@@ -1,0 +1,20 @@
+"""`ti.ad`: tapes, and gradients written by hand."""
+
+from __future__ import annotations
+
+from .clearing import SNodeGradType, clear_all_gradients
+from .custom import grad_for, grad_replaced, no_grad
+from .finite_differences import gradcheck
+from .forward_mode import FwdMode
+from .tape import Tape
+
+__all__ = [
+    "FwdMode",
+    "SNodeGradType",
+    "Tape",
+    "clear_all_gradients",
+    "gradcheck",
+    "grad_for",
+    "grad_replaced",
+    "no_grad",
+]

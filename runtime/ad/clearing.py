@@ -1,0 +1,51 @@
+"""`ti.ad.clear_all_gradients`: sets the gradients or duals of all fields of the session to 0."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+from ..arrays.dense_array import DenseArray
+from ..session import session as sessions
+from ..session.tracebacks import hides_own_frames
+
+
+class SNodeGradType(Enum):
+    """What a field is for: numbers, or the derivatives of another field. Names and values are Taichi's."""
+
+    PRIMAL = 0
+    ADJOINT = 1
+    DUAL = 2
+    ADJOINT_CHECKBIT = 3
+
+
+class AutodiffMode(Enum):
+    """What a kernel computes: its function, or a derivative of it. Names and values are Taichi's."""
+
+    NONE = 0
+    VALIDATION = 1
+    FORWARD = 2
+    REVERSE = 3
+
+
+MEMBERS = {SNodeGradType.ADJOINT: "grad", SNodeGradType.DUAL: "dual"}
+
+
+@hides_own_frames
+def clear_all_gradients(gradient_type: SNodeGradType = SNodeGradType.ADJOINT) -> None:
+    """Set the gradients of all fields to 0, or their duals."""
+    member = MEMBERS.get(gradient_type)
+    if member is not None:
+        for derivative in derivatives_of_fields(member):
+            derivative.fill(0)
+
+
+def derivatives_of_fields(member: str) -> list[Any]:
+    """Return the gradients ("grad") or duals ("dual") of the fields of the session that have memory."""
+    session = sessions.current("gradients")
+    found = {id(array): getattr(array, member, None) for array in list(session.fields_with_derivatives)}
+    return [other for other in found.values() if isinstance(other, DenseArray) and _is_placed(other)]
+
+
+def _is_placed(array: Any) -> bool:
+    return bool(getattr(array, "is_placed", True))

@@ -1,0 +1,77 @@
+"""The contents of arrays: identity of their memory, copies, and what a kernel accesses of them.
+
+In: arrays of ours, of NumPy and of torch. Out: `Region`s, which may overlap, and copies on the host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...transpiler.errors import SourceLocation
+from ..arrays.dense_array import DenseArray
+from ..arrays.foreign import is_tensor
+from ..arrays.memory import handle_of
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Elements of an array that a launch accesses.
+
+    indices: by axis, None for all. location, name: of the statement, and of the array in it.
+    """
+
+    array: Any
+    indices: tuple[int | None, ...]
+    location: SourceLocation
+    name: str = ""
+
+    @property
+    def key(self) -> object:
+        """The identity of the array's memory: equal for arrays that may overlap."""
+        return memory_key(self.array)
+
+    def overlaps(self, other: Region) -> bool:
+        """Return whether two regions of the same memory may have an element in common."""
+        if self.array is not other.array:
+            return True
+        pairs = zip(self.indices, other.indices, strict=False)
+        return not any(a is not None and b is not None and a != b for a, b in pairs)
+
+
+def memory_key(array: Any) -> object:
+    """Return what identifies the memory of an array: of a part of a field, that of the whole."""
+    if isinstance(array, DenseArray):
+        owner = getattr(array, "owner", None)
+        return id(owner if owner is not None else array) if array.KIND == "field" else id(handle_of(array))
+    if is_tensor(array):
+        return array.untyped_storage().data_ptr()
+    base = array
+    while isinstance(base, np.ndarray) and isinstance(base.base, np.ndarray):
+        base = base.base
+    return id(base)
+
+
+def copy_of(array: Any) -> Any:
+    """Return a copy of the contents."""
+    if isinstance(array, DenseArray):
+        return np.array(array.memory.read_all())
+    return array.detach().clone() if is_tensor(array) else np.array(array)
+
+
+def write_back(array: Any, values: Any) -> None:
+    """Set the contents to those of a copy."""
+    if isinstance(array, DenseArray):
+        array.memory.write_all(values)
+    elif is_tensor(array):
+        array.detach().copy_(values)
+    else:
+        array[...] = values
+
+
+def evaluated(indices: Sequence[int | tuple[int, int] | None], args: Sequence[Any]) -> tuple[int | None, ...]:
+    """Return the indices of a launch; those that depend on arguments get their values."""
+    return tuple(int(args[index[0]]) + index[1] if isinstance(index, tuple) else index for index in indices)

@@ -1,0 +1,278 @@
+"""`ti.ad.Tape`: records the kernels that are launched, then launches their gradients in reverse order.
+
+A gradient needs values that its kernel read. If a later launch is about to overwrite such elements, or the launch
+itself overwrites them, the tape copies the array, and the gradient runs with that; afterwards all arrays have their
+latest values again. What a launch overwrites is compared by array, and by indices that are constants or arguments of
+the launch: `x[t + 1, i] = f(x[t, i])` copies nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...transpiler.errors import TaichiRuntimeError
+from ..arrays.dense_array import WRITE_OBSERVERS, DenseArray
+from ..arrays.foreign import is_tensor
+from ..launch.derivatives import accesses_of, values_are_restored
+from ..launch.kernel import CALL_OBSERVERS, Kernel
+from ..session.tracebacks import hides_own_frames
+from .clearing import clear_all_gradients
+from .contents import Region, copy_of, evaluated, write_back
+from .custom import RECORDERS, CustomFunction, is_paused
+from .finite_differences import check_gradients
+
+PLACE_HINT = "make it with `ti.field(..., needs_grad=True)`"
+
+
+@dataclass(eq=False, slots=True)
+class Record:
+    """One call on a tape.
+
+    Attributes:
+        function: a kernel, a function of `grad_replaced`, or the write of an array from Python.
+        args, kwargs: of the call.
+        needed: what its gradient reads.
+        saved: arrays and their values from when the gradient must run.
+        written: what of `needed` the launch may write, too.
+        seen: with validation, the values of what is needed.
+    """
+
+    function: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    needed: list[Region] = field(default_factory=list)
+    saved: list[tuple[Any, Any]] = field(default_factory=list)
+    written: list[Region] = field(default_factory=list)
+    seen: list[tuple[Region, Any]] = field(default_factory=list)
+
+    def save(self, array: Any, values: Any) -> None:
+        """Run the gradient with these values of an array."""
+        if not any(known is array for known, _ in self.saved):
+            self.saved.append((array, values))
+
+
+class Tape:
+    """Records launches inside `with`, and computes the gradients of `loss` at its end.
+
+    Args:
+        loss: a 0-D field, or an ndarray or tensor of one element, with a gradient. It is set to 0 at the start. None:
+            nothing is computed at the end; call `grad()`.
+        clear_gradients: set the gradients of all fields to 0 at the start.
+        validation: check before each gradient that the elements it needs have the values that its kernel read.
+        grad_check: arrays whose gradients are compared with finite differences at the end.
+    """
+
+    def __init__(
+        self, loss: Any = None, clear_gradients: bool = True, validation: bool = False, grad_check: Any = None
+    ) -> None:
+        self.loss = loss
+        self.clear_gradients = clear_gradients
+        self.validation = validation
+        self.to_check = grad_check
+        self.eval_on_exit = loss is not None
+        self.entered = False
+        self.gradient_evaluated = False
+        self.calls: list[Record] = []
+        self._open: dict[object, list[tuple[Record, Region]]] = {}
+        if grad_check is not None and not isinstance(grad_check, list):
+            raise TaichiRuntimeError("grad_check should be a list of fields that need to check gradients.")
+
+    @hides_own_frames
+    def __enter__(self) -> Tape:
+        if self.entered:
+            raise TaichiRuntimeError("Tape can be entered only once.", "make a new one: `with ti.ad.Tape(loss):`")
+        self.entered = True
+        if self.loss is not None:
+            check_loss(self.loss)
+            if self.clear_gradients and isinstance(self.loss, DenseArray) and self.loss.KIND == "field":
+                clear_all_gradients()
+            _fill(self.loss, 0.0)
+        CALL_OBSERVERS.append(self._observe)
+        RECORDERS.append(self._record_custom)
+        WRITE_OBSERVERS.append(self._observe_write)
+        return self
+
+    @hides_own_frames
+    def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
+        CALL_OBSERVERS.remove(self._observe)
+        RECORDERS.remove(self._record_custom)
+        WRITE_OBSERVERS.remove(self._observe_write)
+        if self.eval_on_exit and kind is None:
+            self.grad()
+
+    # --- recording
+
+    def insert(self, func: Any, args: Sequence[Any]) -> None:
+        """Record a call."""
+        self.calls.append(Record(func, tuple(args), {}))
+
+    def _record_custom(self, function: CustomFunction, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self._note_values()
+        self.calls.append(Record(function, args, kwargs))
+
+    def _observe(self, kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        if is_paused() or kernel.definition.derivative:
+            return
+        self._note_values()
+        record = Record(kernel, args, kwargs)
+        flat = kernel.arguments.flattened(args, kwargs)
+        copies: dict[int, Any] = {}
+        gradient, _ = kernel.grad.launcher(flat)
+        for access, array in accesses_of(gradient, flat):
+            region = Region(array, evaluated(access.indices, flat), access.location, access.name)
+            if access.purpose == "needed":
+                record.needed.append(region)
+            elif access.purpose == "replayed":
+                record.save(array, self._copy(array, copies))
+            else:
+                self._save_what_is_overwritten(region, copies)
+        stored = {id(array) for access, array in accesses_of(gradient, flat) if access.purpose == "stored"}
+        if self.validation:
+            record.seen = [(r, copy_of(r.array)) for r in record.needed if id(r.array) not in stored]
+        for region in record.needed:
+            self._open.setdefault(region.key, []).append((record, region))
+        record.written = [region for region in record.needed if id(region.array) in stored]
+        self.calls.append(record)
+
+    def _observe_write(self, array: Any, source: Any) -> None:
+        """Record `fill`, `from_numpy` or `copy_from` of an array; source: the array that is copied."""
+        if is_paused():
+            return
+        self._note_values()
+        self._save_what_is_overwritten(Region(array, (None,) * len(array.shape), None), {})  # type: ignore[arg-type]
+        if getattr(array, "grad", None) is not None:
+            self.calls.append(Record(_Write(array, source), (), {}))
+
+    def _save_what_is_overwritten(self, region: Region, copies: dict[int, Any]) -> None:
+        """Keep the array for the calls that need elements of a region, which the next call overwrites."""
+        waiting = self._open.get(region.key, [])
+        for record, needed in waiting:
+            if needed.overlaps(region):
+                record.save(needed.array, self._copy(needed.array, copies))
+        if waiting:
+            self._open[region.key] = [pair for pair in waiting if not pair[1].overlaps(region)]
+
+    def _copy(self, array: Any, copies: dict[int, Any]) -> Any:
+        if id(array) not in copies:
+            copies[id(array)] = copy_of(array)
+        return copies[id(array)]
+
+    # --- gradients
+
+    @hides_own_frames
+    def grad(self) -> None:
+        """Compute the gradients of all recorded calls, last first."""
+        if not self.entered or self.gradient_evaluated:
+            problem = "only once" if self.entered else "after the tape was entered"
+            raise TaichiRuntimeError(f"Gradients of a Tape are evaluated {problem}.", "make a new tape")
+        self.gradient_evaluated = True
+        self._note_values()
+        _fill(gradient_of_loss(self.loss), 1.0)
+        latest: list[tuple[Any, Any]] = []
+        for position in reversed(range(len(self.calls))):
+            self._run_gradient(position, latest)
+        for array, values in latest:
+            write_back(array, values)
+        if self.to_check is not None:
+            check_gradients(self.loss, self.to_check, self.calls)
+
+    def _run_gradient(self, position: int, latest: list[tuple[Any, Any]]) -> None:
+        record = self.calls[position]
+        for array, values in record.saved:
+            if not any(known is array for known, _ in latest):
+                latest.append((array, copy_of(array)))
+            write_back(array, values)
+        for region, seen in record.seen:
+            check_unchanged(region, seen)
+        if record.function.grad is not None:
+            with values_are_restored():
+                record.function.grad(*record.args, **record.kwargs)
+
+    # --- validation
+
+    def _note_values(self) -> None:
+        """Note the values of what the last call has written and its gradient needs, before anything else happens."""
+        if self.validation and self.calls:
+            record = self.calls[-1]
+            record.seen += [(region, copy_of(region.array)) for region in record.written]
+            record.written = []
+
+
+@dataclass(frozen=True, slots=True)
+class _Write:
+    """The write of a whole array from Python. source: the array that is copied, None for values."""
+
+    array: Any
+    source: Any
+
+    def grad(self) -> None:
+        """Pass the gradient on to what was copied; the gradient of the values before is 0."""
+        gradient = self.array.grad
+        target = getattr(self.source, "grad", None)
+        if target is not None:
+            target.from_numpy(target.to_numpy() + gradient.to_numpy())
+        gradient.fill(0)
+
+
+def check_unchanged(region: Region, values: Any) -> None:
+    """Raise TaichiRuntimeError if an element that a gradient needs is not what its kernel read."""
+    now, then = np.asarray(copy_of(region.array)), np.asarray(values)
+    part = tuple(slice(None) if index is None else index for index in region.indices)
+    differs = np.argwhere(~((now[part] == then[part]) | ((now[part] != now[part]) & (then[part] != then[part]))))
+    if differs.size:
+        found = iter(differs[0])
+        index = [int(next(found, 0)) if fixed is None else fixed for fixed in region.indices]
+        message = (
+            f"`{region.name}[{', '.join(map(str, index))}]` was read here, and written from Python before its gradient"
+        )
+        hint = "write it in a kernel, or before the tape; the tape saves what kernels overwrite"
+        raise region.location.error(TaichiRuntimeError, message, hint)
+
+
+def check_loss(loss: Any) -> None:
+    """Check that a loss is one number with a gradient. Raises: TaichiRuntimeError."""
+    if is_tensor(loss):
+        if loss.numel() != 1:
+            raise TaichiRuntimeError("The loss of `Tape` must be a tensor only contains one element")
+        if not loss.requires_grad:
+            raise TaichiRuntimeError(
+                "Gradients of loss are not allocated, please set requires_grad=True for all tensors that are required "
+                "by autodiff."
+            )
+        return
+    if not isinstance(loss, DenseArray):
+        raise TaichiRuntimeError(
+            f"The loss of `Tape` must be a field, ndarray or tensor, found {loss!r:.60}", PLACE_HINT
+        )
+    is_field = loss.KIND == "field"
+    count = 1
+    for extent in (*loss.shape, *loss.element_shape):
+        count *= extent
+    if is_field and loss.shape:
+        raise TaichiRuntimeError("The loss of `Tape` must be a 0-D field, i.e. scalar", "give it the shape ()")
+    if count != 1:
+        raise TaichiRuntimeError("The loss of `Tape` must be an ndarray with only one element")
+    if loss.grad is None or not getattr(loss.grad, "is_placed", True):
+        kinds = "ti.field(..., needs_grad=True) for all fields" if is_field else "needs_grad=True for all ndarrays"
+        verb = "use" if is_field else "set"
+        raise TaichiRuntimeError(
+            f"Gradients of loss are not allocated, please {verb} {kinds} that are required by autodiff."
+        )
+
+
+def gradient_of_loss(loss: Any) -> Any:
+    """Return the gradient of a loss; a tensor gets one."""
+    if is_tensor(loss) and loss.grad is None:
+        loss.grad = loss.detach().new_zeros(loss.shape)
+    return loss.grad
+
+
+def _fill(array: Any, value: float) -> None:
+    if is_tensor(array):
+        array.detach().fill_(value)
+    else:
+        array.fill(value)

@@ -1,0 +1,209 @@
+"""The kernels of `ti.algorithms`, in our own language. All arrays are ndarrays with one axis.
+
+A chunk is a run of neighbouring elements that one iteration works on, one after the other. So a scan needs three steps:
+the total of each chunk, the scan of these totals, and the scan of each chunk, which begins at its total before.
+"""
+
+from ...transpiler.ir.types import f64, i32, u32, u64
+from ...transpiler.lang.annotations import ndarray, template
+from ...transpiler.lang.decorators import func
+from ...transpiler.lang.functions import atomic_add, bit_cast, cast, static
+from ...transpiler.lang.matrix import Vector
+from ...transpiler.lang.operations import max, min  # noqa: A004
+from ..launch.kernel import kernel
+
+BUCKETS = 16
+"""A pass of a sort distributes by 4 bits."""
+
+
+# --- operations -------------------------------------------------------------------------------------------------------
+
+
+@func
+def add(a: template(), b: template()):
+    """Return a + b."""
+    return a + b
+
+
+@func
+def multiply(a: template(), b: template()):
+    """Return a * b."""
+    return a * b
+
+
+@func
+def larger(a: template(), b: template()):
+    """Return the larger number."""
+    return max(a, b)
+
+
+@func
+def smaller(a: template(), b: template()):
+    """Return the smaller number."""
+    return min(a, b)
+
+
+# --- fields -----------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def load(field: template(), out: ndarray()):
+    """Copy a field."""
+    for i in range(field.shape[0]):
+        out[i] = field[i]
+
+
+@kernel
+def store(x: ndarray(), field: template()):
+    """Copy to a field."""
+    for i in range(field.shape[0]):
+        field[i] = x[i]
+
+
+# --- scans ------------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def total_of_chunks(x: ndarray(), totals: ndarray(), chunk: i32, op: template()):
+    """Combine the elements of each chunk."""
+    for c in range(totals.shape[0]):
+        total = x[c * chunk]
+        for i in range(c * chunk + 1, min(c * chunk + chunk, x.shape[0])):
+            total = op(total, x[i])
+        totals[c] = total
+
+
+@kernel
+def scan_chunks(x: ndarray(), before: ndarray(), out: ndarray(), chunk: i32, op: template(), inclusive: template()):
+    """Scan each chunk, beginning at what comes before it. `out` may be `x`."""
+    for c in range(before.shape[0]):
+        total = before[c]
+        for i in range(c * chunk, min(c * chunk + chunk, x.shape[0])):
+            value = x[i]
+            if static(inclusive):
+                total = op(total, value)
+                out[i] = total
+            else:
+                out[i] = total
+                total = op(total, value)
+
+
+# --- sorting by buckets -----------------------------------------------------------------------------------------------
+
+
+@func
+def encoded(x: template(), kind: template(), bits: template()):
+    """Return an unsigned number of `bits` bits whose order is that of the keys; NaNs are last."""
+    unsigned = static(u64 if bits == 64 else u32)
+    sign = cast(1, unsigned) << (bits - 1)
+    code = cast(x, unsigned)
+    if static(kind == "signed"):
+        code = code ^ sign
+    if static(kind == "float"):
+        code = bit_cast(x, unsigned)
+        infinity = static(0x7FF if bits == 64 else 0xFF)
+        if (code & (sign - 1)) == 0:
+            code = sign  # -0.0 equals 0.0
+        elif (code & (sign - 1)) > (cast(infinity, unsigned) << static(52 if bits == 64 else 23)):
+            code = ~cast(0, unsigned)
+        elif (code & sign) != 0:
+            code = ~code
+        else:
+            code = code | sign
+    return code
+
+
+@kernel
+def encode(x: ndarray(), codes: ndarray(), order: ndarray(), dtype: template(), kind: template(), bits: template()):
+    """Make the codes of all keys, and number the keys. dtype: a type of `bits` bits that holds all keys."""
+    for i in range(x.shape[0]):
+        codes[i] = encoded(cast(x[i], dtype), kind, bits)
+        order[i] = i
+
+
+@kernel
+def count_buckets(codes: ndarray(), counts: ndarray(i32, 1), chunk: i32, shift: i32):
+    """Count in each chunk how many codes fall into each bucket. Counts are stored by bucket, then by chunk."""
+    chunks = counts.shape[0] // BUCKETS
+    for c in range(chunks):
+        found = Vector([0 for _ in static(range(BUCKETS))], i32)
+        for i in range(c * chunk, min(c * chunk + chunk, codes.shape[0])):
+            found[cast(codes[i] >> shift, i32) & (BUCKETS - 1)] += 1
+        for d in range(BUCKETS):
+            counts[d * chunks + c] = found[d]
+
+
+@kernel
+def move_by_bucket(
+    codes: ndarray(), order: ndarray(i32, 1), starts: ndarray(i32, 1),
+    codes_out: ndarray(), order_out: ndarray(i32, 1), chunk: i32, shift: i32,
+):  # fmt: skip
+    """Move each code to its place. starts: where each chunk's codes of each bucket begin."""
+    chunks = starts.shape[0] // BUCKETS
+    for c in range(chunks):
+        place = Vector([0 for _ in static(range(BUCKETS))], i32)
+        for d in range(BUCKETS):
+            place[d] = starts[d * chunks + c]
+        for i in range(c * chunk, min(c * chunk + chunk, codes.shape[0])):
+            bucket = cast(codes[i] >> shift, i32) & (BUCKETS - 1)
+            codes_out[place[bucket]] = codes[i]
+            order_out[place[bucket]] = order[i]
+            place[bucket] += 1
+
+
+@kernel
+def gather(x: ndarray(), order: ndarray(i32, 1), out: ndarray()):
+    """Store x[order[i]] in out[i]."""
+    for i in range(out.shape[0]):
+        out[i] = x[order[i]]
+
+
+# --- selecting and counting -------------------------------------------------------------------------------------------
+
+
+@kernel
+def mark(mask: ndarray(), marks: ndarray(i32, 1)):
+    """Store 1 where the mask is not 0."""
+    for i in range(mask.shape[0]):
+        marks[i] = 1 if mask[i] != 0 else 0
+
+
+@kernel
+def mark_first(x: ndarray(), marks: ndarray(i32, 1)):
+    """Store 1 where an element differs from the one before it."""
+    for i in range(x.shape[0]):
+        marks[i] = 1 if i == 0 or x[max(i - 1, 0)] != x[i] else 0
+
+
+@kernel
+def move_marked(x: ndarray(), ends: ndarray(i32, 1), out: ndarray(), positions: ndarray(i32, 1)):
+    """Store marked elements one after the other, and where they were. ends: the inclusive scan of the marks."""
+    for i in range(x.shape[0]):
+        before = 0 if i == 0 else ends[max(i - 1, 0)]
+        if ends[i] != before:
+            out[before] = x[i]
+            positions[before] = i
+
+
+@kernel
+def lengths(positions: ndarray(i32, 1), n: i32, out: ndarray(i32, 1)):
+    """Store how far it is from each position to the next one."""
+    for i in range(out.shape[0]):
+        end = n if i + 1 == out.shape[0] else positions[min(i + 1, out.shape[0] - 1)]
+        out[i] = end - positions[i]
+
+
+@kernel
+def count_in_bins(x: ndarray(), edges: ndarray(f64, 1), counts: ndarray(i32, 1)):
+    """Count the elements between two edges each. The last bin holds its upper edge, too."""
+    bins = counts.shape[0]
+    low, high = edges[0], edges[bins]
+    for i in range(x.shape[0]):
+        value = cast(x[i], f64)
+        if low <= value and value <= high:
+            k = min(cast((value - low) / (high - low) * bins, i32), bins - 1)
+            if value < edges[k]:
+                k -= 1
+            elif k + 1 < bins and value >= edges[k + 1]:
+                k += 1
+            atomic_add(counts[k], 1)

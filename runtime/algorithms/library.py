@@ -1,0 +1,264 @@
+"""The functions of `ti.algorithms`: they check their arguments, make arrays and launch kernels.
+
+In: fields or ndarrays of numbers with one axis. Out: changed arrays, or new ndarrays.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...transpiler.errors import TaichiTypeError
+from ...transpiler.ir.types import Scalar, f32, f64, i32, i64, u32, u64
+from ..arrays.ndarray import ScalarNdarray, ndarray
+from ..fields.field import ScalarField
+from ..session.tracebacks import hides_own_frames
+from . import kernels
+
+CHUNK = 256
+"""Elements of a chunk: one iteration of a kernel works on them."""
+
+Array = Any
+"""A field or an ndarray."""
+
+OPERATIONS = {"add": kernels.add, "mul": kernels.multiply, "max": kernels.larger, "min": kernels.smaller}
+
+
+@hides_own_frames
+def reduce(x: Array, op: str = "add") -> int | float:
+    """Return all elements combined by "add", "mul", "max" or "min", in the type of the elements.
+
+    Raises: TaichiTypeError for other arrays and operations; ValueError for the largest of no elements.
+    """
+    values, operation = _values(x, "reduce"), _operation(op)
+    if values.shape[0] == 0:
+        if op in ("max", "min"):
+            raise ValueError(f"an array without elements has no {op}")
+        return values.dtype.numpy.type(op == "mul").item()  # type: ignore[no-any-return]
+    while values.shape[0] > 1:
+        values = _totals(values, operation)
+    return values[0]  # type: ignore[no-any-return]
+
+
+@hides_own_frames
+def scan(x: Array, out: Array | None = None, op: str = "add", inclusive: bool = True) -> Array:
+    """Store in each element of `out` all elements of `x` up to it combined; without `inclusive`, those before it.
+
+    out: an array like `x`, or `x` itself; without it a new ndarray is returned. The first element of a scan that is not
+    inclusive is what changes nothing: 0, 1, or the smallest or largest number of the type.
+    """
+    values, operation = _values(x, "scan"), _operation(op)
+    result = values if out is x and values is x else _result(values, out)
+    _scan(values, result, operation, _neutral(op, values.dtype), inclusive)
+    return _delivered(result, out)
+
+
+class PrefixSumExecutor:
+    """Scans of arrays of one length: `run(x)` replaces x[i] by x[0] + ... + x[i]."""
+
+    def __init__(self, length: int) -> None:
+        self.sorting_length = length
+
+    @hides_own_frames
+    def run(self, input_arr: Array) -> None:
+        """Scan an array in place. Raises: TaichiTypeError for arrays of another length."""
+        values = _values(input_arr, "PrefixSumExecutor.run")
+        if values.shape[0] != self.sorting_length:
+            message = f"this PrefixSumExecutor takes {self.sorting_length} elements, found {values.shape[0]}"
+            raise TaichiTypeError(message, f"make another: `PrefixSumExecutor({values.shape[0]})`")
+        scan(input_arr, out=input_arr)
+
+
+@hides_own_frames
+def parallel_sort(keys: Array, values: Array | None = None) -> None:
+    """Sort `keys` in place, and move `values` alike. Equal keys keep their order, and NaNs come last."""
+    given = _values(keys, "parallel_sort")
+    moved = None if values is None else _values(values, "parallel_sort")
+    if moved is not None and moved.shape != given.shape:
+        raise TaichiTypeError(f"{moved.shape[0]} values cannot be sorted by {given.shape[0]} keys", "make as many")
+    if given.shape[0] < 2:
+        return
+    order = _sort(given)
+    _put(given, keys)
+    if values is not None and moved is not None:
+        result = ndarray(moved.dtype, moved.shape)
+        kernels.gather(moved, order, result)
+        _put(result, values)
+
+
+def sort_by_key(keys: Array, values: Array) -> None:
+    """Sort `keys` in place, and move `values` alike."""
+    parallel_sort(keys, values)
+
+
+@hides_own_frames
+def argsort(keys: Array) -> Array:
+    """Return the numbers of the elements of `keys` in their order, as an ndarray of i32; `keys` stays as it is."""
+    given = _copy(_values(keys, "argsort"))
+    return _sort(given) if given.shape[0] else ndarray(i32, 0)
+
+
+@hides_own_frames
+def select(x: Array, mask: Array) -> Array:
+    """Return the elements of `x` where `mask` is not 0, in their order, as a new ndarray."""
+    values, chosen = _values(x, "select"), _values(mask, "select")
+    if values.shape != chosen.shape:
+        raise TaichiTypeError(f"the mask has {chosen.shape[0]} elements, and the array {values.shape[0]}", "as many")
+    marks = ndarray(i32, values.shape)
+    if values.shape[0]:
+        kernels.mark(chosen, marks)
+    return _marked(values, marks)[0]
+
+
+@hides_own_frames
+def unique(x: Array) -> tuple[Array, Array]:
+    """Return the different elements of `x` in increasing order and how often each occurs, as new ndarrays."""
+    values = _copy(_values(x, "unique"))
+    n = values.shape[0]
+    marks = ndarray(i32, n)
+    if n:
+        _sort(values)
+        kernels.mark_first(values, marks)
+    found, positions = _marked(values, marks)
+    counts = ndarray(i32, found.shape)
+    if n:
+        kernels.lengths(positions, n, counts)
+    return found, counts
+
+
+@hides_own_frames
+def histogram(x: Array, bins: int, low: float, high: float) -> Array:
+    """Return how many elements lie in each of `bins` equal parts of [low, high], as an ndarray of i32.
+
+    A part holds its lower edge; the last one holds `high`, too. Other elements and NaNs are not counted.
+    Raises: ValueError unless there are bins, and `low` is below `high`.
+    """
+    if bins < 1 or not low < high:
+        raise ValueError(f"a histogram needs one bin or more and low < high, found {bins} in [{low}, {high}]")
+    values, counts, edges = _values(x, "histogram"), ndarray(i32, bins), ndarray(f64, bins + 1)
+    edges.from_numpy(np.linspace(low, high, bins + 1))
+    if values.shape[0]:
+        kernels.count_in_bins(values, edges, counts)
+    return counts
+
+
+# --- arguments and results --------------------------------------------------------------------------------------------
+
+
+def _values(x: Array, user: str) -> Any:
+    """Return an ndarray with the elements of a field, or the ndarray itself."""
+    if not isinstance(x, ScalarField | ScalarNdarray) or len(x.shape) != 1:
+        raise TaichiTypeError(
+            f"ti.algorithms.{user} takes a field or an ndarray of numbers with one axis, found {x!r}",
+            "write `ti.ndarray(ti.f32, n)` or `ti.field(ti.f32, n)`",
+        )
+    if isinstance(x, ScalarNdarray):
+        return x
+    values = ndarray(x.dtype, x.shape)
+    kernels.load(x, values)
+    return values
+
+
+def _copy(values: Any) -> Any:
+    made = ndarray(values.dtype, values.shape)
+    made.copy_from(values)
+    return made
+
+
+def _result(values: Any, out: Array | None) -> Any:
+    return (
+        out
+        if isinstance(out, ScalarNdarray) and _values(out, "scan").shape == values.shape
+        else (ndarray(values.dtype, values.shape))
+    )
+
+
+def _delivered(result: Any, out: Array | None) -> Any:
+    if out is None or out is result:
+        return result
+    _put(result, out)
+    return out
+
+
+def _put(values: Any, where: Array) -> None:
+    if values is where:
+        return
+    if isinstance(where, ScalarField):
+        kernels.store(values, where)
+    else:
+        where.copy_from(values)
+
+
+def _operation(op: str) -> Any:
+    if op not in OPERATIONS:
+        raise TaichiTypeError(f"there is no operation {op!r}", f"write one of {', '.join(map(repr, OPERATIONS))}")
+    return OPERATIONS[op]
+
+
+def _neutral(op: str, dtype: Scalar) -> int | float:
+    """Return the number that changes no other one by an operation."""
+    if op in ("add", "mul"):
+        return int(op == "mul")
+    if dtype.is_float:
+        return float("-inf") if op == "max" else float("inf")
+    limits = np.iinfo(dtype.numpy)
+    return int(limits.min if op == "max" else limits.max)
+
+
+# --- scans and sorts --------------------------------------------------------------------------------------------------
+
+
+def _chunks(n: int) -> int:
+    return -(-n // CHUNK)
+
+
+def _totals(values: Any, operation: Any) -> Any:
+    totals = ndarray(values.dtype, _chunks(values.shape[0]))
+    kernels.total_of_chunks(values, totals, CHUNK, operation)
+    return totals
+
+
+def _scan(values: Any, out: Any, operation: Any, neutral: int | float, inclusive: bool) -> None:
+    n = values.shape[0]
+    if n == 0:
+        return
+    if n <= CHUNK:
+        before = ndarray(values.dtype, 1)
+        before.fill(neutral)
+    else:
+        before = _totals(values, operation)
+        _scan(before, before, operation, neutral, False)
+    kernels.scan_chunks(values, before, out, CHUNK, operation, inclusive)
+
+
+def _sort(keys: Any) -> Any:
+    """Sort an ndarray in place, by 4 bits after the other; return where each key was."""
+    n, dtype = keys.shape[0], keys.dtype
+    bits = 64 if dtype.bits == 64 else 32
+    kind = "float" if dtype.is_float else "signed" if dtype.is_signed else "unsigned"
+    full = {"float": (f32, f64), "signed": (i32, i64), "unsigned": (u32, u64)}[kind][bits == 64]
+    code = u64 if bits == 64 else u32
+    codes, order = [ndarray(code, n) for _ in range(2)], [ndarray(i32, n) for _ in range(2)]
+    counts = ndarray(i32, kernels.BUCKETS * _chunks(n))
+    kernels.encode(keys, codes[0], order[0], full, kind, bits)
+    for shift in range(0, bits, 4):
+        kernels.count_buckets(codes[0], counts, CHUNK, shift)
+        _scan(counts, counts, kernels.add, 0, False)
+        kernels.move_by_bucket(codes[0], order[0], counts, codes[1], order[1], CHUNK, shift)
+        codes.reverse()
+        order.reverse()
+    kernels.gather(_copy(keys), order[0], keys)
+    return order[0]
+
+
+def _marked(values: Any, marks: Any) -> tuple[Any, Any]:
+    """Return the elements that are marked by 1, and their numbers."""
+    if values.shape[0] == 0:
+        return ndarray(values.dtype, 0), ndarray(i32, 0)
+    _scan(marks, marks, kernels.add, 0, True)
+    count = marks[values.shape[0] - 1]
+    found, positions = ndarray(values.dtype, count), ndarray(i32, count)
+    if count:
+        kernels.move_marked(values, marks, found, positions)
+    return found, positions

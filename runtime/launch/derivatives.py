@@ -1,0 +1,100 @@
+"""What gradients need besides their arguments: elements that a launch, or its own kernel, has overwritten since.
+
+In: the instance of a gradient. Out: the elements that its kernel stores and that the gradient needs, each with its
+array (`accesses_of`); and launches that refuse to run without the values from before their kernel's launch
+(`guarded`), which a tape saves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+from weakref import WeakKeyDictionary, ref
+
+from ...transpiler.errors import TaichiRuntimeError
+from ...transpiler.frontend.source.specialization import Specialization
+from ..arrays.dense_array import DenseArray
+from ..arrays.memory import handle_of
+from ..loading import loader
+from .instance import Instance
+
+_derivative_accesses = loader("...transpiler.derivative_accesses", __package__)
+_KNOWN: WeakKeyDictionary[Instance, Any] = WeakKeyDictionary()
+_tapes = 0
+
+
+@contextmanager
+def values_are_restored() -> Iterator[None]:
+    """Let gradients run that need values from before a launch: the caller has restored them."""
+    global _tapes
+    _tapes += 1
+    try:
+        yield
+    finally:
+        _tapes -= 1
+
+
+def find_accesses(instance: Instance, specialization: Specialization) -> None:
+    """Find what the kernel of a gradient and the gradient access, once for each instance."""
+    module: Any = _derivative_accesses()
+    found = module.derivative_accesses(specialization)
+    _KNOWN[instance] = found._replace(fields=[None if field is None else ref(field) for field in found.fields])
+
+
+def accesses_of(instance: Instance, flat_arguments: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+    """Yield the accesses of a launch and its gradient, each with the array: a captured one, or an argument."""
+    accesses, fields, parameters, _ = _KNOWN[instance]
+    for access in accesses:
+        parameter = parameters[access.binding]
+        yield access, fields[access.binding]() if parameter is None else flat_arguments[parameter]
+
+
+def named_arrays(instance: Instance, flat_arguments: Sequence[Any]) -> dict[str, Any]:
+    """Return the arrays of a kernel and of its gradient by name."""
+    _, fields, parameters, names = _KNOWN[instance]
+    values = (
+        field() if field is not None else None if parameter is None else flat_arguments[parameter]
+        for field, parameter in zip(fields, parameters, strict=True)
+    )
+    return dict(zip(names, values, strict=True))
+
+
+def guarded(instance: Instance, launch: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `launch`; of a gradient that needs values from before its kernel's launch, one that asks for a tape."""
+    accesses, _, parameters, _ = _KNOWN[instance]
+    needing = next((access for access in accesses if access.purpose == "replayed"), None)
+    stored, needed = (
+        {parameters[a.binding]: a for a in accesses if (a.purpose == "stored") == is_store}
+        for is_store in (True, False)
+    )
+    pairs = [(p, q) for p in stored for q in needed if p is not None and q is not None and p != q]
+    if needing is None and not pairs:
+        return launch
+
+    def checked_launch(*args: Any) -> Any:
+        for p, q in pairs:
+            if is_same_memory(args[p], args[q]):
+                raise needed[q].location.error(
+                    TaichiRuntimeError,
+                    f"The gradient needs this value, and the kernel writes the same memory as `{stored[p].name}`",
+                    "pass different arrays",
+                )
+        if needing is not None and not _tapes:
+            raise needing.location.error(
+                TaichiRuntimeError,
+                "The gradient needs the value that was read here, and the kernel overwrites it",
+                "launch the kernel in `with ti.ad.Tape(loss):`, which saves the value, or write to another array",
+            )
+        return launch(*args)
+
+    return checked_launch
+
+
+def is_same_memory(one: Any, other: Any) -> bool:
+    """Return whether two arguments are arrays in one allocation."""
+    if one is other:
+        return True
+    if isinstance(one, DenseArray) and isinstance(other, DenseArray):
+        return handle_of(one) is handle_of(other)
+    return False

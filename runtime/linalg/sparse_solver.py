@@ -1,0 +1,128 @@
+"""`SparseSolver` and `SparseCG`: A x = b for sparse matrices, on the host.
+
+In: a `SparseMatrix`, a vector. Out: a vector. Factors are SciPy's (SuperLU), in f64 whatever the type of the matrix is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...transpiler.errors import TaichiRuntimeError
+from ...transpiler.ir.types import f32, f64
+from ...transpiler.lang.hooks import scalar_of
+from ..arrays.dense_array import DenseArray
+from ..arrays.ndarray import ScalarNdarray
+from ..session.tracebacks import hides_own_frames
+from .sparse_matrix import SparseMatrix, as_ndarray, scipy_module
+
+TYPES = ["LLT", "LDLT", "LU"]
+ORDERINGS = {"AMD": "MMD_AT_PLUS_A", "COLAMD": "COLAMD"}
+"""Orderings of Taichi, and those of SuperLU that are like them."""
+
+
+class SparseSolver:
+    """A direct solver: "LLT" and "LDLT" for symmetric matrices, "LU" for all. ordering: "AMD" or "COLAMD"."""
+
+    @hides_own_frames
+    def __init__(self, dtype: Any = f32, solver_type: str = "LLT", ordering: str = "AMD") -> None:
+        if solver_type not in TYPES or ordering not in ORDERINGS:
+            raise TaichiRuntimeError(
+                f"The solver type {solver_type} with {ordering} is not supported for now. "
+                f"Only {TYPES} with {list(ORDERINGS)} are supported."
+            )
+        self.matrix: SparseMatrix | None = None
+        self.dtype, self._type, self._ordering = scalar_of(dtype), solver_type, ordering
+        self._factors: Any = None
+
+    def compute(self, sparse_matrix: SparseMatrix) -> None:
+        """Factorize a matrix; `info` tells whether that succeeded."""
+        self.analyze_pattern(sparse_matrix)
+        self.factorize(sparse_matrix)
+
+    @hides_own_frames
+    def analyze_pattern(self, sparse_matrix: SparseMatrix) -> None:
+        """Take a matrix. Raises: TaichiRuntimeError for other objects and matrices of another type."""
+        _check_matrix(sparse_matrix)
+        if sparse_matrix.dtype != self.dtype:
+            types = f"dtype {self.dtype} is not consistent with the SparseMatrix's dtype {sparse_matrix.dtype}"
+            raise TaichiRuntimeError(f"The SparseSolver's {types}.")
+        self.matrix = sparse_matrix
+
+    @hides_own_frames
+    def factorize(self, sparse_matrix: SparseMatrix) -> None:
+        """Compute the factors of a matrix."""
+        _check_matrix(sparse_matrix)
+        self.matrix, self._factors = sparse_matrix, None
+        if sparse_matrix.n != sparse_matrix.m:
+            raise TaichiRuntimeError(f"a solver takes a square matrix, found shape {sparse_matrix.shape}")
+        symmetric = self._type != "LU"
+        options = {"diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}} if symmetric else {}
+        columns = sparse_matrix.matrix.astype(np.float64).tocsc()
+        try:
+            self._factors = scipy_module("linalg").splu(columns, permc_spec=ORDERINGS[self._ordering], **options)
+        except RuntimeError:  # the matrix is singular: `info` tells
+            return
+        if self._type == "LLT" and (self._factors.U.diagonal() <= 0).any():
+            self._factors = None  # it is not positive definite
+
+    @hides_own_frames
+    def solve(self, b: Any) -> Any:
+        """Return x for A x = b: an ndarray for an ndarray, else a NumPy array."""
+        if self.matrix is None:
+            raise TaichiRuntimeError("Please call compute() before calling solve().")
+        if self._factors is None:
+            kind = "not positive definite" if self._type == "LLT" else "singular"
+            raise TaichiRuntimeError(f"the matrix is {kind}, or nearly so: `solver.info()` tells before")
+        vector = _vector(b)
+        if vector is None:
+            raise TaichiRuntimeError(f"The parameter type: {type(b)} is not supported in linear solvers for now.")
+        x = self._factors.solve(vector.astype(np.float64)).astype(self.dtype.numpy)
+        return as_ndarray(x, b.dtype) if isinstance(b, ScalarNdarray) else x
+
+    def info(self) -> bool:
+        """Return whether the last factorization succeeded."""
+        return self._factors is not None
+
+
+class SparseCG:
+    """Conjugate gradients for a symmetric positive definite matrix. atol: the residual to reach. x0: where to begin."""
+
+    @hides_own_frames
+    def __init__(self, A: SparseMatrix, b: Any, x0: Any = None, max_iter: int = 50, atol: float = 1e-6) -> None:  # noqa: N803 - Taichi's name
+        _check_matrix(A)
+        if A.dtype not in (f32, f64):
+            raise TaichiRuntimeError(f"Unsupported CG dtype: {A.dtype}")
+        self.dtype, self.matrix, self.b = A.dtype, A, b
+        self.x0, self.max_iter, self.atol = x0, max_iter, atol
+        if _vector(b) is None:
+            raise TaichiRuntimeError(f"Unsupported CG RHS type: {type(b)}")
+
+    def solve(self) -> tuple[Any, bool]:
+        """Return the solution, and whether its residual is below `atol` times the length of b."""
+        matrix, b = self.matrix.matrix.astype(np.float64), _vector(self.b).astype(np.float64)
+        start = _vector(self.x0)
+        x = np.zeros(matrix.shape[1]) if start is None else start.astype(np.float64)
+        r = b - matrix @ x
+        p, old, goal = r.copy(), float(r @ r), self.atol * float(np.linalg.norm(b))
+        for _ in range(self.max_iter):
+            if old**0.5 <= goal:
+                break
+            along = matrix @ p
+            alpha = old / float(p @ along)
+            x += alpha * p
+            r -= alpha * along
+            new = float(r @ r)
+            p = r + new / old * p
+            old = new
+        return x.astype(self.dtype.numpy), old**0.5 <= goal
+
+
+def _check_matrix(value: Any) -> None:
+    if not isinstance(value, SparseMatrix):
+        raise TaichiRuntimeError(f"The parameter type: {type(value)} is not supported in linear solvers for now.")
+
+
+def _vector(b: Any) -> Any:
+    return b.to_numpy() if isinstance(b, DenseArray) else b if isinstance(b, np.ndarray) else None

@@ -1,0 +1,186 @@
+"""What `CudaDevice` takes of CuPy and of the driver, for CUDA C on the host: `install` makes `ti.init(arch=ti.cuda)` use it.
+
+In: what `emulated/compiler.py` makes of a source, in place of a cubin. Out: launches, one after another; streams are all
+one. A kernel that does what CUDA C leaves undefined raises an error with the line of its source.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from shadesmith.runtime.devices.cuda import device as cuda
+from shadesmith.transpiler.errors import TaichiCompilationError, TaichiRuntimeError
+
+from .compiler import CHECKS, OPTIMISED, Refused, compile_source, line_of, runtime
+
+STREAM = SimpleNamespace(ptr=0)
+LAUNCHES = itertools.count(1)
+"""Each launch has another order of its threads."""
+MULTIPROCESSORS, RESIDENT_THREADS = 1, 256
+
+
+class EmulatedError(Exception):
+    """What the emulated driver reports."""
+
+    status = 0
+
+
+class Memory:
+    """An allocation, freed with the object. It ends with a word, as all of a GPU do: atomic bytes are in words."""
+
+    def __init__(self, size_bytes: int) -> None:
+        self.ptr: int = runtime().emulator_allocate(-(-size_bytes // 4) * 4)
+        self._free = runtime().emulator_free
+        if not self.ptr:
+            raise MemoryError
+
+    def __del__(self) -> None:
+        if getattr(self, "ptr", 0):
+            self._free(self.ptr)
+
+
+class Loaded:
+    """CuPy's `Module`: a library in place of a cubin."""
+
+    def load(self, code: bytes) -> None:
+        """Take what `compile_for_host` returned."""
+        runtime()  # whose names the library needs
+        self._path = Path(code.rstrip(b"\0").decode())
+        self._library = ctypes.CDLL(str(self._path))
+
+    def get_function(self, name: str) -> Any:
+        """Return the start of a kernel; `ptr` is its number."""
+        try:
+            start = self._library[f"start_{name}"]
+        except AttributeError as error:
+            raise EmulatedError(f"there is no kernel {name}") from error
+        address = ctypes.cast(start, ctypes.c_void_p).value
+        assert address is not None
+        PATHS[address] = self._path
+        return SimpleNamespace(ptr=address)
+
+
+PATHS: dict[int, Path] = {}
+"""Libraries by the address of a kernel."""
+
+
+def launch(function: int, x: int, y: int, z: int, size: int, *rest: Any) -> None:
+    """Run a kernel, as `cuLaunchKernel` starts one."""
+    problem = runtime().emulator_launch(function, rest[4], x, y, size, next(LAUNCHES))
+    if problem is not None:
+        raise EmulatedError(_located(problem.decode(errors="replace"), PATHS[function]))
+
+
+def _located(problem: str, path: Path) -> str:
+    """Return a message whose last line is an address with the source lines in its place."""
+    text, _, address = problem.partition("\n")
+    if not address:
+        return text
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        if line.endswith(str(path)):
+            return f"{text}: {line_of(path, int(address, 16), int(line.partition('-')[0], 16))}"
+    return text
+
+
+def compile_for_host(
+    text: str,
+    arch: str,
+    fast_math: bool = True,
+    name: str = "",
+    lines: Any = (),
+    options: Sequence[str] = (),
+    store: Any = None,
+) -> tuple[bytes, str]:
+    """Compile a source in place of `compile_cubin`: what is returned is the path of a library."""
+    try:
+        return str(compile_source(text, name, FLAGS[0])).encode(), ""
+    except Refused as error:
+        raise TaichiCompilationError(f"g++ refused {name}:\n{error.log}") from error
+
+
+FLAGS = [CHECKS]
+
+
+def _copy(destination: int, source: int, size: int, *rest: Any) -> None:
+    ctypes.memmove(destination, source, size)
+
+
+def _fill(address: int, value: int, size: int, *rest: Any) -> None:
+    ctypes.memset(address, value, size)
+
+
+def _nothing(*arguments: Any) -> int:
+    return 0
+
+
+def cupy() -> SimpleNamespace:
+    """Return what `CudaDevice` uses of the package."""
+    properties = {
+        "major": 9, "minor": 0, "name": b"emulated", "multiProcessorCount": MULTIPROCESSORS,
+        "maxThreadsPerMultiProcessor": RESIDENT_THREADS,
+    }  # fmt: skip
+    functions = (
+        "driverGetVersion setDevice free streamIsCapturing eventRecord streamWaitEvent streamSynchronize deviceSynchronize "
+        "deviceSetLimit"
+    )
+    api = SimpleNamespace(
+        **dict.fromkeys(functions.split(), _nothing),
+        CUDARuntimeError=EmulatedError,
+        getDeviceProperties=lambda index: properties,
+        deviceGetLimit=lambda limit: 1 << 30,
+        memsetAsync=_fill,
+        memcpyAsync=_copy,
+        memcpyDeviceToHost=0,
+        memcpyHostToDevice=0,
+        memcpyDeviceToDevice=0,
+        memGetInfo=lambda: (1 << 34, 1 << 34),
+    )
+    of_cuda = SimpleNamespace(
+        runtime=api,
+        get_current_stream=lambda: STREAM,
+        alloc=Memory,
+        memory=SimpleNamespace(OutOfMemoryError=MemoryError),
+        function=SimpleNamespace(Module=Loaded),
+        nvtx=SimpleNamespace(available=False),
+        Event=lambda **options: STREAM,
+    )
+    pool = SimpleNamespace(free_all_blocks=_nothing)
+    return SimpleNamespace(cuda=of_cuda, get_default_memory_pool=lambda: pool)
+
+
+class EmulatedDevice(cuda.CudaDevice):
+    """A GPU for launches. What else `CudaDevice` does needs more of CuPy and of the driver."""
+
+    def record(self, launches: Any) -> Any:
+        """Refuse a graph."""
+        raise TaichiRuntimeError(f"{LACKS} graphs")
+
+    def make_texture(self, spec: Any) -> Any:
+        """Refuse a texture."""
+        raise TaichiRuntimeError(f"{LACKS} textures")
+
+    def timer(self) -> Any:
+        """Refuse to measure."""
+        raise TaichiRuntimeError(f"{LACKS} clock")
+
+
+LACKS = "The emulated GPU has no"
+
+
+def open_device(index: int = 0, sources: Path | None = None, store: Any = None) -> EmulatedDevice:
+    """Open the emulated GPU."""
+    driver = SimpleNamespace(launchKernel=launch, CUDADriverError=EmulatedError, ctxGetCurrent=lambda: 1)
+    return EmulatedDevice(cupy(), driver, index, sources, store)
+
+
+def install(optimised: bool = bool(os.environ.get("EMULATED_OPTIMISED"))) -> None:
+    """Let sessions of `arch=ti.cuda` run on the host. optimised: without checks, as g++ -O3 compiles the source."""
+    FLAGS[0] = OPTIMISED if optimised else CHECKS
+    cuda.open_device = open_device
+    cuda.compile_cubin = compile_for_host

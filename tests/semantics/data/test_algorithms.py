@@ -1,0 +1,138 @@
+"""`ti.algorithms` against NumPy: no, one and many elements, fields and ndarrays, integers and floats of all widths."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import shadesmith as ti
+
+TYPES = [ti.i32, ti.u32, ti.f32, ti.i64, ti.f64]
+SMALL_TYPES = [ti.u8, ti.i16, ti.u64]
+SIZES = [0, 1, 2, 255, 257, 3000]
+
+
+def numbers(dtype: Any, n: int, different: bool = False) -> np.ndarray:
+    """Return numbers with repetitions, of both signs; floats with a NaN, infinities and both zeros."""
+    rng = np.random.default_rng(n)
+    if not dtype.is_float:
+        limits = np.iinfo(dtype.numpy)
+        found = rng.integers(limits.min, limits.max, n, dtype=dtype.numpy, endpoint=True)
+    else:
+        found = rng.normal(0, 100, n).round(1).astype(dtype.numpy)
+        special = [-0.0, 0.0, np.inf, -np.inf, np.nan, 1e-40][: n // 3]
+        found[: len(special)] = special
+    found[n // 2 :] = found[: n - n // 2]
+    return rng.permutation(found)
+
+
+def stored(values: np.ndarray, dtype: Any, is_field: bool = False) -> Any:
+    made = ti.field(dtype, len(values)) if is_field else ti.ndarray(dtype, len(values))
+    made.from_numpy(values)
+    return made
+
+
+def check_order(dtype: Any, n: int) -> None:
+    values = numbers(dtype, n)
+    order = np.argsort(values, kind="stable")
+    is_field = n % 2 == 1
+    keys, moved = (
+        stored(values, dtype, is_field),
+        stored(np.arange(n, dtype=np.float32), ti.f32, not is_field and n > 0),
+    )
+    assert np.array_equal(ti.algorithms.argsort(keys).to_numpy(), order)
+    assert np.array_equal(keys.to_numpy(), values, equal_nan=dtype.is_float)
+    ti.algorithms.parallel_sort(keys, moved)
+    assert keys.to_numpy().tobytes() == values[order].tobytes()  # NaNs and the signs of zeros too
+    assert np.array_equal(moved.to_numpy(), order)
+
+
+def check_counts(dtype: Any, n: int) -> None:
+    values = np.nan_to_num(numbers(dtype, n), posinf=50, neginf=-50) if dtype.is_float else numbers(dtype, n)
+    x = stored(values, dtype, n % 2 == 1)
+    found, counts = ti.algorithms.unique(x)
+    expected = np.unique(values, return_counts=True)
+    assert np.array_equal(found.to_numpy(), expected[0]) and np.array_equal(counts.to_numpy(), expected[1])
+    chosen = values > np.median(values) if n else np.zeros(0, bool)
+    mask = stored(chosen.astype(np.int32), ti.i32)
+    assert np.array_equal(ti.algorithms.select(x, mask).to_numpy(), values[chosen])
+    low, high = (0, 100) if dtype.is_float else (np.iinfo(dtype.numpy).min, np.iinfo(dtype.numpy).max)
+    expected = np.histogram(values.astype(np.float64), 7, (float(low), float(high)))[0]
+    assert np.array_equal(ti.algorithms.histogram(x, 7, low, high).to_numpy(), expected)
+
+
+def check_scans(dtype: Any, n: int) -> None:
+    values = np.nan_to_num(numbers(dtype, n), posinf=50, neginf=-50) if dtype.is_float else numbers(dtype, n)
+    is_field = n % 2 == 1
+    x = stored(values, dtype, is_field)
+    wide = np.float64 if dtype.is_float else dtype.numpy
+    near = (
+        {"rtol": 1e-4, "atol": 1e-2}
+        if dtype == ti.f32
+        else {"rtol": 1e-12, "atol": 1e-9}
+        if dtype.is_float
+        else {"rtol": 0}
+    )
+    sums = np.cumsum(values, dtype=wide)
+    assert np.allclose(ti.algorithms.scan(x).to_numpy(), sums, **near)
+    before = ti.algorithms.scan(x, inclusive=False).to_numpy()
+    assert np.allclose(before, np.append(0, sums)[:n].astype(wide), **near)
+    assert np.array_equal(ti.algorithms.scan(x, op="max").to_numpy(), np.maximum.accumulate(values))
+    assert np.allclose(ti.algorithms.reduce(x), sums[-1] if n else 0, **near)
+    for op, of_numpy in (("max", np.max), ("min", np.min)) if n else ():
+        assert ti.algorithms.reduce(x, op) == of_numpy(values)
+    assert np.array_equal(x.to_numpy(), values)
+    ti.algorithms.PrefixSumExecutor(n).run(x)
+    assert np.allclose(x.to_numpy(), sums, **near)
+
+
+CHECKS = {"order": check_order, "counts": check_counts, "scans": check_scans}
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_some_sizes_and_types(target: str, check: str) -> None:
+    for dtype, n in ((ti.f32, 260), (ti.i32, 257)) if target != "python" else ((ti.f32, 40), (ti.i32, 1)):
+        CHECKS[check](dtype, n)
+    CHECKS[check](ti.f32, 0)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("dtype", [*TYPES, *SMALL_TYPES], ids=str)
+def test_all_sizes_and_types(target: str, check: str, dtype: Any) -> None:
+    for n in SIZES if target != "python" else SIZES[:3]:
+        CHECKS[check](dtype, n)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("dtype", TYPES, ids=str)
+def test_a_million(target: str, check: str, dtype: Any) -> None:
+    if target == "python":
+        pytest.skip("the interpreter would take hours")
+    if check == "scans" and dtype == ti.f32:
+        values = stored(np.ones(2**20, np.float32), dtype)
+        assert np.array_equal(ti.algorithms.scan(values).to_numpy(), np.arange(1, 2**20 + 1, dtype=np.float32))
+        return
+    CHECKS[check](dtype, 2**20)
+
+
+def test_mistakes_name_what_is_needed() -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    x = ti.ndarray(ti.i32, 3)
+    with pytest.raises(ti.TaichiTypeError, match="numbers with one axis, found"):
+        ti.algorithms.reduce(ti.ndarray(ti.f32, (2, 2)))
+    with pytest.raises(ti.TaichiTypeError, match="numbers with one axis, found"):
+        ti.algorithms.parallel_sort(np.zeros(3))
+    with pytest.raises(ti.TaichiTypeError, match="no operation 'sub'"):
+        ti.algorithms.scan(x, op="sub")
+    with pytest.raises(ti.TaichiTypeError, match="takes 4 elements, found 3"):
+        ti.algorithms.PrefixSumExecutor(4).run(x)
+    with pytest.raises(ti.TaichiTypeError, match="2 values cannot be sorted by 3 keys"):
+        ti.algorithms.parallel_sort(x, ti.ndarray(ti.i32, 2))
+    with pytest.raises(ValueError, match="no max"):
+        ti.algorithms.reduce(ti.ndarray(ti.f32, 0), "max")
+    with pytest.raises(ValueError, match="low < high"):
+        ti.algorithms.histogram(x, 3, 1, 1)

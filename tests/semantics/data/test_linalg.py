@@ -1,0 +1,188 @@
+"""`ti.linalg`: builders, sparse matrices and solvers against NumPy and SciPy; those that need no SciPy run without it."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Any
+
+import numpy as np
+import pytest
+
+import shadesmith as ti
+
+needs_scipy = pytest.mark.skipif(importlib.util.find_spec("scipy") is None, reason="no SciPy is installed")
+
+
+@ti.kernel
+def assemble(A: ti.types.sparse_matrix_builder(), n: ti.i32):
+    for i in range(n):
+        A[i, i] += 3.0
+        A[i, i] += 1
+        if i + 1 < n:
+            A[i, i + 1] -= 1.0 + 0 * i
+            A[i + 1, i] += -1.0
+
+
+def laplacian(n: int) -> np.ndarray:
+    return 4 * np.eye(n) - np.eye(n, k=1) - np.eye(n, k=-1)
+
+
+def built(n: int, dtype: Any = ti.f32) -> Any:
+    builder = ti.linalg.SparseMatrixBuilder(n, n, max_num_triplets=4 * n, dtype=dtype)
+    assemble(builder, n)
+    return builder.build()
+
+
+def test_a_builder_counts_and_prints_its_triplets(target: str, capsys: pytest.CaptureFixture[str]) -> None:
+    builder = ti.linalg.SparseMatrixBuilder(2, 3, max_num_triplets=3)
+
+    @ti.kernel
+    def fill(A: ti.types.sparse_matrix_builder(), n: ti.i32):
+        ti.loop_config(serialize=True)
+        for i in range(n):
+            A[i, i + 1] += 1.5 * i
+
+    fill(builder, 2)
+    builder.print_triplets()
+    assert capsys.readouterr().out == "n=2, m=3, num_triplets=2 (max=3)\n[0, 1] = 0\n[1, 2] = 1.5\n"
+    fill(builder, 2)
+    with pytest.raises(ti.TaichiRuntimeError, match=r"4 triplets were appended.*max_num_triplets=4"):
+        builder.print_triplets()
+
+
+def test_other_changes_of_a_builder_are_refused() -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    builder = ti.linalg.SparseMatrixBuilder(2, 2, max_num_triplets=3)
+
+    @ti.kernel
+    def scale(A: ti.types.sparse_matrix_builder()):
+        A[0, 0] *= 2.0
+
+    with pytest.raises(ti.TaichiSyntaxError, match="entries by row and column"):
+        scale(builder)
+
+
+@needs_scipy
+def test_matrices_compute_as_numpy(target: str) -> None:
+    n = 5
+    a, dense = built(n), laplacian(n)
+    b = ti.linalg.SparseMatrix(n, n)
+    triplets = ti.Vector.ndarray(3, ti.f32, 2)
+    triplets.from_numpy(np.array([[0, 1, 2.5], [4, 0, -1]], np.float32))
+    b.build_from_ndarray(triplets)
+    other = b.to_scipy().toarray()
+    assert other[0, 1] == 2.5 and other[4, 0] == -1 and np.count_nonzero(other) == 2
+    assert a.shape == (n, n) and a[1, 1] == 4 and a[0, 1] == -1
+    for found, expected in (
+        (a + b, dense + other), (a - b, dense - other), (a * 2.0, dense * 2), (3.0 * a, dense * 3), (a * b, dense * other),
+        (a @ b, dense @ other), (b.transpose(), other.T),
+    ):  # fmt: skip
+        assert np.allclose(found.to_scipy().toarray(), expected)
+    a += b
+    a[2, 0] = 7
+    dense += other
+    dense[2, 0] = 7
+    x = np.arange(n, dtype=np.float32)
+    field, array = ti.field(ti.f32, n), ti.ndarray(ti.f32, n)
+    field.from_numpy(x)
+    array.from_numpy(x)
+    assert np.allclose(a @ x, dense @ x) and np.allclose(a @ field, dense @ x)
+    assert np.allclose((a @ array).to_numpy(), dense @ x)
+    assert str(ti.linalg.SparseMatrix(sm=np.array([[1, -2.5], [0, 10]]))) == "[   1, -2.5]\n[   0,   10]"
+    with pytest.raises(ti.TaichiRuntimeError, match="Dimension mismatch"):
+        a @ np.ones(n + 1)
+    with pytest.raises(ti.TaichiRuntimeError, match="row 9 of a triplet is outside"):
+        triplets.from_numpy(np.array([[9, 1, 2.5], [4, 0, -1]], np.float32))
+        b.build_from_ndarray(triplets)
+
+
+@needs_scipy
+@pytest.mark.parametrize("kind", ["LLT", "LDLT", "LU"])
+def test_solvers(target: str, kind: str) -> None:
+    n = 12
+    for dtype, tolerance in ((ti.f32, 1e-6), (ti.f64, 1e-12)):
+        a, solver = built(n, dtype), ti.linalg.SparseSolver(dtype, kind, "COLAMD" if kind == "LU" else "AMD")
+        b = np.linspace(-1, 1, n).astype(dtype.numpy)
+        solver.compute(a)
+        assert solver.info()
+        x = solver.solve(b)
+        assert x.dtype == dtype.numpy and np.abs(laplacian(n) @ x - b).max() < tolerance
+        vector = ti.ndarray(dtype, n)
+        vector.from_numpy(b)
+        assert np.array_equal(solver.solve(vector).to_numpy(), x)
+        found, reached = ti.linalg.SparseCG(a, b, max_iter=200, atol=tolerance).solve()
+        assert reached and np.abs(found - x).max() < 10 * tolerance
+    singular = ti.linalg.SparseMatrix(sm=np.zeros((2, 2)), dtype=ti.f64)
+    solver.compute(singular)
+    assert not solver.info()
+    with pytest.raises(ti.TaichiRuntimeError, match="singular|positive definite"):
+        solver.solve(np.ones(2))
+
+
+@needs_scipy
+def test_llt_tells_what_is_not_positive_definite() -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    solver = ti.linalg.SparseSolver(ti.f32, "LLT")
+    solver.compute(ti.linalg.SparseMatrix(sm=np.diag([1.0, -1.0])))
+    assert not solver.info()
+    with pytest.raises(ti.TaichiRuntimeError, match="not consistent with the SparseMatrix's dtype f64"):
+        solver.compute(ti.linalg.SparseMatrix(sm=np.eye(2), dtype=ti.f64))
+    with pytest.raises(ti.TaichiRuntimeError, match="The solver type QR with AMD"):
+        ti.linalg.SparseSolver(ti.f32, "QR")
+
+
+@pytest.mark.parametrize("solver", ["MatrixFreeCG", "MatrixFreeBICGSTAB"])
+def test_solvers_without_a_matrix(target: str, solver: str) -> None:
+    shape = (6, 4) if target != "python" else (3, 2)
+    b, x, back = (ti.field(ti.f32, shape) for _ in range(3))
+    skew = 0.0 if solver == "MatrixFreeCG" else 0.5
+
+    @ti.kernel
+    def multiply(v: ti.template(), out: ti.template()):
+        for i, j in v:
+            left = v[i - 1, j] if i > 0 else 0.0
+            right = v[i + 1, j] if i + 1 < v.shape[0] else 0.0
+            below = v[i, j - 1] if j > 0 else 0.0
+            above = v[i, j + 1] if j + 1 < v.shape[1] else 0.0
+            out[i, j] = 4.0 * v[i, j] - left * (1 + skew) - right * (1 - skew) - below - above
+
+    operator = ti.linalg.LinearOperator(multiply)
+    b.from_numpy(np.random.default_rng(1).random(shape).astype(np.float32))
+    assert getattr(ti.linalg, solver)(operator, b, x, tol=1e-5, maxiter=200)
+    multiply(x, back)
+    assert np.abs(back.to_numpy() - b.to_numpy()).max() < 1e-4
+    assert not getattr(ti.linalg, solver)(operator, b, ti.field(ti.f32, shape), tol=1e-6, maxiter=1)
+    with pytest.raises(ti.TaichiTypeError, match="Dtype mismatch"):
+        getattr(ti.linalg, solver)(operator, b, ti.field(ti.i32, shape))
+
+
+def test_without_scipy_a_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    monkeypatch.setitem(sys.modules, "scipy.io", None)
+    with pytest.raises(ImportError, match="pip install scipy"):
+        ti.linalg.SparseMatrix(2, 2)
+
+
+def test_entries_of_a_builder_cannot_be_assigned_and_functions_may_add_them(target: str) -> None:
+    builder = ti.linalg.SparseMatrixBuilder(2, 2, max_num_triplets=4)
+
+    @ti.func
+    def put(A: ti.template(), i, value):
+        A[i, i] += value
+
+    @ti.kernel
+    def fill(A: ti.types.sparse_matrix_builder(), value: ti.f32):
+        for i in range(2):
+            put(A, i, value)
+
+    fill(builder, 2.5)
+    assert sorted(zip(*(x.tolist() for x in builder._triplets()))) == [(0, 0, 2.5), (1, 1, 2.5)]
+
+    @ti.kernel
+    def store(A: ti.types.sparse_matrix_builder()):
+        A[0, 0] = 1.0
+
+    with pytest.raises(ti.TaichiTypeError, match="`A` has no elements to read or assign"):
+        store(builder)

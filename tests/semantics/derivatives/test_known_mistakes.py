@@ -1,0 +1,162 @@
+"""Programs whose gradients Taichi 1.7.4 computes wrong, refuses or crashes at; the numbers of its issues."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import shadesmith as ti
+
+N = 6
+
+
+@pytest.fixture
+def in_f64(target: str) -> str:
+    ti.init(arch=getattr(ti, target), default_fp=ti.f64, log_level=ti.ERROR)
+    return target
+
+
+def by_tape(kernel: Any, arrays: list[Any], loss: Any, *args: Any) -> None:
+    """Compare the gradients of a tape along a direction with finite differences."""
+    numbers = np.random.default_rng(2)
+    start = [numbers.uniform(0.4, 1.2, np.shape(a.to_numpy())) for a in arrays]
+    direction = [numbers.uniform(-1, 1, s.shape) for s in start]
+
+    def outcome(step: float) -> float:
+        for array, values, change in zip(arrays, start, direction, strict=True):
+            array.from_numpy(values + step * change)
+        loss[None] = 0
+        kernel(*args)
+        return float(loss[None])
+
+    expected = (outcome(1e-6) - outcome(-1e-6)) / 2e-6
+    for array, values in zip(arrays, start, strict=True):
+        array.from_numpy(values)
+    with ti.ad.Tape(loss):
+        kernel(*args)
+    found = sum(float(np.sum(a.grad.to_numpy() * d)) for a, d in zip(arrays, direction, strict=True))
+    assert found == pytest.approx(expected, rel=1e-6)
+
+
+def fields(*names: str) -> list[Any]:
+    return [ti.field(ti.f64, () if name == "loss" else N, needs_grad=True) for name in names]
+
+
+def test_8802_a_recursion_over_elements(in_f64: str) -> None:
+    e, p, loss = (ti.field(ti.f64, s, needs_grad=True) for s in (61, 61, ()))
+    theta = ti.field(ti.f64, (), needs_grad=True)
+
+    @ti.kernel
+    def plastic():
+        for _ in range(1):
+            for i in range(60):
+                strain = theta[None] * ti.sin(0.1 * i)
+                trial = 1000.0 * (strain - p[i])
+                p[i + 1] = p[i]
+                if abs(trial) > 2.0:
+                    p[i + 1] = p[i] + (abs(trial) - 2.0) / 1000.0 * ti.math.sign(trial) * 0.5
+                e[i + 1] = e[i] + 1000.0 * (strain - p[i + 1]) * e[i] * 0.01 + strain**2
+            loss[None] += e[60] ** 2
+
+    def outcome(value: float) -> float:
+        theta[None], loss[None] = value, 0
+        e.fill(0)
+        p.fill(0)
+        plastic()
+        return float(loss[None])
+
+    expected = (outcome(0.0045 + 1e-8) - outcome(0.0045 - 1e-8)) / 2e-8
+    theta[None] = 0.0045
+    with ti.ad.Tape(loss):
+        plastic()
+    assert theta.grad[None] == pytest.approx(expected, rel=1e-5)
+
+
+def test_2505_a_moving_average_in_place(in_f64: str) -> None:
+    x, y, loss = fields("x", "y", "loss")
+
+    @ti.kernel
+    def average():
+        for _ in range(1):
+            for i in range(1, N):
+                x[i] = 0.5 * (x[i] * x[i - 1] + y[i] * x[i])
+            for i in range(N):
+                loss[None] += x[i] ** 2
+
+    by_tape(average, [x, y], loss)
+
+
+def test_2425_an_element_read_overwritten_and_used(in_f64: str) -> None:
+    x, y, loss = fields("x", "y", "loss")
+
+    @ti.kernel
+    def steps():
+        for i in x:
+            a = x[i]
+            x[i] = a * a + y[i]
+            if x[i] > 0.5:
+                x[i] *= x[i] * a
+            loss[None] += x[i] * a
+
+    by_tape(steps, [x, y], loss)
+
+
+def test_3912_statements_around_two_loops(in_f64: str) -> None:
+    x, y, loss = fields("x", "y", "loss")
+
+    @ti.kernel
+    def mixed():
+        for i in x:
+            a = x[i] * 2
+            for j in range(3):
+                a += y[j] * a
+            b = ti.sin(a) + x[i]
+            for j in range(3):
+                b *= y[j] + a
+            loss[None] += a * b
+
+    by_tape(mixed, [x, y], loss)
+
+
+def test_2387_a_loop_of_run_time_length_in_a_branch(in_f64: str) -> None:
+    x, y, loss = fields("x", "y", "loss")
+
+    @ti.kernel
+    def branch(n: int):
+        for i in x:
+            if x[i] > 0.6:
+                a = x[i]
+                for j in range(n - i):
+                    a = a * y[j % N] + ti.cos(a)
+                loss[None] += a
+
+    by_tape(branch, [x, y], loss, 8)
+
+
+def test_571_a_running_minimum(in_f64: str) -> None:
+    x, y, loss = fields("x", "y", "loss")
+
+    @ti.kernel
+    def least(n: int):
+        for i in y:
+            m = 10.0
+            for j in range(n):
+                m = ti.min(m, x[j] * y[i])
+            loss[None] += m * m
+
+    by_tape(least, [x, y], loss, N)
+
+
+def test_a_load_that_is_overwritten_in_a_loop_of_run_time_length_is_named(in_f64: str) -> None:
+    x, loss = fields("x", "loss")
+
+    @ti.kernel
+    def power(n: int):
+        for i in x:
+            for _ in range(n):
+                x[i] = x[i] * x[i]
+
+    with pytest.raises(ti.TaichiCompilationError, match="a loop whose trip count is known only at run time"):
+        power.grad.compile(3)

@@ -1,0 +1,51 @@
+"""The heads of serial loops: names of indices, bounds, hints for the compiler.
+
+In: a `RangeFor` whose bounds are rendered. Out: `for (int k = 0; k < n; k++)`, and what is before it.
+"""
+
+from __future__ import annotations
+
+from ...ir.nodes import Statement
+from ...ir.statements import Const, RangeFor
+from ...ir.types import i32
+from ..languages.common.naming import Names
+from ..languages.common.syntax_forms import Rendered
+from .expressions import Expressions
+
+
+def declare_axis(names: Names, loop: RangeFor, axis: int) -> str:
+    """Declare the index of an axis under its name in Python, or as the first free letter from i on."""
+    if len(loop.names) == len(loop.starts) and loop.names[axis].strip("_"):
+        return names.declare(loop.names[axis])
+    return names.declare(next((letter for letter in "ijklmnop" if names.is_free(letter)), "i"))
+
+
+def loop_head(e: Expressions, loop: RangeFor, axis: int, name: str) -> str:
+    """Return `for (int k = start; k < end; k++)`."""
+    step_value = loop.steps[axis]
+    assert isinstance(step_value, Const)
+    step = int(step_value.value)
+    start, end = bound(e, loop.starts[axis]), bound(e, loop.ends[axis])
+    advance = {1: f"{name}++", -1: f"{name}--"}.get(step, f"{name} += {step}" if step > 0 else f"{name} -= {-step}")
+    return f"for (int {name} = {start.source}; {name} {'<' if step > 0 else '>'} {comparison_operand(end)}; {advance})"
+
+
+def unroll_hint(e: Expressions, loop: RangeFor, axis: int) -> str:
+    """Return what is before the head of a static loop; the line of a pragma ends with a line break."""
+    bounds = (loop.starts[axis], loop.ends[axis], loop.steps[axis])
+    count = len(range(*(int(bound.value) for bound in bounds if isinstance(bound, Const))))
+    e.need(*e.language.unroll_helpers)
+    return e.language.unroll.format(count=count)
+
+
+def comparison_operand(rendered: Rendered) -> str:
+    """Return a bound as the right side of a comparison."""
+    return rendered.source if rendered.precedence >= 13 else f"({rendered.source})"
+
+
+def bound(e: Expressions, value: Statement) -> Rendered:
+    """Return a bound of a loop as an i32."""
+    if value.type == i32:
+        return e.of(value)
+    text = e.of(value).source
+    return Rendered(*e.language.converted("int", text))

@@ -1,0 +1,36 @@
+"""What a tape has to know of a kernel: the elements that it stores, and those that its gradient needs.
+
+In: the specialization of a gradient. Out: `derivative_accesses`. The gradient itself is compiled, and cached, like any
+kernel; this asks the frontend and the first passes again, once for each specialization that a tape records.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from .frontend.builders.build import build
+from .frontend.source.specialization import Specialization
+from .passes import PassContext, run
+from .passes.context import ElementAccess
+
+
+class DerivativeAccesses(NamedTuple):
+    """What a kernel and its gradient access; by binding: the captured array, the argument's position, the name."""
+
+    accesses: list[ElementAccess]
+    fields: list[Any]
+    parameters: list[int | None]
+    names: list[str]
+
+
+def derivative_accesses(specialization: Specialization) -> DerivativeAccesses:
+    """Return the accesses of a gradient's specialization.
+
+    Raises: TaichiCompilationError for the user's mistakes, as compiling does.
+    """
+    result = build(specialization)
+    context = PassContext(specialization.options, specialization.capabilities)
+    run(result.kernel, context, last="reverse_mode")
+    parameters = [array.parameter for array in result.kernel.arrays]
+    names = [array.path or array.name for array in result.kernel.arrays]
+    return DerivativeAccesses(context.accesses, result.fields, parameters, names)

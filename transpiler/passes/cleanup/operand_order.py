@@ -1,0 +1,51 @@
+"""One order of a number and a vector, where a kernel has both: the number first.
+
+    $1 = mul $v, 2.0                                 $1 = mul 2.0, $v
+    $2 = mul $dt, $w                         ->      $2 = mul $dt, $w
+
+Sums and products of floats commute, bit by bit. A language without operators on vectors gets one function instead of
+two. Kernels with one order keep it, and so does `v *= s`.
+"""
+
+from __future__ import annotations
+
+from ...ir.nodes import Block, Statement, walk
+from ...ir.statements import GlobalLoad, GlobalStore, LocalLoad, LocalStore, Operation
+from ...ir.tasks import Kernel
+from ...ir.types import Scalar, Tensor, Type
+from ..context import PassContext
+
+COMMUTATIVE = frozenset({"add", "mul"})
+
+
+def operand_order(kernel: Kernel, context: PassContext) -> bool:
+    """Put the number first in commutative operations on a number and a tensor, for types that have both orders."""
+    first: set[tuple[str, Type]] = set()
+    last: dict[tuple[str, Type], list[Operation]] = {}
+    for root in kernel.roots():
+        for statement in walk(root):
+            if isinstance(statement, Operation) and statement.op in COMMUTATIVE and isinstance(statement.type, Tensor):
+                is_scalar = [isinstance(operand.type, Scalar) for operand in statement.operands]
+                key = (statement.op, statement.type)
+                if is_scalar == [True, False]:
+                    first.add(key)
+                elif is_scalar == [False, True]:
+                    last.setdefault(key, []).append(statement)
+    mixed = [operation for key, operations in last.items() if key in first for operation in operations]
+    compound = {operation for root in kernel.roots() for operation in _compound(root)} if mixed else set()
+    swapped = [operation for operation in mixed if operation not in compound]
+    for operation in swapped:
+        operation.operands.reverse()
+    return bool(swapped)
+
+
+def _compound(root: Block) -> set[Statement]:
+    """Return the operations that are printed as `v *= s`: what is stored where the first operand was loaded."""
+    return {
+        statement.value
+        for statement in walk(root)
+        if isinstance(statement, (LocalStore, GlobalStore))
+        and isinstance(statement.value, Operation)
+        and isinstance(load := statement.value.operands[0], (LocalLoad, GlobalLoad))
+        and load.pointer is statement.pointer
+    }

@@ -1,0 +1,137 @@
+"""Which values of a kernel vary with arrays that have a derivative, and which variables a statement accesses.
+
+In: a kernel's statements. Out: `varied_values`, those with a derivative that may differ from 0; `Variables`, the local
+variables from outside that a statement with blocks loads and stores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ...ir.nodes import Block, Statement, blocks, operands, walk
+from ...ir.statements import (
+    Alloca,
+    AtomicOp,
+    Cast,
+    Const,
+    GlobalLoad,
+    GlobalPtr,
+    IfExp,
+    LocalLoad,
+    LocalStore,
+    MatrixPtr,
+    Operation,
+    StructPtr,
+    base_pointer,
+    scalar_type,
+)
+from ...ir.types import Type, scalars_of
+from .adjoints import ZERO
+
+MANTISSA_BITS = {16: (1 << 10) - 1, 32: (1 << 23) - 1, 64: (1 << 52) - 1}
+"""By the number of bits of a real number. The others are steps of the number: their derivative is 0."""
+POINTERS = (GlobalPtr, Alloca, MatrixPtr, StructPtr)
+
+
+def is_real(type: Type | None) -> bool:
+    """Return whether a value of this type has a part that is a real number."""
+    return type is not None and any(scalar.is_float for scalar in scalars_of(type))
+
+
+def varied_values(body: Block) -> set[Statement]:
+    """Return the values and variables of `body` that depend on elements of arrays with a derivative."""
+    varied: set[Statement] = set()
+    count = -1
+    while count != len(varied):  # again for variables that a loop carries to its next iteration
+        count = len(varied)
+        for statement in walk(body):
+            if _is_varied(statement, varied):
+                varied.add(statement)
+            if isinstance(statement, (LocalStore, AtomicOp)) and statement.value in varied:
+                base = base_pointer(statement.pointer)
+                if isinstance(base, Alloca):
+                    varied.add(base)
+    return varied
+
+
+def _is_varied(statement: Statement, varied: set[Statement]) -> bool:
+    if isinstance(statement, Cast) and statement.bits:
+        return statement.value in varied
+    if not is_real(statement.type):
+        return isinstance(statement, Operation) and _has_varied_bits(statement, varied)
+    if isinstance(statement, (GlobalLoad, AtomicOp)):
+        base = base_pointer(statement.pointer)
+        return isinstance(base, GlobalPtr) and base.array.derivative is not None
+    if isinstance(statement, LocalLoad):
+        return base_pointer(statement.pointer) in varied
+    if isinstance(statement, IfExp):
+        return any(block.result in varied for block in blocks(statement))
+    if isinstance(statement, Operation) and statement.op in ZERO:
+        return False
+    if isinstance(statement, Cast) and not is_real(statement.value.type):
+        return False
+    if isinstance(statement, POINTERS):
+        return False
+    return any(operand in varied for operand in operands(statement))
+
+
+def _has_varied_bits(statement: Operation, varied: set[Statement]) -> bool:
+    """Return whether an integer has bits of a real number that varies, other than those of sign and exponent.
+
+    It may become a real number again, which is an error if a gradient depends on it.
+    """
+    if statement.op == "bit_and":
+        for mask in statement.operands:
+            if isinstance(mask, Const) and not int(mask.value) & MANTISSA_BITS.get(scalar_type(mask).bits, -1):
+                return False
+    return any(operand in varied and not is_real(operand.type) for operand in statement.operands)
+
+
+@dataclass(slots=True)
+class Variables:
+    """The local variables that a statement and those inside it access, and that are declared outside it."""
+
+    loaded: dict[Alloca, None] = field(default_factory=dict)
+    stored: dict[Alloca, None] = field(default_factory=dict)
+
+    @property
+    def all(self) -> list[Alloca]:
+        """Both kinds, in the order of the first access."""
+        return list({**self.loaded, **self.stored})
+
+
+def variables_of(statement: Statement) -> Variables:
+    """Return the variables from outside that a statement accesses."""
+    found = Variables()
+    inside = set(inner_statements(statement))
+    for inner in (statement, *inner_statements(statement)):
+        if isinstance(inner, (LocalLoad, LocalStore, AtomicOp)):
+            base = base_pointer(inner.pointer)
+            if isinstance(base, Alloca) and base not in inside:
+                if not isinstance(inner, LocalStore):
+                    found.loaded[base] = None
+                if not isinstance(inner, LocalLoad):
+                    found.stored[base] = None
+    return found
+
+
+def inner_statements(statement: Statement) -> Iterator[Statement]:
+    """Yield the statements in the blocks of a statement, and those inside these."""
+    for block in blocks(statement):
+        yield from walk(block)
+
+
+def values_from_outside(statement: Statement) -> list[Statement]:
+    """Return the values that the blocks of a statement use and that are defined outside it, in order of use."""
+    inside = set(inner_statements(statement))
+    found: dict[Statement, None] = {}
+    for inner in inner_statements(statement):
+        for operand in operands(inner):
+            if operand not in inside:
+                found[operand] = None
+    for block in blocks(statement):
+        for nested in (block, *(b for inner in walk(block) for b in blocks(inner))):
+            if nested.result is not None and nested.result not in inside:
+                found[nested.result] = None
+    return list(found)

@@ -1,0 +1,64 @@
+"""Replaces a kernel by the kernel of its gradient: from adjoints of what it wrote to adjoints of what it read.
+
+    for i in x { y[i] = sin(x[i]) }   ->   for i in x { g = y_grad[i]; y_grad[i] = 0; x_grad[i] += g * cos(x[i]) }
+
+The loops come in reverse order. Each iteration runs the statements again that the derivatives need, then their adjoints
+in reverse order. Both sweeps compute more than that; `prune` removes what no gradient needs.
+"""
+
+from __future__ import annotations
+
+from ...ir.builder import Builder
+from ...ir.nodes import Block, Statement, walk
+from ...ir.statements import Array
+from ...ir.tasks import Kernel
+from ..context import PassContext
+from ..control.lower import is_parallel_loop
+from .activity import varied_values
+from .forward_sweep import ForwardSweep
+from .iteration_order import find_updates
+from .normal_form import normalize
+from .overwritten import element_accesses, find_overwritten
+from .prune import prune
+from .refusals import check_kernel, check_result
+from .reverse_sweep import ReverseSweep
+from .scope import Scope
+
+
+def reverse_mode(kernel: Kernel, context: PassContext) -> bool:
+    """Replace the statements of a kernel whose `derivative` is "reverse".
+
+    Raises: TaichiCompilationError for a statement that has no derivative and needs one.
+    """
+    if kernel.derivative != "reverse":
+        return False
+    check_kernel(kernel)
+    normalize(kernel.body)
+    replayed: set[Array] = set()
+    while True:
+        body, needed = _gradient_of(kernel.body, replayed)
+        overwritten = find_overwritten(kernel.body, needed, replayed)
+        if not overwritten:
+            break
+        replayed |= overwritten
+    check_result(kernel, body, needed)
+    context.accesses += element_accesses(kernel.body, needed, replayed)
+    kernel.body, kernel.returns = body, []
+    return True
+
+
+def _gradient_of(body: Block, replayed: set[Array]) -> tuple[Block, list[Statement]]:
+    """Return the statements of the gradient, and the original ones that they run again.
+
+    replayed: arrays whose stores are run again.
+    """
+    builder = Builder(Block())
+    parallel = {statement for statement in body.statements if is_parallel_loop(statement)}
+    forward = ForwardSweep(builder, replayed, parallel)
+    scope = Scope()
+    forward.first(body, scope)
+    forward.is_first = False
+    ReverseSweep(builder, forward, varied_values(body), find_updates(body)).block(body, scope)
+    prune(builder.block)
+    needed = [forward.originals[statement] for statement in walk(builder.block) if statement in forward.originals]
+    return builder.block, needed
