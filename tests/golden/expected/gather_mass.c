@@ -1,8 +1,7 @@
-// shadesmith 0.1.0, c 29fc7c4b, gather_mass.py:12: gather_mass(m: f32)
+// shadesmith 0.1.0, c 6e50e66f, gather_mass.py:12: gather_mass(m: f32)
 
-enum { mass_n0 = 64 };  // mass.shape[0]
-enum { count_n0 = 64 };  // count.shape[0]
-enum { count_n1 = 2 };  // count.shape[1]
+enum { mass_n0 = 64 };  // shape of mass
+enum { count_n0 = 64, count_n1 = 2 };  // shape of count
 enum { n = 64 };  // captured
 
 // The number of threads for a loop in which each thread has copies of arrays.

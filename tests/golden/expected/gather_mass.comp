@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 023db8f3, gather_mass.py:12: gather_mass(m: f32)
+// shadesmith 0.1.0, vulkan a4182e9a, gather_mass.py:12: gather_mass(m: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -7,7 +7,7 @@
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
 
-const int count_n1 = 2;  // count.shape[1]
+const int count_n1 = 2;  // shape of count
 const int n = 64;  // captured
 
 layout(buffer_reference, scalar, buffer_reference_align = 4)
@@ -36,7 +36,5 @@ void task(int p) {
 
 void main() {
     uint index = gl_GlobalInvocationID.x;
-    if (index < 20000u) {
-        task(int(index));
-    }
+    if (index < 20000u) task(int(index));
 }

@@ -1,8 +1,8 @@
-// shadesmith 0.1.0, cuda 8ca380bf, gather_mass.py:12: gather_mass(m: f32)
+// shadesmith 0.1.0, cuda 663919fb, gather_mass.py:12: gather_mass(m: f32)
 
 #define BLOCK 128
 
-constexpr int count_n1 = 2;  // count.shape[1]
+constexpr int count_n1 = 2;  // shape of count
 constexpr int n = 64;  // captured
 
 struct Args {
@@ -27,7 +27,5 @@ __device__ inline void task(const Args &args, int p) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) gather_mass_0(const Args args) {
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < 20000u) {
-        task(args, int(index));
-    }
+    if (index < 20000u) task(args, int(index));
 }
