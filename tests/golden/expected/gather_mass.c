@@ -1,0 +1,130 @@
+// shadesmith 0.1.0, c 6e50e66f, gather_mass.py:12: gather_mass(m: f32)
+
+enum { mass_n0 = 64 };  // shape of mass
+enum { count_n0 = 64, count_n1 = 2 };  // shape of count
+enum { n = 64 };  // captured
+
+// The number of threads for a loop in which each thread has copies of arrays.
+static inline int threads_up_to(int most) {
+#ifdef _OPENMP
+    extern int omp_get_max_threads(void);
+    return omp_get_max_threads() < most ? omp_get_max_threads() : most;
+#else
+    return most < 1 ? most : 1;
+#endif
+}
+
+static inline int thread_number(void) {
+#ifdef _OPENMP
+    extern int omp_get_thread_num(void);
+    return omp_get_thread_num();
+#else
+    return 0;
+#endif
+}
+
+static inline int thread_count(void) {
+#ifdef _OPENMP
+    extern int omp_get_num_threads(void);
+    return omp_get_num_threads();
+#else
+    return 1;
+#endif
+}
+
+// Numbers between the copies of an array: an index that misses by a row reaches no other copy.
+#define PADDING 16384
+
+// The copy of an array that the calling thread adds to. It starts at -0.0, which changes no number.
+static inline void *start_sums_f32(void *copies, long count) {
+    float *sums = (float *)copies + thread_number() * (count + PADDING);
+    for (long k = 0; k < count; k++) {
+        sums[k] = -0.0f;
+    }
+    return sums;
+}
+
+// The copy of an array that the calling thread adds to.
+static inline void *start_sums_i32(void *copies, long count) {
+    int *sums = (int *)copies + thread_number() * (count + PADDING);
+    for (long k = 0; k < count; k++) {
+        sums[k] = 0;
+    }
+    return sums;
+}
+
+// Adds the copies of all threads to the array, which other launches may change at the same time.
+static inline void join_sums_f32(void *array, const void *copies, long count) {
+    float *to = array;
+    const float *from = copies;
+    #pragma omp for schedule(static) nowait
+    for (long k = 0; k < count; k++) {
+        float sum = from[k];
+        for (long thread = 1; thread < thread_count(); thread++) {
+            sum += from[thread * (count + PADDING) + k];
+        }
+        if (sum != 0 || !__builtin_signbit(sum)) {
+            #pragma omp atomic
+            to[k] += sum;
+        }
+    }
+}
+
+// Adds the copies of all threads to the array, which other launches may change at the same time.
+static inline void join_sums_i32(void *array, const void *copies, long count) {
+    int *to = array;
+    const int *from = copies;
+    #pragma omp for schedule(static) nowait
+    for (long k = 0; k < count; k++) {
+        int sum = from[k];
+        for (long thread = 1; thread < thread_count(); thread++) {
+            sum += from[thread * (count + PADDING) + k];
+        }
+        if (sum != 0) {
+            #pragma omp atomic
+            to[k] += sum;
+        }
+    }
+}
+
+struct Temporaries {
+    float mass_copies[526336];  // f32
+    int count_copies[528384];   // i32
+};
+
+struct Args {
+    const float *restrict x_data;     // x: field[f32, 20000]
+    float *restrict mass_data;        // mass: field[f32, 64]
+    int *restrict count_data;         // count: field[i32, 64x2]
+    struct Temporaries *temporaries;  // values that cross tasks
+    float m;                          // m: f32
+};
+
+#define x(i) args.x_data[i]
+#define mass(i) args.mass_data[i]
+#define count(i, j) args.count_data[(long long)(i) * count_n1 + (j)]
+
+// gather_mass.py:13  for p in range(20_000):
+static inline void task(const struct Args args, int p) {
+    int cell = (int)(x(p) * (float)n);  // :14
+    mass(cell) += args.m;  // :15, not atomic: each thread has a copy (private_sums)
+    // gather_mass.py:16  count[cell, p % 2] += 1
+    count(cell, p & 1) += 1;  // not atomic: each thread has a copy (private_sums)
+}
+
+void gather_mass_0(const struct Args *arguments) {
+    const struct Args args = *arguments;
+    // Each thread adds to copies of its own, since atomic additions take longer.
+    #pragma omp parallel firstprivate(args) num_threads(threads_up_to(32))
+    {
+        struct Args own = args;
+        own.mass_data = start_sums_f32(args.temporaries->mass_copies, mass_n0);
+        own.count_data = start_sums_i32(args.temporaries->count_copies, count_n0 * count_n1);
+        #pragma omp for schedule(static)
+        for (int p = 0; p < 20000; p++) {
+            task(own, p);
+        }
+        join_sums_f32(args.mass_data, args.temporaries->mass_copies, mass_n0);
+        join_sums_i32(args.count_data, args.temporaries->count_copies, count_n0 * count_n1);
+    }
+}
