@@ -43,6 +43,6 @@ PATHS: dict[str, ModuleType] = {
 
 for _path in ("math", "_lib", "simt", "lang", "lang.simt", "sparse", "types"):  # there are modules below these files
     vars(PATHS[_path]).setdefault("__path__", [])
-for _path in ("enums", "exception", "impl", "kernel_impl", "matrix", "misc", "ops", "struct", "util"):
+for _path in ("exception", "impl", "kernel_impl", "matrix", "misc", "ops", "struct", "util"):
     vars(PATHS[f"lang.{_path}"])["__getattr__"] = inner.reader_of(f"lang.{_path}")
 vars(system)["__getattr__"] = inner.reader_of("_lib.utils")
