@@ -83,6 +83,8 @@ class Capabilities:
     """Subgroup features by Vulkan's names; "extended_types": integers other than 32 bit."""
     undefined_overflow: bool = False
     """Whether its compiler takes for granted that signed sums do not wrap: NVRTC has no `-fwrapv`."""
+    loses_negations: bool = False
+    """Whether its compiler may take the minimum of three integers of `a` in place of `-a`: NVIDIA's driver 580 does."""
     extra: tuple[tuple[str, str], ...] = field(default=())
 
     @property

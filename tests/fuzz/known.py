@@ -78,7 +78,7 @@ def _is_vulkan_driver(failure: Failure, run: Run) -> bool:
 
 CAUSES: tuple[Cause, ...] = (
     Cause("the GPU has no atomics of 8 or 16 bits: refused by name", _is_narrow_atomic),
-    Cause("the Vulkan driver: right if 64-bit integers are narrowed by unpackUint2x32", _is_vulkan_driver),
+    Cause("the Vulkan driver: right in another spelling of the same shader (`respelled`)", _is_vulkan_driver),
     Cause("Taichi 1.7.4: its process dies or hangs (its own assertions, LLVM)", _is_taichi_dead),
     Cause("Taichi 1.7.4: it refuses the program", _is_taichi_refusal),
     Cause(

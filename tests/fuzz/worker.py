@@ -57,7 +57,7 @@ def prepare(target: str) -> Callable[[], None]:
         if target.startswith("emulated"):
             emulate(optimised=target == "emulated3")
         if target == "vulkan_respelled":
-            with_narrowing_by_halves()
+            respelled()
     arch = getattr(ti, options.pop("arch"))
     return lambda: ti.init(arch=arch, **options)
 
@@ -89,8 +89,8 @@ def without_optional_passes() -> None:
     passes._run_pass = run_required
 
 
-def with_narrowing_by_halves() -> None:
-    """Narrow 64-bit integers by `unpackUint2x32`, which means the same as the constructor of the narrow type."""
+def respelled() -> None:
+    """Narrow 64-bit integers by `unpackUint2x32`, and choose by `?:` in place of `min` and `max`: it means the same."""
     from shadesmith.transpiler.backend.languages.common.syntax_forms import ASSIGN, PRIMARY, Syntax, custom
     from shadesmith.transpiler.backend.languages.glsl import language, tables
     from shadesmith.transpiler.ir.types import Scalar
@@ -101,6 +101,8 @@ def with_narrowing_by_halves() -> None:
         return tables.cast(old, new)
 
     object.__setattr__(language.GLSL, "cast", cast)
+    tables.INTEGERS["min"] = custom("({1} < {0} ? {1} : {0})", PRIMARY, ASSIGN, ASSIGN)
+    tables.INTEGERS["max"] = custom("({0} < {1} ? {1} : {0})", PRIMARY, ASSIGN, ASSIGN)
 
 
 def load(path: str, target: str) -> Any:

@@ -37,6 +37,7 @@ from .sparse.deactivate_cells import deactivate_cells
 from .sparse.sparse_arrays import sparse_arrays
 from .sparse.struct_for import struct_for
 from .target.legalize import legalize
+from .target.minima import minima
 from .target.ranges import ranges
 from .target.wrapping import wrapping
 from .tasks.offload import offload
@@ -121,13 +122,14 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         cleanup,
         call_effects,  # for the printers: cleanup may have removed the last effect
         wrapping,  # after all passes that know what a sum is
+        minima,  # after all passes that know what a minimum is
         sparse_arrays,  # last: it adds the arrays that the emitted source uses
     ),
 }
 
 REQUIRED = frozenset({
     "split_arrays", "lower", "call_effects", "recursion", "activate_cells", "deactivate_cells", "offload", "struct_for",
-    "check_threads", "split_threads", "clamp_indices", "legalize", "wrapping", "sparse_arrays",
+    "check_threads", "split_threads", "clamp_indices", "legalize", "wrapping", "minima", "sparse_arrays",
     "forward_mode", "reverse_mode",
 })  # fmt: skip
 """Passes that every kernel needs; `disabled_passes` does not apply to them."""

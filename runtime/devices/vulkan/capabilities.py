@@ -17,4 +17,5 @@ PORTABLE = Capabilities(
     recursion=False,
     shared_atomics=frozenset({("f32", "add")}),
     subgroup_size=None,
+    loses_negations=True,
 )

@@ -41,6 +41,26 @@ int clamp_index(int index, int n) {
     return index < 0 ? 0 : index < n ? index : n - 1;
 }
 
+// The lesser number. Not `min`: NVIDIA's driver 580 takes b for -b in `min(min(a, -b), c)`.
+int select_min_i32(int a, int b) {
+    return b < a ? b : a;
+}
+
+// The greater number. Not `max`: see `select_min_i32`.
+int select_max_i32(int a, int b) {
+    return a < b ? b : a;
+}
+
+// The lesser number. Not `min`: see `select_min_i32`.
+uint select_min_u32(uint a, uint b) {
+    return b < a ? b : a;
+}
+
+// The greater number. Not `max`: see `select_min_i32`.
+uint select_max_u32(uint a, uint b) {
+    return a < b ? b : a;
+}
+
 // base to the power of exponent, modulo 2^32.
 int pow_i32(int base, int exponent) {
     if (exponent < 0) {  // 1 / base^n, rounded toward zero

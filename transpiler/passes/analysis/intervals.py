@@ -210,6 +210,8 @@ RULES: dict[str, Rule] = {
     "wrapping_sub": _sub,
     "wrapping_mul": _mul,
     "wrapping_neg": _neg,
+    "select_min": _min,
+    "select_max": _max,
     "abs": _abs,
     "sign": _sign,
     **dict.fromkeys(("floor", "ceil", "round"), lambda type, a: a),

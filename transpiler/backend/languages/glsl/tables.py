@@ -116,6 +116,8 @@ INTEGERS: dict[str, Syntax] = {
     "pow": call("pow_$t", 2),
     "min": call("min", 2),
     "max": call("max", 2),
+    "select_min": call("select_min_$t", 2),
+    "select_max": call("select_max_$t", 2),
     "abs": call("abs"),
     "sign": call("sign"),
     "floor": same(),
@@ -143,7 +145,9 @@ UNSIGNED: dict[str, Syntax] = {
 
 ZERO = {"u8": "uint8_t(0)", "u16": "uint16_t(0)", "u32": "0u", "u64": "0ul"}
 
-VIA_I32 = frozenset({"floordiv", "mod", "raw_div", "raw_mod", "plain_div", "plain_mod", "pow"})
+VIA_I32 = frozenset(
+    {"floordiv", "mod", "raw_div", "raw_mod", "plain_div", "plain_mod", "pow", "select_min", "select_max"}
+)
 """Of 8 and 16 bit integers these are computed as i32."""
 
 

@@ -1,0 +1,44 @@
+"""Pass `minima`: kernels for Vulkan that negate integers choose by comparison; the numbers are right on every target."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import shadesmith as ti
+
+Array = ti.types.ndarray(ti.i32, 1)
+
+
+@ti.kernel
+def least_of_three(x: Array, low: ti.types.ndarray(ti.i8, 1)):
+    for i in range(1):
+        x[4] = ti.max(ti.max(x[0], -x[1]), x[2])
+        x[5] = ti.min(-x[0], -x[1], x[3])
+        best = -x[3]
+        for k in range(4):
+            best = ti.max(best, -x[k])
+        x[6] = best
+        low[2] = ti.min(-low[0], low[1], low[2])
+
+
+@ti.kernel
+def plain(x: Array):
+    for i in x:
+        x[i] = ti.max(ti.min(x[i], 7), 2)
+
+
+def test_results(target: str) -> None:
+    x = np.array([-5, 7, -9, 3, 0, 0, 0], np.int32)
+    low = np.array([3, -2, 9], np.int8)
+    least_of_three(x, low)
+    ti.sync()
+    assert x[4:].tolist() == [-5, -7, 9] and low.tolist() == [3, -2, -3]
+
+
+def test_only_kernels_that_negate_change() -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    x = np.zeros(8, np.int32)
+    changed = least_of_three.source(x, np.zeros(3, np.int8), arch=ti.vulkan)
+    assert "= select_max_i32(select_max_i32(" in changed and "= max(" not in changed
+    assert "max(min(x(i), 7), 2)" in plain.source(x, arch=ti.vulkan)
+    assert "select_" not in least_of_three.source(x, np.zeros(3, np.int8), arch=ti.cuda)

@@ -1,0 +1,39 @@
+"""Replaces minima and maxima in kernels that negate integers, for drivers that lose the negations.
+
+    $3 = neg $1                    $3 = neg $1
+    $4 = max $3, $2         ->     $4 = select_max $3, $2    (GLSL: a function that compares and chooses)
+
+NVIDIA's driver 580.159 makes one instruction of `max(max(a, -b), c)`, which is given b. It finds the three operands
+through variables and loops, so all minima of such a kernel are replaced.
+"""
+
+from __future__ import annotations
+
+from ...ir.nodes import Statement, walk
+from ...ir.statements import Operation
+from ...ir.tasks import Kernel
+from ...ir.types import Scalar, element_of
+from ..context import PassContext
+
+REPLACED = {"min": "select_min", "max": "select_max"}
+
+
+def minima(kernel: Kernel, context: PassContext) -> bool:
+    """Rename the minima and maxima of integers in a kernel that negates integers."""
+    if not context.capabilities.loses_negations:
+        return False
+    operations = [s for root in kernel.roots() for s in walk(root) if isinstance(s, Operation) and _is_integer(s)]
+    if not any(operation.op == "neg" for operation in operations):
+        return False
+    found = [s for s in operations if s.op in REPLACED and isinstance(s.type, Scalar)]
+    for operation in found:
+        operation.op = REPLACED[operation.op]
+    return bool(found)
+
+
+def _is_integer(statement: Statement) -> bool:
+    """Return whether a value is an integer of up to 32 bits, or a tensor of these."""
+    if statement.type is None or not isinstance(statement, Operation):
+        return False
+    scalar = element_of(statement.type)
+    return scalar.kind in ("int", "uint") and scalar.bits <= 32
