@@ -82,8 +82,10 @@ def declared_result(field: ResultField) -> Any:
 class LoadedDefinition:
     """What a `KernelDefinition` is to the functions that look at a call's arguments.
 
-    flat_parameters: one a parameter. returns: types of the results.
+    flat_parameters: one a parameter. returns: types of the results. derivative: "", none.
     """
+
+    derivative = ""
 
     def __init__(self, name: str, parameters: Sequence[Mapping[str, Any]], results: Sequence[ResultField]) -> None:
         self.name = name

@@ -374,8 +374,8 @@ OPS: dict[str, Op] = {
         Op("wrapping_sub", 2, _plain, lambda a, b: a - b),
         Op("wrapping_mul", 2, _plain, lambda a, b: a * b, commutative=True),
         Op("wrapping_neg", 1, _plain, lambda a: -a),
-        Op("select_min", 2, _plain, np.fmin, commutative=True),
-        Op("select_max", 2, _plain, np.fmax, commutative=True),
+        Op("biased_min", 2, _plain, np.fmin, commutative=True),
+        Op("biased_max", 2, _plain, np.fmax, commutative=True),
         Op("min", 2, _promoted, np.fmin, commutative=True, on_u1="logical_and", atomic="min",
             host="min({}, {})", takes_many=True),
         Op("max", 2, _promoted, np.fmax, commutative=True, on_u1="logical_or", atomic="max",
@@ -450,7 +450,7 @@ OPS: dict[str, Op] = {
 
 `plain_div` and `plain_mod` are `/` and `%` of the emitted languages, for non-negative integers and positive divisors.
 `wrapping_add` and its like are sums that may wrap, in languages where signed overflow is undefined (`passes/target`).
-`select_min` and `select_max` are `min` and `max` by a comparison, where a driver has a defect in its own.
+`biased_min` and `biased_max` are `min` and `max` of integers with inverted sign bits (`passes/target/minima.py`).
 """
 
 WRAPPING: dict[str, str] = {name: f"wrapping_{name}" for name in ("add", "sub", "mul", "neg")}

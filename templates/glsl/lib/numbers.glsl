@@ -41,24 +41,25 @@ int clamp_index(int index, int n) {
     return index < 0 ? 0 : index < n ? index : n - 1;
 }
 
-// The lesser number. Not `min`: NVIDIA's driver 580 takes b for -b in `min(min(a, -b), c)`.
-int select_min_i32(int a, int b) {
-    return b < a ? b : a;
+// The lesser number, found among unsigned ones. NVIDIA's driver 580 takes b for -b in
+// `min(min(a, -b), c)`, and in comparisons that mean the same.
+int biased_min_i32(int a, int b) {
+    return int(min(uint(a) ^ 0x80000000u, uint(b) ^ 0x80000000u) ^ 0x80000000u);
 }
 
-// The greater number. Not `max`: see `select_min_i32`.
-int select_max_i32(int a, int b) {
-    return a < b ? b : a;
+// The greater number: see `biased_min_i32`.
+int biased_max_i32(int a, int b) {
+    return int(max(uint(a) ^ 0x80000000u, uint(b) ^ 0x80000000u) ^ 0x80000000u);
 }
 
-// The lesser number. Not `min`: see `select_min_i32`.
-uint select_min_u32(uint a, uint b) {
-    return b < a ? b : a;
+// The lesser number, found among signed ones: see `biased_min_i32`.
+uint biased_min_u32(uint a, uint b) {
+    return uint(min(int(a ^ 0x80000000u), int(b ^ 0x80000000u))) ^ 0x80000000u;
 }
 
-// The greater number. Not `max`: see `select_min_i32`.
-uint select_max_u32(uint a, uint b) {
-    return a < b ? b : a;
+// The greater number: see `biased_min_u32`.
+uint biased_max_u32(uint a, uint b) {
+    return uint(max(int(a ^ 0x80000000u), int(b ^ 0x80000000u))) ^ 0x80000000u;
 }
 
 // base to the power of exponent, modulo 2^32.

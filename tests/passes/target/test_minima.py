@@ -1,4 +1,4 @@
-"""Pass `minima`: kernels for Vulkan that negate integers choose by comparison; the numbers are right on every target."""
+"""Pass `minima`: kernels for Vulkan that negate integers invert sign bits; the numbers are right on every target."""
 
 from __future__ import annotations
 
@@ -39,6 +39,6 @@ def test_only_kernels_that_negate_change() -> None:
     ti.init(arch=ti.python, log_level=ti.ERROR)
     x = np.zeros(8, np.int32)
     changed = least_of_three.source(x, np.zeros(3, np.int8), arch=ti.vulkan)
-    assert "= select_max_i32(select_max_i32(" in changed and "= max(" not in changed
+    assert "= biased_max_i32(biased_max_i32(" in changed and "= max(" not in changed
     assert "max(min(x(i), 7), 2)" in plain.source(x, arch=ti.vulkan)
-    assert "select_" not in least_of_three.source(x, np.zeros(3, np.int8), arch=ti.cuda)
+    assert "biased_" not in least_of_three.source(x, np.zeros(3, np.int8), arch=ti.cuda)

@@ -34,7 +34,7 @@ MISTAKES = (
     Seed("more parameters", "jacobi", ((HEAD, "void jacobi_0(const struct Args *arguments, int turns)"),), "int turns", "`jacobi_0` has other parameters or another result"),
     Seed("arguments by value", "jacobi", ((HEAD, "void jacobi_0(struct Args given)"), (r"\*arguments", "given")), "given) {", "`jacobi_0` has other parameters or another result"),
     Seed("a result", "jacobi", (("void jacobi_0", "int jacobi_0"),), "int jacobi_0", "`jacobi_0` has other parameters or another result"),
-    Seed("struct moved", "particles", (("    vec3 pos;\n    vec3 vel;\n", "    vec3 vel;\n    vec3 pos;\n"),), "vec3 pos", "`pos` of `Particle` is at another offset: expected byte 0, found byte 12"),
+    Seed("struct moved", "particles", (("vec3 pos, vel;", "vec3 vel, pos;"),), "vec3 vel, pos", "`pos` of `Particle` is at another offset: expected byte 0, found byte 12"),
     Seed("struct member retyped", "particles", (("bool alive", "int alive"),), "int alive", "`alive` of `Particle` has another type: expected `bool`, found `int`"),
     Seed("temporaries retyped", "normalize", (("float total;", "double total;"),), "double total", "`total` of `Temporaries` has another type"),
     Seed("vector grown", "particles", (("float x, y, z;", "float x, y, z, w;"),), "float x, y, z, w", "`vec3` has a member `w`"),

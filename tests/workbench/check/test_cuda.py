@@ -46,7 +46,7 @@ MISTAKES = (
     Seed("block not said", "jacobi", (("#define BLOCK 128\n", ""), ("BLOCK", "128"), ("BLOCK", "128"), ("BLOCK", "128")), "jacobi_0", "`BLOCK` is missing"),
     Seed("items unreadable", "jacobi", (("#define BLOCK 128\n", "#define BLOCK 128\n#define ITEMS x\n"),), "ITEMS x", "`ITEMS` is not an integer"),
     Seed("too many registers", "jacobi", ((f"{BOUNDS} ", ""), ("BLOCK 128", "BLOCK 1024"), (r"if \(0 < i", GREEDY)), "jacobi_0", "registers a thread"),
-    Seed("struct moved", "particles", (("    vec3 pos;\n    vec3 vel;\n", "    vec3 vel;\n    vec3 pos;\n"),), "vec3 pos", "`pos` of `Particle` is at another offset: expected byte 0, found byte 12"),
+    Seed("struct moved", "particles", (("vec3 pos, vel;", "vec3 vel, pos;"),), "vec3 vel, pos", "`pos` of `Particle` is at another offset: expected byte 0, found byte 12"),
     Seed("struct member retyped", "particles", (("bool alive", "int alive"),), "int alive", "`alive` of `Particle` has another type: expected `bool`, found `int`"),
     Seed("struct aligned", "particles", ((r"struct Plane \{", "struct __align__(32) Plane {"), (r"static_assert\(sizeof\(Plane\)[^\n]*\n", "")), "Plane {", "`Plane` has another size: expected 16 bytes"),
     Seed("arguments renamed", "jacobi", ((r"struct Args \{", "struct Arguments {"),), "struct Arguments", "the struct `Args` is missing"),

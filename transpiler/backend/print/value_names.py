@@ -80,7 +80,7 @@ def derived_name(value: Statement) -> str:
         case IfExp():
             return "holds" if value.type == u1 else "chosen"
         case Operation(op=op, operands=operands):
-            return _operation(op.removeprefix("wrapping_").removeprefix("select_"), operands)
+            return _operation(op.removeprefix("wrapping_").removeprefix("biased_"), operands)
         case MatrixInit():
             return _tensor(value)
         case StructInit():

@@ -1,10 +1,10 @@
 """Replaces minima and maxima in kernels that negate integers, for drivers that lose the negations.
 
     $3 = neg $1                    $3 = neg $1
-    $4 = max $3, $2         ->     $4 = select_max $3, $2    (GLSL: a function that compares and chooses)
+    $4 = max $3, $2         ->     $4 = biased_max $3, $2    (GLSL: a function that inverts the sign bits)
 
-NVIDIA's driver 580.159 makes one instruction of `max(max(a, -b), c)`, which is given b. It finds the three operands
-through variables and loops, so all minima of such a kernel are replaced.
+NVIDIA's driver 580.159 makes one instruction of `max(max(a, -b), c)`, which is given b; of comparisons that mean the
+same, too. It finds the three operands through variables and loops, so all minima of such a kernel are replaced.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ...ir.tasks import Kernel
 from ...ir.types import Scalar, element_of
 from ..context import PassContext
 
-REPLACED = {"min": "select_min", "max": "select_max"}
+REPLACED = {"min": "biased_min", "max": "biased_max"}
 
 
 def minima(kernel: Kernel, context: PassContext) -> bool:

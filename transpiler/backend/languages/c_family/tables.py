@@ -90,6 +90,8 @@ INTEGERS: dict[str, Syntax] = {
     "pow": call("pow_$t", 2),
     "min": call("min_$t", 2),
     "max": call("max_$t", 2),
+    "biased_min": call("min_$t", 2),
+    "biased_max": call("max_$t", 2),
     "abs": call("abs_$t"),
     "sign": call("sign_$t"),
     "floor": same(),

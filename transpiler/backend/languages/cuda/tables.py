@@ -14,7 +14,7 @@ from ..common.syntax_forms import ADD, PRIMARY, UNARY, Syntax, c_cast, call, con
 TYPES: dict[str, str] = {**tables_c.TYPES, "f16": "half"}
 
 INTEGERS: dict[str, Syntax] = {
-    **{name: call(name, 2) for name in ("min", "max")},
+    **{f"{prefix}{name}": call(name, 2) for name in ("min", "max") for prefix in ("", "biased_")},
     "abs": call("abs"),
     "popcnt": call("__popc"),
     "clz": call("__clz"),

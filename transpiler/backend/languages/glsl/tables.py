@@ -116,8 +116,8 @@ INTEGERS: dict[str, Syntax] = {
     "pow": call("pow_$t", 2),
     "min": call("min", 2),
     "max": call("max", 2),
-    "select_min": call("select_min_$t", 2),
-    "select_max": call("select_max_$t", 2),
+    "biased_min": call("biased_min_$t", 2),
+    "biased_max": call("biased_max_$t", 2),
     "abs": call("abs"),
     "sign": call("sign"),
     "floor": same(),
@@ -146,12 +146,13 @@ UNSIGNED: dict[str, Syntax] = {
 ZERO = {"u8": "uint8_t(0)", "u16": "uint16_t(0)", "u32": "0u", "u64": "0ul"}
 
 VIA_I32 = frozenset(
-    {"floordiv", "mod", "raw_div", "raw_mod", "plain_div", "plain_mod", "pow", "select_min", "select_max"}
+    {"floordiv", "mod", "raw_div", "raw_mod", "plain_div", "plain_mod", "pow", "biased_min", "biased_max"}
 )
 """Of 8 and 16 bit integers these are computed as i32."""
 
 
-PLAIN = {"plain_div": "raw_div", "plain_mod": "raw_mod"}
+WIDE = {"plain_div": "raw_div", "plain_mod": "raw_mod", "biased_min": "min", "biased_max": "max"}
+"""Operations of 64 bits in place of those that have no syntax of their own; `div_u64` says why."""
 
 
 def operation(op: str, type: Scalar) -> Syntax:
@@ -171,8 +172,8 @@ def operation(op: str, type: Scalar) -> Syntax:
     if op in ("popcnt", "clz"):
         return _count_bits(op, type)
     table = UNSIGNED if type.kind == "uint" and op in UNSIGNED else INTEGERS
-    if type.bits == 64 and op in PLAIN:  # `div_u64` says why
-        op = PLAIN[op]
+    if type.bits == 64 and op in WIDE:
+        op = WIDE[op]
     return _fill(table[op], type)
 
 
