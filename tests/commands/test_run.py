@@ -87,6 +87,7 @@ def test_mistakes_are_one_line(tmp_path: Path) -> None:
     assert "a SCRIPT, -m MODULE or -c CODE is needed" in start(tmp_path, "run").stderr
 
 
+@pytest.mark.exhaustive
 @pytest.mark.one_target
 def test_ti_is_taichis_command_line(tmp_path: Path) -> None:
     examples = tmp_path / "examples"

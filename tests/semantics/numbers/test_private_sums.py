@@ -22,6 +22,7 @@ def has_copies(kernel: Any) -> bool:
     return "_copies" in kernel.source(arch=ti.cpu)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", NUMPY)
 def test_sums_by_place(target: str, name: str) -> None:
     T, kind = getattr(ti, name), NUMPY[name]
