@@ -15,6 +15,7 @@ BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"),
 PRINTED = re.compile(r"^ *print\(.*\)  # (.*)$", re.MULTILINE)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.one_target
 @pytest.mark.parametrize("number", range(len(BLOCKS)))
 def test_a_block_prints_what_it_says(number: int, tmp_path: Path) -> None:

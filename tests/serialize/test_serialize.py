@@ -231,6 +231,7 @@ for name in ("collide", "wither", "moved", "tiles"):
 """
 
 
+@pytest.mark.exhaustive
 def test_equal_in_processes_with_other_hash_seeds() -> None:
     script = SCRIPT.format(tests=str(Path(__file__).parents[1]))
     found = {

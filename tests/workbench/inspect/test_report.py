@@ -292,6 +292,7 @@ def test_hovering_a_python_line_lights_its_lines_in_every_pane(browser: Browser,
     assert browser.messages == []
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("pane", ["ir", "glsl", "cuda", "c", "spirv", "ptx", "sass"])
 def test_hovering_any_line_lights_its_python(browser: Browser, julia: Path, pane: str) -> None:
     browser.open(julia, f"#paint;python,{pane}")

@@ -119,6 +119,7 @@ def test_a_text_that_is_wrong_as_written_is_not_tuned(work, target: str) -> None
         work.tune(x, 100)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.one_target
 def test_a_search_goes_on_where_it_was_stopped(work, target: str) -> None:
     x = ones()
@@ -189,6 +190,7 @@ def test_each_class_of_shapes_has_its_winner(work, target: str) -> None:
     assert winner(slot, "another GPU", "x 2^11", "edit") is None
 
 
+@pytest.mark.exhaustive
 @pytest.mark.one_target
 def test_the_tuned_text_is_benched_and_compared_beside_the_others(work, target: str) -> None:
     x = ones()
