@@ -7,21 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from .nodes import Effect, Statement, operands, walk
-from .snodes import (
-    Node,
-    places_of,
-    pool_above,
-    pool_cell_bytes,
-    shape_of,
-    sparse_above,
-    top_of,
-)
-from .sparse_storage import (
-    COUNTERS,
-    max_cells,
-    needed_indices,
-    word_of,
-)
+from .snodes import Node, places_of, pool_above, pool_cell_bytes, shape_of, sparse_above, top_of
+from .sparse_storage import COUNTERS, max_cells, needed_indices, word_of
 from .statements import Array, GlobalPtr, RangeFor
 from .types import i32, u32
 

@@ -50,9 +50,9 @@ static inline int thread_count(void) {
 
 // types: f32, f64
 // The copy of an array that the calling thread adds to. It starts at -0.0, which changes no number.
-static inline void *start_sums_f32(void *copies, long count) {
+static inline void *start_sums_f32(void *copies, long long count) {
     float *sums = (float *)copies + thread_number() * (count + PADDING);
-    for (long k = 0; k < count; k++) {
+    for (long long k = 0; k < count; k++) {
         sums[k] = -0.0f;
     }
     return sums;
@@ -60,9 +60,9 @@ static inline void *start_sums_f32(void *copies, long count) {
 
 // types: i32, u32, i64, u64
 // The copy of an array that the calling thread adds to.
-static inline void *start_sums_i32(void *copies, long count) {
+static inline void *start_sums_i32(void *copies, long long count) {
     int *sums = (int *)copies + thread_number() * (count + PADDING);
-    for (long k = 0; k < count; k++) {
+    for (long long k = 0; k < count; k++) {
         sums[k] = 0;
     }
     return sums;
@@ -70,13 +70,13 @@ static inline void *start_sums_i32(void *copies, long count) {
 
 // types: f32, f64
 // Adds the copies of all threads to the array, which other launches may change at the same time.
-static inline void join_sums_f32(void *array, const void *copies, long count) {
+static inline void join_sums_f32(void *array, const void *copies, long long count) {
     float *to = array;
     const float *from = copies;
     #pragma omp for schedule(static) nowait
-    for (long k = 0; k < count; k++) {
+    for (long long k = 0; k < count; k++) {
         float sum = from[k];
-        for (long thread = 1; thread < thread_count(); thread++) {
+        for (long long thread = 1; thread < thread_count(); thread++) {
             sum += from[thread * (count + PADDING) + k];
         }
         if (sum != 0 || !__builtin_signbit(sum)) {
@@ -88,13 +88,13 @@ static inline void join_sums_f32(void *array, const void *copies, long count) {
 
 // types: i32, u32, i64, u64
 // Adds the copies of all threads to the array, which other launches may change at the same time.
-static inline void join_sums_i32(void *array, const void *copies, long count) {
+static inline void join_sums_i32(void *array, const void *copies, long long count) {
     int *to = array;
     const int *from = copies;
     #pragma omp for schedule(static) nowait
-    for (long k = 0; k < count; k++) {
+    for (long long k = 0; k < count; k++) {
         int sum = from[k];
-        for (long thread = 1; thread < thread_count(); thread++) {
+        for (long long thread = 1; thread < thread_count(); thread++) {
             sum += from[thread * (count + PADDING) + k];
         }
         if (sum != 0) {

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 6e50e66f, gather_mass.py:12: gather_mass(m: f32)
+// shadesmith 0.1.0, c d9c68e8a, gather_mass.py:12: gather_mass(m: f32)
 
 enum { mass_n0 = 64 };  // shape of mass
 enum { count_n0 = 64, count_n1 = 2 };  // shape of count
@@ -36,31 +36,31 @@ static inline int thread_count(void) {
 #define PADDING 16384
 
 // The copy of an array that the calling thread adds to. It starts at -0.0, which changes no number.
-static inline void *start_sums_f32(void *copies, long count) {
+static inline void *start_sums_f32(void *copies, long long count) {
     float *sums = (float *)copies + thread_number() * (count + PADDING);
-    for (long k = 0; k < count; k++) {
+    for (long long k = 0; k < count; k++) {
         sums[k] = -0.0f;
     }
     return sums;
 }
 
 // The copy of an array that the calling thread adds to.
-static inline void *start_sums_i32(void *copies, long count) {
+static inline void *start_sums_i32(void *copies, long long count) {
     int *sums = (int *)copies + thread_number() * (count + PADDING);
-    for (long k = 0; k < count; k++) {
+    for (long long k = 0; k < count; k++) {
         sums[k] = 0;
     }
     return sums;
 }
 
 // Adds the copies of all threads to the array, which other launches may change at the same time.
-static inline void join_sums_f32(void *array, const void *copies, long count) {
+static inline void join_sums_f32(void *array, const void *copies, long long count) {
     float *to = array;
     const float *from = copies;
     #pragma omp for schedule(static) nowait
-    for (long k = 0; k < count; k++) {
+    for (long long k = 0; k < count; k++) {
         float sum = from[k];
-        for (long thread = 1; thread < thread_count(); thread++) {
+        for (long long thread = 1; thread < thread_count(); thread++) {
             sum += from[thread * (count + PADDING) + k];
         }
         if (sum != 0 || !__builtin_signbit(sum)) {
@@ -71,13 +71,13 @@ static inline void join_sums_f32(void *array, const void *copies, long count) {
 }
 
 // Adds the copies of all threads to the array, which other launches may change at the same time.
-static inline void join_sums_i32(void *array, const void *copies, long count) {
+static inline void join_sums_i32(void *array, const void *copies, long long count) {
     int *to = array;
     const int *from = copies;
     #pragma omp for schedule(static) nowait
-    for (long k = 0; k < count; k++) {
+    for (long long k = 0; k < count; k++) {
         int sum = from[k];
-        for (long thread = 1; thread < thread_count(); thread++) {
+        for (long long thread = 1; thread < thread_count(); thread++) {
             sum += from[thread * (count + PADDING) + k];
         }
         if (sum != 0) {

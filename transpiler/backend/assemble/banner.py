@@ -8,9 +8,10 @@ from ...errors import NOWHERE, SourceLocation
 from ...ir.tasks import Kernel, Task
 from ...ir.textures import describe_texture
 from ...options import VERSION
+from ..languages.common.one_line import COLUMNS
 from ..layout.declarations import array_type
 from ..print.line_comments import basename, python_comment, without_comments
-from ..print.lines import MAX_WIDTH, wrapped_comment, wrapped_text
+from ..print.lines import wrapped_comment, wrapped_text
 from ..print.remarks import inert
 from ..print.sparse import purpose_of
 from .context import EmitContext
@@ -25,8 +26,8 @@ def banner(context: EmitContext, printed: list[PrintedTask]) -> list[str]:
     remarks = context.kernel.remarks if printed and printed[0].number == 0 else []
     ordered = sorted({(r.location.file, r.location.line, inert(r.message)) for r in remarks})
     signature = _signature(context)
-    shown = [] if _fits(context, signature) else wrapped_text(signature, MAX_WIDTH - 3)
-    return [*shown, *(line for *_, message in ordered for line in wrapped_text(message, MAX_WIDTH - 3))]
+    shown = [] if _fits(context, signature) else wrapped_text(signature, COLUMNS - 3)
+    return [*shown, *(line for *_, message in ordered for line in wrapped_text(message, COLUMNS - 3))]
 
 
 def first_line(context: EmitContext, source: str) -> str:
@@ -54,7 +55,7 @@ def _signature(context: EmitContext) -> str:
 
 def _fits(context: EmitContext, signature: str) -> bool:
     first = f"// {WIDEST_VERSION}{context.language.target} 01234567{_origin(context)}: {signature}"
-    return len(first) <= MAX_WIDTH
+    return len(first) <= COLUMNS
 
 
 def task_title(context: EmitContext, printed: PrintedTask) -> str:
@@ -74,7 +75,7 @@ def python_line(context: EmitContext, task: Task) -> str:
     location = loop_location(task)
     if context.options.line_comments == "none" or location is NOWHERE:
         return ""
-    return "\n".join(wrapped_comment(python_comment(location), MAX_WIDTH)).removeprefix("// ")
+    return "\n".join(wrapped_comment(python_comment(location), COLUMNS)).removeprefix("// ")
 
 
 def loop_location(task: Task) -> SourceLocation:

@@ -15,6 +15,7 @@ from ...ir.statements import RECORDS, AtomicOp, Rand, While, repeats
 from ...ir.tasks import MAX_BLOCKS, with_members
 from ...ir.textures import TEXTURE_STATEMENTS
 from ...ir.types import Struct
+from ..languages.common.one_line import COLUMNS, INDENT
 from ..languages.common.symbols import Symbols
 from ..languages.common.syntax import extensions, helper_identifiers, helpers_source
 from ..languages.glsl.float_controls import EXTENSION as FLOAT_CONTROLS
@@ -24,7 +25,7 @@ from ..layout.declarations import Declaration, has_matrix, has_vector
 from ..layout.task_memory import pointers_of
 from ..module.interface import SourceFile
 from ..print.functions import PrintedFunction, prototypes
-from ..print.lines import INDENT, MAX_WIDTH, PrintedBody, fitted, line_map, wrapped_head, wrapped_text
+from ..print.lines import PrintedBody, fitted, line_map, wrapped_head, wrapped_text
 from ..print.reductions import OWN, helpers_of, loop_with_copies, nest_in_parts
 from ..print.textures import declarations
 from ..print.threads import is_vectorized, nest, part_pragma, pragma, region_and_loop
@@ -198,7 +199,7 @@ class FileAssembler:
 def _guarded(count: str, call: str) -> list[str]:
     """Return the lines of an entry that end in the call, for threads that have an iteration."""
     line = f"if (index < {count}) {call}"
-    return [line] if len(INDENT + line) <= MAX_WIDTH else [f"if (index < {count}) {{", INDENT + call, "}"]
+    return [line] if len(INDENT + line) <= COLUMNS else [f"if (index < {count}) {{", INDENT + call, "}"]
 
 
 def padded(members: list[Declaration]) -> list[str]:
@@ -207,7 +208,7 @@ def padded(members: list[Declaration]) -> list[str]:
     width = max(map(len, declared), default=0)
     lines = []
     for text, member in zip(declared, members, strict=True):
-        first, *rest = wrapped_text(member.note, max(MAX_WIDTH - len(INDENT) - width - 4, 20), rest="") or [""]
+        first, *rest = wrapped_text(member.note, max(COLUMNS - len(INDENT) - width - 4, 20), rest="") or [""]
         lines += [f"{text.ljust(width)}  // {first}", *(f"{' ' * width}  // {line}" for line in rest)]
     return lines
 

@@ -16,6 +16,7 @@ from ...ir.tasks import Task
 from ...ir.threads import ThreadIndex, has_full_blocks
 from ...ir.types import Struct, u1, u32
 from ..languages.common.naming import Names, bound_name
+from ..languages.common.one_line import INDENT
 from ..languages.common.symbols import Symbols
 from ..layout.accessors import UsedMemory
 from ..module.random_stream import task_seed
@@ -35,7 +36,7 @@ from ..print.functions import WRITERS as CALL_WRITERS
 from ..print.functions import PrintedFunction, print_function, return_writer
 from ..print.iteration_order import part_names
 from ..print.line_comments import shortened
-from ..print.lines import INDENT, Line
+from ..print.lines import Line
 from ..print.loop_heads import declare_axis
 from ..print.placement import Placement, place
 from ..print.reductions import OWN, Reductions, declare_accumulators, name_accumulators, print_reductions

@@ -18,7 +18,7 @@ from ...ir.functions import Call, Function, calls
 from ...ir.nodes import count_uses
 from ...ir.statements import ArgLoad, LocalStore, Return
 from ...ir.types import Scalar, Struct, Type, u1, u32
-from ..languages.common.one_line import struct_source
+from ..languages.common.one_line import COLUMNS, INDENT, struct_source
 from ..languages.common.symbols import Symbols
 from ..languages.common.syntax_forms import Rendered
 from ..languages.common.tensors import is_small
@@ -27,7 +27,7 @@ from ..layout.signatures import Signature
 from .early_returns import leave_by_loop
 from .expressions import Expressions
 from .line_comments import python_comment
-from .lines import INDENT, MAX_WIDTH, Line, on_one_line, wrapped_comment, wrapped_head
+from .lines import Line, one_line, wrapped_comment, wrapped_head
 from .statements import Statements, print_call
 
 
@@ -48,7 +48,7 @@ class PrintedFunction:
     @property
     def start(self) -> str:
         """The head, or the whole function if it is short enough for one line."""
-        return on_one_line(self.head, self.body) or self.head
+        return one_line(self.head, self.body) or self.head
 
     @property
     def source(self) -> str:
@@ -135,8 +135,8 @@ def _comment(function: Function, printer: Statements) -> list[str]:
         return []
     printer.commented.add((function.location.file, function.location.line))
     known = ", ".join(f"{name} = {value}" for name, value in function.template if name != value)
-    shown = wrapped_comment(python_comment(function.location), MAX_WIDTH)
-    shown += wrapped_comment(f"with {known}", MAX_WIDTH) if known else []
+    shown = wrapped_comment(python_comment(function.location), COLUMNS)
+    shown += wrapped_comment(f"with {known}", COLUMNS) if known else []
     return [line.removeprefix("// ") for line in shown]
 
 

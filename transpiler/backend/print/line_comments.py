@@ -14,7 +14,8 @@ from collections.abc import Mapping, Sequence
 
 from ...errors import SourceLocation
 from ..languages.common.language import Language
-from .lines import INDENT, MAX_WIDTH, Line
+from ..languages.common.one_line import COLUMNS, INDENT
+from .lines import Line
 
 ADJOINT = "adjoint of"
 COMMENT = re.compile(r"[ \t]*//[^\n]*")
@@ -113,7 +114,7 @@ def _statement(lines: Sequence[Line], start: int) -> list[Line]:
 def _adjoint(comment: Line, code: str, remark: str) -> list[Line]:
     """Return a statement that is alone below the comment of its adjoint as one line, [] if that is too long."""
     text = f"{code}  {comment.text}, {remark}" if remark else f"{code}  {comment.text}"
-    fits = len(INDENT) * (comment.depth + 1) + len(text) <= MAX_WIDTH
+    fits = len(INDENT) * (comment.depth + 1) + len(text) <= COLUMNS
     return [comment._replace(text=text)] if fits else []
 
 
@@ -123,7 +124,7 @@ def _numbered(code: str, remark: str, line: Line, file: str) -> str:
     assert location is not None
     number = f"{'' if location.file == file else basename(location.file)}:{location.line}"
     text = f"{code}  // {number}, {remark}" if remark else f"{code}  // {number}"
-    if len(INDENT) * (line.depth + 1) + len(text) <= MAX_WIDTH:
+    if len(INDENT) * (line.depth + 1) + len(text) <= COLUMNS:
         return text
     return "" if remark else code
 

@@ -7,11 +7,9 @@ from textwrap import wrap
 from typing import NamedTuple
 
 from ...errors import NOWHERE, SourceLocation
+from ..languages.common.one_line import COLUMNS, INDENT
 from ..module.interface import END_OF_BODY
 
-INDENT = "    "
-MAX_WIDTH = 100
-"""Columns of a line, and columns that an expression may grow to before an operand gets a name."""
 FOLDS = {
     " ? ": 6, " : ": 6, " || ": 5, " && ": 4, " | ": 3, " & ": 3, " < ": 3, " > ": 3, " <= ": 3, " >= ": 3, " == ": 3,
     " != ": 3, " + ": 2, " - ": 2, " * ": 1,
@@ -82,11 +80,11 @@ def _rank(code: str, index: int) -> int:
 
 def wrapped_head(head: str) -> str:
     """Return the head of a function, `float f(int i) {`, as lines of at most 100 columns."""
-    if len(head) <= MAX_WIDTH:
+    if len(head) <= COLUMNS:
         return head
     name, _, rest = head.partition("(")
     parameters, _, end = rest.rpartition(")")
-    return "\n".join([f"{name}(", *wrapped(INDENT + parameters, MAX_WIDTH), f"){end}"])
+    return "\n".join([f"{name}(", *wrapped(INDENT + parameters, COLUMNS), f"){end}"])
 
 
 def wrapped_text(text: str, width: int, first: str = "", rest: str = "    ") -> list[str]:
@@ -115,9 +113,9 @@ def wrapped_comment(text: str, width: int) -> list[str]:
 def fitted(source: str) -> str:
     """Return a source with lines of at most 100 columns; those of bodies are already as short as they can be."""
     lines = source.split("\n")
-    if max(map(len, lines)) <= MAX_WIDTH:
+    if max(map(len, lines)) <= COLUMNS:
         return source
-    return "\n".join(part for line in lines for part in ([line] if len(line) <= MAX_WIDTH else _fitted_line(line)))
+    return "\n".join(part for line in lines for part in ([line] if len(line) <= COLUMNS else _fitted_line(line)))
 
 
 def _fitted_line(line: str) -> list[str]:
@@ -125,12 +123,12 @@ def _fitted_line(line: str) -> list[str]:
     code = line.lstrip()
     indent = line[: len(line) - len(code)]
     if code.startswith("//"):
-        return [indent + part for part in wrapped_comment(code[3:], MAX_WIDTH - len(indent))]
+        return [indent + part for part in wrapped_comment(code[3:], COLUMNS - len(indent))]
     if code.startswith("#"):
         return _fitted_directive(indent, code)
     code, mark, comment = code.partition("  // ")
-    above = wrapped_comment(comment, MAX_WIDTH - len(indent)) if mark else []
-    return [indent + part for part in (*above, *wrapped(code, MAX_WIDTH - len(indent)))]
+    above = wrapped_comment(comment, COLUMNS - len(indent)) if mark else []
+    return [indent + part for part in (*above, *wrapped(code, COLUMNS - len(indent)))]
 
 
 def _fitted_directive(indent: str, code: str) -> list[str]:
@@ -138,18 +136,18 @@ def _fitted_directive(indent: str, code: str) -> list[str]:
     end = code.find(") ") + 1 if code.startswith("#define ") else code.rfind(" if (")
     if end <= 0:
         return [indent + code]
-    parts = wrapped(f"{indent}{INDENT}{code[end:].lstrip()}", MAX_WIDTH - 2)
+    parts = wrapped(f"{indent}{INDENT}{code[end:].lstrip()}", COLUMNS - 2)
     return [*(f"{part} \\" for part in (indent + code[:end], *parts[:-1])), parts[-1]]
 
 
-def on_one_line(head: str, body: Sequence[Line]) -> str:
+def one_line(head: str, body: Sequence[Line]) -> str:
     """Return a function of one short statement as one line, "" if it has more or does not fit."""
     if len(body) != 1 or body[0].depth > 0 or body[0].text.startswith(("//", "#")) or "\n" in head:
         return ""
     code, mark, comment = body[0].text.partition("  // ")
     line = f"{head} {code} }}"
-    comment = "" if comment.startswith(":") and len(line + mark + comment) > MAX_WIDTH else mark + comment
-    return line + comment if len(line + comment) <= MAX_WIDTH else ""
+    comment = "" if comment.startswith(":") and len(line + mark + comment) > COLUMNS else mark + comment
+    return line + comment if len(line + comment) <= COLUMNS else ""
 
 
 class PrintedBody(NamedTuple):

@@ -36,10 +36,10 @@ from ...ir.threads import neutral
 from ...ir.types import Scalar, Tensor, count_scalars, element_of, i32
 from ...options import Capabilities
 from ..languages.common.collectives import generate_reduction, reduction_key, reduction_name
+from ..languages.common.one_line import COLUMNS, INDENT
 from ..layout.trip_counts import step_of
 from .expressions import Expressions
 from .iteration_order import cells_along, first_index, part_name
-from .lines import INDENT, MAX_WIDTH
 from .loop_heads import bound
 from .statements import Statements
 from .threads import Threads, extent_in_c
@@ -246,7 +246,7 @@ def nest_in_parts(
 def _directive(words: list[str]) -> list[str]:
     """Return a directive, continued on further lines if it is long."""
     text = " ".join(words)
-    if len(text) <= MAX_WIDTH - 3 * len(INDENT):
+    if len(text) <= COLUMNS - 3 * len(INDENT):
         return [text]
     return [f"{words[0]} \\", *(f"{INDENT}{word} \\" for word in words[1:-1]), f"{INDENT}{words[-1]}"]
 

@@ -32,12 +32,13 @@ from ...ir.statements import (
 from ...ir.types import Scalar, Tensor
 from ..languages.common.atomics import is_native
 from ..languages.common.naming import Names
+from ..languages.common.one_line import COLUMNS, INDENT
 from ..languages.common.syntax import Syntax, atomic_syntax, operation_syntax, type_name
 from ..languages.common.syntax_forms import Rendered
 from ..languages.common.target import Target
 from .expressions import Expressions, is_shared, result_of
 from .line_comments import adjoint_comment, python_comment
-from .lines import INDENT, MAX_WIDTH, Line, wrapped, wrapped_comment
+from .lines import Line, wrapped, wrapped_comment
 from .loop_heads import declare_axis, loop_head, unroll_hint
 from .placement import ADDRESSES, Placement
 from .remarks import inert, remarks_above
@@ -103,7 +104,7 @@ class Statements:
     @property
     def width(self) -> int:
         """Columns that are left for the lines of the present block."""
-        return MAX_WIDTH - len(INDENT) * (self.depth + 1)
+        return COLUMNS - len(INDENT) * (self.depth + 1)
 
     def emit(self, text: str, location: SourceLocation = NOWHERE) -> None:
         """Append a line, and above it the Python line it comes from if that is a new one."""
@@ -249,8 +250,8 @@ class Statements:
         if rendered.template not in SUMS:
             return False
         left, right = (self.e.of(operand) for operand in value.operands)  # type: ignore[attr-defined]
-        short = len(left.source) <= MAX_WIDTH or left.template in SUMS
-        return short and len(right.source) <= MAX_WIDTH // 2 and len(rendered.source) <= MAX_SUM
+        short = len(left.source) <= COLUMNS or left.template in SUMS
+        return short and len(right.source) <= COLUMNS // 2 and len(rendered.source) <= MAX_SUM
 
     def _shorten(self, value: Statement, rendered: Rendered) -> Rendered:
         """Declare the widest operands as variables until the expression fits."""
@@ -258,7 +259,7 @@ class Statements:
             o for o in dict.fromkeys(operands(value)) if o.type is not None and not isinstance(o, (*ATOMS, *ADDRESSES))
         ]
         for operand in sorted(candidates, key=lambda o: -len(self.e.of(o).source)):
-            if len(rendered.source) <= MAX_EXPRESSION or len(self.e.of(operand).source) < MAX_WIDTH // 4:
+            if len(rendered.source) <= MAX_EXPRESSION or len(self.e.of(operand).source) < COLUMNS // 4:
                 break
             self.shortened[-1].append((operand, self.e.of(operand)))
             self.declare(operand, self.e.of(operand))

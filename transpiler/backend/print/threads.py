@@ -13,13 +13,13 @@ from math import prod
 from ...ir.statements import ArrayShape, Const, RangeFor
 from ...ir.tasks import Task
 from ..languages.common.naming import bound_name
+from ..languages.common.one_line import INDENT
 from ..languages.common.syntax_forms import ADD, MULTIPLY, PRIMARY, UNARY, Rendered
 from ..layout.layout import Layout
 from ..layout.trip_counts import constant_count, known_extents, step_of
 from ..module.interface import Expression
 from .expressions import Expressions
 from .iteration_order import first_index, index_of_iteration, nested_loops
-from .lines import INDENT
 from .loop_heads import bound, loop_head
 
 MANY_ITERATIONS, FEW_ITERATIONS = 8192, 64

@@ -9,7 +9,7 @@ same, too. It finds the three operands through variables and loops, so all minim
 
 from __future__ import annotations
 
-from ...ir.nodes import Statement, walk
+from ...ir.nodes import walk
 from ...ir.statements import Operation
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, element_of
@@ -31,9 +31,9 @@ def minima(kernel: Kernel, context: PassContext) -> bool:
     return bool(found)
 
 
-def _is_integer(statement: Statement) -> bool:
+def _is_integer(operation: Operation) -> bool:
     """Return whether a value is an integer of up to 32 bits, or a tensor of these."""
-    if statement.type is None or not isinstance(statement, Operation):
+    if operation.type is None:
         return False
-    scalar = element_of(statement.type)
+    scalar = element_of(operation.type)
     return scalar.kind in ("int", "uint") and scalar.bits <= 32

@@ -14,6 +14,7 @@ from itertools import groupby
 from .language import Language
 
 COLUMNS = 100
+"""Columns of a line, and columns that an expression may grow to before an operand gets a name."""
 INDENT = "    "
 
 
