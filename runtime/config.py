@@ -44,6 +44,7 @@ EFFECTIVE: dict[str, str] = {
     "report_bytes": "size of the device buffer for the output of one launch",
     "dump_dir": "folder for copies of the emitted files",
     "profile_source": "binaries have line information, for RenderDoc, Nsight Compute and Nsight Systems",
+    "disabled_passes": "names of passes to leave out, separated by commas: to compare, or to find a fault",
     "advanced_optimization": "False: leaves out common subexpressions, simplification and store forwarding",
     "cfg_optimization": "False: leaves out store forwarding",
     "print_full_traceback": "errors show shadesmith's own frames too",
@@ -141,6 +142,7 @@ class Config:
     unrolling_limit: int = 32
     unroll_static_loops: bool = False
     deterministic: bool = False
+    disabled_passes: str = ""
     inline: bool | str = "auto"
     dump_dir: str = ""
     profile_source: bool = False
@@ -159,6 +161,7 @@ class Config:
             disabled = ("common_subexpressions", "simplify", "forward_stores", "ranges")
         elif not self.cfg_optimization:
             disabled = ("forward_stores",)
+        disabled += tuple(filter(None, map(str.strip, self.disabled_passes.split(","))))
         return CompileOptions(
             default_fp=self.default_fp.name,
             default_ip=self.default_ip.name,

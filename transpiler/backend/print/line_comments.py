@@ -82,7 +82,7 @@ def shortened(lines: Sequence[Line], language: Language, file: str) -> list[Line
         if line.text.startswith(f"// {ADJOINT} :"):
             result += _adjoint(line, code, remark) or [*lines[first:start], statement[0]]
             position = start + 1
-        elif text and _repeats(line.comment.python_line, [code, *(s.text for s in statement[1:])], types):
+        elif text and _repeats(line.comment.python_line, [code.removeprefix(language.rolled), *(s.text for s in statement[1:])], types):
             if statement[0] is not line:
                 result += lines[position:start]
                 position = start + 1
