@@ -85,7 +85,7 @@ def _cells(block: Block, used: dict[Statement, int]) -> Iterator[_Cell]:
         if statement.EFFECT == Effect.NONE and not statement.BLOCKS or isinstance(statement, LocalLoad):
             continue
         found = None
-        if isinstance(statement, AtomicOp) and statement.op == "add" and statement.type == f32 and statement not in used:
+        if isinstance(statement, AtomicOp) and statement not in used and (statement.op, statement.type) == ("add", f32):
             found = _address(statement.pointer)
         key, offset, alignment = found or (None, 0, 1)
         if key != current or offset in cell.additions:
