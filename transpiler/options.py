@@ -18,6 +18,7 @@ class CompileOptions:
     block_dim: threads per block, unless the loop has its own.
     line_comments: how Python lines are shown: "short", "full" or "none" (`backend/print/line_comments.py`).
     make_thread_local: atomic operations of all iterations on one place become a reduction.
+    make_block_local: small arrays that all threads add to, or read in the same order, have copies in shared memory.
     deterministic: warn of atomic additions of floats, whose order differs from run to run.
     unroll_static_loops: `ti.static` loops are unrolled in the emitted source also if their index is only a number.
     inline: whether calls of `ti.func` are inlined; "auto": short ones that are called once, and where they have to be.
@@ -36,6 +37,7 @@ class CompileOptions:
     unrolling_limit: int = 32
     unroll_static_loops: bool = False
     make_thread_local: bool = True
+    make_block_local: bool = True
     deterministic: bool = False
     inline: bool | str = "auto"
     verify: bool = False

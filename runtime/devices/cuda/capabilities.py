@@ -16,5 +16,6 @@ PORTABLE = Capabilities(
     max_push_bytes=4096,
     max_groups=2**31 - 1,
     max_shared_bytes=SHARED_BYTES,
+    shared_atomics=frozenset({("f32", "add")}),
     undefined_overflow=True,
 )

@@ -24,6 +24,7 @@ from ..layout.accessors import UsedMemory, definitions
 from ..layout.declarations import Declaration, has_matrix, has_vector
 from ..layout.task_memory import pointers_of
 from ..module.interface import SourceFile
+from ..print.block_sums import of_copies
 from ..print.functions import PrintedFunction, prototypes
 from ..print.lines import PrintedBody, fitted, line_map, wrapped_head, wrapped_text
 from ..print.reductions import OWN, helpers_of, loop_with_copies, nest_in_parts
@@ -95,7 +96,7 @@ class FileAssembler:
             "results": padded(layout.results.members),
             "textures": [] if has_pointers else declarations(used.textures, layout.usage, layout.textures),
             "headers": headers(self.language, symbols.named | helper_identifiers(self.language, helpers)),
-            "accessors": macros,
+            "accessors": of_copies(printed[0].entry_expressions, printed[0].task, macros) if printed else macros,
             "cell_functions": cell_functions,
             "helpers": helpers_source(self.language, helpers),
             "structs": [
@@ -147,6 +148,8 @@ class FileAssembler:
         vectorizable = not has_loops and not any(isinstance(s, NOT_VECTORIZED) for s in statements)
         args = language.args_parameters if p.uses_args else []
         parameters, arguments = [*args, *p.parameters], [*(["args"] if args else []), *p.arguments]
+        if p.block_sums is not None and p.block_sums.own:
+            arguments = [OWN, *p.arguments]
         call = f"{p.function}({', '.join(arguments)});"
         simd = threads is not None and vectorizable and not p.task.synchronizes and not p.task.private
         simd = simd and threads is not None and is_vectorized(threads, *pointers_of(p.task))
@@ -185,6 +188,7 @@ class FileAssembler:
             "count": threads.count if threads else "1",
             "nest": lines,
             "reductions": p.reductions if p.task.reductions else None,
+            "block_sums": p.block_sums,
             "unrolled": p.grid.is_unrolled,
             "pragma": omp,
             "strided": p.grid.is_strided,

@@ -48,11 +48,13 @@ class Accessors:
     names: of all arrays; shared arrays have no macro.
     lines: definitions of macros.
     inside: name and definition of the macro that takes the cell of a pool before the indices.
+    copies: names of the copies of arrays in shared memory.
     """
 
     names: dict[Array, str] = field(default_factory=dict)
     lines: dict[Array, str] = field(default_factory=dict)
     inside: dict[Array, tuple[str, str]] = field(default_factory=dict)
+    copies: dict[Array, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -91,9 +93,16 @@ def definitions(
 
 
 def accessors(
-    arrays: Iterable[Array], shared: Iterable[Array], memory: MemoryExpressions, taken: frozenset[str]
+    arrays: Iterable[Array],
+    shared: Iterable[Array],
+    memory: MemoryExpressions,
+    taken: frozenset[str],
+    copied: Iterable[Array] = (),
 ) -> Accessors:
-    """Return the macros of arrays, and the names of all. taken: names that no macro may have."""
+    """Return the macros of arrays, and the names of all. taken: names that no macro may have.
+
+    copied: arrays of which blocks of threads have copies.
+    """
     macros = Accessors()
     free = Names(taken | frozenset(memory.cells.identifiers() if memory.cells is not None else ()))
     for array in sorted(arrays, key=lambda a: a.binding):
@@ -111,6 +120,8 @@ def accessors(
     free.reserved |= NAMES_IN_BLOCKS if not memory.target.language.shared_qualifier else frozenset()
     for array in sorted(shared, key=lambda a: a.binding):
         macros.names[array] = free.declare(array.name or "tile")
+    for array in sorted(copied, key=lambda a: a.binding):
+        macros.copies[array] = free.declare(f"{array.name}_copy")
     return macros
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
-from ...errors import NOWHERE, InternalError, SourceLocation, UnsupportedError
+from ...errors import NOWHERE, InternalError, SourceLocation
 from ...ir.functions import Call
 from ...ir.nodes import Block, Effect, Remark, Statement, operands
 from ...ir.statements import (
@@ -30,13 +30,12 @@ from ...ir.statements import (
     is_const,
 )
 from ...ir.types import Scalar, Tensor
-from ..languages.common.atomics import is_native
 from ..languages.common.naming import Names
 from ..languages.common.one_line import COLUMNS, INDENT
-from ..languages.common.syntax import Syntax, atomic_syntax, operation_syntax, type_name
-from ..languages.common.syntax_forms import ASSIGN, Rendered
+from ..languages.common.syntax import Syntax, operation_syntax, type_name
+from ..languages.common.syntax_forms import Rendered
 from ..languages.common.target import Target
-from .expressions import Expressions, is_shared, result_of
+from .expressions import Expressions, result_of
 from .line_comments import adjoint_comment, python_comment
 from .lines import Line, wrapped, wrapped_comment
 from .loop_heads import declare_axis, loop_head, rolled_hint, unroll_hint
@@ -442,37 +441,6 @@ def infix_symbol(target: Target, operation: Operation) -> str | None:
 COMPOUND = frozenset({"+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>"})
 
 
-def _atomic(p: Statements, atomic: AtomicOp) -> None:
-    assert isinstance(atomic.type, Scalar)
-    if atomic.together is not None:
-        _add_together(p, atomic, *atomic.together)
-        return
-    shared = is_shared(atomic.pointer)
-    native = is_native(p.shared_atomics if shared else p.atomics, atomic.op, atomic.type)
-    try:
-        syntax = atomic_syntax(p.e.language, atomic.op, atomic.type, native)
-        if shared and len(syntax.operand_precedence) > 2:
-            raise UnsupportedError(f"this device has no atomic {atomic.op} of {atomic.type} in shared memory")
-    except UnsupportedError as error:
-        raise atomic.location.error(UnsupportedError, error.message, error.hint) from None
-    p.e.use(syntax)
-    value = p.e.operand(atomic.value, syntax.operand_precedence[1])
-    data = p.e.scalar_address(atomic.pointer) if len(syntax.operand_precedence) > 2 else ()
-    print_call(p, atomic, Rendered(syntax.format(p.e.lvalue(atomic.pointer), value, *data)))
-
-
-def _add_together(p: Statements, atomic: AtomicOp, number: int, lane: int, count: int) -> None:
-    """Print additions to neighbours in memory, at the last of them: `atomic_add_f32x4(&v(i).x, a, b, c, d)`."""
-    p.mark(atomic.location)
-    lanes = p.together.setdefault(number, {})
-    lanes[lane] = atomic
-    if len(lanes) == count:
-        name = f"atomic_add_{atomic.type}x{count}"
-        p.e.need(name)
-        values = ", ".join(p.e.operand(lanes[k].value, ASSIGN) for k in range(count))
-        p.emit(f"{name}(&{p.e.lvalue(lanes[0].pointer)}, {values});", atomic.location)
-
-
 def _rand(p: Statements, rand: Rand) -> None:
     assert isinstance(rand.type, Scalar)
     p.e.uses_args = True
@@ -596,7 +564,6 @@ WRITERS: dict[type, Callable[..., None]] = {
     Alloca: _alloca,
     LocalStore: _local_store,
     GlobalStore: _global_store,
-    AtomicOp: _atomic,
     Rand: _rand,
     If: _if,
     While: _while,
