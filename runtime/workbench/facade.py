@@ -26,6 +26,7 @@ from ..session.session import Session, install_sources
 
 TOOLS = {
     "start_edit": ("edits.start", "start_edit"),
+    "blame": ("inspect.blame", "blame"),
     "bench": ("measure.bench", "bench"),
     "compare": ("measure.swept", "compare"),
     "compile_report": ("measure.compile_times", "compile_report"),
@@ -33,7 +34,10 @@ TOOLS = {
     "forms_below": ("inspect.inspection_tools", "forms_of"),
     "gather": ("edits.selection", "gather"),
     "listing": ("inspect.inspection_tools", "listing_text"),
+    "launch_plan": ("inspect.launch_plan", "launch_plan"),
     "line_map": ("inspect.maps", "line_map"),
+    "pass_diff": ("inspect.blame", "pass_diff"),
+    "statistics": ("inspect.statistics", "statistics"),
     "resources": ("inspect.inspection_tools", "resources"),
     "tune": ("measure.tune", "tune"),
 }
