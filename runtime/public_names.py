@@ -11,7 +11,7 @@ NAMES = {
     "cache": "cache",
     "graph": "graph",
     "hex_to_rgb": "gui.arguments:hex_to_rgb",
-    "kernels": "launch.kernel_list:kernels",
+    "kernels": "workbench.inspect.kernel_list:kernels",
     "linalg": "linalg",
     "profiler": "launch.profiler",
     "rgb_to_hex": "gui.arguments:rgb_to_hex",

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 from ...transpiler.frontend.source.definition import KernelDefinition
 from ...transpiler.frontend.source.specialization import Specialization
 from ...transpiler.options import Capabilities, CompileOptions
-from ..launch.arguments.classify import classify
 from ..events import PASS, SINKS, STAGE, note
+from ..launch.arguments.classify import classify
 from ..loading import loader
 
 if TYPE_CHECKING:

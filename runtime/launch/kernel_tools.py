@@ -15,7 +15,6 @@ from ...transpiler.lang.arch import Arch
 from ..cache import compiler
 from ..cache.compiler import COMPILING, Request
 from ..devices.capabilities import capabilities_for
-from ..loading import loader
 from ..session import session as sessions
 from ..session.session import Session
 from ..session.tracebacks import hides_own_frames
@@ -28,8 +27,6 @@ from .tuning import tunable_of
 if TYPE_CHECKING:
     from ...transpiler.backend.module.compilation import Compilation
     from ...transpiler.backend.module.interface import BackendModule
-
-_kernel_list = loader(".kernel_list", __package__)
 
 METHODS_OF_ARGUMENTS = frozenset(
     {
@@ -118,7 +115,7 @@ class KernelTools:
 
     @hides_own_frames
     def blame(self, value: str, *args: Any, stage: str = "final", arch: Arch | str | None = None) -> Any:
-        """Return which pass made a value of a form, `kernel.blame("$12")`, from which line of Python, and who changed it.
+        """Return which pass made a value of a form, `kernel.blame("$12")`, for which line of Python.
 
         stage: the form that has the number; "final", or another of `kernel.inspect(*args).names()`.
         Raises: TaichiRuntimeError for a number that the form does not have; KeyError for an unknown form.
@@ -142,8 +139,8 @@ class KernelTools:
         return tool("launch_plan")(self.variants(*args, **kwargs))
 
     def cache_info(self) -> Any:
-        """Return hits and misses of the cache for this kernel, each with its reason; see `launch/kernel_list.py`."""
-        return _kernel_list().cache_info(self)
+        """Return hits and misses of the cache for this kernel, with reasons: `workbench/inspect/kernel_list.py`."""
+        return tool("cache_info")(self)
 
     def _generated(self, request: Request) -> BackendModule:
         config = sessions.current_config()

@@ -1,6 +1,6 @@
 """`with ti.trace() as t:` records what happens to kernels: registration, instantiation, passes, compilers, launches.
 
-In: the events of `runtime/events.py`. Out: `Trace`, a table, and a file that Chrome's `about:tracing` and Perfetto open.
+In: the events of `runtime/events.py`. Out: `Trace`, a table, and a file for Chrome's `about:tracing` or Perfetto.
 Nothing is recorded, and no launch pays anything, outside of the `with` block.
 """
 
@@ -77,7 +77,7 @@ class Trace:
         return {"traceEvents": events, "displayTimeUnit": "ms", "otherData": {"recorder": "shadesmith"}}
 
     def export(self, path: str | os.PathLike[str]) -> Path:
-        """Write the events as JSON, for `about:tracing` or https://ui.perfetto.dev; return the path. Raises: OSError."""
+        """Write the events as JSON for `about:tracing` or https://ui.perfetto.dev; return the path. Raises: OSError."""
         file = Path(path).expanduser()
         file.write_text(json.dumps(self.chrome(), default=str), encoding="utf-8")
         return file

@@ -28,6 +28,7 @@ TOOLS = {
     "start_edit": ("edits.start", "start_edit"),
     "blame": ("inspect.blame", "blame"),
     "bench": ("measure.bench", "bench"),
+    "cache_info": ("inspect.kernel_list", "cache_info"),
     "compare": ("measure.swept", "compare"),
     "compile_report": ("measure.compile_times", "compile_report"),
     "export_repro": ("repro", "export_repro"),

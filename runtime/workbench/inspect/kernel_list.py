@@ -10,12 +10,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ...transpiler.errors import PACKAGE
-from ...transpiler.frontend.source.specialization import Argument, TemplateArgument
-from ..store.stats import COUNTS, Event
-from .arguments.signatures import signature_of
-from .instance import Instance
-from .kernel import KERNELS, Kernel
+from ....transpiler.errors import PACKAGE
+from ....transpiler.frontend.source.specialization import Argument, TemplateArgument
+from ...launch.arguments.signatures import signature_of
+from ...launch.instance import Instance
+from ...launch.kernel import KERNELS, Kernel
+from ...store.stats import COUNTS, Event
 
 BUILTIN = "builtin"
 
@@ -77,7 +77,7 @@ def _entry(kernel: Kernel) -> KernelEntry:
     entries = [_instance_entry(kernel, instance, variant) for instance, variant in kernel.instances_with_variants()]
     return KernelEntry(
         kernel.definition.qualname.rpartition("<locals>.")[2], function.__code__.co_filename,
-        function.__code__.co_firstlineno, BUILTIN if is_own else "", tuple(_told_apart(entries)), kernel,
+        function.__code__.co_firstlineno, BUILTIN if is_own else "", tuple(_distinguished(entries)), kernel,
     )  # fmt: skip
 
 
@@ -96,7 +96,7 @@ def _present(argument: Argument) -> Argument:
     return argument if found is None else TemplateArgument(found)
 
 
-def _told_apart(entries: Sequence[InstanceEntry]) -> list[InstanceEntry]:
+def _distinguished(entries: Sequence[InstanceEntry]) -> list[InstanceEntry]:
     """Return entries of which no two have the same signature."""
     count, seen = Counter(entry.signature for entry in entries), Counter[str]()
     found = []
@@ -111,8 +111,8 @@ def _told_apart(entries: Sequence[InstanceEntry]) -> list[InstanceEntry]:
 class CacheInfo:
     """What the cache did for a kernel in this process.
 
-    hits, misses: look-ups of its source and its IR. instances: compiled in the current session, each reused by all later
-    calls with such arguments. events: the look-ups, with the reason of each.
+    hits, misses: look-ups of its source and its IR. instances: compiled in the current session, each reused by all
+    later calls with such arguments. events: the look-ups, with the reason of each.
     """
 
     kernel: str
