@@ -206,13 +206,10 @@ class _Printer:
             self.depth -= 1
             if task.reductions:
                 self.reductions(task)
-            if task.block_sums:
+            copies = [f"private {sums.array.name}: {sums.most_threads} copies" for sums in task.private]
+            for line in (*copies, *(f"copy of each block: {array.name}" for array in task.block_sums)):
                 self.depth = 2
-                self.line(f"copy of each block: {', '.join(array.name for array in task.block_sums)}")
-                self.depth = 1
-            for sums in task.private:
-                self.depth = 2
-                self.line(f"private {sums.array.name}: {sums.most_threads} copies")
+                self.line(line)
                 self.depth = 1
         self.line("}")
 

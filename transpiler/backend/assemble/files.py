@@ -24,7 +24,6 @@ from ..layout.accessors import UsedMemory, definitions
 from ..layout.declarations import Declaration, has_matrix, has_vector
 from ..layout.task_memory import pointers_of
 from ..module.interface import SourceFile
-from ..print.block_sums import of_copies
 from ..print.functions import PrintedFunction, prototypes
 from ..print.lines import PrintedBody, fitted, line_map, wrapped_head, wrapped_text
 from ..print.reductions import OWN, helpers_of, loop_with_copies, nest_in_parts
@@ -72,7 +71,8 @@ class FileAssembler:
         context, layout = self.context, self.layout
         blocks = sorted({p.task.block_dim for p in printed if context.has_block_size(p.task)})
         used = UsedMemory().with_all([*(f.used for f in functions), *(p.used for p in printed)])
-        macros, cell_functions, cell_helpers = definitions(layout.accessors, used, layout.cells)
+        copied = [] if self.language.has_pointers else [array for p in printed for array in p.task.block_sums]
+        macros, cell_functions, cell_helpers = definitions(layout.accessors, used, layout.cells, copied)
         helpers = [*layout.helpers, *cell_helpers, *_helpers_of(functions, printed)]
         symbols = Symbols(set(cell_helpers), {*cell_helpers, *member_types(self.language, layout)})
         for other in (*(f.symbols for f in functions), *(p.symbols for p in printed)):
@@ -96,7 +96,7 @@ class FileAssembler:
             "results": padded(layout.results.members),
             "textures": [] if has_pointers else declarations(used.textures, layout.usage, layout.textures),
             "headers": headers(self.language, symbols.named | helper_identifiers(self.language, helpers)),
-            "accessors": of_copies(printed[0].entry_expressions, printed[0].task, macros) if printed else macros,
+            "accessors": macros,
             "cell_functions": cell_functions,
             "helpers": helpers_source(self.language, helpers),
             "structs": [

@@ -20,8 +20,6 @@ from ..languages.common.one_line import INDENT
 from ..languages.common.symbols import Symbols
 from ..layout.accessors import UsedMemory
 from ..module.random_stream import task_seed
-from ..print.atomics import WRITERS as ATOMIC_WRITERS
-from ..print.block_sums import ELEMENT, BlockSums, print_block_sums
 from ..print.blocks import (
     HAS_ITERATION,
     LANES,
@@ -49,11 +47,12 @@ from ..print.statements import WRITERS as STATEMENT_WRITERS
 from ..print.statements import Statements, infix_symbol
 from ..print.textures import WRITERS as TEXTURE_WRITERS
 from ..print.threads import Threads, indices_in_block, spread, spread_blocks
+from .block_sums import ELEMENT, BlockSums, print_block_sums
 from .context import EmitContext
 from .grid_stride import LOADS, Grid, grid_of
 
 EFFECTS: dict[type, Callable[..., None]] = {
-    **STATEMENT_WRITERS, **ATOMIC_WRITERS, **REPORT_WRITERS, **CALL_WRITERS, **BLOCK_WRITERS, **CELL_WRITERS,
+    **STATEMENT_WRITERS, **REPORT_WRITERS, **CALL_WRITERS, **BLOCK_WRITERS, **CELL_WRITERS,
     **TEXTURE_WRITERS,
 }  # fmt: skip
 """The printer of each statement with an effect."""

@@ -27,8 +27,8 @@ from ...ir.statements import Array, Const
 from ...ir.tasks import Task
 from ...ir.types import Scalar
 from ..languages.common.atomics import atomic_syntax
-from .expressions import Expressions
-from .reductions import OWN, numbers_of
+from ..print.expressions import Expressions
+from ..print.reductions import OWN, numbers_of
 
 ELEMENT = "k"
 """The variable of the entry that counts the elements of a copy."""
@@ -63,7 +63,7 @@ def print_block_sums(e: Expressions, task: Task) -> BlockSums:
     copies, own = [], []
     e.uses_args = True
     for array in task.block_sums:
-        name, numbers = e.layout.accessors.copies[array], numbers_of(e, array)
+        name, numbers = e.layout.accessors.copies[array][0], numbers_of(e, array)
         assert isinstance(array.element, Scalar)
         zero = e.of(Const(0.0 if array.element.is_float else 0, type=array.element)).source
         declaration = f"{e.language.shared_qualifier}{e.name_of_type(array.element)} {name}[{numbers}];"
@@ -78,13 +78,3 @@ def print_block_sums(e: Expressions, task: Task) -> BlockSums:
 def _data(e: Expressions, array: Array) -> str:
     """Return the array itself: its address, or the member of its buffer reference."""
     return e.layout.data[array] + ("" if e.language.has_pointers else ".v")
-
-
-def of_copies(e: Expressions, task: Task, macros: list[str]) -> list[str]:
-    """Return macros with those of the copies in place of those of the arrays, where a file has one task."""
-    if e.language.has_pointers:
-        return macros
-    for array in task.block_sums:
-        own, line = e.layout.accessors.copies[array], e.layout.accessors.lines[array]
-        macros = [macro.replace(f" {_data(e, array)}[", f" {own}[") if macro == line else macro for macro in macros]
-    return macros
