@@ -40,7 +40,7 @@ def rolled_loops(kernel: Kernel, context: PassContext) -> bool:
 def _long_loops(root: Block) -> Iterator[RangeFor | While]:
     for statement in walk(root):
         is_long = isinstance(statement, RangeFor) and not statement.unroll and _may_be_long(statement)
-        if (isinstance(statement, While) or is_long) and not statement.stays_rolled:
+        if isinstance(statement, (RangeFor, While)) and (is_long or isinstance(statement, While)):
             yield statement
 
 
