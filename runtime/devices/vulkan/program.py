@@ -28,7 +28,7 @@ from .lavapipe import LoopLimits
 from .memory import Memory
 from .queue import Queue
 from .statistics import read_statistics
-from .submitting import PushedArguments, Submit, TaskPipeline, make_submitter
+from .submitting import STRIDED_GROUPS, PushedArguments, Submit, TaskPipeline, make_submitter
 
 STRIDED_THREADS = 1 << 20
 """Threads of a grid-stride loop on a GPU: a few times the number that a large GPU runs at once."""
@@ -347,9 +347,9 @@ class VulkanProgram:
     def grids(self, counts: Sequence[int]) -> list[tuple[int, int]]:
         """Return groups a row and rows of each task, as `submit` would start it; (0, 0) for no iterations."""
         found = []
-        for (_, block, most, task), count in zip(self._tasks, counts, strict=True):
-            groups = min(most, STRIDED_GROUPS) if count == -1 else -(-count // block)
-            found.append(self._fewer(task, groups, most) if groups > most else (groups, 1 if groups > 0 else 0))
+        for (_, most, task), count in zip(self._tasks, counts, strict=True):
+            groups = min(most, STRIDED_GROUPS) if count == -1 else -(-count // task.iterations_per_block)
+            found.append(self._fewer(task, most, groups) if groups > most else (groups, 1 if groups > 0 else 0))
         return found
 
     def submit(self, counts: Sequence[int]) -> None:
