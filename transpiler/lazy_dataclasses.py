@@ -64,7 +64,9 @@ def _placeholder(cls: Any) -> Callable[..., None]:
 def _compiled(cls: Any) -> Callable[..., None]:
     """Return the `__init__` of a class, made of the names of its members."""
     names: dict[str, Any] = {"MISSING": dataclasses.MISSING, "set_member": object.__setattr__}
-    positional, named, lines = [], [], []
+    positional: list[str] = []
+    named: list[str] = []
+    lines: list[str] = []
     is_frozen = cls.__dataclass_params__.frozen
     for member in dataclasses.fields(cls):
         name, value = member.name, member.name
