@@ -11,7 +11,13 @@ f = ti.types.ndarray
 
 @ti.kernel
 def chosen(
-    j: f(ti.i32, 3), e: f(ti.f64, 3), wide: f(ti.i64, 1), low: f(ti.u8, 1), out: f(ti.i32, 1), real: f(ti.f64, 1), n: ti.u32
+    j: f(ti.i32, 3),
+    e: f(ti.f64, 3),
+    wide: f(ti.i64, 1),
+    low: f(ti.u8, 1),
+    out: f(ti.i32, 1),
+    real: f(ti.f64, 1),
+    n: ti.u32,
 ):
     ti.loop_config(serialize=True)
     for k in range(3):
