@@ -165,12 +165,17 @@ class Kernel(KernelTools):
 
     @functools.cached_property
     def dual(self) -> Kernel:
-        """The kernel that computes this one's results and their duals, from the duals of what it reads."""
+        """The kernel that computes this one's results and their duals, from the duals of what it reads.
+
+        That of a gradient, `kernel.grad.dual`, computes products of the Hessian: see `ti.ad.hessian_vector`.
+        """
         return self.derived("forward")
 
     def derived(self, mode: str) -> Kernel:
         """Return the kernel of a derivative. Raises: TaichiRuntimeError for a kernel that is one itself."""
-        if self.definition.derivative:
+        if self.definition.derivative == "reverse" and mode == "forward":
+            mode = "forward_over_reverse"
+        elif self.definition.derivative:
             raise TaichiRuntimeError(
                 f"`{self.definition.name}` is a derivative already, and derivatives are not differentiated",
                 "write the first derivative as a kernel, and differentiate that",

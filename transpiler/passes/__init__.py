@@ -89,8 +89,9 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         check_wide_indices,  # before cleanup, while an index has its full width
         call_effects,  # the checks of `check_wide_indices` may be the first effects of a function
         cleanup,
-        forward_mode,
         reverse_mode,  # after cleanup, so that a variable assigned once is a value; before `bounds`: it adds accesses
+        cleanup,
+        forward_mode,  # after `reverse_mode`: of a Hessian's product it differentiates the gradient
         cleanup,
         bounds,  # after cleanup, so that merged pointers are checked once
         call_effects,  # as after `check_wide_indices`

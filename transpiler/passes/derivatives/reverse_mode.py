@@ -26,11 +26,11 @@ from .scope import Scope
 
 
 def reverse_mode(kernel: Kernel, context: PassContext) -> bool:
-    """Replace the statements of a kernel whose `derivative` is "reverse".
+    """Replace the statements of a kernel whose `derivative` is "reverse", or the first of both.
 
     Raises: TaichiCompilationError for a statement that has no derivative and needs one.
     """
-    if kernel.derivative != "reverse":
+    if kernel.derivative not in ("reverse", "forward_over_reverse"):
         return False
     check_kernel(kernel)
     normalize(kernel.body)
@@ -44,6 +44,10 @@ def reverse_mode(kernel: Kernel, context: PassContext) -> bool:
     check_result(kernel, body, needed)
     context.accesses += element_accesses(kernel.body, needed, replayed)
     kernel.body, kernel.returns = body, []
+    if kernel.derivative == "forward_over_reverse":
+        kernel.derivative = "forward"
+        for array in kernel.arrays:
+            array.derivative = array.tangent
     return True
 
 
