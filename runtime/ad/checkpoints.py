@@ -28,7 +28,8 @@ def checkpoint(steps: int, memory: int) -> Iterator[int]:
     """Return `range(steps)` for a loop on a tape that keeps at most `memory` states of its arrays at a time.
 
     What the body does must be launches, `fill`, `from_numpy` and `copy_from`, or functions of `ti.ad.grad_replaced`:
-    these are done again in the backward pass. The gradient has the same bits as without. Without a tape nothing is kept.
+    these are done again in the backward pass. The gradient has the same bits as without. Without a tape nothing is
+    kept.
     Raises: TaichiRuntimeError for less than 2 states, and for a loop inside such a loop.
     """
     if memory < 2 or steps < 0:

@@ -23,9 +23,9 @@ from .tape import Tape, check_loss
 def jacobian(function: Callable[[], Any], output: Any, input: Any) -> Array:
     """Return how each number of `output` changes with each of `input`, shape (*output, *input).
 
-    function: launches the kernels from `input` to `output`. Both are fields. With `needs_dual=True` and no more numbers in
-    `input` than in `output`, it runs once for each number of `input`, each time with the fields that have duals as they
-    were (forward mode); with `needs_grad=True` it runs once, and its gradients once for each number of `output`.
+    function: launches the kernels from `input` to `output`. Both are fields. With `needs_dual=True` and no more numbers
+    in `input` than in `output`, it runs once for each number of `input`, each time with the fields that have duals as
+    they were (forward mode); with `needs_grad=True` it runs once, and its gradients once for each number of `output`.
     Afterwards all arrays are as it leaves them; gradients, or duals, of all fields are 0.
     Raises: TaichiRuntimeError for fields that have neither.
     """

@@ -261,7 +261,8 @@ class Kernel(KernelTools):
         launcher = instance.make_launch(compilation, argument_kinds, keeps)
         if self.definition.derivative == "reverse":
             find_accesses(instance, specialization)
-            launcher = Launcher(guarded(instance, launcher.launch), launcher.make_packer)
+            launch = guarded(instance, launcher.launch)
+            launcher = Launcher(launch, launcher.make_packer if launch is launcher.launch else None)
         following = sources.follow(launcher.launch, choice, weakref.ref(self), key, session.config)
         if session.config.kernel_profiler:
             following = _times().timed(session, self.definition.name, following or launcher.launch)
@@ -321,6 +322,11 @@ class BoundKernel:
     def grad(self) -> BoundKernel:
         """The kernel of the gradient, with the object."""
         return BoundKernel(self.kernel.grad, self.instance)
+
+    @property
+    def dual(self) -> BoundKernel:
+        """The kernel of the duals, with the object."""
+        return BoundKernel(self.kernel.dual, self.instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Launch the method for its object."""

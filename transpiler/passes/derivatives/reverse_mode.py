@@ -36,12 +36,12 @@ def reverse_mode(kernel: Kernel, context: PassContext) -> bool:
     normalize(kernel.body)
     replayed: set[Array] = set()
     while True:
-        body, needed = _gradient_of(kernel.body, replayed)
+        body, needed, unrepeatable = _gradient_of(kernel.body, replayed)
         overwritten = find_overwritten(kernel.body, needed, replayed)
         if not overwritten:
             break
         replayed |= overwritten
-    check_result(kernel, body, needed)
+    check_result(kernel, body, needed, unrepeatable)
     context.accesses += element_accesses(kernel.body, needed, replayed)
     kernel.body, kernel.returns = body, []
     if kernel.derivative == "forward_over_reverse":
@@ -51,8 +51,8 @@ def reverse_mode(kernel: Kernel, context: PassContext) -> bool:
     return True
 
 
-def _gradient_of(body: Block, replayed: set[Array]) -> tuple[Block, list[Statement]]:
-    """Return the statements of the gradient, and the original ones that they run again.
+def _gradient_of(body: Block, replayed: set[Array]) -> tuple[Block, list[Statement], set[Statement]]:
+    """Return the statements of the gradient, the original ones that they run again, and those that cannot be.
 
     replayed: arrays whose stores are run again.
     """
@@ -65,4 +65,4 @@ def _gradient_of(body: Block, replayed: set[Array]) -> tuple[Block, list[Stateme
     ReverseSweep(builder, forward, varied_values(body), find_updates(body)).block(body, scope)
     prune(builder.block)
     needed = [forward.originals[statement] for statement in walk(builder.block) if statement in forward.originals]
-    return builder.block, needed
+    return builder.block, needed, forward.unrepeatable
