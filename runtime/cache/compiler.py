@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from ...transpiler.frontend.source.definition import KernelDefinition
 from ...transpiler.frontend.source.specialization import Specialization
 from ...transpiler.options import Capabilities, CompileOptions
+from ..events import PASS, SINKS, STAGE, note
 from ..launch.arguments.classify import classify
 from ..loading import loader
 
@@ -57,17 +58,19 @@ class Request:
 class StageClock:
     """Measures the time of each stage of a compilation; called with the name of a stage when it has ended.
 
-    times: [s] by stage, in order.
+    times: [s] by stage, in order. ends: when each ended, by `perf_counter` [s].
     """
 
     def __init__(self) -> None:
         self.times: dict[str, float] = {}
+        self.ends: dict[str, float] = {}
         self._start = perf_counter()
 
     def __call__(self, stage: str) -> None:
         """Record the time of a stage that has ended."""
         now = perf_counter()
         self.times[stage] = now - self._start
+        self.ends[stage] = now
         self._start = now
 
 
@@ -99,7 +102,17 @@ def compile_source(
             specialization, specialization.capabilities.target, observer, stage_ended=clock, **given
         )
     compilation.times.update(clock.times)
+    if SINKS:
+        _note(compilation, specialization.definition.name, clock)
     return compilation
+
+
+def _note(compilation: Compilation, kernel: str, clock: StageClock) -> None:
+    """Note the stages of a compilation and the runs of passes."""
+    for stage, seconds in clock.times.items():
+        note(STAGE, stage, kernel, clock.ends[stage] - seconds, seconds)
+    for run in compilation.runs:
+        note(PASS, run.name, kernel, run.start, run.seconds, changed=run.has_changed)
 
 
 def find_or_compile(

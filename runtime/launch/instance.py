@@ -311,15 +311,27 @@ class Instance:
 
 
 class _Shown:
-    """Replaces a template argument in the `repr` of an instance, and does not keep it alive."""
+    """Replaces a template argument in the `repr` of an instance, and does not keep it alive.
 
-    __slots__ = ("_text",)
+    object: returns the argument, None once it is gone.
+    """
+
+    __slots__ = ("_text", "object")
 
     def __init__(self, value: object) -> None:
+        self.object: Callable[[], object]
+        try:
+            self.object = ref(value)
+        except TypeError:  # numbers, strings, tuples: they own no memory
+            self.object = partial(_same, value if isinstance(value, (bool, int, float, str)) else None)
         self._text = repr(value) if isinstance(value, (int, float, str)) else f"a {type(value).__name__}"
 
     def __repr__(self) -> str:
         return self._text
+
+
+def _same(value: object) -> object:
+    return value
 
 
 def _invalidate(instance: ref[Instance], reference: object) -> None:

@@ -309,7 +309,7 @@ class Session:
         for owned in list(self.arrays):
             owned.end()
         self.staging.clear()
-        self.flush_pending()
+        self.pending.clear()  # stores that other threads made after the last `sync`: their memory is gone
         self.programs.close()
         self.is_closed = True
         self.device.close()

@@ -22,7 +22,7 @@ from .cleanup.hoist_loads import hoist_loads
 from .cleanup.operand_order import operand_order
 from .cleanup.simplify import simplify
 from .cleanup.split_vectors import split_vectors
-from .context import Pass, PassContext
+from .context import Pass, PassContext, PassRun
 from .control.branch_depth import branch_depth
 from .control.inline_calls import inline_calls
 from .control.iteration_limit import iteration_limit
@@ -176,7 +176,9 @@ def _run_pass(step: Pass, stage: Stage, kernel: Kernel, context: PassContext) ->
         return False
     start = perf_counter()
     has_changed = step(kernel, context)
-    context.times[name] = context.times.get(name, 0.0) + perf_counter() - start
+    seconds = perf_counter() - start
+    context.times[name] = context.times.get(name, 0.0) + seconds
+    context.runs.append(PassRun(name, start, seconds, has_changed))
     if not has_changed:
         return False
     if context.record is not None:

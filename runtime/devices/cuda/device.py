@@ -121,6 +121,16 @@ class CudaProgram:
             for task, function in zip(self._module.tasks, functions, strict=True)
         ]
 
+    def grids(self, counts: Sequence[int]) -> list[tuple[int, int]]:
+        """Return blocks a row and rows of each task, as `submit` would start it; (0, 0) for no iterations."""
+        found: list[tuple[int, int]] = []
+        starts = self.starts(lambda *args: found.append((args[1], args[2])), self.arguments)
+        for start, count in zip(starts, counts, strict=True):
+            before = len(found)
+            start(count, 0)
+            found += [(0, 0)] * (before + 1 - len(found))
+        return found
+
     def instantiate(self) -> CudaProgram:
         """Return the same code with its own argument block."""
         return CudaProgram(self._device, self._module, self._loaded, self.log)

@@ -343,6 +343,14 @@ class VulkanProgram:
             )
         return fold(groups)
 
+    def grids(self, counts: Sequence[int]) -> list[tuple[int, int]]:
+        """Return groups a row and rows of each task, as `submit` would start it; (0, 0) for no iterations."""
+        found = []
+        for (_, block, most, task), count in zip(self._tasks, counts, strict=True):
+            groups = min(most, STRIDED_GROUPS) if count == -1 else -(-count // block)
+            found.append(self._fewer(task, groups, most) if groups > most else (groups, 1 if groups > 0 else 0))
+        return found
+
     def submit(self, counts: Sequence[int]) -> None:
         """Start the tasks in order with the packed arguments."""
         with self.lock:
