@@ -101,8 +101,8 @@ class ForwardSweep:
                 self.loaded.store(statement, copied, lambda index: self.index(index, scope))
         elif isinstance(statement, AtomicOp):  # an error if what it returned is needed
             self.builder.location = statement.location
-            scope.values[statement] = stand_in = self.builder.load(scope.find(statement.pointer))
-            self.unrepeatable.add(stand_in)
+            scope.values[statement] = substitute = self.builder.load(scope.find(statement.pointer))
+            self.unrepeatable.add(substitute)
 
     def is_left_out(self, statement: Statement) -> bool:
         """Return whether a statement has an effect outside the kernel's variables."""
