@@ -9,6 +9,7 @@ from .finite_differences import gradcheck
 from .forward_mode import FwdMode
 from .products import hessian_vector, jacobian
 from .tape import Tape
+from .torch_functions import torch_function
 
 __all__ = [
     "FwdMode",
@@ -22,4 +23,5 @@ __all__ = [
     "hessian_vector",
     "jacobian",
     "no_grad",
+    "torch_function",
 ]
