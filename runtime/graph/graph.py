@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
 from ...transpiler.errors import TaichiRuntimeError
 from ..launch.kernel import Kernel
+from ..locks import new_lock
 from ..session import session as sessions
 from ..session.tracebacks import hides_own_frames
 from .argument import Arg
@@ -31,6 +31,7 @@ class Graph:
             for argument in dispatch.arguments
             if isinstance(argument, Arg)
         }
+<<<<<<< HEAD
         differentiated = {
             argument.name
             for dispatch in self.dispatches
@@ -39,6 +40,10 @@ class Graph:
         }
         self._examples = {name: arg.example(name in differentiated) for name, arg in self.arguments.items()}
         self._lock = threading.RLock()
+=======
+        self._examples = {name: arg.example() for name, arg in self.arguments.items()}
+        self._lock = new_lock()
+>>>>>>> main
         self._plan: Plan | None = None
         self._plans: dict[tuple[Any, ...], Plan] = {}
 

@@ -6,12 +6,13 @@ The counters cover the whole process, since several sessions share a cache. `ti.
 from __future__ import annotations
 
 import logging
-import threading
 from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
+
+from ..locks import new_lock
 
 LOGGER = logging.getLogger("shadesmith")
 MAX_EVENTS = 4096
@@ -80,7 +81,7 @@ class Counts:
     """The counters; safe to use from several threads."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._hits: Counter[str] = Counter()
         self._misses: Counter[str] = Counter()
         self._stored: Counter[str] = Counter()

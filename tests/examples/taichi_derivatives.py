@@ -81,7 +81,7 @@ def main(engine: str, program: Path, steps: int) -> None:
     space = module.__dict__
     sys.modules["__main__"] = module
     try:
-        exec(compile(program.read_text(), str(program), "exec"), space)
+        exec(compile(program.read_text(), str(program), "exec", dont_inherit=True), space)
     except SystemExit:
         pass
     for name in RESULTS.get(program.name, ()):
