@@ -31,7 +31,6 @@ class Graph:
             for argument in dispatch.arguments
             if isinstance(argument, Arg)
         }
-<<<<<<< HEAD
         differentiated = {
             argument.name
             for dispatch in self.dispatches
@@ -39,11 +38,7 @@ class Graph:
             if isinstance(argument, Arg) and dispatch.takes_gradients
         }
         self._examples = {name: arg.example(name in differentiated) for name, arg in self.arguments.items()}
-        self._lock = threading.RLock()
-=======
-        self._examples = {name: arg.example() for name, arg in self.arguments.items()}
         self._lock = new_lock()
->>>>>>> main
         self._plan: Plan | None = None
         self._plans: dict[tuple[Any, ...], Plan] = {}
 
