@@ -15,14 +15,20 @@ from ...ir.tasks import Kernel
 from ..context import PassContext
 from ..control.lower import is_parallel_loop
 from .activity import varied_values
+from .control_rules import CONTROL_RULES
 from .forward_sweep import ForwardSweep
 from .iteration_order import find_updates
+from .memory_rules import MEMORY_RULES
 from .normal_form import normalize
 from .overwritten import element_accesses, find_overwritten
 from .prune import prune
 from .refusals import check_kernel, check_result
 from .reverse_sweep import ReverseSweep
 from .scope import Scope
+from .value_rules import VALUE_RULES
+
+RULES = {**VALUE_RULES, **MEMORY_RULES, **CONTROL_RULES}
+"""The rule of each statement that has an adjoint."""
 
 
 def reverse_mode(kernel: Kernel, context: PassContext) -> bool:
@@ -62,7 +68,7 @@ def _gradient_of(body: Block, replayed: set[Array]) -> tuple[Block, list[Stateme
     scope = Scope()
     forward.first(body, scope)
     forward.is_first = False
-    ReverseSweep(builder, forward, varied_values(body), find_updates(body)).block(body, scope)
+    ReverseSweep(builder, forward, varied_values(body), find_updates(body), RULES).block(body, scope)
     prune(builder.block)
     needed = [forward.originals[statement] for statement in walk(builder.block) if statement in forward.originals]
     return builder.block, needed, forward.unrepeatable
