@@ -70,7 +70,7 @@ def _autograd_function() -> Any:
     """Return the class that torch calls; torch is imported here."""
     import torch
 
-    class KernelFunction(torch.autograd.Function):  # type: ignore[misc, name-defined]
+    class KernelFunction(torch.autograd.Function):  # type: ignore[misc]
         """The launch of a kernel, and that of its gradient."""
 
         @staticmethod
