@@ -13,6 +13,7 @@ from math import prod
 from typing import Any
 
 from ...transpiler.errors import TaichiRuntimeError, TaichiSyntaxError
+from ...transpiler.ir.packing import QuantTensor, QuantType
 from ...transpiler.ir.snodes import Node, is_row_major, is_sparse
 from ...transpiler.ir.types import Struct, Tensor, Type, scalars_of
 from ...transpiler.lang.describe import ArrayDescription, Step, name_step, step_into, steps_of
@@ -21,6 +22,7 @@ from ..arrays.dense_array import DenseArray, MatrixArray, ScalarArray, check_gra
 from ..arrays.memory import Ended, MemberMemory
 from ..arrays.split_memory import SplitMemory
 from ..arrays.struct_array import StructArray, stored_type
+from ..loading import loader
 from ..session.session import Session, current
 from ..session.tracebacks import hides_own_frames_of
 from .snodes import SNode, axes, leaf_of, offset_of, own_cell, place_in_order
@@ -29,6 +31,7 @@ MAX_AXES = 12
 MAX_SHARED_BYTES = 1 << 30
 """The parts of a split field share an allocation up to this size, so that compilers know that they do not alias. Member
 offsets have 32 bits in SPIR-V, and not every device has larger allocations."""
+_quantized = loader(".quantized", __package__)  # it imports this module
 PLACED_SLOTS = frozenset({"allocation", "memory", "node", "shape", "_extent", "_is_mapped"})
 """Attributes that a field lacks before it is placed."""
 MEMORY_SLOTS = frozenset({"allocation", "memory", "_extent", "_is_mapped"})
@@ -130,7 +133,7 @@ class Placed:
         found = None if parts is None else parts.get(step)
         if found is not None:
             return found
-        found = _unplaced(step_into(self.element, step), _name_of_part(self, step))
+        found = unplaced(step_into(self.element, step), _name_of_part(self, step))
         found.set_derivatives(*(None if other is None else other.part(step) for other in (self.grad, self.dual)))
         if parts is None:
             found.become_part(self, step)
@@ -304,6 +307,9 @@ def field(
     memory; TaichiSyntaxError for `offset` or `order` that do not fit the shape.
     """
     session = current("field")
+    if isinstance(dtype, QuantType | QuantTensor):
+        others = {"order": order, "offset": offset, "needs_grad": needs_grad, "needs_dual": needs_dual}
+        return _quantized().quantized_field(dtype, shape, name, others)  # type: ignore[no-any-return]
     element = stored_type(dtype)
     extents = _checked_shape(shape, offset, order)
     order_of_axes, starts = _checked_order(extents, order), _checked_offset(extents, offset)
@@ -333,7 +339,7 @@ def _make(
 ) -> ScalarField | MatrixField | StructField:
     """Return a field; with a shape it has its own memory, which is a tree unless it is row-major."""
     if shape is not None and layout is Layout.SOA and steps_of(element):
-        result = _unplaced(element, name)
+        result = unplaced(element, name)
         _place_parts(result, shape, order, offset)
         return result
     if shape is not None and not order:
@@ -344,7 +350,7 @@ def _make(
             result._extent, result._is_mapped = -1, True
         result.parts, result.whole, result.dual = None, None, None
         return result
-    result = _unplaced(element, name)
+    result = unplaced(element, name)
     if shape is not None:
         place_in_order(result, shape, order, offset)
     return result
@@ -366,8 +372,9 @@ def _place_parts(
         node.place(field.part(step), offset=offset or None)
 
 
-def _unplaced(element: Type, name: str) -> ScalarField | MatrixField | StructField:
-    kind = _class_of(element)
+def unplaced(element: Type, name: str, kind: type[Any] | None = None) -> Any:
+    """Return a field without shape and memory. kind: its class, without which the element decides."""
+    kind = kind or _class_of(element)
     result = kind.__new__(kind)
     result.element, result.dtype, result.name = element, next(scalars_of(element)), name
     result.grad, result.dual, result.owner, result.path, result.signature = None, None, None, (), object()

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 from .nodes import Block, Effect, Statement
 from .origins import Origin
+from .packing import Packing
 from .snodes import IndexComponent, Node
 from .textures import Texture
 from .types import Scalar, Type
@@ -48,6 +49,8 @@ class Array:
             then
             has no memory and no binding, and `split_arrays` leaves only loops over it.
         path: of a part of a split field: its name in errors, such as `s.pos`.
+        packing, words: of a field of quantised numbers: where they are in `words`, an array of integers. The field
+            then has no memory and no binding, and `packed_arrays` leaves only loops over it.
         role: of an auxiliary array of a sparse node (`ir/sparse.py`), which is no field.
         node: the sparse node of an auxiliary array.
     """
@@ -70,6 +73,8 @@ class Array:
     path: str = ""
     role: str = ""
     node: Node | None = None
+    packing: Packing | None = None
+    words: Array | None = None
 
 
 @dataclass(eq=False, slots=True)
@@ -111,10 +116,12 @@ class Const(Statement):
     """A number. `value` is a Python int, float or bool that `type` (a scalar) represents exactly.
 
     origin: the expression of named numbers that printers write instead.
+    is_mask: an unsigned integer that printers write in base 16.
     """
 
     value: int | float | bool
     origin: Origin | None = None
+    is_mask: bool = False
 
 
 @dataclass(eq=False, slots=True)
@@ -329,13 +336,15 @@ class AtomicOp(Statement):
     """Reads, combines by `ops.ATOMIC_OPS[op]` and writes in one step; the value is the old one. Tensors: per element.
 
     pointer: as for GlobalStore, or a local one, for which `demote_atomics` replaces the operation by a plain one.
+    mask: of an operation of `ops.MASKED_OPS`: the bits of the integer that change.
     """
 
-    OPERANDS: ClassVar[tuple[str, ...]] = ("pointer", "value")
+    OPERANDS: ClassVar[tuple[str, ...]] = ("pointer", "value", "mask")
     EFFECT: ClassVar[int] = Effect.READ | Effect.WRITE
     op: str
     pointer: Statement
     value: Statement
+    mask: Statement | None = None
 
 
 # --- control --------------------------------------------------------------------------------------------------------

@@ -348,7 +348,8 @@ class _Flat(_Printer):
             case GlobalLoad(pointer=pointer):
                 return f"global load {self.ref(pointer)}"
             case AtomicOp():
-                return f"atomic {statement.op} {self.ref(statement.pointer)}, {self.ref(statement.value)}"
+                mask = "" if statement.mask is None else f", {self.ref(statement.mask)}"
+                return f"atomic {statement.op} {self.ref(statement.pointer)}, {self.ref(statement.value)}{mask}"
             case Call(function=function, arguments=arguments):
                 return f"call {function.name} {self.tuple(arguments)}"
             case CallResult(call=call, position=position):

@@ -434,14 +434,15 @@ def _atomic(p: Statements, atomic: AtomicOp) -> None:
     native = is_native(p.shared_atomics if shared else p.atomics, atomic.op, atomic.type)
     try:
         syntax = atomic_syntax(p.e.language, atomic.op, atomic.type, native)
-        if shared and len(syntax.operand_precedence) > 2:
+        if shared and len(syntax.operand_precedence) > 2:  # never masked: quantised numbers are in fields
             raise UnsupportedError(f"this device has no atomic {atomic.op} of {atomic.type} in shared memory")
     except UnsupportedError as error:
         raise atomic.location.error(UnsupportedError, error.message, error.hint) from None
     p.e.use(syntax)
     value = p.e.operand(atomic.value, syntax.operand_precedence[1])
-    data = p.e.scalar_address(atomic.pointer) if len(syntax.operand_precedence) > 2 else ()
-    print_call(p, atomic, Rendered(syntax.format(p.e.lvalue(atomic.pointer), value, *data)))
+    more = [] if atomic.mask is None else [p.e.operand(atomic.mask, syntax.operand_precedence[2])]
+    more += p.e.scalar_address(atomic.pointer) if len(syntax.operand_precedence) - len(more) > 2 else ()
+    print_call(p, atomic, Rendered(syntax.format(p.e.lvalue(atomic.pointer), value, *more)))
 
 
 def _rand(p: Statements, rand: Rand) -> None:
