@@ -5,9 +5,9 @@ from __future__ import annotations
 import builtins
 from typing import Any
 
-from ...transpiler.ir.packing import MAX_EXPONENT_BITS, MAX_FRACTION_BITS, QuantType
-from ...transpiler.ir.types import Scalar, f64
+from ...transpiler.ir.types import MAX_EXPONENT_BITS, MAX_FRACTION_BITS, QuantType, Scalar, f64
 from ...transpiler.lang.hooks import HOOKS, scalar_of
+from ..fields import quantized  # noqa: F401 - fields of the types
 
 __all__ = ["fixed", "float", "int"]
 

@@ -7,13 +7,12 @@ allocation.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
 from typing import Any
 
 from ...transpiler.errors import TaichiRuntimeError, TaichiSyntaxError
-from ...transpiler.ir.packing import QuantTensor, QuantType
 from ...transpiler.ir.snodes import Node, is_row_major, is_sparse
 from ...transpiler.ir.types import Struct, Tensor, Type, scalars_of
 from ...transpiler.lang.describe import ArrayDescription, Step, name_step, step_into, steps_of
@@ -22,7 +21,6 @@ from ..arrays.dense_array import DenseArray, MatrixArray, ScalarArray, check_gra
 from ..arrays.memory import Ended, MemberMemory
 from ..arrays.split_memory import SplitMemory
 from ..arrays.struct_array import StructArray, stored_type
-from ..loading import loader
 from ..session.session import Session, current
 from ..session.tracebacks import hides_own_frames_of
 from .snodes import SNode, axes, leaf_of, offset_of, own_cell, place_in_order
@@ -31,9 +29,10 @@ MAX_AXES = 12
 MAX_SHARED_BYTES = 1 << 30
 """The parts of a split field share an allocation up to this size, so that compilers know that they do not alias. Member
 offsets have 32 bits in SPIR-V, and not every device has larger allocations."""
-_quantized = loader(".quantized", __package__)  # it imports this module
 PLACED_SLOTS = frozenset({"allocation", "memory", "node", "shape", "_extent", "_is_mapped"})
 """Attributes that a field lacks before it is placed."""
+MAKERS: dict[type, Callable[[Any, Any, str, dict[str, Any]], DenseArray]] = {}
+"""Functions that make fields of types which are no element types, by their class; `quantized.py` adds them."""
 MEMORY_SLOTS = frozenset({"allocation", "memory", "_extent", "_is_mapped"})
 """Attributes that it lacks before its tree has memory."""
 
@@ -307,9 +306,9 @@ def field(
     memory; TaichiSyntaxError for `offset` or `order` that do not fit the shape.
     """
     session = current("field")
-    if isinstance(dtype, QuantType | QuantTensor):
+    if type(dtype) in MAKERS:
         others = {"order": order, "offset": offset, "needs_grad": needs_grad, "needs_dual": needs_dual}
-        return _quantized().quantized_field(dtype, shape, name, others)  # type: ignore[no-any-return]
+        return MAKERS[type(dtype)](dtype, shape, name, others)
     element = stored_type(dtype)
     extents = _checked_shape(shape, offset, order)
     order_of_axes, starts = _checked_order(extents, order), _checked_offset(extents, offset)
@@ -339,7 +338,7 @@ def _make(
 ) -> ScalarField | MatrixField | StructField:
     """Return a field; with a shape it has its own memory, which is a tree unless it is row-major."""
     if shape is not None and layout is Layout.SOA and steps_of(element):
-        result = unplaced(element, name)
+        result: ScalarField | MatrixField | StructField = unplaced(element, name)
         _place_parts(result, shape, order, offset)
         return result
     if shape is not None and not order:
@@ -374,8 +373,8 @@ def _place_parts(
 
 def unplaced(element: Type, name: str, kind: type[Any] | None = None) -> Any:
     """Return a field without shape and memory. kind: its class, without which the element decides."""
-    kind = kind or _class_of(element)
-    result = kind.__new__(kind)
+    chosen: Any = kind or _class_of(element)
+    result = chosen.__new__(chosen)
     result.element, result.dtype, result.name = element, next(scalars_of(element)), name
     result.grad, result.dual, result.owner, result.path, result.signature = None, None, None, (), object()
     result.offset, result.parts, result.whole = (), {}, None

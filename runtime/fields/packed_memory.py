@@ -6,12 +6,11 @@ the functions that make numbers of words and words of numbers, as the pass `pack
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ...transpiler.ir.packing import Packing, QuantType, mask_of
+from ...transpiler.ir.types import Packing, QuantType, mask_of
 from ..arrays.memory import Array, Owner
 
 
@@ -81,7 +80,7 @@ class PackedMemory:
             return spread
         outer, lane = place_of(packing, np.indices(self.shape), self.shape)
         mask = np.left_shift(np.array(mask_of(packing.bits), spread.dtype), (lane * packing.bits).astype(spread.dtype))
-        words = self.whole.read_all()
+        words: Array = self.whole.read_all()
         held = np.zeros_like(words)
         np.bitwise_or.at(held, tuple(outer), mask)
         words &= ~held
@@ -89,7 +88,7 @@ class PackedMemory:
         return words
 
 
-def place_of(packing: Packing, index: Sequence[Any], shape: tuple[int, ...]) -> tuple[list[Any], Any]:
+def place_of(packing: Packing, index: Any, shape: tuple[int, ...]) -> tuple[list[Any], Any]:
     """Return the index of the word and the number of the lane of an element, which counts from 0 along each axis."""
     extents = dict(packing.lanes)
     outer, lane = [], 0
@@ -142,14 +141,15 @@ def encode(words: Array, values: Array, packing: Packing, shift: Any) -> Array:
 
 
 def _bits(words: Array, shift: Any, count: int) -> Array:
-    return words.astype(np.uint64) >> np.asarray(shift).astype(np.uint64) & np.uint64(mask_of(count))
+    result: Array = words.astype(np.uint64) >> np.asarray(shift).astype(np.uint64) & np.uint64(mask_of(count))
+    return result
 
 
 def _inserted(words: Array, code: Array, shift: Any, count: int) -> Array:
     amount = np.asarray(shift).astype(np.uint64)
     mask = np.uint64(mask_of(count))
-    kept = words.astype(np.uint64) & ~(mask << amount)
-    result: Array = (kept | (code.astype(np.uint64) & mask) << amount).astype(words.dtype)
+    others = words.astype(np.uint64) & ~(mask << amount)
+    result: Array = (others | (code.astype(np.uint64) & mask) << amount).astype(words.dtype)
     return result
 
 
@@ -161,7 +161,8 @@ def _decode_float(words: Array, type: QuantType, shift: Any) -> Array:
     if type.is_signed:
         sign = _bits(words, np.asarray(shift) + size, 1)
         value = np.where((sign != 0) & (value != 0), -value, value)
-    return value
+    result: Array = value
+    return result
 
 
 def _encode_float(values: Array, type: QuantType) -> Array:
@@ -180,10 +181,11 @@ def _encode_float(values: Array, type: QuantType) -> Array:
 def _decode_shared(words: Array, packing: Packing, shift: int, type: QuantType) -> Array:
     exponent = _bits(words, packing.exponent, type.exponent_bits)
     unit = ((exponent + np.uint64(type.bias_difference)) << np.uint64(23)).astype(np.uint32).view(np.float32)
-    size = _bits(words, shift, type.digits).astype(np.float32) * np.float32(2.0 ** (1 - type.digits)) * unit
+    size: Array = _bits(words, shift, type.digits).astype(np.float32) * np.float32(2.0 ** (1 - type.digits)) * unit
     if not type.is_signed:
         return size
-    return np.where(_bits(words, shift + type.digits, 1) != 0, -size, size)
+    negative: Array = np.where(_bits(words, shift + type.digits, 1) != 0, -size, size)
+    return negative
 
 
 def _encode_shared(words: Array, values: Array, packing: Packing) -> Array:

@@ -13,14 +13,14 @@ from weakref import ref
 import numpy as np
 
 from ...transpiler.errors import TaichiRuntimeError, TaichiSyntaxError, TaichiTypeError
-from ...transpiler.ir.packing import Packing, QuantTensor, QuantType
-from ...transpiler.ir.types import Scalar, Tensor, Type, u32, u64
+from ...transpiler.ir.snodes import Node
+from ...transpiler.ir.types import Packing, QuantTensor, QuantType, Scalar, Tensor, Type, u32, u64
 from ...transpiler.lang.describe import ArrayDescription, Step, steps_of
 from ..session.session import current
 from ..session.tracebacks import hides_own_frames, hides_own_frames_of
-from .field import MatrixField, ScalarField, unplaced
+from .field import MAKERS, MatrixField, ScalarField, unplaced
 from .packed_memory import PackedMemory, decode, encode, place_of
-from .snodes import Node, SNode
+from .snodes import SNode
 
 PLACE_IT = "`b = ti.BitpackedFields(max_num_bits=32); b.place(x); ti.root.dense(ti.i, n).place(b)`"
 
@@ -29,6 +29,7 @@ class WordField(ScalarField):
     """The words of quantised fields. members: these fields, as weak references."""
 
     __slots__ = ("members",)
+    members: list[ref[Any]]
 
     def living_members(self) -> list[Any]:
         """Return those members that are alive."""
@@ -48,9 +49,27 @@ class QuantizedField(ScalarField):
         self.words, self.packing, self.shape, self.offset, self.node = words, packing, shape, words.offset, node
         words.members.append(ref(self))
         self.parts = None
-        self.memory, self.allocation = PackedMemory(words, packing, shape), None  # type: ignore[assignment]
+        self.memory, self.allocation = PackedMemory(words, packing, shape), None
         self._extent, self._is_mapped = -1, False
         self._notify_whole()
+
+    def place_in_array(self, array: SNode, parent: SNode, packing: Any, shape: tuple[int, ...], bits: int) -> None:
+        """Become the elements of a quantised array. packing: (lanes, outer axes); bits: of a word.
+
+        Raises: TaichiRuntimeError if the elements need more bits, and if the field was placed already.
+        """
+        self.check_placeable()
+        lanes, outer_axes = packing
+        size, count = self.quant.bits + self.quant.exponent_bits, prod(extent for _, extent in lanes)
+        if size * count > bits:
+            raise TaichiRuntimeError(
+                f"quant_array overflows: {count} elements of {self.quant} need {size * count} bits, and it has {bits}",
+                "make it shorter, and the node above longer",
+            )
+        word = u32 if bits <= 32 else u64
+        words = _words(word)
+        parent.place(words)
+        self.become_packed(words, Packing(self.quant, word, 0, lanes, outer_axes), shape, words.node)
 
     def place_at(self, node: SNode, offset: tuple[int, ...]) -> None:
         """Raise: numbers of some bits need others with which they fill a word. Raises: TaichiRuntimeError."""
@@ -229,63 +248,4 @@ def _words(word: Scalar) -> WordField:
     return words
 
 
-class QuantizedArray(SNode):
-    """A node whose cells are elements of one word; it takes one field of quantised numbers."""
-
-    __slots__ = ("axes", "bits", "extents")
-
-    def __init__(self, parent: SNode, axes: tuple[int, ...], extents: tuple[int, ...], bits: int) -> None:
-        super().__init__(parent, parent.node, parent.memory)
-        self.axes, self.extents, self.bits = axes, extents, bits
-
-    @property
-    def kind(self) -> str:
-        """The kind of node."""
-        return "quant_array"
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Extents by axis, with those of the nodes above."""
-        return self._shape_and_lanes(self._above())[0]
-
-    def _above(self) -> dict[int, int]:
-        extents: dict[int, int] = {}
-        node = self.node
-        while node is not None:
-            for axis, extent in zip(node.axes, node.extents, strict=True):
-                extents[axis] = extents.get(axis, 1) * extent
-            node = node.parent
-        return extents
-
-    def _shape_and_lanes(self, above: dict[int, int]) -> tuple[tuple[int, ...], Any, Any]:
-        own = dict(zip(self.axes, self.extents, strict=True))
-        every = sorted({*above, *own})
-        shape = tuple(above.get(axis, 1) * own.get(axis, 1) for axis in every)
-        lanes = tuple((every.index(axis), extent) for axis, extent in own.items())
-        return shape, lanes, frozenset(every.index(axis) for axis in own if axis in above)
-
-    @hides_own_frames_of(AttributeError, TypeError, ValueError)
-    def place(self, *args: Any, offset: Any = None) -> SNode:
-        """Place one field of quantised numbers. Raises: TaichiRuntimeError for others, and for too many bits."""
-        if len(args) != 1 or not isinstance(args[0], QuantizedField):
-            raise TaichiRuntimeError(
-                "a quantised array takes one field of a `ti.types.quant` type", "one for each field"
-            )
-        (field,) = args
-        field.check_placeable()
-        bits = field.quant.bits + field.quant.exponent_bits
-        if bits * prod(self.extents) > self.bits:
-            raise TaichiRuntimeError(
-                f"quant_array overflows: {prod(self.extents)} elements of {field.quant} need "
-                f"{bits * prod(self.extents)} bits, and it has {self.bits}",
-                "make it shorter, and the node above longer",
-            )
-        if offset is not None:
-            raise TaichiRuntimeError("a quantised array has no offset", "leave it out")
-        word = u32 if self.bits <= 32 else u64
-        words, parent = _words(word), self._parent
-        assert parent is not None
-        parent.place(words)
-        shape, lanes, outer_axes = self._shape_and_lanes(self._above())
-        field.become_packed(words, Packing(field.quant, word, 0, lanes, outer_axes), shape, words.node)
-        return self
+MAKERS.update(dict.fromkeys((QuantType, QuantTensor), quantized_field))

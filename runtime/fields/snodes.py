@@ -19,13 +19,11 @@ from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.ir.snodes import Node, axes_of, cell_size_bytes, is_sparse_tree, member_offsets, shape_of
 from ...transpiler.ir.types import Scalar, Type, scalars_of, u1
 from ...transpiler.lang.describe import ArrayDescription, NodeDescription
-from ..loading import loader
 from ..session.session import current
 from ..session.tracebacks import hides_own_frames_of
 from .tree_memory import TreeMemory
 
 MAX_AXES = 12
-_quantized = loader(".quantized", __package__)  # it imports this module
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,8 +201,7 @@ class SNode:
         pairs = sorted(zip((axis.number for axis in chosen), _extents_of(dimensions, chosen), strict=True))
         numbers, extents = (tuple(values) for values in zip(*pairs, strict=True))
         parent = self if self.node is not None else self._add("dense")
-        made: SNode = _quantized().QuantizedArray(parent, numbers, extents, max_num_bits)
-        return made
+        return QuantizedArray(parent, numbers, extents, max_num_bits)
 
     @hides_own_frames_of(TaichiRuntimeError)
     def hash(self, axes: Any, dimensions: Any) -> NoReturn:
@@ -316,6 +313,57 @@ class SNode:
 
     def __str__(self) -> str:
         return "ti.root" if self.node is None else f"{self.parent()} => {self.kind} {list(self.shape)}"
+
+
+class QuantizedArray(SNode):
+    """A node whose cells are elements of one word; it takes one field of quantised numbers."""
+
+    __slots__ = ("axes", "bits", "extents")
+
+    def __init__(self, parent: SNode, axes: tuple[int, ...], extents: tuple[int, ...], bits: int) -> None:
+        super().__init__(parent, parent.node, parent.memory)
+        self.axes, self.extents, self.bits = axes, extents, bits
+
+    @property
+    def kind(self) -> str:
+        """The kind of node."""
+        return "quant_array"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extents by axis, with those of the nodes above."""
+        return self._shape_and_lanes()[0]
+
+    def _above(self) -> dict[int, int]:
+        extents: dict[int, int] = {}
+        node = self.node
+        while node is not None:
+            for axis, extent in zip(node.axes, node.extents, strict=True):
+                extents[axis] = extents.get(axis, 1) * extent
+            node = node.parent
+        return extents
+
+    def _shape_and_lanes(self) -> tuple[tuple[int, ...], Any, Any]:
+        above = self._above()
+        own = dict(zip(self.axes, self.extents, strict=True))
+        every = sorted({*above, *own})
+        shape = tuple(above.get(axis, 1) * own.get(axis, 1) for axis in every)
+        lanes = tuple((every.index(axis), extent) for axis, extent in own.items())
+        return shape, lanes, frozenset(every.index(axis) for axis in own if axis in above)
+
+    @hides_own_frames_of(AttributeError, TypeError, ValueError)
+    def place(self, *args: Any, offset: Any = None) -> SNode:
+        """Place one field of quantised numbers. Raises: TaichiRuntimeError for others, and for too many bits."""
+        if len(args) != 1 or not hasattr(args[0], "place_in_array"):
+            raise TaichiRuntimeError(
+                "a quantised array takes one field of a `ti.types.quant` type", "one for each field"
+            )
+        if offset is not None:
+            raise TaichiRuntimeError("a quantised array has no offset", "leave it out")
+        assert self._parent is not None
+        shape, lanes, outer_axes = self._shape_and_lanes()
+        args[0].place_in_array(self, self._parent, (lanes, outer_axes), shape, self.bits)
+        return self
 
 
 class Root(SNode):

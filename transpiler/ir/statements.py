@@ -17,10 +17,9 @@ from typing import Any, ClassVar
 
 from .nodes import Block, Effect, Statement
 from .origins import Origin
-from .packing import Packing
 from .snodes import IndexComponent, Node
 from .textures import Texture
-from .types import Scalar, Type
+from .types import Packing, Scalar, Type
 
 
 @dataclass(eq=False, slots=True)

@@ -7,9 +7,8 @@ from itertools import product
 from re import findall
 from typing import Any, TypeVar
 
-from ..ir.packing import Packing
 from ..ir.snodes import Node
-from ..ir.types import Struct, Tensor, Type
+from ..ir.types import Packing, Struct, Tensor, Type
 
 Step = str | tuple[int, ...]
 """A step from an element to a part of it: the name of a member, or the indices of a component."""

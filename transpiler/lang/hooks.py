@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.packing import QuantType
-from ..ir.types import SCALAR_OF_NUMPY, SCALARS, Scalar, f32, i32, u32
+from ..ir.types import SCALAR_OF_NUMPY, SCALARS, QuantType, Scalar, f32, i32, u32
 
 
 @dataclass(slots=True)

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
-from ..ir.packing import QuantTensor, QuantType
-from ..ir.types import Tensor
+from ..ir.types import QuantTensor, QuantType, Tensor
 from .hooks import make_field, make_ndarray, scalar_of
 
 SWIZZLE_SETS = ("xyzw", "rgba", "stpq")

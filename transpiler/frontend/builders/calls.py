@@ -17,9 +17,8 @@ import numpy as np
 from ...errors import PACKAGE, TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
 from ...ir.nodes import Statement
 from ...ir.ops import OPS
-from ...ir.packing import QuantType
 from ...ir.statements import Rand
-from ...ir.types import Scalar, Struct, Tensor, describe_type, element_of, u1, u32
+from ...ir.types import QuantType, Scalar, Struct, Tensor, describe_type, element_of, u1, u32
 from ...lang import functions, operations
 from ...lang import struct as lang
 from ...lang.annotations import as_type

@@ -137,8 +137,8 @@ class Arrays:
         given: dict[str, None] = {}
         for field in words.living_members():
             whole = _whole_of(field)
-            names = (used.get(id(field)), used.get(id(whole)), field.name, seen.get(id(field)), seen.get(id(whole)))
-            given.update(dict.fromkeys([name for name in names if name][:1]))
+            known_as = (used.get(id(field)), used.get(id(whole)), field.name, seen.get(id(field)), seen.get(id(whole)))
+            given.update(dict.fromkeys([name for name in known_as if name][:1]))
         names = [name.replace(".", "_") for name in list(given)[:MAX_NAMES]] or [first]
         description = self.describe(words)
         assert description is not None

@@ -1,4 +1,4 @@
-"""Replaces accesses to fields of quantised numbers by accesses to the words that contain them (`ir/packing.py`).
+"""Replaces accesses to fields of quantised numbers by accesses to the words that contain them (`ir/types.py`).
 
     a = x[i]           ->    a = cast ((x_y_bits[i] shr 3) and 31) i32
     x[i] = v           ->    atomic insert x_y_bits[i], (cast v u32 and 31) shl 3, mask 248
@@ -11,14 +11,14 @@ by a plain one where no other iteration writes the word.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from ...errors import TaichiTypeError
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Effect, Statement, walk
-from ...ir.packing import Packing, QuantType, mask_of
 from ...ir.statements import Array, AtomicOp, Const, GlobalLoad, GlobalPtr, GlobalStore
 from ...ir.tasks import Kernel
-from ...ir.types import Scalar, Type, f32, i32, i64, u32, u64
+from ...ir.types import Packing, QuantType, Scalar, Type, f32, i32, i64, mask_of, u32, u64
 from ..analysis.aliasing import underlying_object
 from ..checks.bounds import Access, index_check, is_safe
 from ..context import PassContext
@@ -110,7 +110,7 @@ class Place:
         """Return `value` shifted."""
         if shift.__class__ is int and shift == 0:
             return value
-        amount = shift if isinstance(shift, Statement) else self.builder.const(shift, i32)  # type: ignore[arg-type]
+        amount = shift if isinstance(shift, Statement) else self.builder.const(shift, i32)
         return self.builder.op(op, value, amount)
 
     def change(self, op: str, bits: Statement, count: int) -> Statement:
@@ -269,8 +269,11 @@ def _decoded_float(place: Place, word: Statement, type: QuantType) -> Statement:
     bits = place.shifted("shl", builder.op("add", code, number(type.bias_difference << digits)), 23 - digits)
     value = builder.bit_cast(bits, f32)
     if type.is_signed:
-        top: int | Statement = exponent_bits + digits
-        top = top + place.shift if isinstance(place.shift, int) else builder.op("add", place.shift, builder.const(top))
+        top: Any = exponent_bits + digits
+        if isinstance(place.shift, int):
+            top += place.shift
+        else:
+            top = builder.op("add", place.shift, builder.const(top))
         sign = builder.op("eq", _raw(place, word, top, 1, False), number(0))
         value = builder.op("select", sign, value, builder.op("neg", value))
     is_zero = builder.op("lt", code, number(1 << digits))
@@ -343,8 +346,8 @@ def _store_shared(place: Place, given: dict[int, Statement]) -> AtomicOp:
     is_zero = builder.op("eq", shared, builder.const(0, u32))
     unit = _unit(builder, builder.op("max", shared, builder.const(1, u32)), type)
     exponent_mask = mask_of(type.exponent_bits)
-    kept = builder.op("bit_and", shared, mask_number(builder, exponent_mask, u32))
-    new = place.shifted("shl", builder.cast(kept, packing.word), packing.exponent)
+    lowest = builder.op("bit_and", shared, mask_number(builder, exponent_mask, u32))
+    new = place.shifted("shl", builder.cast(lowest, packing.word), packing.exponent)
     mask = exponent_mask << packing.exponent
     for (shift, member), each, pattern in zip(packing.shared, values, bits, strict=True):
         code = _digits(place, each, pattern, unit, is_zero, member)

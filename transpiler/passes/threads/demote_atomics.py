@@ -81,10 +81,10 @@ def store_masked(builder: Builder, atomic: AtomicOp, old: Statement) -> None:
     assert mask is not None and isinstance(mask.type, Scalar)
     new = builder.op("bit_and", builder.op("add", old, value), mask) if atomic.op == "add_bits" else value
     if isinstance(mask, Const):
-        kept: Statement = builder.add(Const(mask.type(~int(mask.value)), is_mask=True, type=mask.type))
+        others: Statement = builder.add(Const(mask.type(~int(mask.value)), is_mask=True, type=mask.type))
     else:
-        kept = builder.op("bit_not", mask)
-    builder.store(atomic.pointer, builder.op("bit_or", builder.op("bit_and", old, kept), new)).remarks = atomic.remarks
+        others = builder.op("bit_not", mask)
+    builder.store(atomic.pointer, builder.op("bit_or", builder.op("bit_and", old, others), new)).remarks = atomic.remarks
 
 
 def _exclusive_in_body(body: Block) -> set[AtomicOp]:
