@@ -12,9 +12,10 @@ Conventions that every pass and printer may rely on:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
+from ..lazy_dataclasses import dataclass
 from .nodes import Block, Effect, Statement
 from .origins import Origin
 from .snodes import IndexComponent, Node
@@ -336,6 +337,7 @@ class AtomicOp(Statement):
 
     pointer: as for GlobalStore, or a local one, for which `demote_atomics` replaces the operation by a plain one.
     mask: of an operation of `ops.MASKED_OPS`: the bits of the integer that change.
+    together: of an addition that one instruction performs with others: their number, its position, how many they are.
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("pointer", "value", "mask")
@@ -344,6 +346,7 @@ class AtomicOp(Statement):
     pointer: Statement
     value: Statement
     mask: Statement | None = None
+    together: tuple[int, int, int] | None = None
 
 
 # --- control --------------------------------------------------------------------------------------------------------
@@ -375,6 +378,7 @@ class While(Statement):
     """Runs `body` as long as the result of `condition`, which is evaluated before each iteration, is true.
 
     is_known: a reader of the Python source sees whether the condition holds.
+    stays_rolled: the target's compiler shall not unroll it.
     """
 
     BLOCKS: ClassVar[tuple[str, ...]] = ("condition", "body")
@@ -382,6 +386,7 @@ class While(Statement):
     condition: Block
     body: Block = field(default_factory=Block)
     is_known: bool = False
+    stays_rolled: bool = False
 
 
 @dataclass(eq=False, slots=True)
@@ -403,6 +408,7 @@ class RangeFor(Statement):
         cells: the sparse array over whose active cells it iterates; its indices are computed from lists (`CellIndex`).
         purpose: of a loop that the compiler added: what it does.
         unroll: it is a static loop of the user with constant bounds, which the target's compiler unrolls.
+        stays_rolled: the target's compiler shall not unroll it.
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("starts", "ends", "steps")
@@ -421,6 +427,7 @@ class RangeFor(Statement):
     cells: Array | None = None
     purpose: str = ""
     unroll: bool = False
+    stays_rolled: bool = False
 
 
 @dataclass(eq=False, slots=True)

@@ -84,7 +84,9 @@ def store_masked(builder: Builder, atomic: AtomicOp, old: Statement) -> None:
         others: Statement = builder.add(Const(mask.type(~int(mask.value)), is_mask=True, type=mask.type))
     else:
         others = builder.op("bit_not", mask)
-    builder.store(atomic.pointer, builder.op("bit_or", builder.op("bit_and", old, others), new)).remarks = atomic.remarks
+    builder.store(
+        atomic.pointer, builder.op("bit_or", builder.op("bit_and", old, others), new)
+    ).remarks = atomic.remarks
 
 
 def _exclusive_in_body(body: Block) -> set[AtomicOp]:
