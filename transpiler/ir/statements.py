@@ -409,6 +409,7 @@ class RangeFor(Statement):
         purpose: of a loop that the compiler added: what it does.
         unroll: it is a static loop of the user with constant bounds, which the target's compiler unrolls.
         stays_rolled: the target's compiler shall not unroll it.
+        unroll_count: so many of its iterations shall be unrolled together, 0: as the compiler likes.
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("starts", "ends", "steps")
@@ -428,6 +429,7 @@ class RangeFor(Statement):
     purpose: str = ""
     unroll: bool = False
     stays_rolled: bool = False
+    unroll_count: int = 0
 
 
 @dataclass(eq=False, slots=True)

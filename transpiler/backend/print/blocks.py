@@ -145,6 +145,10 @@ def write_threads(p: Statements, statement: ThreadFor) -> None:
     """Print the part of each thread between two barriers."""
     block = p.e.block
     assert block is not None
+    if statement.all_threads:
+        with p.scope():
+            p.block(statement.body)
+        return
     if not block.as_loops:
         p.emit(f"if ({HAS_ITERATION}) {{")
         with p.indented():
