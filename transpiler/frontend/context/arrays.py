@@ -18,8 +18,17 @@ from ...lang.describe import ArrayDescription, Step, identify_step, is_described
 from .dependencies import Dependencies
 from .reporter import Reporter
 from .struct_types import StructTypes
-from .trees import describe_tree, name_parts
+from .trees import describe_tree, in_sight, name_parts
 from .values import ArrayMember, Lvalue
+
+MAX_NAMES = 3
+"""A word is named after so many of the fields in it."""
+
+
+def _whole_of(field: Any) -> Any:
+    """Return the field of vectors whose component a field is, None if there is none."""
+    whole = getattr(field, "whole", None)
+    return None if whole is None else whole()
 
 
 class Arrays:
@@ -84,13 +93,18 @@ class Arrays:
             array = Array(self.unique(name), element, len(description.shape), -1, path=path)
             steps = zip(description.parts, steps_of(element), strict=True)
             array.parts = tuple(self._part(array, part, step) for part, step in steps)
+        elif description.packing is not None:
+            array = Array(self.unique(name), element, len(description.shape), -1, path=path)
+            array.packing, array.words = description.packing, self._words(description.words, array.name)
         else:
             array = self.new(name, element, len(description.shape))
             self.fields[array.binding], array.path = value, path
         array.shape = tuple(description.shape)
         array.may_alias = description.kind == "ndarray"
         array.offset, array.strided = description.offset, description.strided
-        if description.place is not None:
+        if description.packing is not None:
+            array.place = description.place
+        elif description.place is not None:
             array.place = description.place
             self.enter_tree(array.place, description.tree).names[array.place] = array.name
         elif array.parts:
@@ -112,6 +126,25 @@ class Arrays:
         description = self.describe(value)
         assert description is not None
         return self._add(value, name, description, path)
+
+    def _words(self, words: Any, first: str) -> Array:
+        """Return the array of the words of quantised fields, named after those fields that have names."""
+        known = self.find(words) if self.is_known(words) else None
+        if known is not None:
+            return known
+        used = self.dependencies.names
+        seen = {id(value): name for name, value in in_sight(self.structs.frames)}
+        given: dict[str, None] = {}
+        for field in words.living_members():
+            whole = _whole_of(field)
+            known_as = (used.get(id(field)), used.get(id(whole)), field.name, seen.get(id(field)), seen.get(id(whole)))
+            given.update(dict.fromkeys([name for name in known_as if name][:1]))
+        names = [name.replace(".", "_") for name in list(given)[:MAX_NAMES]] or [first]
+        description = self.describe(words)
+        assert description is not None
+        if description.place is not None:
+            self.enter_tree(description.place, description.tree)
+        return self._add(words, "_".join([*names, "bits"]), description)
 
     def enter_tree(self, node: Node, owner: Any) -> Tree:
         """Return the kernel's view of the tree of a node. owner: of its memory, if it is sparse."""
