@@ -29,6 +29,7 @@ from .control.inline_calls import inline_calls
 from .control.iteration_limit import iteration_limit
 from .control.lower import lower
 from .control.overflow import overflow
+from .control.packed_arrays import packed_arrays
 from .control.recursion import recursion
 from .control.split_arrays import split_arrays
 from .derivatives.forward_mode import forward_mode
@@ -87,6 +88,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         inline_calls,  # first: all others see the functions that remain
         overflow,  # before all others, since these add operations of their own, which are not checked
         split_arrays,  # no other pass supports split arrays
+        packed_arrays,  # after `split_arrays`, whose parts may be packed; no other pass supports them
     ),
     Stage.LOWERED: (
         lower,  # the passes below need structured control flow
@@ -95,8 +97,9 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         check_wide_indices,  # before cleanup, while an index has its full width
         call_effects,  # the checks of `check_wide_indices` may be the first effects of a function
         cleanup,
-        forward_mode,
         reverse_mode,  # after cleanup, so that a variable assigned once is a value; before `bounds`: it adds accesses
+        cleanup,
+        forward_mode,  # after `reverse_mode`: of a Hessian's product it differentiates the gradient
         cleanup,
         bounds,  # after cleanup, so that merged pointers are checked once
         call_effects,  # as after `check_wide_indices`
@@ -139,7 +142,8 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
 }
 
 REQUIRED = frozenset({
-    "split_arrays", "lower", "call_effects", "recursion", "activate_cells", "deactivate_cells", "offload", "struct_for",
+    "split_arrays", "packed_arrays", "lower", "call_effects", "recursion",
+    "activate_cells", "deactivate_cells", "offload", "struct_for",
     "check_threads", "split_threads", "clamp_indices", "legalize", "wrapping", "minima", "sparse_arrays",
     "forward_mode", "reverse_mode",
 })  # fmt: skip
