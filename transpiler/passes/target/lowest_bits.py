@@ -25,7 +25,8 @@ def lowest_bits(kernel: Kernel, context: PassContext) -> bool:
     if not context.capabilities.loses_bits:
         return False
     statements = [statement for root in kernel.roots() for statement in walk(root)]
-    found = {s: number for s in statements if (number := _number_of(s)) is not None}
+    operations = [statement for statement in statements if isinstance(statement, Operation)]
+    found = {operation: number for operation in operations if (number := _number_of(operation)) is not None}
     if not found:
         return False
     numbers = {
@@ -34,21 +35,21 @@ def lowest_bits(kernel: Kernel, context: PassContext) -> bool:
         if not (isinstance(statement, Operation) and statement.op in COMPARISONS)
         for operand in operands(statement)
     }
-    replaced = [statement for statement in found if statement in numbers]
+    replaced = [operation for operation in found if operation in numbers]
     for operation in replaced:
         operation.op, operation.operands = "lowest_bit", [found[operation]]
     return bool(replaced)
 
 
-def _number_of(statement: Statement) -> Statement | None:
-    """Return x of `x & 1` and of `x % 2`, None for all other statements."""
-    if not isinstance(statement, Operation) or statement.type is None or element_of(statement.type).is_float:
+def _number_of(operation: Operation) -> Statement | None:
+    """Return x of `x & 1` and of `x % 2`, None for all other operations."""
+    if operation.type is None or element_of(operation.type).is_float:
         return None
-    if statement.op == "bit_and":
-        first, second = statement.operands
+    if operation.op == "bit_and":
+        first, second = operation.operands
         return first if _is(second, 1) else second if _is(first, 1) else None
-    if statement.op in REMAINDERS or (statement.op == "raw_mod" and element_of(statement.type).kind == "uint"):
-        return statement.operands[0] if _is(statement.operands[1], 2) else None
+    if operation.op in REMAINDERS or (operation.op == "raw_mod" and element_of(operation.type).kind == "uint"):
+        return operation.operands[0] if _is(operation.operands[1], 2) else None
     return None
 
 
