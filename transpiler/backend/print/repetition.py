@@ -9,7 +9,7 @@ compiler computes it once.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ...ir.functions import CallResult
 from ...ir.nodes import Statement
@@ -43,8 +43,6 @@ MAX_USES = 3
 """Uses up to which an expression is repeated that Python has as often."""
 MAX_SIZE = 4
 """Size of such an expression."""
-NEVER = 1000
-"""Size of what is never repeated."""
 FUNCTION_SIZE = 3
 """Size of a call: compilers merge calls of mathematical functions, but a reader does not see that they are equal."""
 
@@ -72,31 +70,38 @@ def is_small(kind: Type | None) -> bool:
 def may_repeat(value: Statement, uses: int, is_infix: Callable[[Operation], bool]) -> bool:
     """Return whether `value` is printed at each of its uses: it is short, or Python has it as often."""
     if uses <= min(value.copies, MAX_USES):
-        return _size(value, is_infix) <= MAX_SIZE
-    return uses <= MAX_READS and _size(value, is_infix) <= 1
+        return _room(value, is_infix, MAX_SIZE) >= 0
+    return uses <= MAX_READS and _room(value, is_infix, 1) >= 0
 
 
-def _size(value: Statement, is_infix: Callable[[Operation], bool]) -> int:
-    """Return a measure of the expression of a value: its operations, calls several times."""
-    if is_named(value):
-        return 0
+def _room(value: Statement, is_infix: Callable[[Operation], bool], room: int) -> int:
+    """Return `room` less the size of the expression of a value: its operations, calls several times.
+
+    Stops below 0, so that the time does not depend on the size of the expression.
+    """
+    if room < 0 or is_named(value):
+        return room
+    parts: Sequence[Statement] = ()
     match value:
         case LocalLoad():
-            return 0
+            pass
         case GlobalLoad(pointer=GlobalPtr(indices=indices, cell=None)) if is_small(value.type):
-            return sum(_size(index, is_infix) for index in indices)
+            parts = indices
         case StructElement(value=inner):
-            return _size(inner, is_infix)
+            parts = (inner,)
         case MatrixElement(value=inner, indices=indices) if all(isinstance(i, Const) for i in indices):
-            return _size(inner, is_infix)
+            parts = (inner,)
         case Cast(value=inner):
-            return _size(inner, is_infix) + (0 if isinstance(value.type, Scalar) else 1)
+            parts, room = (inner,), room - (0 if isinstance(value.type, Scalar) else 1)
         case MatrixInit(elements=elements, type=Tensor(shape=(_,))):
-            return 1 + sum(_size(element, is_infix) for element in elements)
+            parts, room = elements, room - 1
         case Operation(operands=inner):
-            is_short = is_infix(value) or value.op in ARITHMETIC
-            return (1 if is_short else FUNCTION_SIZE) + sum(_size(operand, is_infix) for operand in inner)
-    return NEVER
+            parts, room = inner, room - (1 if is_infix(value) or value.op in ARITHMETIC else FUNCTION_SIZE)
+        case _:
+            return -1
+    for part in parts:
+        room = _room(part, is_infix, room)
+    return room
 
 
 def is_cheap(value: Statement) -> bool:
