@@ -420,7 +420,18 @@ def kernel(fn: Any = None, *, offline_cache: bool = True) -> Any:
     """Make a Python function a kernel: typed arguments, compiled on first call, parallel outermost loops.
 
     offline_cache: whether the compiled kernel may be cached on disk; see docs/cache.md.
+    fn: the function; all its parameters have annotations. A kernel that is a method needs `ti.data_oriented`.
     Raises: TaichiSyntaxError if it is not a plain function.
+
+    Example:
+        >>> @ti.kernel
+        ... def total(x: ti.types.ndarray(ti.f32, 1)) -> ti.f32:
+        ...     s = 0.0
+        ...     for i in x:
+        ...         s += x[i]
+        ...     return s
+        >>> total(np.ones(100, np.float32))
+        100.0
     """
     if fn is None:
         return functools.partial(kernel, offline_cache=offline_cache)

@@ -64,6 +64,15 @@ def start_recording(filename: str | os.PathLike[str]) -> None:
             name without its suffix. An older recording there is replaced.
 
     Raises: TaichiRuntimeError if a recording is running; OSError.
+
+    Example:
+        >>> @ti.kernel
+        ... def fill(x: ti.types.ndarray(ti.f32, 1)):
+        ...     for i in x:
+        ...         x[i] = i
+        >>> ti.aot.start_recording("fill.yml")
+        >>> fill(ti.ndarray(ti.f32, 4))
+        >>> ti.aot.stop_recording()
     """
     global _RECORDER
     with _LOCK:
@@ -77,7 +86,17 @@ def start_recording(filename: str | os.PathLike[str]) -> None:
 
 
 def stop_recording() -> None:
-    """Write the recording since `start_recording`. Raises: TaichiRuntimeError if there is none; OSError."""
+    """Write the recording since `start_recording`. Raises: TaichiRuntimeError if there is none; OSError.
+
+    Example:
+        >>> @ti.kernel
+        ... def fill(x: ti.types.ndarray(ti.f32, 1)):
+        ...     for i in x:
+        ...         x[i] = i
+        >>> ti.aot.start_recording("fill.yml")
+        >>> fill(ti.ndarray(ti.f32, 4))
+        >>> ti.aot.stop_recording()
+    """
     global _RECORDER
     with _LOCK:
         if _RECORDER is None:

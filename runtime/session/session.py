@@ -33,6 +33,7 @@ from .allocation_handle import CLOSED, AllocationHandle, OwnerNames, StagingPool
 from .module_source import Choice, GeneratedOnly, Launch, Recompiled
 from .other_threads import keep_for_ever, wait_for_other_threads
 from .programs import Programs
+from .versions import check_version
 
 if TYPE_CHECKING:
     from ...transpiler.backend.module.compilation import Compilation
@@ -59,9 +60,6 @@ FALLBACK_HINT = "leave out `enable_fallback=False` to run"
 
 LONGEST_WAIT, LONGEST_WAIT_AT_EXIT = 10.0, 1.0
 """How long the end of a session waits for launches of other threads [s]."""
-
-COMPATIBLE_VERSION = (1, 7, 4)
-"""The version of Taichi whose programs run here; `require_version` is compared with it."""
 
 
 class Owned(Protocol):
@@ -369,7 +367,14 @@ def init(
     enable_fallback: warn and use the CPU if the device is missing, else raise.
     kwargs: the options of `config.Config`.
     _test_mode: return the configuration and open no device.
+    default_fp, default_ip: number types of Python's floats and integers in kernels; f32 and i32 by default.
+    require_version: a version of Taichi, "1.7.4"; a message says if programs written for it do not run here.
     Raises: KeyError for unknown options; TaichiRuntimeError if no device opens; ValueError, TypeError for values.
+
+    Example:
+        >>> ti.init(arch=ti.python, default_fp=ti.f64)
+        >>> ti.field(float, 2).dtype
+        f64
     """
     try:
         return _start(arch, default_fp, default_ip, _test_mode, enable_fallback, require_version, kwargs)
@@ -414,6 +419,10 @@ def reset() -> None:
     """End the current session, if there is one: its memory is freed and its objects cannot be used any more.
 
     Launches of other threads in progress end first; their later ones raise TaichiRuntimeError.
+
+    Example:
+        >>> ti.reset()
+        >>> ti.init(arch=ti.python)
     """
     _end_current(LONGEST_WAIT)
 
@@ -427,7 +436,11 @@ def _end_current(seconds: float) -> None:
 
 
 def sync() -> None:
-    """Wait for all launches. Raises: TaichiRuntimeError before `ti.init()`, and if a launch failed."""
+    """Wait for all launches. Raises: TaichiRuntimeError before `ti.init()`, and if a launch failed.
+
+    Example:
+        >>> ti.sync()
+    """
     session = CURRENT
     if session is None:
         raise TaichiRuntimeError("Please call init() first")
@@ -469,32 +482,26 @@ def default_types() -> tuple[Scalar, Scalar, Scalar]:
 
 
 def set_logging_level(level: str) -> None:
-    """Set the level of the logger `shadesmith`. Raises: TaichiRuntimeError for an unknown name."""
+    """Set the level of the logger `shadesmith`. Raises: TaichiRuntimeError for an unknown name.
+
+    level: "trace", "debug", "info", "warn", "error" or "critical".
+
+    Example:
+        >>> ti.set_logging_level("warn")
+    """
     if level.lower() not in LEVELS:
         raise TaichiRuntimeError(f"Unknown logging level [{level}]. Levels = {', '.join(LEVELS)}")
     LOGGER.setLevel(LEVELS[level.lower()])
 
 
 def is_logging_effective(level: str) -> bool:
-    """Return whether messages of a level are logged."""
+    """Return whether messages of a level are logged.
+
+    Example:
+        >>> ti.is_logging_effective("error")
+        True
+    """
     return LOGGER.isEnabledFor(LEVELS[level.lower()])
-
-
-def check_version(required: str) -> None:
-    """Check that programs for Taichi `required` run here. Raises: TaichiRuntimeError if they need a newer version."""
-    parts = required.split(".")
-    if len(parts) < 2 or not all(part.isdigit() for part in parts[:2]):
-        raise TaichiRuntimeError(
-            "The require_version should be formatted following PEP 440, and includes major, minor, and patch number, "
-            f"e.g., major.minor.patch; `{required}` was given"
-        )
-    numbers = tuple(int(part) if part.isdigit() else 0 for part in parts[:3])
-    if numbers > COMPATIBLE_VERSION:
-        installed = ".".join(map(str, COMPATIBLE_VERSION))
-        raise TaichiRuntimeError(
-            f"Taichi version mismatch. Required version >= {required}, installed version = {installed} "
-            "(the Taichi whose programs shadesmith runs)."
-        )
 
 
 # --- choosing a device

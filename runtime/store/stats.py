@@ -9,9 +9,9 @@ import logging
 from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from time import perf_counter
 
+from ...transpiler.lazy_dataclasses import dataclass
 from ..locks import new_lock
 
 LOGGER = logging.getLogger("shadesmith")
@@ -26,6 +26,10 @@ class Event:
     stage: "text", "ir" or "binary".
     what: the kernel or file, for people.
     reason: why it missed, or where a hit came from.
+
+    Example:
+        >>> ti.cache.Event("text", "fill", False, "no entry").hit
+        False
     """
 
     stage: str
@@ -47,6 +51,11 @@ class Stats:
     compiler_seconds: time in which at least one compiler ran.
     key_seconds: time spent on keys.
     disk_seconds: time spent on reading and writing entries.
+    events: all look-ups, in order.
+
+    Example:
+        >>> ti.cache.stats().frontend_runs >= 0
+        True
     """
 
     hits: dict[str, int]
@@ -171,5 +180,10 @@ COUNTS = Counts()
 
 
 def stats() -> Stats:
-    """Return the statistics of the cache in this process so far."""
+    """Return the statistics of the cache in this process so far.
+
+    Example:
+        >>> type(ti.cache.stats().hits).__name__
+        'dict'
+    """
     return COUNTS.snapshot()

@@ -7,9 +7,9 @@ grammar. A value is `$id`, followed by its Python name if it has one: `$4 s: f32
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from ..errors import NOWHERE, SourceLocation
+from ..lazy_dataclasses import dataclass
 from .functions import Call, CallResult, Function, Reference
 from .nodes import Block, Statement
 from .ops import OPS
@@ -206,9 +206,10 @@ class _Printer:
             self.depth -= 1
             if task.reductions:
                 self.reductions(task)
-            for sums in task.private:
+            copies = [f"private {sums.array.name}: {sums.most_threads} copies" for sums in task.private]
+            for line in (*copies, *(f"copy of each block: {array.name}" for array in task.block_sums)):
                 self.depth = 2
-                self.line(f"private {sums.array.name}: {sums.most_threads} copies")
+                self.line(line)
                 self.depth = 1
         self.line("}")
 

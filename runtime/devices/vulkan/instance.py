@@ -14,11 +14,11 @@ import importlib
 import os
 from collections.abc import Iterable, Sequence
 from copy import copy
-from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from ....transpiler.errors import TaichiRuntimeError, warn_user
+from ....transpiler.lazy_dataclasses import dataclass
 from ....transpiler.options import Capabilities
 
 INSTALL_HINT = "apt-get install libvulkan1 mesa-vulkan-drivers glslang-tools"

@@ -7,7 +7,7 @@ templates print, and the expressions by which the printers reach arguments, exte
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...ir.nodes import Statement
 from ...ir.snodes import Node, is_sparse, memory_of, top_of
@@ -31,6 +31,7 @@ from ...ir.types import (
     u32,
     with_element,
 )
+from ...lazy_dataclasses import dataclass
 from ..languages.common.naming import Names
 from ..languages.common.syntax import storage_helpers, type_helpers
 from ..languages.common.target import Target
@@ -117,7 +118,8 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
         cells.expressions = {need: expressions[need] for need, _, _ in cells.members()}
     constants = named_constants(kernel, (*usage.arrays, *usage.shared), taken | structs_of_trees)
     memory = MemoryExpressions(target, expressions, trees, cells, constants)
-    macros = accessors(usage.arrays, usage.shared, memory, taken | structs_of_trees | constants.numbers.keys())
+    names = taken | structs_of_trees | constants.numbers.keys()
+    macros = accessors(usage.arrays, usage.shared, memory, names, {a for t in kernel.tasks for a in t.block_sums})
     temporaries = temporary_buffer(kernel, target, structs)
     results = result_buffer(kernel.returns, target, structs)
     memory_types = _stored(kernel, usage)
