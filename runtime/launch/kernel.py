@@ -26,7 +26,6 @@ from ...transpiler.frontend.source.signature import check_parameters
 from ..cache import compiler
 from ..cache.compiler import COMPILING, Request
 from ..events import INSTANTIATION, LAUNCH, REGISTRATION, SINKS, note
-from ..loading import loader
 from ..session import session as sessions
 from ..session.module_source import GENERATED, Choice, Launch, Variant
 from ..session.session import Session
@@ -45,8 +44,6 @@ if TYPE_CHECKING:
     from ...transpiler.backend.module.interface import BackendModule
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-_times = loader(".launch_times", __package__)
 
 _PACK_ERRORS = (struct.error, TypeError, OverflowError, ValueError, IndexError)
 
@@ -269,8 +266,6 @@ class Kernel(KernelTools):
             find_accesses(instance, specialization)
             launcher = Launcher(guarded(instance, launcher.launch), launcher.make_packer)
         following = sources.follow(launcher.launch, choice, weakref.ref(self), key, session.config)
-        if session.config.kernel_profiler:
-            following = _times().timed(session, self.definition.name, following or launcher.launch)
         if following is not None:
             launcher = Launcher(following)
         found = self._launchers[key] = launcher.launch, choice

@@ -26,7 +26,7 @@ from ....transpiler.backend.module.interface import BackendModule
 from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ...locks import new_lock
 from ...store.store import Store
-from ..device import Launch, OutOfMemory, format_size
+from ..device import Launch, OutOfMemory, format_size, only
 from ..stored_sources import store_sources
 from ..textures import TextureMemory, TextureSpec
 from .capabilities import PORTABLE
@@ -93,6 +93,7 @@ class CudaProgram:
     """
 
     submits_alone = True
+    is_whole = False
 
     __slots__ = ("_device", "_functions", "_loaded", "_module", "arguments", "lock", "log", "submit")
 
@@ -128,6 +129,10 @@ class CudaProgram:
             start(count, 0)
             found += [(0, 0)] * (before + 1 - len(found))
         return found
+
+    def submit_task(self, index: int, counts: Sequence[int], *given: Any) -> None:
+        """Start one task; see `MeasuredProgram`."""
+        self.submit(only(index, counts), *given)
 
     def instantiate(self) -> CudaProgram:
         """Return the same code with its own argument block."""
