@@ -233,8 +233,9 @@ class Instance:
         constants = self._constants(compilation.fields)
         hooks = self._hooks(compilation, argument_kinds, keeps, program)
         launch = self._wrapped(make_launcher(self.module, program, argument_kinds, constants, hooks))
+        captured = [None if field is None else handle_of(field) for field in compilation.fields]
         is_plain = hooks.are_plain and not self.session.config.kernel_profiler  # a graph would not be timed
-        packer = partial(self._make_packer, argument_kinds, constants, hooks) if is_plain else None
+        packer = partial(self._make_packer, argument_kinds, constants, hooks, captured) if is_plain else None
         if self.session.config.warn_stale_globals and compilation.captured:
             launch, packer = watch(launch, self.module.kernel, compilation.captured), None
         for launches in observed:
@@ -267,9 +268,15 @@ class Instance:
             own=own,
         )
 
-    def _make_packer(self, argument_kinds: Sequence[str], constants: Any, hooks: LaunchHooks) -> Packer:
+    def _make_packer(
+        self,
+        argument_kinds: Sequence[str],
+        constants: Any,
+        hooks: LaunchHooks,
+        captured: Sequence[AllocationHandle | None],
+    ) -> Packer:
         is_sparse = any(source[0] == "capacity" for source in constants)
-        find_access_set = access_set_function(self.module.interface, hooks.held[1:], self._temporaries, is_sparse)
+        find_access_set = access_set_function(self.module.interface, captured, self._temporaries, is_sparse)
         return self._wrapped(make_packer(self.module, argument_kinds, constants, hooks)), find_access_set
 
     def _wrapped(self, launch: Callable[..., Any]) -> Callable[..., Any]:
