@@ -248,7 +248,10 @@ class Kernel(KernelTools):
             _check_owner(self.definition.name, args[0])
         request = compiler.specialize(self.definition, args, session.options, session.device.capabilities)
         observer = printing_observer(session.config, self.definition.name)
-        compilation = compiler.find_or_compile(request.specialization, session.config, observer, self.is_cacheable)
+        prepare = getattr(session.device, "prepare_compiler", None)
+        compilation = compiler.find_or_compile(
+            request.specialization, session.config, observer, self.is_cacheable, prepare
+        )
         return session, request, compilation
 
     def _build(

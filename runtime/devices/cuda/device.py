@@ -31,7 +31,7 @@ from ..stored_sources import store_sources
 from ..textures import TextureMemory, TextureSpec
 from .capabilities import PORTABLE
 from .graph import CudaGraph
-from .nvrtc import LINES, compile_cubin
+from .nvrtc import LINES, compile_cubin, warm_up
 from .submitting import Start, Submit, make_starter, make_submitter
 from .textures import CudaTexture, copy_in, copy_out, make_texture
 from .timer import CudaTimer
@@ -405,6 +405,10 @@ class CudaDevice:
             file.text, self.arch, fast_math, name, file.lines, options, self.store if keep else None
         )
         return self._program(module, cubin, log)
+
+    def prepare_compiler(self) -> None:
+        """Start the compiler while Python makes a source for it."""
+        warm_up(self.arch)
 
     def load(self, module: BackendModule, codes: Sequence[bytes]) -> CudaProgram:
         """Make a program from a cubin, or from PTX, which the driver compiles. Raises: as `build`."""
