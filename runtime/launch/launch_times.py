@@ -11,15 +11,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary, ref
 
 from ..devices.timer import Timer
 from ..locks import new_lock
 from ..session.session import Session
-
-if TYPE_CHECKING:
-    from .instance import Instance
 
 DELAY_SECONDS = 3e-5
 """How long a GPU waits before a task, until stamps and task are queued: else the time would include Python's."""
@@ -139,7 +136,7 @@ class Profile:
 class TimedProgram:
     """A program that times its tasks. tasks: their names."""
 
-    def __init__(self, profile: Profile, instance: Instance, program: Any) -> None:
+    def __init__(self, profile: Profile, instance: Any, program: Any) -> None:
         self._profile, self._program = profile, program
         self.kernel = instance.module.kernel
         self.is_whole = program.is_whole
@@ -172,6 +169,6 @@ def profile_of(session: Session) -> Profile:
     return found
 
 
-def timed(instance: Instance, program: Any) -> Any:
+def timed(instance: Any, program: Any) -> Any:
     """Return a program that times what it submits; programs that submit nothing, but record, are returned as given."""
     return TimedProgram(profile_of(instance.session), instance, program) if hasattr(program, "submit_task") else program

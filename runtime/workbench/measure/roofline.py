@@ -20,19 +20,21 @@ from ....transpiler.ir.tasks import Kernel
 from ....transpiler.ir.types import f32, i32
 from ....transpiler.lang.annotations import ndarray
 from ....transpiler.passes import PassContext, run
+from ....transpiler.passes.analysis.work import Work, work_of
 from ...arrays.ndarray import ScalarNdarray
+from ...devices.target_tools import tools_of
 from ...launch.kernel import kernel
 from ...launch.launch_times import LaunchTime, profile_of
 from ...session.session import Session
 from .timing import in_words
-from .work import Work, work_of
 
 if TYPE_CHECKING:
     from ...launch.instance import Instance
 
-COPIED = {"c": 1 << 24, "python": 1 << 10}
-"""Floats that the measurement of the bandwidth copies; 2^26 on a GPU, more than its cache has."""
-THREADS = {"c": 1 << 14, "python": 4}
+COPIED, THREADS = 1 << 26, 1 << 20
+"""Floats that the measurement of a GPU's bandwidth copies, more than its cache has, and threads for its arithmetic."""
+COPIED_ON_HOST, THREADS_ON_HOST = 1 << 24, 1 << 14
+INTERPRETED = 1 << 10
 ROUNDS, REPEATS = 512, 5
 OPERATIONS_A_ROUND = 16
 
@@ -106,8 +108,11 @@ def ceilings_of(session: Session) -> Ceilings:
 
 
 def _measured(session: Session) -> Ceilings:
-    name = session.device.name
-    count, threads = COPIED.get(name, 1 << 26), THREADS.get(name, 1 << 20)
+    count, threads = COPIED, THREADS
+    if tools_of(session.device.name).is_interpreter:
+        count, threads = INTERPRETED, 4
+    elif session.device.lazy_memory:
+        count, threads = COPIED_ON_HOST, THREADS_ON_HOST
     profile = profile_of(session)
     with profile.apart() as times:
         source, target = ScalarNdarray(session, f32, (count,)), ScalarNdarray(session, f32, (count,))

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
-from ....transpiler.ir.nodes import Block, Statement, blocks
-from ....transpiler.ir.ops import OPS
-from ....transpiler.ir.statements import (
+from ...ir.nodes import Block, Statement, blocks
+from ...ir.ops import OPS
+from ...ir.statements import (
     ArgLoad,
     ArrayShape,
     AtomicOp,
@@ -31,8 +31,8 @@ from ....transpiler.ir.statements import (
     StructPtr,
     base_pointer,
 )
-from ....transpiler.ir.tasks import Kernel, Task
-from ....transpiler.ir.types import Scalar, Tensor
+from ...ir.tasks import Kernel, Task
+from ...ir.types import Scalar, Tensor
 
 OPERATIONS_OF = {"fma": 2, "neg": 0, "select": 0}
 """Operations on floats that do not count as one."""
