@@ -13,30 +13,20 @@ A graph clears loss and gradients, launches what the tape recorded, with the sam
 last first. It copies nothing: a tape of launches that overwrite what a gradient needs is refused.
 """
 
+from __future__ import annotations
+
+from typing import cast
+
 from ...transpiler.errors import TaichiRuntimeError
-from ...transpiler.lang.annotations import template
-from ...transpiler.lang.functions import grouped, zero
 from ..ad.contents import gradients_of_calls
 from ..ad.tape import Record, Tape
 from ..arrays.dense_array import DenseArray
 from ..fields.field import StructField
-from ..launch.kernel import Kernel, kernel
+from ..launch.kernel import Kernel
 from ..session.tracebacks import hides_own_frames
 from .dispatch import Dispatch
 from .graph import Graph
-
-
-@kernel
-def clear(x: template()):
-    """Set all elements to 0."""
-    for index in grouped(x):
-        x[index] = zero(x[index])
-
-
-@kernel
-def seed(loss_grad: template()):
-    """Set the gradient of a loss."""
-    loss_grad[None] = 1.0
+from .kernels import clear, seed
 
 
 class TapeGraph:
@@ -52,7 +42,7 @@ class TapeGraph:
         others = [array for array in gradients_of_calls(calls) if array is not loss.grad]
         self.forward = Graph([*_clearing(loss), *launches])
         cleared = [dispatch for array in others for dispatch in _clearing(array)]
-        self.backward = Graph([*cleared, Dispatch(seed, (loss.grad,)), *reversed(gradients)])
+        self.backward = Graph([*cleared, Dispatch(cast(Kernel, seed), (loss.grad,)), *reversed(gradients)])
         self._both = Graph([*self.forward.dispatches, *self.backward.dispatches])
 
     @hides_own_frames
@@ -92,4 +82,4 @@ def _clearing(array: DenseArray) -> list[Dispatch]:
     """Return the launches that set a field or ndarray to 0."""
     if isinstance(array, StructField):
         return [dispatch for name in array.keys for dispatch in _clearing(array.get_member_field(name))]
-    return [Dispatch(clear, (array,))]
+    return [Dispatch(cast(Kernel, clear), (array,))]
