@@ -29,6 +29,7 @@ def test_each_operation_is_here() -> None:
     assert set(EXPRESSIONS) == set(ADJOINTS)
 
 
+@pytest.mark.one_target
 def test_both_modes_agree_with_finite_differences(target: str, define_kernel: Any) -> None:
     ti.init(arch=getattr(ti, target), default_fp=ti.f64, log_level=ti.ERROR)
     x, y = (ti.field(ti.f64, N, needs_grad=True, needs_dual=True) for _ in range(2))

@@ -88,6 +88,7 @@ def test_gradients_are_archived(program: dict[str, Any], compiled: str, tmp_path
         loaded.kernels["square_grad"](3.0, ti.ndarray(ti.f32, 3), v)
 
 
+@pytest.mark.one_target
 def test_a_tape_is_recorded_and_replayed(program: dict[str, Any], compiled: str, tmp_path: Path, capsys: Any) -> None:
     ti.aot.start_recording(tmp_path / "record.yml")
     for _ in range(2):
@@ -130,6 +131,7 @@ def test_a_graph_has_gradients(program: dict[str, Any], target: str, tmp_path: P
     assert loaded.fields["x"].to_numpy() == expected(1)
 
 
+@pytest.mark.one_target
 def test_a_graph_has_gradients_of_its_arguments(program: dict[str, Any]) -> None:
     builder = ti.graph.GraphBuilder()
     u, v = (ti.graph.Arg(ti.graph.ArgKind.NDARRAY, name, ti.f32, ndim=1) for name in "uv")
@@ -174,6 +176,7 @@ def test_a_tape_is_recorded_once_and_runs_as_a_graph(program: dict[str, Any]) ->
         ti.graph.compile_tape(tape)
 
 
+@pytest.mark.one_target
 def test_the_source_of_a_gradient_is_edited_compared_and_timed(
     program: dict[str, Any], compiled: str, tmp_path: Path
 ) -> None:
