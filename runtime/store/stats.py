@@ -8,12 +8,16 @@ from __future__ import annotations
 import logging
 import threading
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
 
+from ..viewed import Viewed
+
 LOGGER = logging.getLogger("shadesmith")
+LISTENERS: list[Callable[[Event], object]] = []
+"""Called with each look-up, in the thread that compiles: `ti.init(on_compile=...)`."""
 MAX_EVENTS = 4096
 """Length limit of `Stats.events`, which has the newest."""
 
@@ -41,7 +45,7 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Stats:
+class Stats(Viewed):
     """Statistics of the cache in this process so far.
 
     hits, misses, stored: numbers by stage.
@@ -112,6 +116,8 @@ class Counts:
             counter[event.stage] += 1
             self._events.append(event)
         LOGGER.debug("cache: %s", event)
+        for listener in LISTENERS:
+            listener(event)
 
     def stored(self, stage: str) -> None:
         """Count a stored entry."""

@@ -58,6 +58,7 @@ transpiler/derivative_accesses
 transpiler/pipeline
 transpiler
 runtime/loading
+runtime/viewed
 runtime/config
 runtime/public_names
 runtime/missing_names
@@ -87,6 +88,7 @@ runtime/tools
 runtime/algorithms
 runtime/linalg
 runtime/taichi_name
+runtime/notebook
 runtime/commands
 runtime/ti
 runtime/targets
