@@ -11,10 +11,12 @@ NAMES = {
     "cache": "cache",
     "graph": "graph",
     "hex_to_rgb": "gui.arguments:hex_to_rgb",
+    "kernels": "workbench.inspect.kernel_list:kernels",
     "linalg": "linalg",
     "profiler": "launch.profiler",
     "rgb_to_hex": "gui.arguments:rgb_to_hex",
     "tools": "tools",
+    "trace": "launch.trace:trace",
     "ui": "gui.ui",
 }
 """Names of the root package, each with a module in `runtime` or with `module:member`."""

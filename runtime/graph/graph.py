@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
 from ...transpiler.errors import TaichiRuntimeError
 from ..launch.kernel import Kernel
+from ..locks import new_lock
 from ..session import session as sessions
 from ..session.tracebacks import hides_own_frames
 from .argument import Arg
@@ -48,7 +48,7 @@ class Graph:
             if isinstance(argument, Arg)
         }
         self._examples = {name: arg.example() for name, arg in self.arguments.items()}
-        self._lock = threading.RLock()
+        self._lock = new_lock()
         self._plan: Plan | None = None
         self._plans: dict[tuple[Any, ...], Plan] = {}
 

@@ -37,9 +37,11 @@ METHODS_OF_ARGUMENTS = frozenset(
         "export_repro",
         "inspect",
         "key",
+        "launch_plan",
         "report",
         "signature",
         "source",
+        "stats",
         "tune",
         "variants",
     }
@@ -148,6 +150,35 @@ class KernelTools:
             '(ndarray[f32, 1])'
         """
         return signature_of(self.definition, self.specialize(args).specialization.arguments)
+
+    @hides_own_frames
+    def blame(self, value: str, *args: Any, stage: str = "final", arch: Arch | str | None = None) -> Any:
+        """Return which pass made a value of a form, `kernel.blame("$12")`, for which line of Python.
+
+        stage: the form that has the number; "final", or another of `kernel.inspect(*args).names()`.
+        Raises: TaichiRuntimeError for a number that the form does not have; KeyError for an unknown form.
+        """
+        return self.inspect(*args, arch=arch).blame(value, stage)
+
+    @hides_own_frames
+    def stats(self, *args: Any, arch: Arch | str | None = None) -> Any:
+        """Return what the compiler made of the kernel: operations, loads and stores of each task, registers, spills.
+
+        It prints as a table; nothing is launched. See `workbench/inspect/statistics.py`.
+        """
+        return tool("statistics")(self.inspect(*args, arch=arch))
+
+    @hides_own_frames
+    def launch_plan(self, *args: Any, **kwargs: Any) -> Any:
+        """Return what a call would launch: grid and block of each task, arguments by offset, barriers, the variant.
+
+        It prints as a table; nothing is launched. See `workbench/inspect/launch_plan.py`.
+        """
+        return tool("launch_plan")(self.variants(*args, **kwargs))
+
+    def cache_info(self) -> Any:
+        """Return hits and misses of the cache for this kernel, with reasons: `workbench/inspect/kernel_list.py`."""
+        return tool("cache_info")(self)
 
     def _generated(self, request: Request) -> BackendModule:
         config = sessions.current_config()

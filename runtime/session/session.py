@@ -13,7 +13,6 @@ import atexit
 import gc
 import logging
 import os
-import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
@@ -29,7 +28,11 @@ from ..config import Config, read_config
 from ..devices.device import Allocation, Device, OutOfMemory
 from ..devices.opening import store_for
 from ..devices.target_tools import TARGETS, tools_of
+<<<<<<< HEAD
 from ..store.stats import LISTENERS, Event
+=======
+from ..locks import new_lock
+>>>>>>> main
 from .allocation_handle import CLOSED, AllocationHandle, OwnerNames, StagingPool
 from .module_source import Choice, GeneratedOnly, Launch, Recompiled
 from .other_threads import keep_for_ever, wait_for_other_threads
@@ -170,7 +173,7 @@ class Session:
         self.is_closed = False
         self.staging = StagingPool(self)
         self.handles: WeakSet[AllocationHandle] = WeakSet()
-        self.lock = threading.RLock()
+        self.lock = new_lock()
         self._process = os.getpid()
         self.reports: Any = None
         self.arrays: WeakSet[Owned] = WeakSet()
@@ -308,7 +311,7 @@ class Session:
         for owned in list(self.arrays):
             owned.end()
         self.staging.clear()
-        self.flush_pending()
+        self.pending.clear()  # stores that other threads made after the last `sync`: their memory is gone
         self.programs.close()
         self.is_closed = True
         self.device.close()
@@ -343,7 +346,7 @@ def module_sources() -> ModuleSource:
 CURRENT: Session | None = None
 """The session, if `ti.init()` was called. Read it, or better `current()`; only `init` and `reset` set it."""
 
-STARTING = threading.RLock()
+STARTING = new_lock()
 """Held while a session ends and another one starts."""
 
 
@@ -586,14 +589,5 @@ OPENERS = {target: _opener(target) for target in TARGETS}
 HARMLESS = (init.__code__, reset.__code__, current.__code__)
 """Functions in which a thread waits for `STARTING`."""
 
-
-def _after_fork() -> None:
-    """Replace the lock, which a thread that the child does not have may hold."""
-    global STARTING
-    STARTING = threading.RLock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
 
 atexit.register(_end_current, LONGEST_WAIT_AT_EXIT)

@@ -6,14 +6,17 @@ The counters cover the whole process, since several sessions share a cache. `ti.
 from __future__ import annotations
 
 import logging
-import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
 
+<<<<<<< HEAD
 from ..viewed import Viewed
+=======
+from ..locks import new_lock
+>>>>>>> main
 
 LOGGER = logging.getLogger("shadesmith")
 LISTENERS: list[Callable[[Event], object]] = []
@@ -93,7 +96,7 @@ class Counts:
     """The counters; safe to use from several threads."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._hits: Counter[str] = Counter()
         self._misses: Counter[str] = Counter()
         self._stored: Counter[str] = Counter()

@@ -59,6 +59,8 @@ transpiler/pipeline
 transpiler
 runtime/loading
 runtime/viewed
+runtime/locks
+runtime/events
 runtime/config
 runtime/public_names
 runtime/missing_names

@@ -66,11 +66,15 @@ class IRText:
         text: the lines.
         line_map: (line of the text, file, line of Python), for each line that has a Python line.
         calls: ((file, line), (file, line) of the call), for lines of functions that were inlined into their callers.
+        values: the statements whose values are `$0`, `$1` and so on; none in the nested form.
+        flat: of the nested form: the same kernel as flat SSA.
     """
 
     text: str
     line_map: tuple[tuple[int, str, int], ...]
     calls: tuple[tuple[tuple[str, int], tuple[str, int]], ...] = ()
+    values: tuple[Statement, ...] = ()
+    flat: IRText | None = None
 
 
 def print_kernel(kernel: Kernel) -> str:
@@ -173,7 +177,11 @@ class _Printer:
         lines = tuple(
             (number, location.file, location.line) for number, location in locations if location is not NOWHERE
         )
-        return IRText("\n".join(self.lines) + "\n", lines, _calls(self.locations))
+        return IRText("\n".join(self.lines) + "\n", lines, _calls(self.locations), self.values())
+
+    def values(self) -> tuple[Statement, ...]:
+        """Return the statements that have a number."""
+        return ()
 
     def function(self, function: Function) -> None:
         """Print a real function, indented by one level as a task is."""
@@ -198,9 +206,10 @@ class _Printer:
             self.depth -= 1
             if task.reductions:
                 self.reductions(task)
-            for sums in task.private:
+            copies = [f"private {sums.array.name}: {sums.most_threads} copies" for sums in task.private]
+            for line in (*copies, *(f"copy of each block: {array.name}" for array in task.block_sums)):
                 self.depth = 2
-                self.line(f"private {sums.array.name}: {sums.most_threads} copies")
+                self.line(line)
                 self.depth = 1
         self.line("}")
 
@@ -222,6 +231,10 @@ class _Flat(_Printer):
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel)
         self.ids: dict[Statement, int] = {}
+
+    def values(self) -> tuple[Statement, ...]:
+        """Return the statements that have a number, in the order of these."""
+        return tuple(self.ids)
 
     def ref(self, statement: Statement) -> str:
         """Return the `$id` of a value. Ids are assigned at definitions; `?` marks a use before the definition."""

@@ -23,6 +23,7 @@ class Compilation:
     dependencies: the Python objects that the kernel and its functions read by a name or as a member, by identity; None
         for a source from the cache.
     passes: [s] by pass.
+    runs: name, start, seconds and effect of each run of a pass (`passes.context.PassRun`), in order.
     """
 
     module: BackendModule
@@ -34,3 +35,4 @@ class Compilation:
     loops: tuple[tuple[str, int] | None, ...] = ()
     dependencies: Mapping[int, Any] | None = None
     passes: Mapping[str, float] = field(default_factory=dict)
+    runs: tuple[Any, ...] = ()
