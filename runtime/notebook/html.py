@@ -30,9 +30,11 @@ FIRST_TASK = re.compile(r"^// \S+:\d+  ", re.MULTILINE)
 """The comment above a task; what is before it are declarations and helpers."""
 THUMBNAIL = 256
 """The longest edge of a picture [pixels]; larger arrays are sampled."""
+SHARE = 0.005
+"""Stages of a compilation that take less are added up."""
 SHOWN = 6
 """Elements of an axis that a table shows."""
-PRE = "margin:0;padding:.5em;line-height:1.35;overflow-x:auto;font-size:13px;text-align:left"
+PRE = "font-family:monospace;margin:0;padding:.5em;line-height:1.35;overflow-x:auto;font-size:13px;text-align:left"
 COPY = "navigator.clipboard.writeText(this.parentNode.querySelector('template').content.textContent)"
 
 
@@ -117,8 +119,11 @@ def comparison(value: Comparison) -> str:
 
 def compile_report(value: CompileReport) -> str:
     """Return where the time of compiling went."""
-    rows = [(name, in_words(seconds), f"{seconds / value.wall:.1%}") for name, seconds in value.times.items()]
-    return table(("stage", "time", "share"), rows, f"{value.kernel} on {value.device}", list(value.times.values()))
+    long = {name: seconds for name, seconds in value.times.items() if seconds >= SHARE * value.wall}
+    rest = value.wall - sum(long.values())
+    times = long | {f"{len(value.times) - len(long)} shorter stages": rest}
+    rows = [(name, in_words(seconds), f"{seconds / value.wall:.1%}") for name, seconds in times.items()]
+    return table(("stage", "time", "share"), rows, f"{value.kernel} on {value.device}", list(times.values()))
 
 
 def tuning(value: Tuning) -> str:
@@ -138,7 +143,7 @@ def stats(value: Stats) -> str:
 
 def array(value: DenseArray) -> str:
     """Return shape, type and range of an array, its first elements, and a picture if it looks like one."""
-    title = f"<b>{escape(value.name or type(value).__name__)}</b> {escape(str(value))}"
+    title = f"<b>{escape(value.name or type(value).__name__)}</b> {escape(repr(value))}"
     try:
         numbers = value.to_numpy()
     except Exception as error:  # noqa: BLE001 - a dead session, or a struct: what notebooks show must not raise

@@ -28,11 +28,8 @@ from ..config import Config, read_config
 from ..devices.device import Allocation, Device, OutOfMemory
 from ..devices.opening import store_for
 from ..devices.target_tools import TARGETS, tools_of
-<<<<<<< HEAD
-from ..store.stats import LISTENERS, Event
-=======
 from ..locks import new_lock
->>>>>>> main
+from ..store.stats import LISTENERS, Event
 from .allocation_handle import CLOSED, AllocationHandle, OwnerNames, StagingPool
 from .module_source import Choice, GeneratedOnly, Launch, Recompiled
 from .other_threads import keep_for_ever, wait_for_other_threads

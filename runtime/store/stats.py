@@ -12,11 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
 
-<<<<<<< HEAD
-from ..viewed import Viewed
-=======
 from ..locks import new_lock
->>>>>>> main
+from ..viewed import Viewed
 
 LOGGER = logging.getLogger("shadesmith")
 LISTENERS: list[Callable[[Event], object]] = []
