@@ -13,6 +13,9 @@ from html import escape
 from typing import Any
 
 import numpy as np
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import get_lexer_by_name
 
 from ..arrays.dense_array import DenseArray
 from ..gui.images import encode_png
@@ -61,10 +64,6 @@ def code(text: Code) -> str:
 
 
 def _coloured(text: str, language: str) -> str:
-    from pygments import highlight  # type: ignore[import-untyped]
-    from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
-    from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
-
     if language not in LEXERS:
         return f'<pre style="{PRE}">{escape(text)}</pre>'
     formatter = HtmlFormatter(noclasses=True, nobackground=True, prestyles=PRE)

@@ -17,7 +17,6 @@ from typing import Any
 from ...transpiler.errors import ReportedError
 from ..launch.kernel import Kernel
 from ..launch.kernel import kernel as decorator
-from ..viewed import Code
 from .html import html_of
 
 Magic = Callable[[str, str], Any]
@@ -34,7 +33,8 @@ def source_magic(shell: Any) -> Magic:
         for name in names:
             kernel = shell.user_ns.get(name)
             if isinstance(kernel, Kernel):
-                _display(kernel.source(arch=line.strip() or None))
+                code = kernel.source(arch=line.strip() or None)
+                shell.display_pub.publish({"text/plain": str(code), "text/html": html_of(code)})
 
     return source
 
@@ -50,12 +50,6 @@ def kernel_magic(shell: Any) -> Magic:
         shell.run_cell(f"@{package}.kernel\ndef {line.strip()}:\n{textwrap.indent(cell, '    ')}")
 
     return kernel
-
-
-def _display(code: str) -> None:
-    from IPython.display import display  # type: ignore[import-not-found]
-
-    display({"text/plain": str(code), "text/html": html_of(code) if isinstance(code, Code) else ""}, raw=True)
 
 
 MAGICS: dict[str, Callable[[Any], Magic]] = {"source": source_magic, "kernel": kernel_magic}
