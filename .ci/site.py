@@ -18,6 +18,7 @@ PAGES = ROOT / "build" / "pages"
 sys.path[:0] = [str(ROOT / "tests" / "support"), str(ROOT / "tests" / "errors")]
 
 import public_callables as names  # noqa: E402
+
 from shadesmith.runtime.launch.kernel import Kernel  # noqa: E402
 
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)(#[^)]*)?\)")
@@ -45,7 +46,7 @@ def copy_docs() -> None:
             without_outer_links(page.read_text(encoding="utf-8"), page), encoding="utf-8"
         )
     readme = (ROOT / "README.md").read_text(encoding="utf-8").replace("](docs/", "](")
-    readme = readme.replace("<td valign=\"top\">", '<td valign="top" markdown="block">')
+    readme = readme.replace('<td valign="top">', '<td valign="top" markdown="block">')
     readme = readme.replace("(CONTRIBUTING.md)", "(contributing/README.md)")
     (PAGES / "index.md").write_text(readme, encoding="utf-8")
 
@@ -54,7 +55,9 @@ def docstring(value: Any) -> str:
     """Return a docstring as Markdown: its example is a block of Python, parameters are a list."""
     text = inspect.getdoc(value) or ""
     before, _, example = text.partition("Example:\n")
-    before = re.sub(r"^(Args|Attributes):\n((?:    .*\n?|\n)+)", lambda m: _items(m.group(2)), before, flags=re.MULTILINE)
+    before = re.sub(
+        r"^(Args|Attributes):\n((?:    .*\n?|\n)+)", lambda m: _items(m.group(2)), before, flags=re.MULTILINE
+    )
     before = re.sub(r"^([a-z_][\w, ]*): ", r"- **\1**: ", before, flags=re.MULTILINE)
     before = re.sub(r"^(Raises|Source): ", r"\n**\1**: ", before, flags=re.MULTILINE)
     before = re.sub(r"(?<!\n)\n(- \*\*)", r"\n\n\1", before)
@@ -87,7 +90,9 @@ def write_reference() -> None:
     internal = {"captured", "derived", "emitted", "forget", "forget_launchers", "instances", "launch_of_variant", "launcher",
                 "recompile", "specialize"}  # fmt: skip
     kernels = "".join(entry(f"kernel.{tool}", getattr(Kernel, tool)) for tool in tools if tool not in internal)
-    (folder / "kernel.md").write_text(f"# Kernels\n\nThe tools of what `@ti.kernel` returns.\n\n{kernels}", encoding="utf-8")
+    (folder / "kernel.md").write_text(
+        f"# Kernels\n\nThe tools of what `@ti.kernel` returns.\n\n{kernels}", encoding="utf-8"
+    )
     for path in names.MODULES:
         prefix = ".".join(filter(None, ("ti", path)))
         found = {name: value for name, value in callables.items() if name.rpartition(".")[0] == prefix}
@@ -134,9 +139,9 @@ def write_gallery() -> None:
         summary = source.partition('"""')[2].partition('"""')[0].strip().partition("\n")[0]
         emitted = picture.with_suffix(".glsl")
         text += f"## {picture.stem.replace('_', ' ')}\n\n{summary}\n\n![{summary}](gallery/{picture.name})\n\n"
-        text += "??? note \"Python\"\n" + _indented(f"```python\n{source.strip()}\n```")
+        text += '??? note "Python"\n' + _indented(f"```python\n{source.strip()}\n```")
         if emitted.exists():
-            text += "??? note \"emitted source\"\n" + _indented(f"```glsl\n{emitted.read_text().strip()}\n```")
+            text += '??? note "emitted source"\n' + _indented(f"```glsl\n{emitted.read_text().strip()}\n```")
     (PAGES / "gallery.md").write_text(text, encoding="utf-8")
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from .lazy_dataclasses import dataclass
 
 VERSION = "0.1.0"
 """The version of shadesmith, at the top of every source; `pyproject.toml` has the same."""

@@ -12,9 +12,10 @@ Conventions that every pass and printer may rely on:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
+from ..lazy_dataclasses import dataclass
 from .nodes import Block, Effect, Statement
 from .origins import Origin
 from .snodes import IndexComponent, Node
@@ -400,6 +401,7 @@ class RangeFor(Statement):
         purpose: of a loop that the compiler added: what it does.
         unroll: it is a static loop of the user with constant bounds, which the target's compiler unrolls.
         stays_rolled: the target's compiler shall not unroll it.
+        unroll_count: so many of its iterations shall be unrolled together, 0: as the compiler likes.
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("starts", "ends", "steps")
@@ -419,6 +421,7 @@ class RangeFor(Statement):
     purpose: str = ""
     unroll: bool = False
     stays_rolled: bool = False
+    unroll_count: int = 0
 
 
 @dataclass(eq=False, slots=True)

@@ -44,6 +44,7 @@ from .target.rolled_loops import rolled_loops
 from .target.wrapping import wrapping
 from .tasks.offload import offload
 from .threads.block_sums import block_sums
+from .threads.block_tiles import block_tiles
 from .threads.check_threads import check_threads
 from .threads.clamp_indices import clamp_indices
 from .threads.demote_atomics import demote_atomics
@@ -113,6 +114,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         fuse_result,  # after `reduce_atomics`: the return follows the loop in its task
         private_sums,  # after `reduce_atomics`: a private number is cheaper than a private array
         block_sums,  # after `reduce_atomics`, likewise
+        block_tiles,  # after these: an entry with reductions or copies has no barriers in its iterations
         check_threads,  # after cleanup: a branch that is never taken does not make threads diverge
         clamp_indices,  # after `check_threads`, which finds the tasks whose threads synchronize
         split_threads,  # after `check_threads`, which refuses what cannot be split; control flow is simple by now
