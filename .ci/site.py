@@ -87,9 +87,9 @@ def write_reference() -> None:
     callables = names.public_callables()
     pages = []
     tools = [name for name, item in inspect.getmembers(Kernel) if not name.startswith("_") and inspect.isfunction(item)]
-    internal = {"captured", "derived", "emitted", "forget", "forget_launchers", "instances", "launch_of_variant", "launcher",
-                "recompile", "specialize"}  # fmt: skip
-    kernels = "".join(entry(f"kernel.{tool}", getattr(Kernel, tool)) for tool in tools if tool not in internal)
+    internal = "derived emitted forget forget_launchers instances instances_with_variants launch_of_variant launcher "
+    internal += "recompile specialize"
+    kernels = "".join(entry(f"kernel.{tool}", getattr(Kernel, tool)) for tool in tools if tool not in internal.split())
     (folder / "kernel.md").write_text(
         f"# Kernels\n\nThe tools of what `@ti.kernel` returns.\n\n{kernels}", encoding="utf-8"
     )
@@ -97,7 +97,8 @@ def write_reference() -> None:
         prefix = ".".join(filter(None, ("ti", path)))
         found = {name: value for name, value in callables.items() if name.rpartition(".")[0] == prefix}
         module = names.module_of(path) if path else None
-        title = f"# {prefix}\n\n{(inspect.getdoc(module) or '').partition(chr(10))[0] if module else 'The root package.'}\n\n"
+        summary = (inspect.getdoc(module) or "").partition("\n")[0] if module else "The root package."
+        title = f"# {prefix}\n\n{summary}\n\n"
         body = "".join(entry(name, value) for name, value in sorted(found.items()))
         page = f"{path or 'ti'}.md"
         (folder / page).write_text(title + body, encoding="utf-8")
@@ -107,11 +108,12 @@ def write_reference() -> None:
     (folder / "index.md").write_text(index + "\n".join(pages) + "\n", encoding="utf-8")
 
 
-def write_troubleshooting() -> None:
-    """Write the page of messages, from the programs with which tests check them."""
+def troubleshooting() -> str:
+    """Return the page of messages, from the programs with which tests check them."""
     from catalogue import EXTRAS, ITEMS
 
-    text = "# Troubleshooting by error message\n\nSearch for the words of a message. `...` stands for names of your program. "
+    text = "# Troubleshooting by error message\n\n"
+    text += "Search for the words of a message; names are those of an example. This page is generated (`make docs`). "
     text += "Each message shows the line with a caret; [debugging](debugging.md) is about wrong results, "
     text += "[install](install.md) about drivers and compilers.\n\n"
     groups: dict[str, list[Any]] = {}
@@ -124,7 +126,7 @@ def write_troubleshooting() -> None:
             row = (f"`{case.message}`" if "`" not in case.message else case.message, case.error, case.hint or "")
             text += "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in row) + " |\n"
         text += "\n"
-    (PAGES / "troubleshooting.md").write_text(text, encoding="utf-8")
+    return text
 
 
 def write_gallery() -> None:
@@ -150,7 +152,7 @@ def _indented(text: str) -> str:
 
 
 if __name__ == "__main__":
+    (ROOT / "docs" / "troubleshooting.md").write_text(troubleshooting(), encoding="utf-8")
     copy_docs()
     write_reference()
-    write_troubleshooting()
     write_gallery()
