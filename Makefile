@@ -52,6 +52,10 @@ docs: setup
 	@$(PYTHON) -c 'import material' 2>/dev/null || $(PYTHON) -m pip install -q --disable-pip-version-check 'mkdocs-material>=9.5'
 	@$(PYTHON) .ci/site.py && NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build -q && echo "site: build/site/index.html"
 
+# The pictures of the gallery, in docs/gallery, on the CPU; with the GLSL of each program's first kernel.
+gallery: setup
+	@$(PYTHON) -m shadesmith.examples.gallery
+
 # What editors and type checkers read: stubs/shadesmith-stubs, from the public names and stubs/core.pyi.
 stubs: setup
 	@$(PYTHON) stubs/generate.py && git --no-pager diff --stat stubs
