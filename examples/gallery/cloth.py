@@ -61,7 +61,11 @@ def draw(x: Points, depth: ti.template(), image: ti.types.ndarray(vec3, 2)):
             k, l, f = i // 8, j // 8, vec2(i % 8, j % 8) / 8
             across, along = x[k + 1, l] - x[k, l], x[k, l + 1] - x[k, l]
             p = x[k, l] + f.x * across + f.y * along
-            view = vec3(p.x * 0.8 + p.z * 0.6, p.y * 0.85 + (p.x * 0.6 - p.z * 0.8) * 0.5, p.y * 0.5 - (p.x * 0.6 - p.z * 0.8) * 0.85)
+            view = vec3(
+                p.x * 0.8 + p.z * 0.6,
+                p.y * 0.85 + (p.x * 0.6 - p.z * 0.8) * 0.5,
+                p.y * 0.5 - (p.x * 0.6 - p.z * 0.8) * 0.85,
+            )
             a, b = int((view.x / 2.5 + 0.5) * WIDTH), int((view.y / 2.5 + 0.62) * WIDTH)
             if 0 <= a < WIDTH and 0 <= b < WIDTH:
                 if ti.static(pass_ == 0):

@@ -43,7 +43,9 @@ def crossing(x: ti.template(), i, j, side, level):
 def march(x: ti.types.ndarray(ti.f32, 2), level: ti.f32, lines: ti.template(), count: ti.template()):
     for i, j in ti.ndrange(N - 1, N - 1):
         inside = ti.Vector([x[i, j] > level, x[i + 1, j] > level, x[i + 1, j + 1] > level, x[i, j + 1] > level])
-        crossed = ti.Vector([inside[0] != inside[3], inside[0] != inside[1], inside[1] != inside[2], inside[2] != inside[3]])
+        crossed = ti.Vector(
+            [inside[0] != inside[3], inside[0] != inside[1], inside[1] != inside[2], inside[2] != inside[3]]
+        )
         previous, found = vec2(0.0), 0
         for side in ti.static(range(4)):
             if crossed[side]:
@@ -66,7 +68,9 @@ def picture() -> np.ndarray:
         count[None] = 0
         march(x, level, lines, count)
         ends = lines.to_numpy()[: count[None]]
-        gui.lines(ends[:, 0], ends[:, 1], radius=1.2, color=ti.rgb_to_hex((0.25 + 0.05 * k, 0.85 - 0.03 * k, 0.9 - 0.05 * k)))
+        gui.lines(
+            ends[:, 0], ends[:, 1], radius=1.2, color=ti.rgb_to_hex((0.25 + 0.05 * k, 0.85 - 0.03 * k, 0.9 - 0.05 * k))
+        )
     return gui.get_image()[..., :3]
 
 

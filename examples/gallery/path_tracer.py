@@ -54,7 +54,9 @@ def render(spheres: ti.template(), image: ti.types.ndarray(vec3, 2)):
         total = vec3(0.0)
         for _ in range(PATHS):
             origin, share = vec3(0.0, 1.3, -4.6), vec3(1.0)
-            ray = normalize(vec3((i + ti.random() - WIDTH / 2) / HEIGHT, (j + ti.random() - HEIGHT / 2) / HEIGHT - 0.12, 1.1))
+            ray = normalize(
+                vec3((i + ti.random() - WIDTH / 2) / HEIGHT, (j + ti.random() - HEIGHT / 2) / HEIGHT - 0.12, 1.1)
+            )
             for _ in range(BOUNCES):
                 nearest, which = 1e9, -1
                 for k in range(spheres.shape[0]):

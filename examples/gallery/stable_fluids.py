@@ -20,9 +20,7 @@ def sample(x: ti.template(), p):
     p = ti.math.clamp(p, 0.5, N - 1.5)
     i, j = int(p.x), int(p.y)
     f = p - ti.math.vec2(i, j)
-    return ti.math.mix(
-        ti.math.mix(x[i, j], x[i + 1, j], f.x), ti.math.mix(x[i, j + 1], x[i + 1, j + 1], f.x), f.y
-    )
+    return ti.math.mix(ti.math.mix(x[i, j], x[i + 1, j], f.x), ti.math.mix(x[i, j + 1], x[i + 1, j + 1], f.x), f.y)
 
 
 @ti.kernel

@@ -18,7 +18,9 @@ def is_wall(i, j):
 
 
 @ti.kernel
-def step(old: ti.types.ndarray(ti.f32, 2), now: ti.types.ndarray(ti.f32, 2), new: ti.types.ndarray(ti.f32, 2), t: ti.f32):
+def step(
+    old: ti.types.ndarray(ti.f32, 2), now: ti.types.ndarray(ti.f32, 2), new: ti.types.ndarray(ti.f32, 2), t: ti.f32
+):
     for i, j in now:
         if 0 < i < N - 1 and 0 < j < N - 1 and not is_wall(i, j):
             laplacian = now[i - 1, j] + now[i + 1, j] + now[i, j - 1] + now[i, j + 1] - 4 * now[i, j]

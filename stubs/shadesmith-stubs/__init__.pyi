@@ -333,6 +333,7 @@ __version__: str
 __taichi_version__: tuple[int, int, int]
 
 from shadesmith.transpiler.lang.packs import ArgPack as ArgPack
+from shadesmith.runtime.fields.quantized import BitpackedFields as BitpackedFields
 CRITICAL: str
 DEBUG: str
 from shadesmith.runtime.aot.targets import DeviceCapability as DeviceCapability
