@@ -27,7 +27,7 @@ class Viewed:
 
 
 class Code(str, Viewed):
-    """Source as a string that a notebook shows in colours. language: "c", "cuda", "glsl", "python" or "ir"."""
+    """Source as a string that a notebook shows in colours. language: the name of the target."""
 
     language: str
 

@@ -6,10 +6,10 @@ import numpy as np
 
 import shadesmith as ti
 
-NX, NY, RADIUS = 480, 144, 13
+NX, NY, RADIUS = 360, 108, 10
 SPEED, REYNOLDS = 0.1, 150
 TAU = 3 * SPEED * 2 * RADIUS / REYNOLDS + 0.5
-STEPS = 9000
+STEPS = 6000
 
 E = np.array([(0, 0), (1, 0), (0, 1), (-1, 0), (0, -1), (1, 1), (-1, 1), (-1, -1), (1, -1)], np.int32)
 W = np.array([4 / 9, *[1 / 9] * 4, *[1 / 36] * 4], np.float32)

@@ -18,6 +18,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
 from ..arrays.dense_array import DenseArray
+from ..devices.target_tools import TARGETS, tools_of
 from ..gui.images import encode_png
 from ..launch.inspection import Inspection
 from ..store.stats import Stats
@@ -28,7 +29,6 @@ from ..workbench.measure.compile_times import CompileReport
 from ..workbench.measure.timing import in_words
 from ..workbench.measure.tuning_results import Tuning
 
-LEXERS = {"c": "c", "cuda": "cuda", "vulkan": "glsl", "glsl": "glsl", "python": "python"}
 FIRST_TASK = re.compile(r"^// \S+:\d+  ", re.MULTILINE)
 """The comment above a task; what is before it are declarations and helpers."""
 THUMBNAIL = 256
@@ -64,10 +64,11 @@ def code(text: Code) -> str:
 
 
 def _coloured(text: str, language: str) -> str:
-    if language not in LEXERS:
+    name = tools_of(language).lexer if language in TARGETS else language
+    if not name:
         return f'<pre style="{PRE}">{escape(text)}</pre>'
     formatter = HtmlFormatter(noclasses=True, nobackground=True, prestyles=PRE)
-    lexer = get_lexer_by_name(LEXERS[language], stripnl=False)
+    lexer = get_lexer_by_name(name, stripnl=False)
     shown: str = highlight(text, lexer, formatter)
     return shown
 
