@@ -52,7 +52,7 @@ docs: setup
 	@$(PYTHON) -c 'import material' 2>/dev/null || $(PYTHON) -m pip install -q --disable-pip-version-check 'mkdocs-material>=9.5'
 	@$(PYTHON) .ci/site.py && NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build -q && echo "site: build/site/index.html"
 
-# The pictures of the gallery, in docs/gallery, on the CPU; with the GLSL of each program's first kernel.
+# The pictures of the gallery, in docs/gallery, on the CPU; with the C of the longest kernel of each program.
 gallery: setup
 	@$(PYTHON) -m shadesmith.examples.gallery
 

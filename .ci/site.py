@@ -132,18 +132,18 @@ def troubleshooting() -> str:
 def write_gallery() -> None:
     """Write the gallery: each program of examples/ that has a picture, with its Python and what it becomes."""
     text = "# Gallery\n\n`make gallery` makes all pictures without a window. "
-    text += "Each program runs by `python -m shadesmith.examples.NAME`.\n\n"
+    text += "Each program runs by `python -m shadesmith.examples.gallery NAME`.\n\n"
     for picture in sorted((ROOT / "docs" / "gallery").glob("*.png")):
-        program = ROOT / "examples" / f"{picture.stem}.py"
+        program = ROOT / "examples" / "gallery" / f"{picture.stem}.py"
         if not program.exists():
             continue
         source = program.read_text(encoding="utf-8")
         summary = source.partition('"""')[2].partition('"""')[0].strip().partition("\n")[0]
-        emitted = picture.with_suffix(".glsl")
+        emitted = picture.with_suffix(".c")
         text += f"## {picture.stem.replace('_', ' ')}\n\n{summary}\n\n![{summary}](gallery/{picture.name})\n\n"
         text += '??? note "Python"\n' + _indented(f"```python\n{source.strip()}\n```")
         if emitted.exists():
-            text += '??? note "emitted source"\n' + _indented(f"```glsl\n{emitted.read_text().strip()}\n```")
+            text += '??? note "emitted source"\n' + _indented(f"```c\n{emitted.read_text().strip()}\n```")
     (PAGES / "gallery.md").write_text(text, encoding="utf-8")
 
 

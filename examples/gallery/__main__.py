@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 import shadesmith as ti
+from shadesmith.runtime.launch.kernel import Kernel
 
 NAMES = sorted(path.stem for path in Path(__file__).parent.glob("*.py") if not path.stem.startswith("_"))
 
@@ -22,8 +23,12 @@ def main() -> None:
     for name in arguments.names or NAMES:
         ti.init(arch=getattr(ti, arguments.arch), random_seed=1, log_level=ti.WARN)
         begin = time.perf_counter()
-        picture = import_module(f"shadesmith.examples.gallery.{name}").picture()
+        program = import_module(f"shadesmith.examples.gallery.{name}")
+        picture = program.picture()
         ti.tools.imwrite(picture, arguments.output / f"{name}.png")
+        kernels = [value for value in vars(program).values() if isinstance(value, Kernel)]
+        sources = [instance.source for kernel in kernels for instance in kernel.instances()]
+        (arguments.output / f"{name}.c").write_text(max(sources, key=len, default=""), encoding="utf-8")
         print(f"{name:<20} {picture.shape[0]} x {picture.shape[1]}  {time.perf_counter() - begin:6.1f} s")
 
 

@@ -9,7 +9,7 @@ import shadesmith as ti
 NX, NY, RADIUS = 360, 108, 10
 SPEED, REYNOLDS = 0.1, 150
 TAU = 3 * SPEED * 2 * RADIUS / REYNOLDS + 0.5
-STEPS = 6000
+STEPS = 7000
 
 E = np.array([(0, 0), (1, 0), (0, 1), (-1, 0), (0, -1), (1, 1), (-1, 1), (-1, -1), (1, -1)], np.int32)
 W = np.array([4 / 9, *[1 / 9] * 4, *[1 / 36] * 4], np.float32)
@@ -43,7 +43,7 @@ def velocity(f):
 @ti.kernel
 def start(f: Populations):
     for i, j in f:
-        f[i, j] = equilibrium(1.0, ti.math.vec2(SPEED, 0.0))
+        f[i, j] = equilibrium(1.0, ti.math.vec2(SPEED, 0.04 * ti.sin(i / 9)))
 
 
 @ti.kernel
