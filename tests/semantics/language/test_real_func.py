@@ -445,12 +445,14 @@ def smooth(t: ti.f32) -> ti.f32:
     return t * t * (3 - 2 * t)
 
 
+Pair = ti.types.vector(2, ti.u32)
+
+
 def test_several_results_in_a_list(target: str) -> None:
     """As the package taichi-big-float returns them."""
-    pair = ti.types.vector(2, ti.u32)
 
     @ti.real_func
-    def order(a: pair, b: pair) -> (pair, pair):
+    def order(a: Pair, b: Pair) -> (Pair, Pair):
         first, second = a, b
         if a[0] > b[0]:
             first, second = b, a
