@@ -237,6 +237,11 @@ def test_refusals(target: str) -> None:
         ti.root.dense(ti.i, 3).place(ti.field(quant.int(5)))
     with pytest.raises(ti.TaichiRuntimeError, match="needs 20 bits, and 12 of 32 are left"):
         packed(quant.int(20), quant.int(20))
+    bitpack = ti.BitpackedFields(max_num_bits=32)
+    bitpack.place(ti.field(quant.int(3)))
+    ti.root.dense(ti.i, 2).place(bitpack)
+    with pytest.raises(ti.TaichiRuntimeError, match="has been placed already"):
+        ti.root.dense(ti.i, 2).place(bitpack)
     with pytest.raises(ti.TaichiSyntaxError, match="At least 2 fields"):
         packed(quant.float(5, 5), shared=True)
     with pytest.raises(ti.TaichiRuntimeError, match="quant_array overflows"):
