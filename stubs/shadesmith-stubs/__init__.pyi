@@ -102,7 +102,9 @@ class Kernel(Generic[_P, _R]):
 @overload
 def kernel(fn: Callable[_P, _R]) -> Kernel[_P, _R]: ...
 @overload
-def kernel(fn: None = None, *, offline_cache: bool = True) -> Callable[[Callable[_P, _R]], Kernel[_P, _R]]: ...
+def kernel(
+    fn: None = None, *, offline_cache: bool = True, fast_math: bool | None = None
+) -> Callable[[Callable[_P, _R]], Kernel[_P, _R]]: ...
 @overload
 def func(fn: _F) -> _F: ...
 @overload
@@ -325,6 +327,7 @@ __version__: str
 __taichi_version__: tuple[int, int, int]
 
 from shadesmith.transpiler.lang.packs import ArgPack as ArgPack
+from shadesmith.runtime.fields.quantized import BitpackedFields as BitpackedFields
 CRITICAL: str
 DEBUG: str
 from shadesmith.runtime.aot.targets import DeviceCapability as DeviceCapability
@@ -526,6 +529,7 @@ def init(
     unrolling_limit: int = ...,
     unroll_static_loops: bool = ...,
     deterministic: bool = ...,
+    disabled_passes: str = ...,
     inline: bool | str = ...,
     dump_dir: str = ...,
     profile_source: bool = ...,
@@ -547,6 +551,8 @@ jk: Any
 jkl: Any
 jl: Any
 k: Any
+def kernels() -> Any:
+    """Return all kernels of this process, each with its instances in the current session."""
 kl: Any
 l: Any
 from shadesmith import lang as lang
@@ -628,6 +634,8 @@ def tan(x: _T) -> _T:
 def tanh(x: _T) -> _T:
     """Return the hyperbolic tangent of `x`."""
 from shadesmith import tools as tools
+def trace(wait: Any = ...) -> Any:
+    """Return a context manager that records what happens to kernels inside its `with` block."""
 from shadesmith import types as types
 from shadesmith import ui as ui
 def var(dt: Any, shape: Any = ..., order: Any = ..., offset: Any = ..., needs_grad: Any = ...) -> Any:
