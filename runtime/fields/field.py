@@ -361,6 +361,16 @@ def field(
     return result  # type: ignore[no-any-return]
 
 
+def add_dual(gradient: Any) -> Any:
+    """Return the dual of a gradient, which has no other derivatives; it is made at the first request."""
+    if gradient.dual is None:
+        layout = Layout.SOA if gradient.parts and gradient.owner is None else Layout.AOS
+        name = f"{gradient.name}.dual" if gradient.name else ""
+        make = partial(_make, current("field"), gradient.element, gradient.shape, name=name, layout=layout)
+        gradient.set_derivatives(None, make(offset=gradient.offset))
+    return gradient.dual
+
+
 def _make(
     session: Session,
     element: Type,

@@ -45,6 +45,7 @@ class Array:
         clamped: an index out of bounds means the nearest index in bounds.
         is_gradient: it is the gradient of the argument at `parameter`.
         derivative: in the kernel of a gradient, the array that holds its gradient; in that of a dual, its dual.
+        tangent: in the kernel of a gradient that is to be differentiated again, the array that holds its dual.
         parts: of a split field (SoA): an array for each component or member, which may itself have parts. The whole
             then
             has no memory and no binding, and `split_arrays` leaves only loops over it.
@@ -69,6 +70,7 @@ class Array:
     clamped: bool = False
     is_gradient: bool = False
     derivative: Array | None = None
+    tangent: Array | None = None
     parts: tuple[Array, ...] = ()
     path: str = ""
     role: str = ""

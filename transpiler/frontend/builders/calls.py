@@ -122,6 +122,8 @@ def _call_function(
 ) -> Any:
     """Call a `@ti.func`, or inline it; call a `@ti.real_func`."""
     is_real = (callee.func if isinstance(callee, BoundFunc) else callee).is_real
+    if is_real and context.specialization.definition.derivative and real_functions.can_inline(context, callee):
+        return real_functions.inlined(context, callee, arguments, named, node)
     return (real_functions.call if is_real else call_function)(context, callee, arguments, named, node)
 
 

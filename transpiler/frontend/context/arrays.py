@@ -177,17 +177,20 @@ class Arrays:
         return grad
 
     def add_derivatives(self, mode: str, arguments: Sequence[Any]) -> None:
-        """Add the gradients of all arrays that have one, or the duals. mode: "reverse" or "forward"."""
-        member = "grad" if mode == "reverse" else "dual"
+        """Add the gradients of all arrays that have one, or the duals. mode: "reverse", "forward" or both."""
+        member = "dual" if mode == "forward" else "grad"
         for array, value in list(self.objects.items()):
-            self._add_derivative(array, value, member)
+            self._add_derivative(array, value, member, "derivative")
         for array in [array for array in self.kernel.arrays if array.parameter is not None and not array.is_gradient]:
             assert array.parameter is not None
             if getattr(arguments[array.parameter], "has_gradient", False) and array not in self.stopped:
                 array.derivative = self.gradient(array)
+        if mode == "forward_over_reverse":
+            for array, value in list(self.objects.items()):
+                self._add_derivative(array, value, "dual", "tangent")
 
-    def _add_derivative(self, array: Array, value: Any, member: str) -> None:
-        """Add the derivative of the array of an object, and those of its parts."""
+    def _add_derivative(self, array: Array, value: Any, member: str, attribute: str) -> None:
+        """Add the derivative of the array of an object, as an attribute of the array, and those of its parts."""
         found = getattr(value, member, None)
         if found is None or array in self.stopped or not getattr(found, "is_placed", True):
             return
@@ -195,9 +198,9 @@ class Arrays:
             description = self.describe(found)
             assert description is not None
             self._add(found, f"{array.name}_{member}", description)
-        array.derivative = self._by_object[id(found)]
-        for part, other in zip(array.parts, array.derivative.parts):
-            part.derivative = other
+        setattr(array, attribute, self._by_object[id(found)])
+        for part, other in zip(array.parts, self._by_object[id(found)].parts):
+            setattr(part, attribute, other)
 
     def new(self, name: str, element: Type, ndim: int) -> Array:
         """Add an array with a unique name to the kernel."""
