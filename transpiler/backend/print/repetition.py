@@ -70,17 +70,17 @@ def is_small(kind: Type | None) -> bool:
 def may_repeat(value: Statement, uses: int, is_infix: Callable[[Operation], bool]) -> bool:
     """Return whether `value` is printed at each of its uses: it is short, or Python has it as often."""
     if uses <= min(value.copies, MAX_USES):
-        return _room(value, is_infix, MAX_SIZE) >= 0
-    return uses <= MAX_READS and _room(value, is_infix, 1) >= 0
+        return _remaining(value, is_infix, MAX_SIZE) >= 0
+    return uses <= MAX_READS and _remaining(value, is_infix, 1) >= 0
 
 
-def _room(value: Statement, is_infix: Callable[[Operation], bool], room: int) -> int:
-    """Return `room` less the size of the expression of a value: its operations, calls several times.
+def _remaining(value: Statement, is_infix: Callable[[Operation], bool], limit: int) -> int:
+    """Return `limit` less the size of the expression of a value: its operations, calls several times.
 
     Stops below 0, so that the time does not depend on the size of the expression.
     """
-    if room < 0 or is_named(value):
-        return room
+    if limit < 0 or is_named(value):
+        return limit
     parts: Sequence[Statement] = ()
     match value:
         case LocalLoad():
@@ -92,16 +92,16 @@ def _room(value: Statement, is_infix: Callable[[Operation], bool], room: int) ->
         case MatrixElement(value=inner, indices=indices) if all(isinstance(i, Const) for i in indices):
             parts = (inner,)
         case Cast(value=inner):
-            parts, room = (inner,), room - (0 if isinstance(value.type, Scalar) else 1)
+            parts, limit = (inner,), limit - (0 if isinstance(value.type, Scalar) else 1)
         case MatrixInit(elements=elements, type=Tensor(shape=(_,))):
-            parts, room = elements, room - 1
+            parts, limit = elements, limit - 1
         case Operation(operands=inner):
-            parts, room = inner, room - (1 if is_infix(value) or value.op in ARITHMETIC else FUNCTION_SIZE)
+            parts, limit = inner, limit - (1 if is_infix(value) or value.op in ARITHMETIC else FUNCTION_SIZE)
         case _:
             return -1
     for part in parts:
-        room = _room(part, is_infix, room)
-    return room
+        limit = _remaining(part, is_infix, limit)
+    return limit
 
 
 def is_cheap(value: Statement) -> bool:
