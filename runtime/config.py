@@ -18,6 +18,7 @@ from typing import Any
 from ..transpiler.ir.types import SCALARS, Scalar, f32, f64, i32, i64, u32
 from ..transpiler.lang.arch import Arch, cpu
 from ..transpiler.options import CompileOptions
+from .loading import loader
 
 EFFECTIVE: dict[str, str] = {
     "arch": "where kernels run",
@@ -44,6 +45,7 @@ EFFECTIVE: dict[str, str] = {
     "report_bytes": "size of the device buffer for the output of one launch",
     "dump_dir": "folder for copies of the emitted files",
     "profile_source": "binaries have line information, for RenderDoc, Nsight Compute and Nsight Systems",
+    "passes": "passes of the compiler that are left out, and passes of the program; see docs/passes.md",
     "advanced_optimization": "False: leaves out common subexpressions, simplification and store forwarding",
     "cfg_optimization": "False: leaves out store forwarding",
     "print_full_traceback": "errors show shadesmith's own frames too",
@@ -149,6 +151,7 @@ class Config:
     report_bytes: int = 1 << 20
     check_overflow: bool = False
     line_comments: str = "short"
+    passes: Any = ""
     why_comments: bool = True
     warn_stale_globals: bool = False
 
@@ -159,7 +162,7 @@ class Config:
             disabled = ("common_subexpressions", "simplify", "forward_stores", "ranges")
         elif not self.cfg_optimization:
             disabled = ("forward_stores",)
-        return CompileOptions(
+        options = CompileOptions(
             default_fp=self.default_fp.name,
             default_ip=self.default_ip.name,
             default_up=self.default_up.name,
@@ -179,7 +182,10 @@ class Config:
             why_comments=self.why_comments,
             disabled_passes=frozenset(disabled),
         )
+        return _passes().with_passes(options, self.passes) if self.passes else options
 
+
+_passes = loader(".passes", __package__)
 
 OPTIONS: dict[str, Any] = {field.name: field.default for field in fields(Config)}
 ENVIRONMENT_PREFIXES = ("SHADESMITH_", "TI_")
@@ -259,6 +265,8 @@ def _parsed(name: str, variable: str, text: str) -> Any:
         if text not in found:
             raise ValueError(f"Invalid {variable}={text}, should be 32 or 64")
         return found[text]
+    if name == "passes":
+        return _passes().read_passes(text, f"environment variable {variable}")
     if name == "inline" and text in ("0", "1"):
         return text == "1"
     if isinstance(default, str):
@@ -281,6 +289,8 @@ def _converted(name: str, value: Any) -> Any:
         return _default_type(name, value)
     if (name == "print_ir" and isinstance(value, str)) or (name == "inline" and isinstance(value, bool)):
         return value
+    if name == "passes":
+        return _passes().read_passes(value, "option `passes` of ti.init")
     if name in ("dump_dir", "edits_dir", "offline_cache_file_path"):
         return os.fspath(value)
     expected = (str,) if isinstance(default, str) else (int, float) if isinstance(default, float) else (int,)

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 VERSION = "0.1.0"
 """The version of shadesmith, at the top of every source; `pyproject.toml` has the same."""
 MAX_ITERATIONS = 2**31 - 1
 """Iterations of one parallel loop: threads and iterations are counted in 32 bits, on the host and in every source."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnPass:
+    """A pass of the program; see `ti.Pass`.
+
+    after, before: the name of the pass next to which it runs, or "".
+    digest: of its code and of what that reads. unknown: the name of something that it reads without a description.
+    """
+
+    name: str
+    after: str
+    before: str
+    function: Callable[..., Any] = field(repr=False, compare=False)
+    digest: str = ""
+    unknown: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +39,9 @@ class CompileOptions:
     deterministic: warn of atomic additions of floats, whose order differs from run to run.
     unroll_static_loops: `ti.static` loops are unrolled in the emitted source also if their index is only a number.
     inline: whether calls of `ti.func` are inlined; "auto": short ones that are called once, and where they have to be.
-    disabled_passes: names of passes to skip, for bisection.
+    disabled_passes: names of passes to skip.
+    own_passes: passes of the program, in order.
+    pass_limit: how many changes by passes that are not required are allowed, for bisection; None: all.
     """
 
     default_fp: str = "f32"
@@ -42,6 +62,8 @@ class CompileOptions:
     line_comments: str = "short"
     why_comments: bool = True
     disabled_passes: frozenset[str] = frozenset()
+    own_passes: tuple[OwnPass, ...] = ()
+    pass_limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 _pipeline = loader("...transpiler.pipeline", __package__)
 _content_key = loader("...transpiler.content_key", __package__)
 _lookup = loader(".lookup", __package__)
+_passes = loader("..passes", __package__)
 _kernel_key = loader(".kernel_key", __package__)
 
 COMPILING = threading.RLock()
@@ -82,6 +83,8 @@ def specialize(
     Raises: TaichiRuntimeTypeError naming the parameter, the accepted types and the given value.
     """
     arguments, argument_kinds = classify(definition, values, options)
+    if definition.passes:
+        options = _passes().with_passes(options, definition.passes)
     return Request(Specialization(definition, arguments, options, capabilities), argument_kinds)
 
 

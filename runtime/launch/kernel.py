@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+_passes = loader("..passes", __package__)
 _times = loader(".launch_times", __package__)
 
 _PACK_ERRORS = (struct.error, TypeError, OverflowError, ValueError, IndexError)
@@ -55,11 +56,17 @@ class Kernel(KernelTools):
     """A function that runs on the device. The first call with each kind of arguments compiles; every call launches."""
 
     def __init__(
-        self, function: Callable[..., Any], is_method: bool = False, is_cacheable: bool = True, derivative: str = ""
+        self,
+        function: Callable[..., Any],
+        is_method: bool = False,
+        is_cacheable: bool = True,
+        derivative: str = "",
+        passes: tuple[Any, ...] = (),
     ) -> None:
         start = perf_counter()
         functools.update_wrapper(self, function)
         self.definition: KernelDefinition = define(function, is_method, derivative)
+        self.definition.passes = passes
         check_parameters(self.definition)
         self.arguments = CallArguments(self.definition, is_method)
         self.is_cacheable = is_cacheable
@@ -186,7 +193,7 @@ class Kernel(KernelTools):
                 f"`{self.definition.name}` is a derivative already, and derivatives are not differentiated",
                 "write the first derivative as a kernel, and differentiate that",
             )
-        return Kernel(self.definition.function, self._is_method, self.is_cacheable, mode)
+        return Kernel(self.definition.function, self._is_method, self.is_cacheable, mode, self.definition.passes)
 
     # --- compilation
 
@@ -415,16 +422,17 @@ def _warn_of_wrapper(function: Any) -> None:
 @overload
 def kernel(fn: F) -> F: ...
 @overload
-def kernel(fn: None = None, *, offline_cache: bool = True) -> Callable[[F], F]: ...
+def kernel(fn: None = None, *, offline_cache: bool = True, passes: Any = ()) -> Callable[[F], F]: ...
 @hides_own_frames
-def kernel(fn: Any = None, *, offline_cache: bool = True) -> Any:
+def kernel(fn: Any = None, *, offline_cache: bool = True, passes: Any = ()) -> Any:
     """Make a Python function a kernel: typed arguments, compiled on first call, parallel outermost loops.
 
     offline_cache: whether the compiled kernel may be cached on disk; see docs/cache.md.
+    passes: passes of the compiler that are left out, `["-fold"]`, and passes of the program; see docs/passes.md.
     Raises: TaichiSyntaxError if it is not a plain function.
     """
     if fn is None:
-        return functools.partial(kernel, offline_cache=offline_cache)
+        return functools.partial(kernel, offline_cache=offline_cache, passes=passes)
     if not inspect.isfunction(fn):
         below = isinstance(fn, (classmethod, staticmethod, property))
         hint = f"`@ti.kernel` below `@{type(fn).__name__}`" if below else "`@ti.kernel` above a `def`"
@@ -433,4 +441,5 @@ def kernel(fn: Any = None, *, offline_cache: bool = True) -> Any:
         define(fn).parsed  # noqa: B018 - raises the error with the location of the lambda
     if hasattr(fn, "__wrapped__"):
         _warn_of_wrapper(fn)
-    return Kernel(fn, is_in_class(fn), offline_cache)
+    read = _passes().read_passes(passes, f"`passes` of kernel `{fn.__name__}`") if passes else ()
+    return Kernel(fn, is_in_class(fn), offline_cache, passes=read)

@@ -59,6 +59,7 @@ transpiler/pipeline
 transpiler
 runtime/loading
 runtime/events
+runtime/passes
 runtime/config
 runtime/public_names
 runtime/missing_names

@@ -94,6 +94,7 @@ class KernelDefinition:
 
     is_method: the first parameter is `self`.
     derivative: "reverse" for the kernel of the gradient, "forward" for that of the duals, "" for the function itself.
+    passes: what `@ti.kernel(passes=...)` was given, checked.
     function_name: of the function, for errors.
     name, qualname: those of the function if they are identifiers, as those that Python gives are, else that in its
         source: a program may set any string, and names get into sources and paths.
@@ -103,6 +104,7 @@ class KernelDefinition:
         self.function = function
         self.is_method = is_method
         self.derivative = derivative
+        self.passes: tuple[Any, ...] = ()
         name = function.__name__ if function.__name__.isidentifier() else function.__code__.co_name
         self.function_name: str = name[:MAX_NAME]
         self.name: str = self.function_name + DERIVATIVE_NAMES[derivative]
