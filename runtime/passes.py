@@ -1,8 +1,8 @@
 """`passes=` of `ti.init` and `@ti.kernel`: passes of the compiler that are left out, and passes of the program.
 
-In: items such as "-fold", "+fold" and `ti.Pass(function, after="offload")`. Out: compile options, which are part of every
-key. A pass of the program is known by its code and by what that reads; what cannot be described keeps a kernel out of
-the cache on disk.
+In: items such as "-fold", "+fold" and `ti.Pass(function, after="offload")`. Out: compile options, which are part of
+every key. A pass of the program is known by its code and by what that reads; what cannot be described keeps a kernel
+out of the cache on disk.
 """
 
 from __future__ import annotations
@@ -56,7 +56,9 @@ def read_passes(given: str | OwnPass | Iterable[Item], source: str) -> tuple[Ite
     known = _known()
     for own in found:
         if isinstance(own, OwnPass) and own.name in known:
-            raise ValueError(f"{source}: `{own.name}` is a pass of shadesmith. Hint: `ti.Pass(..., name='my_{own.name}')`")
+            raise ValueError(
+                f"{source}: `{own.name}` is a pass of shadesmith. Hint: `ti.Pass(..., name='my_{own.name}')`"
+            )
     return tuple(sorted(found, key=lambda item: isinstance(item, OwnPass)))
 
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 METHODS_OF_ARGUMENTS = frozenset(
     {
         "bench",
+        "bisect",
         "compare",
         "compile",
         "edit",
@@ -190,6 +191,16 @@ class KernelTools:
         Raises: the edit's own error if it cannot run; TaichiRuntimeError if it crashes or exceeds the time limit.
         """
         return self._run_tool("compare", args, variant, rounds, relative, absolute, **options)
+
+    @hides_own_frames
+    def bisect(self, *args: Any, in_process: bool = False, time_limit: float | None = None) -> Any:
+        """Return the first pass after which a result of this call differs from the interpreter's; it prints.
+
+        The call runs on copies of the arguments; the interpreter is slow, so a small call is best. in_process: run what
+        was compiled in this process, which it may end. time_limit: of each run [s].
+        Returns a `workbench.bisect.bisection.Bisection`.
+        """
+        return tool("bisect")(self.variants(*args), in_process, time_limit)
 
     @hides_own_frames
     def report(self, *args: Any) -> Any:

@@ -79,6 +79,7 @@ runtime/ad
 runtime/workbench/check
 runtime/workbench/edits
 runtime/workbench/measure
+runtime/workbench/bisect
 runtime/workbench/inspect
 runtime/workbench
 runtime/recording

@@ -165,7 +165,7 @@ def names_of_passes() -> dict[str, list[str]]:
 
 def _pipeline(context: PassContext) -> dict[Stage, tuple[Pass | Cleanup, ...]]:
     """Return the table of passes with those of the program."""
-    found = {stage: list(steps) for stage, steps in PASSES.items()} if context.options.own_passes else PASSES
+    found = dict(PASSES)
     for own in context.options.own_passes:
         name = own.after or own.before
         places = [
@@ -178,7 +178,7 @@ def _pipeline(context: PassContext) -> dict[Stage, tuple[Pass | Cleanup, ...]]:
         steps = list(found[stage])
         steps.insert(number + 1 if own.after else number, _own_step(own, stage))
         found = {**found, stage: tuple(steps)}
-    return {stage: tuple(steps) for stage, steps in found.items()}
+    return found
 
 
 def _own_step(own: OwnPass, stage: Stage) -> Pass:
@@ -190,7 +190,9 @@ def _own_step(own: OwnPass, stage: Stage) -> Pass:
             verify(kernel, stage)
         except InternalError as error:
             message = f"the pass `{own.name}` of the program leaves a kernel that is malformed: {error}"
-            raise kernel.location.error(TaichiCompilationError, message, "`kernel.ir` shows the form before it") from None
+            raise kernel.location.error(
+                TaichiCompilationError, message, "`kernel.ir` shows the form before it"
+            ) from None
         except ReportedError:
             raise
         except Exception as error:
