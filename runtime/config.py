@@ -33,6 +33,7 @@ EFFECTIVE: dict[str, str] = {
     "short_circuit_operators": "`and` and `or` skip operands that they need not evaluate",
     "unrolling_limit": "warns about longer `ti.static` loops",
     "make_thread_local": "atomic operations of all iterations on one place become a reduction",
+    "make_block_local": "small arrays that all threads add to have copies in the shared memory of a GPU",
     "deterministic": "warns of atomic additions of floats, whose order differs from run to run",
     "unroll_static_loops": "unrolls `ti.static` loops in the emitted source",
     "inline": "inlines calls of `ti.func` in the emitted source: True, False, or auto: short ones that are called once",
@@ -46,6 +47,7 @@ EFFECTIVE: dict[str, str] = {
     "dump_dir": "folder for copies of the emitted files",
     "profile_source": "binaries have line information, for RenderDoc, Nsight Compute and Nsight Systems",
     "passes": "passes of the compiler that are left out, and passes of the program; see docs/passes.md",
+    "disabled_passes": "names of passes to leave out, separated by commas: to compare, or to find a fault",
     "advanced_optimization": "False: leaves out common subexpressions, simplification and store forwarding",
     "cfg_optimization": "False: leaves out store forwarding",
     "print_full_traceback": "errors show shadesmith's own frames too",
@@ -143,6 +145,7 @@ class Config:
     unrolling_limit: int = 32
     unroll_static_loops: bool = False
     deterministic: bool = False
+    disabled_passes: str = ""
     inline: bool | str = "auto"
     dump_dir: str = ""
     profile_source: bool = False
@@ -162,6 +165,7 @@ class Config:
             disabled = ("common_subexpressions", "simplify", "forward_stores", "ranges")
         elif not self.cfg_optimization:
             disabled = ("forward_stores",)
+        disabled += tuple(filter(None, map(str.strip, self.disabled_passes.split(","))))
         options = CompileOptions(
             default_fp=self.default_fp.name,
             default_ip=self.default_ip.name,
@@ -175,6 +179,7 @@ class Config:
             unrolling_limit=self.unrolling_limit,
             unroll_static_loops=self.unroll_static_loops,
             make_thread_local=self.make_thread_local,
+            make_block_local=self.make_block_local,
             deterministic=self.deterministic,
             inline=self.inline,
             verify=self.debug,

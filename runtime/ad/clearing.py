@@ -33,7 +33,15 @@ MEMBERS = {SNodeGradType.ADJOINT: "grad", SNodeGradType.DUAL: "dual"}
 
 @hides_own_frames
 def clear_all_gradients(gradient_type: SNodeGradType = SNodeGradType.ADJOINT) -> None:
-    """Set the gradients of all fields to 0, or their duals."""
+    """Set the gradients of all fields to 0, or their duals. gradient_type: which of them.
+
+    Example:
+        >>> x = ti.field(ti.f32, shape=2, needs_grad=True)
+        >>> x.grad[0] = 5.0
+        >>> ti.ad.clear_all_gradients()
+        >>> x.grad[0]
+        0.0
+    """
     member = MEMBERS.get(gradient_type)
     if member is not None:
         for derivative in derivatives_of_fields(member):

@@ -24,6 +24,18 @@ class FwdMode:
         param: a field of numbers with `needs_dual=True`.
         seed: one number for each element of `param`, in order; may be left out if that has one element.
         clear_gradients: set the duals of all fields to 0 at the start.
+
+    Example:
+        >>> x = ti.field(ti.f32, shape=(), needs_dual=True)
+        >>> y = ti.field(ti.f32, shape=(), needs_dual=True)
+        >>> @ti.kernel
+        ... def square():
+        ...     y[None] = x[None] ** 2
+        >>> x[None] = 3.0
+        >>> with ti.ad.FwdMode(loss=y, param=x):
+        ...     square()
+        >>> y.dual[None]
+        6.0
     """
 
     def __init__(

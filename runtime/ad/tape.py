@@ -64,6 +64,20 @@ class Tape:
         clear_gradients: set the gradients of all fields to 0 at the start.
         validation: check before each gradient that the elements it needs have the values that its kernel read.
         grad_check: arrays whose gradients are compared with finite differences at the end.
+    Raises: TaichiRuntimeError for a loss without a gradient, or of several elements.
+
+    Example:
+        >>> x = ti.field(ti.f32, shape=3, needs_grad=True)
+        >>> loss = ti.field(ti.f32, shape=(), needs_grad=True)
+        >>> @ti.kernel
+        ... def energy():
+        ...     for i in x:
+        ...         loss[None] += x[i] ** 2
+        >>> x.fill(3.0)
+        >>> with ti.ad.Tape(loss):
+        ...     energy()
+        >>> x.grad.to_numpy().tolist()
+        [6.0, 6.0, 6.0]
     """
 
     def __init__(

@@ -27,9 +27,15 @@ OPERATIONS = {"add": kernels.add, "mul": kernels.multiply, "max": kernels.larger
 
 @hides_own_frames
 def reduce(x: Array, op: str = "add") -> int | float:
-    """Return all elements combined by "add", "mul", "max" or "min", in the type of the elements.
+    """Return all elements of `x` combined by `op`, "add", "mul", "max" or "min", in the type of the elements.
 
     Raises: TaichiTypeError for other arrays and operations; ValueError for the largest of no elements.
+
+    Example:
+        >>> x = ti.ndarray(ti.i32, 3)
+        >>> x.from_numpy(np.array([3, 1, 2], np.int32))
+        >>> ti.algorithms.reduce(x), ti.algorithms.reduce(x, "max")
+        (6, 3)
     """
     values, operation = _values(x, "reduce"), _operation(op)
     if values.shape[0] == 0:
@@ -47,6 +53,13 @@ def scan(x: Array, out: Array | None = None, op: str = "add", inclusive: bool = 
 
     out: an array like `x`, or `x` itself; without it a new ndarray is returned. The first element of a scan that is not
     inclusive is what changes nothing: 0, 1, or the smallest or largest number of the type.
+    op: "add", "mul", "max" or "min".
+
+    Example:
+        >>> x = ti.ndarray(ti.i32, 3)
+        >>> x.from_numpy(np.array([3, 1, 2], np.int32))
+        >>> ti.algorithms.scan(x).to_numpy().tolist()
+        [3, 4, 6]
     """
     values, operation = _values(x, "scan"), _operation(op)
     result = values if out is x and values is x else _result(values, out)
@@ -55,7 +68,17 @@ def scan(x: Array, out: Array | None = None, op: str = "add", inclusive: bool = 
 
 
 class PrefixSumExecutor:
-    """Scans of arrays of one length: `run(x)` replaces x[i] by x[0] + ... + x[i]."""
+    """Scans of arrays of one length: `run(x)` replaces x[i] by x[0] + ... + x[i].
+
+    length: number of elements.
+
+    Example:
+        >>> x = ti.field(ti.i32, 4)
+        >>> x.fill(1)
+        >>> ti.algorithms.PrefixSumExecutor(4).run(x)
+        >>> x.to_numpy().tolist()
+        [1, 2, 3, 4]
+    """
 
     def __init__(self, length: int) -> None:
         self.sorting_length = length
@@ -72,7 +95,17 @@ class PrefixSumExecutor:
 
 @hides_own_frames
 def parallel_sort(keys: Array, values: Array | None = None) -> None:
-    """Sort `keys` in place, and move `values` alike. Equal keys keep their order, and NaNs come last."""
+    """Sort `keys` in place, and move `values` alike. Equal keys keep their order, and NaNs come last.
+
+    Raises: TaichiTypeError for arrays with more axes, and for other numbers of values than of keys.
+
+    Example:
+        >>> keys = ti.ndarray(ti.i32, 3)
+        >>> keys.from_numpy(np.array([3, 1, 2], np.int32))
+        >>> ti.algorithms.parallel_sort(keys)
+        >>> keys.to_numpy().tolist()
+        [1, 2, 3]
+    """
     given = _values(keys, "parallel_sort")
     moved = None if values is None else _values(values, "parallel_sort")
     if moved is not None and moved.shape != given.shape:
@@ -88,20 +121,48 @@ def parallel_sort(keys: Array, values: Array | None = None) -> None:
 
 
 def sort_by_key(keys: Array, values: Array) -> None:
-    """Sort `keys` in place, and move `values` alike."""
+    """Sort `keys` in place, and move `values` alike.
+
+    Example:
+        >>> keys = ti.ndarray(ti.i32, 3)
+        >>> keys.from_numpy(np.array([3, 1, 2], np.int32))
+        >>> values = ti.ndarray(ti.i32, 3)
+        >>> values.from_numpy(np.array([30, 10, 20], np.int32))
+        >>> ti.algorithms.sort_by_key(keys, values)
+        >>> values.to_numpy().tolist()
+        [10, 20, 30]
+    """
     parallel_sort(keys, values)
 
 
 @hides_own_frames
 def argsort(keys: Array) -> Array:
-    """Return the numbers of the elements of `keys` in their order, as an ndarray of i32; `keys` stays as it is."""
+    """Return the numbers of the elements of `keys` in their order, as an ndarray of i32; `keys` stays as it is.
+
+    Example:
+        >>> keys = ti.ndarray(ti.i32, 3)
+        >>> keys.from_numpy(np.array([3, 1, 2], np.int32))
+        >>> ti.algorithms.argsort(keys).to_numpy().tolist()
+        [1, 2, 0]
+    """
     given = _copy(_values(keys, "argsort"))
     return _sort(given) if given.shape[0] else ndarray(i32, 0)
 
 
 @hides_own_frames
 def select(x: Array, mask: Array) -> Array:
-    """Return the elements of `x` where `mask` is not 0, in their order, as a new ndarray."""
+    """Return the elements of `x` where `mask` is not 0, in their order, as a new ndarray.
+
+    Raises: TaichiTypeError for arrays with more axes, and for a mask of another length.
+
+    Example:
+        >>> x = ti.ndarray(ti.i32, 3)
+        >>> x.from_numpy(np.array([3, 1, 2], np.int32))
+        >>> mask = ti.ndarray(ti.i32, 3)
+        >>> mask.from_numpy(np.array([1, 0, 1], np.int32))
+        >>> ti.algorithms.select(x, mask).to_numpy().tolist()
+        [3, 2]
+    """
     values, chosen = _values(x, "select"), _values(mask, "select")
     if values.shape != chosen.shape:
         raise TaichiTypeError(f"the mask has {chosen.shape[0]} elements, and the array {values.shape[0]}", "as many")
@@ -113,7 +174,15 @@ def select(x: Array, mask: Array) -> Array:
 
 @hides_own_frames
 def unique(x: Array) -> tuple[Array, Array]:
-    """Return the different elements of `x` in increasing order and how often each occurs, as new ndarrays."""
+    """Return the different elements of `x` in increasing order and how often each occurs, as new ndarrays.
+
+    Example:
+        >>> x = ti.ndarray(ti.i32, 3)
+        >>> x.from_numpy(np.array([3, 1, 3], np.int32))
+        >>> found, counts = ti.algorithms.unique(x)
+        >>> found.to_numpy().tolist(), counts.to_numpy().tolist()
+        ([1, 3], [1, 2])
+    """
     values = _copy(_values(x, "unique"))
     n = values.shape[0]
     marks = ndarray(i32, n)
@@ -129,10 +198,16 @@ def unique(x: Array) -> tuple[Array, Array]:
 
 @hides_own_frames
 def histogram(x: Array, bins: int, low: float, high: float) -> Array:
-    """Return how many elements lie in each of `bins` equal parts of [low, high], as an ndarray of i32.
+    """Return how many elements of `x` lie in each of `bins` equal parts of [low, high], as an ndarray of i32.
 
     A part holds its lower edge; the last one holds `high`, too. Other elements and NaNs are not counted.
     Raises: ValueError unless there are bins, and `low` is below `high`.
+
+    Example:
+        >>> x = ti.ndarray(ti.i32, 4)
+        >>> x.from_numpy(np.array([1, 2, 2, 9], np.int32))
+        >>> ti.algorithms.histogram(x, bins=2, low=0, high=10).to_numpy().tolist()
+        [3, 1]
     """
     if bins < 1 or not low < high:
         raise ValueError(f"a histogram needs one bin or more and low < high, found {bins} in [{low}, {high}]")

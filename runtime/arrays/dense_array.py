@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from operator import index as as_index
 from typing import Any, ClassVar, NoReturn
 
@@ -174,7 +174,7 @@ class DenseArray(Exchange):
             raise TypeError(f"{self!r} has no axes and therefore no length")
         return self.shape[0]
 
-    def __iter__(self) -> NoReturn:
+    def __iter__(self) -> Iterator[Any]:
         # Without this Python would call __getitem__ with 0, 1, ... and never reach the end of a 2-D array.
         raise TypeError(
             f"{self!r} cannot be iterated in Python; `for i in x` belongs in a kernel. Hint: use `x.to_numpy()`"

@@ -12,7 +12,6 @@ kernels in the cache needs no compiler. Neither of the two imports this module.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
@@ -24,6 +23,7 @@ from ...transpiler.options import Capabilities, CompileOptions
 from ..events import PASS, SINKS, STAGE, note
 from ..launch.arguments.classify import classify
 from ..loading import loader
+from ..locks import new_lock
 
 if TYPE_CHECKING:
     from ...transpiler.backend.module.compilation import Compilation
@@ -39,7 +39,7 @@ _lookup = loader(".lookup", __package__)
 _passes = loader("..passes", __package__)
 _kernel_key = loader(".kernel_key", __package__)
 
-COMPILING = threading.RLock()
+COMPILING = new_lock()
 """Held by the compiling thread: passes set limits of the whole process, and two threads may need the same kernel."""
 
 

@@ -205,7 +205,16 @@ class Placed:
 
 
 class ScalarField(Placed, ScalarArray):
-    """A field of numbers."""
+    """A field of numbers.
+
+    Made by `ti.field`, from element type, shape and name in the current session.
+
+    Example:
+        >>> x = ti.field(ti.f32, shape=(2, 3))
+        >>> x.fill(1.5)
+        >>> x.to_numpy().sum()
+        9.0
+    """
 
     KIND = "field"
     __slots__ = ("dual", "node", "parts", "whole")
@@ -219,7 +228,16 @@ class ScalarField(Placed, ScalarArray):
 
 
 class MatrixField(Placed, MatrixArray):
-    """A field of vectors or matrices, stored row-major."""
+    """A field of vectors or matrices, stored row-major.
+
+    Made by `ti.Vector.field` and `ti.Matrix.field`, from element type, shape and name in the current session.
+
+    Example:
+        >>> x = ti.Vector.field(2, ti.f32, shape=3)
+        >>> x[1] = [0.5, 1.5]
+        >>> x.to_numpy().shape
+        (3, 2)
+    """
 
     KIND = "field"
     __slots__ = ("dual", "node", "parts", "whole")
@@ -247,7 +265,17 @@ class MatrixField(Placed, MatrixArray):
 
 
 class StructField(Placed, StructArray):
-    """A field of structs, contiguous in memory unless its members were placed one by one."""
+    """A field of structs, contiguous in memory unless its members were placed one by one.
+
+    Made by the `field` of a struct type, from element type, shape and name in the current session.
+
+    Example:
+        >>> Ball = ti.types.struct(pos=ti.math.vec2, mass=ti.f32)
+        >>> balls = Ball.field(shape=3)
+        >>> balls[0].mass = 2.0
+        >>> balls.mass.to_numpy().tolist()
+        [2.0, 0.0, 0.0]
+    """
 
     KIND = "field"
     __slots__ = ("dual", "node", "parts", "whole")
@@ -302,6 +330,12 @@ def field(
 
     Raises: TaichiRuntimeError before `ti.init()`, for a shape with an extent below 1, and if there is not enough
     memory; TaichiSyntaxError for `offset` or `order` that do not fit the shape.
+
+    Example:
+        >>> x = ti.field(ti.f32, shape=(2, 3))
+        >>> x[0, 1] = 2.5
+        >>> x[0, 1], x.shape
+        (2.5, (2, 3))
     """
     session = current("field")
     element = stored_type(dtype)

@@ -37,7 +37,12 @@ class Axis:
 
 
 def axes(*numbers: int) -> list[Axis]:
-    """Return the axes of these numbers, as `ti.ij` is `ti.axes(0, 1)`. Raises: ValueError for one out of range."""
+    """Return the axes of these numbers, as `ti.ij` is `ti.axes(0, 1)`. Raises: ValueError for one out of range.
+
+    Example:
+        >>> ti.axes(0, 1) == ti.ij
+        True
+    """
     for number in numbers:
         if not 0 <= number < MAX_AXES:
             raise ValueError(f"an axis has a number from 0 to {MAX_AXES - 1}, and {number} was given")
@@ -61,6 +66,13 @@ class SNode:
     """A node of the tree of fields. kind: "root", "dense", ..., or "place" (a field's node, a leaf).
 
     node: its description for the compiler, None for a root.
+    parent: the node above, None for a root. memory: of its tree. Programs get nodes from `ti.root` and `FieldsBuilder`.
+
+    Example:
+        >>> x = ti.field(ti.f32)
+        >>> block = ti.root.dense(ti.i, 4).place(x)
+        >>> x.parent().shape
+        (4,)
     """
 
     __slots__ = ("__weakref__", "_children", "_field", "_parent", "memory", "node")
@@ -360,7 +372,16 @@ def own_cell() -> SNode:
 
 
 def deactivate_all_snodes() -> None:
-    """Deactivate all cells of all sparse nodes of the session."""
+    """Deactivate all cells of all sparse nodes of the session.
+
+    Example:
+        >>> x = ti.field(ti.i32)
+        >>> _ = ti.root.pointer(ti.i, 4).place(x)
+        >>> x[2] = 5
+        >>> ti.deactivate_all_snodes()
+        >>> x[2]
+        0
+    """
     for owned in list(current("SNodes").arrays):
         if isinstance(owned, TreeMemory) and owned.is_living and is_sparse_tree(owned.top):
             owned.sparse().deactivate_all(owned.top)

@@ -77,7 +77,13 @@ class Arg:
         ndim: number of axes of an NDARRAY or a texture; or `field_dim`, or, for a texture, `shape`.
         fmt: format of an RWTEXTURE; or `num_channels` and `channel_format`.
 
+    args, kwargs: the parameters above, by position or by name.
     Raises: TaichiRuntimeError naming the parameters of this kind.
+
+    Example:
+        >>> symbol = ti.graph.Arg(ti.graph.ArgKind.SCALAR, "dt", ti.f32)
+        >>> symbol.name
+        'dt'
     """
 
     __slots__ = ("field_dim", "fmt", "name", "tag", "type")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -27,6 +26,7 @@ from ..arrays.staging import StagedArguments, stage_arguments
 from ..devices.device import GpuDevice
 from ..fields.sparse_tree import AuxiliaryArray
 from ..fields.tree_memory import depend_on_tree
+from ..locks import new_lock
 from ..session.allocation_handle import AllocationHandle
 from ..session.programs import Code
 from ..session.session import Session
@@ -241,7 +241,7 @@ class Instance:
         has_end = has_results or "other" in argument_kinds or self._reports is not None or bool(self._trees)
         own: Any = None
         if has_end or (self._temporaries is not None and program.lock is None):
-            own = self.session.lock if self._reports is not None else threading.RLock()
+            own = self.session.lock if self._reports is not None else new_lock()
         on_stream = "torch" in argument_kinds and self.session.device.cuda_memory
         return LaunchHooks(
             session=self.session,

@@ -71,13 +71,14 @@ class Kernel(KernelTools):
         self.arguments = CallArguments(self.definition, is_method)
         self.is_cacheable = is_cacheable
         self._is_method = is_method
-        self._arity = len(self.definition.parameters)
-        self._unpack = self.arguments.unpack
+        self._plain_arity = len(self.definition.parameters) if self.arguments.unpack is None else -1
+        """Number of the arguments of a call that needs no binding, -1 if it has packs."""
         self._session: Session | None = None
         self._instances: dict[Any, tuple[Instance, Launcher]] = {}
         self._launchers: dict[Any, tuple[Launch, Choice]] = {}
         self._keys = Keys(self.definition)
         self._key = self._keys.fast
+        self._is_keyed = self._keys.is_keyed
         self._last: Choice | None = None
         """What the last launch ran; not its launcher, which holds memory."""
         self.wanted: str | None = None
@@ -92,15 +93,13 @@ class Kernel(KernelTools):
             if replacement is not None:
                 return replacement(*args, **kwargs)
         try:
-            if kwargs or len(args) != self._arity:
-                args = self.arguments.bind(args, kwargs)
-            if self._unpack is not None:
-                args = self._unpack(args)
+            if kwargs or len(args) != self._plain_arity:
+                args = self.arguments.flattened(args, kwargs)
             session = self._session
             if session is None or session.epoch < 0:
                 self._enter(sessions.current())
             try:
-                launch, self._last = self._launchers[self._key(args)]
+                launch, self._last = self._launchers[self._key(args) if self._is_keyed else ()]
             except AttributeError:  # arrays of other libraries; later calls probably have them too
                 self._key = self._keys.of
                 launch, self._last = self._find(args)
@@ -428,8 +427,19 @@ def kernel(fn: Any = None, *, offline_cache: bool = True, passes: Any = ()) -> A
     """Make a Python function a kernel: typed arguments, compiled on first call, parallel outermost loops.
 
     offline_cache: whether the compiled kernel may be cached on disk; see docs/cache.md.
+    fn: the function; all its parameters have annotations. A kernel that is a method needs `ti.data_oriented`.
     passes: passes of the compiler that are left out, `["-fold"]`, and passes of the program; see docs/passes.md.
     Raises: TaichiSyntaxError if it is not a plain function.
+
+    Example:
+        >>> @ti.kernel
+        ... def total(x: ti.types.ndarray(ti.f32, 1)) -> ti.f32:
+        ...     s = 0.0
+        ...     for i in x:
+        ...         s += x[i]
+        ...     return s
+        >>> total(np.ones(100, np.float32))
+        100.0
     """
     if fn is None:
         return functools.partial(kernel, offline_cache=offline_cache, passes=passes)

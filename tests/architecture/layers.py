@@ -58,6 +58,7 @@ transpiler/derivative_accesses
 transpiler/pipeline
 transpiler
 runtime/loading
+runtime/locks
 runtime/events
 runtime/passes
 runtime/config

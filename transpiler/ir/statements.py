@@ -329,6 +329,7 @@ class AtomicOp(Statement):
     """Reads, combines by `ops.ATOMIC_OPS[op]` and writes in one step; the value is the old one. Tensors: per element.
 
     pointer: as for GlobalStore, or a local one, for which `demote_atomics` replaces the operation by a plain one.
+    together: of an addition that one instruction performs with others: their number, its position, how many they are.
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("pointer", "value")
@@ -336,6 +337,7 @@ class AtomicOp(Statement):
     op: str
     pointer: Statement
     value: Statement
+    together: tuple[int, int, int] | None = None
 
 
 # --- control --------------------------------------------------------------------------------------------------------
@@ -367,6 +369,7 @@ class While(Statement):
     """Runs `body` as long as the result of `condition`, which is evaluated before each iteration, is true.
 
     is_known: a reader of the Python source sees whether the condition holds.
+    stays_rolled: the target's compiler shall not unroll it.
     """
 
     BLOCKS: ClassVar[tuple[str, ...]] = ("condition", "body")
@@ -374,6 +377,7 @@ class While(Statement):
     condition: Block
     body: Block = field(default_factory=Block)
     is_known: bool = False
+    stays_rolled: bool = False
 
 
 @dataclass(eq=False, slots=True)
@@ -395,6 +399,7 @@ class RangeFor(Statement):
         cells: the sparse array over whose active cells it iterates; its indices are computed from lists (`CellIndex`).
         purpose: of a loop that the compiler added: what it does.
         unroll: it is a static loop of the user with constant bounds, which the target's compiler unrolls.
+        stays_rolled: the target's compiler shall not unroll it.
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("starts", "ends", "steps")
@@ -413,6 +418,7 @@ class RangeFor(Statement):
     cells: Array | None = None
     purpose: str = ""
     unroll: bool = False
+    stays_rolled: bool = False
 
 
 @dataclass(eq=False, slots=True)

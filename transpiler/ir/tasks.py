@@ -80,6 +80,7 @@ class Task:
         join: stores `accumulator op other` to the accumulator of each reduction.
         epilogue: statements after the loop, which use the joined values; they depend on no value of `prologue`.
         private: arrays of which each thread adds to a copy.
+        block_sums: arrays of which each block adds to a copy in shared memory.
         blocks_done: counts the blocks of threads that have stored their partial results. The last one joins them in an
             order that does not change from run to run, and `epilogue` runs once. None: it runs in each block.
     """
@@ -98,6 +99,7 @@ class Task:
     epilogue: Block = field(default_factory=Block)
     blocks_done: Temporary | None = None
     private: list[PrivateSums] = field(default_factory=list)
+    block_sums: list[Array] = field(default_factory=list)
 
     def roots(self) -> list[Block]:
         """Return the outermost blocks: the prologue and the body; with reductions also what follows the loop."""

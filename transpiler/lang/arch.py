@@ -68,7 +68,12 @@ class Extension:
 
 
 class extension:  # noqa: N801 - Taichi's public name
-    """Namespace `ti.extension`."""
+    """Namespace `ti.extension`.
+
+    Example:
+        >>> ti.extension.sparse
+        <Extension.sparse>
+    """
 
     adstack = Extension("adstack")
     assertion = Extension("assertion", frozenset({"c", "cuda", "vulkan", "python"}))

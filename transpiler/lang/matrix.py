@@ -91,7 +91,16 @@ def elementwise(meaning: Callable[..., Any], *operands: Any) -> Any:
 
 
 class Matrix(_Swizzles):
-    """An (n, m) matrix, or a vector of n elements, in Python scope. entries: the NumPy array with its elements."""
+    """An (n, m) matrix, or a vector of n elements, in Python scope. entries: the NumPy array with its elements.
+
+    arr: nested lists or an array, shape (n, m) or (n,). dt: number type of the elements; None: that of `arr`.
+    Raises: TaichiTypeError for what is no array of one or two axes.
+
+    Example:
+        >>> a = ti.Matrix([[1, 2], [3, 4]])
+        >>> a @ ti.Vector([1, 1])
+        [3 7]
+    """
 
     entries: np.ndarray[Any, Any]
     __array_priority__ = 1000  # `numpy_array + matrix` calls `__radd__`; NumPy does not iterate over our elements
@@ -410,7 +419,15 @@ class Matrix(_Swizzles):
 
 
 class Vector(Matrix):
-    """A vector in Python scope; the class provides `ti.Vector(...)` and `ti.Vector.field(...)`."""
+    """A vector in Python scope; the class provides `ti.Vector(...)` and `ti.Vector.field(...)`.
+
+    arr: a list or an array, shape (n,). dt: number type of the elements; None: that of `arr`.
+
+    Example:
+        >>> v = ti.Vector([1.0, 2.0, 2.0])
+        >>> v.norm(), v.x
+        (3.0, 1.0)
+    """
 
     @classmethod
     def field(cls, n: int, dtype: Any, shape: Any = None, **options: Any) -> Any:  # type: ignore[override]

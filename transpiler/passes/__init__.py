@@ -5,6 +5,7 @@ The order is the table `PASSES`; a comment gives the reason for each position th
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from time import perf_counter
 
 from ..errors import InternalError, ReportedError, TaichiCompilationError
@@ -40,8 +41,10 @@ from .sparse.struct_for import struct_for
 from .target.legalize import legalize
 from .target.minima import minima
 from .target.ranges import ranges
+from .target.rolled_loops import rolled_loops
 from .target.wrapping import wrapping
 from .tasks.offload import offload
+from .threads.block_sums import block_sums
 from .threads.check_threads import check_threads
 from .threads.clamp_indices import clamp_indices
 from .threads.demote_atomics import demote_atomics
@@ -50,6 +53,7 @@ from .threads.private_sums import private_sums
 from .threads.reduce_atomics import reduce_atomics
 from .threads.split_threads import split_threads
 from .threads.unroll_reductions import unroll_reductions
+from .threads.vector_atomics import vector_atomics
 
 __all__ = ["PASSES", "REQUIRED", "Cleanup", "Pass", "PassContext", "Stage", "run", "until_stable"]
 
@@ -109,6 +113,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         reduce_atomics,  # after cleanup, which merges pointers and drops atomic operations in branches never taken
         fuse_result,  # after `reduce_atomics`: the return follows the loop in its task
         private_sums,  # after `reduce_atomics`: a private number is cheaper than a private array
+        block_sums,  # after `reduce_atomics`, likewise
         check_threads,  # after cleanup: a branch that is never taken does not make threads diverge
         clamp_indices,  # after `check_threads`, which finds the tasks whose threads synchronize
         split_threads,  # after `check_threads`, which refuses what cannot be split; control flow is simple by now
@@ -123,7 +128,9 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         cleanup,
         call_effects,  # for the printers: cleanup may have removed the last effect
         wrapping,  # after all passes that know what a sum is
+        rolled_loops,  # last of those that may change a loop: trip counts are constants by now
         minima,  # after all passes that know what a minimum is
+        vector_atomics,  # after `legalize`, which makes atomic operations of vectors several, and the last cleanup
         sparse_arrays,  # last: it adds the arrays that the emitted source uses
     ),
 }
@@ -140,9 +147,10 @@ def run(kernel: Kernel, context: PassContext, last: str = "") -> None:
     """Run all stages on `kernel`, in place. last: the name of the pass after which to stop.
 
     Raises:
-        TaichiCompilationError: for a feature that the target lacks.
+        TaichiCompilationError: for a feature that the target lacks, or if `disabled_passes` names no pass.
         InternalError: names the pass after which the kernel is malformed (with `options.verify`).
     """
+    _check_names(context.options.disabled_passes)
     with deep_recursion():
         stable: Cleanup | None = None  # the group that would change nothing now
         for stage, steps in _pipeline(context).items():
@@ -157,10 +165,7 @@ def run(kernel: Kernel, context: PassContext, last: str = "") -> None:
 
 def names_of_passes() -> dict[str, list[str]]:
     """Return the names of the passes in their order, by stage; those of a cleanup one after another."""
-    return {
-        stage.value: [one.__name__ for step in steps for one in (step if isinstance(step, Cleanup) else (step,))]
-        for stage, steps in PASSES.items()
-    }
+    return {stage.value: [one.__name__ for step in steps for one in _steps(step)] for stage, steps in PASSES.items()}
 
 
 def _pipeline(context: PassContext) -> dict[Stage, tuple[Pass | Cleanup, ...]]:
@@ -172,7 +177,7 @@ def _pipeline(context: PassContext) -> dict[Stage, tuple[Pass | Cleanup, ...]]:
             (stage, number)
             for stage, steps in found.items()
             for number, step in enumerate(steps)
-            if name in [one.__name__ for one in (step if isinstance(step, Cleanup) else (step,))]
+            if name in [one.__name__ for one in _steps(step)]
         ]
         stage, number = places[-1] if own.after else places[0]
         steps = list(found[stage])
@@ -202,6 +207,19 @@ def _own_step(own: OwnPass, stage: Stage) -> Pass:
 
     step.__name__ = own.name
     return step
+
+
+def _check_names(disabled: frozenset[str]) -> None:
+    """Raise an error if an option names a pass that does not exist."""
+    names = {step.__name__ for group in PASSES.values() for item in group for step in _steps(item)}
+    if unknown := sorted(disabled - names):
+        close = get_close_matches(unknown[0], sorted(names - REQUIRED), 1) or ["fold"]
+        message = f"`disabled_passes` of ti.init names passes, and `{unknown[0]}` is none"
+        raise TaichiCompilationError(message, f"`{close[0]}` is one")
+
+
+def _steps(item: Pass | Cleanup) -> tuple[Pass, ...]:
+    return item if isinstance(item, Cleanup) else (item,)
 
 
 def _run_until_stable(steps: Cleanup, stage: Stage, kernel: Kernel, context: PassContext) -> bool:

@@ -78,7 +78,8 @@ class Bisection:
 
     def __str__(self) -> str:
         lines = [self.summary, *([f"    {self.difference}"] if self.difference else [])]
-        if self.verdict == PASS and self.change:
+        known = {name for names in names_of_passes().values() for name in names}
+        if self.verdict == PASS and self.change and self.pass_name in known:
             lines.append(f"    `passes=['-{self.pass_name}']` leaves it out")
         return "\n".join(lines)
 

@@ -68,7 +68,7 @@ def grid_of(task: Task, layout: Layout, max_groups: int) -> Grid:
     if task.loop is None:
         return Grid()
     extents, count = known_extents(task.loop, layout)
-    if task.reductions:
+    if task.reductions or task.block_sums:
         return Grid(is_strided=True, is_unrolled=_is_light(task) and (count is None or count > FEW))
     if extents is None:
         return Grid(is_strided=True)  # only the device knows how many iterations there are
@@ -79,12 +79,21 @@ def grid_of(task: Task, layout: Layout, max_groups: int) -> Grid:
 
 
 def _is_light(task: Task) -> bool:
-    """Return whether the iterations of a loop with reductions only read memory, and are short."""
+    """Return whether the iterations of a loop only read memory, add to accumulators or copies, and are short."""
     statements = list(reachable(task.body))
     is_simple = not any(
-        isinstance(s, (*RECORDS, Rand, If, IfExp, GlobalStore, AtomicOp)) or repeats(s) for s in statements
+        isinstance(s, (*RECORDS, Rand, If, IfExp, GlobalStore)) or repeats(s) or _is_elsewhere(s, task)
+        for s in statements
     )
     return is_simple and len(statements) <= LIGHT
+
+
+def _is_elsewhere(statement: Statement, task: Task) -> bool:
+    """Return whether a statement is an atomic operation on memory of which the block has no copy."""
+    if not isinstance(statement, AtomicOp):
+        return False
+    base = base_pointer(statement.pointer)
+    return not (isinstance(base, GlobalPtr) and base.array in task.block_sums)
 
 
 def is_long_running(task: Task) -> bool:

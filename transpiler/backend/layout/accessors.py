@@ -48,11 +48,13 @@ class Accessors:
     names: of all arrays; shared arrays have no macro.
     lines: definitions of macros.
     inside: name and definition of the macro that takes the cell of a pool before the indices.
+    copies: name and definition of the macro of the copy that a block of threads has of an array.
     """
 
     names: dict[Array, str] = field(default_factory=dict)
     lines: dict[Array, str] = field(default_factory=dict)
     inside: dict[Array, tuple[str, str]] = field(default_factory=dict)
+    copies: dict[Array, tuple[str, str]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -79,21 +81,32 @@ class UsedMemory:
 
 
 def definitions(
-    names: Accessors, used: UsedMemory, cells: SparseSource | None
+    names: Accessors, used: UsedMemory, cells: SparseSource | None, copied: Sequence[Array] = ()
 ) -> tuple[list[str], list[str], list[str]]:
-    """Return the macros and functions that a source needs for its accesses, and the helpers that these call."""
+    """Return the macros and functions that a source needs for its accesses, and the helpers that these call.
+
+    copied: arrays whose macro is that of the copy.
+    """
     macros, functions, helpers = ([], [], []) if cells is None else cells.lines(used.cells)
     arrays = sorted({**used.arrays, **used.inside}, key=lambda a: a.binding)
     for array in (array for array in arrays if not array.is_shared):
         macros += [names.inside[array][1]] if array in names.inside else []
-        macros += [names.lines[array]] if array in used.arrays else []
+        line = names.copies[array][1] if array in copied else names.lines[array]
+        macros += [line] if array in used.arrays else []
     return macros, functions, helpers
 
 
 def accessors(
-    arrays: Iterable[Array], shared: Iterable[Array], memory: MemoryExpressions, taken: frozenset[str]
+    arrays: Iterable[Array],
+    shared: Iterable[Array],
+    memory: MemoryExpressions,
+    taken: frozenset[str],
+    copied: Iterable[Array] = (),
 ) -> Accessors:
-    """Return the macros of arrays, and the names of all. taken: names that no macro may have."""
+    """Return the macros of arrays, and the names of all. taken: names that no macro may have.
+
+    copied: arrays of which blocks of threads have copies.
+    """
     macros = Accessors()
     free = Names(taken | frozenset(memory.cells.identifiers() if memory.cells is not None else ()))
     for array in sorted(arrays, key=lambda a: a.binding):
@@ -111,6 +124,10 @@ def accessors(
     free.reserved |= NAMES_IN_BLOCKS if not memory.target.language.shared_qualifier else frozenset()
     for array in sorted(shared, key=lambda a: a.binding):
         macros.names[array] = free.declare(array.name or "tile")
+    for array in sorted(copied, key=lambda a: a.binding):
+        copy, letters = free.declare(f"{array.name}_copy"), list(INDEX_LETTERS[: array.ndim])
+        number = row_major(array, letters, memory.target, memory.expressions, memory.constants)
+        macros.copies[array] = copy, f"#define {macros.names[array]}({', '.join(letters)}) {copy}[{number}]"
     return macros
 
 

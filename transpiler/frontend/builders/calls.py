@@ -22,9 +22,9 @@ from ...ir.types import Scalar, Struct, Tensor, describe_type, element_of, u1, u
 from ...lang import functions, operations
 from ...lang import struct as lang
 from ...lang.annotations import as_type
+from ...lang.atomics import ATOMIC_OF
 from ...lang.decorators import BoundFunc, Func, as_bound
 from ...lang.describe import name_of, safe_attribute
-from ...lang.functions import ATOMIC_OF
 from ...lang.matrix import Matrix
 from ...lang.operations import OPERATION_OF
 from ..context.context import Context, expression

@@ -127,7 +127,8 @@ class Language:
 
     Threads
     unroll: before the head of a loop that the compiler shall unroll; {count} is its trip count.
-    unroll_helpers: keys of what that needs.
+    rolled: the same of a loop that it shall not unroll; "" if there is no way to say so.
+    unroll_helpers: keys of what these need.
     nested_loops: a parallel loop is emitted as loops that count in int; else as one thread per iteration, unsigned.
     shared_qualifier, shared_start: before and after the declaration of an array shared by a block.
     thread_numbers: by kind of `ThreadIndex`; {0} is the number of the thread in the loop.
@@ -205,6 +206,7 @@ class Language:
     warns_of_unused: bool = False
 
     unroll: str = "#pragma unroll\n"
+    rolled: str = ""
     unroll_helpers: tuple[str, ...] = ()
     nested_loops: bool = False
     shared_qualifier: str = ""

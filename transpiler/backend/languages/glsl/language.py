@@ -59,6 +59,7 @@ GLSL = Language(
     precise="precise ",
     reference="inout {type} {name}",
     unroll="[[unroll]] ",
+    rolled="[[dont_unroll]] ",
     unroll_helpers=("extension GL_EXT_control_flow_attributes",),
     shared_qualifier="shared ",
     thread_numbers=collectives.THREAD_NUMBERS,
