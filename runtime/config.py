@@ -11,12 +11,13 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from difflib import get_close_matches
 from typing import Any
 
 from ..transpiler.ir.types import SCALARS, Scalar, f32, f64, i32, i64, u32
 from ..transpiler.lang.arch import Arch, cpu
+from ..transpiler.lazy_dataclasses import dataclass
 from ..transpiler.options import CompileOptions
 from .loading import loader
 

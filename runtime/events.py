@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from time import perf_counter
 from typing import Any
+
+from ..transpiler.lazy_dataclasses import dataclass
 
 REGISTRATION, INSTANTIATION, CACHE = "registration", "instantiation", "cache"
 STAGE, PASS, COMPILER, LAUNCH = "stage", "pass", "compiler", "launch"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from .lazy_dataclasses import dataclass
 
 VERSION = "0.1.0"
 """The version of shadesmith, at the top of every source; `pyproject.toml` has the same."""

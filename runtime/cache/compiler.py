@@ -13,12 +13,12 @@ kernels in the cache needs no compiler. Neither of the two imports this module.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from ...transpiler.frontend.source.definition import KernelDefinition
 from ...transpiler.frontend.source.specialization import Specialization
+from ...transpiler.lazy_dataclasses import dataclass
 from ...transpiler.options import Capabilities, CompileOptions
 from ..events import PASS, SINKS, STAGE, note
 from ..launch.arguments.classify import classify

@@ -19,13 +19,13 @@ from __future__ import annotations
 import builtins
 import types
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from ...transpiler.frontend.source.definition import definition_of
 from ...transpiler.frontend.source.specialization import Specialization, TemplateArgument
 from ...transpiler.ir.snodes import Node
 from ...transpiler.lang.decorators import Func
+from ...transpiler.lazy_dataclasses import dataclass
 from .builtin_names import name_set
 from .describe import describe, environment, fixed_description, member_of_module, switches_text
 from .describe_own import argument as argument_text

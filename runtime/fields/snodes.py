@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 from operator import index as as_index
 from typing import Any, NoReturn
@@ -19,6 +18,7 @@ from ...transpiler.errors import NotYetError, TaichiRuntimeError, as_seen_by_use
 from ...transpiler.ir.snodes import Node, axes_of, cell_size_bytes, is_sparse_tree, member_offsets, shape_of
 from ...transpiler.ir.types import Scalar, Type, scalars_of, u1
 from ...transpiler.lang.describe import ArrayDescription, NodeDescription
+from ...transpiler.lazy_dataclasses import dataclass
 from ..session.session import current
 from ..session.tracebacks import hides_own_frames_of
 from .tree_memory import TreeMemory

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ...transpiler.errors import warn_user
 from ...transpiler.frontend.source.specialization import Specialization
+from ...transpiler.lazy_dataclasses import dataclass
 from ..cache.compiler import compile_source
 from ..config import plain_name
 from ..session import session as sessions

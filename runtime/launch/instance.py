@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -20,6 +19,7 @@ from ...transpiler.frontend.source.specialization import (
     TemplateArgument,
 )
 from ...transpiler.ir.types import Scalar, Tensor
+from ...transpiler.lazy_dataclasses import dataclass
 from ..arrays.interop import check_argument, checked_address, cupy_address, gradient_of, host_address, tensor_address
 from ..arrays.memory import handle_of
 from ..arrays.staging import StagedArguments, stage_arguments

@@ -11,7 +11,6 @@ import struct
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -19,6 +18,7 @@ from ...transpiler.backend.module.interface import PACK_CODES
 from ...transpiler.errors import ShadesmithWarning
 from ...transpiler.ir.ops import OPS
 from ...transpiler.ir.types import SCALARS
+from ...transpiler.lazy_dataclasses import dataclass
 from ...transpiler.options import MAX_ITERATIONS
 
 if TYPE_CHECKING:

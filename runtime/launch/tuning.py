@@ -13,10 +13,10 @@ same: `// @tune BLOCK = 64 | 128 | 256`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from ...transpiler.errors import TaichiSyntaxError
+from ...transpiler.lazy_dataclasses import dataclass
 
 F = TypeVar("F", bound=Callable[..., Any])
 ATTRIBUTE = "tunable"

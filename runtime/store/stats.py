@@ -9,9 +9,9 @@ import logging
 from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from time import perf_counter
 
+from ...transpiler.lazy_dataclasses import dataclass
 from ..locks import new_lock
 
 LOGGER = logging.getLogger("shadesmith")

@@ -17,6 +17,7 @@ SOURCES = sorted(
 )
 
 LAYERS = """
+transpiler/lazy_dataclasses
 transpiler/errors
 transpiler/options
 transpiler/nesting

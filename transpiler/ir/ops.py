@@ -10,12 +10,12 @@ integers.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
+from ..lazy_dataclasses import dataclass
 from .types import Scalar, f32, f64, i32, promote, u1
 
 Rule = Callable[[Sequence[Scalar], Scalar], tuple[tuple[Scalar, ...], Scalar]]

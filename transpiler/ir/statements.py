@@ -12,9 +12,10 @@ Conventions that every pass and printer may rely on:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
+from ..lazy_dataclasses import dataclass
 from .nodes import Block, Effect, Statement
 from .origins import Origin
 from .snodes import IndexComponent, Node

@@ -9,12 +9,13 @@ and a model on a list of lanes, which the interpreter executes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
 from typing import Any, ClassVar
 
 import numpy as np
 
+from ..lazy_dataclasses import dataclass
 from .nodes import Block, Effect, Statement
 from .ops import ATOMIC_OPS, OPS
 from .statements import Alloca, Const

@@ -7,12 +7,14 @@ of C and CUDA, and GLSL's scalar block layout except for the padding at the end 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from math import prod
 from typing import Any
 
 import numpy as np
+
+from ..lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin
 
 import numpy as np
 
 from ..errors import TaichiSyntaxError
 from ..ir.types import SCALAR_OF_NUMPY, SCALARS, Scalar, Struct, Tensor, Type, element_of, u1
+from ..lazy_dataclasses import dataclass
 from ..options import CompileOptions
 from .hooks import make_field, make_ndarray, scalar_of, uint
 from .matrix import Matrix, unwrap, wrap

@@ -5,8 +5,9 @@ The session maps `Arch` objects to targets; extensions list the targets that sup
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from platform import machine
+
+from ..lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import product
 from re import findall
 from typing import Any, TypeVar
 
 from ..ir.snodes import Node
 from ..ir.types import Struct, Tensor, Type
+from ..lazy_dataclasses import dataclass
 
 Step = str | tuple[int, ...]
 """A step from an element to a part of it: the name of a member, or the indices of a component."""

@@ -6,13 +6,13 @@ Input: callables of the runtime. Output: default number types, fields and ndarra
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 import numpy as np
 
 from ..ir.types import SCALAR_OF_NUMPY, SCALARS, Scalar, f32, i32, u32
+from ..lazy_dataclasses import dataclass
 
 
 @dataclass(slots=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ..errors import SourceLocation
 from ..ir.tasks import Kernel
 from ..ir.verify import Stage
+from ..lazy_dataclasses import dataclass
 from ..options import Capabilities, CompileOptions
 
 Pass = Callable[[Kernel, "PassContext"], bool]

@@ -13,11 +13,11 @@ import functools
 import importlib
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from ....transpiler.errors import TaichiRuntimeError, warn_user
+from ....transpiler.lazy_dataclasses import dataclass
 from ....transpiler.options import Capabilities
 
 INSTALL_HINT = "apt-get install libvulkan1 mesa-vulkan-drivers glslang-tools"

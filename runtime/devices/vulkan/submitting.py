@@ -7,12 +7,12 @@ generated source holds numbers and names made here, never a user's; kernels whos
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from types import CodeType
 from typing import Any
 
 from ....transpiler.backend.module.interface import TaskSource
+from ....transpiler.lazy_dataclasses import dataclass
 from .queue import BATCH, EAGER_THREADS
 
 STRIDED_GROUPS = 1024

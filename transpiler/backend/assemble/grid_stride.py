@@ -5,8 +5,6 @@ In: a task in final form and the layout of its arguments. Out: a `Grid`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...ir.functions import reachable
 from ...ir.nodes import Statement
 from ...ir.statements import (
@@ -25,6 +23,7 @@ from ...ir.statements import (
     repeats,
 )
 from ...ir.tasks import Task
+from ...lazy_dataclasses import dataclass
 from ...options import MAX_ITERATIONS
 from ..layout.layout import Layout
 from ..layout.trip_counts import known_extents

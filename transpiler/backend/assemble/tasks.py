@@ -6,7 +6,7 @@ In: an `EmitContext`. Out: `PrintedTask`s and `PrintedFunction`s, from which `fi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from ...ir.functions import Function, called, reachable
@@ -15,6 +15,7 @@ from ...ir.statements import RECORDS, Array, Rand, Return
 from ...ir.tasks import Task
 from ...ir.threads import ThreadIndex, has_full_blocks
 from ...ir.types import Struct, u1, u32
+from ...lazy_dataclasses import dataclass
 from ..languages.common.naming import Names, bound_name
 from ..languages.common.one_line import INDENT
 from ..languages.common.symbols import Symbols

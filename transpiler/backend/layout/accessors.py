@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 from typing import Any
 
@@ -16,6 +16,7 @@ from ...ir.sparse import CELL_MEMBERS, NodeUse
 from ...ir.sparse_storage import COUNTERS, needed_indices
 from ...ir.statements import Array
 from ...ir.textures import Texture
+from ...lazy_dataclasses import dataclass
 from ..languages.common.naming import Names
 from ..languages.common.reserved import NAMES_IN_BLOCKS
 from ..languages.common.target import Target

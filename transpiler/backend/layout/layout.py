@@ -7,7 +7,7 @@ templates print, and the expressions by which the printers reach arguments, exte
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...ir.nodes import Statement
 from ...ir.snodes import Node, is_sparse, memory_of, top_of
@@ -31,6 +31,7 @@ from ...ir.types import (
     u32,
     with_element,
 )
+from ...lazy_dataclasses import dataclass
 from ..languages.common.naming import Names
 from ..languages.common.syntax import storage_helpers, type_helpers
 from ..languages.common.target import Target

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ...ir.captured_constant import CapturedConstant
 from ...ir.snodes import Node
+from ...lazy_dataclasses import dataclass
 from .interface import BackendModule
 
 

@@ -12,7 +12,7 @@ In: statements of `ir.threads`, and the `BlockForm` of their task. Out: lines an
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ...errors import UnsupportedError
 from ...ir.functions import reachable
@@ -21,6 +21,7 @@ from ...ir.statements import Alloca, Array, AtomicOp, GlobalLoad, GlobalPtr, Glo
 from ...ir.tasks import Task
 from ...ir.threads import COLLECTIVES, SUBGROUP_SIZE, Barrier, Collective, Exchange, ThreadFor, ThreadIndex, waits
 from ...ir.types import Scalar
+from ...lazy_dataclasses import dataclass
 from ..languages.common.atomics import is_native
 from ..languages.common.collectives import ALL_LANES, collective_syntax, exchange_key, exchange_name
 from ..languages.common.helpers import known

@@ -27,13 +27,14 @@ In: a task with reductions and a printer of its entry. Out: `Reductions`, lines 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ...ir.nodes import Statement
 from ...ir.statements import Array, Const, MatrixInit, RangeFor
 from ...ir.tasks import PrivateSums, Reduction, Task
 from ...ir.threads import neutral
 from ...ir.types import Scalar, Tensor, count_scalars, element_of, i32
+from ...lazy_dataclasses import dataclass
 from ...options import Capabilities
 from ..languages.common.collectives import generate_reduction, reduction_key, reduction_name
 from ..languages.common.one_line import COLUMNS, INDENT

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Hashable
-from dataclasses import dataclass
 from typing import Any
 
 from ...errors import SourceLocation, TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
@@ -19,6 +18,7 @@ from ...ir.types import Scalar, Struct, Tensor, Type, describe_type, element_of,
 from ...lang.annotations import NdarrayAnnotation, RefType, is_template
 from ...lang.decorators import BoundFunc, Func
 from ...lang.matrix import Matrix
+from ...lazy_dataclasses import dataclass
 from ..context.context import Context
 from ..context.references import need_memory, references
 from ..context.scope import Frame

@@ -11,7 +11,6 @@ import builtins
 import inspect
 import linecache
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from types import CodeType
 from typing import Any, cast
@@ -19,6 +18,7 @@ from typing import Any, cast
 from ...errors import SourceLocation, SourceText, TaichiCompilationError, TaichiSyntaxError
 from ...lang.annotations import template
 from ...lang.packs import flattened_members
+from ...lazy_dataclasses import dataclass
 from ...nesting import deep_recursion
 from .bindings import find_mutable
 from .function_lines import parse_function

@@ -15,7 +15,6 @@ or if another iteration of a parallel loop does it, since such a program has no 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from ...errors import TaichiCompilationError
 from ...ir.nodes import Block, Statement, blocks
@@ -37,6 +36,7 @@ from ...ir.statements import (
     base_pointer,
 )
 from ...ir.types import i32, i64
+from ...lazy_dataclasses import dataclass
 from ..analysis.aliasing import split_indices
 from ..context import ElementAccess
 

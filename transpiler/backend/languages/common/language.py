@@ -9,10 +9,11 @@ structure is a function among the fields, and a caller tests the property that m
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ....ir.threads import Barrier
 from ....ir.types import Scalar, Tensor, Type
+from ....lazy_dataclasses import dataclass
 from .syntax_forms import PRIMARY, UNARY, Generated, Syntax
 
 
