@@ -45,6 +45,7 @@ EFFECTIVE: dict[str, str] = {
     "print_ir": "prints every pass that changed a kernel; a kernel's name: only that one",
     "log_level": "level of the logger `shadesmith`",
     "report_bytes": "size of the device buffer for the output of one launch",
+    "templates_dir": "folder of templates in place of shadesmith's, by their names; see docs/templates.md",
     "dump_dir": "folder for copies of the emitted files",
     "profile_source": "binaries have line information, for RenderDoc, Nsight Compute and Nsight Systems",
     "passes": "passes of the compiler that are left out, and passes of the program; see docs/passes.md",
@@ -156,6 +157,7 @@ class Config:
     check_overflow: bool = False
     line_comments: str = "short"
     passes: Any = ""
+    templates_dir: str = ""
     why_comments: bool = True
     warn_stale_globals: bool = False
 
@@ -188,10 +190,13 @@ class Config:
             why_comments=self.why_comments,
             disabled_passes=frozenset(disabled),
         )
+        if self.templates_dir:
+            options = _templates().with_templates(options, self.templates_dir)
         return _passes().with_passes(options, self.passes) if self.passes else options
 
 
 _passes = loader(".passes", __package__)
+_templates = loader(".templates", __package__)
 
 OPTIONS: dict[str, Any] = {field.name: field.default for field in fields(Config)}
 ENVIRONMENT_PREFIXES = ("SHADESMITH_", "TI_")
@@ -297,7 +302,7 @@ def _converted(name: str, value: Any) -> Any:
         return value
     if name == "passes":
         return _passes().read_passes(value, "option `passes` of ti.init")
-    if name in ("dump_dir", "edits_dir", "offline_cache_file_path"):
+    if name in ("dump_dir", "edits_dir", "templates_dir", "offline_cache_file_path"):
         return os.fspath(value)
     expected = (str,) if isinstance(default, str) else (int, float) if isinstance(default, float) else (int,)
     if not isinstance(value, expected):

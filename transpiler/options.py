@@ -31,6 +31,15 @@ class OwnPass:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnTemplate:
+    """A template of the program in place of one of shadesmith's. name: "c/range_for.c.j2". path: of its file."""
+
+    name: str
+    text: str
+    path: str = field(repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class CompileOptions:
     """Options of one compilation; part of the key of every artefact.
 
@@ -44,6 +53,7 @@ class CompileOptions:
     inline: whether calls of `ti.func` are inlined; "auto": short ones that are called once, and where they have to be.
     disabled_passes: names of passes to skip, to compare or for bisection.
     own_passes: passes of the program, in order.
+    own_templates: templates of the program, by name.
     pass_limit: how many changes by passes that are not required are allowed, for bisection; None: all.
     """
 
@@ -67,6 +77,7 @@ class CompileOptions:
     why_comments: bool = True
     disabled_passes: frozenset[str] = frozenset()
     own_passes: tuple[OwnPass, ...] = ()
+    own_templates: tuple[OwnTemplate, ...] = ()
     pass_limit: int | None = None
 
 

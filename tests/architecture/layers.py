@@ -23,6 +23,7 @@ transpiler/options
 transpiler/nesting
 transpiler/ir
 transpiler/ir/serialize
+transpiler/ir/edited
 transpiler/lang
 transpiler/frontend/source
 transpiler/frontend/context
@@ -61,6 +62,7 @@ transpiler
 runtime/loading
 runtime/locks
 runtime/events
+runtime/templates
 runtime/passes
 runtime/config
 runtime/public_names

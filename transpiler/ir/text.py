@@ -68,6 +68,7 @@ class IRText:
         calls: ((file, line), (file, line) of the call), for lines of functions that were inlined into their callers.
         values: the statements whose values are `$0`, `$1` and so on; none in the nested form.
         flat: of the nested form: the same kernel as flat SSA.
+        statements: (line of the text, statement), at the first line of each.
     """
 
     text: str
@@ -75,6 +76,7 @@ class IRText:
     calls: tuple[tuple[tuple[str, int], tuple[str, int]], ...] = ()
     values: tuple[Statement, ...] = ()
     flat: IRText | None = None
+    statements: tuple[tuple[int, Statement], ...] = ()
 
 
 def print_kernel(kernel: Kernel) -> str:
@@ -139,6 +141,7 @@ class _Printer:
         self.lines = _header(kernel)
         self.locations: list[SourceLocation] = [NOWHERE] * len(self.lines)
         self.location = NOWHERE
+        self.statements: dict[int, Statement] = {}
         self.depth = 1
 
     def line(self, text: str) -> None:
@@ -154,6 +157,7 @@ class _Printer:
     def located(self, statement: Statement) -> None:
         """Print a statement; its closing line has the same location."""
         outer, self.location = self.location, statement.location
+        self.statements[len(self.lines) + 1] = statement
         self.statement(statement)
         self.location = outer
 
@@ -177,7 +181,14 @@ class _Printer:
         lines = tuple(
             (number, location.file, location.line) for number, location in locations if location is not NOWHERE
         )
-        return IRText("\n".join(self.lines) + "\n", lines, _calls(self.locations), self.values())
+        return IRText(
+            "\n".join(self.lines) + "\n",
+            lines,
+            _calls(self.locations),
+            self.values(),
+            None,
+            tuple(self.statements.items()),
+        )
 
     def values(self) -> tuple[Statement, ...]:
         """Return the statements that have a number."""

@@ -34,7 +34,17 @@ START_SECONDS = 120.0
 OUTPUT_BYTES = 20_000
 """How much is kept of what the process writes to its standard error."""
 LOCAL_OPTIONS = frozenset(
-    {"arch", "dump_dir", "edits", "edits_dir", "log_level", "passes", "print_ir", "print_full_traceback"}
+    {
+        "arch",
+        "dump_dir",
+        "edits",
+        "edits_dir",
+        "log_level",
+        "passes",
+        "print_ir",
+        "print_full_traceback",
+        "templates_dir",
+    }
 )
 """Options of the program's session that the process does not take over."""
 SIGNALS = {
