@@ -195,8 +195,8 @@ class KernelTools:
         """Write the emitted source for these arguments into its slot; return the file to edit, or the slot's folder.
 
         The next launch runs the edited source; an unchanged copy is no edit, and an edited file is never overwritten.
-        arch: another target than the session's. form: "source", or "ir": the final IR, for all targets. variant: name of
-        a further source in the slot. On Vulkan several tasks have several files. See docs/hand-tuning.md. Raises:
+        arch: another target than the session's. form: "source", or "ir": the final IR, for all targets. variant: name
+        of a further source in the slot. On Vulkan several tasks have several files. See docs/hand-tuning.md. Raises:
         OSError; ValueError for another form.
 
         Example:
