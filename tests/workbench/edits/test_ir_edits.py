@@ -253,3 +253,19 @@ def test_random_changes_raise_only_errors_of_the_text() -> None:
             )
         except TextError as error:
             assert error.line > 0 and error.message
+
+
+def test_types_that_the_kernel_lacks(target: str, tmp_path: Path) -> None:
+    kernel, x, path = begun(target, tmp_path)
+    lines = """
+      $pair: f32[2] = tensor ($add, $c1_0)
+      $double: f32[2] = add $pair, $pair
+      $zero: i32 = const 0
+      $first: f32 = element $double ($zero)
+      $wide: f64 = cast $first
+      $narrow: f32 = cast $wide
+      global store $ptr_x, $narrow
+"""
+    changed(path, "      global store $ptr_x, $add\n", lines)
+    kernel.forget_launchers()
+    assert kernel(2.0, x) == 600

@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Any
+from typing import Any, TypeVar
 
 from ...errors import NOWHERE, SourceLocation
 from ..functions import Call, CallResult, Function, Reference
@@ -66,6 +66,9 @@ LOOP = re.compile(
 )
 TENSOR = re.compile(r"(\w+)\[(\d+(?:x\d+)*)\]")
 COMMENT = "//"
+
+
+StatementT = TypeVar("StatementT", bound=Statement)
 
 
 class TextError(Exception):
@@ -148,10 +151,10 @@ class _Reader:
 
     def _header(self) -> None:
         expected = []
-        for line in kernel_text(self.kernel).text.splitlines():
-            if line.strip().startswith(("task ", "function ")):
+        for declared in map(str.strip, kernel_text(self.kernel).text.splitlines()):
+            if declared.startswith(("task ", "function ")):
                 break
-            expected.append(line.strip())
+            expected.append(declared)
         for wanted in expected:
             line = self._next("the declarations of the kernel")
             if line.text != wanted:
@@ -259,7 +262,7 @@ class _Reader:
             otherwise = self._block()
             if then.result is None or otherwise.result is None:
                 raise TextError(line.number, "both blocks of a conditional value end in `yield $value`")
-            made = self._copy(line, IfExp) or IfExp(then_value, then, otherwise)
+            made: IfExp = self._copy(line, IfExp) or IfExp(then_value, then, otherwise)
             made.condition, made.then, made.otherwise = then_value, then, otherwise
             return self._at(line, made)
         return self._loop(line, head)
@@ -270,7 +273,7 @@ class _Reader:
             raise TextError(line.number, f"`{head}` is no loop", "write `for i in ($start)..($end) step ($step)`")
         names, starts, ends, steps, over, ordered, serialize, block_dim, unroll = match.groups()
         bounds = [self._all(text, line) for text in (starts, ends, steps)]
-        loop = self._copy(line, RangeFor) or RangeFor(*bounds, [])
+        loop: RangeFor = self._copy(line, RangeFor) or RangeFor(bounds[0], bounds[1], bounds[2], [])
         loop.starts, loop.ends, loop.steps = bounds
         loop.names = [name.strip() for name in names.split(",")]
         loop.serialize, loop.unroll = bool(serialize), bool(unroll)
@@ -295,12 +298,12 @@ class _Reader:
             condition = self._block(ends=("} do {",))
             if condition.result is None:
                 raise TextError(line.number, "the condition of `while` ends in `yield $value`")
-            loop = self._copy(line, While) or While(condition)
+            loop: While = self._copy(line, While) or While(condition)
             loop.condition, loop.body = condition, self._block()
             return self._at(line, loop)
         if match := re.fullmatch(r"if \$(\w+) \{", text):
             value = self._named(match[1], line)
-            made = self._copy(line, If) or If(value, is_python=True)
+            made: If = self._copy(line, If) or If(value, is_python=True)
             made.condition, made.then = value, self._block(ends=("}", "} else {"))
             made.otherwise = self._block() if self.ended != "}" else None
             return self._at(line, made)
@@ -344,7 +347,7 @@ class _Reader:
                 setattr(made, attribute, next(rest))
         return made
 
-    def _at(self, line: Line, statement: Any) -> Any:
+    def _at(self, line: Line, statement: StatementT) -> StatementT:
         """Return a statement with the line of Python of its line."""
         if line.base is None:
             statement.location, statement.remarks = line.location, ()
@@ -426,7 +429,7 @@ class _Reader:
         found = self.types.get(text.strip())
         match = TENSOR.fullmatch(text.strip())
         if found is None and match is not None and match[1] in SCALARS:
-            found = Tensor(SCALARS[match[1]], tuple(int(extent) for extent in match[2].split("x")))
+            found = Tensor(tuple(int(extent) for extent in match[2].split("x")), SCALARS[match[1]])
         if found is None:
             raise TextError(line.number, f"`{text.strip()}` is no type", "f32, i32, u1, f32[3], f32[2x2], ...")
         return found
