@@ -1,6 +1,7 @@
 """Names of the root package whose modules are loaded when they are first read; `compat.lazy` loads them."""
 
 NAMES = {
+    "BitpackedFields": "fields.quantized:BitpackedFields",
     "DeviceCapability": "aot.targets:DeviceCapability",
     "EditError": "workbench.check.edit_error:EditError",
     "GUI": "gui.gui:GUI",

@@ -50,9 +50,15 @@ def clear_all_gradients(gradient_type: SNodeGradType = SNodeGradType.ADJOINT) ->
 
 def derivatives_of_fields(member: str) -> list[Any]:
     """Return the gradients ("grad") or duals ("dual") of the fields of the session that have memory."""
+    return [getattr(array, member) for array in fields_with(member)]
+
+
+def fields_with(member: str) -> list[Any]:
+    """Return the fields of the session whose gradient ("grad") or dual ("dual") has memory."""
     session = sessions.current("gradients")
-    found = {id(array): getattr(array, member, None) for array in list(session.fields_with_derivatives)}
-    return [other for other in found.values() if isinstance(other, DenseArray) and _is_placed(other)]
+    found = {id(getattr(array, member, None)): array for array in list(session.fields_with_derivatives)}
+    others = ((array, getattr(array, member, None)) for array in found.values())
+    return [array for array, other in others if isinstance(other, DenseArray) and _is_placed(other)]
 
 
 def _is_placed(array: Any) -> bool:

@@ -16,6 +16,11 @@ from .clearing import SNodeGradType, clear_all_gradients
 from .custom import is_paused
 
 
+def launches_dual(kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Kernel | None:
+    """Let calls of kernels launch the kernels of their duals; an observer of calls."""
+    return None if is_paused() or kernel.definition.derivative else kernel.dual
+
+
 class FwdMode:
     """Computes `loss.dual`, how each element of `loss` changes if `param` changes along `seed`.
 
@@ -63,12 +68,12 @@ class FwdMode:
         if self.clear_gradients:
             clear_all_gradients(SNodeGradType.DUAL)
         self.param.dual.from_numpy(values)
-        CALL_OBSERVERS.append(self._replace)
+        CALL_OBSERVERS.append(launches_dual)
         return self
 
     @hides_own_frames
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
-        CALL_OBSERVERS.remove(self._replace)
+        CALL_OBSERVERS.remove(launches_dual)
         self.param.dual.fill(0)
 
     def _checked_seed(self) -> Any:
@@ -86,6 +91,3 @@ class FwdMode:
                 f"`seed` has {len(self.seed)} numbers, and `param` {count} elements", "give one number for each element"
             )
         return np.asarray(self.seed, self.param.dtype.numpy).reshape(shape)
-
-    def _replace(self, kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Kernel | None:
-        return None if is_paused() or kernel.definition.derivative else kernel.dual

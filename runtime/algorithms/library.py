@@ -112,7 +112,7 @@ def parallel_sort(keys: Array, values: Array | None = None) -> None:
         raise TaichiTypeError(f"{moved.shape[0]} values cannot be sorted by {given.shape[0]} keys", "make as many")
     if given.shape[0] < 2:
         return
-    order = _sort(given)
+    order = _sort(given)[0]
     _put(given, keys)
     if values is not None and moved is not None:
         result = ndarray(moved.dtype, moved.shape)
@@ -146,7 +146,7 @@ def argsort(keys: Array) -> Array:
         [1, 2, 0]
     """
     given = _copy(_values(keys, "argsort"))
-    return _sort(given) if given.shape[0] else ndarray(i32, 0)
+    return _sort(given)[0] if given.shape[0] else ndarray(i32, 0)
 
 
 @hides_own_frames
@@ -168,13 +168,15 @@ def select(x: Array, mask: Array) -> Array:
         raise TaichiTypeError(f"the mask has {chosen.shape[0]} elements, and the array {values.shape[0]}", "as many")
     marks = ndarray(i32, values.shape)
     if values.shape[0]:
-        kernels.mark(chosen, marks)
+        kernels.mark(chosen, marks, *_kind(chosen.dtype))
     return _marked(values, marks)[0]
 
 
 @hides_own_frames
 def unique(x: Array) -> tuple[Array, Array]:
     """Return the different elements of `x` in increasing order and how often each occurs, as new ndarrays.
+
+    As in NumPy, -0.0 equals 0.0, and all NaNs are one element, which comes last.
 
     Example:
         >>> x = ti.ndarray(ti.i32, 3)
@@ -187,8 +189,7 @@ def unique(x: Array) -> tuple[Array, Array]:
     n = values.shape[0]
     marks = ndarray(i32, n)
     if n:
-        _sort(values)
-        kernels.mark_first(values, marks)
+        kernels.mark_first(_sort(values)[1], marks)
     found, positions = _marked(values, marks)
     counts = ndarray(i32, found.shape)
     if n:
@@ -307,11 +308,14 @@ def _scan(values: Any, out: Any, operation: Any, neutral: int | float, inclusive
     kernels.scan_chunks(values, before, out, CHUNK, operation, inclusive)
 
 
-def _sort(keys: Any) -> Any:
-    """Sort an ndarray in place, by 4 bits after the other; return where each key was."""
-    n, dtype = keys.shape[0], keys.dtype
-    bits = 64 if dtype.bits == 64 else 32
-    kind = "float" if dtype.is_float else "signed" if dtype.is_signed else "unsigned"
+def _kind(dtype: Scalar) -> tuple[str, int]:
+    """Return how keys of a type are encoded, and in how many bits."""
+    return "float" if dtype.is_float else "signed" if dtype.is_signed else "unsigned", 64 if dtype.bits == 64 else 32
+
+
+def _sort(keys: Any) -> tuple[Any, Any]:
+    """Sort an ndarray in place, by 4 bits after the other; return where each key was, and the codes in their order."""
+    n, (kind, bits) = keys.shape[0], _kind(keys.dtype)
     full = {"float": (f32, f64), "signed": (i32, i64), "unsigned": (u32, u64)}[kind][bits == 64]
     code = u64 if bits == 64 else u32
     codes, order = [ndarray(code, n) for _ in range(2)], [ndarray(i32, n) for _ in range(2)]
@@ -324,7 +328,7 @@ def _sort(keys: Any) -> Any:
         codes.reverse()
         order.reverse()
     kernels.gather(_copy(keys), order[0], keys)
-    return order[0]
+    return order[0], codes[0]
 
 
 def _marked(values: Any, marks: Any) -> tuple[Any, Any]:

@@ -21,7 +21,7 @@ import types
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ...transpiler.frontend.source.definition import definition_of
+from ...transpiler.frontend.source.definition import DERIVATIVE_MEMBERS, definition_of
 from ...transpiler.frontend.source.specialization import Specialization, TemplateArgument
 from ...transpiler.ir.snodes import Node
 from ...transpiler.lang.decorators import Func
@@ -346,7 +346,7 @@ def _fingerprint(specialization: Specialization, target: str, config: Any) -> Fi
     walk.record(environment(specialization))
     walk.function(definition.function, runs=False)
     if definition.derivative:
-        walk.names.add("grad" if definition.derivative == "reverse" else "dual")  # of all arrays that it reaches
+        walk.names |= DERIVATIVE_MEMBERS[definition.derivative]  # of all arrays that it reaches
     for leaf in definition.flat_parameters:
         walk.roots.add(id(leaf.annotation))
         walk.named(f"parameter {leaf.name}", leaf.annotation)

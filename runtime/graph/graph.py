@@ -47,7 +47,13 @@ class Graph:
             for argument in dispatch.arguments
             if isinstance(argument, Arg)
         }
-        self._examples = {name: arg.example() for name, arg in self.arguments.items()}
+        differentiated = {
+            argument.name
+            for dispatch in self.dispatches
+            for argument in dispatch.arguments
+            if isinstance(argument, Arg) and dispatch.takes_gradients
+        }
+        self._examples = {name: arg.example(name in differentiated) for name, arg in self.arguments.items()}
         self._lock = new_lock()
         self._plan: Plan | None = None
         self._plans: dict[tuple[Any, ...], Plan] = {}

@@ -228,7 +228,8 @@ class Instance:
         constants = self._constants(compilation.fields)
         hooks = self._hooks(compilation, argument_kinds, keeps, program)
         launch = self._wrapped(make_launcher(self.module, program, argument_kinds, constants, hooks))
-        packer = partial(self._make_packer, argument_kinds, constants, hooks) if hooks.are_plain else None
+        captured = [None if field is None else handle_of(field) for field in compilation.fields]
+        packer = partial(self._make_packer, argument_kinds, constants, hooks, captured) if hooks.are_plain else None
         if self.session.config.warn_stale_globals and compilation.captured:
             launch, packer = watch(launch, self.module.kernel, compilation.captured), None
         for launches in observed:
@@ -261,9 +262,15 @@ class Instance:
             own=own,
         )
 
-    def _make_packer(self, argument_kinds: Sequence[str], constants: Any, hooks: LaunchHooks) -> Packer:
+    def _make_packer(
+        self,
+        argument_kinds: Sequence[str],
+        constants: Any,
+        hooks: LaunchHooks,
+        captured: Sequence[AllocationHandle | None],
+    ) -> Packer:
         is_sparse = any(source[0] == "capacity" for source in constants)
-        find_access_set = access_set_function(self.module.interface, hooks.held[1:], self._temporaries, is_sparse)
+        find_access_set = access_set_function(self.module.interface, captured, self._temporaries, is_sparse)
         return self._wrapped(make_packer(self.module, argument_kinds, constants, hooks)), find_access_set
 
     def _wrapped(self, launch: Callable[..., Any]) -> Callable[..., Any]:

@@ -182,12 +182,17 @@ class Kernel(KernelTools):
 
     @functools.cached_property
     def dual(self) -> Kernel:
-        """The kernel that computes this one's results and their duals, from the duals of what it reads."""
+        """The kernel that computes this one's results and their duals, from the duals of what it reads.
+
+        That of a gradient, `kernel.grad.dual`, computes products of the Hessian: see `ti.ad.hessian_vector`.
+        """
         return self.derived("forward")
 
     def derived(self, mode: str) -> Kernel:
         """Return the kernel of a derivative. Raises: TaichiRuntimeError for a kernel that is one itself."""
-        if self.definition.derivative:
+        if self.definition.derivative == "reverse" and mode == "forward":
+            mode = "forward_over_reverse"
+        elif self.definition.derivative:
             raise TaichiRuntimeError(
                 f"`{self.definition.name}` is a derivative already, and derivatives are not differentiated",
                 "write the first derivative as a kernel, and differentiate that",
@@ -274,7 +279,8 @@ class Kernel(KernelTools):
         launcher = instance.make_launch(compilation, argument_kinds, keeps)
         if self.definition.derivative == "reverse":
             find_accesses(instance, specialization)
-            launcher = Launcher(guarded(instance, launcher.launch), launcher.make_packer)
+            launch = guarded(instance, launcher.launch)
+            launcher = Launcher(launch, launcher.make_packer if launch is launcher.launch else None)
         following = sources.follow(launcher.launch, choice, weakref.ref(self), key, session.config)
         if session.config.kernel_profiler:
             following = _times().timed(session, self.definition.name, following or launcher.launch)
@@ -380,6 +386,11 @@ class BoundKernel:
     def grad(self) -> BoundKernel:
         """The kernel of the gradient, with the object."""
         return BoundKernel(self.kernel.grad, self.instance)
+
+    @property
+    def dual(self) -> BoundKernel:
+        """The kernel of the duals, with the object."""
+        return BoundKernel(self.kernel.dual, self.instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Launch the method for its object."""

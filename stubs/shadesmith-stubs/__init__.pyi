@@ -526,6 +526,7 @@ def init(
     unrolling_limit: int = ...,
     unroll_static_loops: bool = ...,
     deterministic: bool = ...,
+    disabled_passes: str = ...,
     inline: bool | str = ...,
     dump_dir: str = ...,
     profile_source: bool = ...,
@@ -547,6 +548,8 @@ jk: Any
 jkl: Any
 jl: Any
 k: Any
+def kernels() -> Any:
+    """Return all kernels of this process, each with its instances in the current session."""
 kl: Any
 l: Any
 from shadesmith import lang as lang
@@ -628,6 +631,8 @@ def tan(x: _T) -> _T:
 def tanh(x: _T) -> _T:
     """Return the hyperbolic tangent of `x`."""
 from shadesmith import tools as tools
+def trace(wait: Any = ...) -> Any:
+    """Return a context manager that records what happens to kernels inside its `with` block."""
 from shadesmith import types as types
 from shadesmith import ui as ui
 def var(dt: Any, shape: Any = ..., order: Any = ..., offset: Any = ..., needs_grad: Any = ...) -> Any:

@@ -20,7 +20,7 @@ from .nodes import Block, Effect, Statement
 from .origins import Origin
 from .snodes import IndexComponent, Node
 from .textures import Texture
-from .types import Scalar, Type
+from .types import Packing, Scalar, Type
 
 
 @dataclass(eq=False, slots=True)
@@ -45,10 +45,13 @@ class Array:
         clamped: an index out of bounds means the nearest index in bounds.
         is_gradient: it is the gradient of the argument at `parameter`.
         derivative: in the kernel of a gradient, the array that holds its gradient; in that of a dual, its dual.
+        tangent: in the kernel of a gradient that is to be differentiated again, the array that holds its dual.
         parts: of a split field (SoA): an array for each component or member, which may itself have parts. The whole
             then
             has no memory and no binding, and `split_arrays` leaves only loops over it.
         path: of a part of a split field: its name in errors, such as `s.pos`.
+        packing, words: of a field of quantised numbers: where they are in `words`, an array of integers. The field
+            then has no memory and no binding, and `packed_arrays` leaves only loops over it.
         role: of an auxiliary array of a sparse node (`ir/sparse.py`), which is no field.
         node: the sparse node of an auxiliary array.
     """
@@ -67,10 +70,13 @@ class Array:
     clamped: bool = False
     is_gradient: bool = False
     derivative: Array | None = None
+    tangent: Array | None = None
     parts: tuple[Array, ...] = ()
     path: str = ""
     role: str = ""
     node: Node | None = None
+    packing: Packing | None = None
+    words: Array | None = None
 
 
 @dataclass(eq=False, slots=True)
@@ -112,10 +118,12 @@ class Const(Statement):
     """A number. `value` is a Python int, float or bool that `type` (a scalar) represents exactly.
 
     origin: the expression of named numbers that printers write instead.
+    is_mask: an unsigned integer that printers write in base 16.
     """
 
     value: int | float | bool
     origin: Origin | None = None
+    is_mask: bool = False
 
 
 @dataclass(eq=False, slots=True)
@@ -330,14 +338,16 @@ class AtomicOp(Statement):
     """Reads, combines by `ops.ATOMIC_OPS[op]` and writes in one step; the value is the old one. Tensors: per element.
 
     pointer: as for GlobalStore, or a local one, for which `demote_atomics` replaces the operation by a plain one.
+    mask: of an operation of `ops.MASKED_OPS`: the bits of the integer that change.
     together: of an addition that one instruction performs with others: their number, its position, how many they are.
     """
 
-    OPERANDS: ClassVar[tuple[str, ...]] = ("pointer", "value")
+    OPERANDS: ClassVar[tuple[str, ...]] = ("pointer", "value", "mask")
     EFFECT: ClassVar[int] = Effect.READ | Effect.WRITE
     op: str
     pointer: Statement
     value: Statement
+    mask: Statement | None = None
     together: tuple[int, int, int] | None = None
 
 
@@ -401,6 +411,7 @@ class RangeFor(Statement):
         purpose: of a loop that the compiler added: what it does.
         unroll: it is a static loop of the user with constant bounds, which the target's compiler unrolls.
         stays_rolled: the target's compiler shall not unroll it.
+        unroll_count: so many of its iterations shall be unrolled together, 0: as the compiler likes.
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("starts", "ends", "steps")
@@ -420,6 +431,7 @@ class RangeFor(Statement):
     purpose: str = ""
     unroll: bool = False
     stays_rolled: bool = False
+    unroll_count: int = 0
 
 
 @dataclass(eq=False, slots=True)

@@ -125,7 +125,8 @@ class Kernel:
         textures: by binding.
         location: of the kernel in the user's file.
         remarks: comments on the whole kernel.
-        derivative: "reverse" or "forward" if a pass is to replace it by the kernel of its gradient or dual, else "".
+        derivative: "reverse" or "forward" if a pass is to replace it by the kernel of its gradient or dual;
+            "forward_over_reverse" if by that of the dual of its gradient; else "".
     """
 
     name: str

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from ..errors import NOWHERE, SourceLocation
 from ..lazy_dataclasses import dataclass
 from .functions import Call, CallResult, Function, Reference
-from .nodes import Block, Statement
+from .nodes import Block, Statement, operands
 from .ops import OPS
 from .sparse import Append, format_sparse
 from .statements import (
@@ -372,7 +372,7 @@ class _Flat(_Printer):
             case GlobalLoad(pointer=pointer):
                 return f"global load {self.ref(pointer)}"
             case AtomicOp():
-                return f"atomic {statement.op} {self.ref(statement.pointer)}, {self.ref(statement.value)}"
+                return f"atomic {statement.op} {', '.join(map(self.ref, operands(statement)))}"
             case Call(function=function, arguments=arguments):
                 return f"call {function.name} {self.tuple(arguments)}"
             case CallResult(call=call, position=position):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
-from ..ir.types import Tensor
+from ..ir.types import QuantTensor, QuantType, Tensor
 from .hooks import make_field, make_ndarray, scalar_of
 
 SWIZZLE_SETS = ("xyzw", "rgba", "stpq")
@@ -410,7 +410,7 @@ class Matrix(_Swizzles):
     @classmethod
     def field(cls, n: int, m: int, dtype: Any, shape: Any = None, **options: Any) -> Any:
         """Make a field of (n, m) matrices of `dtype`; `shape` and options as `ti.field` takes them."""
-        return make_field(tensor_type((n, m), dtype), shape, **options)
+        return make_field(_field_type((n, m), dtype), shape, **options)
 
     @classmethod
     def ndarray(cls, n: int, m: int, dtype: Any, shape: Any) -> Any:
@@ -432,12 +432,16 @@ class Vector(Matrix):
     @classmethod
     def field(cls, n: int, dtype: Any, shape: Any = None, **options: Any) -> Any:  # type: ignore[override]
         """Make a field of vectors of n elements of `dtype`."""
-        return make_field(tensor_type((n,), dtype), shape, **options)
+        return make_field(_field_type((n,), dtype), shape, **options)
 
     @classmethod
     def ndarray(cls, n: int, dtype: Any, shape: Any) -> Any:  # type: ignore[override]
         """Make an ndarray of vectors of n elements of `dtype`."""
         return make_ndarray(tensor_type((n,), dtype), shape)
+
+
+def _field_type(shape: tuple[int, ...], dtype: Any) -> Tensor | QuantTensor:
+    return QuantTensor(shape, dtype) if isinstance(dtype, QuantType) else tensor_type(shape, dtype)
 
 
 def tensor_type(shape: tuple[int, ...], dtype: Any) -> Tensor:

@@ -30,6 +30,7 @@ from .control.inline_calls import inline_calls
 from .control.iteration_limit import iteration_limit
 from .control.lower import lower
 from .control.overflow import overflow
+from .control.packed_arrays import packed_arrays
 from .control.recursion import recursion
 from .control.split_arrays import split_arrays
 from .derivatives.forward_mode import forward_mode
@@ -45,6 +46,7 @@ from .target.rolled_loops import rolled_loops
 from .target.wrapping import wrapping
 from .tasks.offload import offload
 from .threads.block_sums import block_sums
+from .threads.block_tiles import block_tiles
 from .threads.check_threads import check_threads
 from .threads.clamp_indices import clamp_indices
 from .threads.demote_atomics import demote_atomics
@@ -86,6 +88,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         inline_calls,  # first: all others see the functions that remain
         overflow,  # before all others, since these add operations of their own, which are not checked
         split_arrays,  # no other pass supports split arrays
+        packed_arrays,  # after `split_arrays`, whose parts may be packed; no other pass supports them
     ),
     Stage.LOWERED: (
         lower,  # the passes below need structured control flow
@@ -94,8 +97,9 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         check_wide_indices,  # before cleanup, while an index has its full width
         call_effects,  # the checks of `check_wide_indices` may be the first effects of a function
         cleanup,
-        forward_mode,
         reverse_mode,  # after cleanup, so that a variable assigned once is a value; before `bounds`: it adds accesses
+        cleanup,
+        forward_mode,  # after `reverse_mode`: of a Hessian's product it differentiates the gradient
         cleanup,
         bounds,  # after cleanup, so that merged pointers are checked once
         call_effects,  # as after `check_wide_indices`
@@ -114,6 +118,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         fuse_result,  # after `reduce_atomics`: the return follows the loop in its task
         private_sums,  # after `reduce_atomics`: a private number is cheaper than a private array
         block_sums,  # after `reduce_atomics`, likewise
+        block_tiles,  # after these: an entry with reductions or copies has no barriers in its iterations
         check_threads,  # after cleanup: a branch that is never taken does not make threads diverge
         clamp_indices,  # after `check_threads`, which finds the tasks whose threads synchronize
         split_threads,  # after `check_threads`, which refuses what cannot be split; control flow is simple by now
@@ -136,7 +141,8 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
 }
 
 REQUIRED = frozenset({
-    "split_arrays", "lower", "call_effects", "recursion", "activate_cells", "deactivate_cells", "offload", "struct_for",
+    "split_arrays", "packed_arrays", "lower", "call_effects", "recursion",
+    "activate_cells", "deactivate_cells", "offload", "struct_for",
     "check_threads", "split_threads", "clamp_indices", "legalize", "wrapping", "minima", "sparse_arrays",
     "forward_mode", "reverse_mode",
 })  # fmt: skip

@@ -145,6 +145,10 @@ def write_threads(p: Statements, statement: ThreadFor) -> None:
     """Print the part of each thread between two barriers."""
     block = p.e.block
     assert block is not None
+    if statement.all_threads:
+        with p.scope():
+            p.block(statement.body)
+        return
     if not block.as_loops:
         p.emit(f"if ({HAS_ITERATION}) {{")
         with p.indented():
@@ -265,8 +269,9 @@ def write_atomic(p: Statements, atomic: AtomicOp) -> None:
         raise atomic.location.error(UnsupportedError, error.message, error.hint) from None
     p.e.use(syntax)
     value = p.e.operand(atomic.value, syntax.operand_precedence[1])
-    data = p.e.scalar_address(atomic.pointer) if len(syntax.operand_precedence) > 2 else ()
-    print_call(p, atomic, Rendered(syntax.format(p.e.lvalue(atomic.pointer), value, *data)))
+    more = [] if atomic.mask is None else [p.e.operand(atomic.mask, syntax.operand_precedence[2])]
+    more += p.e.scalar_address(atomic.pointer) if len(syntax.operand_precedence) - len(more) > 2 else ()
+    print_call(p, atomic, Rendered(syntax.format(p.e.lvalue(atomic.pointer), value, *more)))
 
 
 def _add_together(p: Statements, atomic: AtomicOp, number: int, lane: int, count: int) -> None:

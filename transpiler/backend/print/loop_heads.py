@@ -39,7 +39,9 @@ def unroll_hint(e: Expressions, loop: RangeFor, axis: int) -> str:
 
 
 def rolled_hint(e: Expressions, loop: RangeFor | While) -> str:
-    """Return what is before the head of a loop that the compiler shall not unroll."""
+    """Return what is before the head of a loop that the compiler shall not unroll, or only in part."""
+    if isinstance(loop, RangeFor) and loop.unroll_count and e.language.unroll_some:
+        return e.language.unroll_some.format(count=loop.unroll_count)
     if not loop.stays_rolled or not e.language.rolled:
         return ""
     e.need(*e.language.unroll_helpers)

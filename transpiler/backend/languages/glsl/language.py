@@ -59,6 +59,7 @@ GLSL = Language(
     precise="precise ",
     reference="inout {type} {name}",
     unroll="[[unroll]] ",
+    unroll_some="",
     rolled="[[dont_unroll]] ",
     unroll_helpers=("extension GL_EXT_control_flow_attributes",),
     shared_qualifier="shared ",
