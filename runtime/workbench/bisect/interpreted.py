@@ -22,8 +22,10 @@ from ..measure.outputs import Outputs
 from ..measure.replicas import PATTERNS, Recording, Region
 
 if TYPE_CHECKING:
-    from ....transpiler.backend.module.interface import BackendModule
+    from ....transpiler.backend.module.interface import BackendModule, Interface
 
+LARGEST = 256
+"""Bytes that no scalar or struct of an array that is not used exceeds, as far as a reader of it could notice."""
 OWN = ("temporaries", "result", "report")
 """Members that point to memory of the kernel itself, which has another layout on each target."""
 
@@ -35,7 +37,11 @@ def interpreted(module: BackendModule, recording: Recording) -> dict[Region, Arr
     """
     contents = {region: region.new_contents(PATTERNS[0]).copy() for region in recording.regions}
     own: dict[str, Array] = {}
-    shapes = {slot: located.shape for slot, located in enumerate(Outputs(recording).located)}
+    outputs = Outputs(recording)
+    if outputs.trees or recording.textures:
+        what = "a sparse tree" if outputs.trees else "a texture"
+        raise TaichiRuntimeError(f"the interpreter cannot repeat this call: it uses {what}", "bisect a call on fields")
+    shapes = {slot: located.shape for slot, located in enumerate(outputs.located)}
     program = PythonProgram(module)
     for member in module.interface.members:
         value = _value(member.source, module, recording, contents, own, shapes)
@@ -47,6 +53,20 @@ def interpreted(module: BackendModule, recording: Recording) -> dict[Region, Arr
             size = min(after.size, own["result"].size)
             after[:size] = own["result"][:size]
     return contents
+
+
+def _size_of(interface: Interface, slot: int, shapes: dict[int, tuple[int, ...]]) -> int:
+    """Return bytes that hold all elements which are reached by the pointer of an array."""
+    size = 1 << 12
+    for number, array in enumerate(interface.arrays):
+        element = LARGEST * max(1, prod(array.element_shape))
+        place = array.place
+        if place is not None and place.slot == slot:
+            cells = place.cells[0] * place.cells[1] if place.cells else 0
+            size = max(size, place.begin_bytes + cells + sum(d[1] * d[3] for d in place.digits) + element)
+        elif number == slot:
+            size = max(size, element * prod(array.shape if array.shape is not None else shapes.get(slot, (0,))))
+    return size
 
 
 def _value(
@@ -72,8 +92,11 @@ def _value(
                 return copied.ctypes.data + address - region.begin
     if source in recording.values and kind not in ("pointer", "gradient", "texture", "texels"):
         return recording.values[source]
-    if kind == "seed" or kind == "begin":
+    if kind in ("seed", "begin"):
         return 0
+    if kind in ("pointer", "gradient"):  # of an array that no statement uses: nothing is read there
+        size = _size_of(module.interface, source[1], shapes)
+        return own.setdefault(f"{kind} {source[1]}", np.zeros(size, np.uint8)).ctypes.data
     if kind in ("shape", "stride") and source[1] in shapes:
         shape = shapes[source[1]]
         return shape[source[2]] if kind == "shape" else prod(shape[source[2] + 1 :])

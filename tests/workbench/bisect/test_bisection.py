@@ -292,3 +292,25 @@ def test_the_command_names_the_pass_and_shows_what_it_changed(tmp_path: Any, cap
     path.write_text(PROGRAM.replace("2.75", "2.5"))
     assert command_line.main(["bisect", f"{path}:scale", "--in-process"]) == 0
     assert "agree with the interpreter's" in capsys.readouterr().out
+
+
+def test_gradients_are_bisected_and_sparse_trees_refused() -> None:
+    ti.init(arch=ti.cpu)
+    x, loss = ti.field(ti.f32, 8, needs_grad=True), ti.field(ti.f32, (), needs_grad=True)
+    tree = ti.root.pointer(ti.i, 8)
+    cells = ti.field(ti.f32)
+    tree.dense(ti.i, 4).place(cells)
+
+    @ti.kernel
+    def energy():
+        for i in x:
+            loss[None] += x[i] ** 2
+
+    @ti.kernel
+    def fill_cells():
+        for i in range(8):
+            cells[i] = i
+
+    assert energy.grad.bisect(in_process=True).verdict == "agrees"
+    with pytest.raises(ti.TaichiRuntimeError, match="it uses a sparse tree. Hint: bisect a call on fields"):
+        fill_cells.bisect(in_process=True)
