@@ -58,6 +58,48 @@ def histogram(dtype: Any, bins: int) -> Callable[[int], Made]:
     return make
 
 
+def moving(what: str) -> Callable[[int], Made]:
+    """Fill, copy or combine fields of 2^27 floats (saxpy: 2^26)."""
+
+    def make(scale: int) -> Made:
+        n = ((1 << 26) if what == "saxpy" else 1 << 27) >> scale
+        x, y = ti.field(ti.f32, n), ti.field(ti.f32, n)
+        x.from_numpy(np.arange(n, dtype=np.float32))
+
+        @ti.kernel
+        def fill():
+            for i in y:
+                y[i] = 3.0
+
+        @ti.kernel
+        def copy():
+            for i in x:
+                y[i] = x[i]
+
+        @ti.kernel
+        def saxpy():
+            for i in x:
+                y[i] = 2.0 * x[i] + y[i]
+
+        return {"fill": fill, "copy": copy, "saxpy": saxpy}[what], y.to_numpy
+
+    return make
+
+
+def grid_copy(scale: int) -> Made:
+    """Copy a field of 8192 x 8192 floats."""
+    n = 8192 >> scale
+    x, y = ti.field(ti.f32, (n, n)), ti.field(ti.f32, (n, n))
+    x.from_numpy(np.random.default_rng(1).random((n, n), dtype=np.float32))
+
+    @ti.kernel
+    def copy():
+        for i, j in x:
+            y[i, j] = x[i, j]
+
+    return copy, y.to_numpy
+
+
 def julia(scale: int) -> Made:
     """Return a Julia set of 4096 x 4096 points and up to 256 steps."""
     n = 4096 >> scale
@@ -162,6 +204,10 @@ def program(name: str) -> Callable[[int], Made]:
 
 VULKAN = ("vulkan",)
 ROWS = (
+    Row("fill", moving("fill"), "overlap_loads"),
+    Row("copy", moving("copy"), "overlap_loads"),
+    Row("saxpy", moving("saxpy"), "overlap_loads"),
+    Row("copy, two axes", grid_copy, "overlap_loads"),
     Row("histogram i32, 256 bins", histogram(ti.i32, 256), "block_sums"),
     Row("histogram i32, 16 bins", histogram(ti.i32, 16), "block_sums"),
     Row("histogram i32, 2048 bins", histogram(ti.i32, 2048), "block_sums"),

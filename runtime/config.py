@@ -34,7 +34,7 @@ EFFECTIVE: dict[str, str] = {
     "short_circuit_operators": "`and` and `or` skip operands that they need not evaluate",
     "unrolling_limit": "warns about longer `ti.static` loops",
     "make_thread_local": "atomic operations of all iterations on one place become a reduction",
-    "make_block_local": "small arrays that all threads add to have copies in the shared memory of a GPU",
+    "make_block_local": "small arrays that all threads add to, or read in order, have copies in a GPU's shared memory",
     "deterministic": "warns of atomic additions of floats, whose order differs from run to run",
     "unroll_static_loops": "unrolls `ti.static` loops in the emitted source",
     "inline": "inlines calls of `ti.func` in the emitted source: True, False, or auto: short ones that are called once",

@@ -147,6 +147,7 @@ inline float half_value(unsigned short bits) { return (float)bits_as<_Float16>(b
 
 inline void __threadfence() {}
 inline void __threadfence_block() {}
+template <typename T> inline T __ldg(const T *place) { return *place; }
 template <typename T> inline T __ldcg(const T *place) { return *place; }
 
 // `new_value` from the value `old`; nothing runs in between.

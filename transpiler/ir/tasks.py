@@ -82,6 +82,7 @@ class Task:
         epilogue: statements after the loop, which use the joined values; they depend on no value of `prologue`.
         private: arrays of which each thread adds to a copy.
         block_sums: arrays of which each block adds to a copy in shared memory.
+        overlaps: a thread may run several iterations at a time, whose loads overlap.
         blocks_done: counts the blocks of threads that have stored their partial results. The last one joins them in an
             order that does not change from run to run, and `epilogue` runs once. None: it runs in each block.
     """
@@ -101,6 +102,7 @@ class Task:
     blocks_done: Temporary | None = None
     private: list[PrivateSums] = field(default_factory=list)
     block_sums: list[Array] = field(default_factory=list)
+    overlaps: bool = False
 
     def roots(self) -> list[Block]:
         """Return the outermost blocks: the prologue and the body; with reductions also what follows the loop."""

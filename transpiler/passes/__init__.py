@@ -51,6 +51,7 @@ from .threads.check_threads import check_threads
 from .threads.clamp_indices import clamp_indices
 from .threads.demote_atomics import demote_atomics
 from .threads.fuse_result import fuse_result
+from .threads.overlap_loads import overlap_loads
 from .threads.private_sums import private_sums
 from .threads.reduce_atomics import reduce_atomics
 from .threads.split_threads import split_threads
@@ -119,6 +120,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         private_sums,  # after `reduce_atomics`: a private number is cheaper than a private array
         block_sums,  # after `reduce_atomics`, likewise
         block_tiles,  # after these: an entry with reductions or copies has no barriers in its iterations
+        overlap_loads,  # after `block_sums`, whose loops overlap already
         check_threads,  # after cleanup: a branch that is never taken does not make threads diverge
         clamp_indices,  # after `check_threads`, which finds the tasks whose threads synchronize
         split_threads,  # after `check_threads`, which refuses what cannot be split; control flow is simple by now

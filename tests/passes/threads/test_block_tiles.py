@@ -151,3 +151,48 @@ def test_a_store_before_the_loop_is_seen_through_another_name(target: str) -> No
     x.fill(1.0)
     add(x, x, out)
     assert out.to_numpy().tolist() == [7.0]
+
+
+def test_loops_of_a_task_share_tiles(target: str) -> None:
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
+    a, b, out = ti.field(ti.f32, 300), ti.field(ti.f32, 300), ti.field(ti.f32, 70)
+
+    @ti.kernel
+    def add(n: ti.i32):
+        for i in out:
+            s = 0.0
+            for j in range(n):
+                s += a[j] * i
+            for j in range(1, n):
+                s += a[j] + b[j]
+            out[i] = s
+
+    a.fill(2.0)
+    b.fill(3.0)
+    add(300)
+    assert np.array_equal(out.to_numpy(), 600 * np.arange(70) + 5 * 299)
+    assert add.source(1, arch=ti.cuda).count("__shared__ float") == 2
+
+
+def test_arrays_of_one_name_are_counted_separately(target: str) -> None:
+    """Two shared arrays of a function that is called twice: 8 KB each."""
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
+
+    @ti.func
+    def swapped(x):
+        tile = ti.simt.block.SharedArray(2048, ti.f32)
+        t = ti.simt.block.thread_idx()
+        tile[t] = x
+        ti.simt.block.sync()
+        return tile[31 - t]
+
+    @ti.kernel
+    def run(out: ti.types.ndarray(ti.f32, 1)):
+        ti.loop_config(block_dim=32)
+        for i in range(32):
+            out[i] = swapped(i * 1.0) + swapped(i * 2.0)
+
+    out = np.zeros(32, np.float32)
+    run(out)
+    ti.sync()
+    assert np.array_equal(out, 3.0 * np.arange(31, -1, -1))

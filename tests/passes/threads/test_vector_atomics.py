@@ -118,3 +118,21 @@ def test_a_value_is_read_before_the_addition_to_it(target: str) -> None:
 
     add()
     assert pair.to_numpy().tolist() == [[3.0, 6.0], [1.0, 2.0]]
+
+
+def test_a_remark_tells_of_a_layout_with_fewer_instructions() -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    v, m, other = ti.Vector.field(3, ti.f32, (M, M)), ti.field(ti.f32, (M, M)), ti.field(ti.f32, (M, M + 1))
+
+    @ti.kernel
+    def add():
+        for i, j in v:
+            v[j, i] += 1.0
+            m[j, i] += 1.0
+            v[i, j // 2] += 1.0
+            m[j, i // 2] += 1.0  # another place
+            v[j, 0] += 1.0
+            other[j, 0] += 1.0  # another shape
+
+    remark = "one instruction if v and m shared cells: ti.root.dense(...).place(v, m)"
+    assert add.source(arch=ti.cuda).count(remark) == 1 and remark not in add.source(arch=ti.vulkan)

@@ -36,7 +36,7 @@ before the next one starts; for more, blocks with one iteration per thread are b
 
 
 LOADS = 8
-"""Iterations of a thread between two tests in a loop with reductions. They write nothing, so that all their loads are
+"""Iterations of a thread between two tests in a loop with reductions or of `overlap_loads`: all their loads are
 in flight before the first one is used: one load of 4 bytes at a time reaches 61 % of an H200's bandwidth."""
 FEW = 1 << 14
 """Iterations that keep a GPU busy only if each has a thread of its own."""
@@ -73,7 +73,7 @@ def grid_of(task: Task, layout: Layout, max_groups: int) -> Grid:
         return Grid(is_strided=True)  # only the device knows how many iterations there are
     is_short = count is not None and count <= min(MAX_SINGLE_ITERATIONS, max_groups * task.block_dim)
     if not is_short and not is_long_running(task):
-        return Grid(is_strided=True)
+        return Grid(is_strided=True, is_unrolled=task.overlaps)
     return Grid(is_folded=(MAX_ITERATIONS if count is None else count) > max_groups * task.block_dim)
 
 

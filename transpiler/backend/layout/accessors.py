@@ -40,6 +40,8 @@ class MemoryExpressions:
     trees: Mapping[Node, TreeSource]
     cells: SparseSource | None
     constants: NamedConstants = field(default_factory=NamedConstants)
+    read_only: frozenset[Array] = frozenset()
+    """Arrays of numbers that nothing writes while the kernel runs, of which a thread has several loads in flight."""
 
 
 @dataclass(slots=True)
@@ -144,7 +146,8 @@ def _element(array: Array, letters: list[str], memory: MemoryExpressions) -> str
         return memory.cells.of_pool(array.node, array.role) + (f"[{letters[0]}]" if letters else "")
     key: object = (array.role, array.node) if array.role in CELL_MEMBERS else array
     data = expressions.get(key, expressions.get(array, "")) + ("" if target.language.has_pointers else ".v")
-    return f"{data}[{row_major(array, indices, target, expressions, memory.constants)}]"
+    element = f"{data}[{row_major(array, indices, target, expressions, memory.constants)}]"
+    return target.language.read_only_load.format(element) if array in memory.read_only else element
 
 
 def cell_of(place: Node, indices: Sequence[str], cells: SparseSource | None) -> str:

@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ...ir.nodes import Statement
+from ...ir.nodes import Statement, walk
 from ...ir.snodes import Node, is_sparse, memory_of, top_of
 from ...ir.sparse import node_uses
 from ...ir.statements import (
     ArgLoad,
     Array,
     ArrayShape,
+    GlobalLoad,
+    GlobalPtr,
     Parameter,
 )
 from ...ir.tasks import Kernel
@@ -117,7 +119,7 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
     if cells is not None:
         cells.expressions = {need: expressions[need] for need, _, _ in cells.members()}
     constants = named_constants(kernel, (*usage.arrays, *usage.shared), taken | structs_of_trees)
-    memory = MemoryExpressions(target, expressions, trees, cells, constants)
+    memory = MemoryExpressions(target, expressions, trees, cells, constants, _read_only(kernel, usage))
     names = taken | structs_of_trees | constants.numbers.keys()
     macros = accessors(usage.arrays, usage.shared, memory, names, {a for t in kernel.tasks for a in t.block_sums})
     temporaries = temporary_buffer(kernel, target, structs)
@@ -168,6 +170,13 @@ def _structs(kernel: Kernel, target: Target, usage: Usage) -> Structs:
     taken = taken_names(kernel, target).union(target.language.reserved_types, fixed_members(kernel, usage))
     members = no_members(kernel, target)
     return make_structs(target.language, _stored(kernel, usage), several, used, taken, members)
+
+
+def _read_only(kernel: Kernel, usage: Usage) -> frozenset[Array]:
+    """Return the arrays that tasks with overlapping loads read, and that no task writes."""
+    loads = (s for task in kernel.tasks if task.overlaps for s in walk(task.body) if isinstance(s, GlobalLoad))
+    read = {load.pointer.array for load in loads if isinstance(load.pointer, GlobalPtr)}
+    return frozenset(read - usage.written) if not usage.fences else frozenset()
 
 
 def _trees(kernel: Kernel, target: Target, usage: Usage, structs: Structs) -> dict[Node, TreeSource]:

@@ -60,9 +60,12 @@ def block_tiles(kernel: Kernel, context: PassContext) -> bool:
     changed = False
     for task in kernel.tasks:
         if _may_synchronize(task):
+            tiles: dict[Array, Array] = {}  # of all loops: one is read before the next writes it
             for loop in [s for s in task.body.statements if isinstance(s, RangeFor)]:
-                if arrays := _staged(task, loop):
-                    _tile(kernel, task, loop, arrays, context)
+                arrays = _staged(task, loop)
+                if arrays and _size(task, {*arrays, *tiles}) <= MOST_BYTES:
+                    tiles |= {array: _new_tile(kernel, array, task.block_dim) for array in arrays if array not in tiles}
+                    _tile(task, loop, {array: tiles[array] for array in arrays}, context)
                     changed = True
     return changed
 
@@ -109,8 +112,12 @@ def _staged(task: Task, loop: RangeFor) -> list[Array]:
         return []
     if any(function.function.reads for function in calls(loop.body)):
         return []
-    size = sum(array.element.size_bytes for array in found) * task.block_dim
-    return list(found) if size <= MOST_BYTES else []
+    return list(found)
+
+
+def _size(task: Task, arrays: set[Array]) -> int:
+    """Return the bytes of the tiles of a block."""
+    return sum(array.element.size_bytes for array in arrays) * task.block_dim
 
 
 def _is_long(loop: RangeFor, block_dim: int) -> bool:
@@ -159,11 +166,10 @@ def _is_suitable(pointer: GlobalPtr, loop: RangeFor) -> bool:
 # --- the tiles --------------------------------------------------------------------------------------------------------
 
 
-def _tile(kernel: Kernel, task: Task, loop: RangeFor, arrays: list[Array], context: PassContext) -> None:
+def _tile(task: Task, loop: RangeFor, tiles: dict[Array, Array], context: PassContext) -> None:
     """Replace a loop by one over tiles, with the loop inside."""
     (start,), (end,), size = loop.starts, loop.ends, task.block_dim
     outer = RangeFor([start], [end], [Const(size, type=i32)], [f"{loop.names[0]}_tile"], location=loop.location)
-    tiles = {array: _new_tile(kernel, array, size) for array in arrays}
     builder = Builder(outer.body)
     builder.location = loop.location
     first = builder.add(LoopIndex(outer, type=i32))

@@ -111,6 +111,7 @@ class Language:
     has_pointers: arrays are typed pointers, else buffer references.
     restrict: what is behind the star of a pointer whose memory no other pointer of the kernel reaches.
     arrow: accesses a member through a pointer to a struct.
+    read_only_load: a load of {} that nothing writes while the kernel runs.
     volatile_load: a load of {} that other threads write, past a cache that may be stale.
     forwards_by_copy: members of `Args` in a readonly block must be copied before they are passed to a function.
     precise: qualifier of float variables for which each operation is rounded separately.
@@ -192,6 +193,7 @@ class Language:
     has_pointers: bool = True
     restrict: str = ""
     arrow: str = "->"
+    read_only_load: str = "{}"
     volatile_load: str = "{}"
     forwards_by_copy: bool = False
     precise: str = ""
