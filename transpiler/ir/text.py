@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..errors import NOWHERE, SourceLocation
-from ..lazy_dataclasses import dataclass
+from .forms import IRText as IRText
 from .functions import Call, CallResult, Function, Reference
 from .nodes import Block, Statement, operands
 from .ops import OPS
@@ -56,27 +56,6 @@ from .textures import describe_texture, format_texture
 from .threads import Barrier, Collective, Exchange, ThreadFor, ThreadIndex
 
 VERSION_LINE = "shadesmith ir 1"
-
-
-@dataclass(frozen=True, slots=True)
-class IRText:
-    """The text form of a kernel.
-
-    Attributes:
-        text: the lines.
-        line_map: (line of the text, file, line of Python), for each line that has a Python line.
-        calls: ((file, line), (file, line) of the call), for lines of functions that were inlined into their callers.
-        values: the statements whose values are `$0`, `$1` and so on; none in the nested form.
-        flat: of the nested form: the same kernel as flat SSA.
-        statements: (line of the text, statement), at the first line of each.
-    """
-
-    text: str
-    line_map: tuple[tuple[int, str, int], ...]
-    calls: tuple[tuple[tuple[str, int], tuple[str, int]], ...] = ()
-    values: tuple[Statement, ...] = ()
-    flat: IRText | None = None
-    statements: tuple[tuple[int, Statement], ...] = ()
 
 
 def print_kernel(kernel: Kernel) -> str:

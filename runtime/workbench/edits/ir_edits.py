@@ -17,7 +17,8 @@ from ....transpiler.backend.module.interface import BackendModule
 from ....transpiler.errors import InternalError
 from ....transpiler.frontend.builders.build import build
 from ....transpiler.frontend.source.specialization import Specialization
-from ....transpiler.ir.edited.read_text import DEFINITION, TextError, read_edited
+from ....transpiler.ir.edited.lines import DEFINITION, TextError
+from ....transpiler.ir.edited.read_text import read_edited
 from ....transpiler.ir.tasks import Kernel
 from ....transpiler.ir.text import print_kernel
 from ....transpiler.ir.verify import Stage, verify

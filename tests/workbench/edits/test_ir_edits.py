@@ -15,7 +15,8 @@ from shadesmith.runtime.workbench.edits.ir_edits import final_form
 from shadesmith.transpiler.backend.assemble.emit import emit
 from shadesmith.transpiler.frontend.source.definition import define
 from shadesmith.transpiler.frontend.source.specialization import Specialization
-from shadesmith.transpiler.ir.edited.read_text import TextError, read_edited
+from shadesmith.transpiler.ir.edited.lines import TextError
+from shadesmith.transpiler.ir.edited.read_text import read_edited
 from shadesmith.transpiler.ir.text import print_kernel
 from shadesmith.transpiler.ir.verify import Stage, verify
 from shadesmith.transpiler.nesting import deep_recursion

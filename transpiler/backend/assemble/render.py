@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 TEMPLATES = Path(__file__).resolve().parents[3] / "templates"
-OURS = "shadesmith/"
+REPLACED = "shadesmith/"
 """Before the name of a template that a template of the program extends or includes."""
 
 
@@ -27,16 +27,16 @@ def environment(own: tuple[OwnTemplate, ...] = ()) -> Environment:
     """Return the environment. The first call imports Jinja (30 ms); a session may do so in the background."""
     from jinja2 import ChoiceLoader, Environment, FileSystemLoader, FunctionLoader, PrefixLoader, StrictUndefined
 
-    ours = FileSystemLoader(TEMPLATES)
+    plain = FileSystemLoader(TEMPLATES)
     replaced = {template.name: template for template in own}
 
     def find(name: str) -> tuple[str, str, Callable[[], bool]] | None:
         found = replaced.get(name)
         return None if found is None else (found.text, found.path, lambda: True)
 
-    loaders = [FunctionLoader(find), PrefixLoader({OURS.rstrip("/"): ours})] if own else []
+    loaders = [FunctionLoader(find), PrefixLoader({REPLACED.rstrip("/"): plain})] if own else []
     return Environment(
-        loader=ChoiceLoader([*loaders, ours]) if own else ours,
+        loader=ChoiceLoader([*loaders, plain]) if own else plain,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

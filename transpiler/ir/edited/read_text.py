@@ -13,11 +13,8 @@ import ast
 import copy
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from difflib import SequenceMatcher
 from typing import Any, TypeVar
 
-from ...errors import NOWHERE, SourceLocation
 from ..functions import Call, CallResult, Function, Reference
 from ..nodes import Block, Statement, operands, walk
 from ..ops import ATOMIC_OPS, OPS
@@ -57,36 +54,16 @@ from ..tasks import Kernel, Task
 from ..text import kernel_text
 from ..threads import ThreadFor
 from ..types import SCALARS, Scalar, Tensor, Type
+from .lines import DEFINITION, NAME, Line, TextError, lines_of, plain_line
 
-NAME = re.compile(r"\$(\w+)")
-DEFINITION = re.compile(r"\$(\w+)(?: (\w+))?(?:: ([^=]+?))? = (.*)")
 LOOP = re.compile(
     r"for ([\w, ]*) in \((.*?)\)\.\.\((.*?)\) step \((.*?)\)"
     r"(?: over (\w+))?( in order of memory)?( serialize)?(?: block_dim=(\d+))?( unroll)?$"
 )
 TENSOR = re.compile(r"(\w+)\[(\d+(?:x\d+)*)\]")
-COMMENT = "//"
 
 
 StatementT = TypeVar("StatementT", bound=Statement)
-
-
-class TextError(Exception):
-    """A mistake in the text. line: its number, from 1."""
-
-    def __init__(self, line: int, message: str, hint: str | None = None) -> None:
-        super().__init__(message)
-        self.line, self.message, self.hint = line, message, hint
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One line of the text. number: from 1. text: without indentation. base: the statement that has the same line."""
-
-    number: int
-    text: str
-    base: Statement | None = None
-    location: SourceLocation = NOWHERE
 
 
 def read_edited(text: str, kernel: Kernel) -> None:
@@ -95,30 +72,7 @@ def read_edited(text: str, kernel: Kernel) -> None:
     Raises: TextError for what cannot be read.
     """
     form = kernel_text(kernel)
-    _Reader(kernel, _lines(text, form.text, dict(form.statements))).run()
-
-
-def _lines(text: str, base: str, statements: dict[int, Statement]) -> list[Line]:
-    """Return the lines of the text that are neither empty nor comments, matched with those of the base."""
-    found = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1)]
-    found = [(number, line) for number, line in found if line and not line.startswith(COMMENT)]
-    old = [line.strip() for line in base.splitlines()]
-    matches: dict[int, int] = {}
-    plain = [_plain(line) for _, line in found]
-    stretches = SequenceMatcher(None, [_plain(line) for line in old], plain, autojunk=False).get_opcodes()
-    for tag, first, last, start, _ in stretches:
-        if tag == "equal":
-            matches.update((start + k, first + k) for k in range(last - first))
-    lines, location = [], NOWHERE
-    for position, (number, line) in enumerate(found):
-        statement = statements.get(matches[position] + 1) if position in matches else None
-        location = statement.location if statement is not None else location
-        lines.append(Line(number, line, statement, location))
-    return lines
-
-
-def _plain(line: str) -> str:
-    return NAME.sub("$", line)
+    _Reader(kernel, lines_of(text, form.text, dict(form.statements))).run()
 
 
 class _Reader:
@@ -129,7 +83,7 @@ class _Reader:
         self.values: dict[str, Statement] = {}
         self.types = _types_of(kernel)
         self.arrays = {array.name: array for array in (*kernel.arrays, *kernel.shared)}
-        self.templates = {_plain(line.text): line.base for line in lines if line.base is not None}
+        self.templates = {plain_line(line.text): line.base for line in lines if line.base is not None}
         self.parameters: dict[str, Any] = {}
         self.ended = ""
         listed = kernel_text(kernel)
@@ -368,7 +322,7 @@ class _Reader:
                 raise TextError(line.number, f"`{op}` takes {OPS[op].arity} values, found {len(values)}")
             made = Operation(op, values)
         if made is None:
-            template = self.templates.get(_plain(line.text))
+            template = self.templates.get(plain_line(line.text))
             if template is None:
                 raise TextError(line.number, f"`{right}` is no operation that an edit can add", _hint(op))
             made = self._cloned(line, template)
@@ -384,7 +338,7 @@ class _Reader:
             return Break() if text == "break" else Continue()
         if match := re.fullmatch(r"return ?(.*)", text):
             return Return(self._all(match[1], line))
-        template = self.templates.get(_plain(text))
+        template = self.templates.get(plain_line(text))
         if template is None:
             raise TextError(line.number, f"`{text}` is no statement that an edit can add", _hint(text.split(" ")[0]))
         return self._cloned(line, template)
