@@ -57,6 +57,7 @@ EFFECTIVE: dict[str, str] = {
     "edits_dir": "folder of edited sources; next to the Python file, if empty",
     "line_comments": "Python lines in emitted sources: short (a number, where the words are equal), full or none",
     "why_comments": "comments in emitted sources show where a pass dropped an atomic operation, a branch or a task",
+    "argument_offsets": "comments in emitted sources show the offset of each member of the argument block",
     "warn_stale_globals": "warns at a launch where a global differs from the constant compiled in",
     "offline_cache": "caches compiled kernels on disk, so that the next start compiles nothing",
     "offline_cache_file_path": "folder of the cache; SHADESMITH_CACHE_DIR or the user's cache, if empty",
@@ -159,6 +160,7 @@ class Config:
     passes: Any = ""
     templates_dir: str = ""
     why_comments: bool = True
+    argument_offsets: bool = False
     warn_stale_globals: bool = False
 
     def compile_options(self) -> CompileOptions:
@@ -188,6 +190,7 @@ class Config:
             verify=self.debug,
             line_comments=self.line_comments,
             why_comments=self.why_comments,
+            argument_offsets=self.argument_offsets,
             disabled_passes=frozenset(disabled),
         )
         if self.templates_dir:

@@ -52,6 +52,7 @@ class CompileOptions:
     unroll_static_loops: `ti.static` loops are unrolled in the emitted source also if their index is only a number.
     inline: whether calls of `ti.func` are inlined; "auto": short ones that are called once, and where they have to be.
     disabled_passes: names of passes to skip, to compare or for bisection.
+    argument_offsets: the comments of the argument block have the offset of each member.
     own_passes: passes of the program, in order.
     own_templates: templates of the program, by name.
     pass_limit: how many changes by passes that are not required are allowed, for bisection; None: all.
@@ -75,6 +76,7 @@ class CompileOptions:
     verify: bool = False
     line_comments: str = "short"
     why_comments: bool = True
+    argument_offsets: bool = False
     disabled_passes: frozenset[str] = frozenset()
     own_passes: tuple[OwnPass, ...] = ()
     own_templates: tuple[OwnTemplate, ...] = ()

@@ -114,6 +114,8 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
     items = members.gather()
     interface_members, numbers, size = assign_offsets(items)
     expressions = {item.key: f"args.{item.name}" for item in items if item.key is not None}
+    first = {m.name.partition("[")[0]: m.offset_bytes for m in reversed(interface_members)} if target.offsets else {}
+    offsets = {name: f", at byte {offset}" for name, offset in first.items()}
     taken = taken_names(kernel, target, structs)
     structs_of_trees = frozenset(name for tree in trees.values() for name in tree.names)
     if cells is not None:
@@ -133,7 +135,9 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
     interface = Interface(interface_members, size, arrays, *sizes, sites, textures)
     return Layout(
         interface=interface,
-        declarations=[Declaration(item.declared, item.name, f"{owner_prefix(item)}{item.note}") for item in items],
+        declarations=[
+            Declaration(i.declared, i.name, f"{owner_prefix(i)}{i.note}{offsets.get(i.name, '')}") for i in items
+        ],
         accessors=macros,
         cells=cells,
         data=_pointers(usage, expressions),
