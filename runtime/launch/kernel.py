@@ -61,11 +61,13 @@ class Kernel(KernelTools):
         is_method: bool = False,
         is_cacheable: bool = True,
         derivative: str = "",
+        fast_math: bool | None = None,
         passes: tuple[Any, ...] = (),
     ) -> None:
         start = perf_counter()
         functools.update_wrapper(self, function)
         self.definition: KernelDefinition = define(function, is_method, derivative)
+        self.definition.fast_math = fast_math
         self.definition.passes = passes
         check_parameters(self.definition)
         self.arguments = CallArguments(self.definition, is_method)
@@ -197,7 +199,8 @@ class Kernel(KernelTools):
                 f"`{self.definition.name}` is a derivative already, and derivatives are not differentiated",
                 "write the first derivative as a kernel, and differentiate that",
             )
-        return Kernel(self.definition.function, self._is_method, self.is_cacheable, mode, self.definition.passes)
+        made = self.definition
+        return Kernel(made.function, self._is_method, self.is_cacheable, mode, made.fast_math, made.passes)
 
     # --- compilation
 
@@ -432,12 +435,15 @@ def _warn_of_wrapper(function: Any) -> None:
 @overload
 def kernel(fn: F) -> F: ...
 @overload
-def kernel(fn: None = None, *, offline_cache: bool = True, passes: Any = ()) -> Callable[[F], F]: ...
+def kernel(
+    fn: None = None, *, offline_cache: bool = True, fast_math: bool | None = None, passes: Any = ()
+) -> Callable[[F], F]: ...
 @hides_own_frames
-def kernel(fn: Any = None, *, offline_cache: bool = True, passes: Any = ()) -> Any:
+def kernel(fn: Any = None, *, offline_cache: bool = True, fast_math: bool | None = None, passes: Any = ()) -> Any:
     """Make a Python function a kernel: typed arguments, compiled on first call, parallel outermost loops.
 
     offline_cache: whether the compiled kernel may be cached on disk; see docs/cache.md.
+    fast_math: of this kernel, instead of the option of `ti.init`; see docs/numerics.md.
     fn: the function; all its parameters have annotations. A kernel that is a method needs `ti.data_oriented`.
     passes: passes of the compiler that are left out, `["-fold"]`, and passes of the program; see docs/passes.md.
     Raises: TaichiSyntaxError if it is not a plain function.
@@ -453,7 +459,9 @@ def kernel(fn: Any = None, *, offline_cache: bool = True, passes: Any = ()) -> A
         100.0
     """
     if fn is None:
-        return functools.partial(kernel, offline_cache=offline_cache, passes=passes)
+        return functools.partial(kernel, offline_cache=offline_cache, fast_math=fast_math, passes=passes)
+    if not (fast_math is None or isinstance(fast_math, bool)):
+        raise TaichiSyntaxError(f"fast_math is True or False, found {fast_math!r}", "write `fast_math=False`")
     if not inspect.isfunction(fn):
         below = isinstance(fn, (classmethod, staticmethod, property))
         hint = f"`@ti.kernel` below `@{type(fn).__name__}`" if below else "`@ti.kernel` above a `def`"
@@ -463,4 +471,4 @@ def kernel(fn: Any = None, *, offline_cache: bool = True, passes: Any = ()) -> A
     if hasattr(fn, "__wrapped__"):
         _warn_of_wrapper(fn)
     read = _passes().read_passes(passes, f"`passes` of kernel `{fn.__name__}`") if passes else ()
-    return Kernel(fn, is_in_class(fn), offline_cache, passes=read)
+    return Kernel(fn, is_in_class(fn), offline_cache, fast_math=fast_math, passes=read)

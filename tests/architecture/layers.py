@@ -60,6 +60,7 @@ transpiler/derivative_accesses
 transpiler/pipeline
 transpiler
 runtime/loading
+runtime/viewed
 runtime/locks
 runtime/events
 runtime/templates
@@ -94,6 +95,7 @@ runtime/tools
 runtime/algorithms
 runtime/linalg
 runtime/taichi_name
+runtime/notebook
 runtime/commands
 runtime/ti
 runtime/targets

@@ -104,6 +104,7 @@ class KernelDefinition:
         that of the duals of the gradient, "" for the function itself.
     passes: what `@ti.kernel(passes=...)` was given, checked.
     function_name: of the function, for errors.
+    fast_math: the option of this kernel, None for that of the session.
     name, qualname: those of the function if they are identifiers, as those that Python gives are, else that in its
         source: a program may set any string, and names get into sources and paths.
     """
@@ -112,6 +113,7 @@ class KernelDefinition:
         self.function = function
         self.is_method = is_method
         self.derivative = derivative
+        self.fast_math: bool | None = None
         self.passes: tuple[Any, ...] = ()
         name = function.__name__ if function.__name__.isidentifier() else function.__code__.co_name
         self.function_name: str = name[:MAX_NAME]
