@@ -126,15 +126,21 @@ def find_or_compile(
     config: Config,
     observer: Callable[[str, IRText], None] | None = None,
     is_cacheable: bool = True,
+    on_miss: Callable[[], None] | None = None,
 ) -> Compilation:
     """Return the cached compilation, or compile; see `cache.lookup.find_or_compile`.
 
+    on_miss: called before a compilation.
     Raises: TaichiCompilationError and its subclasses.
     """
+
+    def compile(*given: Any) -> Compilation:
+        if on_miss is not None:
+            on_miss()
+        return compile_source(*given)
+
     with COMPILING:
-        compilation: Compilation = _lookup().find_or_compile(
-            specialization, config, compile_source, observer, is_cacheable
-        )
+        compilation: Compilation = _lookup().find_or_compile(specialization, config, compile, observer, is_cacheable)
     return compilation
 
 

@@ -26,7 +26,6 @@ from ...transpiler.frontend.source.signature import check_parameters
 from ..cache import compiler
 from ..cache.compiler import COMPILING, Request
 from ..events import INSTANTIATION, LAUNCH, REGISTRATION, SINKS, note
-from ..loading import loader
 from ..session import session as sessions
 from ..session.module_source import GENERATED, Choice, Launch, Variant
 from ..session.session import Session
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 _passes = loader("..passes", __package__)
-_times = loader(".launch_times", __package__)
 
 _PACK_ERRORS = (struct.error, TypeError, OverflowError, ValueError, IndexError)
 
@@ -261,7 +259,10 @@ class Kernel(KernelTools):
             _check_owner(self.definition.name, args[0])
         request = compiler.specialize(self.definition, args, session.options, session.device.capabilities)
         observer = printing_observer(session.config, self.definition.name)
-        compilation = compiler.find_or_compile(request.specialization, session.config, observer, self.is_cacheable)
+        prepare = getattr(session.device, "prepare_compiler", None)
+        compilation = compiler.find_or_compile(
+            request.specialization, session.config, observer, self.is_cacheable, prepare
+        )
         return session, request, compilation
 
     def _build(
@@ -285,8 +286,6 @@ class Kernel(KernelTools):
             launch = guarded(instance, launcher.launch)
             launcher = Launcher(launch, launcher.make_packer if launch is launcher.launch else None)
         following = sources.follow(launcher.launch, choice, weakref.ref(self), key, session.config)
-        if session.config.kernel_profiler:
-            following = _times().timed(session, self.definition.name, following or launcher.launch)
         if following is not None:
             launcher = Launcher(following)
         found = self._launchers[key] = launcher.launch, choice
