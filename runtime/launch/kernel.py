@@ -26,6 +26,7 @@ from ...transpiler.frontend.source.signature import check_parameters
 from ..cache import compiler
 from ..cache.compiler import COMPILING, Request
 from ..events import INSTANTIATION, LAUNCH, REGISTRATION, SINKS, note
+from ..loading import loader
 from ..session import session as sessions
 from ..session.module_source import GENERATED, Choice, Launch, Variant
 from ..session.session import Session
