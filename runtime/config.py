@@ -28,7 +28,7 @@ EFFECTIVE: dict[str, str] = {
     "debug": "checks indices, keeps asserts, verifies the IR between passes",
     "check_out_of_bound": "checks indices",
     "check_overflow": "traps integer overflow, division by zero, and numbers stored in a type that cannot hold them",
-    "kernel_profiler": "records the time of each launch for `ti.profiler`",
+    "kernel_profiler": "records the time of each task for `ti.profiler`",
     "fast_math": "lets compilers reorder floating-point operations",
     "short_circuit_operators": "`and` and `or` skip operands that they need not evaluate",
     "unrolling_limit": "warns about longer `ti.static` loops",

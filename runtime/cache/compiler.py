@@ -13,6 +13,7 @@ kernels in the cache needs no compiler. Neither of the two imports this module.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -81,6 +82,8 @@ def specialize(
 
     Raises: TaichiRuntimeTypeError naming the parameter, the accepted types and the given value.
     """
+    if definition.fast_math is not None:
+        options = replace(options, fast_math=definition.fast_math)
     arguments, argument_kinds = classify(definition, values, options)
     return Request(Specialization(definition, arguments, options, capabilities), argument_kinds)
 
@@ -120,15 +123,21 @@ def find_or_compile(
     config: Config,
     observer: Callable[[str, IRText], None] | None = None,
     is_cacheable: bool = True,
+    on_miss: Callable[[], None] | None = None,
 ) -> Compilation:
     """Return the cached compilation, or compile; see `cache.lookup.find_or_compile`.
 
+    on_miss: called before a compilation.
     Raises: TaichiCompilationError and its subclasses.
     """
+
+    def compile(*given: Any) -> Compilation:
+        if on_miss is not None:
+            on_miss()
+        return compile_source(*given)
+
     with COMPILING:
-        compilation: Compilation = _lookup().find_or_compile(
-            specialization, config, compile_source, observer, is_cacheable
-        )
+        compilation: Compilation = _lookup().find_or_compile(specialization, config, compile, observer, is_cacheable)
     return compilation
 
 

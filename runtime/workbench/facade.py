@@ -39,6 +39,7 @@ TOOLS = {
     "line_map": ("inspect.maps", "line_map"),
     "pass_diff": ("inspect.blame", "pass_diff"),
     "statistics": ("inspect.statistics", "statistics"),
+    "roofline": ("measure.roofline", "roofline"),
     "resources": ("inspect.inspection_tools", "resources"),
     "tune": ("measure.tune", "tune"),
 }
