@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 _pipeline = loader("...transpiler.pipeline", __package__)
 _content_key = loader("...transpiler.content_key", __package__)
 _lookup = loader(".lookup", __package__)
+_passes = loader("..passes", __package__)
 _kernel_key = loader(".kernel_key", __package__)
 
 COMPILING = new_lock()
@@ -85,6 +86,8 @@ def specialize(
     if definition.fast_math is not None:
         options = replace(options, fast_math=definition.fast_math)
     arguments, argument_kinds = classify(definition, values, options)
+    if definition.passes:
+        options = _passes().with_passes(options, definition.passes)
     return Request(Specialization(definition, arguments, options, capabilities), argument_kinds)
 
 

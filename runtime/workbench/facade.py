@@ -26,6 +26,8 @@ from ..session.session import Session, install_sources
 
 TOOLS = {
     "start_edit": ("edits.start", "start_edit"),
+    "start_ir_edit": ("edits.start", "start_ir_edit"),
+    "bisect": ("bisect.bisection", "bisect_here"),
     "blame": ("inspect.blame", "blame"),
     "bench": ("measure.bench", "bench"),
     "cache_info": ("inspect.kernel_list", "cache_info"),
