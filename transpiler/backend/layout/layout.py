@@ -6,7 +6,7 @@ templates print, and the expressions by which the printers reach arguments, exte
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ...ir.nodes import Statement
@@ -23,6 +23,7 @@ from ...ir.textures import Texture
 from ...ir.types import (
     SCALARS,
     Scalar,
+    Tensor,
     Type,
     element_of,
     parts_of,
@@ -33,6 +34,7 @@ from ...ir.types import (
 )
 from ..languages.common.naming import Names
 from ..languages.common.syntax import storage_helpers, type_helpers
+from ..languages.common.tensors import whole_alignment
 from ..languages.common.target import Target
 from ..module.interface import Interface
 from ..module.record_sites import describe_site
@@ -54,7 +56,11 @@ TEXTURE_PARTS = ("texels", "channels")
 
 @dataclass(slots=True)
 class Layout:
-    """interface, and all expressions and declarations that depend on it. declarations: members of `Args` in order."""
+    """interface, and all expressions and declarations that depend on it.
+
+    declarations: members of `Args` in order. aligned: vectors and matrices of which several elements are
+    loaded at once.
+    """
 
     interface: Interface
     declarations: list[Declaration]
@@ -75,6 +81,7 @@ class Layout:
     trees: dict[Node, TreeSource]
     helpers: list[str]
     memory_types: list[Type]
+    aligned: frozenset[Tensor]
     usage: Usage
     constants: NamedConstants
     report: str = "args.report"
@@ -150,6 +157,7 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
         trees=trees,
         helpers=_declaring(target, usage, stored, cells),
         memory_types=memory_types,
+        aligned=_aligned(kernel, target, usage, memory_types),
         usage=usage,
         constants=constants,
     )
@@ -202,6 +210,24 @@ def _stored(kernel: Kernel, usage: Usage) -> list[Type]:
     arrays = [array.element for array in usage.arrays]
     arrays += [type for types in _in_trees(kernel, usage) for type in types]
     return [*arrays, *kernel.returns, *(temporary.type for temporary in kernel.temporaries)]
+
+
+def _aligned(kernel: Kernel, target: Target, usage: Usage, memory_types: Sequence[Type]) -> frozenset[Tensor]:
+    """Return the vectors and matrices that are only in fields with memory of their own, which starts at multiples of 16.
+
+    An ndarray may start anywhere; structs and `Args` have no gap before a vector.
+    """
+    if not target.language.aligned:
+        return frozenset()
+    others = [*memory_types, *(parameter.type for parameter in usage.parameters)]
+    found: set[Tensor] = set()
+    for array in usage.arrays:
+        vector = array.element
+        if isinstance(vector, Tensor) and whole_alignment(vector) > vector.element.size_bytes:
+            if array.shape is not None and array.place is None and not array.strided:
+                others.remove(vector)
+                found.add(vector)
+    return frozenset(found.difference(part for type in others for part in parts_of(type) if isinstance(part, Tensor)))
 
 
 def _memory_parts(types: Iterable[Type]) -> list[Type]:

@@ -8,7 +8,7 @@ The template of every `Syntax` is for `str.format`, even without operands: print
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
@@ -214,11 +214,14 @@ def atomic_syntax(language: Language, op: str, type: Scalar, native: bool) -> Sy
     return atomics.atomic_syntax(language, op, type, native)
 
 
-def helpers_source(language: Language, keys: Iterable[str]) -> str:
-    """Return the declarations and functions that `keys` need, dependencies first, or an empty string."""
+def helpers_source(language: Language, keys: Iterable[str], aligned: Collection[Tensor] = ()) -> str:
+    """Return the declarations and functions that `keys` need, dependencies first, or an empty string.
+
+    aligned: tensors whose structs are aligned so that one instruction loads or stores several elements.
+    """
     library_keys, structs, functions = _closure(language, tuple(dict.fromkeys(keys)))
     sources = [helper.source for helper in helpers.order(language, library_keys)]
-    sources += [tensors.struct_source(language, tensor) for tensor in structs]
+    sources += [tensors.struct_source(language, tensor, tensor in aligned) for tensor in structs]
     sources += [_generate(language, key).source for key in functions]
     sources = [on_one_line(source) for source in sources]
     return "".join(f"{source}\n{_gap(source, below)}" for source, below in pairwise([*sources, ""])).rstrip("\n")
