@@ -90,7 +90,7 @@ def _exclusive_in_tasks(kernel: Kernel, context: PassContext) -> dict[AtomicOp, 
         atomics = [statement for statement in walk(task.body) if isinstance(statement, AtomicOp)]
         if not atomics:
             continue
-        exclusive = _exclusive_arrays(task)
+        exclusive = exclusive_arrays(task)
         as_loops = set(kernel.shared) if context.capabilities.blocks_as_loops else set()
         for atomic in atomics:
             base = base_pointer(atomic.pointer)
@@ -103,7 +103,7 @@ def _exclusive_in_tasks(kernel: Kernel, context: PassContext) -> dict[AtomicOp, 
     return result
 
 
-def _exclusive_arrays(task: Task) -> set[Array]:
+def exclusive_arrays(task: Task) -> set[Array]:
     """Return the arrays of which each iteration of the task's loop writes elements that no other iteration writes."""
     if task.loop is None:
         return set()
