@@ -16,6 +16,7 @@ from .checks.bounds import bounds
 from .checks.check_wide_indices import check_wide_indices
 from .cleanup.common_subexpressions import common_subexpressions
 from .cleanup.dead_code import dead_code
+from .cleanup.expand_vectors import expand_vectors
 from .cleanup.fold import fold
 from .cleanup.forward_stores import forward_stores
 from .cleanup.hoist_loads import hoist_loads
@@ -123,6 +124,8 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         ranges,  # after all passes that ask what an operation is: they know Python's divisions
         cleanup,
         call_effects,  # for the printers: cleanup may have removed the last effect
+        expand_vectors,  # after the last cleanup, which would use the elements of a vector in place of the vector
+        dead_code,  # what `expand_vectors` has replaced
         wrapping,  # after all passes that know what a sum is
         minima,  # after all passes that know what a minimum is
         sparse_arrays,  # last: it adds the arrays that the emitted source uses

@@ -34,8 +34,8 @@ from ...ir.types import (
 )
 from ..languages.common.naming import Names
 from ..languages.common.syntax import storage_helpers, type_helpers
-from ..languages.common.tensors import whole_alignment
 from ..languages.common.target import Target
+from ..languages.common.tensors import whole_alignment
 from ..module.interface import Interface
 from ..module.record_sites import describe_site
 from .accessors import Accessors, MemoryExpressions, accessors
@@ -213,7 +213,7 @@ def _stored(kernel: Kernel, usage: Usage) -> list[Type]:
 
 
 def _aligned(kernel: Kernel, target: Target, usage: Usage, memory_types: Sequence[Type]) -> frozenset[Tensor]:
-    """Return the vectors and matrices that are only in fields with memory of their own, which starts at multiples of 16.
+    """Return the vectors and matrices of which all are in fields with memory of their own, aligned to 16 bytes.
 
     An ndarray may start anywhere; structs and `Args` have no gap before a vector.
     """

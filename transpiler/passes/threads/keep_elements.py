@@ -5,10 +5,10 @@
                                                    c_ij += a[i, k] * b[k, j]
                                                c[i, j] = c_ij
 
-A vector that a static loop fills component by component is stored as a whole, too, so that the loads of all iterations
-overlap. A compiler does the same only if it knows that the arrays do not overlap, which it does not for pointers in a struct.
-Only an element that no other iteration of the task writes is kept, since the store at the end writes it in any case. The
-first access must be certain, so that no element is accessed that the program does not access.
+A vector that a static loop fills component by component is stored as a whole, too: loads of all iterations overlap. A
+compiler does the same only if it knows that arrays do not overlap; for pointers in a struct it does not. An element
+that other iterations of the task may write stays, since the store at the end writes it in any case. The first access
+must be sure to happen, so that no element is accessed that the program does not access.
 """
 
 from __future__ import annotations
@@ -100,8 +100,8 @@ class _Keeper:
             if indices is not None and (fills or self.is_certain(region[0], pointer)):
                 self.keep(block, first, last, pointer, indices, fills)
                 return True
-        kept = [self.block(inner) for statement in region for inner in blocks(statement)]
-        return any(kept)
+        changed = [self.block(inner) for statement in region for inner in blocks(statement)]
+        return any(changed)
 
     def accesses(self, statements: Sequence[Statement]) -> list[Statement]:
         """Return the loads, stores, atomic operations and calls that access the array."""
@@ -298,11 +298,14 @@ class _Outside:
 
 def _name(pointer: GlobalPtr) -> str:
     """Return the name of a variable that holds an element: `c_ij` of `c[i, j]`."""
-    words = [
-        index.loop.names[index.axis] if isinstance(index, LoopIndex) and index.axis < len(index.loop.names) else index.name
-        for index in pointer.indices
-    ]
-    known = [word for word in words if word]
-    if len(known) < len(words) or not words:
+    words = [_word(index) for index in pointer.indices]
+    if not words or not all(words):
         return f"{pointer.array.name}_value"
-    return f"{pointer.array.name}_{('' if all(len(word) == 1 for word in known) else '_').join(known)}"
+    return f"{pointer.array.name}_{('' if all(len(word) == 1 for word in words) else '_').join(words)}"
+
+
+def _word(index: Statement) -> str:
+    """Return the name of an index, "" without one."""
+    if isinstance(index, LoopIndex):
+        return index.loop.names[index.axis] if index.axis < len(index.loop.names) else ""
+    return index.name or ""
