@@ -39,6 +39,7 @@ MAX_USES = 2
 MAX_WIDTH = 96
 """Columns of a statement that has the elements, estimated."""
 NUMBER_WIDTH = 4
+NAME_WIDTH = 8
 CAST_WIDTH = 6
 FUNCTION_WIDTH = 7
 Key = tuple[str, tuple[Type | None, ...], Type | None]
@@ -148,7 +149,8 @@ class _Finder:
         """Return the columns of a value that is printed as often as the vector has elements."""
         part = 2 if isinstance(value.type, Tensor) else 0
         if isinstance(value, Const):
-            return NUMBER_WIDTH
+            parts = 0 if value.origin is None else len(value.origin.operands)
+            return NUMBER_WIDTH if parts < 2 else NAME_WIDTH * parts
         if isinstance(value, LoopIndex):
             return len(value.loop.names[value.axis]) if value.axis < len(value.loop.names) else None
         if isinstance(value, ArgLoad):

@@ -301,6 +301,9 @@ def _name(pointer: GlobalPtr) -> str:
     words = [_word(index) for index in pointer.indices]
     if not words or not all(words):
         return f"{pointer.array.name}_value"
+    group = words[0].removesuffix("_0")
+    if words == [f"{group}_{axis}" for axis in range(len(words))]:
+        return f"{pointer.array.name}_{group}"
     return f"{pointer.array.name}_{('' if all(len(word) == 1 for word in words) else '_').join(words)}"
 
 
