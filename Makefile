@@ -6,7 +6,7 @@ TAICHI ?=
 JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); [ $$n -lt 2 ] && n=2; echo $$n)
 TEST ?=
 
-.PHONY: setup demo test test-all test-debug test-gpu check golden c-api taichi-name bench bench-gpu fuzz clean
+.PHONY: setup demo test test-all test-debug test-gpu check golden stubs docs gallery c-api taichi-name bench bench-gpu fuzz clean
 
 setup: $(VENV)/.ready
 
@@ -46,6 +46,10 @@ check: setup
 
 golden: setup
 	@$(PYTHON) -m pytest tests/golden --update-golden && git --no-pager diff --stat tests/golden
+
+# What editors and type checkers read: stubs/shadesmith-stubs, from the public names and stubs/core.pyi.
+stubs: setup
+	@$(PYTHON) stubs/generate.py && git --no-pager diff --stat stubs
 
 # Random programs against the interpreter; Taichi 1.7.4: TARGETS=taichi FUZZ_TAICHI=/path/to/its/python
 # On a machine with a GPU: make fuzz PYTHON=python3 TARGETS=cuda,vulkan JOBS=16 (PYTHONPATH holding shadesmith)

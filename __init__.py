@@ -61,6 +61,7 @@ from .runtime.launch.tuning import tune
 from .runtime.missing_names import missing as _missing
 from .runtime.public_names import NAMES as _NAMES_ON_DEMAND
 from .runtime.session import session as _session
+from .runtime.session import versions as _versions
 from .runtime.session.session import init, is_logging_effective, reset, set_logging_level, sync
 from .runtime.taichi_name import as_taichi
 from .runtime.targets.registry import install as _install_targets
@@ -149,8 +150,10 @@ VectorNdarray = MatrixNdarray
 Field = ScalarField | MatrixField
 Ndarray = ScalarNdarray | MatrixNdarray
 
-__version__ = _session.COMPATIBLE_VERSION
-"""The version of Taichi whose programs run here, since programs compare it; ours is `importlib.metadata`'s."""
+__version__ = _versions.VERSION
+"""The version of shadesmith; compared with a tuple, as programs for Taichi do, it is Taichi's level."""
+__taichi_version__ = _versions.COMPATIBLE_VERSION
+"""The version of Taichi whose programs run here."""
 
 globals().update(_AXES)
 

@@ -11,12 +11,13 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from difflib import get_close_matches
 from typing import Any
 
 from ..transpiler.ir.types import SCALARS, Scalar, f32, f64, i32, i64, u32
 from ..transpiler.lang.arch import Arch, cpu
+from ..transpiler.lazy_dataclasses import dataclass
 from ..transpiler.options import CompileOptions
 
 EFFECTIVE: dict[str, str] = {
@@ -32,6 +33,7 @@ EFFECTIVE: dict[str, str] = {
     "short_circuit_operators": "`and` and `or` skip operands that they need not evaluate",
     "unrolling_limit": "warns about longer `ti.static` loops",
     "make_thread_local": "atomic operations of all iterations on one place become a reduction",
+    "make_block_local": "small arrays that all threads add to, or read in order, have copies in a GPU's shared memory",
     "deterministic": "warns of atomic additions of floats, whose order differs from run to run",
     "unroll_static_loops": "unrolls `ti.static` loops in the emitted source",
     "inline": "inlines calls of `ti.func` in the emitted source: True, False, or auto: short ones that are called once",
@@ -44,6 +46,7 @@ EFFECTIVE: dict[str, str] = {
     "report_bytes": "size of the device buffer for the output of one launch",
     "dump_dir": "folder for copies of the emitted files",
     "profile_source": "binaries have line information, for RenderDoc, Nsight Compute and Nsight Systems",
+    "disabled_passes": "names of passes to leave out, separated by commas: to compare, or to find a fault",
     "advanced_optimization": "False: leaves out common subexpressions, simplification and store forwarding",
     "cfg_optimization": "False: leaves out store forwarding",
     "print_full_traceback": "errors show shadesmith's own frames too",
@@ -141,6 +144,7 @@ class Config:
     unrolling_limit: int = 32
     unroll_static_loops: bool = False
     deterministic: bool = False
+    disabled_passes: str = ""
     inline: bool | str = "auto"
     dump_dir: str = ""
     profile_source: bool = False
@@ -159,6 +163,7 @@ class Config:
             disabled = ("common_subexpressions", "simplify", "forward_stores", "ranges")
         elif not self.cfg_optimization:
             disabled = ("forward_stores",)
+        disabled += tuple(filter(None, map(str.strip, self.disabled_passes.split(","))))
         return CompileOptions(
             default_fp=self.default_fp.name,
             default_ip=self.default_ip.name,
@@ -172,6 +177,7 @@ class Config:
             unrolling_limit=self.unrolling_limit,
             unroll_static_loops=self.unroll_static_loops,
             make_thread_local=self.make_thread_local,
+            make_block_local=self.make_block_local,
             deterministic=self.deterministic,
             inline=self.inline,
             verify=self.debug,

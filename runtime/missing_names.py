@@ -20,16 +20,13 @@ TAICHI_ARCHIVES: Later = (
     "docs/archive.md describes shadesmith's: JSON in a zip",
 )
 MESHES: Later = ("meshes", None)
-QUANTISED: Later = ("quantised types", None, "use a small type such as `ti.i8`, `ti.u16` or `ti.f16`")
 
 LATER: dict[str, dict[str, Later]] = {
     "ti": {
         **dict.fromkeys(("Mesh", "MeshInstance", "mesh_local", "mesh_patch_idx"), MESHES),
-        **dict.fromkeys(("BitpackedFields",), QUANTISED),
     },
     "ti.aot": dict.fromkeys(("GfxRuntime140", "conventions"), TAICHI_ARCHIVES),
     "ti.types": {},
-    "ti.types.quant": dict.fromkeys(("fixed", "float", "int"), QUANTISED),
 }  # fmt: skip
 """Names by module; a name is removed when its feature is added."""
 

@@ -1,6 +1,7 @@
 """Names of the root package whose modules are loaded when they are first read; `compat.lazy` loads them."""
 
 NAMES = {
+    "BitpackedFields": "fields.quantized:BitpackedFields",
     "DeviceCapability": "aot.targets:DeviceCapability",
     "EditError": "workbench.check.edit_error:EditError",
     "GUI": "gui.gui:GUI",
@@ -11,10 +12,12 @@ NAMES = {
     "cache": "cache",
     "graph": "graph",
     "hex_to_rgb": "gui.arguments:hex_to_rgb",
+    "kernels": "workbench.inspect.kernel_list:kernels",
     "linalg": "linalg",
     "profiler": "launch.profiler",
     "rgb_to_hex": "gui.arguments:rgb_to_hex",
     "tools": "tools",
+    "trace": "launch.trace:trace",
     "ui": "gui.ui",
 }
 """Names of the root package, each with a module in `runtime` or with `module:member`."""

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 from .frontend.builders.build import build
 from .frontend.source.specialization import Specialization
+from .ir.nodes import walk
+from .ir.statements import AtomicOp, GlobalStore
 from .passes import PassContext, run
 from .passes.context import ElementAccess
 
@@ -21,6 +23,16 @@ class DerivativeAccesses(NamedTuple):
     fields: list[Any]
     parameters: list[int | None]
     names: list[str]
+
+
+def has_gradients(specialization: Specialization) -> bool:
+    """Return whether a gradient changes an array.
+
+    Raises: TaichiCompilationError for the user's mistakes, as compiling does.
+    """
+    kernel = build(specialization).kernel
+    run(kernel, PassContext(specialization.options, specialization.capabilities), last="reverse_mode")
+    return any(isinstance(statement, (AtomicOp, GlobalStore)) for statement in walk(kernel.body))
 
 
 def derivative_accesses(specialization: Specialization) -> DerivativeAccesses:

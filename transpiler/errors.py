@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import sys
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import FrameType
 from typing import Any, TypeVar
+
+from .lazy_dataclasses import dataclass
 
 PACKAGE = __name__.split(".", maxsplit=1)[0]
 """Module of the exceptions for users, also in tracebacks: `shadesmith.TaichiTypeError`."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from .lazy_dataclasses import dataclass
 
 VERSION = "0.1.0"
 """The version of shadesmith, at the top of every source; `pyproject.toml` has the same."""
@@ -18,10 +20,11 @@ class CompileOptions:
     block_dim: threads per block, unless the loop has its own.
     line_comments: how Python lines are shown: "short", "full" or "none" (`backend/print/line_comments.py`).
     make_thread_local: atomic operations of all iterations on one place become a reduction.
+    make_block_local: small arrays that all threads add to, or read in the same order, have copies in shared memory.
     deterministic: warn of atomic additions of floats, whose order differs from run to run.
     unroll_static_loops: `ti.static` loops are unrolled in the emitted source also if their index is only a number.
     inline: whether calls of `ti.func` are inlined; "auto": short ones that are called once, and where they have to be.
-    disabled_passes: names of passes to skip, for bisection.
+    disabled_passes: names of passes to skip, to compare or for bisection.
     """
 
     default_fp: str = "f32"
@@ -36,6 +39,7 @@ class CompileOptions:
     unrolling_limit: int = 32
     unroll_static_loops: bool = False
     make_thread_local: bool = True
+    make_block_local: bool = True
     deterministic: bool = False
     inline: bool | str = "auto"
     verify: bool = False
@@ -56,6 +60,8 @@ class Capabilities:
     target: str
     types: frozenset[str] = frozenset({"i32", "u32", "f32", "u1"})
     atomics: frozenset[tuple[str, str]] = frozenset()
+    vector_atomics: bool = False
+    """Whether it adds 2 or 4 neighbouring floats by one instruction."""
     atomic_bits: frozenset[int] = frozenset({1, 8, 16, 32, 64})
     """Widths of the words that it can compare and swap."""
     max_push_bytes: int | None = None
@@ -85,6 +91,8 @@ class Capabilities:
     """Whether its compiler takes for granted that signed sums do not wrap: NVRTC has no `-fwrapv`."""
     loses_negations: bool = False
     """Whether its compiler may take the minimum of three integers of `a` in place of `-a`: NVIDIA's driver 580 does."""
+    unrolls_long_loops: bool = False
+    """Whether its compiler unrolls loops until their code leaves the instruction cache: NVIDIA's driver 580 does."""
     extra: tuple[tuple[str, str], ...] = field(default=())
 
     @property

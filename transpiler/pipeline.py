@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from .backend.assemble.emit import emit
 from .backend.module.compilation import Compilation
@@ -62,7 +63,7 @@ def _compile(
     stage_ended("frontend")
     kernel = result.kernel
     if observer is not None:
-        observer("frontend", frontend_text(kernel))
+        observer("frontend", replace(frontend_text(kernel), flat=kernel_text(kernel)))
     context = PassContext(options, capabilities, _recorder(observer))
     run(kernel, context)
     if options.verify:
@@ -72,7 +73,7 @@ def _compile(
         observer("final", kernel_text(kernel))
     module = emit(kernel, target, options, capabilities)
     stage_ended("emit")
-    return compilation_of(module, kernel, result, tuple(context.warnings), context.times)
+    return compilation_of(module, kernel, result, tuple(context.warnings), context.times, context.runs)
 
 
 def _recorder(observer: Observer | None) -> Callable[[Stage, str, Kernel], None] | None:

@@ -33,7 +33,15 @@ MEMBERS = {SNodeGradType.ADJOINT: "grad", SNodeGradType.DUAL: "dual"}
 
 @hides_own_frames
 def clear_all_gradients(gradient_type: SNodeGradType = SNodeGradType.ADJOINT) -> None:
-    """Set the gradients of all fields to 0, or their duals."""
+    """Set the gradients of all fields to 0, or their duals. gradient_type: which of them.
+
+    Example:
+        >>> x = ti.field(ti.f32, shape=2, needs_grad=True)
+        >>> x.grad[0] = 5.0
+        >>> ti.ad.clear_all_gradients()
+        >>> x.grad[0]
+        0.0
+    """
     member = MEMBERS.get(gradient_type)
     if member is not None:
         for derivative in derivatives_of_fields(member):
@@ -42,9 +50,15 @@ def clear_all_gradients(gradient_type: SNodeGradType = SNodeGradType.ADJOINT) ->
 
 def derivatives_of_fields(member: str) -> list[Any]:
     """Return the gradients ("grad") or duals ("dual") of the fields of the session that have memory."""
+    return [getattr(array, member) for array in fields_with(member)]
+
+
+def fields_with(member: str) -> list[Any]:
+    """Return the fields of the session whose gradient ("grad") or dual ("dual") has memory."""
     session = sessions.current("gradients")
-    found = {id(array): getattr(array, member, None) for array in list(session.fields_with_derivatives)}
-    return [other for other in found.values() if isinstance(other, DenseArray) and _is_placed(other)]
+    found = {id(getattr(array, member, None)): array for array in list(session.fields_with_derivatives)}
+    others = ((array, getattr(array, member, None)) for array in found.values())
+    return [array for array, other in others if isinstance(other, DenseArray) and _is_placed(other)]
 
 
 def _is_placed(array: Any) -> bool:

@@ -72,6 +72,23 @@ def write_back(array: Any, values: Any) -> None:
         array[...] = values
 
 
+class Latest:
+    """The values of arrays from before gradients ran with others, to restore them."""
+
+    def __init__(self) -> None:
+        self.values: dict[int, tuple[Any, Any]] = {}
+
+    def keep(self, array: Any) -> None:
+        """Keep the present values of an array, unless it has been kept before."""
+        if id(array) not in self.values:
+            self.values[id(array)] = array, copy_of(array)
+
+    def restore(self) -> None:
+        """Give all arrays that were kept their values again."""
+        for array, values in self.values.values():
+            write_back(array, values)
+
+
 def evaluated(indices: Sequence[int | tuple[int, int] | None], args: Sequence[Any]) -> tuple[int | None, ...]:
     """Return the indices of a launch; those that depend on arguments get their values."""
     return tuple(int(args[index[0]]) + index[1] if isinstance(index, tuple) else index for index in indices)

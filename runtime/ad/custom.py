@@ -57,7 +57,18 @@ class CustomFunction:
 
 @hides_own_frames
 def grad_replaced(func: Callable[..., Any]) -> CustomFunction:
-    """Make the gradient of a Python function the one that `grad_for` registers, not that of the kernels it launches."""
+    """Make the gradient of function `func` the one that `grad_for` registers, not that of the kernels it launches.
+
+    Example:
+        >>> x = ti.field(ti.f32, shape=(), needs_grad=True)
+        >>> @ti.ad.grad_replaced
+        ... def double():
+        ...     x[None] *= 2
+        >>> @ti.ad.grad_for(double)
+        ... def gradient_of_double():
+        ...     x.grad[None] *= 2
+        >>> double()
+    """
     return CustomFunction(func, None)
 
 
@@ -66,6 +77,16 @@ def grad_for(primal: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register the decorated function as the gradient of `primal`, which `grad_replaced` decorates.
 
     Raises: RuntimeError if it does not, or has a gradient already.
+
+    Example:
+        >>> x = ti.field(ti.f32, shape=(), needs_grad=True)
+        >>> @ti.ad.grad_replaced
+        ... def double():
+        ...     x[None] *= 2
+        >>> @ti.ad.grad_for(double)
+        ... def gradient_of_double():
+        ...     x.grad[None] *= 2
+        >>> double()
     """
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -88,7 +109,15 @@ def grad_for(primal: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 @hides_own_frames
 def no_grad(func: Callable[..., Any]) -> CustomFunction:
-    """Make tapes ignore a Python function and the kernels that it launches."""
+    """Make tapes ignore function `func` and the kernels that it launches.
+
+    Example:
+        >>> @ti.ad.no_grad
+        ... def log_progress():
+        ...     print("no gradient of this")
+        >>> log_progress()
+        no gradient of this
+    """
     return CustomFunction(func, _nothing)
 
 

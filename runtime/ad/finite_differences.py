@@ -85,11 +85,22 @@ def _difference(loss: Any, array: Any, direction: Any, step: float, calls: Seque
 
 
 def gradcheck(kernel: Kernel, *args: Any, relative: float = 1e-5, absolute: float = 1e-7) -> bool:
-    """Compare the gradient of a kernel for these arguments with finite differences, element by element.
+    """Compare the gradient of a kernel for the arguments `args` with finite differences, element by element.
 
     All fields and arguments with a gradient take part; their contents and gradients are as before afterwards. The
     results get random adjoints. Returns True. relative, absolute: tolerances.
     Raises: TaichiAssertionError naming the first wrong element; TaichiRuntimeError for arrays that are no f64.
+
+    Example:
+        >>> x = ti.field(ti.f64, shape=3, needs_grad=True)
+        >>> y = ti.field(ti.f64, shape=3, needs_grad=True)
+        >>> @ti.kernel
+        ... def cube():
+        ...     for i in x:
+        ...         y[i] = x[i] ** 3
+        >>> x.fill(1.5)
+        >>> ti.ad.gradcheck(cube)
+        True
     """
     check = _KernelCheck(kernel, args)
     try:

@@ -16,6 +16,11 @@ from .clearing import SNodeGradType, clear_all_gradients
 from .custom import is_paused
 
 
+def launches_dual(kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Kernel | None:
+    """Let calls of kernels launch the kernels of their duals; an observer of calls."""
+    return None if is_paused() or kernel.definition.derivative else kernel.dual
+
+
 class FwdMode:
     """Computes `loss.dual`, how each element of `loss` changes if `param` changes along `seed`.
 
@@ -24,6 +29,18 @@ class FwdMode:
         param: a field of numbers with `needs_dual=True`.
         seed: one number for each element of `param`, in order; may be left out if that has one element.
         clear_gradients: set the duals of all fields to 0 at the start.
+
+    Example:
+        >>> x = ti.field(ti.f32, shape=(), needs_dual=True)
+        >>> y = ti.field(ti.f32, shape=(), needs_dual=True)
+        >>> @ti.kernel
+        ... def square():
+        ...     y[None] = x[None] ** 2
+        >>> x[None] = 3.0
+        >>> with ti.ad.FwdMode(loss=y, param=x):
+        ...     square()
+        >>> y.dual[None]
+        6.0
     """
 
     def __init__(
@@ -51,12 +68,12 @@ class FwdMode:
         if self.clear_gradients:
             clear_all_gradients(SNodeGradType.DUAL)
         self.param.dual.from_numpy(values)
-        CALL_OBSERVERS.append(self._replace)
+        CALL_OBSERVERS.append(launches_dual)
         return self
 
     @hides_own_frames
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
-        CALL_OBSERVERS.remove(self._replace)
+        CALL_OBSERVERS.remove(launches_dual)
         self.param.dual.fill(0)
 
     def _checked_seed(self) -> Any:
@@ -74,6 +91,3 @@ class FwdMode:
                 f"`seed` has {len(self.seed)} numbers, and `param` {count} elements", "give one number for each element"
             )
         return np.asarray(self.seed, self.param.dtype.numpy).reshape(shape)
-
-    def _replace(self, kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Kernel | None:
-        return None if is_paused() or kernel.definition.derivative else kernel.dual

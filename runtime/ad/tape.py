@@ -8,8 +8,9 @@ the launch: `x[t + 1, i] = f(x[t, i])` copies nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,12 @@ import numpy as np
 from ...transpiler.errors import TaichiRuntimeError
 from ..arrays.dense_array import WRITE_OBSERVERS, DenseArray
 from ..arrays.foreign import is_tensor
-from ..launch.derivatives import accesses_of, values_are_restored
+from ..launch.derivatives import accesses_of, named_arrays, values_are_restored
 from ..launch.kernel import CALL_OBSERVERS, Kernel
 from ..session.tracebacks import hides_own_frames
+from .checkpoints import TAPES, CheckpointedLoop
 from .clearing import clear_all_gradients
-from .contents import Region, copy_of, evaluated, write_back
+from .contents import Latest, Region, copy_of, evaluated, write_back
 from .custom import RECORDERS, CustomFunction, is_paused
 from .finite_differences import check_gradients
 
@@ -64,6 +66,20 @@ class Tape:
         clear_gradients: set the gradients of all fields to 0 at the start.
         validation: check before each gradient that the elements it needs have the values that its kernel read.
         grad_check: arrays whose gradients are compared with finite differences at the end.
+    Raises: TaichiRuntimeError for a loss without a gradient, or of several elements.
+
+    Example:
+        >>> x = ti.field(ti.f32, shape=3, needs_grad=True)
+        >>> loss = ti.field(ti.f32, shape=(), needs_grad=True)
+        >>> @ti.kernel
+        ... def energy():
+        ...     for i in x:
+        ...         loss[None] += x[i] ** 2
+        >>> x.fill(3.0)
+        >>> with ti.ad.Tape(loss):
+        ...     energy()
+        >>> x.grad.to_numpy().tolist()
+        [6.0, 6.0, 6.0]
     """
 
     def __init__(
@@ -77,7 +93,10 @@ class Tape:
         self.entered = False
         self.gradient_evaluated = False
         self.calls: list[Record] = []
+        self.second_order = False
+        """Its launches are those of duals, and so are their gradients: the tape computes products of the Hessian."""
         self._open: dict[object, list[tuple[Record, Region]]] = {}
+        self._loops: list[CheckpointedLoop] = []
         if grad_check is not None and not isinstance(grad_check, list):
             raise TaichiRuntimeError("grad_check should be a list of fields that need to check gradients.")
 
@@ -91,16 +110,26 @@ class Tape:
             if self.clear_gradients and isinstance(self.loss, DenseArray) and self.loss.KIND == "field":
                 clear_all_gradients()
             _fill(self.loss, 0.0)
-        CALL_OBSERVERS.append(self._observe)
-        RECORDERS.append(self._record_custom)
-        WRITE_OBSERVERS.append(self._observe_write)
+        self.attach()
         return self
 
-    @hides_own_frames
-    def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
+    def attach(self) -> None:
+        """Record from here on."""
+        TAPES.append(self)
+        CALL_OBSERVERS.insert(0, self._observe)  # before those that launch another kernel instead
+        RECORDERS.append(self._record_custom)
+        WRITE_OBSERVERS.append(self._observe_write)
+
+    def detach(self) -> None:
+        """Record nothing more."""
+        TAPES.remove(self)
         CALL_OBSERVERS.remove(self._observe)
         RECORDERS.remove(self._record_custom)
         WRITE_OBSERVERS.remove(self._observe_write)
+
+    @hides_own_frames
+    def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
+        self.detach()
         if self.eval_on_exit and kind is None:
             self.grad()
 
@@ -112,7 +141,11 @@ class Tape:
 
     def _record_custom(self, function: CustomFunction, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self._note_values()
-        self.calls.append(Record(function, args, kwargs))
+        record = Record(function, args, kwargs)
+        if self._is_in_loop():
+            self._loops[-1].add(record, [])
+        else:
+            self.calls.append(record)
 
     def _observe(self, kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if is_paused() or kernel.definition.derivative:
@@ -122,12 +155,15 @@ class Tape:
         flat = kernel.arguments.flattened(args, kwargs)
         copies: dict[int, Any] = {}
         gradient, _ = kernel.grad.launcher(flat)
+        if self._is_in_loop():
+            self._add_to_loop(record, gradient, flat)
+            return
         for access, array in accesses_of(gradient, flat):
             region = Region(array, evaluated(access.indices, flat), access.location, access.name)
             if access.purpose == "needed":
                 record.needed.append(region)
             elif access.purpose == "replayed":
-                record.save(array, self._copy(array, copies))
+                self._save(record, array, copies)
             else:
                 self._save_what_is_overwritten(region, copies)
         stored = {id(array) for access, array in accesses_of(gradient, flat) if access.purpose == "stored"}
@@ -138,23 +174,62 @@ class Tape:
         record.written = [region for region in record.needed if id(region.array) in stored]
         self.calls.append(record)
 
-    def _observe_write(self, array: Any, source: Any) -> None:
+    def _add_to_loop(self, record: Record, gradient: Any, flat: Sequence[Any]) -> None:
+        """Record a call of an iteration of which not all values are kept."""
+        copies: dict[int, Any] = {}
+        written: dict[int, Any] = {}
+        for access, array in accesses_of(gradient, flat):
+            if access.purpose == "stored":
+                written[id(array)] = array
+                region = Region(array, evaluated(access.indices, flat), access.location, access.name)
+                self._save_what_is_overwritten(region, copies)
+        used = [array for array in named_arrays(gradient, flat).values() if array is not None]
+        both = [other for array in written.values() for other in self._with_dual(array)]
+        self._loops[-1].add(record, both, [other for array in used for other in self._with_dual(array)])
+
+    def _observe_write(self, array: Any, source: Any, again: Callable[[], None]) -> None:
         """Record `fill`, `from_numpy` or `copy_from` of an array; source: the array that is copied."""
         if is_paused():
             return
         self._note_values()
         self._save_what_is_overwritten(Region(array, (None,) * len(array.shape), None), {})  # type: ignore[arg-type]
-        if getattr(array, "grad", None) is not None:
+        if self._is_in_loop():
+            self._loops[-1].add(Record(_Write(array, source, again), (), {}), [array])
+        elif getattr(array, "grad", None) is not None:
             self.calls.append(Record(_Write(array, source), (), {}))
+
+    def begin_loop(self, loop: CheckpointedLoop) -> None:
+        """Record the launches from here on as iterations of a loop. Raises: TaichiRuntimeError inside such a loop."""
+        if self._is_in_loop():
+            raise TaichiRuntimeError("`ti.ad.checkpoint` is inside another one", "give the outer one more memory")
+        self._note_values()
+        self._loops.append(loop)
+        self.calls.append(Record(loop, (), {}))
+
+    def _is_in_loop(self) -> bool:
+        return bool(self._loops) and self._loops[-1].is_open
 
     def _save_what_is_overwritten(self, region: Region, copies: dict[int, Any]) -> None:
         """Keep the array for the calls that need elements of a region, which the next call overwrites."""
+        for loop in self._loops:
+            for array in self._with_dual(region.array):
+                loop.save_before_write(array, partial(self._copy, array, copies))
         waiting = self._open.get(region.key, [])
         for record, needed in waiting:
             if needed.overlaps(region):
-                record.save(needed.array, self._copy(needed.array, copies))
+                self._save(record, needed.array, copies)
         if waiting:
             self._open[region.key] = [pair for pair in waiting if not pair[1].overlaps(region)]
+
+    def _save(self, record: Record, array: Any, copies: dict[int, Any]) -> None:
+        """Let the gradient of a call run with the present values of an array, and with its present duals."""
+        for each in self._with_dual(array):
+            record.save(each, self._copy(each, copies))
+
+    def _with_dual(self, array: Any) -> list[Any]:
+        """Return an array, with its dual if the launches compute duals, too."""
+        dual = getattr(array, "dual", None) if self.second_order else None
+        return [array] if dual is None or not dual.is_placed else [array, dual]
 
     def _copy(self, array: Any, copies: dict[int, Any]) -> Any:
         if id(array) not in copies:
@@ -172,25 +247,42 @@ class Tape:
         self.gradient_evaluated = True
         self._note_values()
         _fill(gradient_of_loss(self.loss), 1.0)
-        latest: list[tuple[Any, Any]] = []
-        for position in reversed(range(len(self.calls))):
-            self._run_gradient(position, latest)
-        for array, values in latest:
-            write_back(array, values)
+        self.run_gradients()
         if self.to_check is not None:
             check_gradients(self.loss, self.to_check, self.calls)
 
-    def _run_gradient(self, position: int, latest: list[tuple[Any, Any]]) -> None:
-        record = self.calls[position]
+    def run_gradients(self, latest: Latest | None = None) -> None:
+        """Launch the gradients of all recorded calls, last first, from the present gradients of what they wrote.
+
+        latest: takes the values of arrays that the caller restores afterwards; None: they are restored here.
+        """
+        own = Latest() if latest is None else latest
+        for record in reversed(self.calls):
+            self._run_gradient(record, own)
+        if latest is None:
+            own.restore()
+
+    def _run_gradient(self, record: Record, latest: Latest) -> None:
+        if isinstance(record.function, CheckpointedLoop):
+            record.function.run_gradients(self._for_iteration, latest)
+            return
         for array, values in record.saved:
-            if not any(known is array for known, _ in latest):
-                latest.append((array, copy_of(array)))
+            latest.keep(array)
             write_back(array, values)
         for region, seen in record.seen:
             check_unchanged(region, seen)
         if record.function.grad is not None:
             with values_are_restored():
-                record.function.grad(*record.args, **record.kwargs)
+                gradient = record.function.grad
+                if self.second_order and isinstance(gradient, Kernel):
+                    gradient = gradient.dual
+                gradient(*record.args, **record.kwargs)
+
+    def _for_iteration(self) -> Tape:
+        """Return the tape of one iteration of a loop."""
+        tape = Tape()
+        tape.second_order = self.second_order
+        return tape
 
     # --- validation
 
@@ -204,10 +296,18 @@ class Tape:
 
 @dataclass(frozen=True, slots=True)
 class _Write:
-    """The write of a whole array from Python. source: the array that is copied, None for values."""
+    """The write of a whole array from Python. source: the array that is copied, None for values. again: writes it."""
 
     array: Any
     source: Any
+    again: Callable[[], None] | None = None
+
+    def __call__(self) -> None:
+        """Write the same again; tapes record that."""
+        assert self.again is not None
+        for observer in tuple(WRITE_OBSERVERS):
+            observer(self.array, self.source, self.again)
+        self.again()
 
     def grad(self) -> None:
         """Pass the gradient on to what was copied; the gradient of the values before is 0."""

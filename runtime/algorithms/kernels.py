@@ -162,17 +162,21 @@ def gather(x: ndarray(), order: ndarray(i32, 1), out: ndarray()):
 
 
 @kernel
-def mark(mask: ndarray(), marks: ndarray(i32, 1)):
-    """Store 1 where the mask is not 0."""
+def mark(mask: ndarray(), marks: ndarray(i32, 1), kind: template(), bits: template()):
+    """Store 1 where the mask is not 0. Floats are compared as bits: devices may count subnormal ones as 0."""
     for i in range(mask.shape[0]):
-        marks[i] = 1 if mask[i] != 0 else 0
+        if static(kind == "float"):
+            unsigned = static(u64 if bits == 64 else u32)
+            marks[i] = 1 if (bit_cast(mask[i], unsigned) << 1) != 0 else 0
+        else:
+            marks[i] = 1 if mask[i] != 0 else 0
 
 
 @kernel
-def mark_first(x: ndarray(), marks: ndarray(i32, 1)):
-    """Store 1 where an element differs from the one before it."""
-    for i in range(x.shape[0]):
-        marks[i] = 1 if i == 0 or x[max(i - 1, 0)] != x[i] else 0
+def mark_first(codes: ndarray(), marks: ndarray(i32, 1)):
+    """Store 1 where an element's code (`encoded`) differs from the one before it."""
+    for i in range(codes.shape[0]):
+        marks[i] = 1 if i == 0 or codes[max(i - 1, 0)] != codes[i] else 0
 
 
 @kernel

@@ -27,9 +27,15 @@ OPERATIONS = {"add": kernels.add, "mul": kernels.multiply, "max": kernels.larger
 
 @hides_own_frames
 def reduce(x: Array, op: str = "add") -> int | float:
-    """Return all elements combined by "add", "mul", "max" or "min", in the type of the elements.
+    """Return all elements of `x` combined by `op`, "add", "mul", "max" or "min", in the type of the elements.
 
     Raises: TaichiTypeError for other arrays and operations; ValueError for the largest of no elements.
+
+    Example:
+        >>> x = ti.ndarray(ti.i32, 3)
+        >>> x.from_numpy(np.array([3, 1, 2], np.int32))
+        >>> ti.algorithms.reduce(x), ti.algorithms.reduce(x, "max")
+        (6, 3)
     """
     values, operation = _values(x, "reduce"), _operation(op)
     if values.shape[0] == 0:
@@ -47,6 +53,13 @@ def scan(x: Array, out: Array | None = None, op: str = "add", inclusive: bool = 
 
     out: an array like `x`, or `x` itself; without it a new ndarray is returned. The first element of a scan that is not
     inclusive is what changes nothing: 0, 1, or the smallest or largest number of the type.
+    op: "add", "mul", "max" or "min".
+
+    Example:
+        >>> x = ti.ndarray(ti.i32, 3)
+        >>> x.from_numpy(np.array([3, 1, 2], np.int32))
+        >>> ti.algorithms.scan(x).to_numpy().tolist()
+        [3, 4, 6]
     """
     values, operation = _values(x, "scan"), _operation(op)
     result = values if out is x and values is x else _result(values, out)
@@ -55,7 +68,17 @@ def scan(x: Array, out: Array | None = None, op: str = "add", inclusive: bool = 
 
 
 class PrefixSumExecutor:
-    """Scans of arrays of one length: `run(x)` replaces x[i] by x[0] + ... + x[i]."""
+    """Scans of arrays of one length: `run(x)` replaces x[i] by x[0] + ... + x[i].
+
+    length: number of elements.
+
+    Example:
+        >>> x = ti.field(ti.i32, 4)
+        >>> x.fill(1)
+        >>> ti.algorithms.PrefixSumExecutor(4).run(x)
+        >>> x.to_numpy().tolist()
+        [1, 2, 3, 4]
+    """
 
     def __init__(self, length: int) -> None:
         self.sorting_length = length
@@ -72,14 +95,24 @@ class PrefixSumExecutor:
 
 @hides_own_frames
 def parallel_sort(keys: Array, values: Array | None = None) -> None:
-    """Sort `keys` in place, and move `values` alike. Equal keys keep their order, and NaNs come last."""
+    """Sort `keys` in place, and move `values` alike. Equal keys keep their order, and NaNs come last.
+
+    Raises: TaichiTypeError for arrays with more axes, and for other numbers of values than of keys.
+
+    Example:
+        >>> keys = ti.ndarray(ti.i32, 3)
+        >>> keys.from_numpy(np.array([3, 1, 2], np.int32))
+        >>> ti.algorithms.parallel_sort(keys)
+        >>> keys.to_numpy().tolist()
+        [1, 2, 3]
+    """
     given = _values(keys, "parallel_sort")
     moved = None if values is None else _values(values, "parallel_sort")
     if moved is not None and moved.shape != given.shape:
         raise TaichiTypeError(f"{moved.shape[0]} values cannot be sorted by {given.shape[0]} keys", "make as many")
     if given.shape[0] < 2:
         return
-    order = _sort(given)
+    order = _sort(given)[0]
     _put(given, keys)
     if values is not None and moved is not None:
         result = ndarray(moved.dtype, moved.shape)
@@ -88,38 +121,75 @@ def parallel_sort(keys: Array, values: Array | None = None) -> None:
 
 
 def sort_by_key(keys: Array, values: Array) -> None:
-    """Sort `keys` in place, and move `values` alike."""
+    """Sort `keys` in place, and move `values` alike.
+
+    Example:
+        >>> keys = ti.ndarray(ti.i32, 3)
+        >>> keys.from_numpy(np.array([3, 1, 2], np.int32))
+        >>> values = ti.ndarray(ti.i32, 3)
+        >>> values.from_numpy(np.array([30, 10, 20], np.int32))
+        >>> ti.algorithms.sort_by_key(keys, values)
+        >>> values.to_numpy().tolist()
+        [10, 20, 30]
+    """
     parallel_sort(keys, values)
 
 
 @hides_own_frames
 def argsort(keys: Array) -> Array:
-    """Return the numbers of the elements of `keys` in their order, as an ndarray of i32; `keys` stays as it is."""
+    """Return the numbers of the elements of `keys` in their order, as an ndarray of i32; `keys` stays as it is.
+
+    Example:
+        >>> keys = ti.ndarray(ti.i32, 3)
+        >>> keys.from_numpy(np.array([3, 1, 2], np.int32))
+        >>> ti.algorithms.argsort(keys).to_numpy().tolist()
+        [1, 2, 0]
+    """
     given = _copy(_values(keys, "argsort"))
-    return _sort(given) if given.shape[0] else ndarray(i32, 0)
+    return _sort(given)[0] if given.shape[0] else ndarray(i32, 0)
 
 
 @hides_own_frames
 def select(x: Array, mask: Array) -> Array:
-    """Return the elements of `x` where `mask` is not 0, in their order, as a new ndarray."""
+    """Return the elements of `x` where `mask` is not 0, in their order, as a new ndarray.
+
+    Raises: TaichiTypeError for arrays with more axes, and for a mask of another length.
+
+    Example:
+        >>> x = ti.ndarray(ti.i32, 3)
+        >>> x.from_numpy(np.array([3, 1, 2], np.int32))
+        >>> mask = ti.ndarray(ti.i32, 3)
+        >>> mask.from_numpy(np.array([1, 0, 1], np.int32))
+        >>> ti.algorithms.select(x, mask).to_numpy().tolist()
+        [3, 2]
+    """
     values, chosen = _values(x, "select"), _values(mask, "select")
     if values.shape != chosen.shape:
         raise TaichiTypeError(f"the mask has {chosen.shape[0]} elements, and the array {values.shape[0]}", "as many")
     marks = ndarray(i32, values.shape)
     if values.shape[0]:
-        kernels.mark(chosen, marks)
+        kernels.mark(chosen, marks, *_kind(chosen.dtype))
     return _marked(values, marks)[0]
 
 
 @hides_own_frames
 def unique(x: Array) -> tuple[Array, Array]:
-    """Return the different elements of `x` in increasing order and how often each occurs, as new ndarrays."""
+    """Return the different elements of `x` in increasing order and how often each occurs, as new ndarrays.
+
+    As in NumPy, -0.0 equals 0.0, and all NaNs are one element, which comes last.
+
+    Example:
+        >>> x = ti.ndarray(ti.i32, 3)
+        >>> x.from_numpy(np.array([3, 1, 3], np.int32))
+        >>> found, counts = ti.algorithms.unique(x)
+        >>> found.to_numpy().tolist(), counts.to_numpy().tolist()
+        ([1, 3], [1, 2])
+    """
     values = _copy(_values(x, "unique"))
     n = values.shape[0]
     marks = ndarray(i32, n)
     if n:
-        _sort(values)
-        kernels.mark_first(values, marks)
+        kernels.mark_first(_sort(values)[1], marks)
     found, positions = _marked(values, marks)
     counts = ndarray(i32, found.shape)
     if n:
@@ -129,10 +199,16 @@ def unique(x: Array) -> tuple[Array, Array]:
 
 @hides_own_frames
 def histogram(x: Array, bins: int, low: float, high: float) -> Array:
-    """Return how many elements lie in each of `bins` equal parts of [low, high], as an ndarray of i32.
+    """Return how many elements of `x` lie in each of `bins` equal parts of [low, high], as an ndarray of i32.
 
     A part holds its lower edge; the last one holds `high`, too. Other elements and NaNs are not counted.
     Raises: ValueError unless there are bins, and `low` is below `high`.
+
+    Example:
+        >>> x = ti.ndarray(ti.i32, 4)
+        >>> x.from_numpy(np.array([1, 2, 2, 9], np.int32))
+        >>> ti.algorithms.histogram(x, bins=2, low=0, high=10).to_numpy().tolist()
+        [3, 1]
     """
     if bins < 1 or not low < high:
         raise ValueError(f"a histogram needs one bin or more and low < high, found {bins} in [{low}, {high}]")
@@ -232,11 +308,14 @@ def _scan(values: Any, out: Any, operation: Any, neutral: int | float, inclusive
     kernels.scan_chunks(values, before, out, CHUNK, operation, inclusive)
 
 
-def _sort(keys: Any) -> Any:
-    """Sort an ndarray in place, by 4 bits after the other; return where each key was."""
-    n, dtype = keys.shape[0], keys.dtype
-    bits = 64 if dtype.bits == 64 else 32
-    kind = "float" if dtype.is_float else "signed" if dtype.is_signed else "unsigned"
+def _kind(dtype: Scalar) -> tuple[str, int]:
+    """Return how keys of a type are encoded, and in how many bits."""
+    return "float" if dtype.is_float else "signed" if dtype.is_signed else "unsigned", 64 if dtype.bits == 64 else 32
+
+
+def _sort(keys: Any) -> tuple[Any, Any]:
+    """Sort an ndarray in place, by 4 bits after the other; return where each key was, and the codes in their order."""
+    n, (kind, bits) = keys.shape[0], _kind(keys.dtype)
     full = {"float": (f32, f64), "signed": (i32, i64), "unsigned": (u32, u64)}[kind][bits == 64]
     code = u64 if bits == 64 else u32
     codes, order = [ndarray(code, n) for _ in range(2)], [ndarray(i32, n) for _ in range(2)]
@@ -249,7 +328,7 @@ def _sort(keys: Any) -> Any:
         codes.reverse()
         order.reverse()
     kernels.gather(_copy(keys), order[0], keys)
-    return order[0]
+    return order[0], codes[0]
 
 
 def _marked(values: Any, marks: Any) -> tuple[Any, Any]:

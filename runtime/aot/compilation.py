@@ -23,6 +23,7 @@ from ..arrays.texture import make_placeholder as make_texture_placeholder
 from ..cache import compiler
 from ..cache.compiler import Request
 from ..devices.target_tools import part_of
+from ..launch.derivatives import check_archivable
 from ..launch.kernel import BoundKernel, Kernel, as_bound_kernel
 from ..session import session as sessions
 from ..session.module_source import GENERATED
@@ -89,6 +90,8 @@ def compile_for(
     Raises: what compiling raises.
     """
     specialization = request.specialization
+    if specialization.definition.derivative == "reverse":
+        check_archivable(specialization)
     try:
         compilation = compiler.compile_source(specialization)
     except UnsupportedError as error:

@@ -22,6 +22,14 @@ def export_as(name: str, *, template_types: Mapping[str, Any] | None = None) -> 
     """Mark a kernel to be built under `name`. template_types: values of template parameters, and arrays, by name.
 
     Raises: TaichiRuntimeError for what is no kernel.
+
+    Example:
+        >>> @ti.aot.export_as("paint")
+        ... @ti.kernel
+        ... def fill(x: ti.types.ndarray(ti.f32, 1)):
+        ...     for i in x:
+        ...         x[i] = 1.0
+        >>> fill(ti.ndarray(ti.f32, 4))
     """
 
     def mark(kernel: F) -> F:
@@ -36,5 +44,14 @@ def export_as(name: str, *, template_types: Mapping[str, Any] | None = None) -> 
 
 
 def export(f: F) -> F:
-    """Mark a kernel to be built under its own name."""
+    """Mark kernel `f` to be built under its own name by `shadesmith build`.
+
+    Example:
+        >>> @ti.aot.export
+        ... @ti.kernel
+        ... def fill(x: ti.types.ndarray(ti.f32, 1)):
+        ...     for i in x:
+        ...         x[i] = 1.0
+        >>> fill(ti.ndarray(ti.f32, 4))
+    """
     return export_as(getattr(f, "__name__", ""))(f)

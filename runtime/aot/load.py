@@ -52,6 +52,22 @@ def load(source: str | os.PathLike[str] | bytes) -> LoadedModule:
     source: a path, or the bytes of an archive. Its kernels can be called, and its fields used, as long as the session
     lasts.
     Raises: TaichiRuntimeError for an archive that is damaged, and one for another target or another device; OSError.
+
+    Example:
+        >>> ti.init(arch=ti.cpu)
+        >>> @ti.kernel
+        ... def double(x: ti.types.ndarray(ti.f32, 1)):
+        ...     for i in x:
+        ...         x[i] *= 2
+        >>> module = ti.aot.Module()
+        >>> module.add_kernel(double)
+        >>> module.archive("example.tcm")
+        >>> loaded = ti.aot.load("example.tcm")
+        >>> x = ti.ndarray(ti.f32, 3)
+        >>> x.fill(1.5)
+        >>> loaded.double(x)
+        >>> x.to_numpy().tolist()
+        [3.0, 3.0, 3.0]
     """
     session = sessions.current("a module")
     archive = open_archive(source)
@@ -64,6 +80,23 @@ class LoadedModule:
 
     kernels, graphs: by name. fields: by name, as ndarrays that share the module's memory; indices count from 0. Kernels
     are attributes too: `module.paint(pixels, n, t)`.
+    archive: what `ti.aot.load` has read.
+
+    Example:
+        >>> ti.init(arch=ti.cpu)
+        >>> @ti.kernel
+        ... def double(x: ti.types.ndarray(ti.f32, 1)):
+        ...     for i in x:
+        ...         x[i] *= 2
+        >>> module = ti.aot.Module()
+        >>> module.add_kernel(double)
+        >>> module.archive("example.tcm")
+        >>> loaded = ti.aot.load("example.tcm")
+        >>> x = ti.ndarray(ti.f32, 3)
+        >>> x.fill(1.5)
+        >>> loaded.double(x)
+        >>> x.to_numpy().tolist()
+        [3.0, 3.0, 3.0]
     """
 
     def __init__(self, archive: Archive, session: Session) -> None:
@@ -136,7 +169,26 @@ class Fields(Mapping[str, Any]):
 
 
 class LoadedKernel:
-    """A kernel of a module. Calling it launches it with the parameters that are no templates, in order or by name."""
+    """A kernel of a module. Calling it launches it with the parameters that are no templates, in order or by name.
+
+    name: in the archive. kernel, module, session: what it launches, and where.
+
+    Example:
+        >>> ti.init(arch=ti.cpu)
+        >>> @ti.kernel
+        ... def double(x: ti.types.ndarray(ti.f32, 1)):
+        ...     for i in x:
+        ...         x[i] *= 2
+        >>> module = ti.aot.Module()
+        >>> module.add_kernel(double)
+        >>> module.archive("example.tcm")
+        >>> loaded = ti.aot.load("example.tcm")
+        >>> x = ti.ndarray(ti.f32, 3)
+        >>> x.fill(1.5)
+        >>> loaded.double(x)
+        >>> x.to_numpy().tolist()
+        [3.0, 3.0, 3.0]
+    """
 
     def __init__(self, name: str, kernel: Kernel, module: LoadedModule, session: Session) -> None:
         self.name, self._kernel, self._session = name, kernel, session

@@ -51,7 +51,25 @@ MAKERS: dict[str, Callable[[Mapping[str, Any]], Arg]] = {
 
 
 class LoadedGraph:
-    """A graph of a module. arguments: those of a run, from the manifest."""
+    """A graph of a module. arguments: those of a run, from the manifest.
+
+    name: in the archive. data: its entry of the manifest. kernels: by name. `run` takes the arguments by name.
+
+    Example:
+        >>> symbol = ti.graph.Arg(ti.graph.ArgKind.NDARRAY, "x", ti.f32, ndim=1)
+        >>> @ti.kernel
+        ... def double(x: ti.types.ndarray(ti.f32, 1)):
+        ...     for i in x:
+        ...         x[i] *= 2
+        >>> builder = ti.graph.GraphBuilder()
+        >>> builder.dispatch(double, symbol)
+        >>> ti.init(arch=ti.cpu)
+        >>> module = ti.aot.Module()
+        >>> module.add_graph("twice", builder.compile())
+        >>> module.archive("example.tcm")
+        >>> list(ti.aot.load("example.tcm").graphs)
+        ['twice']
+    """
 
     def __init__(self, name: str, data: Mapping[str, Any], kernels: Mapping[str, Callee]) -> None:
         self.name = name

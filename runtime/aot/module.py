@@ -51,6 +51,22 @@ class Module:
     arch: an architecture, its name, "vulkan1.1" or "cuda:sm_80"; None: the session's. caps: None: those of the
     session's device; "portable": those of every device of the target; or a list of `ti.DeviceCapability` (Vulkan).
     Raises: TaichiRuntimeError for an unknown target.
+
+    Example:
+        >>> ti.init(arch=ti.cpu)
+        >>> @ti.kernel
+        ... def double(x: ti.types.ndarray(ti.f32, 1)):
+        ...     for i in x:
+        ...         x[i] *= 2
+        >>> module = ti.aot.Module()
+        >>> module.add_kernel(double)
+        >>> module.archive("example.tcm")
+        >>> loaded = ti.aot.load("example.tcm")
+        >>> x = ti.ndarray(ti.f32, 3)
+        >>> x.fill(1.5)
+        >>> loaded.double(x)
+        >>> x.to_numpy().tolist()
+        [3.0, 3.0, 3.0]
     """
 
     @hides_own_frames
@@ -230,7 +246,21 @@ def _check_name(name: Any, known: Container[str], kind: str, hint: str = "give t
 
 
 class KernelTemplate:
-    """Adds a kernel for several sets of template arguments."""
+    """Adds a kernel for several sets of template arguments.
+
+    module: the `Module`. kernel_fn: the kernel. `Module.add_kernel_template` makes one.
+
+    Example:
+        >>> @ti.kernel
+        ... def fill(x: ti.template(), value: ti.f32):
+        ...     for i in x:
+        ...         x[i] = value
+        >>> module = ti.aot.Module("c")
+        >>> field = ti.field(ti.f32, 4)
+        >>> module.add_field("field", field)
+        >>> with module.add_kernel_template(fill) as template:
+        ...     template.instantiate(x=field)
+    """
 
     def __init__(self, module: Module, kernel_fn: Any) -> None:
         self._module, self._kernel = module, kernel_fn

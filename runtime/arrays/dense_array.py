@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from operator import index as as_index
 from typing import Any, ClassVar, NoReturn
 
@@ -30,8 +31,9 @@ class SliceRequested(Exception):
     """An index has slices, so it selects a view and not an element."""
 
 
-WRITE_OBSERVERS: list[Callable[[Any, Any], None]] = []
-"""Called before a whole array is written from Python, with the array and the array that is copied, None for values."""
+WRITE_OBSERVERS: list[Callable[[Any, Any, Callable[[], None]], None]] = []
+"""Called before a whole array is written from Python, with the array, the array that is copied, None for values, and
+what writes the same again."""
 
 
 class DenseArray(Exchange):
@@ -145,7 +147,7 @@ class DenseArray(Exchange):
         """
         values = self._checked(array)
         for observer in WRITE_OBSERVERS:
-            observer(self, None)
+            observer(self, None, partial(self.memory.write_all, values.copy()))
         self.memory.write_all(values)
 
     @hides_own_frames
@@ -153,7 +155,7 @@ class DenseArray(Exchange):
         """Set every element to `val`: a number, or for vectors and matrices a list or Matrix of their shape."""
         value = self.pack(val)
         for observer in WRITE_OBSERVERS:
-            observer(self, None)
+            observer(self, None, partial(self.memory.fill, value))
         self.memory.fill(value)
 
     @hides_own_frames
@@ -166,7 +168,7 @@ class DenseArray(Exchange):
                 f"cannot copy {other!r} into {self!r}: shapes are {_full(other)} and {_full(self)}, and must be equal"
             )
         for observer in WRITE_OBSERVERS:
-            observer(self, other)
+            observer(self, other, partial(self.memory.copy_from, other.memory))
         self.memory.copy_from(other.memory)
 
     def __len__(self) -> int:
@@ -174,7 +176,7 @@ class DenseArray(Exchange):
             raise TypeError(f"{self!r} has no axes and therefore no length")
         return self.shape[0]
 
-    def __iter__(self) -> NoReturn:
+    def __iter__(self) -> Iterator[Any]:
         # Without this Python would call __getitem__ with 0, 1, ... and never reach the end of a 2-D array.
         raise TypeError(
             f"{self!r} cannot be iterated in Python; `for i in x` belongs in a kernel. Hint: use `x.to_numpy()`"

@@ -9,7 +9,7 @@ Source: NumPy's array interface 3; CUDA array interface 3 (Numba); DLPack 1.0.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from ...transpiler.errors import TaichiRuntimeTypeError
 from ...transpiler.ir.types import SCALAR_OF_NUMPY
 from ...transpiler.lang.describe import safe_attribute
 from ...transpiler.lang.matrix import Matrix
+from ...transpiler.lazy_dataclasses import dataclass
 from .memory import Array
 
 DLPACK_CUDA = (2, 13)

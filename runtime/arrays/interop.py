@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from ctypes import addressof, c_char
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy as np
 from ...transpiler.errors import TaichiRuntimeTypeError
 from ...transpiler.ir.types import SCALAR_OF_NUMPY, Scalar, Struct, Type
 from ...transpiler.lang.describe import is_described
+from ...transpiler.lazy_dataclasses import dataclass
 from ..session import session as sessions
 from ..session.session import Session
 from .dense_array import DenseArray

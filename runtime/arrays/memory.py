@@ -345,9 +345,13 @@ def _mirror(shape: tuple[int, ...], dtype: np.dtype[Any], owner: str) -> Array:
 
 
 def _flush(memory: weakref.ref[Memory]) -> None:
-    """Write a mirror back, if its array is still alive; pending actions do not keep it alive."""
+    """Write a mirror back, if its array is still alive; pending actions do not keep it alive.
+
+    A store of another thread may come after the last write-back of a session or tree that ends: it is lost with the
+    memory, and whoever runs the pending actions next has nothing to do with it.
+    """
     found = memory()
-    if found is not None:
+    if found is not None and not found.is_freed:
         found.flush()
 
 

@@ -82,7 +82,15 @@ class SliceableArray(DenseArray):
 
 
 class ScalarNdarray(SliceableArray, ScalarArray):
-    """An ndarray of numbers."""
+    """An ndarray of numbers.
+
+    Made by `ti.ndarray`, from element type, shape and name in the current session.
+
+    Example:
+        >>> x = ti.ndarray(ti.f32, shape=(2, 3))
+        >>> x
+        <ti.ndarray of f32, shape (2, 3)>
+    """
 
     __slots__ = ()
 
@@ -91,7 +99,15 @@ class ScalarNdarray(SliceableArray, ScalarArray):
 
 
 class MatrixNdarray(SliceableArray, MatrixArray):
-    """An ndarray of vectors or matrices, stored row-major."""
+    """An ndarray of vectors or matrices, stored row-major.
+
+    Made by `ti.Vector.ndarray` and `ti.Matrix.ndarray`, from element type, shape and name in the current session.
+
+    Example:
+        >>> x = ti.Vector.ndarray(2, ti.f32, shape=3)
+        >>> x.to_numpy().shape
+        (3, 2)
+    """
 
     __slots__ = ()
 
@@ -129,6 +145,12 @@ def ndarray(dtype: Any, shape: Any, needs_grad: bool = False) -> DenseArray:
     dtype: a number type, Python's `int` or `float`, or a vector, matrix or struct type. needs_grad: make `.grad` as
     well.
     Raises: TaichiRuntimeError before `ti.init()`, for an invalid shape, and if there is not enough memory.
+
+    Example:
+        >>> x = ti.ndarray(ti.f32, shape=(2, 3))
+        >>> x.fill(1.0)
+        >>> x.to_numpy().sum()
+        6.0
     """
     session = current("ndarray")
     element = stored_type(dtype)

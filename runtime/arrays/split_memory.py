@@ -46,7 +46,7 @@ class SplitMemory:
 
     def write_item(self, index: tuple[int, ...], value: Array) -> None:
         """Set the element at `index`."""
-        for step, part in self.parts.items():
+        for step, part in self._to_write():
             part.write_item(index, value[step])
 
     def read_all(self) -> Array:
@@ -58,19 +58,19 @@ class SplitMemory:
 
     def write_all(self, values: Array) -> None:
         """Set all elements from an array of equal shape, converting its number type."""
-        for step, part in self.parts.items():
+        for step, part in self._to_write():
             part.memory.write_all(part_of(values, step))
 
     def fill(self, value: Array) -> None:
         """Set every element to `value`, an array of the element's type and shape."""
-        for step, part in self.parts.items():
+        for step, part in self._to_write():
             part.memory.fill(np.asarray(value[step]))
 
     def copy_from(self, other: Any) -> None:
         """Copy another memory of equal shape, converting its number type."""
         if isinstance(other, SplitMemory):
-            for part, other_part in zip(self.parts.values(), other.parts.values(), strict=True):
-                part.memory.copy_from(other_part.memory)
+            for step, part in self._to_write():
+                part.memory.copy_from(other.parts[step].memory)
         else:
             self.write_all(other.read_all())
 
@@ -79,6 +79,12 @@ class SplitMemory:
 
     def end(self) -> None:
         """Do nothing: the parts own the memory."""
+
+    def _to_write(self) -> list[tuple[Step, Any]]:
+        """Return the parts; floats with a shared exponent twice, since the first are rounded for that of old values."""
+        parts = list(self.parts.items())
+        has_shared = any(getattr(getattr(part, "packing", None), "shared", ()) for _, part in parts)
+        return parts * 2 if has_shared else parts
 
     def _new(self, shape: tuple[int, ...]) -> Array:
         if isinstance(self.element, Struct):

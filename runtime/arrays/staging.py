@@ -8,7 +8,7 @@ that later launches reuse. Arguments that share memory share the copy too, so th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from itertools import combinations
 from math import prod
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from ...transpiler.errors import TaichiRuntimeTypeError
+from ...transpiler.lazy_dataclasses import dataclass
 from ..devices.device import Allocation, Device, GpuDevice
 from ..devices.host_arrays import reach_below, view_address
 from ..session.session import Session

@@ -37,8 +37,15 @@ class Texture:
             these per axis.
 
     Taichi 1.2's parameters: `ti.Texture(ti.f32, 1, (n, m))`, `ti.Texture(dtype=ti.f32, num_channels=1, arr_shape=...)`.
+    legacy_shape, dtype, num_channels, channel_format:
+    Taichi 1.2's parameters: `ti.Texture(ti.f32, 1, (n, m))`, `ti.Texture(dtype=ti.f32, num_channels=1, arr_shape=...)`.
     Raises: TaichiRuntimeError before `ti.init()` and for an invalid format or shape; UnsupportedError naming the
     format that the device lacks.
+
+    Example:
+        >>> texture = ti.Texture(ti.Format.r32f, (4, 4))
+        >>> texture.shape
+        (4, 4)
     """
 
     __slots__ = (

@@ -12,17 +12,18 @@ kernels in the cache needs no compiler. Neither of the two imports this module.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from ...transpiler.frontend.source.definition import KernelDefinition
 from ...transpiler.frontend.source.specialization import Specialization
+from ...transpiler.lazy_dataclasses import dataclass
 from ...transpiler.options import Capabilities, CompileOptions
+from ..events import PASS, SINKS, STAGE, note
 from ..launch.arguments.classify import classify
 from ..loading import loader
+from ..locks import new_lock
 
 if TYPE_CHECKING:
     from ...transpiler.backend.module.compilation import Compilation
@@ -37,7 +38,7 @@ _content_key = loader("...transpiler.content_key", __package__)
 _lookup = loader(".lookup", __package__)
 _kernel_key = loader(".kernel_key", __package__)
 
-COMPILING = threading.RLock()
+COMPILING = new_lock()
 """Held by the compiling thread: passes set limits of the whole process, and two threads may need the same kernel."""
 
 
@@ -57,17 +58,19 @@ class Request:
 class StageClock:
     """Measures the time of each stage of a compilation; called with the name of a stage when it has ended.
 
-    times: [s] by stage, in order.
+    times: [s] by stage, in order. ends: when each ended, by `perf_counter` [s].
     """
 
     def __init__(self) -> None:
         self.times: dict[str, float] = {}
+        self.ends: dict[str, float] = {}
         self._start = perf_counter()
 
     def __call__(self, stage: str) -> None:
         """Record the time of a stage that has ended."""
         now = perf_counter()
         self.times[stage] = now - self._start
+        self.ends[stage] = now
         self._start = now
 
 
@@ -99,7 +102,17 @@ def compile_source(
             specialization, specialization.capabilities.target, observer, stage_ended=clock, **given
         )
     compilation.times.update(clock.times)
+    if SINKS:
+        _note(compilation, specialization.definition.name, clock)
     return compilation
+
+
+def _note(compilation: Compilation, kernel: str, clock: StageClock) -> None:
+    """Note the stages of a compilation and the runs of passes."""
+    for stage, seconds in clock.times.items():
+        note(STAGE, stage, kernel, clock.ends[stage] - seconds, seconds)
+    for run in compilation.runs:
+        note(PASS, run.name, kernel, run.start, run.seconds, changed=run.has_changed)
 
 
 def find_or_compile(

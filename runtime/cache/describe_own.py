@@ -28,6 +28,7 @@ from ..arrays.dense_array import DenseArray
 from ..arrays.ndarray import MatrixNdarray, ScalarNdarray, StructNdarray
 from ..config import Config
 from ..fields.field import MatrixField, ScalarField, StructField
+from ..fields.quantized import QuantizedField, QuantizedMatrixField, WordField
 from ..fields.snodes import SNode, field_of, fields_in_tree
 from ..session.taichi_program import Program, Runtime
 from .walk import Walk
@@ -230,14 +231,18 @@ def _field(walk: Walk, value: Any) -> str:
     outer, walk.owner = walk.owner, value
     element = name_of_type(walk, value.element)
     text = f"{name} {type(value).__name__} {value.name!r} {element}"
-    if value.is_placed:
+    words = getattr(value, "words", None) if value.is_placed else None
+    if words is not None:
+        text += f" {value.shape} {value.offset} {value.packing} in {walk.of(words)} {_node(walk, words.node)}"
+    elif value.is_placed:
         text += f" {value.shape} {value.offset} {value.path} {_node(walk, value.node)}"
         if value.owner is not None:
             text += f" of {walk.of(value.owner)}"
     parts = [(step, walk.of(part)) for step, part in value.describe_parts()]
+    members = [walk.of(field) for field in getattr(value, "members", ()) and value.living_members()]  # they name it
     walk.owner = outer
     walk.defer_members(value, lambda: {"grad": value.grad, "dual": value.dual})
-    return f"{text} {parts}" if parts else text
+    return f"{text} {parts}{members}" if parts or members else text
 
 
 def _ndarray(walk: Walk, value: Any) -> str:
@@ -351,6 +356,9 @@ HANDLERS: dict[type, Callable[[Any, Any], str]] = {
     ScalarField: _field,
     MatrixField: _field,
     StructField: _field,
+    QuantizedField: _field,
+    QuantizedMatrixField: _field,
+    WordField: _field,
     ScalarNdarray: _ndarray,
     MatrixNdarray: _ndarray,
     StructNdarray: _ndarray,

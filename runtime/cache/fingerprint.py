@@ -19,13 +19,13 @@ from __future__ import annotations
 import builtins
 import types
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from ...transpiler.frontend.source.definition import definition_of
+from ...transpiler.frontend.source.definition import DERIVATIVE_MEMBERS, definition_of
 from ...transpiler.frontend.source.specialization import Specialization, TemplateArgument
 from ...transpiler.ir.snodes import Node
 from ...transpiler.lang.decorators import Func
+from ...transpiler.lazy_dataclasses import dataclass
 from .builtin_names import name_set
 from .describe import describe, environment, fixed_description, member_of_module, switches_text
 from .describe_own import argument as argument_text
@@ -346,7 +346,7 @@ def _fingerprint(specialization: Specialization, target: str, config: Any) -> Fi
     walk.record(environment(specialization))
     walk.function(definition.function, runs=False)
     if definition.derivative:
-        walk.names.add("grad" if definition.derivative == "reverse" else "dual")  # of all arrays that it reaches
+        walk.names |= DERIVATIVE_MEMBERS[definition.derivative]  # of all arrays that it reaches
     for leaf in definition.flat_parameters:
         walk.roots.add(id(leaf.annotation))
         walk.named(f"parameter {leaf.name}", leaf.annotation)

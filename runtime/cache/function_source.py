@@ -12,13 +12,14 @@ import linecache
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
 from dis import get_instructions
 from itertools import chain
 from opcode import opmap
 from operator import itemgetter
 from types import CodeType
 from typing import Any
+
+from ...transpiler.lazy_dataclasses import dataclass
 
 NAME_CHAIN = re.compile(r"[^\W\d]\w*(?:\s*\.\s*[^\W\d]\w*)*")
 """A name and its attributes: `self.grid.dx`."""

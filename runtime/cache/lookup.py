@@ -15,6 +15,7 @@ from ...transpiler.errors import warn_user
 from ...transpiler.frontend.source.specialization import Specialization
 from ..config import Config
 from ..devices.target_tools import tools_of
+from ..events import CACHE, note
 from ..loading import loader
 from ..store.stats import COUNTS
 from ..store.store import Store, store_of
@@ -124,6 +125,7 @@ def _find(store: Store, found: Fingerprint, name: str) -> Compilation | None:
         COUNTS.miss(STAGE, name, f"damaged: {error}")
         return None
     compilation.times["cache"] = perf_counter() - start
+    note(CACHE, "found on disk", name, start)
     return compilation
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ...transpiler.backend.module.interface import END_OF_BODY
 from ...transpiler.errors import NOWHERE
+from ...transpiler.lazy_dataclasses import dataclass
 
 IN_WARNING = re.compile(r'File "([^"\n]*)", line (\d+)')
 IN_NOTE = re.compile(r"\bin line (\d+)")

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ...transpiler.ir.snodes import Node
+from ...transpiler.lazy_dataclasses import dataclass
 from .function_source import FunctionSource
 
 MISSING = object()

@@ -16,7 +16,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -36,8 +36,8 @@ PATIENCE = 1000
 DECIDING = frozenset(
     {
         "advanced_optimization", "cfg_optimization", "check_out_of_bound", "check_overflow", "debug", "default_fp",
-        "default_gpu_block_dim", "default_ip", "default_up", "edits", "edits_dir", "fast_math", "inline",
-        "max_block_dim", "short_circuit_operators", "unroll_static_loops", "unrolling_limit",
+        "default_gpu_block_dim", "default_ip", "default_up", "disabled_passes", "edits", "edits_dir", "fast_math",
+        "inline", "max_block_dim", "short_circuit_operators", "unroll_static_loops", "unrolling_limit",
     }
 )  # fmt: skip
 """Options of `ti.init` that change a source or the folder of edits."""
@@ -118,14 +118,21 @@ def find_call(options: argparse.Namespace, launches: bool) -> Call:
     Raises: CommandError for what cannot be found, and with the errors of the program.
     """
     spec = parse_spec(options.program)
-    name = spec.kernel or _only_kernel(spec.path)
+    name, derivative = _split_derivative(spec, spec.kernel or _only_kernel(spec.path))
     if options.call is not None and options.call < 1:
         raise CommandError(f"`--call {options.call}`: launches are counted from 1")
     with _arch_of_program(arch_of(options) if launches else None), _fallback_silenced(not launches):
         call = _find(spec, name, options, launches)
         if launches:
             _ensure_session(arch_of(options))
-    return call
+    return replace(call, kernel=getattr(call.kernel, derivative)) if derivative else call
+
+
+def _split_derivative(spec: Spec, name: str) -> tuple[str, str]:
+    """Return the kernel's name, and "grad" or "dual" if a derivative of it is meant: `solver.py:step.grad`."""
+    base, _, member = name.rpartition(".")
+    is_derivative = base and member in ("grad", "dual") and name not in kernels_in(spec.path)
+    return (base, member) if is_derivative else (name, "")
 
 
 def find_calls(options: argparse.Namespace) -> list[Call]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
+from ..launch.derivatives import has_gradients
 from ..workbench.inspect.report import KernelReport, Page, render
 from ..workbench.inspect.report_content import describe_kernel, targets_in_words
 from .inspect import gpu_of
@@ -36,7 +39,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     kernels: list[KernelReport] = []
     problems: dict[str, str] = {}
     with screen.progress("kernels", total=1 if is_one else len(names)) as step:
-        for call in _calls(options, names, problems):
+        for call in _with_gradients(_calls(options, names, problems)):
             step(_name(call))
             try:
                 kernels.append(describe_kernel(call.kernel, call.arguments, _name(call), arch, gpu, options.bench))
@@ -68,6 +71,15 @@ def _calls(options: argparse.Namespace, names: Sequence[str], problems: dict[str
                 yield find_call(one, launches=True)
             except CommandError as error:
                 problems[name] = str(error)
+
+
+def _with_gradients(calls: Iterable[Call]) -> Iterator[Call]:
+    """Yield each kernel, and after it its gradient, if an array that it uses has one."""
+    for call in calls:
+        yield call
+        with suppress(TaichiCompilationError, TaichiRuntimeError):
+            if not call.kernel.definition.derivative and has_gradients(call.kernel.grad, call.arguments):
+                yield replace(call, kernel=call.kernel.grad)
 
 
 def _name(call: Call) -> str:

@@ -19,6 +19,12 @@ def grid(field_dict: dict[str, Any], shape: Sequence[int]) -> Any:
     """Return a struct field in a bitmasked node of `shape`, of 2 or 3 axes: a cell becomes active when it is stored to.
 
     field_dict: members and their types. Raises: TaichiRuntimeError for another number of axes.
+
+    Example:
+        >>> grid = ti.sparse.grid({"mass": ti.f32}, shape=(8, 8))
+        >>> grid[3, 4].mass = 1.0
+        >>> ti.sparse.usage(grid)
+        0.015625
     """
     if len(shape) not in (2, 3):
         raise TaichiRuntimeError(f"Only 2D and 3D sparse grids are supported, and the shape {tuple(shape)} was given")
@@ -31,7 +37,12 @@ def grid(field_dict: dict[str, Any], shape: Sequence[int]) -> Any:
 def usage(x: Any) -> float:
     """Return the fraction of active cells of a sparse grid, from 0 to 1, as an f32.
 
+    x: a field of `ti.sparse.grid`.
     Raises: TaichiRuntimeError if `x` is not a field whose cells are those of a bitmasked node.
+
+    Example:
+        >>> ti.sparse.usage(ti.sparse.grid({"mass": ti.f32}, shape=(8, 8)))
+        0.0
     """
     above = x.parent() if isinstance(x, Placed) else None
     if not isinstance(above, SNode) or above.kind != "bitmasked":

@@ -52,22 +52,42 @@ def _scalar(dtype: object, predicate: str) -> Scalar:
 
 
 def is_integral(dtype: object) -> bool:
-    """Return whether a number type is an integer (u1 counts). Raises: TypeError for other objects."""
+    """Return whether number type `dtype` is an integer (u1 counts). Raises: TypeError for other objects.
+
+    Example:
+        >>> ti.types.is_integral(ti.i32)
+        True
+    """
     return _scalar(dtype, "is_integral").is_integral
 
 
 def is_real(dtype: object) -> bool:
-    """Return whether a number type is a floating-point type. Raises: TypeError as `is_integral`."""
+    """Return whether number type `dtype` is a floating-point type. Raises: TypeError as `is_integral`.
+
+    Example:
+        >>> ti.types.is_real(ti.i32)
+        False
+    """
     return _scalar(dtype, "is_real").is_float
 
 
 def is_signed(dtype: object) -> bool:
-    """Return whether a number type holds negative numbers. Raises: TypeError as `is_integral`."""
+    """Return whether number type `dtype` holds negative numbers. Raises: TypeError as `is_integral`.
+
+    Example:
+        >>> ti.types.is_signed(ti.u8)
+        False
+    """
     return _scalar(dtype, "is_signed").is_signed
 
 
 def is_tensor(dtype: object) -> bool:
-    """Return whether an element type is that of vectors or matrices. Raises: TypeError for other objects."""
+    """Return whether element type `dtype` is that of vectors or matrices. Raises: TypeError for other objects.
+
+    Example:
+        >>> ti.types.is_tensor(ti.f32)
+        False
+    """
     return isinstance(dtype, Tensor) or not _scalar(dtype, "is_tensor")
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ...transpiler.errors import TaichiRuntimeError
+from ...transpiler.lazy_dataclasses import dataclass
 from ...transpiler.options import Capabilities
 from .hazards import AccessSet
 from .textures import TextureMemory, TextureSpec

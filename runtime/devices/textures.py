@@ -6,11 +6,11 @@ are packed with x fastest: texel (x, y, z) is number (z * height + y) * width + 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Protocol
 
 from ...transpiler.errors import UnsupportedError
+from ...transpiler.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from ...transpiler.ir.textures import TexelFormat

@@ -7,7 +7,7 @@ allocation.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
 from typing import Any
@@ -31,6 +31,8 @@ MAX_SHARED_BYTES = 1 << 30
 offsets have 32 bits in SPIR-V, and not every device has larger allocations."""
 PLACED_SLOTS = frozenset({"allocation", "memory", "node", "shape", "_extent", "_is_mapped"})
 """Attributes that a field lacks before it is placed."""
+MAKERS: dict[type, Callable[[Any, Any, str, dict[str, Any]], DenseArray]] = {}
+"""Functions that make fields of types which are no element types, by their class; `quantized.py` adds them."""
 MEMORY_SLOTS = frozenset({"allocation", "memory", "_extent", "_is_mapped"})
 """Attributes that it lacks before its tree has memory."""
 
@@ -130,7 +132,7 @@ class Placed:
         found = None if parts is None else parts.get(step)
         if found is not None:
             return found
-        found = _unplaced(step_into(self.element, step), _name_of_part(self, step))
+        found = unplaced(step_into(self.element, step), _name_of_part(self, step))
         found.set_derivatives(*(None if other is None else other.part(step) for other in (self.grad, self.dual)))
         if parts is None:
             found.become_part(self, step)
@@ -205,7 +207,16 @@ class Placed:
 
 
 class ScalarField(Placed, ScalarArray):
-    """A field of numbers."""
+    """A field of numbers.
+
+    Made by `ti.field`, from element type, shape and name in the current session.
+
+    Example:
+        >>> x = ti.field(ti.f32, shape=(2, 3))
+        >>> x.fill(1.5)
+        >>> x.to_numpy().sum()
+        9.0
+    """
 
     KIND = "field"
     __slots__ = ("dual", "node", "parts", "whole")
@@ -219,7 +230,16 @@ class ScalarField(Placed, ScalarArray):
 
 
 class MatrixField(Placed, MatrixArray):
-    """A field of vectors or matrices, stored row-major."""
+    """A field of vectors or matrices, stored row-major.
+
+    Made by `ti.Vector.field` and `ti.Matrix.field`, from element type, shape and name in the current session.
+
+    Example:
+        >>> x = ti.Vector.field(2, ti.f32, shape=3)
+        >>> x[1] = [0.5, 1.5]
+        >>> x.to_numpy().shape
+        (3, 2)
+    """
 
     KIND = "field"
     __slots__ = ("dual", "node", "parts", "whole")
@@ -247,7 +267,17 @@ class MatrixField(Placed, MatrixArray):
 
 
 class StructField(Placed, StructArray):
-    """A field of structs, contiguous in memory unless its members were placed one by one."""
+    """A field of structs, contiguous in memory unless its members were placed one by one.
+
+    Made by the `field` of a struct type, from element type, shape and name in the current session.
+
+    Example:
+        >>> Ball = ti.types.struct(pos=ti.math.vec2, mass=ti.f32)
+        >>> balls = Ball.field(shape=3)
+        >>> balls[0].mass = 2.0
+        >>> balls.mass.to_numpy().tolist()
+        [2.0, 0.0, 0.0]
+    """
 
     KIND = "field"
     __slots__ = ("dual", "node", "parts", "whole")
@@ -302,8 +332,17 @@ def field(
 
     Raises: TaichiRuntimeError before `ti.init()`, for a shape with an extent below 1, and if there is not enough
     memory; TaichiSyntaxError for `offset` or `order` that do not fit the shape.
+
+    Example:
+        >>> x = ti.field(ti.f32, shape=(2, 3))
+        >>> x[0, 1] = 2.5
+        >>> x[0, 1], x.shape
+        (2.5, (2, 3))
     """
     session = current("field")
+    if type(dtype) in MAKERS:
+        others = {"order": order, "offset": offset, "needs_grad": needs_grad, "needs_dual": needs_dual}
+        return MAKERS[type(dtype)](dtype, shape, name, others)
     element = stored_type(dtype)
     extents = _checked_shape(shape, offset, order)
     order_of_axes, starts = _checked_order(extents, order), _checked_offset(extents, offset)
@@ -322,6 +361,16 @@ def field(
     return result  # type: ignore[no-any-return]
 
 
+def add_dual(gradient: Any) -> Any:
+    """Return the dual of a gradient, which has no other derivatives; it is made at the first request."""
+    if gradient.dual is None:
+        layout = Layout.SOA if gradient.parts and gradient.owner is None else Layout.AOS
+        name = f"{gradient.name}.dual" if gradient.name else ""
+        make = partial(_make, current("field"), gradient.element, gradient.shape, name=name, layout=layout)
+        gradient.set_derivatives(None, make(offset=gradient.offset))
+    return gradient.dual
+
+
 def _make(
     session: Session,
     element: Type,
@@ -333,7 +382,7 @@ def _make(
 ) -> ScalarField | MatrixField | StructField:
     """Return a field; with a shape it has its own memory, which is a tree unless it is row-major."""
     if shape is not None and layout is Layout.SOA and steps_of(element):
-        result = _unplaced(element, name)
+        result: ScalarField | MatrixField | StructField = unplaced(element, name)
         _place_parts(result, shape, order, offset)
         return result
     if shape is not None and not order:
@@ -344,7 +393,7 @@ def _make(
             result._extent, result._is_mapped = -1, True
         result.parts, result.whole, result.dual = None, None, None
         return result
-    result = _unplaced(element, name)
+    result = unplaced(element, name)
     if shape is not None:
         place_in_order(result, shape, order, offset)
     return result
@@ -366,9 +415,10 @@ def _place_parts(
         node.place(field.part(step), offset=offset or None)
 
 
-def _unplaced(element: Type, name: str) -> ScalarField | MatrixField | StructField:
-    kind = _class_of(element)
-    result = kind.__new__(kind)
+def unplaced(element: Type, name: str, kind: type[Any] | None = None) -> Any:
+    """Return a field without shape and memory. kind: its class, without which the element decides."""
+    chosen: Any = kind or _class_of(element)
+    result = chosen.__new__(chosen)
     result.element, result.dtype, result.name = element, next(scalars_of(element)), name
     result.grad, result.dual, result.owner, result.path, result.signature = None, None, None, (), object()
     result.offset, result.parts, result.whole = (), {}, None

@@ -20,7 +20,16 @@ NUMBERS = itertools.count()
 
 
 class FieldsBuilder:
-    """Builds trees of nodes below its own root."""
+    """Builds trees of nodes below its own root.
+
+    Example:
+        >>> builder = ti.FieldsBuilder()
+        >>> x = ti.field(ti.f32)
+        >>> _ = builder.dense(ti.i, 3).place(x)
+        >>> tree = builder.finalize()
+        >>> x.shape
+        (3,)
+    """
 
     def __init__(self) -> None:
         current("FieldsBuilder")

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 from operator import index as as_index
 from typing import Any, NoReturn
 from weakref import WeakSet, ref
 
-from ...transpiler.errors import NotYetError, TaichiRuntimeError, as_seen_by_user
+from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.ir.snodes import Node, axes_of, cell_size_bytes, is_sparse_tree, member_offsets, shape_of
 from ...transpiler.ir.types import Scalar, Type, scalars_of, u1
 from ...transpiler.lang.describe import ArrayDescription, NodeDescription
+from ...transpiler.lazy_dataclasses import dataclass
 from ..session.session import current
 from ..session.tracebacks import hides_own_frames_of
 from .tree_memory import TreeMemory
@@ -37,7 +37,12 @@ class Axis:
 
 
 def axes(*numbers: int) -> list[Axis]:
-    """Return the axes of these numbers, as `ti.ij` is `ti.axes(0, 1)`. Raises: ValueError for one out of range."""
+    """Return the axes of these numbers, as `ti.ij` is `ti.axes(0, 1)`. Raises: ValueError for one out of range.
+
+    Example:
+        >>> ti.axes(0, 1) == ti.ij
+        True
+    """
     for number in numbers:
         if not 0 <= number < MAX_AXES:
             raise ValueError(f"an axis has a number from 0 to {MAX_AXES - 1}, and {number} was given")
@@ -51,16 +56,17 @@ AXES = {
 """`ti.i`, `ti.ij`, ...: lists of axes by name."""
 
 
-LATER: dict[str, tuple[str, int | None, str]] = {
-    "quant_array": ("quantised types", None, "use `dense` and a small type such as `ti.i8`"),
-}
-"""Kinds of nodes that this version lacks."""
-
-
 class SNode:
     """A node of the tree of fields. kind: "root", "dense", ..., or "place" (a field's node, a leaf).
 
     node: its description for the compiler, None for a root.
+    parent: the node above, None for a root. memory: of its tree. Programs get nodes from `ti.root` and `FieldsBuilder`.
+
+    Example:
+        >>> x = ti.field(ti.f32)
+        >>> block = ti.root.dense(ti.i, 4).place(x)
+        >>> x.parent().shape
+        (4,)
     """
 
     __slots__ = ("__weakref__", "_children", "_field", "_parent", "memory", "node")
@@ -195,6 +201,20 @@ class SNode:
             )
         return self._add("dynamic", (number,), (extent,), chunk=min(chunk, extent))
 
+    @hides_own_frames_of(TypeError, ValueError)
+    def quant_array(self, axes: Sequence[Axis], dimensions: int | Sequence[int], max_num_bits: int) -> SNode:
+        """Add an array of quantised numbers in each cell; all its elements are in one word of `max_num_bits` bits.
+
+        Raises: ValueError for a word above 64 bits; else as `dense`.
+        """
+        if max_num_bits not in (8, 16, 32, 64):
+            raise ValueError(f"max_num_bits is 8, 16, 32 or 64, and {max_num_bits!r} was given")
+        chosen = _axes_of(axes)
+        pairs = sorted(zip((axis.number for axis in chosen), _extents_of(dimensions, chosen), strict=True))
+        numbers, extents = (tuple(values) for values in zip(*pairs, strict=True))
+        parent = self if self.node is not None else self._add("dense")
+        return QuantizedArray(parent, numbers, extents, max_num_bits)
+
     @hides_own_frames_of(TaichiRuntimeError)
     def hash(self, axes: Any, dimensions: Any) -> NoReturn:
         """Raise, as Taichi does. Raises: TaichiRuntimeError."""
@@ -215,8 +235,12 @@ class SNode:
         TaichiRuntimeError for a field that was placed already, and if the tree has memory already.
         """
         fields = list(_flattened(args))
+        packed = [field for field in fields if hasattr(field, "place_in")]
+        fields = [field for field in fields if not hasattr(field, "place_in")]
         for field in fields:
             field.check_placeable()
+        for each in packed:
+            each.place_in(self, offset)
         starts = offset_of(offset, len(self.shape))
         for field in fields:
             leaf = self._add("place", element=field.element, name=field.name)
@@ -303,6 +327,57 @@ class SNode:
         return "ti.root" if self.node is None else f"{self.parent()} => {self.kind} {list(self.shape)}"
 
 
+class QuantizedArray(SNode):
+    """A node whose cells are elements of one word; it takes one field of quantised numbers."""
+
+    __slots__ = ("axes", "bits", "extents")
+
+    def __init__(self, parent: SNode, axes: tuple[int, ...], extents: tuple[int, ...], bits: int) -> None:
+        super().__init__(parent, parent.node, parent.memory)
+        self.axes, self.extents, self.bits = axes, extents, bits
+
+    @property
+    def kind(self) -> str:
+        """The kind of node."""
+        return "quant_array"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extents by axis, with those of the nodes above."""
+        return self._shape_and_lanes()[0]
+
+    def _above(self) -> dict[int, int]:
+        extents: dict[int, int] = {}
+        node = self.node
+        while node is not None:
+            for axis, extent in zip(node.axes, node.extents, strict=True):
+                extents[axis] = extents.get(axis, 1) * extent
+            node = node.parent
+        return extents
+
+    def _shape_and_lanes(self) -> tuple[tuple[int, ...], Any, Any]:
+        above = self._above()
+        own = dict(zip(self.axes, self.extents, strict=True))
+        every = sorted({*above, *own})
+        shape = tuple(above.get(axis, 1) * own.get(axis, 1) for axis in every)
+        lanes = tuple((every.index(axis), extent) for axis, extent in own.items())
+        return shape, lanes, frozenset(every.index(axis) for axis in own if axis in above)
+
+    @hides_own_frames_of(AttributeError, TypeError, ValueError)
+    def place(self, *args: Any, offset: Any = None) -> SNode:
+        """Place one field of quantised numbers. Raises: TaichiRuntimeError for others, and for too many bits."""
+        if len(args) != 1 or not hasattr(args[0], "place_in_array"):
+            raise TaichiRuntimeError(
+                "a quantised array takes one field of a `ti.types.quant` type", "one for each field"
+            )
+        if offset is not None:
+            raise TaichiRuntimeError("a quantised array has no offset", "leave it out")
+        assert self._parent is not None
+        shape, lanes, outer_axes = self._shape_and_lanes()
+        args[0].place_in_array(self, self._parent, (lanes, outer_axes), shape, self.bits)
+        return self
+
+
 class Root(SNode):
     """A root: the top of all other nodes. It has no memory; each child starts a tree.
 
@@ -334,7 +409,8 @@ class Root(SNode):
         """As `SNode.place`; fields placed here have one element, `x[None]`."""
         self._drop_old_trees()
         for field in _flattened(args):
-            field.check_placeable()
+            if not hasattr(field, "place_in"):
+                field.check_placeable()
         self._add("dense").place(*args, offset=offset)
         return self
 
@@ -360,7 +436,16 @@ def own_cell() -> SNode:
 
 
 def deactivate_all_snodes() -> None:
-    """Deactivate all cells of all sparse nodes of the session."""
+    """Deactivate all cells of all sparse nodes of the session.
+
+    Example:
+        >>> x = ti.field(ti.i32)
+        >>> _ = ti.root.pointer(ti.i, 4).place(x)
+        >>> x[2] = 5
+        >>> ti.deactivate_all_snodes()
+        >>> x[2]
+        0
+    """
     for owned in list(current("SNodes").arrays):
         if isinstance(owned, TreeMemory) and owned.is_living and is_sparse_tree(owned.top):
             owned.sparse().deactivate_all(owned.top)
@@ -406,9 +491,7 @@ def place_in_order(field: Any, shape: tuple[int, ...], order: Sequence[int], off
 
 
 def raise_missing(owner: str, name: str) -> NoReturn:
-    """Raise for a missing attribute: NotYetError if a later issue adds it, else AttributeError."""
-    if name in LATER:
-        raise as_seen_by_user(NotYetError(f"{owner}.{name}", *LATER[name]))
+    """Raise AttributeError for a missing attribute."""
     raise AttributeError(f"'{owner}' object has no attribute '{name}'")
 
 
@@ -461,7 +544,7 @@ def _flattened(args: Iterable[Any]) -> Iterable[Any]:
     for arg in args:
         if isinstance(arg, list | tuple):
             yield from _flattened(arg)
-        elif hasattr(arg, "place_at"):
+        elif hasattr(arg, "place_at") or hasattr(arg, "place_in"):
             yield arg
         else:
             raise ValueError(f"{arg!r} cannot be placed. Hint: place fields made without a shape: `ti.field(ti.f32)`")

@@ -168,7 +168,8 @@ class TreeMemory:
         if memory is not None:
             for owned in memory.all_memory():
                 owned.freed_error = destroyed_error
-        self.end()
+        with self.session.lock:  # a launch of another kernel may be writing this tree's mirrors back
+            self.end()
         self.is_destroyed = True
         self.session.sync()
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError, TaichiRuntimeTypeError
 from ...transpiler.ir.textures import FORMATS, TexelFormat
-from ...transpiler.ir.types import Scalar, Struct, Tensor, Type, describe_type
+from ...transpiler.ir.types import Scalar, Struct, Tensor, Type, describe_type, scalars_of
 from ...transpiler.lang.annotations import as_type
 from ...transpiler.lang.matrix import Matrix
 from ...transpiler.lang.textures import format_row, legacy_format
@@ -77,7 +77,13 @@ class Arg:
         ndim: number of axes of an NDARRAY or a texture; or `field_dim`, or, for a texture, `shape`.
         fmt: format of an RWTEXTURE; or `num_channels` and `channel_format`.
 
+    args, kwargs: the parameters above, by position or by name.
     Raises: TaichiRuntimeError naming the parameters of this kind.
+
+    Example:
+        >>> symbol = ti.graph.Arg(ti.graph.ArgKind.SCALAR, "dt", ti.f32)
+        >>> symbol.name
+        'dt'
     """
 
     __slots__ = ("field_dim", "fmt", "name", "tag", "type")
@@ -142,10 +148,13 @@ class Arg:
         shape = {"element_shape": list(self.element_shape)} if self.tag is ArgKind.MATRIX else {}
         return {**data, "type": str(self.dtype()), **shape}
 
-    def example(self) -> Any:
-        """Return a placeholder value to compile kernels with; only its type matters."""
+    def example(self, has_gradient: bool = False) -> Any:
+        """Return a placeholder value to compile kernels with; only its type matters, and whether it has a gradient."""
         if self.tag is ArgKind.NDARRAY:
-            return make_placeholder(self.type, self.field_dim, self.name)
+            array = make_placeholder(self.type, self.field_dim, self.name)
+            if has_gradient and all(scalar.is_float for scalar in scalars_of(self.type)):
+                array.grad = make_placeholder(self.type, self.field_dim, self.name)
+            return array
         if self.fmt is not None:
             return make_texture_placeholder(self.field_dim, self.fmt)
         return 0 if self.tag is ArgKind.SCALAR else Matrix(np.zeros(self.element_shape).tolist())

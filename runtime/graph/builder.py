@@ -50,7 +50,24 @@ class Sequential:
 
 
 class GraphBuilder:
-    """Collects launches in order; `compile` makes the graph."""
+    """Collects launches in order; `compile` makes the graph.
+
+    Example:
+        >>> @ti.kernel
+        ... def double(x: ti.types.ndarray(ti.f32, 1)):
+        ...     for i in x:
+        ...         x[i] *= 2
+        >>> symbol = ti.graph.Arg(ti.graph.ArgKind.NDARRAY, "x", ti.f32, ndim=1)
+        >>> builder = ti.graph.GraphBuilder()
+        >>> for _ in range(3):
+        ...     builder.dispatch(double, symbol)
+        >>> graph = builder.compile()
+        >>> x = ti.ndarray(ti.f32, 2)
+        >>> x.fill(1.0)
+        >>> graph.run({"x": x})
+        >>> x.to_numpy().tolist()
+        [8.0, 8.0]
+    """
 
     def __init__(self) -> None:
         self._arguments: dict[str, Arg] = {}

@@ -40,6 +40,11 @@ class Dispatch:
             *(("", argument.name) if isinstance(argument, Arg) else id(argument) for argument in arguments),
         )
 
+    @property
+    def takes_gradients(self) -> bool:
+        """Whether it launches the kernel of a gradient, which uses those of its arrays."""
+        return self.kernel.definition.derivative == "reverse"
+
     def specialise(self, given: Mapping[str, Any], options: CompileOptions) -> tuple[Argument, ...]:
         """Return what the kernel is compiled for. Raises: TaichiRuntimeTypeError if an argument does not fit."""
         return classify(self.kernel.definition, self.values(given), options)[0]
@@ -78,7 +83,8 @@ def make_dispatch(function: Any, args: Sequence[Any]) -> Dispatch:
 
 def examples(dispatch: Dispatch) -> dict[str, Any]:
     """Return a placeholder value for each argument, by name, to compile the kernel with."""
-    return {argument.name: argument.example() for argument in dispatch.arguments if isinstance(argument, Arg)}
+    arguments = (argument for argument in dispatch.arguments if isinstance(argument, Arg))
+    return {argument.name: argument.example(dispatch.takes_gradients) for argument in arguments}
 
 
 def _check(arg: Arg, parameter: str, annotation: Any, kernel: str, options: CompileOptions) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
 from ...transpiler.errors import TaichiRuntimeError
 from ..launch.kernel import Kernel
+from ..locks import new_lock
 from ..session import session as sessions
 from ..session.tracebacks import hides_own_frames
 from .argument import Arg
@@ -21,6 +21,22 @@ class Graph:
 
     It may be run in any session: its kernels are compiled at the first run there. It keeps no memory alive except
     that of values that were given to `dispatch`.
+
+    Example:
+        >>> @ti.kernel
+        ... def double(x: ti.types.ndarray(ti.f32, 1)):
+        ...     for i in x:
+        ...         x[i] *= 2
+        >>> symbol = ti.graph.Arg(ti.graph.ArgKind.NDARRAY, "x", ti.f32, ndim=1)
+        >>> builder = ti.graph.GraphBuilder()
+        >>> for _ in range(3):
+        ...     builder.dispatch(double, symbol)
+        >>> graph = builder.compile()
+        >>> x = ti.ndarray(ti.f32, 2)
+        >>> x.fill(1.0)
+        >>> graph.run({"x": x})
+        >>> x.to_numpy().tolist()
+        [8.0, 8.0]
     """
 
     def __init__(self, dispatches: Sequence[Dispatch]) -> None:
@@ -31,8 +47,14 @@ class Graph:
             for argument in dispatch.arguments
             if isinstance(argument, Arg)
         }
-        self._examples = {name: arg.example() for name, arg in self.arguments.items()}
-        self._lock = threading.RLock()
+        differentiated = {
+            argument.name
+            for dispatch in self.dispatches
+            for argument in dispatch.arguments
+            if isinstance(argument, Arg) and dispatch.takes_gradients
+        }
+        self._examples = {name: arg.example(name in differentiated) for name, arg in self.arguments.items()}
+        self._lock = new_lock()
         self._plan: Plan | None = None
         self._plans: dict[tuple[Any, ...], Plan] = {}
 

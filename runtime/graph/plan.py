@@ -161,8 +161,9 @@ class Plan:
 
 
 def signatures_of(arguments: Mapping[str, Arg], values: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return the signatures of the arrays among some values, on which compiled kernels depend."""
-    return tuple(values[name].signature for name, arg in arguments.items() if arg.tag in WITH_MEMORY)
+    """Return what compiled kernels depend on: the signatures of arrays, and whether they have a gradient."""
+    arrays = [values[name] for name, arg in arguments.items() if arg.tag in WITH_MEMORY]
+    return tuple((array.signature, getattr(array, "grad", None) is not None) for array in arrays)
 
 
 def _compile(dispatch: Dispatch, values: Mapping[str, Any], packers: dict[Instance, Packer | None]) -> Compiled:

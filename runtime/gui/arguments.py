@@ -102,12 +102,22 @@ def check_lengths(user: str, *arrays: Array) -> None:
 
 
 def rgb_to_hex(c: Any) -> Any:
-    """Return 0xRRGGBB of red, green and blue between 0 and 1 (numbers or arrays)."""
+    """Return 0xRRGGBB of `c`: red, green and blue between 0 and 1 (numbers or arrays).
+
+    Example:
+        >>> hex(ti.rgb_to_hex((1.0, 0.0, 0.0)))
+        '0xff0000'
+    """
     red, green, blue = (np.clip(np.asarray(part) * 255, 0, 255).astype(np.int64) for part in c)
     result = (red << 16) + (green << 8) + blue
     return int(result) if np.ndim(result) == 0 else result
 
 
 def hex_to_rgb(color: int) -> tuple[float, float, float]:
-    """Return red, green and blue between 0 and 1 of 0xRRGGBB."""
+    """Return red, green and blue between 0 and 1 of `color`, 0xRRGGBB.
+
+    Example:
+        >>> ti.hex_to_rgb(0xFF0000)
+        (1.0, 0.0, 0.0)
+    """
     return ((color >> 16 & 255) / 255, (color >> 8 & 255) / 255, (color & 255) / 255)

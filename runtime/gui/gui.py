@@ -54,6 +54,14 @@ class GUI:
 
     fullscreen: the window fills the screen, the canvas keeps its size. fast_gui: images are vector fields of three or
     four components only, as in Taichi; it is not faster here.
+    name: the window's title. res: one number for a square. background_color: 0xRRGGBB. show_gui: False: no window, but
+    the same pictures.
+
+    Example:
+        >>> gui = ti.GUI("dots", res=(64, 32), show_gui=False)
+        >>> gui.circle((0.5, 0.5), color=0xFF0000, radius=5)
+        >>> gui.get_image().shape
+        (64, 32, 4)
     """
 
     Event = events.Event

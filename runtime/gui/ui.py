@@ -39,7 +39,11 @@ def __getattr__(name: str) -> object:
 
 
 def check_ggui_availability() -> None:
-    """Return, since a window always works: without a display it saves its frames."""
+    """Return, since a window always works: without a display it saves its frames.
+
+    Example:
+        >>> ti.ui.check_ggui_availability()
+    """
 
 
 class Window:
@@ -47,6 +51,12 @@ class Window:
 
     show_window: False draws and saves nothing; read the canvas by `get_image_buffer_as_numpy` or `save_image`.
     fps_limit: maximum frames per second. vsync and pos are accepted for compatibility.
+    name: the title.
+
+    Example:
+        >>> window = ti.ui.Window("dots", (64, 32), show_window=False)
+        >>> window.get_image_buffer_as_numpy().shape
+        (64, 32, 4)
     """
 
     def __init__(self, name: str, res: tuple[int, int], vsync: bool = False, show_window: bool = True,
@@ -129,7 +139,15 @@ class Window:
 
 
 class Canvas:
-    """What a window shows: images and shapes in the order of the calls."""
+    """What a window shows: images and shapes in the order of the calls.
+
+    gui: what it draws on. `window.get_canvas()` returns it.
+
+    Example:
+        >>> window = ti.ui.Window("dots", (64, 32), show_window=False)
+        >>> canvas = window.get_canvas()
+        >>> canvas.circles(np.array([[0.5, 0.5]], np.float32), radius=0.1)
+    """
 
     def __init__(self, gui: GUI) -> None:
         self._gui = gui
@@ -197,7 +215,15 @@ class Canvas:
 
 
 class Gui:
-    """Widgets of a window. Without a display a widget keeps the value that the program gives it."""
+    """Widgets of a window. Without a display a widget keeps the value that the program gives it.
+
+    gui: the window's. `window.get_gui()` returns it.
+
+    Example:
+        >>> window = ti.ui.Window("dots", (64, 32), show_window=False)
+        >>> window.get_gui().slider_float("speed", 0.5, minimum=0, maximum=1)
+        0.5
+    """
 
     def __init__(self, gui: GUI) -> None:
         self._gui = gui

@@ -20,21 +20,22 @@ FindAccessSet = Callable[[Sequence[Any]], AccessSet]
 
 def access_set_function(
     interface: Interface,
-    captured: Sequence[AllocationHandle],
+    captured: Sequence[AllocationHandle | None],
     temporaries: AllocationHandle | None,
     is_sparse: bool,
 ) -> FindAccessSet:
     """Return the function that gives a launch's access set: whole allocations, by the identity of their handles.
 
     Args:
-        captured: a handle for each array that is not a parameter, in order.
+        captured: a handle for each array, in order; None for parameters, and for arrays of which an archived kernel
+            needs no address.
         is_sparse: whether cells are activated, or their lists made; the access set of such kernels, and of those that
             use gradients, is all memory.
     """
     if is_sparse or any(member.source[0] == "gradient" for member in interface.members):
         return lambda args: None
-    fixed = [array.written for array in interface.arrays if array.parameter is None]
-    known = [(id(handle), written) for handle, written in zip(captured, fixed, strict=True)]
+    pairs = zip(captured, interface.arrays, strict=True)
+    known = [(id(handle), array.written) for handle, array in pairs if handle is not None]
     if temporaries is not None:
         known.append((id(temporaries), True))
     given = [(array.parameter, array.written) for array in interface.arrays if array.parameter is not None]

@@ -50,6 +50,25 @@ def accesses_of(instance: Instance, flat_arguments: Sequence[Any]) -> Iterator[t
         yield access, fields[access.binding]() if parameter is None else flat_arguments[parameter]
 
 
+def has_gradients(gradient: Any, arguments: Sequence[Any]) -> bool:
+    """Return whether the kernel of a gradient does anything. gradient: `kernel.grad`."""
+    module: Any = _derivative_accesses()
+    return bool(module.has_gradients(gradient.specialize(arguments).specialization))
+
+
+def check_archivable(specialization: Specialization) -> None:
+    """Raise TaichiRuntimeError for a gradient that needs values from before its kernel's launch: archives have none."""
+    module: Any = _derivative_accesses()
+    accesses = module.derivative_accesses(specialization).accesses
+    needing = next((access for access in accesses if access.purpose == "replayed"), None)
+    if needing is not None:
+        raise needing.location.error(
+            TaichiRuntimeError,
+            "The gradient needs the value that was read here, and the kernel overwrites it",
+            "write to another array, so that a module or a graph can launch the gradient without a tape",
+        )
+
+
 def named_arrays(instance: Instance, flat_arguments: Sequence[Any]) -> dict[str, Any]:
     """Return the arrays of a kernel and of its gradient by name."""
     _, fields, parameters, names = _KNOWN[instance]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ...transpiler.errors import warn_user
 from ...transpiler.frontend.source.specialization import Specialization
+from ...transpiler.lazy_dataclasses import dataclass
 from ..cache.compiler import compile_source
 from ..config import plain_name
 from ..session import session as sessions
@@ -19,10 +20,32 @@ from .tool_registry import tool
 if TYPE_CHECKING:
     from ...transpiler.backend.module.compilation import Compilation
     from ...transpiler.backend.module.interface import BackendModule
+    from ...transpiler.ir.nodes import Statement
     from ...transpiler.ir.text import IRText
 
+BUILT = "built"
+"""The form before all passes in `Inspection.values`; people see it as `frontend`, with nested expressions."""
 DEFAULT_GPU = "sm_90"
 """Architecture of PTX and SASS if no GPU is open."""
+
+
+@dataclass(frozen=True, slots=True)
+class PassForms:
+    """One run of a pass that changed the kernel. form: its name in `kernel.ir`, "pass:07:fold"."""
+
+    form: str
+    before: str
+    after: str
+
+    @property
+    def name(self) -> str:
+        """The name of the pass."""
+        return self.form.rpartition(":")[2]
+
+    def diff(self) -> str:
+        """Return what the pass changed, as a unified diff; values have the numbers that they have after it."""
+        text: str = tool("pass_diff")(self.form, self.before, self.after)
+        return text
 
 
 @dataclass(frozen=True)
@@ -41,6 +64,10 @@ class Inspection:
     gpu: str = DEFAULT_GPU
     calls: tuple[tuple[tuple[str, int], tuple[str, int]], ...] = ()
     """(file, line) of inlined functions, with (file, line) of the call."""
+    values: dict[str, tuple[Statement, ...]] = field(default_factory=dict)
+    """By form of flat SSA, the statements of `$0`, `$1` and so on; those of `built` are from before all passes."""
+    built: str = ""
+    """The kernel before all passes, as flat SSA."""
 
     @property
     def module(self) -> BackendModule:
@@ -88,6 +115,17 @@ class Inspection:
         """Registers, spills, shared memory and occupancy of each task; printable: `workbench/inspect/resources.py`."""
         return tool("resources")(self.module, self.gpu, sessions.CURRENT)
 
+    @property
+    def passes(self) -> list[PassForms]:
+        """The runs of passes that changed the kernel, in order, each with the form before and after it."""
+        names = [name for name in self.forms if name.startswith("pass:")]
+        before = [self.built, *(self.forms[name] for name in names)]
+        return [PassForms(name, form, self.forms[name]) for name, form in zip(names, before)]
+
+    def blame(self, value: str, stage: str = "final") -> Any:
+        """Return which pass made a value of a form, `$12`, and which changed it; see `workbench/inspect/blame.py`."""
+        return tool("blame")(self, value, stage)
+
     def edited(self, variant: str = "edit") -> Inspection:
         """Return the same kernel with the source of an edit, as stored in its slot, instead of the generated one.
 
@@ -129,7 +167,11 @@ def observe(specialization: Specialization) -> Inspection:
     gpu = dict(specialization.capabilities.extra).get("arch", DEFAULT_GPU)
     locations = {name: form.line_map for name, form in seen.items()}
     calls = sorted({call for form in seen.values() for call in form.calls})
-    return Inspection(specialization, compilation, forms, locations, gpu, tuple(calls))
+    values = {name: form.values for name, form in seen.items() if form.values}
+    flat = seen["frontend"].flat
+    assert flat is not None
+    values[BUILT] = flat.values
+    return Inspection(specialization, compilation, forms, locations, gpu, tuple(calls), values, flat.text)
 
 
 def printing_observer(config: Any, kernel: str) -> Callable[[str, IRText], None] | None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import struct
-import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -21,12 +19,14 @@ from ...transpiler.frontend.source.specialization import (
     TemplateArgument,
 )
 from ...transpiler.ir.types import Scalar, Tensor
+from ...transpiler.lazy_dataclasses import dataclass
 from ..arrays.interop import check_argument, checked_address, cupy_address, gradient_of, host_address, tensor_address
 from ..arrays.memory import handle_of
 from ..arrays.staging import StagedArguments, stage_arguments
 from ..devices.device import GpuDevice
 from ..fields.sparse_tree import AuxiliaryArray
 from ..fields.tree_memory import depend_on_tree
+from ..locks import new_lock
 from ..session.allocation_handle import AllocationHandle
 from ..session.programs import Code
 from ..session.session import Session
@@ -228,7 +228,8 @@ class Instance:
         constants = self._constants(compilation.fields)
         hooks = self._hooks(compilation, argument_kinds, keeps, program)
         launch = self._wrapped(make_launcher(self.module, program, argument_kinds, constants, hooks))
-        packer = partial(self._make_packer, argument_kinds, constants, hooks) if hooks.are_plain else None
+        captured = [None if field is None else handle_of(field) for field in compilation.fields]
+        packer = partial(self._make_packer, argument_kinds, constants, hooks, captured) if hooks.are_plain else None
         if self.session.config.warn_stale_globals and compilation.captured:
             launch, packer = watch(launch, self.module.kernel, compilation.captured), None
         for launches in observed:
@@ -241,7 +242,7 @@ class Instance:
         has_end = has_results or "other" in argument_kinds or self._reports is not None or bool(self._trees)
         own: Any = None
         if has_end or (self._temporaries is not None and program.lock is None):
-            own = self.session.lock if self._reports is not None else threading.RLock()
+            own = self.session.lock if self._reports is not None else new_lock()
         on_stream = "torch" in argument_kinds and self.session.device.cuda_memory
         return LaunchHooks(
             session=self.session,
@@ -261,9 +262,15 @@ class Instance:
             own=own,
         )
 
-    def _make_packer(self, argument_kinds: Sequence[str], constants: Any, hooks: LaunchHooks) -> Packer:
+    def _make_packer(
+        self,
+        argument_kinds: Sequence[str],
+        constants: Any,
+        hooks: LaunchHooks,
+        captured: Sequence[AllocationHandle | None],
+    ) -> Packer:
         is_sparse = any(source[0] == "capacity" for source in constants)
-        find_access_set = access_set_function(self.module.interface, hooks.held[1:], self._temporaries, is_sparse)
+        find_access_set = access_set_function(self.module.interface, captured, self._temporaries, is_sparse)
         return self._wrapped(make_packer(self.module, argument_kinds, constants, hooks)), find_access_set
 
     def _wrapped(self, launch: Callable[..., Any]) -> Callable[..., Any]:
@@ -304,15 +311,27 @@ class Instance:
 
 
 class _Shown:
-    """Replaces a template argument in the `repr` of an instance, and does not keep it alive."""
+    """Replaces a template argument in the `repr` of an instance, and does not keep it alive.
 
-    __slots__ = ("_text",)
+    object: returns the argument, None once it is gone.
+    """
+
+    __slots__ = ("_text", "object")
 
     def __init__(self, value: object) -> None:
+        self.object: Callable[[], object]
+        try:
+            self.object = ref(value)
+        except TypeError:  # numbers, strings, tuples: they own no memory
+            self.object = partial(_same, value if isinstance(value, (bool, int, float, str)) else None)
         self._text = repr(value) if isinstance(value, (int, float, str)) else f"a {type(value).__name__}"
 
     def __repr__(self) -> str:
         return self._text
+
+
+def _same(value: object) -> object:
+    return value
 
 
 def _invalidate(instance: ref[Instance], reference: object) -> None:

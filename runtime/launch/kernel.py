@@ -5,9 +5,11 @@ from __future__ import annotations
 import functools
 import inspect
 import struct
+import threading
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from time import perf_counter
 from types import MethodType
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -23,14 +25,16 @@ from ...transpiler.frontend.source.definition import KernelDefinition, define, i
 from ...transpiler.frontend.source.signature import check_parameters
 from ..cache import compiler
 from ..cache.compiler import COMPILING, Request
+from ..events import INSTANTIATION, LAUNCH, REGISTRATION, SINKS, note
 from ..loading import loader
 from ..session import session as sessions
-from ..session.module_source import Choice, Launch, Variant
+from ..session.module_source import GENERATED, Choice, Launch, Variant
 from ..session.session import Session
 from ..session.tracebacks import hides_own_frames
 from .arguments.call_arguments import CallArguments
 from .arguments.classify import classify
 from .arguments.keys import Keys
+from .arguments.signatures import signature_of
 from .derivatives import find_accesses, guarded
 from .inspection import dump, printing_observer
 from .instance import Instance, Launcher
@@ -53,41 +57,42 @@ class Kernel(KernelTools):
     def __init__(
         self, function: Callable[..., Any], is_method: bool = False, is_cacheable: bool = True, derivative: str = ""
     ) -> None:
+        start = perf_counter()
         functools.update_wrapper(self, function)
         self.definition: KernelDefinition = define(function, is_method, derivative)
         check_parameters(self.definition)
         self.arguments = CallArguments(self.definition, is_method)
         self.is_cacheable = is_cacheable
         self._is_method = is_method
-        self._arity = len(self.definition.parameters)
-        self._unpack = self.arguments.unpack
+        self._plain_arity = len(self.definition.parameters) if self.arguments.unpack is None else -1
+        """Number of the arguments of a call that needs no binding, -1 if it has packs."""
         self._session: Session | None = None
         self._instances: dict[Any, tuple[Instance, Launcher]] = {}
         self._launchers: dict[Any, tuple[Launch, Choice]] = {}
         self._keys = Keys(self.definition)
         self._key = self._keys.fast
+        self._is_keyed = self._keys.is_keyed
         self._last: Choice | None = None
         """What the last launch ran; not its launcher, which holds memory."""
         self.wanted: str | None = None
         """The variant that `use` named."""
+        KERNELS.add(self)
+        note(REGISTRATION, function.__name__, function.__name__, start)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Launch with these arguments; returns the kernel's result, if it has one, after waiting for it."""
         if CALL_OBSERVERS:
-            for observer in tuple(CALL_OBSERVERS):
-                replacement = observer(self, args, kwargs)
-                if replacement is not None:
-                    return replacement(*args, **kwargs)
+            replacement = _observed(self, args, kwargs)
+            if replacement is not None:
+                return replacement(*args, **kwargs)
         try:
-            if kwargs or len(args) != self._arity:
-                args = self.arguments.bind(args, kwargs)
-            if self._unpack is not None:
-                args = self._unpack(args)
+            if kwargs or len(args) != self._plain_arity:
+                args = self.arguments.flattened(args, kwargs)
             session = self._session
             if session is None or session.epoch < 0:
                 self._enter(sessions.current())
             try:
-                launch, self._last = self._launchers[self._key(args)]
+                launch, self._last = self._launchers[self._key(args) if self._is_keyed else ()]
             except AttributeError:  # arrays of other libraries; later calls probably have them too
                 self._key = self._keys.of
                 launch, self._last = self._find(args)
@@ -144,6 +149,11 @@ class Kernel(KernelTools):
         """Return the instances compiled in the current session, in order."""
         return list(dict.fromkeys(instance for instance, _ in self._instances.values()))
 
+    def instances_with_variants(self) -> list[tuple[Instance, str]]:
+        """Return the instances, each with the name of the source that runs."""
+        pairs = [(instance, self._launchers[key][1]) for key, (instance, _) in list(self._instances.items())]
+        return [(i, GENERATED if choice.selected is None else choice.selected.variant) for i, choice in pairs]
+
     def captured(self) -> dict[str, Any]:
         """Return the globals that were read as constants, with the values compiled in."""
         return {name: value for instance in self.instances() for name, value in instance.captured.items()}
@@ -165,12 +175,17 @@ class Kernel(KernelTools):
 
     @functools.cached_property
     def dual(self) -> Kernel:
-        """The kernel that computes this one's results and their duals, from the duals of what it reads."""
+        """The kernel that computes this one's results and their duals, from the duals of what it reads.
+
+        That of a gradient, `kernel.grad.dual`, computes products of the Hessian: see `ti.ad.hessian_vector`.
+        """
         return self.derived("forward")
 
     def derived(self, mode: str) -> Kernel:
         """Return the kernel of a derivative. Raises: TaichiRuntimeError for a kernel that is one itself."""
-        if self.definition.derivative:
+        if self.definition.derivative == "reverse" and mode == "forward":
+            mode = "forward_over_reverse"
+        elif self.definition.derivative:
             raise TaichiRuntimeError(
                 f"`{self.definition.name}` is a derivative already, and derivatives are not differentiated",
                 "write the first derivative as a kernel, and differentiate that",
@@ -242,6 +257,7 @@ class Kernel(KernelTools):
     def _build(
         self, key: Any, args: Sequence[Any], keeps: bool, wanted: str | None = None
     ) -> tuple[Instance, tuple[Launch, Choice]]:
+        start = perf_counter()
         session, request, compilation = self._emit(args)
         specialization, argument_kinds, sources = request.specialization, request.argument_kinds, session.sources
         for message in compilation.warnings if not keeps else ():
@@ -256,7 +272,8 @@ class Kernel(KernelTools):
         launcher = instance.make_launch(compilation, argument_kinds, keeps)
         if self.definition.derivative == "reverse":
             find_accesses(instance, specialization)
-            launcher = Launcher(guarded(instance, launcher.launch), launcher.make_packer)
+            launch = guarded(instance, launcher.launch)
+            launcher = Launcher(launch, launcher.make_packer if launch is launcher.launch else None)
         following = sources.follow(launcher.launch, choice, weakref.ref(self), key, session.config)
         if session.config.kernel_profiler:
             following = _times().timed(session, self.definition.name, following or launcher.launch)
@@ -265,6 +282,15 @@ class Kernel(KernelTools):
         found = self._launchers[key] = launcher.launch, choice
         self._instances[key] = instance, launcher
         instance.on_invalidated = functools.partial(_forget, weakref.ref(self), key)
+        if SINKS:
+            shown = signature_of(self.definition, specialization.arguments)
+            note(
+                INSTANTIATION,
+                f"{self.definition.name}{shown}",
+                self.definition.name,
+                start,
+                variant=choice.variant.variant,
+            )
         return instance, found
 
     def forget(self, key: Any, instance: Instance) -> None:
@@ -288,7 +314,7 @@ def _forget(kernel: weakref.ref[Kernel], key: Any, instance: Instance) -> None:
         found.forget(key, instance)
 
 
-CallObserver = Callable[[Kernel, tuple[Any, ...], dict[str, Any]], "Kernel | None"]
+CallObserver = Callable[[Kernel, tuple[Any, ...], dict[str, Any]], "Callable[..., Any] | None"]
 """Called with a kernel and the arguments of a call before anything else; an exception from it ends the call.
 
 It may return another kernel to launch instead.
@@ -296,6 +322,43 @@ It may return another kernel to launch instead.
 
 CALL_OBSERVERS: list[CallObserver] = []
 """Observers of the calls of all kernels. Without observers a call only checks that this list is empty."""
+
+
+KERNELS: weakref.WeakSet[Kernel] = weakref.WeakSet()
+"""All kernels of this process, for `ti.kernels()`."""
+
+_TIMED = threading.local()
+"""`kernel`: the one whose call is being timed, until it starts: that call has been observed already."""
+
+
+def _observed(kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[..., Any] | None:
+    """Let the observers see a call; return what is called instead, None for the kernel itself."""
+    if getattr(_TIMED, "kernel", None) is kernel:
+        _TIMED.kernel = None
+        return None
+    for observer in tuple(CALL_OBSERVERS):
+        replacement = observer(kernel, args, kwargs)
+        if replacement is not None:
+            return replacement
+    return functools.partial(_timed, kernel) if SINKS else None
+
+
+def _timed(kernel: Kernel, *args: Any, **kwargs: Any) -> Any:
+    """Launch a kernel and note the time of the call."""
+    _TIMED.kernel = kernel
+    start = perf_counter()
+    try:
+        return kernel(*args, **kwargs)
+    finally:
+        _TIMED.kernel = None
+        name, last = kernel.definition.name, kernel._last
+        note(
+            LAUNCH,
+            name,
+            name,
+            start,
+            variant=GENERATED if last is None or last.selected is None else last.selected.variant,
+        )
 
 
 def as_bound_kernel(value: Any) -> Any:
@@ -317,6 +380,11 @@ class BoundKernel:
         """The kernel of the gradient, with the object."""
         return BoundKernel(self.kernel.grad, self.instance)
 
+    @property
+    def dual(self) -> BoundKernel:
+        """The kernel of the duals, with the object."""
+        return BoundKernel(self.kernel.dual, self.instance)
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Launch the method for its object."""
         return self.kernel(self.instance, *args, **kwargs)
@@ -330,6 +398,10 @@ class BoundKernel:
     def ir(self, stage: str, *args: Any, **kwargs: Any) -> str:
         """Return one form of the method's kernel; see `Kernel.ir`."""
         return self.kernel.ir(stage, self.instance, *args, **kwargs)
+
+    def blame(self, value: str, *args: Any, **kwargs: Any) -> Any:
+        """Return which pass made a value of the method's kernel; see `Kernel.blame`."""
+        return self.kernel.blame(value, self.instance, *args, **kwargs)
 
 
 def _check_owner(name: str, owner: Any) -> None:
@@ -359,7 +431,18 @@ def kernel(fn: Any = None, *, offline_cache: bool = True) -> Any:
     """Make a Python function a kernel: typed arguments, compiled on first call, parallel outermost loops.
 
     offline_cache: whether the compiled kernel may be cached on disk; see docs/cache.md.
+    fn: the function; all its parameters have annotations. A kernel that is a method needs `ti.data_oriented`.
     Raises: TaichiSyntaxError if it is not a plain function.
+
+    Example:
+        >>> @ti.kernel
+        ... def total(x: ti.types.ndarray(ti.f32, 1)) -> ti.f32:
+        ...     s = 0.0
+        ...     for i in x:
+        ...         s += x[i]
+        ...     return s
+        >>> total(np.ones(100, np.float32))
+        100.0
     """
     if fn is None:
         return functools.partial(kernel, offline_cache=offline_cache)

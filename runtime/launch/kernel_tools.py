@@ -37,9 +37,11 @@ METHODS_OF_ARGUMENTS = frozenset(
         "export_repro",
         "inspect",
         "key",
+        "launch_plan",
         "report",
         "signature",
         "source",
+        "stats",
         "tune",
         "variants",
     }
@@ -77,20 +79,48 @@ class KernelTools:
 
         arch: another target than the session's, for example `ti.cuda` or "cuda:sm_80" on a machine without a GPU. A
         trailing ndarray argument may be left out if its annotation gives dtype and ndim.
+        Raises: TaichiCompilationError or one of its subclasses, with the location in the Python.
+
+        Example:
+            >>> @ti.kernel
+            ... def double(x: ti.types.ndarray(ti.f32, 1)):
+            ...     for i in x:
+            ...         x[i] *= 2
+            >>> print(double.source(arch=ti.cuda).splitlines()[-1])
+            }
         """
         return self.inspect(*args, arch=arch).source
 
     @hides_own_frames
     def ir(self, stage: str, *args: Any, arch: Arch | str | None = None) -> str:
-        """Return one form as a string: "frontend", "lowered", "tasks", "final" or "pass:NN:name".
+        """Return one form as a string. stage: "frontend", "lowered", "tasks", "final" or "pass:NN:name".
 
-        Raises: KeyError listing the forms there are.
+        arch: another target than the session's, as for `source`. Raises: KeyError listing the forms there are.
+
+        Example:
+            >>> @ti.kernel
+            ... def double(x: ti.types.ndarray(ti.f32, 1)):
+            ...     for i in x:
+            ...         x[i] *= 2
+            >>> print(double.ir("final").splitlines()[0])
+            shadesmith ir 1
         """
         return self.inspect(*args, arch=arch).ir(stage)
 
     @hides_own_frames
     def inspect(self, *args: Any, arch: Arch | str | None = None) -> Inspection:
-        """Return every form of this kernel, from Python to the emitted source; nothing is launched."""
+        """Return every form of this kernel, from Python to the emitted source; nothing is launched.
+
+        arch: another target than the session's, as for `source`.
+
+        Example:
+            >>> @ti.kernel
+            ... def double(x: ti.types.ndarray(ti.f32, 1)):
+            ...     for i in x:
+            ...         x[i] *= 2
+            >>> sorted(double.inspect(arch=ti.cuda).times)[:2]
+            ['emit', 'frontend']
+        """
         return observe(self.specialize(args, arch).specialization)
 
     @hides_own_frames
@@ -100,6 +130,7 @@ class KernelTools:
         It covers the source of the kernel and of the functions it calls, the arguments' types, template values,
         captured globals, the shapes and layouts of fields, options, capabilities, the compiler, the device and its
         driver; and the edited source that runs instead, if there is one. The frontend does not run for it.
+        arch: another target than the session's, as for `source`.
         """
         request, config = self.specialize(args, arch), sessions.current_config()
         keys = compiler.kernel_keys(request.specialization, config, sessions.CURRENT)
@@ -108,8 +139,46 @@ class KernelTools:
 
     @hides_own_frames
     def signature(self, *args: Any) -> str:
-        """Return what this call is specialised on, such as `(x, i32)`; fields by name, other arguments by type."""
+        """Return what this call is specialised on, such as `(x, i32)`; fields by name, other arguments by type.
+
+        Example:
+            >>> @ti.kernel
+            ... def double(x: ti.types.ndarray(ti.f32, 1)):
+            ...     for i in x:
+            ...         x[i] *= 2
+            >>> double.signature(ti.ndarray(ti.f32, 4))
+            '(ndarray[f32, 1])'
+        """
         return signature_of(self.definition, self.specialize(args).specialization.arguments)
+
+    @hides_own_frames
+    def blame(self, value: str, *args: Any, stage: str = "final", arch: Arch | str | None = None) -> Any:
+        """Return which pass made a value of a form, `kernel.blame("$12")`, for which line of Python.
+
+        stage: the form that has the number; "final", or another of `kernel.inspect(*args).names()`.
+        Raises: TaichiRuntimeError for a number that the form does not have; KeyError for an unknown form.
+        """
+        return self.inspect(*args, arch=arch).blame(value, stage)
+
+    @hides_own_frames
+    def stats(self, *args: Any, arch: Arch | str | None = None) -> Any:
+        """Return what the compiler made of the kernel: operations, loads and stores of each task, registers, spills.
+
+        It prints as a table; nothing is launched. See `workbench/inspect/statistics.py`.
+        """
+        return tool("statistics")(self.inspect(*args, arch=arch))
+
+    @hides_own_frames
+    def launch_plan(self, *args: Any, **kwargs: Any) -> Any:
+        """Return what a call would launch: grid and block of each task, arguments by offset, barriers, the variant.
+
+        It prints as a table; nothing is launched. See `workbench/inspect/launch_plan.py`.
+        """
+        return tool("launch_plan")(self.variants(*args, **kwargs))
+
+    def cache_info(self) -> Any:
+        """Return hits and misses of the cache for this kernel, with reasons: `workbench/inspect/kernel_list.py`."""
+        return tool("cache_info")(self)
 
     def _generated(self, request: Request) -> BackendModule:
         config = sessions.current_config()
@@ -122,8 +191,16 @@ class KernelTools:
         """Write the emitted source for these arguments into its slot; return the file to edit, or the slot's folder.
 
         The next launch runs the edited source; an unchanged copy is no edit, and an edited file is never overwritten.
-        variant: name of a further source in the slot. On Vulkan several tasks have several files. See
-        docs/hand-tuning.md. Raises: OSError.
+        arch: another target than the session's. variant: name of a further source in the slot. On Vulkan several tasks
+        have several files. See docs/hand-tuning.md. Raises: OSError.
+
+        Example:
+            >>> @ti.kernel
+            ... def double(x: ti.types.ndarray(ti.f32, 1)):
+            ...     for i in x:
+            ...         x[i] *= 2
+            >>> double.edit(ti.ndarray(ti.f32, 4), variant="mine").suffix
+            '.c'
         """
         request = self.specialize(args, arch)
         edits_dir = sessions.current_config().edits_dir

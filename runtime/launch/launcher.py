@@ -11,7 +11,6 @@ import struct
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -19,6 +18,7 @@ from ...transpiler.backend.module.interface import PACK_CODES
 from ...transpiler.errors import ShadesmithWarning
 from ...transpiler.ir.ops import OPS
 from ...transpiler.ir.types import SCALARS
+from ...transpiler.lazy_dataclasses import dataclass
 from ...transpiler.options import MAX_ITERATIONS
 
 if TYPE_CHECKING:
@@ -111,7 +111,10 @@ def make_launcher(
         hooks: what the source calls.
     """
     brings_arguments = program.lock is None and hooks.own is None
-    generator = _LauncherSource(module, argument_kinds, constants, brings_arguments, program.lock is not None)
+    submits_alone = getattr(program, "submits_alone", False)
+    generator = _LauncherSource(
+        module, argument_kinds, constants, brings_arguments, program.lock is not None, submits_alone
+    )
     form = struct.Struct(pack_format(module.interface.members, module.interface.args_size_bytes))
     namespace = {
         **{name: getattr(hooks, name) for name in LaunchHooks.__slots__},
@@ -176,8 +179,9 @@ class _LauncherSource:
         constants: dict[tuple[Any, ...], int],
         brings_arguments: bool,
         locks: bool,
+        submits_alone: bool,
     ) -> None:
-        self.brings_arguments, self.locks = brings_arguments, locks
+        self.brings_arguments, self.locks, self.submits_alone = brings_arguments, locks, submits_alone
         self.module = module
         self.argument_kinds = argument_kinds
         self.constants = constants
@@ -201,7 +205,8 @@ class _LauncherSource:
         if not self.packs_once:
             work += [f"v{k} = {self._member(member)}" for k, member in enumerate(self.members)]
         start = self._start(", s" if has_stream else "")
-        work += _held("lock", start) if self.locks else start
+        is_alone = self.submits_alone and self.packs_once and len(self.module.tasks) == 1 and not has_stream
+        work += _held("lock", start) if self.locks and not is_alone else start
         if hooks.after is not None:
             work.append(f"return after({'staged' if self.staged else ''})")
         lines += _held("own", work) if hooks.own is not None else work

@@ -36,7 +36,14 @@ class KernelProfilerQueryResult:
 
 
 class CuptiMetric:
-    """A hardware counter of NVIDIA's CUPTI: accepted, not read; see `set_kernel_profiler_metrics`."""
+    """A hardware counter of NVIDIA's CUPTI: accepted, not read; see `set_kernel_profiler_metrics`.
+
+    name, header: of the counter and of its column. val_format, scale: how its values are printed.
+
+    Example:
+        >>> ti.profiler.CuptiMetric("smsp__cycles_elapsed.avg").name
+        'smsp__cycles_elapsed.avg'
+    """
 
     def __init__(self, name: str = "", header: str = "unnamed_header", val_format: str = "     {:8.0f} ",
                  scale: float = 1.0) -> None:  # fmt: skip
@@ -69,7 +76,12 @@ def _by_kernel(records: Sequence[LaunchTime]) -> dict[str, KernelProfilerQueryRe
 
 
 def query_kernel_profiler_info(name: str) -> KernelProfilerQueryResult | None:
-    """Return number and times [ms] of the launches of kernel `name`; None if times are not recorded."""
+    """Return number and times [ms] of the launches of kernel `name`; None if times are not recorded.
+
+    Example:
+        >>> ti.profiler.query_kernel_profiler_info("fill") is None
+        True
+    """
     records = _records()
     if records is None:
         return None
@@ -77,12 +89,21 @@ def query_kernel_profiler_info(name: str) -> KernelProfilerQueryResult | None:
 
 
 def get_kernel_profiler_total_time() -> float:
-    """Return how long all recorded launches took together [s]."""
+    """Return how long all recorded launches took together [s].
+
+    Example:
+        >>> ti.profiler.get_kernel_profiler_total_time()
+        0.0
+    """
     return sum((record.seconds for record in _records() or ()), 0.0)
 
 
 def clear_kernel_profiler_info() -> None:
-    """Forget all recorded launches."""
+    """Forget all recorded launches.
+
+    Example:
+        >>> ti.profiler.clear_kernel_profiler_info()
+    """
     records = _records()
     if records is not None:
         records.clear()
@@ -91,7 +112,11 @@ def clear_kernel_profiler_info() -> None:
 def print_kernel_profiler_info(mode: str = "count") -> None:
     """Print a table of kernels ("count"), or of all launches in order ("trace").
 
+    mode: "count" or "trace". Launches are timed after `ti.init(kernel_profiler=True)`.
     Raises: ValueError for another mode.
+
+    Example:
+        >>> ti.profiler.print_kernel_profiler_info() # doctest: +ELLIPSIS
     """
     if mode not in ("count", "trace"):
         raise ValueError("Arg `mode` must be of type 'str', and has the value 'count' or 'trace'.")
@@ -125,14 +150,26 @@ def _trace(records: Sequence[LaunchTime]) -> list[str]:
 
 
 def set_kernel_profiler_toolkit(toolkit_name: str = "default") -> bool:
-    """Return whether launches are timed by this toolkit: "default" only, since CUPTI's counters are not read."""
+    """Return whether launches are timed by `toolkit_name`: "default" only, since CUPTI's counters are not read.
+
+    Example:
+        >>> ti.profiler.set_kernel_profiler_toolkit("default")
+        False
+    """
     if toolkit_name != "default":
         LOGGER.warning("%s", f"there is no toolkit `{toolkit_name}`: {NO_COUNTERS}")
     return toolkit_name == "default" and current().config.kernel_profiler
 
 
 def get_predefined_cupti_metrics(name: str = "") -> list[CuptiMetric] | None:
-    """Return a list of counters by name; None, with a warning, for an unknown name."""
+    """Return a list of counters by name; None, with a warning, for an unknown name.
+
+    name: "global_access", "shared_access", "atomic_access", "cache_hit_rate" or "device_utilization".
+
+    Example:
+        >>> len(ti.profiler.get_predefined_cupti_metrics("global_access")) > 0
+        True
+    """
     if name not in SUITES:
         LOGGER.warning("%s", f"there are no counters `{name}`; known are {', '.join(SUITES)}")
         return None
@@ -140,27 +177,49 @@ def get_predefined_cupti_metrics(name: str = "") -> list[CuptiMetric] | None:
 
 
 def set_kernel_profiler_metrics(metric_list: list[CuptiMetric] = default_cupti_metrics) -> None:  # noqa: B006
-    """Clear the records, as Taichi does; the counters themselves are not read, and a message says so."""
+    """Clear the records, as Taichi does; the counters themselves are not read, and a message says so.
+
+    metric_list: accepted, not read.
+
+    Example:
+        >>> ti.profiler.set_kernel_profiler_metrics()
+    """
     LOGGER.warning("%s", NO_COUNTERS)
     clear_kernel_profiler_info()
 
 
 @contextmanager
 def collect_kernel_profiler_metrics(metric_list: list[CuptiMetric] = default_cupti_metrics) -> Iterator[None]:  # noqa: B006
-    """Time the launches of a `with` block; its counters are not read, and a message says so."""
+    """Time the launches of a `with` block; its counters are not read, and a message says so.
+
+    metric_list: counters, as `get_predefined_cupti_metrics` returns them.
+
+    Example:
+        >>> with ti.profiler.collect_kernel_profiler_metrics():
+        ...     ti.sync()
+    """
     set_kernel_profiler_metrics(metric_list)
     yield
 
 
 def print_scoped_profiler_info() -> None:
-    """Print where the times of the compiler are: Taichi shows the functions of its own here."""
+    """Print where the times of the compiler are: Taichi shows the functions of its own here.
+
+    Example:
+        >>> ti.profiler.print_scoped_profiler_info()
+        Taichi prints the functions of its compiler here. Hint: `kernel.report(*args).times` has shadesmith's stages
+    """
     print(
         "Taichi prints the functions of its compiler here. Hint: `kernel.report(*args).times` has shadesmith's stages"
     )
 
 
 def clear_scoped_profiler_info() -> None:
-    """Do nothing: there are no scopes."""
+    """Do nothing: there are no scopes.
+
+    Example:
+        >>> ti.profiler.clear_scoped_profiler_info()
+    """
 
 
 def print_memory_profiler_info() -> None:
@@ -168,6 +227,12 @@ def print_memory_profiler_info() -> None:
 
     Names are those given as `name=`, else the variables of the caller and its module.
     Raises: TaichiRuntimeError before `ti.init()`.
+
+    Example:
+        >>> ti.profiler.print_memory_profiler_info() # doctest: +ELLIPSIS
+        memory on arch=python
+        name  kind  element  shape  size
+        no arrays: 0 bytes
     """
     caller = sys._getframe(1)
     sys.stdout.write(table(current(), names_in(caller.f_locals, caller.f_globals)))

@@ -17,9 +17,19 @@ from ..session.tracebacks import hides_own_frames
 
 @hides_own_frames
 def real_func(fn: Any) -> Func:
-    """Mark a function to be called by kernels: one function of the emitted source, with typed parameters and results.
+    """Mark `fn` to be called by kernels: one function of the emitted source, with typed parameters and results.
 
     Raises: TaichiSyntaxError if it is not a plain function, or a parameter has no type.
+
+    Example:
+        >>> @ti.real_func
+        ... def fib(n: ti.i32) -> ti.i32:
+        ...     return n if n < 2 else fib(n - 1) + fib(n - 2)
+        >>> @ti.kernel
+        ... def example(n: ti.i32) -> ti.i32:
+        ...     return fib(n)
+        >>> example(10)
+        55
     """
     if not inspect.isfunction(fn):
         message = f"ti.real_func decorates functions, found {fn!r}"

@@ -13,10 +13,10 @@ same: `// @tune BLOCK = 64 | 128 | 256`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from ...transpiler.errors import TaichiSyntaxError
+from ...transpiler.lazy_dataclasses import dataclass
 
 F = TypeVar("F", bound=Callable[..., Any])
 ATTRIBUTE = "tunable"
@@ -54,6 +54,14 @@ def tune(*, where: str = "", **parameters: Iterable[Any]) -> Callable[[F], F]:
 
     Nothing is tuned before `kernel.tune(*args)` is called.
     Raises: TaichiSyntaxError if a name has no list of values.
+
+    Example:
+        >>> @ti.tune(block_dim=[64, 128])
+        ... @ti.kernel
+        ... def fill(x: ti.types.ndarray(ti.f32, 1)):
+        ...     for i in x:
+        ...         x[i] = i
+        >>> fill(ti.ndarray(ti.f32, 4))
     """
     tunable = Tunable(tuple((name, _values(name, values)) for name, values in parameters.items()), where)
     if not parameters:

@@ -17,7 +17,21 @@ from . import kernels
 
 
 class LinearOperator:
-    """A matrix that is known by a kernel: `matvec_kernel(x, Ax)` stores its product with x."""
+    """A matrix that is known by a kernel: `matvec_kernel(x, Ax)` stores its product with x.
+
+    Example:
+        >>> @ti.kernel
+        ... def product(x: ti.template(), Ax: ti.template()):
+        ...     for i in x:
+        ...         Ax[i] = 2.0 * x[i]
+        >>> A = ti.linalg.LinearOperator(product)
+        >>> x, b = ti.field(ti.f32, 4), ti.field(ti.f32, 4)
+        >>> b.fill(6.0)
+        >>> ti.linalg.MatrixFreeCG(A, b, x)
+        True
+        >>> x[0]
+        3.0
+    """
 
     def __init__(self, matvec_kernel: Any) -> None:
         self._matvec = matvec_kernel
@@ -68,6 +82,20 @@ def MatrixFreeCG(A: LinearOperator, b: Any, x: Any, tol: float = 1e-6, maxiter: 
     """Solve A x = b by conjugate gradients, from the values of field `x`; return whether the residual is below `tol`.
 
     A: symmetric and positive definite. b, x: fields of f32 or f64 with up to three axes.
+    maxiter: largest number of iterations. quiet: False prints the residual of each iteration.
+
+    Example:
+        >>> @ti.kernel
+        ... def product(x: ti.template(), Ax: ti.template()):
+        ...     for i in x:
+        ...         Ax[i] = 2.0 * x[i]
+        >>> A = ti.linalg.LinearOperator(product)
+        >>> x, b = ti.field(ti.f32, 4), ti.field(ti.f32, 4)
+        >>> b.fill(6.0)
+        >>> ti.linalg.MatrixFreeCG(A, b, x)
+        True
+        >>> x[0]
+        3.0
     """
     fields = _Fields(b, x, "MatrixFreeCG")
     r = fields.residual(A, b, x)
@@ -97,6 +125,20 @@ def MatrixFreeBICGSTAB(
     """Solve A x = b by BiCGSTAB, from the values of field `x`; return whether the residual is below `tol`.
 
     A: any matrix that is not singular. b, x: fields of f32 or f64 with up to three axes.
+    maxiter: largest number of iterations. quiet: False prints the residual of each iteration.
+
+    Example:
+        >>> @ti.kernel
+        ... def product(x: ti.template(), Ax: ti.template()):
+        ...     for i in x:
+        ...         Ax[i] = 2.0 * x[i]
+        >>> A = ti.linalg.LinearOperator(product)
+        >>> x, b = ti.field(ti.f32, 4), ti.field(ti.f32, 4)
+        >>> b.fill(6.0)
+        >>> ti.linalg.MatrixFreeBICGSTAB(A, b, x)
+        True
+        >>> x[0]
+        3.0
     """
     fields = _Fields(b, x, "MatrixFreeBICGSTAB")
     r = fields.residual(A, b, x)

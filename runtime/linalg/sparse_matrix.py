@@ -30,7 +30,15 @@ def scipy_module(name: str) -> Any:
 
 
 class SparseMatrix:
-    """A sparse matrix of n rows and m columns. sm: a matrix of SciPy, or any two-dimensional array, to begin with."""
+    """A sparse matrix of n rows and m columns. sm: a matrix of SciPy, or any two-dimensional array, to begin with.
+
+    dtype: number type of the elements. storage_format: "col_major" or "row_major".
+
+    Example:
+        >>> A = ti.linalg.SparseMatrix(sm=np.eye(2, dtype=np.float32))
+        >>> A[0, 0], A.shape
+        (1.0, (2, 2))
+    """
 
     def __init__(self, n: int | None = None, m: int | None = None, sm: Any = None, dtype: Any = f32,
                  storage_format: str = "col_major") -> None:  # fmt: skip
@@ -143,7 +151,22 @@ class SparseMatrix:
 
 
 class SparseMatrixBuilder(ArgPack):
-    """A list of triplets; kernels append to it by `A[i, j] += v`, and `build` adds those of one place."""
+    """A list of triplets; kernels append to it by `A[i, j] += v`, and `build` adds those of one place.
+
+    num_rows, num_cols: shape of the matrix. max_num_triplets: capacity. dtype: number type of the elements.
+    storage_format: "col_major" or "row_major".
+
+    Example:
+        >>> builder = ti.linalg.SparseMatrixBuilder(2, 2, max_num_triplets=4)
+        >>> @ti.kernel
+        ... def fill(A: ti.types.sparse_matrix_builder()):
+        ...     for i in range(2):
+        ...         A[i, i] += 2.0
+        >>> fill(builder)
+        >>> A = builder.build()
+        >>> A.shape
+        (2, 2)
+    """
 
     @hides_own_frames
     def __init__(self, num_rows: int | None = None, num_cols: int | None = None, max_num_triplets: int = 0,

@@ -23,7 +23,24 @@ ORDERINGS = {"AMD": "MMD_AT_PLUS_A", "COLAMD": "COLAMD"}
 
 
 class SparseSolver:
-    """A direct solver: "LLT" and "LDLT" for symmetric matrices, "LU" for all. ordering: "AMD" or "COLAMD"."""
+    """A direct solver: "LLT" and "LDLT" for symmetric matrices, "LU" for all. ordering: "AMD" or "COLAMD".
+
+    dtype: number type of the computation. solver_type: one of these names.
+    Raises: TaichiRuntimeError for other names.
+
+    Example:
+        >>> builder = ti.linalg.SparseMatrixBuilder(2, 2, max_num_triplets=4)
+        >>> @ti.kernel
+        ... def fill(A: ti.types.sparse_matrix_builder()):
+        ...     for i in range(2):
+        ...         A[i, i] += 2.0
+        >>> fill(builder)
+        >>> A = builder.build()
+        >>> solver = ti.linalg.SparseSolver(solver_type="LLT")
+        >>> solver.compute(A)
+        >>> solver.solve(np.array([2.0, 4.0], np.float32)).tolist()
+        [1.0, 2.0]
+    """
 
     @hides_own_frames
     def __init__(self, dtype: Any = f32, solver_type: str = "LLT", ordering: str = "AMD") -> None:
@@ -87,7 +104,23 @@ class SparseSolver:
 
 
 class SparseCG:
-    """Conjugate gradients for a symmetric positive definite matrix. atol: the residual to reach. x0: where to begin."""
+    """Conjugate gradients for a symmetric positive definite matrix. atol: the residual to reach. x0: where to begin.
+
+    A: the matrix, shape (n, n). b: the right-hand side, n elements. max_iter: largest number of iterations.
+    Raises: TaichiRuntimeError for another number type than f32 and f64, and for what is no vector.
+
+    Example:
+        >>> builder = ti.linalg.SparseMatrixBuilder(2, 2, max_num_triplets=4)
+        >>> @ti.kernel
+        ... def fill(A: ti.types.sparse_matrix_builder()):
+        ...     for i in range(2):
+        ...         A[i, i] += 2.0
+        >>> fill(builder)
+        >>> A = builder.build()
+        >>> x, converged = ti.linalg.SparseCG(A, np.array([2.0, 4.0], np.float32)).solve()
+        >>> converged
+        True
+    """
 
     @hides_own_frames
     def __init__(self, A: SparseMatrix, b: Any, x0: Any = None, max_iter: int = 50, atol: float = 1e-6) -> None:  # noqa: N803 - Taichi's name

@@ -34,6 +34,7 @@ from ..arrays.memory import Array
 from ..fields.sparse_tree import AuxiliaryArray
 from ..launch.instance import LAUNCH_OBSERVERS, Instance
 from ..launch.kernel import CALL_OBSERVERS, Kernel
+from ..locks import new_lock
 from ..store.atomic_files import write_text
 from ..workbench.measure.replicas import POINTERS, Launchable, Region, StandIn, read_region, taken
 from .yaml_subset import dump_yaml, load_yaml
@@ -50,7 +51,7 @@ MAX_BYTES = 1 << 31
 """Limit for one array; launches with a larger one are not recorded and not replayed."""
 KNOWN_SOURCES = frozenset({*POINTERS, "argument", "shape", "stride", "begin", "seed", "capacity"})
 """Sources of members of `Args` that a replay can pack."""
-_LOCK = threading.RLock()
+_LOCK = new_lock()
 
 
 def start_recording(filename: str | os.PathLike[str]) -> None:
@@ -63,6 +64,15 @@ def start_recording(filename: str | os.PathLike[str]) -> None:
             name without its suffix. An older recording there is replaced.
 
     Raises: TaichiRuntimeError if a recording is running; OSError.
+
+    Example:
+        >>> @ti.kernel
+        ... def fill(x: ti.types.ndarray(ti.f32, 1)):
+        ...     for i in x:
+        ...         x[i] = i
+        >>> ti.aot.start_recording("fill.yml")
+        >>> fill(ti.ndarray(ti.f32, 4))
+        >>> ti.aot.stop_recording()
     """
     global _RECORDER
     with _LOCK:
@@ -76,7 +86,17 @@ def start_recording(filename: str | os.PathLike[str]) -> None:
 
 
 def stop_recording() -> None:
-    """Write the recording since `start_recording`. Raises: TaichiRuntimeError if there is none; OSError."""
+    """Write the recording since `start_recording`. Raises: TaichiRuntimeError if there is none; OSError.
+
+    Example:
+        >>> @ti.kernel
+        ... def fill(x: ti.types.ndarray(ti.f32, 1)):
+        ...     for i in x:
+        ...         x[i] = i
+        >>> ti.aot.start_recording("fill.yml")
+        >>> fill(ti.ndarray(ti.f32, 4))
+        >>> ti.aot.stop_recording()
+    """
     global _RECORDER
     with _LOCK:
         if _RECORDER is None:
@@ -116,7 +136,7 @@ class Recorder:
         self.kernels: dict[str, dict[str, Any]] = {}
         self.sessions: list[_RecordedSession] = []
         self._known: set[Kernel] = set()
-        self._lock = threading.RLock()
+        self._lock = new_lock()
         _remove_recording(self.path)
         if self.folder.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
             raise TaichiRuntimeError(f"{self.folder} is not empty", "name a recording whose folder is free")
@@ -294,7 +314,7 @@ class Watched:
         self.arguments = self._program.arguments
         self.use_textures = getattr(self._program, "use_textures", None)
         lock = self._program.lock
-        self.lock = threading.RLock() if lock is None else lock
+        self.lock = new_lock() if lock is None else lock
 
     @property
     def program(self) -> Watched:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Protocol
 
 from ...transpiler.backend.module.compilation import Compilation
 from ...transpiler.backend.module.interface import BackendModule
+from ...transpiler.lazy_dataclasses import dataclass
 
 GENERATED, EDIT, TUNED = "generated", "edit", "tuned"
 FASTEST = "fastest"

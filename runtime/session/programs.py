@@ -7,10 +7,12 @@ In: modules. Out: programs, each with its own argument block. A thousand fields 
 from __future__ import annotations
 
 from collections import deque
+from time import perf_counter
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from ..devices.device import Device, Program
+from ..events import COMPILER, note
 
 if TYPE_CHECKING:
     from ...transpiler.backend.module.interface import BackendModule
@@ -45,7 +47,9 @@ class Programs:
         key = (module.kernel, *(file.text for file in module.files))
         found = self._codes.get(key)
         if found is None or not _are_equal(found.module, module):
+            start = perf_counter()
             found = Code(module, self._device.build(module, keep))
+            note(COMPILER, module.target, module.kernel, start)
             self.built += 1
             self._codes[key] = found
         if found in self._recent:

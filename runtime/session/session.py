@@ -13,7 +13,6 @@ import atexit
 import gc
 import logging
 import os
-import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
@@ -29,10 +28,12 @@ from ..config import Config, read_config
 from ..devices.device import Allocation, Device, OutOfMemory
 from ..devices.opening import store_for
 from ..devices.target_tools import TARGETS, tools_of
+from ..locks import new_lock
 from .allocation_handle import CLOSED, AllocationHandle, OwnerNames, StagingPool
 from .module_source import Choice, GeneratedOnly, Launch, Recompiled
 from .other_threads import keep_for_ever, wait_for_other_threads
 from .programs import Programs
+from .versions import check_version
 
 if TYPE_CHECKING:
     from ...transpiler.backend.module.compilation import Compilation
@@ -59,9 +60,6 @@ FALLBACK_HINT = "leave out `enable_fallback=False` to run"
 
 LONGEST_WAIT, LONGEST_WAIT_AT_EXIT = 10.0, 1.0
 """How long the end of a session waits for launches of other threads [s]."""
-
-COMPATIBLE_VERSION = (1, 7, 4)
-"""The version of Taichi whose programs run here; `require_version` is compared with it."""
 
 
 class Owned(Protocol):
@@ -171,7 +169,7 @@ class Session:
         self.is_closed = False
         self.staging = StagingPool(self)
         self.handles: WeakSet[AllocationHandle] = WeakSet()
-        self.lock = threading.RLock()
+        self.lock = new_lock()
         self._process = os.getpid()
         self.reports: Any = None
         self.arrays: WeakSet[Owned] = WeakSet()
@@ -309,7 +307,7 @@ class Session:
         for owned in list(self.arrays):
             owned.end()
         self.staging.clear()
-        self.flush_pending()
+        self.pending.clear()  # stores that other threads made after the last `sync`: their memory is gone
         self.programs.close()
         self.is_closed = True
         self.device.close()
@@ -344,7 +342,7 @@ def module_sources() -> ModuleSource:
 CURRENT: Session | None = None
 """The session, if `ti.init()` was called. Read it, or better `current()`; only `init` and `reset` set it."""
 
-STARTING = threading.RLock()
+STARTING = new_lock()
 """Held while a session ends and another one starts."""
 
 
@@ -364,7 +362,14 @@ def init(
     enable_fallback: warn and use the CPU if the device is missing, else raise.
     kwargs: the options of `config.Config`.
     _test_mode: return the configuration and open no device.
+    default_fp, default_ip: number types of Python's floats and integers in kernels; f32 and i32 by default.
+    require_version: a version of Taichi, "1.7.4"; a message says if programs written for it do not run here.
     Raises: KeyError for unknown options; TaichiRuntimeError if no device opens; ValueError, TypeError for values.
+
+    Example:
+        >>> ti.init(arch=ti.python, default_fp=ti.f64)
+        >>> ti.field(float, 2).dtype
+        f64
     """
     try:
         return _start(arch, default_fp, default_ip, _test_mode, enable_fallback, require_version, kwargs)
@@ -409,6 +414,10 @@ def reset() -> None:
     """End the current session, if there is one: its memory is freed and its objects cannot be used any more.
 
     Launches of other threads in progress end first; their later ones raise TaichiRuntimeError.
+
+    Example:
+        >>> ti.reset()
+        >>> ti.init(arch=ti.python)
     """
     _end_current(LONGEST_WAIT)
 
@@ -422,7 +431,11 @@ def _end_current(seconds: float) -> None:
 
 
 def sync() -> None:
-    """Wait for all launches. Raises: TaichiRuntimeError before `ti.init()`, and if a launch failed."""
+    """Wait for all launches. Raises: TaichiRuntimeError before `ti.init()`, and if a launch failed.
+
+    Example:
+        >>> ti.sync()
+    """
     session = CURRENT
     if session is None:
         raise TaichiRuntimeError("Please call init() first")
@@ -464,32 +477,26 @@ def default_types() -> tuple[Scalar, Scalar, Scalar]:
 
 
 def set_logging_level(level: str) -> None:
-    """Set the level of the logger `shadesmith`. Raises: TaichiRuntimeError for an unknown name."""
+    """Set the level of the logger `shadesmith`. Raises: TaichiRuntimeError for an unknown name.
+
+    level: "trace", "debug", "info", "warn", "error" or "critical".
+
+    Example:
+        >>> ti.set_logging_level("warn")
+    """
     if level.lower() not in LEVELS:
         raise TaichiRuntimeError(f"Unknown logging level [{level}]. Levels = {', '.join(LEVELS)}")
     LOGGER.setLevel(LEVELS[level.lower()])
 
 
 def is_logging_effective(level: str) -> bool:
-    """Return whether messages of a level are logged."""
+    """Return whether messages of a level are logged.
+
+    Example:
+        >>> ti.is_logging_effective("error")
+        True
+    """
     return LOGGER.isEnabledFor(LEVELS[level.lower()])
-
-
-def check_version(required: str) -> None:
-    """Check that programs for Taichi `required` run here. Raises: TaichiRuntimeError if they need a newer version."""
-    parts = required.split(".")
-    if len(parts) < 2 or not all(part.isdigit() for part in parts[:2]):
-        raise TaichiRuntimeError(
-            "The require_version should be formatted following PEP 440, and includes major, minor, and patch number, "
-            f"e.g., major.minor.patch; `{required}` was given"
-        )
-    numbers = tuple(int(part) if part.isdigit() else 0 for part in parts[:3])
-    if numbers > COMPATIBLE_VERSION:
-        installed = ".".join(map(str, COMPATIBLE_VERSION))
-        raise TaichiRuntimeError(
-            f"Taichi version mismatch. Required version >= {required}, installed version = {installed} "
-            "(the Taichi whose programs shadesmith runs)."
-        )
 
 
 # --- choosing a device
@@ -575,14 +582,5 @@ OPENERS = {target: _opener(target) for target in TARGETS}
 HARMLESS = (init.__code__, reset.__code__, current.__code__)
 """Functions in which a thread waits for `STARTING`."""
 
-
-def _after_fork() -> None:
-    """Replace the lock, which a thread that the child does not have may hold."""
-    global STARTING
-    STARTING = threading.RLock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
 
 atexit.register(_end_current, LONGEST_WAIT_AT_EXIT)

@@ -7,9 +7,9 @@ All compilers are called through this module: glslang, NVRTC and the host's.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from ...transpiler.backend.module.interface import SourceFile
+from ...transpiler.lazy_dataclasses import dataclass
 from .stats import COUNTS
 from .store import Store
 from .strip_comments import other_dependency, strip_comments

@@ -13,8 +13,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 
+from ...transpiler.lazy_dataclasses import dataclass
 from .entries import NAME, TEMPORARY, Damaged, key_of, read_file, read_summary, unpack
 from .folders import BY_TIME, Limits
 

@@ -17,9 +17,9 @@ import stat
 import struct
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from ...transpiler.lazy_dataclasses import dataclass
 from .folders import ROOT
 
 MAGIC = b"SHADEKEP"

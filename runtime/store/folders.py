@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from dataclasses import dataclass
+
+from ...transpiler.lazy_dataclasses import dataclass
 
 if sys.platform != "win32":
     import grp

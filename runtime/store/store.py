@@ -11,7 +11,6 @@ Waiting for the disk took 2.2 ms an entry instead of 0.12 (ext4), and more on ne
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -19,6 +18,7 @@ from typing import Any
 from ...transpiler.errors import warn_user
 from ..config import Config
 from ..loading import loader
+from ..locks import new_lock
 from .entries import MAX_BYTES, TEMPORARY, Damaged, Entry, file_name, key_of, pack, read_file, unpack
 from .folders import BY_TIME, Limits, check_folder, folder_of
 from .own_sources import source_digest
@@ -43,7 +43,7 @@ class Store:
     def __init__(self, folder: str | os.PathLike[str], limits: Limits | None = None) -> None:
         self.folder = os.fspath(folder)
         self.limits = Limits() if limits is None else limits
-        self._lock = threading.RLock()
+        self._lock = new_lock()
         self._warned: set[str] = set()
         self._size_bytes: int | None = None
         self._version: str | None = None
@@ -188,7 +188,7 @@ def _unlink(path: str) -> None:
 # --- the stores of this process
 
 _STORES: dict[tuple[str, Limits], Store | None] = {}
-_LOCK = threading.Lock()
+_LOCK = new_lock()
 
 
 def store_of(config: Config) -> Store | None:

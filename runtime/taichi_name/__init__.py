@@ -45,6 +45,12 @@ def as_taichi(children: bool = True) -> None:
 
     children: in Python processes that this one starts, too: their PYTHONPATH then begins with a folder that holds a
     package `taichi`. Raises: ImportError if Taichi itself is imported already.
+
+    Example:
+        >>> ti.as_taichi(children=False)
+        >>> import taichi
+        >>> taichi.f32 is ti.f32
+        True
     """
     package = sys.modules[PACKAGE]
     present = sys.modules.get(NAME)

@@ -35,8 +35,14 @@ def imwrite(img: Any, filename: str | os.PathLike[str]) -> None:
     img: field, ndarray, NumPy array or tensor, shape (width, height) or (width, height, 1, 3 or 4); floats are clipped
     to 0 and 1, unsigned integers use their whole range.
 
+    filename: where; `.png` needs no other package.
     Raises: ValueError for what is not a picture; RuntimeError for an unknown suffix, or if the file cannot be written;
     ImportError for formats but PNG where Pillow is missing.
+
+    Example:
+        >>> ti.tools.imwrite(np.zeros((8, 4, 3), np.uint8), "black.png")
+        >>> ti.tools.imread("black.png").shape
+        (8, 4, 3)
     """
     write_file(filename, cook_image_to_bytes(img))
 
@@ -46,8 +52,14 @@ def imread(filename: str | os.PathLike[str], channels: int = 0) -> Array:
 
     channels: 1 (grey), 2 (grey and alpha), 3 or 4 convert; 0: those of the file.
 
+    filename: of the picture.
     Raises: RuntimeError if the file cannot be read as a picture; ValueError for other channels; ImportError where
     Pillow is missing.
+
+    Example:
+        >>> ti.tools.imwrite(np.zeros((8, 4, 3), np.uint8), "black.png")
+        >>> ti.tools.imread("black.png").shape
+        (8, 4, 3)
     """
     return np.ascontiguousarray(lying(read_file(filename, channels)))
 
@@ -55,7 +67,12 @@ def imread(filename: str | os.PathLike[str], channels: int = 0) -> Array:
 def imresize(img: Any, w: int, h: int | None = None) -> Array:
     """Return a picture scaled to (w, h) without smoothing, the picture itself if that is its size; h: w if not given.
 
+    img: an array, shape (width, height) or (width, height, channels).
     Raises: ValueError for a size below 1, or for other objects than arrays of two or more axes.
+
+    Example:
+        >>> ti.tools.imresize(np.zeros((4, 2)), 8, 4).shape
+        (8, 4)
     """
     image = look_at(img)
     if image is None or image.ndim < 2 or 0 in image.shape:
@@ -76,7 +93,11 @@ def imresize(img: Any, w: int, h: int | None = None) -> Array:
 def imshow(img: Any, title: str = "imshow") -> None:
     """Show a picture in a window until it is closed or Escape is pressed; in a notebook, below the cell.
 
+    img: as for `imwrite`. title: of the window.
     Raises: RuntimeError if there is no display; ValueError for what is not a picture.
+
+    Example:
+        >>> ti.tools.imshow(np.zeros((64, 64)))  # doctest: +SKIP
     """
     pixels = cook_image_to_bytes(img, "ti.tools.imshow")
     if _show_in_notebook(pixels):

@@ -28,6 +28,12 @@ class PLYWriter:
     """Collects channels of vertices and faces, one number per vertex or face, and writes them to files.
 
     face_type: "tri" or "quad". Raises: ValueError for no vertices, or another type of face.
+    num_vertices, num_faces: how many. comment: a line of the file's header.
+
+    Example:
+        >>> writer = ti.tools.PLYWriter(num_vertices=2)
+        >>> writer.add_vertex_pos(np.zeros(2), np.ones(2), np.zeros(2))
+        >>> writer.export("points.ply")
     """
 
     def __init__(self, num_vertices: int, num_faces: int = 0, face_type: str = "tri",

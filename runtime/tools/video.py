@@ -24,6 +24,10 @@ class VideoManager:
     video_filename: without a suffix; `video` if not given. width, height [pixels]: of the video; those of the frames if
     not given. post_processor: its `process(img)` gets each frame as an array and returns the one to write. framerate
     [frames/s]. automatic_build: make a video after 4, 8, 16, ... frames.
+
+    Example:
+        >>> video = ti.tools.VideoManager("wave", framerate=24, automatic_build=False)
+        >>> video.write_frame(np.zeros((64, 32, 3)))
     """
 
     def __init__(self, output_dir: str, video_filename: str | None = None, width: int | None = None,

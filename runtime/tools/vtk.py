@@ -36,8 +36,12 @@ def write_vtk(scalar_field: Any, filename: str | os.PathLike[str]) -> None:
 
     Taichi 1.7.4 declares its values to be those of cells, of which there are fewer: ParaView refuses its files.
 
+    scalar_field: the field, or a NumPy array.
     Raises: ValueError for fields of vectors, and for another number of axes.
     Source: VTK file formats, XML, rectilinear grids with appended data.
+
+    Example:
+        >>> ti.tools.write_vtk(ti.field(ti.f32, (4, 4)), "density")
     """
     values = look_at(scalar_field)
     is_scalar = not (isinstance(scalar_field, DenseArray) and scalar_field.element_shape)

@@ -26,14 +26,19 @@ from ..session.session import Session, install_sources
 
 TOOLS = {
     "start_edit": ("edits.start", "start_edit"),
+    "blame": ("inspect.blame", "blame"),
     "bench": ("measure.bench", "bench"),
+    "cache_info": ("inspect.kernel_list", "cache_info"),
     "compare": ("measure.swept", "compare"),
     "compile_report": ("measure.compile_times", "compile_report"),
     "export_repro": ("repro", "export_repro"),
     "forms_below": ("inspect.inspection_tools", "forms_of"),
     "gather": ("edits.selection", "gather"),
     "listing": ("inspect.inspection_tools", "listing_text"),
+    "launch_plan": ("inspect.launch_plan", "launch_plan"),
     "line_map": ("inspect.maps", "line_map"),
+    "pass_diff": ("inspect.blame", "pass_diff"),
+    "statistics": ("inspect.statistics", "statistics"),
     "resources": ("inspect.inspection_tools", "resources"),
     "tune": ("measure.tune", "tune"),
 }

@@ -17,6 +17,7 @@ SOURCES = sorted(
 )
 
 LAYERS = """
+transpiler/lazy_dataclasses
 transpiler/errors
 transpiler/options
 transpiler/nesting
@@ -58,6 +59,8 @@ transpiler/derivative_accesses
 transpiler/pipeline
 transpiler
 runtime/loading
+runtime/locks
+runtime/events
 runtime/config
 runtime/public_names
 runtime/missing_names

@@ -53,7 +53,7 @@ def test_every_module_opens_with_a_docstring() -> None:
 
 def test_package_list_equals_the_folders() -> None:
     listed = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"])
-    folders = {"shadesmith"} | {
+    folders = {"shadesmith", "shadesmith-stubs", "shadesmith-stubs.simt"} | {
         "shadesmith." + ".".join(p.parent.relative_to(ROOT).parts)
         for d in ("transpiler", "runtime", "examples")
         for p in (ROOT / d).rglob("__init__.py")

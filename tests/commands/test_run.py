@@ -94,12 +94,12 @@ def test_ti_is_taichis_command_line(tmp_path: Path) -> None:
     examples.mkdir()
     (examples / "small.py").write_text("import taichi as ti\nprint('small', ti.__version__)\n")
     known = {"SHADESMITH_TAICHI_EXAMPLES": str(examples)}
-    assert start(tmp_path, "run", "-m", "taichi", "example", "small", **known).stdout == "small (1, 7, 4)\n"
+    assert start(tmp_path, "run", "-m", "taichi", "example", "small", **known).stdout == "small 0.1.0\n"
     listed = start(tmp_path, "run", "-m", "taichi", "example", **known).stdout.split()
     assert {"small", "julia"} <= set(listed)
     printed = start(tmp_path, "run", "-m", "taichi", "example", "-P", "small", **known).stdout
     assert printed.startswith("   1 import taichi as ti")
-    assert start(tmp_path, "run", "-m", "taichi", "examples/small.py").stdout == "small (1, 7, 4)\n"
+    assert start(tmp_path, "run", "-m", "taichi", "examples/small.py").stdout == "small 0.1.0\n"
     refused = start(tmp_path, "run", "-m", "taichi", "release")
     assert (
         refused.returncode == 2

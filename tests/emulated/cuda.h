@@ -11,6 +11,7 @@
 #define __shared__ static
 #define __constant__ static const
 #define __launch_bounds__(...)
+#define __CUDA_ARCH__ 900
 #define NOT_CHECKED __attribute__((no_sanitize("kernel-address", "undefined")))
 
 struct Index {
@@ -43,6 +44,10 @@ struct float2 {
 
 struct float3 {
     float x, y, z;
+};
+
+struct float4 {
+    float x, y, z, w;
 };
 
 struct int2 {
@@ -142,6 +147,7 @@ inline float half_value(unsigned short bits) { return (float)bits_as<_Float16>(b
 
 inline void __threadfence() {}
 inline void __threadfence_block() {}
+template <typename T> inline T __ldg(const T *place) { return *place; }
 template <typename T> inline T __ldcg(const T *place) { return *place; }
 
 // `new_value` from the value `old`; nothing runs in between.
@@ -160,6 +166,19 @@ ATOMIC(atomicAdd, unsigned, unsigned value, old + value)
 ATOMIC(atomicAdd, unsigned long long, unsigned long long value, old + value)
 ATOMIC(atomicAdd, float, float value, old + value)
 ATOMIC(atomicAdd, double, double value, old + value)
+inline float2 make_float2(float x, float y) { return {x, y}; }
+inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
+// Each element on its own, as the instruction does.
+NOT_CHECKED inline void add_each(float *place, const float *values, unsigned size) {
+    if ((unsigned long)place % size != 0) {
+        emulator_fail("atomicAdd of a misaligned vector");
+    }
+    for (unsigned i = 0; i < size / 4; i++) {
+        atomicAdd(place + i, values[i]);
+    }
+}
+inline void atomicAdd(float2 *place, float2 value) { add_each((float *)place, &value.x, 8); }
+inline void atomicAdd(float4 *place, float4 value) { add_each((float *)place, &value.x, 16); }
 ATOMIC(atomicSub, int, int value, (unsigned)old - (unsigned)value)
 ATOMIC(atomicSub, unsigned, unsigned value, old - value)
 ATOMIC(atomicInc, unsigned, unsigned value, old >= value ? 0 : old + 1)

@@ -62,6 +62,9 @@ def able(target: str) -> Capabilities:
         float_controls=frozenset({"DenormPreserve 32", "SignedZeroInfNanPreserve 32"}),
         max_groups=portable(target).max_groups,
         recursion=target != "vulkan",
+        shared_atomics=portable(target).shared_atomics,
+        vector_atomics=portable(target).vector_atomics,
+        unrolls_long_loops=portable(target).unrolls_long_loops,
     )
 
 

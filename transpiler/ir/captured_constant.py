@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from ..errors import SourceLocation
+from ..lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from ..lazy_dataclasses import dataclass
 from .captured_constant import CapturedConstant
 from .snodes import Node
 from .tasks import Kernel

@@ -7,10 +7,11 @@ In a body, `ArgLoad` is the value of a parameter passed by value and `Reference`
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from ..errors import NOWHERE, SourceLocation
+from ..lazy_dataclasses import dataclass
 from .nodes import Block, Effect, Statement, walk
 from .statements import Array, Parameter, base_pointer
 from .types import Type

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar, Final
 
 from ..errors import NOWHERE, SourceLocation
+from ..lazy_dataclasses import dataclass
 from .types import Type
 
 
@@ -42,7 +43,8 @@ class Remark:
 
     Attributes:
         template: the message, with `LINE` for the line of `location`: a cached kernel may have moved in its file.
-        where: relative to its statement: "inline" (at the end of its line), "above" or "below".
+        where: relative to its statement: "inline" (at the end of its last line), "head" (of its first line), "above"
+            or "below".
         location: of the Python statement that was left out.
     """
 

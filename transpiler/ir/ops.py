@@ -10,12 +10,12 @@ integers.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
+from ..lazy_dataclasses import dataclass
 from .types import Scalar, f32, f64, i32, promote, u1
 
 Rule = Callable[[Sequence[Scalar], Scalar], tuple[tuple[Scalar, ...], Scalar]]
@@ -461,6 +461,15 @@ U1_OPS: dict[str, str] = {op.name: op.on_u1 for op in OPS.values() if op.on_u1}
 
 ATOMIC_OPS: dict[str, str] = {op.atomic: op.name for op in OPS.values() if op.atomic}
 """Atomic operations, and the operation of `OPS` that each computes."""
+
+MASKED_OPS: dict[str, str] = {
+    "insert": "({0} & ~{2}) | {1}",
+    "add_bits": "({0} & ~{2}) | (({0} + {1}) & {2})",
+}
+"""Atomic operations on some bits of an unsigned integer, with what they compute of the old one, the value and the mask.
+
+`insert` replaces the bits by those of the value, which has no others; `add_bits` adds to them, and they wrap.
+"""
 
 NEGATED: dict[str, str] = {op.name: op.negated for op in OPS.values() if op.negated}
 """Comparisons and their negations; for floats only `eq` and `ne`, since a NaN is neither less nor greater."""

@@ -14,13 +14,13 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from ..lazy_dataclasses import dataclass
 from .types import Scalar, f16, f32, i32, i64, u64
 
 Number = int | float | bool

@@ -19,10 +19,11 @@ Source: measured on Taichi 1.7.4, arch cpu (tests/data/trees.json).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 from typing import NamedTuple
 
+from ..lazy_dataclasses import dataclass
 from .types import Type, aligned, alignment_bytes
 
 

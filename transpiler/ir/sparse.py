@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from ..lazy_dataclasses import dataclass
 from .nodes import Effect, Statement, operands, walk
 from .snodes import Node, places_of, pool_above, pool_cell_bytes, shape_of, sparse_above, top_of
 from .sparse_storage import COUNTERS, max_cells, needed_indices, word_of

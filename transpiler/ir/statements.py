@@ -12,14 +12,15 @@ Conventions that every pass and printer may rely on:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
+from ..lazy_dataclasses import dataclass
 from .nodes import Block, Effect, Statement
 from .origins import Origin
 from .snodes import IndexComponent, Node
 from .textures import Texture
-from .types import Scalar, Type
+from .types import Packing, Scalar, Type
 
 
 @dataclass(eq=False, slots=True)
@@ -44,10 +45,13 @@ class Array:
         clamped: an index out of bounds means the nearest index in bounds.
         is_gradient: it is the gradient of the argument at `parameter`.
         derivative: in the kernel of a gradient, the array that holds its gradient; in that of a dual, its dual.
+        tangent: in the kernel of a gradient that is to be differentiated again, the array that holds its dual.
         parts: of a split field (SoA): an array for each component or member, which may itself have parts. The whole
             then
             has no memory and no binding, and `split_arrays` leaves only loops over it.
         path: of a part of a split field: its name in errors, such as `s.pos`.
+        packing, words: of a field of quantised numbers: where they are in `words`, an array of integers. The field
+            then has no memory and no binding, and `packed_arrays` leaves only loops over it.
         role: of an auxiliary array of a sparse node (`ir/sparse.py`), which is no field.
         node: the sparse node of an auxiliary array.
     """
@@ -66,10 +70,13 @@ class Array:
     clamped: bool = False
     is_gradient: bool = False
     derivative: Array | None = None
+    tangent: Array | None = None
     parts: tuple[Array, ...] = ()
     path: str = ""
     role: str = ""
     node: Node | None = None
+    packing: Packing | None = None
+    words: Array | None = None
 
 
 @dataclass(eq=False, slots=True)
@@ -111,10 +118,12 @@ class Const(Statement):
     """A number. `value` is a Python int, float or bool that `type` (a scalar) represents exactly.
 
     origin: the expression of named numbers that printers write instead.
+    is_mask: an unsigned integer that printers write in base 16.
     """
 
     value: int | float | bool
     origin: Origin | None = None
+    is_mask: bool = False
 
 
 @dataclass(eq=False, slots=True)
@@ -329,13 +338,17 @@ class AtomicOp(Statement):
     """Reads, combines by `ops.ATOMIC_OPS[op]` and writes in one step; the value is the old one. Tensors: per element.
 
     pointer: as for GlobalStore, or a local one, for which `demote_atomics` replaces the operation by a plain one.
+    mask: of an operation of `ops.MASKED_OPS`: the bits of the integer that change.
+    together: of an addition that one instruction performs with others: their number, its position, how many they are.
     """
 
-    OPERANDS: ClassVar[tuple[str, ...]] = ("pointer", "value")
+    OPERANDS: ClassVar[tuple[str, ...]] = ("pointer", "value", "mask")
     EFFECT: ClassVar[int] = Effect.READ | Effect.WRITE
     op: str
     pointer: Statement
     value: Statement
+    mask: Statement | None = None
+    together: tuple[int, int, int] | None = None
 
 
 # --- control --------------------------------------------------------------------------------------------------------
@@ -367,6 +380,7 @@ class While(Statement):
     """Runs `body` as long as the result of `condition`, which is evaluated before each iteration, is true.
 
     is_known: a reader of the Python source sees whether the condition holds.
+    stays_rolled: the target's compiler shall not unroll it.
     """
 
     BLOCKS: ClassVar[tuple[str, ...]] = ("condition", "body")
@@ -374,6 +388,7 @@ class While(Statement):
     condition: Block
     body: Block = field(default_factory=Block)
     is_known: bool = False
+    stays_rolled: bool = False
 
 
 @dataclass(eq=False, slots=True)
@@ -395,6 +410,8 @@ class RangeFor(Statement):
         cells: the sparse array over whose active cells it iterates; its indices are computed from lists (`CellIndex`).
         purpose: of a loop that the compiler added: what it does.
         unroll: it is a static loop of the user with constant bounds, which the target's compiler unrolls.
+        stays_rolled: the target's compiler shall not unroll it.
+        unroll_count: so many of its iterations shall be unrolled together, 0: as the compiler likes.
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("starts", "ends", "steps")
@@ -413,6 +430,8 @@ class RangeFor(Statement):
     cells: Array | None = None
     purpose: str = ""
     unroll: bool = False
+    stays_rolled: bool = False
+    unroll_count: int = 0
 
 
 @dataclass(eq=False, slots=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 from ..errors import NOWHERE, SourceLocation
+from ..lazy_dataclasses import dataclass
 from .functions import Function
 from .nodes import Block, Remark, walk
 from .snodes import Node, Tree
@@ -80,6 +81,8 @@ class Task:
         join: stores `accumulator op other` to the accumulator of each reduction.
         epilogue: statements after the loop, which use the joined values; they depend on no value of `prologue`.
         private: arrays of which each thread adds to a copy.
+        block_sums: arrays of which each block adds to a copy in shared memory.
+        overlaps: a thread may run several iterations at a time, whose loads overlap.
         blocks_done: counts the blocks of threads that have stored their partial results. The last one joins them in an
             order that does not change from run to run, and `epilogue` runs once. None: it runs in each block.
     """
@@ -98,6 +101,8 @@ class Task:
     epilogue: Block = field(default_factory=Block)
     blocks_done: Temporary | None = None
     private: list[PrivateSums] = field(default_factory=list)
+    block_sums: list[Array] = field(default_factory=list)
+    overlaps: bool = False
 
     def roots(self) -> list[Block]:
         """Return the outermost blocks: the prologue and the body; with reductions also what follows the loop."""
@@ -122,7 +127,8 @@ class Kernel:
         textures: by binding.
         location: of the kernel in the user's file.
         remarks: comments on the whole kernel.
-        derivative: "reverse" or "forward" if a pass is to replace it by the kernel of its gradient or dual, else "".
+        derivative: "reverse" or "forward" if a pass is to replace it by the kernel of its gradient or dual;
+            "forward_over_reverse" if by that of the dual of its gradient; else "".
     """
 
     name: str

@@ -7,11 +7,11 @@ grammar. A value is `$id`, followed by its Python name if it has one: `$4 s: f32
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from ..errors import NOWHERE, SourceLocation
+from ..lazy_dataclasses import dataclass
 from .functions import Call, CallResult, Function, Reference
-from .nodes import Block, Statement
+from .nodes import Block, Statement, operands
 from .ops import OPS
 from .sparse import Append, format_sparse
 from .statements import (
@@ -66,11 +66,15 @@ class IRText:
         text: the lines.
         line_map: (line of the text, file, line of Python), for each line that has a Python line.
         calls: ((file, line), (file, line) of the call), for lines of functions that were inlined into their callers.
+        values: the statements whose values are `$0`, `$1` and so on; none in the nested form.
+        flat: of the nested form: the same kernel as flat SSA.
     """
 
     text: str
     line_map: tuple[tuple[int, str, int], ...]
     calls: tuple[tuple[tuple[str, int], tuple[str, int]], ...] = ()
+    values: tuple[Statement, ...] = ()
+    flat: IRText | None = None
 
 
 def print_kernel(kernel: Kernel) -> str:
@@ -173,7 +177,11 @@ class _Printer:
         lines = tuple(
             (number, location.file, location.line) for number, location in locations if location is not NOWHERE
         )
-        return IRText("\n".join(self.lines) + "\n", lines, _calls(self.locations))
+        return IRText("\n".join(self.lines) + "\n", lines, _calls(self.locations), self.values())
+
+    def values(self) -> tuple[Statement, ...]:
+        """Return the statements that have a number."""
+        return ()
 
     def function(self, function: Function) -> None:
         """Print a real function, indented by one level as a task is."""
@@ -198,9 +206,10 @@ class _Printer:
             self.depth -= 1
             if task.reductions:
                 self.reductions(task)
-            for sums in task.private:
+            copies = [f"private {sums.array.name}: {sums.most_threads} copies" for sums in task.private]
+            for line in (*copies, *(f"copy of each block: {array.name}" for array in task.block_sums)):
                 self.depth = 2
-                self.line(f"private {sums.array.name}: {sums.most_threads} copies")
+                self.line(line)
                 self.depth = 1
         self.line("}")
 
@@ -222,6 +231,10 @@ class _Flat(_Printer):
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel)
         self.ids: dict[Statement, int] = {}
+
+    def values(self) -> tuple[Statement, ...]:
+        """Return the statements that have a number, in the order of these."""
+        return tuple(self.ids)
 
     def ref(self, statement: Statement) -> str:
         """Return the `$id` of a value. Ids are assigned at definitions; `?` marks a use before the definition."""
@@ -348,7 +361,7 @@ class _Flat(_Printer):
             case GlobalLoad(pointer=pointer):
                 return f"global load {self.ref(pointer)}"
             case AtomicOp():
-                return f"atomic {statement.op} {self.ref(statement.pointer)}, {self.ref(statement.value)}"
+                return f"atomic {statement.op} {', '.join(map(self.ref, operands(statement)))}"
             case Call(function=function, arguments=arguments):
                 return f"call {function.name} {self.tuple(arguments)}"
             case CallResult(call=call, position=position):

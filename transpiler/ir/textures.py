@@ -8,11 +8,11 @@ or numbers scaled to [0, 1], of u32 or i32 if it consists of integers. Missing c
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from ..lazy_dataclasses import dataclass
 from .nodes import Effect, Statement, operands
 from .types import SCALARS, Scalar, Tensor, f32, i32, u32
 

@@ -9,12 +9,13 @@ and a model on a list of lanes, which the interpreter executes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
 from typing import Any, ClassVar
 
 import numpy as np
 
+from ..lazy_dataclasses import dataclass
 from .nodes import Block, Effect, Statement
 from .ops import ATOMIC_OPS, OPS
 from .statements import Alloca, Const
@@ -79,6 +80,7 @@ class ThreadFor(Statement):
 
     It is printed in C as a loop over the threads, in GLSL and CUDA as the condition that the thread has an iteration.
     condition: a per-thread variable that is true for the participating threads, None for all.
+    all_threads: those of the last block take part, too, that have no iteration (GPUs).
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("condition",)
@@ -86,6 +88,7 @@ class ThreadFor(Statement):
     EFFECT: ClassVar[int] = Effect.CONTROL
     body: Block = field(default_factory=Block)
     condition: Alloca | None = None
+    all_threads: bool = False
 
 
 @dataclass(eq=False, slots=True)

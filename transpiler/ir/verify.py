@@ -10,7 +10,7 @@ from enum import Enum
 from ..errors import InternalError
 from .functions import Call, CallResult, Function, Reference
 from .nodes import Block, Effect, Statement, operands
-from .ops import ATOMIC_OPS, OPS
+from .ops import ATOMIC_OPS, MASKED_OPS, OPS
 from .sparse import Activate, Append, CellNumber, Deactivate, IsActive, Length, index_count
 from .statements import (
     Alloca,
@@ -365,7 +365,8 @@ class _Checker:
                 statement,
             )
         else:
-            _need(statement.op in ATOMIC_OPS, f"an unknown atomic `{statement.op}`", statement)
+            known = ATOMIC_OPS if statement.mask is None else MASKED_OPS
+            _need(statement.op in known, f"an unknown atomic `{statement.op}`", statement)
         accessed = statement.type if isinstance(statement, (LocalLoad, GlobalLoad)) else statement.value.type
         _need(accessed == pointer.type, f"a value of type {accessed} at a pointer to type {pointer.type}", statement)
 

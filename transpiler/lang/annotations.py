@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import numpy as np
 
 from ..errors import TaichiSyntaxError
 from ..ir.types import SCALAR_OF_NUMPY, SCALARS, Scalar, Struct, Tensor, Type, element_of, u1
+from ..lazy_dataclasses import dataclass
 from ..options import CompileOptions
 from .hooks import make_field, make_ndarray, scalar_of, uint
 from .matrix import Matrix, unwrap, wrap
@@ -22,7 +22,20 @@ from .matrix import Matrix, unwrap, wrap
 
 @dataclass(frozen=True, slots=True)
 class template:  # noqa: N801 - Taichi's public name
-    """Annotation of a parameter that takes any Python object at compile time; it may be written without the call."""
+    """Annotation of a parameter that takes any Python object at compile time; it may be written without the call.
+
+    tensor, dim: accepted as Taichi's parameters, without effect.
+
+    Example:
+        >>> x = ti.field(ti.f32, 3)
+        >>> @ti.kernel
+        ... def fill(x: ti.template(), value: ti.f32):
+        ...     for i in x:
+        ...         x[i] = value
+        >>> fill(x, 2.0)
+        >>> x.to_numpy().tolist()
+        [2.0, 2.0, 2.0]
+    """
 
     tensor: Any = None
     dim: int | None = None
@@ -156,12 +169,24 @@ def flat_elements(values: Any) -> Iterator[Any]:
 
 
 def vector(n: int, dtype: Any) -> VectorType:
-    """Return the type of vectors of `n` elements of `dtype`."""
+    """Return the type of vectors of `n` elements of `dtype`.
+
+    Example:
+        >>> vec5 = ti.types.vector(5, ti.i32)
+        >>> vec5(1)
+        [1 1 1 1 1]
+    """
     return VectorType(n, dtype)
 
 
 def matrix(n: int, m: int, dtype: Any) -> MatrixType:
-    """Return the type of (n, m) matrices with elements of `dtype`."""
+    """Return the type of (n, m) matrices with elements of `dtype`.
+
+    Example:
+        >>> ti.types.matrix(2, 2, ti.f32)(1)
+        [[1. 1.]
+         [1. 1.]]
+    """
     return MatrixType(n, m, dtype)
 
 
@@ -235,8 +260,10 @@ class NdarrayAnnotation:
         return NdarrayAnnotation(dtype, ndim, needs_grad, boundary, element_dim or None, shape or None)
 
     def __getitem__(self, parameters: Any) -> NdarrayAnnotation:
-        """Return the annotation `NDArray[dtype]` or `NDArray[dtype, ndim]`."""
-        return self(*parameters) if isinstance(parameters, tuple) else self(parameters)
+        """Return the annotation `NDArray[dtype]` or `NDArray[dtype, ndim]`; checkers of types want `Literal[ndim]`."""
+        given = parameters if isinstance(parameters, tuple) else (parameters,)
+        literal: Any = Literal
+        return self(*(get_args(item)[0] if get_origin(item) is literal else item for item in given))
 
     @property
     def element(self) -> Type | None:
@@ -267,7 +294,20 @@ class RefType:
 
 
 def ref(tp: Any) -> RefType:
-    """Return the annotation `ti.ref(tp)`: the parameter is a variable of the caller, which the function may change."""
+    """Return the annotation `ti.ref(tp)`: the parameter is a variable of the caller, which the function may change.
+
+    Example:
+        >>> @ti.real_func
+        ... def double(x: ti.ref(ti.i32)):
+        ...     x *= 2
+        >>> @ti.kernel
+        ... def example() -> ti.i32:
+        ...     x = 21
+        ...     double(x)
+        ...     return x
+        >>> example()
+        42
+    """
     return RefType(tp)
 
 

@@ -5,8 +5,9 @@ The session maps `Arch` objects to targets; extensions list the targets that sup
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from platform import machine
+
+from ..lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,12 @@ class Extension:
 
 
 class extension:  # noqa: N801 - Taichi's public name
-    """Namespace `ti.extension`."""
+    """Namespace `ti.extension`.
+
+    Example:
+        >>> ti.extension.sparse
+        <Extension.sparse>
+    """
 
     adstack = Extension("adstack")
     assertion = Extension("assertion", frozenset({"c", "cuda", "vulkan", "python"}))

@@ -283,7 +283,16 @@ def svd(A: Any, dt: template = None) -> Any:  # type: ignore[assignment]
 
     2x2: the singular values are not negative, V is a rotation, and U has the sign of the determinant of A. 3x3: U and
     V are rotations, and the last singular value has the sign of the determinant of A.
+    A: (2, 2) or (3, 3). dt: number type of the computation; None: the default float type.
     Source: Hestenes, "Inversion of Matrices by Biorthogonalization" (1958): Jacobi's rotations on the columns of A.
+
+    Example:
+        >>> @ti.kernel
+        ... def example() -> ti.f32:
+        ...     U, S, V = ti.svd(ti.Matrix([[3.0, 0.0], [0.0, 2.0]]))
+        ...     return S[0, 0]
+        >>> example()
+        3.0
     """
     a = Matrix(A)
     _check_square("svd", a.shape, (2, 3))
@@ -306,6 +315,15 @@ def polar_decompose(A: Any, dt: template = None) -> Any:  # type: ignore[assignm
 
     2x2: P has no negative eigenvalue, and U has the sign of the determinant of A. 3x3: U is a rotation, and the least
     eigenvalue of P has the sign of the determinant of A.
+    A: (2, 2) or (3, 3). dt: number type of the computation; None: the default float type.
+
+    Example:
+        >>> @ti.kernel
+        ... def example() -> ti.f32:
+        ...     U, P = ti.polar_decompose(ti.Matrix([[2.0, 0.0], [0.0, 3.0]]))
+        ...     return P[1, 1]
+        >>> example()
+        3.0
     """
     a = Matrix(A)
     _check_square("polar_decompose", a.shape, (2, 3))
@@ -379,7 +397,16 @@ def sym_eig(A: Any, dt: template = None) -> Any:  # type: ignore[assignment]
     """Return the eigenvalues of a symmetric matrix, and its eigenvectors as the columns of a rotation.
 
     2x2: the larger eigenvalue first. 3x3: the least first. Only the diagonal of A and the elements above it are read.
+    A: (2, 2) or (3, 3). dt: number type of the computation; None: the default float type.
     Source: Jacobi, "Ueber ein leichtes Verfahren ..." (1846): cyclic rotations.
+
+    Example:
+        >>> @ti.kernel
+        ... def example() -> ti.math.vec2:
+        ...     values, vectors = ti.sym_eig(ti.Matrix([[2.0, 0.0], [0.0, 1.0]]))
+        ...     return values
+        >>> example()
+        [2. 1.]
     """
     a = Matrix(A)
     _check_square("sym_eig", a.shape, (2, 3))
@@ -423,6 +450,15 @@ def eig(A: Any, dt: template = None) -> Any:  # type: ignore[assignment]
     Eigenvalues: a (2, 2) matrix, each row one eigenvalue (real part, imaginary part); the larger one first, of a pair
     that with the positive imaginary part. Eigenvectors: a (4, 2) matrix, each column one of length 1, as real and
     imaginary part of its first element, then of its second. A defective matrix gives its one eigenvector twice.
+    dt: number type of the computation; None: the default float type.
+
+    Example:
+        >>> @ti.kernel
+        ... def example() -> ti.f32:
+        ...     values, vectors = ti.eig(ti.Matrix([[2.0, 0.0], [0.0, 1.0]]))
+        ...     return values[0, 0]
+        >>> example()
+        2.0
     """
     a = Matrix(A)
     _check_square("eig", a.shape, (2,))
@@ -451,7 +487,15 @@ def solve(A: Any, b: Any, dt: template = None) -> Any:  # type: ignore[assignmen
     """Return x with A x = b, for a vector b or, column by column, a matrix b.
 
     A singular A gives finite numbers, which need not satisfy the equations.
+    A: (2, 2) or (3, 3). dt: number type of the computation; None: the default float type.
     Source: Gauss's elimination, with the largest element of each column as the pivot.
+
+    Example:
+        >>> @ti.kernel
+        ... def example() -> ti.math.vec2:
+        ...     return ti.solve(ti.Matrix([[2.0, 0.0], [0.0, 4.0]]), ti.Vector([2.0, 2.0]))
+        >>> example()
+        [1.  0.5]
     """
     a, right = Matrix(A), Matrix(b)
     _check_system(a.shape, right.shape)

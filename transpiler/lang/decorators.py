@@ -103,6 +103,18 @@ def func(
 
     inline: True: calls are replaced by the function's statements; False: the emitted source has a function, wherever
         that is possible; None: the compiler decides (`docs/functions.md`).
+
+    fn: the function; parameters need no types.
+
+    Example:
+        >>> @ti.func
+        ... def square(x):
+        ...     return x * x
+        >>> @ti.kernel
+        ... def example(x: ti.f32) -> ti.f32:
+        ...     return square(x) + 1
+        >>> example(3.0)
+        10.0
     """
     return partial(Func, inline=_checked(inline)) if fn is None else Func(fn, inline=_checked(inline))
 
@@ -118,7 +130,15 @@ def pyfunc(*, inline: bool | None = None) -> Callable[[Callable[..., Any]], Func
 def pyfunc(
     fn: Callable[..., Any] | None = None, *, inline: bool | None = None
 ) -> Func | Callable[[Callable[..., Any]], Func]:
-    """Mark a function that both kernels and Python call. inline: as for `func`."""
+    """Mark function `fn`, which both kernels and Python call. inline: as for `func`.
+
+    Example:
+        >>> @ti.pyfunc
+        ... def square(x):
+        ...     return x * x
+        >>> square(3.0)
+        9.0
+    """
     if fn is None:
         return partial(Func, in_python=True, inline=_checked(inline))
     return Func(fn, in_python=True, inline=_checked(inline))
@@ -132,6 +152,21 @@ def _checked(inline: bool | None) -> bool | None:
 
 
 def data_oriented(cls: Class) -> Class:
-    """Mark a class whose methods may be kernels; each instance is a compile-time value of them."""
+    """Mark class `cls`, whose methods may be kernels; each instance is a compile-time value of them.
+
+    Example:
+        >>> @ti.data_oriented
+        ... class Counter:
+        ...     def __init__(self, n):
+        ...         self.x = ti.field(ti.i32, n)
+        ...     @ti.kernel
+        ...     def fill(self, value: ti.i32):
+        ...         for i in self.x:
+        ...             self.x[i] = value
+        >>> counter = Counter(3)
+        >>> counter.fill(7)
+        >>> counter.x.to_numpy().tolist()
+        [7, 7, 7]
+    """
     cls._data_oriented = True  # type: ignore[attr-defined]
     return cls

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import product
 from re import findall
 from typing import Any, TypeVar
 
 from ..ir.snodes import Node
-from ..ir.types import Struct, Tensor, Type
+from ..ir.types import Packing, Struct, Tensor, Type
+from ..lazy_dataclasses import dataclass
 
 Step = str | tuple[int, ...]
 """A step from an element to a part of it: the name of a member, or the indices of a component."""
@@ -86,6 +86,7 @@ class ArrayDescription:
         place, offset, strided: as in `ir.statements.Array`.
         tree: owner of the memory of a sparse tree, as `NodeDescription.tree`.
         parts: of a split field, the objects of its parts in order.
+        packing, words: of quantised numbers, where they are in the words, and the object of these.
     """
 
     element: Type
@@ -99,6 +100,8 @@ class ArrayDescription:
     offset: tuple[int, ...] = ()
     strided: bool = False
     parts: tuple[Any, ...] = ()
+    packing: Packing | None = None
+    words: Any = None
 
 
 @dataclass(frozen=True, slots=True)

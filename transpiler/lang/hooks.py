@@ -6,13 +6,13 @@ Input: callables of the runtime. Output: default number types, fields and ndarra
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 import numpy as np
 
-from ..ir.types import SCALAR_OF_NUMPY, SCALARS, Scalar, f32, i32, u32
+from ..ir.types import SCALAR_OF_NUMPY, SCALARS, QuantType, Scalar, f32, i32, u32
+from ..lazy_dataclasses import dataclass
 
 
 @dataclass(slots=True)
@@ -60,6 +60,8 @@ def scalar_of(dtype: Any) -> Scalar:
         return HOOKS.default_types()[2]
     if dtype is bool:
         return SCALARS["u1"]
+    if isinstance(dtype, QuantType):
+        raise ValueError(f"{dtype} is a type of fields in `ti.BitpackedFields` only; values have {dtype.compute}")
     try:
         return SCALAR_OF_NUMPY[np.dtype(dtype)]
     except (TypeError, KeyError):

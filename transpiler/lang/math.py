@@ -41,105 +41,190 @@ mat2, mat3, mat4 = (matrix(n, n, float) for n in (2, 3, 4))
 
 @pyfunc
 def mix(x: Any, y: Any, a: Any) -> Any:
-    """Return the linear interpolation between `x` (`a` = 0) and `y` (`a` = 1)."""
+    """Return the linear interpolation between `x` (`a` = 0) and `y` (`a` = 1).
+
+    Example:
+        >>> ti.math.mix(0.0, 4.0, 0.25)
+        1.0
+    """
     return x * (1.0 - a) + y * a
 
 
 @pyfunc
 def clamp(x: Any, xmin: Any, xmax: Any) -> Any:
-    """Return `x` clamped to [xmin, xmax]."""
+    """Return `x` clamped to [xmin, xmax].
+
+    Example:
+        >>> ti.math.clamp(7, 0, 5)
+        5
+    """
     return min(xmax, max(xmin, x))
 
 
 @pyfunc
 def step(edge: Any, x: Any) -> Any:
-    """Return 0.0 where `x` is below `edge`, else 1.0."""
+    """Return 0.0 where `x` is below `edge`, else 1.0.
+
+    Example:
+        >>> ti.math.step(1.0, 3.0)
+        1.0
+    """
     return cast(x >= edge, float)
 
 
 @pyfunc
 def sign(x: Any) -> Any:
-    """Return -1.0, 0.0 or 1.0; a float for integers too, as in Taichi."""
+    """Return the sign of `x`: -1.0, 0.0 or 1.0; a float for integers too, as in Taichi.
+
+    Example:
+        >>> ti.math.sign(-3)
+        -1.0
+    """
     return cast(typed_sign(x), float)
 
 
 @pyfunc
 def fract(x: Any) -> Any:
-    """Return the part of `x` above its floor."""
+    """Return the part of `x` above its floor.
+
+    Example:
+        >>> ti.math.fract(2.25)
+        0.25
+    """
     return x - floor(x)
 
 
 @pyfunc
 def smoothstep(edge0: Any, edge1: Any, x: Any) -> Any:
-    """Return Hermite interpolation from 0 at `edge0` to 1 at `edge1`."""
+    """Return Hermite interpolation from 0 where `x` is at most `edge0` to 1 where it is at least `edge1`.
+
+    Example:
+        >>> ti.math.smoothstep(0.0, 1.0, 0.5)
+        0.5
+    """
     t = clamp((x - edge0) / (edge1 - edge0), 0.0, 1.0)
     return t * t * (3.0 - 2.0 * t)
 
 
 @pyfunc
 def mod(x: Any, y: Any) -> Any:
-    """Return `x - y * floor(x / y)`."""
+    """Return `x - y * floor(x / y)`.
+
+    Example:
+        >>> ti.math.mod(-1.0, 3.0)
+        2.0
+    """
     return x - y * floor(x / y)
 
 
 @pyfunc
 def degrees(x: Any) -> Any:
-    """Return an angle given in [rad] in [degrees]."""
+    """Return the angle `x`, given in [rad], in [degrees].
+
+    Example:
+        >>> ti.round(ti.math.degrees(ti.math.pi))
+        180.0
+    """
     return x * (180.0 / pi)
 
 
 @pyfunc
 def radians(x: Any) -> Any:
-    """Return an angle given in [degrees] in [rad]."""
+    """Return the angle `x`, given in [degrees], in [rad].
+
+    Example:
+        >>> ti.math.radians(0.0)
+        0.0
+    """
     return x * (pi / 180.0)
 
 
 @pyfunc
 def log2(x: Any) -> Any:
-    """Return the logarithm of base 2."""
+    """Return the logarithm of `x` to base 2.
+
+    Example:
+        >>> ti.math.log2(8.0)
+        3.0
+    """
     return log(x) / log(2.0)
 
 
 @pyfunc
 def dot(x: Any, y: Any) -> Any:
-    """Return the scalar product of two vectors."""
+    """Return the scalar product of the vectors `x` and `y`.
+
+    Example:
+        >>> ti.math.dot(ti.math.vec2(1, 2), ti.math.vec2(3, 4))
+        11.0
+    """
     return x.dot(y)
 
 
 @pyfunc
 def cross(x: Any, y: Any) -> Any:
-    """Return the cross product of two vectors of 3 elements (a scalar for 2)."""
+    """Return the cross product of the vectors `x` and `y` of 3 elements (a scalar for 2).
+
+    Example:
+        >>> ti.math.cross(ti.math.vec3(1, 0, 0), ti.math.vec3(0, 1, 0))
+        [0. 0. 1.]
+    """
     return x.cross(y)
 
 
 @pyfunc
 def length(x: Any) -> Any:
-    """Return the Euclidean length of a vector."""
+    """Return the Euclidean length of the vector `x`.
+
+    Example:
+        >>> ti.math.length(ti.math.vec2(3, 4))
+        5.0
+    """
     return x.norm()
 
 
 @pyfunc
 def distance(x: Any, y: Any) -> Any:
-    """Return the length of `x - y`."""
+    """Return the length of `x - y`.
+
+    Example:
+        >>> ti.math.distance(ti.math.vec2(0, 0), ti.math.vec2(3, 4))
+        5.0
+    """
     return (x - y).norm()
 
 
 @pyfunc
 def normalize(v: Any) -> Any:
-    """Return the vector of length 1 in the direction of `v`."""
+    """Return the vector of length 1 in the direction of `v`.
+
+    Example:
+        >>> ti.math.normalize(ti.math.vec2(0, 4))
+        [0. 1.]
+    """
     return v / v.norm()
 
 
 @pyfunc
 def reflect(x: Any, n: Any) -> Any:
-    """Return `x` reflected on the plane with unit normal `n`."""
+    """Return `x` reflected on the plane with unit normal `n`.
+
+    Example:
+        >>> ti.math.reflect(ti.math.vec2(1, -1), ti.math.vec2(0, 1))
+        [1. 1.]
+    """
     k = x.dot(n)
     return x - 2.0 * k * n
 
 
 @pyfunc
 def refract(x: Any, n: Any, eta: Any) -> Any:
-    """Return unit vector `x` refracted at unit normal `n` with ratio of indices `eta`; zero under total reflection."""
+    """Return unit vector `x` refracted at unit normal `n` with ratio of indices `eta`; zero under total reflection.
+
+    Example:
+        >>> ti.math.refract(ti.math.vec2(0, -1), ti.math.vec2(0, 1), 1.0)
+        [ 0. -1.]
+    """
     cosine = x.dot(n)
     k = 1.0 - eta * eta * (1.0 - cosine * cosine)
     result = 0.0 * x
@@ -150,55 +235,102 @@ def refract(x: Any, n: Any, eta: Any) -> Any:
 
 @pyfunc
 def inverse(mat: Any) -> Any:
-    """Return the inverse of a square matrix up to 4x4."""
+    """Return the inverse of the square matrix `mat`, up to 4x4.
+
+    Example:
+        >>> ti.math.inverse(ti.Matrix([[2.0, 0.0], [0.0, 4.0]]))
+        [[0.5  0.  ]
+         [0.   0.25]]
+    """
     return mat.inverse()
 
 
 @pyfunc
 def determinant(m: Any) -> Any:
-    """Return the determinant of a square matrix up to 4x4."""
+    """Return the determinant of the square matrix `m`, up to 4x4.
+
+    Example:
+        >>> ti.math.determinant(ti.Matrix([[1.0, 0.5], [2.0, 4.0]]))
+        2.9999999999999996
+    """
     return m.determinant()
 
 
 @pyfunc
 def eye(n: Any) -> Any:
-    """Return the (n, n) identity; `n` is known at compile time."""
+    """Return the (n, n) identity; `n` is known at compile time.
+
+    Example:
+        >>> ti.math.eye(2)
+        [[1. 0.]
+         [0. 1.]]
+    """
     return Matrix([[1.0 if i == j else 0.0 for j in static(range(n))] for i in static(range(n))])
 
 
 @pyfunc
 def vdir(ang: Any) -> Any:
-    """Return the unit vector of 2 elements at an angle [rad]."""
+    """Return the unit vector of 2 elements at the angle `ang` [rad].
+
+    Example:
+        >>> ti.math.vdir(0.0)
+        [1. 0.]
+    """
     return vec2(cos(ang), sin(ang))
 
 
 @pyfunc
 def cmul(z1: Any, z2: Any) -> Any:
-    """Return the product of two complex numbers, each (real, imaginary)."""
+    """Return the product of two complex numbers `z1` and `z2`, each (real part, imaginary part).
+
+    Example:
+        >>> ti.math.cmul(ti.math.vec2(0, 1), ti.math.vec2(0, 1))
+        [-1.  0.]
+    """
     return vec2(z1.x * z2.x - z1.y * z2.y, z1.x * z2.y + z1.y * z2.x)
 
 
 @pyfunc
 def cconj(z: Any) -> Any:
-    """Return the conjugate of a complex number."""
+    """Return the conjugate of the complex number `z`, a vector (real part, imaginary part).
+
+    Example:
+        >>> ti.math.cconj(ti.math.vec2(1, 2))
+        [ 1. -2.]
+    """
     return vec2(z.x, -z.y)
 
 
 @pyfunc
 def cdiv(z1: Any, z2: Any) -> Any:
-    """Return the quotient of two complex numbers."""
+    """Return the quotient of two complex numbers, `z1 / z2`, each (real part, imaginary part).
+
+    Example:
+        >>> ti.math.cdiv(ti.math.vec2(0, 2), ti.math.vec2(0, 1))
+        [2. 0.]
+    """
     return vec2(z1.x * z2.x + z1.y * z2.y, z1.y * z2.x - z1.x * z2.y) / z2.dot(z2)
 
 
 @pyfunc
 def cinv(z: Any) -> Any:
-    """Return one over a complex number."""
+    """Return one over the complex number `z`, a vector (real part, imaginary part).
+
+    Example:
+        >>> ti.math.cinv(ti.math.vec2(0, 2))
+        [ 0.  -0.5]
+    """
     return cconj(z) / z.dot(z)
 
 
 @pyfunc
 def csqrt(z: Any) -> Any:
-    """Return the square root of a complex number with an argument in (-pi/2, pi/2]."""
+    """Return the square root of the complex number `z` with an argument in (-pi/2, pi/2].
+
+    Example:
+        >>> ti.math.csqrt(ti.math.vec2(4, 0))
+        [2. 0.]
+    """
     result = vec2(0.0)
     if z.x != 0.0 or z.y != 0.0:
         r = sqrt(z.norm())
@@ -209,7 +341,12 @@ def csqrt(z: Any) -> Any:
 
 @pyfunc
 def cpow(z: Any, n: Any) -> Any:
-    """Return a complex number to a real power."""
+    """Return the complex number `z`, a vector (real part, imaginary part), to the real power `n`.
+
+    Example:
+        >>> ti.math.cpow(ti.math.vec2(2, 0), 3.0)
+        [8. 0.]
+    """
     result = vec2(0.0)
     if z.x != 0.0 or z.y != 0.0:
         r2 = z.dot(z)
@@ -220,14 +357,24 @@ def cpow(z: Any, n: Any) -> Any:
 
 @pyfunc
 def cexp(z: Any) -> Any:
-    """Return e to the power of a complex number."""
+    """Return e to the power of the complex number `z`, a vector (real part, imaginary part).
+
+    Example:
+        >>> ti.math.cexp(ti.math.vec2(0, 0))
+        [1. 0.]
+    """
     r = exp(z.x)
     return vec2(r * cos(z.y), r * sin(z.y))
 
 
 @pyfunc
 def clog(z: Any) -> Any:
-    """Return the principal logarithm of a complex number."""
+    """Return the principal logarithm of the complex number `z`, a vector (real part, imaginary part).
+
+    Example:
+        >>> ti.math.clog(ti.math.vec2(1, 0))
+        [0. 0.]
+    """
     ang = atan2(z.y, z.x)
     r2 = z.dot(z)
     return vec2(log(r2) / 2.0, ang)
@@ -235,28 +382,51 @@ def clog(z: Any) -> Any:
 
 @pyfunc
 def translate(dx: Any, dy: Any, dz: Any) -> Any:
-    """Return the 4x4 matrix that moves points by (dx, dy, dz)."""
+    """Return the 4x4 matrix that moves points by (dx, dy, dz).
+
+    Example:
+        >>> ti.math.translate(1.0, 2.0, 3.0) @ ti.Vector([0.0, 0.0, 0.0, 1.0])
+        [1. 2. 3. 1.]
+    """
     return mat4([1.0, 0.0, 0.0, dx, 0.0, 1.0, 0.0, dy, 0.0, 0.0, 1.0, dz, 0.0, 0.0, 0.0, 1.0])
 
 
 @pyfunc
 def scale(sx: Any, sy: Any, sz: Any) -> Any:
-    """Return the 4x4 matrix that scales points by (sx, sy, sz)."""
+    """Return the 4x4 matrix that scales points by (sx, sy, sz).
+
+    Example:
+        >>> ti.math.scale(2.0, 3.0, 4.0) @ ti.Vector([1.0, 1.0, 1.0, 1.0])
+        [2. 3. 4. 1.]
+    """
     return mat4([sx, 0.0, 0.0, 0.0, 0.0, sy, 0.0, 0.0, 0.0, 0.0, sz, 0.0, 0.0, 0.0, 0.0, 1.0])
 
 
 @pyfunc
 def rotation2d(ang: Any) -> Any:
-    """Return the 2x2 matrix of a rotation by an angle [rad], counter-clockwise."""
+    """Return the 2x2 matrix of a rotation by `ang` [rad], counter-clockwise.
+
+    Example:
+        >>> ti.math.rotation2d(0.0)
+        [[ 1. -0.]
+         [ 0.  1.]]
+    """
     ca, sa = cos(ang), sin(ang)
     return mat2([ca, -sa, sa, ca])
 
 
 @pyfunc
 def rot_by_axis(axis: Any, ang: Any) -> Any:
-    """Return the 4x4 matrix of a rotation about a vector by an angle [rad], clockwise (Taichi's convention).
+    """Return the 4x4 matrix of a rotation about vector `axis` by `ang` [rad], clockwise (Taichi's convention).
 
     Source: Rodrigues' formula for the angle `-ang`.
+
+    Example:
+        >>> ti.math.rot_by_axis(ti.math.vec3(0, 0, 1), 0.0)
+        [[1. 0. 0. 0.]
+         [0. 1. 0. 0.]
+         [0. 0. 1. 0.]
+         [0. 0. 0. 1.]]
     """
     c, s = cos(ang), sin(ang)
     direction = axis.normalized()
@@ -274,7 +444,12 @@ def rot_by_axis(axis: Any, ang: Any) -> Any:
 
 @pyfunc
 def rot_yaw_pitch_roll(yaw: Any, pitch: Any, roll: Any) -> Any:
-    """Return the 4x4 matrix Rz(-roll) Rx(-pitch) Ry(-yaw), angles in [rad] (Taichi's convention)."""
+    """Return the 4x4 matrix Rz(-roll) Rx(-pitch) Ry(-yaw), angles in [rad] (Taichi's convention).
+
+    Example:
+        >>> ti.math.rot_yaw_pitch_roll(0.0, 0.0, 0.0) @ ti.Vector([1.0, 2.0, 3.0, 1.0])
+        [1. 2. 3. 1.]
+    """
     cy, sy = cos(yaw), sin(yaw)
     cp, sp = cos(pitch), sin(pitch)
     cr, sr = cos(roll), sin(roll)
@@ -290,5 +465,10 @@ def rot_yaw_pitch_roll(yaw: Any, pitch: Any, roll: Any) -> Any:
 
 @pyfunc
 def rotation3d(ang_x: Any, ang_y: Any, ang_z: Any) -> Any:
-    """Return `rot_yaw_pitch_roll(ang_z, ang_x, ang_y)`, which is what Taichi's function of this name computes."""
+    """Return `rot_yaw_pitch_roll(ang_z, ang_x, ang_y)`, which is what Taichi's function of this name computes.
+
+    Example:
+        >>> ti.math.rotation3d(0.0, 0.0, 0.0) @ ti.Vector([1.0, 2.0, 3.0, 1.0])
+        [1. 2. 3. 1.]
+    """
     return rot_yaw_pitch_roll(ang_z, ang_x, ang_y)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
-from ..ir.types import Tensor
+from ..ir.types import QuantTensor, QuantType, Tensor
 from .hooks import make_field, make_ndarray, scalar_of
 
 SWIZZLE_SETS = ("xyzw", "rgba", "stpq")
@@ -91,7 +91,16 @@ def elementwise(meaning: Callable[..., Any], *operands: Any) -> Any:
 
 
 class Matrix(_Swizzles):
-    """An (n, m) matrix, or a vector of n elements, in Python scope. entries: the NumPy array with its elements."""
+    """An (n, m) matrix, or a vector of n elements, in Python scope. entries: the NumPy array with its elements.
+
+    arr: nested lists or an array, shape (n, m) or (n,). dt: number type of the elements; None: that of `arr`.
+    Raises: TaichiTypeError for what is no array of one or two axes.
+
+    Example:
+        >>> a = ti.Matrix([[1, 2], [3, 4]])
+        >>> a @ ti.Vector([1, 1])
+        [3 7]
+    """
 
     entries: np.ndarray[Any, Any]
     __array_priority__ = 1000  # `numpy_array + matrix` calls `__radd__`; NumPy does not iterate over our elements
@@ -401,7 +410,7 @@ class Matrix(_Swizzles):
     @classmethod
     def field(cls, n: int, m: int, dtype: Any, shape: Any = None, **options: Any) -> Any:
         """Make a field of (n, m) matrices of `dtype`; `shape` and options as `ti.field` takes them."""
-        return make_field(tensor_type((n, m), dtype), shape, **options)
+        return make_field(_field_type((n, m), dtype), shape, **options)
 
     @classmethod
     def ndarray(cls, n: int, m: int, dtype: Any, shape: Any) -> Any:
@@ -410,17 +419,29 @@ class Matrix(_Swizzles):
 
 
 class Vector(Matrix):
-    """A vector in Python scope; the class provides `ti.Vector(...)` and `ti.Vector.field(...)`."""
+    """A vector in Python scope; the class provides `ti.Vector(...)` and `ti.Vector.field(...)`.
+
+    arr: a list or an array, shape (n,). dt: number type of the elements; None: that of `arr`.
+
+    Example:
+        >>> v = ti.Vector([1.0, 2.0, 2.0])
+        >>> v.norm(), v.x
+        (3.0, 1.0)
+    """
 
     @classmethod
     def field(cls, n: int, dtype: Any, shape: Any = None, **options: Any) -> Any:  # type: ignore[override]
         """Make a field of vectors of n elements of `dtype`."""
-        return make_field(tensor_type((n,), dtype), shape, **options)
+        return make_field(_field_type((n,), dtype), shape, **options)
 
     @classmethod
     def ndarray(cls, n: int, dtype: Any, shape: Any) -> Any:  # type: ignore[override]
         """Make an ndarray of vectors of n elements of `dtype`."""
         return make_ndarray(tensor_type((n,), dtype), shape)
+
+
+def _field_type(shape: tuple[int, ...], dtype: Any) -> Tensor | QuantTensor:
+    return QuantTensor(shape, dtype) if isinstance(dtype, QuantType) else tensor_type(shape, dtype)
 
 
 def tensor_type(shape: tuple[int, ...], dtype: Any) -> Tensor:

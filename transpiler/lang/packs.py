@@ -21,6 +21,14 @@ class ArgPackType:
 
     Calling it creates an `ArgPack`; omitted members are zero, and may not be arrays or textures. Raises: ValueError for
     a member whose type is no parameter type, or whose name is no identifier.
+
+    Example:
+        >>> Sky = ti.types.argpack(sun=ti.math.vec3, haze=ti.f32)
+        >>> @ti.kernel
+        ... def shade(sky: Sky) -> ti.f32:
+        ...     return sky.sun.y * sky.haze
+        >>> shade(Sky(sun=ti.math.vec3(0, 1, 0), haze=0.5))
+        0.5
     """
 
     __slots__ = ("members",)
@@ -64,7 +72,16 @@ class ArgPackType:
 
 
 class ArgPack:
-    """Values of the members of an `ArgPackType`, as attributes; they may be changed between launches."""
+    """Values of the members of an `ArgPackType`, as attributes; they may be changed between launches.
+
+    type: the result of `ti.types.argpack`. values: by name.
+
+    Example:
+        >>> Pair = ti.types.argpack(a=ti.f32, b=ti.i32)
+        >>> pair = Pair(a=0.5, b=3)
+        >>> pair.a, pair.b
+        (0.5, 3)
+    """
 
     def __init__(self, type: ArgPackType, values: dict[str, Any]) -> None:
         self.__dict__.update(values, _type=type)

@@ -31,6 +31,14 @@ class Struct:
     """A record of named values in Python scope: `s.a`, `s["a"]`, `s.v.x = 1`.
 
     Members are numbers, vectors, matrices and structs; assigning copies. A member hides a method of the same name.
+    args: one dictionary. kwargs: members by name.
+    Raises: TaichiSyntaxError for other positional arguments than one dictionary.
+
+    Example:
+        >>> s = ti.Struct(a=1, v=ti.Vector([1.0, 2.0]))
+        >>> s.v.x = 5.0
+        >>> s.v
+        [5. 2.]
     """
 
     _entries: MutableMapping[str, Any]
@@ -341,18 +349,34 @@ def _converted(type: Any, value: Any, name: str) -> Any:
 
 
 def struct(**kwargs: Any) -> StructType:
-    """Return the type of structs with these members: `ti.types.struct(pos=vec3, mass=ti.f32)`.
+    """Return the type of structs with the members `kwargs`: `ti.types.struct(pos=vec3, mass=ti.f32)`.
 
     `__struct_methods` is a dict of methods, not a member.
+
+    Example:
+        >>> Ball = ti.types.struct(pos=ti.math.vec2, mass=ti.f32)
+        >>> Ball(mass=2.0).mass
+        2.0
     """
     methods = kwargs.pop(METHODS, {})
     return StructType(kwargs, methods, scope=sys._getframe(1).f_globals)
 
 
 def dataclass(cls: type) -> StructType:
-    """Make a struct type of a class: its annotations are the members, its functions the methods.
+    """Make a struct type of class `cls`: its annotations are the members, its functions the methods.
 
     Raises: TaichiSyntaxError if a member has a default value.
+
+    Example:
+        >>> @ti.dataclass
+        ... class Ball:
+        ...     position: ti.math.vec2
+        ...     mass: ti.f32
+        ...     @ti.func
+        ...     def momentum(self, speed):
+        ...         return self.mass * speed
+        >>> Ball(position=ti.math.vec2(0, 1), mass=2.0).mass
+        2.0
     """
     annotations: dict[str, Any] = {}
     for base in reversed(cls.__mro__[:-1]):

@@ -49,7 +49,17 @@ def _check_axes(num_dimensions: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class TextureType:
-    """Annotation of a texture that is sampled or fetched from."""
+    """Annotation of a texture that is sampled or fetched from.
+
+    num_dimensions: 1, 2 or 3.
+
+    Example:
+        >>> @ti.kernel
+        ... def sample(image: ti.types.texture(num_dimensions=2)) -> ti.f32:
+        ...     return image.sample_lod(ti.math.vec2(0.5, 0.5), 0.0).x
+        >>> sample(ti.Texture(ti.Format.r32f, (4, 4)))
+        0.0
+    """
 
     num_dimensions: int
 
@@ -62,6 +72,15 @@ class RWTextureType:
     """Annotation of a texture whose texels are loaded and stored, in the format `fmt`.
 
     num_channels, channel_format: Taichi 1.2's notation of the format, `num_channels=4, channel_format=ti.u8`.
+    num_dimensions: 1, 2 or 3. lod: level of detail, 0.
+    Raises: TaichiSyntaxError for a format that is not known.
+
+    Example:
+        >>> @ti.kernel
+        ... def fill(image: ti.types.rw_texture(num_dimensions=2, fmt=ti.Format.r32f)):
+        ...     for i, j in ti.ndrange(4, 4):
+        ...         image.store(ti.Vector([i, j]), ti.Vector([1.0, 0.0, 0.0, 0.0]))
+        >>> fill(ti.Texture(ti.Format.r32f, (4, 4)))
     """
 
     num_dimensions: int

@@ -12,14 +12,25 @@ MEMBERS = ("rows", "columns", "entries", "number")
 
 
 def sparse_matrix_builder() -> ArgPackType:
-    """Return the annotation of a kernel's parameter that takes a `ti.linalg.SparseMatrixBuilder`."""
+    """Return the annotation of a kernel's parameter that takes a `ti.linalg.SparseMatrixBuilder`.
+
+    Example:
+        >>> builder = ti.linalg.SparseMatrixBuilder(2, 2, max_num_triplets=4)
+        >>> @ti.kernel
+        ... def fill(A: ti.types.sparse_matrix_builder()):
+        ...     for i in range(2):
+        ...         A[i, i] += 2.0
+        >>> fill(builder)
+        >>> builder.build()[1, 1]
+        2.0
+    """
     return ArgPackType(**{name: ndarray(ndim=1) for name in MEMBERS})
 
 
 @func
 def add_triplet(rows: template(), columns: template(), entries: template(), number: template(), i, j, entry):  # type: ignore[no-untyped-def, valid-type] # fmt: skip
     """Append a triplet. Those beyond the capacity are counted only, so that the builder can tell."""
-    position = atomic_add(number[0], 1)  # type: ignore[var-annotated]
+    position = atomic_add(number[0], 1)
     if position < entries.shape[0]:
         rows[position] = i
         columns[position] = j

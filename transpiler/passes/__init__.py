@@ -5,9 +5,10 @@ The order is the table `PASSES`; a comment gives the reason for each position th
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from time import perf_counter
 
-from ..errors import InternalError
+from ..errors import InternalError, TaichiCompilationError
 from ..ir.tasks import Kernel
 from ..ir.verify import Stage, verify
 from ..nesting import deep_recursion
@@ -23,12 +24,13 @@ from .cleanup.hoist_loads import hoist_loads
 from .cleanup.operand_order import operand_order
 from .cleanup.simplify import simplify
 from .cleanup.split_vectors import split_vectors
-from .context import Pass, PassContext
+from .context import Pass, PassContext, PassRun
 from .control.branch_depth import branch_depth
 from .control.inline_calls import inline_calls
 from .control.iteration_limit import iteration_limit
 from .control.lower import lower
 from .control.overflow import overflow
+from .control.packed_arrays import packed_arrays
 from .control.recursion import recursion
 from .control.split_arrays import split_arrays
 from .derivatives.forward_mode import forward_mode
@@ -40,17 +42,22 @@ from .sparse.struct_for import struct_for
 from .target.legalize import legalize
 from .target.minima import minima
 from .target.ranges import ranges
+from .target.rolled_loops import rolled_loops
 from .target.wrapping import wrapping
 from .tasks.offload import offload
+from .threads.block_sums import block_sums
+from .threads.block_tiles import block_tiles
 from .threads.check_threads import check_threads
 from .threads.clamp_indices import clamp_indices
 from .threads.demote_atomics import demote_atomics
 from .threads.fuse_result import fuse_result
 from .threads.keep_elements import keep_elements
+from .threads.overlap_loads import overlap_loads
 from .threads.private_sums import private_sums
 from .threads.reduce_atomics import reduce_atomics
 from .threads.split_threads import split_threads
 from .threads.unroll_reductions import unroll_reductions
+from .threads.vector_atomics import vector_atomics
 
 __all__ = ["PASSES", "REQUIRED", "Cleanup", "Pass", "PassContext", "Stage", "run", "until_stable"]
 
@@ -83,6 +90,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         inline_calls,  # first: all others see the functions that remain
         overflow,  # before all others, since these add operations of their own, which are not checked
         split_arrays,  # no other pass supports split arrays
+        packed_arrays,  # after `split_arrays`, whose parts may be packed; no other pass supports them
     ),
     Stage.LOWERED: (
         lower,  # the passes below need structured control flow
@@ -91,8 +99,9 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         check_wide_indices,  # before cleanup, while an index has its full width
         call_effects,  # the checks of `check_wide_indices` may be the first effects of a function
         cleanup,
-        forward_mode,
         reverse_mode,  # after cleanup, so that a variable assigned once is a value; before `bounds`: it adds accesses
+        cleanup,
+        forward_mode,  # after `reverse_mode`: of a Hessian's product it differentiates the gradient
         cleanup,
         bounds,  # after cleanup, so that merged pointers are checked once
         call_effects,  # as after `check_wide_indices`
@@ -111,6 +120,9 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         reduce_atomics,  # after cleanup, which merges pointers and drops atomic operations in branches never taken
         fuse_result,  # after `reduce_atomics`: the return follows the loop in its task
         private_sums,  # after `reduce_atomics`: a private number is cheaper than a private array
+        block_sums,  # after `reduce_atomics`, likewise
+        block_tiles,  # after these: an entry with reductions or copies has no barriers in its iterations
+        overlap_loads,  # after `block_sums`, whose loops overlap already
         check_threads,  # after cleanup: a branch that is never taken does not make threads diverge
         clamp_indices,  # after `check_threads`, which finds the tasks whose threads synchronize
         split_threads,  # after `check_threads`, which refuses what cannot be split; control flow is simple by now
@@ -127,13 +139,16 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         expand_vectors,  # after the last cleanup, which would use the elements of a vector in place of the vector
         dead_code,  # what `expand_vectors` has replaced
         wrapping,  # after all passes that know what a sum is
+        rolled_loops,  # last of those that may change a loop: trip counts are constants by now
         minima,  # after all passes that know what a minimum is
+        vector_atomics,  # after `legalize`, which makes atomic operations of vectors several, and the last cleanup
         sparse_arrays,  # last: it adds the arrays that the emitted source uses
     ),
 }
 
 REQUIRED = frozenset({
-    "split_arrays", "lower", "call_effects", "recursion", "activate_cells", "deactivate_cells", "offload", "struct_for",
+    "split_arrays", "packed_arrays", "lower", "call_effects", "recursion",
+    "activate_cells", "deactivate_cells", "offload", "struct_for",
     "check_threads", "split_threads", "clamp_indices", "legalize", "wrapping", "minima", "sparse_arrays",
     "forward_mode", "reverse_mode",
 })  # fmt: skip
@@ -144,9 +159,10 @@ def run(kernel: Kernel, context: PassContext, last: str = "") -> None:
     """Run all stages on `kernel`, in place. last: the name of the pass after which to stop.
 
     Raises:
-        TaichiCompilationError: for a feature that the target lacks.
+        TaichiCompilationError: for a feature that the target lacks, or if `disabled_passes` names no pass.
         InternalError: names the pass after which the kernel is malformed (with `options.verify`).
     """
+    _check_names(context.options.disabled_passes)
     with deep_recursion():
         stable: Cleanup | None = None  # the group that would change nothing now
         for stage, steps in PASSES.items():
@@ -157,6 +173,19 @@ def run(kernel: Kernel, context: PassContext, last: str = "") -> None:
                         return
                 elif step is not stable:
                     stable = step if _run_until_stable(step, stage, kernel, context) else None
+
+
+def _check_names(disabled: frozenset[str]) -> None:
+    """Raise an error if an option names a pass that does not exist."""
+    names = {step.__name__ for group in PASSES.values() for item in group for step in _steps(item)}
+    if unknown := sorted(disabled - names):
+        close = get_close_matches(unknown[0], sorted(names - REQUIRED), 1) or ["fold"]
+        message = f"`disabled_passes` of ti.init names passes, and `{unknown[0]}` is none"
+        raise TaichiCompilationError(message, f"`{close[0]}` is one")
+
+
+def _steps(item: Pass | Cleanup) -> tuple[Pass, ...]:
+    return item if isinstance(item, Cleanup) else (item,)
 
 
 def _run_until_stable(steps: Cleanup, stage: Stage, kernel: Kernel, context: PassContext) -> bool:
@@ -180,7 +209,9 @@ def _run_pass(step: Pass, stage: Stage, kernel: Kernel, context: PassContext) ->
         return False
     start = perf_counter()
     has_changed = step(kernel, context)
-    context.times[name] = context.times.get(name, 0.0) + perf_counter() - start
+    seconds = perf_counter() - start
+    context.times[name] = context.times.get(name, 0.0) + seconds
+    context.runs.append(PassRun(name, start, seconds, has_changed))
     if not has_changed:
         return False
     if context.record is not None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ..errors import SourceLocation
 from ..ir.tasks import Kernel
 from ..ir.verify import Stage
+from ..lazy_dataclasses import dataclass
 from ..options import Capabilities, CompileOptions
 
 Pass = Callable[[Kernel, "PassContext"], bool]
@@ -34,6 +35,16 @@ class ElementAccess:
     location: SourceLocation
 
 
+@dataclass(frozen=True, slots=True)
+class PassRun:
+    """One run of a pass. start: by `perf_counter` [s]."""
+
+    name: str
+    start: float
+    seconds: float
+    has_changed: bool
+
+
 @dataclass(slots=True)
 class PassContext:
     """The state that the passes of one compilation share.
@@ -43,6 +54,7 @@ class PassContext:
         warnings: messages for the user.
         accesses: of a gradient's kernel, what a tape has to know.
         times: seconds in each pass, summed over its runs, in order of the first run.
+        runs: all runs of passes, in order.
     """
 
     options: CompileOptions
@@ -51,3 +63,4 @@ class PassContext:
     warnings: list[str] = field(default_factory=list)
     accesses: list[ElementAccess] = field(default_factory=list)
     times: dict[str, float] = field(default_factory=dict)
+    runs: list[PassRun] = field(default_factory=list)

@@ -22,8 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from ....transpiler.backend.module.interface import BackendModule, TaskSource
+from ....transpiler.backend.module.interface import BackendModule
 from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError
+from ...locks import new_lock
 from ...store.store import Store
 from ..device import Launch, OutOfMemory, format_size
 from ..stored_sources import store_sources
@@ -31,12 +32,9 @@ from ..textures import TextureMemory, TextureSpec
 from .capabilities import PORTABLE
 from .graph import CudaGraph
 from .nvrtc import LINES, compile_cubin
+from .submitting import Start, Submit, make_starter, make_submitter
 from .textures import CudaTexture, copy_in, copy_out, make_texture
 from .timer import CudaTimer
-
-MAX_GROUPS_X = 2**31 - 1
-WAVES = 4
-"""Threads of a grid-stride loop, as a multiple of those that the GPU runs at once: balances uneven iterations."""
 
 PATTERN_BYTES = 1 << 20
 """Size that `fill` copies from the host; the rest is doubled on the device."""
@@ -62,8 +60,6 @@ STACK_SIZE = 0
 RECURSION_STACK_BYTES = 16 << 10
 """Stack of a thread if a loaded kernel is recursive, for some hundred calls; CUDA's default of 1 KiB allows a dozen.
 The driver reserves it for all threads that the GPU runs at once: 4 GiB on an H200, 0.7 GiB on a small GPU."""
-
-Submit = Callable[..., None]
 
 
 def available() -> bool:
@@ -93,9 +89,12 @@ class CudaProgram:
     """A loaded kernel. arguments: buffer of the `Args` struct; log: NVRTC's output.
 
     submit(counts, stream): start all tasks, on CuPy's current stream if none is given.
+    submits_alone: one task whose arguments never change is submitted without the lock.
     """
 
-    __slots__ = ("_device", "_loaded", "_module", "arguments", "lock", "log", "submit")
+    submits_alone = True
+
+    __slots__ = ("_device", "_functions", "_loaded", "_module", "arguments", "lock", "log", "submit")
 
     def __init__(self, device: CudaDevice, module: BackendModule, loaded: Any, log: str) -> None:
         self.log = log
@@ -103,8 +102,8 @@ class CudaProgram:
         self._device, self._module = device, module
         self._loaded = loaded  # CuPy unloads the code with this object
         self.arguments = (ctypes.c_ubyte * max(1, module.interface.args_size_bytes))()
-        starts = self.starts(device.launch_kernel, self.arguments)
-        self.submit = _submitter(device, module.kernel, starts, loaded)
+        self._functions = [loaded.get_function(task.entry).ptr for task in module.tasks]
+        self.submit = make_submitter(device, module.kernel, module.tasks, self._functions, self.arguments, loaded)
         if device.sources is not None and device.cupy.cuda.nvtx.available:
             self.submit = _in_range(self.submit, device.cupy.cuda.nvtx, module.kernel)
 
@@ -113,55 +112,26 @@ class CudaProgram:
         """The kernel's name."""
         return self._module.kernel
 
-    def starts(self, launch: Callable[..., None], arguments: Any) -> list[Callable[[int, int], None]]:
+    def starts(self, launch: Callable[..., None], arguments: Any) -> list[Start]:
         """Return a function of count and stream for each task, which calls `launch`, the driver's or a substitute."""
-        functions = [self._loaded.get_function(task.entry).ptr for task in self._module.tasks]
         return [
-            _starter(launch, self._device.resident_threads, task, function, arguments)
-            for task, function in zip(self._module.tasks, functions, strict=True)
+            make_starter(launch, self._device.resident_threads, task, function, arguments)
+            for task, function in zip(self._module.tasks, self._functions, strict=True)
         ]
+
+    def grids(self, counts: Sequence[int]) -> list[tuple[int, int]]:
+        """Return blocks a row and rows of each task, as `submit` would start it; (0, 0) for no iterations."""
+        found: list[tuple[int, int]] = []
+        starts = self.starts(lambda *args: found.append((args[1], args[2])), self.arguments)
+        for start, count in zip(starts, counts, strict=True):
+            before = len(found)
+            start(count, 0)
+            found += [(0, 0)] * (before + 1 - len(found))
+        return found
 
     def instantiate(self) -> CudaProgram:
         """Return the same code with its own argument block."""
         return CudaProgram(self._device, self._module, self._loaded, self.log)
-
-
-def _starter(
-    launch: Callable[..., None], resident_threads: int, task: TaskSource, function: int, arguments: Any
-) -> Callable[[int, int], None]:
-    """Return the function that launches one task, given its count and a stream."""
-    block_dim, iterations = task.block_dim, task.iterations_per_block
-    most = max(1, resident_threads * WAVES // block_dim) if task.strided else MAX_GROUPS_X
-    parameters = (ctypes.c_void_p * 1)(ctypes.addressof(arguments))
-    address = ctypes.addressof(parameters)
-
-    def start(count: int, stream: int, keep: Any = (parameters, arguments)) -> None:
-        groups = (count + iterations - 1) // iterations if count >= 0 else most
-        if groups:
-            launch(function, groups if groups < most else most, 1, 1, block_dim, 1, 1, 0, stream, address, 0)
-
-    return start
-
-
-def _submitter(device: CudaDevice, kernel: str, starts: Sequence[Callable[[int, int], None]], keep: Any) -> Submit:
-    """Return the function that starts all tasks, optimized since every launch calls it."""
-    current, remember, failure = device.current_stream, device.recent.append, device.failure
-
-    def submit(counts: Sequence[int], given: int | None = None, keep: Any = keep) -> None:
-        stream = current().ptr if given is None else given
-        if stream != device.stream:
-            device.note_stream(stream, given is not None)
-        remember(kernel)
-        try:
-            for start, count in zip(starts, counts, strict=True):
-                start(count, stream)
-        except failure as error:
-            if not device.enter_thread(error):
-                raise device.describe(error) from error
-            for start, count in zip(starts, counts, strict=True):
-                start(count, stream)
-
-    return submit
 
 
 def _in_range(submit: Submit, nvtx: Any, kernel: str) -> Submit:
@@ -199,7 +169,7 @@ class CudaDevice:
         self.current_stream = cupy.cuda.get_current_stream
         self.failure: tuple[type[Exception], ...] = (driver.CUDADriverError, self.runtime.CUDARuntimeError)
         self.index = index
-        self.lock = threading.RLock()
+        self.lock = new_lock()
         self.recent: deque[str] = deque(maxlen=RECENT_KERNELS)
         self.stream: int = self.current_stream().ptr
         self.several_streams = False

@@ -12,11 +12,11 @@ import os
 import shlex
 from _ctypes import dlclose, dlopen, dlsym
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ....transpiler.backend.module.interface import SourceFile
 from ....transpiler.errors import TaichiRuntimeError
+from ....transpiler.lazy_dataclasses import dataclass
 from ...loading import loader
 from ...store.binaries import Request, find_or_make
 from ...store.compiler_files import c_compiler_identity, find_program

@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError
+from ...locks import new_lock
 from ...store.compiler_files import c_compiler_identity
 from ...store.store import Store
 from ..device import format_size
@@ -99,7 +100,7 @@ class _Handlers:
 
 _handlers: _Handlers | None = None
 _is_missing = not has_guards()
-_lock = threading.Lock()
+_lock = new_lock()
 
 
 class Starting:

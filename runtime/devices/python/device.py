@@ -8,7 +8,6 @@ are addresses of this process, also those of NumPy arrays used in place.
 from __future__ import annotations
 
 import struct
-import threading
 from collections.abc import Sequence
 from math import prod
 from typing import Any
@@ -30,6 +29,7 @@ from ....transpiler.ir.statements import Parameter
 from ....transpiler.ir.tasks import Kernel
 from ....transpiler.ir.textures import DESCRIPTOR
 from ....transpiler.ir.types import NUMPY, Struct, Tensor
+from ...locks import new_lock
 from ..calls import LockedCalls
 from ..device import Launch
 from ..host_arrays import view_address, view_strided
@@ -56,7 +56,7 @@ class PythonProgram:
 
     def __init__(self, module: BackendModule) -> None:
         self._module = module
-        self.lock = threading.RLock()
+        self.lock = new_lock()
         self.kernel: Kernel = module.program
         self.interface = module.interface
         self.arguments = bytearray(max(1, module.interface.args_size_bytes))

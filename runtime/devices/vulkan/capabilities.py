@@ -18,4 +18,5 @@ PORTABLE = Capabilities(
     shared_atomics=frozenset({("f32", "add")}),
     subgroup_size=None,
     loses_negations=True,
+    unrolls_long_loops=True,
 )

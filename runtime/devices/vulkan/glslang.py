@@ -12,7 +12,6 @@ import linecache
 import re
 import signal
 import sys
-import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING
 from ....transpiler.backend.module.interface import SourceFile
 from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ...loading import loader
+from ...locks import new_lock
 from ...store.binaries import Request, find_or_make
 from ...store.compiler_files import file_identity, find_program
 from ...store.stats import COUNTS
@@ -79,7 +79,7 @@ class Glslang:
         self._validate = validate
         self._time_limit = time_limit_seconds
         self._modules: OrderedDict[bytes, bytes] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = new_lock()
 
     def compile(self, file: SourceFile, kernel: str, path: Path | None = None, store: Store | None = None) -> bytes:
         """Return the SPIR-V of a compute shader.

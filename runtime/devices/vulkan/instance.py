@@ -13,11 +13,11 @@ import functools
 import importlib
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from ....transpiler.errors import TaichiRuntimeError, warn_user
+from ....transpiler.lazy_dataclasses import dataclass
 from ....transpiler.options import Capabilities
 
 INSTALL_HINT = "apt-get install libvulkan1 mesa-vulkan-drivers glslang-tools"
@@ -26,6 +26,7 @@ API_VERSION = (1 << 22) | (2 << 12)
 """Vulkan 1.2: the lowest with buffer addresses, scalar layout and timeline semaphores in the core."""
 
 LLVMPIPE_DRIVER_ID = 13
+NVIDIA_DRIVER_ID = 4
 LLVMPIPE_LOOP_LIMIT = 65535
 """Mesa ends all loops of one invocation after this many iterations together, silently (seen in 22.3)."""
 
@@ -331,6 +332,11 @@ class Adapter:
         """Whether it is Mesa's software rasteriser, which ends long loops early."""
         return self.driver_id == LLVMPIPE_DRIVER_ID
 
+    @property
+    def is_nvidia(self) -> bool:
+        """Whether the driver is NVIDIA's own, which may lose negations of integers."""
+        return self.driver_id == NVIDIA_DRIVER_ID
+
     def lacks(self) -> list[str]:
         """Return the features that shaders need and the device lacks."""
         return [name for name in REQUIRED_FEATURES if name not in self.features]
@@ -553,6 +559,7 @@ def read_capabilities(adapter: Adapter) -> Capabilities:
         shared_atomics=frozenset(shared),
         subgroup_size=adapter.subgroup_size,
         subgroup_features=adapter.subgroup_features,
+        loses_negations=adapter.is_nvidia,
         extra=(
             ("device", adapter.name),
             ("driver", adapter.driver),

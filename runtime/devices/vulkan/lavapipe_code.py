@@ -20,8 +20,9 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from ....transpiler.lazy_dataclasses import dataclass
 from .spirv import HEADER_WORDS, MAGIC
 from .spirv_words import MODES, Decoration, Op
 

@@ -11,10 +11,10 @@ import weakref
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from ....transpiler.errors import TaichiRuntimeError
+from ....transpiler.lazy_dataclasses import dataclass
 from ..device import OutOfMemory, format_size
 from ..host_memory import Budget, clear_fresh
 from .instance import MEMORY_BUDGET, Adapter, Api

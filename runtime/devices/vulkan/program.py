@@ -1,4 +1,4 @@
-"""Build compute pipelines from a `BackendModule` and launch them. `submit` is the launch path: speed outranks form.
+"""Build compute pipelines from a `BackendModule` and launch them, by functions that `submitting` makes.
 
 Arguments up to the push-constant limit are passed in push constants; longer ones are copied into a host-visible block
 that belongs to the open command buffer, and the push constants contain its address.
@@ -26,11 +26,10 @@ from .instance import MAX_PUSH_BYTES, Adapter, Api
 from .labels import Labels
 from .lavapipe import LoopLimits
 from .memory import Memory
-from .queue import BATCH, EAGER_THREADS, Queue
+from .queue import Queue
 from .statistics import read_statistics
+from .submitting import STRIDED_GROUPS, PushedArguments, Submit, TaskPipeline, make_submitter
 
-STRIDED_GROUPS = 1024
-"""Groups of a task whose trip count only the device knows; it has a grid-stride loop."""
 STRIDED_THREADS = 1 << 20
 """Threads of a grid-stride loop on a GPU: a few times the number that a large GPU runs at once."""
 GROUPS_X = 65535
@@ -235,7 +234,8 @@ class VulkanProgram:
     ) -> None:
         self._is_software = is_software
         self.pipelines: list[Any] = []
-        self._tasks: list[tuple[Any, int, int, TaskSource]] = []
+        self._tasks: list[tuple[Any, int, TaskSource]] = []
+        self._submit: Submit | None = None
         self._queue, self._memory, self._name = queue, memory, module.kernel
         self.lock = queue.lock
         self._layout = layout
@@ -293,13 +293,14 @@ class VulkanProgram:
         """Return the same code with its own argument block."""
         program = copy(self)
         program._origin = self  # which owns the pipelines
+        program._submit = None
         program._make_arguments(self._queue.api, len(self.arguments))
         return program
 
     def onto(self, tape: Any) -> VulkanProgram:
         """Return the same code, recording into `tape` instead of the queue's open command buffer."""
         program = self.instantiate()
-        program._queue = tape
+        program._queue = tape  # before the first use of `submit_held`
         return program
 
     @property
@@ -315,7 +316,7 @@ class VulkanProgram:
     def add(self, task: TaskSource, pipeline: Any) -> None:
         """Add the pipeline of the next task."""
         self.pipelines.append(pipeline)
-        self._tasks.append((pipeline, task.iterations_per_block, self._most_groups(task), task))
+        self._tasks.append((pipeline, self._most_groups(task), task))
 
     def _most_groups(self, task: TaskSource) -> int:
         """Return how many groups a row may have.
@@ -327,7 +328,7 @@ class VulkanProgram:
             return GROUPS_X
         return min(GROUPS_X, STRIDED_THREADS // task.block_dim)
 
-    def _fewer(self, task: TaskSource, groups: int, most: int) -> tuple[int, int]:
+    def _fewer(self, task: TaskSource, most: int, groups: int) -> tuple[int, int]:
         """Return groups per row, and rows, for more than `most` groups.
 
         Raises: TaichiRuntimeError for an edited source that supports only one row and has no grid-stride loop.
@@ -343,54 +344,36 @@ class VulkanProgram:
             )
         return fold(groups)
 
+    def grids(self, counts: Sequence[int]) -> list[tuple[int, int]]:
+        """Return groups a row and rows of each task, as `submit` would start it; (0, 0) for no iterations."""
+        found = []
+        for (_, most, task), count in zip(self._tasks, counts, strict=True):
+            groups = min(most, STRIDED_GROUPS) if count == -1 else -(-count // task.iterations_per_block)
+            found.append(self._fewer(task, most, groups) if groups > most else (groups, 1 if groups > 0 else 0))
+        return found
+
     def submit(self, counts: Sequence[int]) -> None:
         """Start the tasks in order with the packed arguments."""
         with self.lock:
             self.submit_held(counts)
 
-    def submit_held(self, counts: Sequence[int]) -> None:
-        """Start the tasks in order; the caller has held `lock` since before it packed the arguments.
+    @property
+    def submit_held(self) -> Submit:
+        """The function that starts the tasks in order; its caller has held `lock` since before it packed arguments."""
+        if self._submit is None:
+            store = self._store_arguments if self._indirect_bytes else None
+            arguments = PushedArguments(self._layout, self._push_bytes, self._pushed, store)
+            tasks = [
+                TaskPipeline(task, pipeline, most, partial(self._fewer, task, most))
+                for pipeline, most, task in self._tasks
+            ]
+            bind = self._bind_textures if self._find_set is not None else None
+            self._submit = make_submitter(self._queue, self._name, self._functions, arguments, tasks, bind, self._null)
+        return self._submit
 
-        There is a barrier before every dispatch but the first of a batch: 0.8 us to record, no measurable time on
-        lavapipe. It could be omitted only if two dispatches share no memory; bindings do not show this (two arguments
-        may be one array), and comparing all addresses costs as much as the barrier.
-        """
-        queue = self._queue
-        barrier, push, bind, dispatch = self._functions
-        null = self._null
-        if os.getpid() != queue.owner:
-            queue.require()
-        commands = queue.commands or queue.begin()
-        if self._indirect_bytes:
-            self._store_arguments()
-            commands = queue.commands
-        if self._push_bytes:
-            push(commands, self._layout, 32, 0, self._push_bytes, self._pushed)
+    def _bind_textures(self, commands: Any) -> None:
         if self._set is not None:
-            self._bind_sets(commands, 1, self._layout, 0, 1, self._set, 0, null)
-        recorded = queue.recorded
-        queue.recorded = recorded + len(self._tasks)  # before the loop: Ctrl-C may interrupt it
-        threads = 0
-        for (pipeline, block, most, task), count in zip(self._tasks, counts, strict=True):
-            rows = 1
-            if count > 0:
-                groups = (count + block - 1) // block
-                if groups > most:
-                    groups, rows = self._fewer(task, groups, most)
-            elif count == -1:
-                groups = most if most < STRIDED_GROUPS else STRIDED_GROUPS
-                count = groups * block
-            else:
-                continue
-            if recorded:
-                barrier(commands, queue.stages, queue.stages, 0, 1, queue.barrier, 0, null, 0, null)
-            bind(commands, 1, pipeline)
-            dispatch(commands, groups, rows, 1)
-            recorded += 1
-            threads += count
-        queue.recent.append(self._name)
-        if queue.recorded >= BATCH or threads >= EAGER_THREADS:
-            queue.offer()
+            self._bind_sets(commands, 1, self._layout, 0, 1, self._set, 0, self._null)
 
     def _store_arguments(self) -> None:
         """Append the arguments to those of earlier launches in the open batch, and push their address."""

@@ -1,6 +1,6 @@
 """Record commands, submit them in batches, wait for them, and free what they used.
 
-In: dispatches (recorded by `VulkanProgram.submit` directly into the open command buffer) and copies. Out: a serial
+In: dispatches (recorded by `VulkanProgram.submit_held` directly into the open command buffer) and copies. Out: a serial
 number per submission, counted by one timeline semaphore; resources that the device uses are freed after their serial.
 
 This is a launch path: a batched launch costs 3 us, a launch with its own submit and wait costs 30 to 80 (lavapipe). So
@@ -11,13 +11,15 @@ is large.
 from __future__ import annotations
 
 import os
-import threading
 import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
+from time import perf_counter
 from typing import Any
+from weakref import WeakSet
 
 from ....transpiler.errors import ShadesmithWarning, TaichiRuntimeError
+from ...locks import new_lock
 from .instance import Adapter, Api
 
 BATCH = 64
@@ -28,10 +30,27 @@ IN_FLIGHT = 16
 """Number of command buffers; with `BATCH` this limits how far Python runs ahead of the device."""
 SLICE_NANOSECONDS = 100_000_000
 """Length of one slice of a wait; Python handles signals (Ctrl-C) between slices."""
+SPIN_SECONDS = 1e-4
+"""How long a wait asks a GPU again and again before it sleeps: waking takes longer than most kernels.
+
+A software driver needs the processor itself."""
 RECENT = 8
 
 VK_TIMEOUT = 2
 VK_ERROR_DEVICE_LOST = -4
+
+
+_QUEUES: WeakSet[Queue] = WeakSet()
+
+
+def _after_fork() -> None:
+    """Close the command buffers in a child, which may not record into its parent's."""
+    for queue in list(_QUEUES):
+        queue.slot = queue.commands = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 class Submission:
@@ -73,7 +92,7 @@ class CommandSlot:
 
 
 class Queue:
-    """The only queue of a device. `VulkanProgram.submit` reads its public fields, since calls would cost too much.
+    """The only queue of a device. `submitting` reads its public fields, since calls would cost too much.
 
     lock: held while recording.
     owner: the process that may use it, or -1 once it is lost or closed.
@@ -85,12 +104,14 @@ class Queue:
 
     def __init__(self, api: Api, adapter: Adapter, device: Any, handle: Any) -> None:
         self.api, self.device, self.handle = api, device, handle
-        self.lock = threading.RLock()
+        self.lock = new_lock()
         self.owner = self._process = os.getpid()
+        _QUEUES.add(self)
         self.slot: CommandSlot | None = None
         self.commands: Any = None
         self.recorded = 0
         self.is_held = False
+        self._spins = not adapter.is_software
         self.check: Callable[[], None] | None = None
         self.serial = 1
         self.completed = 0
@@ -152,7 +173,11 @@ class Queue:
         return self.api.new("VkMemoryBarrier", "MEMORY_BARRIER", srcAccessMask=before, dstAccessMask=after)
 
     def begin(self) -> Any:
-        """Open a command buffer and return it. The lock must be held, none may be open."""
+        """Open a command buffer and return it. The lock must be held, none may be open.
+
+        Launches call it only if none is open, so it checks for all of them that the device can be used.
+        """
+        self.require()
         slot = self._free_slot()
         try:
             self._answer(self.api.lib.vkBeginCommandBuffer(slot.handle, self._begin_info), "recording")
@@ -274,7 +299,7 @@ class Queue:
     def wait(self, serial: int) -> None:
         """Wait until the device has finished all work up to `serial`; Ctrl-C interrupts the wait."""
         self.require()
-        if self.completed < serial:
+        if self.completed < serial and not (self._spins and self._spin(serial)):
             info, value = self._waits.pop() if self._waits else self._new_wait()
             value[0] = serial
             wait = self.api.lib.vkWaitSemaphores
@@ -285,6 +310,20 @@ class Queue:
                 self._complete(serial)
         if self.check is not None:
             self.check()
+
+    def _spin(self, serial: int) -> bool:
+        """Return whether the device has finished all work up to `serial` within a moment."""
+        reached = self.api.ffi.new("uint64_t*")
+        query, device, semaphore = self.api.lib.vkGetSemaphoreCounterValue, self.device, self._semaphore[0]
+        end = perf_counter() + SPIN_SECONDS
+        while True:
+            self._answer(query(device, semaphore, reached), "querying progress")
+            if reached[0] >= serial:
+                with self.lock:
+                    self._complete(reached[0])
+                return True
+            if perf_counter() > end:
+                return False
 
     def _new_wait(self) -> tuple[Any, Any]:
         """Return the struct of a wait and the array of its serial; each waiting thread has its own."""
@@ -330,6 +369,7 @@ class Queue:
                 " Device data is gone; `ti.reset()` and `ti.init()` start anew"
             )
             self.owner = -1
+            self.slot = self.commands = None
             self.require()
         self.api.check(code, action)
         return code

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from ....transpiler.lazy_dataclasses import dataclass
 from .spirv_words import BUILT_IN_WORKGROUP_SIZE, CAPABILITIES, IMAGE_FORMATS, MODES, STORAGE, Decoration, Op
 
 MAGIC = 0x07230203

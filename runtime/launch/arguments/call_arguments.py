@@ -62,7 +62,8 @@ class CallArguments:
 
     def flattened(self, args: Sequence[Any], kwargs: Mapping[str, Any] = NO_NAMES) -> tuple[Any, ...]:
         """Return a value for each flattened parameter of a call. Raises: TaichiSyntaxError."""
-        return self.flatten_packs(self.bind(args, kwargs))
+        is_complete = not kwargs and len(args) == len(self._definition.parameters)
+        return self.flatten_packs(args if is_complete else self.bind(args, kwargs))
 
     def flatten_packs(self, values: Sequence[Any]) -> tuple[Any, ...]:
         """Return the values of parameters with each pack replaced by its members."""

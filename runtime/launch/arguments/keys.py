@@ -27,6 +27,7 @@ class Keys:
         fast: takes the arguments of a call; raises AttributeError for arrays other than fields and ndarrays.
         of: takes any arguments; raises TaichiRuntimeTypeError for an array that no kernel can take.
         identities: of the objects that are part of keys.
+        is_keyed: whether any argument is part of keys; else all keys are ().
     """
 
     def __init__(self, definition: KernelDefinition) -> None:
@@ -37,6 +38,7 @@ class Keys:
             if isinstance(parameter.annotation, (NdarrayAnnotation, TextureType, RWTextureType))
             or is_template(parameter.annotation)
         ]
+        self.is_keyed = bool(keyed)
         names = {
             "array": key_of_argument,
             "open_array": _key_with_elements,

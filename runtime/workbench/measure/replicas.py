@@ -214,6 +214,14 @@ def counts_of(launchable: Launchable, module: BackendModule) -> tuple[int, ...]:
     return recorder.counts
 
 
+def packed_call(launchable: Launchable, module: BackendModule) -> tuple[bytes, tuple[int, ...]]:
+    """Return the packed arguments of the call for a module, and the trip count of each task; no memory is read."""
+    found: list[bytes] = []
+    recorder = StandIn(module.interface.args_size_bytes, found.append)
+    _launch_into(launchable, module, recorder)
+    return found[0], recorder.counts
+
+
 def _launch_into(launchable: Launchable, module: BackendModule, recorder: StandIn) -> None:
     compilation = replace(launchable.compilation, module=module)
     instance = Instance(launchable.session, launchable.specialization, compilation)

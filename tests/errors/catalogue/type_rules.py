@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .case import FIELD, NAME, SYNTAX, TYPE, UNSUPPORTED, Case, kernel, refused, supported, warned
+from .case import FIELD, NAME, TYPE, UNSUPPORTED, Case, kernel, refused, supported, warned
 
 STRUCT = "S = ti.types.struct(mass=ti.f32, v=ti.math.vec3)\n"
 WITHOUT = """from dataclasses import replace
@@ -41,6 +41,6 @@ CASES: list[Case] = [
     refused("types/tuple_as_value", TYPE, "Cannot assign `vector(2, f32)`", "one element", kernel("«f[0, 0] = (1, 2)", head=FIELD), "tuple as value"),
     refused("types/cast_to_no_type", TYPE, "`ti.cast` needs a number type", "ti.cast(x, ti.f32)", kernel("a = «ti.cast(x, 3)", signature="x: ti.f32"), "`ti.cast` to non-type"),
     refused("types/bit_cast_of_unequal_size", TYPE, "equal width, found f32 and f64", "ti.cast", kernel("a = «ti.bit_cast(x, ti.f64)", signature="x: ti.f32"), "bit_cast of unequal size"),
-    refused("types/quantised_overflow", SYNTAX, "ti.types.quant.int is not in this version", "ti.i8", kernel("a = ti.cast(300, «ti.types.quant.int(8))"), "quantised type overflow"),
+    refused("types/cast_to_quantised_type", TYPE, "`quant.int(bits=8, signed=True)` is a type of fields only", "BitpackedFields", kernel("a = «ti.cast(300, ti.types.quant.int(8))"), "cast to a quantised type"),
     refused("types/implicit_bool_of_vector", TYPE, "conditions must be a scalar", "`.any()` or `.all()`", kernel("a = ti.Vector([n, n])", "if «a:", "    pass", signature="n: ti.i32"), "implicit bool of a vector"),
 ]  # fmt: skip

@@ -1,13 +1,16 @@
-// shadesmith 0.1.0, vulkan a4182e9a, gather_mass.py:12: gather_mass(m: f32)
+// shadesmith 0.1.0, vulkan de3e85d2, gather_mass.py:12: gather_mass(m: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
+#extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_shader_atomic_float : require
 
 #define BLOCK 128
+#define LOADS 8  // iterations of a thread at a time, so that their loads overlap
 layout(local_size_x = BLOCK) in;
 
-const int count_n1 = 2;  // shape of count
+const int mass_n0 = 64;  // shape of mass
+const int count_n0 = 64, count_n1 = 2;  // shape of count
 const int n = 64;  // captured
 
 layout(buffer_reference, scalar, buffer_reference_align = 4)
@@ -22,19 +25,51 @@ layout(push_constant, scalar) uniform Args {
 } args;
 
 #define x(i) args.x_data.v[i]
-#define mass(i) args.mass_data.v[i]
-#define count(i, j) args.count_data.v[(i) * count_n1 + (j)]
+#define mass(i) mass_copy[i]
+#define count(i, j) count_copy[(i) * count_n1 + (j)]
+
+shared float mass_copy[mass_n0];
+shared int count_copy[count_n0 * count_n1];
 
 // gather_mass.py:13  for p in range(20_000):
 void task(int p) {
     int cell = int(x(p) * float(n));  // :14
     // gather_mass.py:15  mass[cell] += m
-    atomicAdd(mass(cell), args.m);
+    atomicAdd(mass(cell), args.m);  // to the block's copy (block_sums)
     // gather_mass.py:16  count[cell, p % 2] += 1
-    atomicAdd(count(cell, p & 1), 1);
+    atomicAdd(count(cell, p & 1), 1);  // to the block's copy (block_sums)
 }
 
 void main() {
-    uint index = gl_GlobalInvocationID.x;
-    if (index < 20000u) task(int(index));
+    // Each block adds to copies in shared memory, for which fewer threads wait at an address.
+    for (uint k = gl_LocalInvocationID.x; k < mass_n0; k += BLOCK) {
+        mass_copy[k] = 0.0;
+    }
+    for (uint k = gl_LocalInvocationID.x; k < count_n0 * count_n1; k += BLOCK) {
+        count_copy[k] = 0;
+    }
+    barrier();
+    uint count = 20000u;
+    uint stride = gl_NumWorkGroups.x * BLOCK * LOADS;
+    uint first = gl_WorkGroupID.x * BLOCK * LOADS + gl_LocalInvocationID.x;
+    for (; first + (LOADS - 1) * BLOCK < count; first += stride) {
+        [[unroll]] for (uint item = 0; item < LOADS; item++) {
+            uint index = first + item * BLOCK;
+            task(int(index));
+        }
+    }
+    for (uint index = first; index < count; index += BLOCK) {
+        task(int(index));
+    }
+    barrier();
+    for (uint k = gl_LocalInvocationID.x; k < mass_n0; k += BLOCK) {
+        if (mass_copy[k] != 0.0) {
+            atomicAdd(args.mass_data.v[k], mass_copy[k]);
+        }
+    }
+    for (uint k = gl_LocalInvocationID.x; k < count_n0 * count_n1; k += BLOCK) {
+        if (count_copy[k] != 0) {
+            atomicAdd(args.count_data.v[k], count_copy[k]);
+        }
+    }
 }

@@ -1,8 +1,10 @@
-// shadesmith 0.1.0, cuda 663919fb, gather_mass.py:12: gather_mass(m: f32)
+// shadesmith 0.1.0, cuda e00a2c8d, gather_mass.py:12: gather_mass(m: f32)
 
 #define BLOCK 128
+#define LOADS 8  // iterations of a thread at a time, so that their loads overlap
 
-constexpr int count_n1 = 2;  // shape of count
+constexpr int mass_n0 = 64;  // shape of mass
+constexpr int count_n0 = 64, count_n1 = 2;  // shape of count
 constexpr int n = 64;  // captured
 
 struct Args {
@@ -20,12 +22,48 @@ struct Args {
 __device__ inline void task(const Args &args, int p) {
     int cell = (int)(x(p) * (float)n);  // :14
     // gather_mass.py:15  mass[cell] += m
-    atomicAdd(&mass(cell), args.m);
+    atomicAdd(&mass(cell), args.m);  // to the block's copy (block_sums)
     // gather_mass.py:16  count[cell, p % 2] += 1
-    atomicAdd(&count(cell, p & 1), 1);
+    atomicAdd(&count(cell, p & 1), 1);  // to the block's copy (block_sums)
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) gather_mass_0(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < 20000u) task(args, int(index));
+    // Each block adds to copies in shared memory, for which fewer threads wait at an address.
+    __shared__ float mass_copy[mass_n0];
+    __shared__ int count_copy[count_n0 * count_n1];
+    for (unsigned k = threadIdx.x; k < mass_n0; k += BLOCK) {
+        mass_copy[k] = 0.0f;
+    }
+    for (unsigned k = threadIdx.x; k < count_n0 * count_n1; k += BLOCK) {
+        count_copy[k] = 0;
+    }
+    __syncthreads();
+    Args own = args;
+    own.mass_data = mass_copy;
+    own.count_data = count_copy;
+    unsigned count = 20000u;
+    unsigned stride = gridDim.x * BLOCK * LOADS;
+    unsigned first = blockIdx.x * BLOCK * LOADS + threadIdx.x;
+    for (; first + (LOADS - 1) * BLOCK < count; first += stride) {
+        #pragma unroll
+        for (unsigned item = 0; item < LOADS; item++) {
+            unsigned index = first + item * BLOCK;
+            task(own, int(index));
+        }
+    }
+    #pragma unroll 1
+    for (unsigned index = first; index < count; index += BLOCK) {
+        task(own, int(index));
+    }
+    __syncthreads();
+    for (unsigned k = threadIdx.x; k < mass_n0; k += BLOCK) {
+        if (mass_copy[k] != 0.0f) {
+            atomicAdd(&args.mass_data[k], mass_copy[k]);
+        }
+    }
+    for (unsigned k = threadIdx.x; k < count_n0 * count_n1; k += BLOCK) {
+        if (count_copy[k] != 0) {
+            atomicAdd(&args.count_data[k], count_copy[k]);
+        }
+    }
 }

@@ -8,11 +8,11 @@ from shadesmith.transpiler.ir import functions, sparse, statements, textures, th
 from shadesmith.transpiler.ir.nodes import Statement
 from shadesmith.transpiler.ir.ops import OPS
 from shadesmith.transpiler.passes.derivatives.adjoints import ADJOINTS, ZERO
-from shadesmith.transpiler.passes.derivatives.reverse_sweep import RULES
+from shadesmith.transpiler.passes.derivatives.reverse_mode import RULES
 from shadesmith.transpiler.passes.derivatives.tangents import TANGENTS
 
 POINTERS = {"GlobalPtr", "MatrixPtr", "StructPtr", "GlobalTemporary", "Reference"}
-CONSTANT = {"Const", "LoopIndex", "ArgLoad", "ArrayShape", "ListInit", "ListItem", "CellIndex", "CellNumber", "IsActive",
+CONSTANT = {"Const", "LoopIndex", "ArgLoad", "ArrayShape", "CellIndex", "CellNumber", "IsActive",
             "Length", "PoolCount", "TextureSample", "TextureFetch", "ImageLoad", "Rand"}  # fmt: skip
 """Values that depend on no array with a derivative."""
 WITHOUT_VALUE = {"OmittedStatement", "Print", "Assert", "IndexCheck", "Break", "Continue", "Return", "Activate",

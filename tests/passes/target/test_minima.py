@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import pytest
 
 import shadesmith as ti
+from shadesmith.runtime.devices.vulkan.instance import LLVMPIPE_DRIVER_ID, NVIDIA_DRIVER_ID, Adapter, read_capabilities
 
 Array = ti.types.ndarray(ti.i32, 1)
 
@@ -27,6 +31,12 @@ def plain(x: Array):
         x[i] = ti.max(ti.min(x[i], 7), 2)
 
 
+@ti.kernel
+def greater(x: Array):
+    for i in x:
+        x[i] = ti.max(-x[i], 2)
+
+
 def test_results(target: str) -> None:
     x = np.array([-5, 7, -9, 3, 0, 0, 0], np.int32)
     low = np.array([3, -2, 9], np.int8)
@@ -42,3 +52,20 @@ def test_only_kernels_that_negate_change() -> None:
     assert "= biased_max_i32(biased_max_i32(" in changed and "= max(" not in changed
     assert "max(min(x(i), 7), 2)" in plain.source(x, arch=ti.vulkan)
     assert "biased_" not in least_of_three.source(x, np.zeros(3, np.int8), arch=ti.cuda)
+
+
+@pytest.mark.parametrize("driver_id", [LLVMPIPE_DRIVER_ID, NVIDIA_DRIVER_ID])
+def test_devices_of_nvidia_are_known(driver_id: int) -> None:
+    adapter = Adapter(
+        0, None, "a GPU", "discrete", 0, driver_id, "a driver", 0, frozenset(), frozenset(), 128, 128, (1, 1, 1), 16384, 32,
+        frozenset(), frozenset(),
+    )  # fmt: skip
+    assert read_capabilities(adapter).loses_negations == (driver_id == NVIDIA_DRIVER_ID)
+
+
+def test_archives_may_run_on_any_device(tmp_path: Path) -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    module = ti.aot.Module(ti.vulkan)
+    module.add_kernel(greater, template_args={"x": ti.types.ndarray(ti.i32, 1)})
+    module.save(str(tmp_path / "archive"))
+    assert any("biased_max_i32(" in path.read_text() for path in tmp_path.rglob("*.comp"))

@@ -44,34 +44,31 @@ def fields(*names: str) -> list[Any]:
     return [ti.field(ti.f64, () if name == "loss" else N, needs_grad=True) for name in names]
 
 
-def test_8802_a_recursion_over_elements(in_f64: str) -> None:
+def test_8802_plasticity(in_f64: str) -> None:
+    """A serial loop reads `e[i]` and writes `e[i + 1]`. Taichi 1.7.4 gives 4.8 times the gradient."""
     e, p, loss = (ti.field(ti.f64, s, needs_grad=True) for s in (61, 61, ()))
     theta = ti.field(ti.f64, (), needs_grad=True)
 
     @ti.kernel
-    def plastic():
+    def load():
         for _ in range(1):
             for i in range(60):
-                strain = theta[None] * ti.sin(0.1 * i)
-                trial = 1000.0 * (strain - p[i])
+                strain = theta[None] * ti.sin(2 * ti.math.pi * i / 60)
+                trial = 1000.0 * (strain - e[i])
+                excess = ti.abs(trial) - 2.0
+                e[i + 1] = e[i]
                 p[i + 1] = p[i]
-                if abs(trial) > 2.0:
-                    p[i + 1] = p[i] + (abs(trial) - 2.0) / 1000.0 * ti.math.sign(trial) * 0.5
-                e[i + 1] = e[i] + 1000.0 * (strain - p[i + 1]) * e[i] * 0.01 + strain**2
-            loss[None] += e[60] ** 2
+                if excess > 0.0:
+                    e[i + 1] = e[i] + excess / 1000.0 * ti.math.sign(trial)
+                    p[i + 1] = p[i] + excess / 1000.0
+            loss[None] += p[60]
 
-    def outcome(value: float) -> float:
-        theta[None], loss[None] = value, 0
-        e.fill(0)
-        p.fill(0)
-        plastic()
-        return float(loss[None])
-
-    expected = (outcome(0.0045 + 1e-8) - outcome(0.0045 - 1e-8)) / 2e-8
     theta[None] = 0.0045
-    with ti.ad.Tape(loss):
-        plastic()
-    assert theta.grad[None] == pytest.approx(expected, rel=1e-5)
+    for _ in range(2):
+        with ti.ad.Tape(loss, validation=True):
+            load()
+        assert theta.grad[None] == pytest.approx(4 - np.sin(2 * np.pi / 60), rel=1e-12)
+    assert theta.grad[None] == pytest.approx(3.895472, abs=5e-7)
 
 
 def test_2505_a_moving_average_in_place(in_f64: str) -> None:

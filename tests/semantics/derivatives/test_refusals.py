@@ -14,14 +14,17 @@ REFUSED = {
     "old value": ("y[i] = ti.atomic_add(loss[None], x[i])", "what an atomic operation returns"),
     "bits": ("y[i] = ti.bit_cast(ti.bit_cast(x[i], ti.i32) + 1, ti.f32)", "`ti.bit_cast` has no derivative"),
     "its own gradient": ("y[i] = x[i] * x.grad[i]", "The gradient needs this value of `x_grad`"),
-    "real function": ("y[i] = real(x[i])", "derivative of `real`, which is a `ti.real_func`"),
+    "real function": ("y[i] = real(x[i], 2)", "derivative of `real`, a `ti.real_func` that calls itself"),
     "threads": ("y[i] = x[i]; ti.simt.block.sync()", "its threads share memory or synchronize"),
 }
 
 
 @ti.real_func
-def real(a: float) -> float:
-    return a * a
+def real(a: float, n: int) -> float:
+    r = a
+    if n > 0:
+        r = a * real(a, n - 1)
+    return r
 
 
 @pytest.fixture

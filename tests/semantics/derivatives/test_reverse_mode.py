@@ -68,6 +68,13 @@ KERNELS = {
         b = y[i]
         z[i] = ti.tan(a) + ti.asin(a * 0.5) + ti.acos(a * 0.5) + ti.tanh(a) + ti.log(a) + ti.sqrt(a) + ti.rsqrt(b)
         z[i] += ti.atan2(a, b) + a ** b + abs(a - b) + a % b + ti.exp(-a) + ti.cos(b) + ti.floor(a)""",
+    "lists": """
+        fx = ti.Vector([x[i], y[i]])
+        w = [0.5 * fx**2, 0.75 - (fx - 1.0)**2, fx * x[i]]
+        c = [x[i], y[i] * 2, x[i] * y[i]]
+        for a, b in ti.static(ti.ndrange(3, 3)):
+            z[(i + a) % 5] += w[a][0] * w[b][1] * c[(a + b) % 3] * (a + 1)
+        for k in range(n % 4): z[i] += (w[1] * c[0]).sum() * k""",
     "gather_and_scatter": """
         for j in range(-1, 2): z[i] += x[(i + j + 5) % 5] * y[i]
         z[(i * 3) % 5] += x[i] * x[i]""",

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from shadesmith.runtime.devices.cuda import device as cuda
+from shadesmith.runtime.devices.cuda.submitting import WAVES
 from shadesmith.transpiler.backend.module.interface import BackendModule, Interface, SourceFile, TaskSource
 from shadesmith.transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 
@@ -87,7 +88,7 @@ def test_an_unknown_count_strides(device):
 
 
 def test_a_loop_that_strides_gets_no_more_groups_than_keep_the_gpu_busy(device):
-    most = device.resident_threads * cuda.WAVES
+    most = device.resident_threads * WAVES
     assert run(device, make_module("count_groups"), (10 * most,), [0.0, 0.0]).tolist() == [most, 1.0]
     assert run(device, make_module("count_groups"), (250,), [0.0, 0.0]).tolist() == [250.0, 1.0]
 

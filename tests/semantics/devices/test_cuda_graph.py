@@ -11,8 +11,8 @@ from collections import deque
 import pytest
 
 from shadesmith.runtime.devices.cuda import graph as cuda_graph
-from shadesmith.runtime.devices.cuda.device import _starter
 from shadesmith.runtime.devices.cuda.graph import CudaGraph
+from shadesmith.runtime.devices.cuda.submitting import make_starter
 from shadesmith.runtime.devices.device import Launch
 from shadesmith.transpiler.backend.module.interface import TaskSource
 from shadesmith.transpiler.errors import TaichiRuntimeError
@@ -105,7 +105,7 @@ class Program:
     tasks = (TaskSource("a", "range_for", "a", 0, 128, None), TaskSource("b", "serial", "b", 0, 1, None))
 
     def starts(self, launch, arguments):
-        return [_starter(launch, 1024, task, 40 + k, arguments) for k, task in enumerate(self.tasks)]
+        return [make_starter(launch, 1024, task, 40 + k, arguments) for k, task in enumerate(self.tasks)]
 
 
 @pytest.fixture(scope="module")

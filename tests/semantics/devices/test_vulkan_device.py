@@ -399,3 +399,18 @@ def test_missing_validation_layer_is_a_warning(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("shadesmith.runtime.devices.vulkan.instance.VALIDATION_LAYER", "VK_LAYER_not_there")
     with pytest.warns(ShadesmithWarning, match="VK_LAYER_not_there is not installed"):
         open_device(validation=True).close()
+
+
+def test_a_wait_that_asks_again_and_again_ends(device: VulkanDevice) -> None:
+    device._queue._spins = True  # as on a GPU
+    try:
+        a = device.allocate(16)
+        for value in range(20):
+            device.write(a, memoryview(bytes([value] * 16)))
+            device.synchronize()
+            found = bytearray(16)
+            device.read(a, memoryview(found))
+            assert set(found) == {value}
+        assert device._queue.completed == device._queue.serial - 1
+    finally:
+        device._queue._spins = False

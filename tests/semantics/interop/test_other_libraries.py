@@ -95,6 +95,8 @@ def test_jax_arrays_do_not_change(target: str) -> None:
     numpy_of_jax = pytest.importorskip("jax.numpy")
     start(target)
     x = numpy_of_jax.arange(5, dtype="float32")
+    if target == "vulkan" and x.device.platform != "cpu":
+        pytest.skip("JAX made it on a CUDA device, which kernels for Vulkan refuse")
     alias = x
     assert total(x) == 10
     with pytest.raises(ti.TaichiRuntimeTypeError, match="read-only"):

@@ -167,3 +167,30 @@ def test_prints_and_checks_of_threads(target: str, capfd: pytest.CaptureFixture[
     run_threads(work)
     lines = capfd.readouterr().out.split()
     assert sorted(lines) == sorted(str(number) for number in range(4) for _ in range(10))
+
+
+@pytest.mark.parametrize("ending", ["session", "tree"])
+def test_a_store_of_another_thread_is_lost_with_its_memory(
+    target: str, mirrored: bool, ending: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    builder = ti.FieldsBuilder()
+    x = ti.field(ti.i32)
+    builder.dense(ti.i, 8).place(x)
+    tree = builder.finalize()
+    x[3] = 1
+
+    def store_late(session: sessions.Session, seconds: float = 0.0) -> bool:
+        """Do what a store does that another thread has begun: it has passed all checks already."""
+        if x.memory.mirrored:
+            x.memory.mark((3,))
+        return True
+
+    monkeypatch.setattr(sessions.Session, "wait_for_other_threads", store_late)
+    if ending == "tree":
+        tree.destroy()
+    else:
+        ti.reset()
+        ti.init(arch=getattr(ti, target), log_level=ti.WARN)
+    y = ti.field(ti.i32, 4)
+    y[1] = 2
+    assert y.to_numpy().tolist() == [0, 2, 0, 0]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from ...ir.functions import Function
 from ...ir.tasks import Kernel, Task, TaskKind
+from ...lazy_dataclasses import dataclass
 from ...options import Capabilities, CompileOptions
 from ..languages.common.language import Language
 from ..languages.common.naming import entry_stem

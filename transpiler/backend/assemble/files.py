@@ -71,7 +71,8 @@ class FileAssembler:
         context, layout = self.context, self.layout
         blocks = sorted({p.task.block_dim for p in printed if context.has_block_size(p.task)})
         used = UsedMemory().with_all([*(f.used for f in functions), *(p.used for p in printed)])
-        macros, cell_functions, cell_helpers = definitions(layout.accessors, used, layout.cells)
+        copied = [] if self.language.has_pointers else [array for p in printed for array in p.task.block_sums]
+        macros, cell_functions, cell_helpers = definitions(layout.accessors, used, layout.cells, copied)
         helpers = [*layout.helpers, *cell_helpers, *_helpers_of(functions, printed)]
         symbols = Symbols(set(cell_helpers), {*cell_helpers, *member_types(self.language, layout)})
         for other in (*(f.symbols for f in functions), *(p.symbols for p in printed)):
@@ -147,6 +148,8 @@ class FileAssembler:
         vectorizable = not has_loops and not any(isinstance(s, NOT_VECTORIZED) for s in statements)
         args = language.args_parameters if p.uses_args else []
         parameters, arguments = [*args, *p.parameters], [*(["args"] if args else []), *p.arguments]
+        if p.block_sums is not None and p.block_sums.own:
+            arguments = [OWN, *p.arguments]
         call = f"{p.function}({', '.join(arguments)});"
         simd = threads is not None and vectorizable and not p.task.synchronizes and not p.task.private
         simd = simd and threads is not None and is_vectorized(threads, *pointers_of(p.task))
@@ -185,6 +188,7 @@ class FileAssembler:
             "count": threads.count if threads else "1",
             "nest": lines,
             "reductions": p.reductions if p.task.reductions else None,
+            "block_sums": p.block_sums,
             "unrolled": p.grid.is_unrolled,
             "pragma": omp,
             "strided": p.grid.is_strided,

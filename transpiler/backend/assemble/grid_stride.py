@@ -5,8 +5,6 @@ In: a task in final form and the layout of its arguments. Out: a `Grid`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...ir.functions import reachable
 from ...ir.nodes import Statement
 from ...ir.statements import (
@@ -25,6 +23,7 @@ from ...ir.statements import (
     repeats,
 )
 from ...ir.tasks import Task
+from ...lazy_dataclasses import dataclass
 from ...options import MAX_ITERATIONS
 from ..layout.layout import Layout
 from ..layout.trip_counts import known_extents
@@ -37,7 +36,7 @@ before the next one starts; for more, blocks with one iteration per thread are b
 
 
 LOADS = 8
-"""Iterations of a thread between two tests in a loop with reductions. They write nothing, so that all their loads are
+"""Iterations of a thread between two tests in a loop with reductions or of `overlap_loads`: all their loads are
 in flight before the first one is used: one load of 4 bytes at a time reaches 61 % of an H200's bandwidth."""
 FEW = 1 << 14
 """Iterations that keep a GPU busy only if each has a thread of its own."""
@@ -68,23 +67,32 @@ def grid_of(task: Task, layout: Layout, max_groups: int) -> Grid:
     if task.loop is None:
         return Grid()
     extents, count = known_extents(task.loop, layout)
-    if task.reductions:
+    if task.reductions or task.block_sums:
         return Grid(is_strided=True, is_unrolled=_is_light(task) and (count is None or count > FEW))
     if extents is None:
         return Grid(is_strided=True)  # only the device knows how many iterations there are
     is_short = count is not None and count <= min(MAX_SINGLE_ITERATIONS, max_groups * task.block_dim)
     if not is_short and not is_long_running(task):
-        return Grid(is_strided=True)
+        return Grid(is_strided=True, is_unrolled=task.overlaps)
     return Grid(is_folded=(MAX_ITERATIONS if count is None else count) > max_groups * task.block_dim)
 
 
 def _is_light(task: Task) -> bool:
-    """Return whether the iterations of a loop with reductions only read memory, and are short."""
+    """Return whether the iterations of a loop only read memory, add to accumulators or copies, and are short."""
     statements = list(reachable(task.body))
     is_simple = not any(
-        isinstance(s, (*RECORDS, Rand, If, IfExp, GlobalStore, AtomicOp)) or repeats(s) for s in statements
+        isinstance(s, (*RECORDS, Rand, If, IfExp, GlobalStore)) or repeats(s) or _is_elsewhere(s, task)
+        for s in statements
     )
     return is_simple and len(statements) <= LIGHT
+
+
+def _is_elsewhere(statement: Statement, task: Task) -> bool:
+    """Return whether a statement is an atomic operation on memory of which the block has no copy."""
+    if not isinstance(statement, AtomicOp):
+        return False
+    base = base_pointer(statement.pointer)
+    return not (isinstance(base, GlobalPtr) and base.array in task.block_sums)
 
 
 def is_long_running(task: Task) -> bool:

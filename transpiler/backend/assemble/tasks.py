@@ -6,7 +6,7 @@ In: an `EmitContext`. Out: `PrintedTask`s and `PrintedFunction`s, from which `fi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from ...ir.functions import Function, called, reachable
@@ -15,6 +15,7 @@ from ...ir.statements import RECORDS, Array, Rand, Return
 from ...ir.tasks import Task
 from ...ir.threads import ThreadIndex, has_full_blocks
 from ...ir.types import Struct, u1, u32
+from ...lazy_dataclasses import dataclass
 from ..languages.common.naming import Names, bound_name
 from ..languages.common.one_line import INDENT
 from ..languages.common.symbols import Symbols
@@ -47,13 +48,17 @@ from ..print.statements import WRITERS as STATEMENT_WRITERS
 from ..print.statements import Statements, infix_symbol
 from ..print.textures import WRITERS as TEXTURE_WRITERS
 from ..print.threads import Threads, indices_in_block, spread, spread_blocks
+from .block_sums import ELEMENT, BlockSums, print_block_sums
 from .context import EmitContext
 from .grid_stride import LOADS, Grid, grid_of
 
 EFFECTS: dict[type, Callable[..., None]] = {
-    **STATEMENT_WRITERS, **REPORT_WRITERS, **CALL_WRITERS, **BLOCK_WRITERS, **CELL_WRITERS, **TEXTURE_WRITERS
+    **STATEMENT_WRITERS, **REPORT_WRITERS, **CALL_WRITERS, **BLOCK_WRITERS, **CELL_WRITERS,
+    **TEXTURE_WRITERS,
 }  # fmt: skip
 """The printer of each statement with an effect."""
+GENERATED = ["blocks", "count", "first", "index", "item", ELEMENT, "part", "stride"]
+"""Variables of an entry for the threads of a GPU."""
 
 
 @dataclass(slots=True)
@@ -86,6 +91,7 @@ class PrintedTask:
     block: BlockForm | None
     shared: list[str]
     reductions: Reductions
+    block_sums: BlockSums | None
     entry_expressions: Expressions
 
     @property
@@ -120,6 +126,7 @@ class TaskPrinter:
         parameters += self.accumulators
         by_pointer = "&" if self.language.reference_is_pointer else ""
         arguments += [f"{by_pointer}{name}" for name in reductions.arguments]
+        sums = print_block_sums(entry, task) if task.block_sums else None
         e.symbols.add(entry.symbols)
         needs_flag = bool(reductions.done) and not self.language.has_pointers
         return PrintedTask(
@@ -135,8 +142,13 @@ class TaskPrinter:
             parameters=parameters,
             arguments=arguments,
             block=e.block,
-            shared=[*declare_shared(e, _shared_arrays(e)), *(["shared bool is_last;"] if needs_flag else [])],
+            shared=[
+                *declare_shared(e, _shared_arrays(e)),
+                *(["shared bool is_last;"] if needs_flag else []),
+                *(sums.declarations if sums else ()),
+            ],
             reductions=reductions,
+            block_sums=sums,
             entry_expressions=entry,
             uses_args=e.uses_args,
             entry_uses_args=entry.uses_args,
@@ -233,12 +245,10 @@ class TaskPrinter:
         bounds = [*task.loop.starts, *task.loop.ends] if task.loop is not None else []
         roots: list[tuple[Block, list[Statement]]] = [(task.prologue, bounds), (task.join, []), (task.epilogue, [])]
         printer = self._statements(place(roots, self._is_infix))
-        generated = (
-            [] if self.language.nested_loops else ["blocks", "count", "first", "index", "item", "part", "stride"]
-        )
+        generated = [] if self.language.nested_loops else GENERATED
         parts = [] if task.loop is None else part_names(task.loop, names)
         bounds_of = [bound_name(prefix, name) for name in names for prefix in ("end", "extent")]
-        for name in [*names, *parts, *generated, *bounds_of, *((OWN,) if task.private else ())]:
+        for name in [*names, *parts, *generated, *bounds_of, *((OWN,) if task.private or task.block_sums else ())]:
             printer.names.declare(name)  # local variables of the entry, as are those of the prologue
         printer.comments = False
         reductions = name_accumulators(printer, task)

@@ -404,6 +404,11 @@ class _Machine:
     def _atomic(self, statement: AtomicOp) -> Any:
         address = self.values[statement.pointer]
         old = _load(address)
+        if statement.mask is not None:
+            value, mask = self.values[statement.value], self.values[statement.mask]
+            new = (old + value) & mask if statement.op == "add_bits" else value
+            _store(address, (old & ~mask) | new)
+            return old
         meaning = OPS[ATOMIC_OPS[statement.op]].meaning
         _store(address, meaning(old, self.values[statement.value]))
         return old

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 from typing import Any
 
@@ -16,6 +16,7 @@ from ...ir.sparse import CELL_MEMBERS, NodeUse
 from ...ir.sparse_storage import COUNTERS, needed_indices
 from ...ir.statements import Array
 from ...ir.textures import Texture
+from ...lazy_dataclasses import dataclass
 from ..languages.common.naming import Names
 from ..languages.common.reserved import NAMES_IN_BLOCKS
 from ..languages.common.target import Target
@@ -39,6 +40,8 @@ class MemoryExpressions:
     trees: Mapping[Node, TreeSource]
     cells: SparseSource | None
     constants: NamedConstants = field(default_factory=NamedConstants)
+    read_only: frozenset[Array] = frozenset()
+    """Arrays of numbers that nothing writes while the kernel runs, of which a thread has several loads in flight."""
 
 
 @dataclass(slots=True)
@@ -48,11 +51,13 @@ class Accessors:
     names: of all arrays; shared arrays have no macro.
     lines: definitions of macros.
     inside: name and definition of the macro that takes the cell of a pool before the indices.
+    copies: name and definition of the macro of the copy that a block of threads has of an array.
     """
 
     names: dict[Array, str] = field(default_factory=dict)
     lines: dict[Array, str] = field(default_factory=dict)
     inside: dict[Array, tuple[str, str]] = field(default_factory=dict)
+    copies: dict[Array, tuple[str, str]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -79,21 +84,32 @@ class UsedMemory:
 
 
 def definitions(
-    names: Accessors, used: UsedMemory, cells: SparseSource | None
+    names: Accessors, used: UsedMemory, cells: SparseSource | None, copied: Sequence[Array] = ()
 ) -> tuple[list[str], list[str], list[str]]:
-    """Return the macros and functions that a source needs for its accesses, and the helpers that these call."""
+    """Return the macros and functions that a source needs for its accesses, and the helpers that these call.
+
+    copied: arrays whose macro is that of the copy.
+    """
     macros, functions, helpers = ([], [], []) if cells is None else cells.lines(used.cells)
     arrays = sorted({**used.arrays, **used.inside}, key=lambda a: a.binding)
     for array in (array for array in arrays if not array.is_shared):
         macros += [names.inside[array][1]] if array in names.inside else []
-        macros += [names.lines[array]] if array in used.arrays else []
+        line = names.copies[array][1] if array in copied else names.lines[array]
+        macros += [line] if array in used.arrays else []
     return macros, functions, helpers
 
 
 def accessors(
-    arrays: Iterable[Array], shared: Iterable[Array], memory: MemoryExpressions, taken: frozenset[str]
+    arrays: Iterable[Array],
+    shared: Iterable[Array],
+    memory: MemoryExpressions,
+    taken: frozenset[str],
+    copied: Iterable[Array] = (),
 ) -> Accessors:
-    """Return the macros of arrays, and the names of all. taken: names that no macro may have."""
+    """Return the macros of arrays, and the names of all. taken: names that no macro may have.
+
+    copied: arrays of which blocks of threads have copies.
+    """
     macros = Accessors()
     free = Names(taken | frozenset(memory.cells.identifiers() if memory.cells is not None else ()))
     for array in sorted(arrays, key=lambda a: a.binding):
@@ -111,6 +127,10 @@ def accessors(
     free.reserved |= NAMES_IN_BLOCKS if not memory.target.language.shared_qualifier else frozenset()
     for array in sorted(shared, key=lambda a: a.binding):
         macros.names[array] = free.declare(array.name or "tile")
+    for array in sorted(copied, key=lambda a: a.binding):
+        copy, letters = free.declare(f"{array.name}_copy"), list(INDEX_LETTERS[: array.ndim])
+        number = row_major(array, letters, memory.target, memory.expressions, memory.constants)
+        macros.copies[array] = copy, f"#define {macros.names[array]}({', '.join(letters)}) {copy}[{number}]"
     return macros
 
 
@@ -126,7 +146,8 @@ def _element(array: Array, letters: list[str], memory: MemoryExpressions) -> str
         return memory.cells.of_pool(array.node, array.role) + (f"[{letters[0]}]" if letters else "")
     key: object = (array.role, array.node) if array.role in CELL_MEMBERS else array
     data = expressions.get(key, expressions.get(array, "")) + ("" if target.language.has_pointers else ".v")
-    return f"{data}[{row_major(array, indices, target, expressions, memory.constants)}]"
+    element = f"{data}[{row_major(array, indices, target, expressions, memory.constants)}]"
+    return target.language.read_only_load.format(element) if array in memory.read_only else element
 
 
 def cell_of(place: Node, indices: Sequence[str], cells: SparseSource | None) -> str:

@@ -6,7 +6,6 @@ In: a kernel and what it uses. Out: `ArgsMember`s sorted by size, and with offse
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
 from ...ir.snodes import Node, memory_of
@@ -25,6 +24,7 @@ from ...ir.types import (
     element_of,
     u32,
 )
+from ...lazy_dataclasses import dataclass
 from ..languages.common.naming import Names
 from ..languages.common.syntax import storage_name, type_name
 from ..languages.common.target import Target

@@ -12,13 +12,14 @@ names.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import groupby
 
 from ...ir.nodes import walk
 from ...ir.origins import Origin, extent_of
 from ...ir.statements import Array, Const
 from ...ir.tasks import Kernel
+from ...lazy_dataclasses import dataclass
 from ..languages.common.language import Language
 from ..languages.common.literals import literal
 from ..languages.common.naming import Names, legal

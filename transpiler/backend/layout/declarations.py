@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...ir.statements import (
     Array,
@@ -17,6 +17,7 @@ from ...ir.types import (
     parts_of,
     scalars_of,
 )
+from ...lazy_dataclasses import dataclass
 from ..languages.common.target import Target
 
 BLOCK_NAMES = {"int": "I", "uint": "U", "float": "F", "bool": "B"}

@@ -7,15 +7,17 @@ templates print, and the expressions by which the printers reach arguments, exte
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from ...ir.nodes import Statement
+from ...ir.nodes import Statement, walk
 from ...ir.snodes import Node, is_sparse, memory_of, top_of
 from ...ir.sparse import node_uses
 from ...ir.statements import (
     ArgLoad,
     Array,
     ArrayShape,
+    GlobalLoad,
+    GlobalPtr,
     Parameter,
 )
 from ...ir.tasks import Kernel
@@ -32,6 +34,7 @@ from ...ir.types import (
     u32,
     with_element,
 )
+from ...lazy_dataclasses import dataclass
 from ..languages.common.naming import Names
 from ..languages.common.syntax import storage_helpers, type_helpers
 from ..languages.common.target import Target
@@ -123,8 +126,9 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
     if cells is not None:
         cells.expressions = {need: expressions[need] for need, _, _ in cells.members()}
     constants = named_constants(kernel, (*usage.arrays, *usage.shared), taken | structs_of_trees)
-    memory = MemoryExpressions(target, expressions, trees, cells, constants)
-    macros = accessors(usage.arrays, usage.shared, memory, taken | structs_of_trees | constants.numbers.keys())
+    memory = MemoryExpressions(target, expressions, trees, cells, constants, _read_only(kernel, usage))
+    names = taken | structs_of_trees | constants.numbers.keys()
+    macros = accessors(usage.arrays, usage.shared, memory, names, {a for t in kernel.tasks for a in t.block_sums})
     temporaries = temporary_buffer(kernel, target, structs)
     results = result_buffer(kernel.returns, target, structs)
     memory_types = _stored(kernel, usage)
@@ -174,6 +178,13 @@ def _structs(kernel: Kernel, target: Target, usage: Usage) -> Structs:
     taken = taken_names(kernel, target).union(target.language.reserved_types, fixed_members(kernel, usage))
     members = no_members(kernel, target)
     return make_structs(target.language, _stored(kernel, usage), several, used, taken, members)
+
+
+def _read_only(kernel: Kernel, usage: Usage) -> frozenset[Array]:
+    """Return the arrays that tasks with overlapping loads read, and that no task writes."""
+    loads = (s for task in kernel.tasks if task.overlaps for s in walk(task.body) if isinstance(s, GlobalLoad))
+    read = {load.pointer.array for load in loads if isinstance(load.pointer, GlobalPtr)}
+    return frozenset(read - usage.written) if not usage.fences else frozenset()
 
 
 def _trees(kernel: Kernel, target: Target, usage: Usage, structs: Structs) -> dict[Node, TreeSource]:

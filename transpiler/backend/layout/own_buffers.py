@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...ir.statements import (
     Temporary,
 )
@@ -17,6 +15,7 @@ from ...ir.types import (
     element_of,
     struct_layout,
 )
+from ...lazy_dataclasses import dataclass
 from ..languages.common.naming import Names
 from ..languages.common.target import Target
 from ..module.interface import ResultField

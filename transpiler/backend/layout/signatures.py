@@ -7,13 +7,12 @@ random numbers takes the `rng` of the iteration; one in which a check may fail t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...ir.functions import Function, called, reachable
 from ...ir.sparse import CELL_STATEMENTS, DeactivateEntry, PoolCount
 from ...ir.statements import CHECKS, RECORDS, ArrayShape, GlobalPtr, Rand
 from ...ir.tasks import Kernel
 from ...ir.textures import TEXTURE_STATEMENTS
+from ...lazy_dataclasses import dataclass
 from ..languages.common.naming import Names, legal
 from ..languages.common.target import Target
 

@@ -9,10 +9,11 @@ end, since scalar block layout, unlike C, would put the next member into the gap
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ...ir.tasks import with_members
 from ...ir.types import Scalar, Struct, Type, element_of, scalars_of, struct_layout, u1, u8
+from ...lazy_dataclasses import dataclass
 from ..languages.common.language import Language
 from ..languages.common.literals import literal
 from ..languages.common.naming import Names

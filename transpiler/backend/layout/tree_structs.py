@@ -11,7 +11,7 @@ of each field's elements. A chain of nodes with one child each is one array with
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 
 from ...ir.snodes import (
@@ -30,6 +30,7 @@ from ...ir.snodes import (
     shape_of,
 )
 from ...ir.types import Type, scalars_of, u1, u8
+from ...lazy_dataclasses import dataclass
 from ..languages.common.naming import Names
 from ..languages.common.one_line import INDENT, on_one_line
 from ..languages.common.syntax import type_name

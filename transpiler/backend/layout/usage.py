@@ -6,7 +6,7 @@ In: a kernel in final form. Out: a `Usage`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ...ir.functions import Call, Function, called, reachable
 from ...ir.nodes import Statement, count_uses, walk
@@ -32,6 +32,7 @@ from ...ir.tasks import Kernel
 from ...ir.textures import ImageLoad, ImageStore, Texture, TextureFetch, TextureSample
 from ...ir.threads import Barrier
 from ...ir.types import Type
+from ...lazy_dataclasses import dataclass
 
 
 @dataclass(slots=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ...ir.captured_constant import CapturedConstant
 from ...ir.snodes import Node
+from ...lazy_dataclasses import dataclass
 from .interface import BackendModule
 
 
@@ -23,6 +24,7 @@ class Compilation:
     dependencies: the Python objects that the kernel and its functions read by a name or as a member, by identity; None
         for a source from the cache.
     passes: [s] by pass.
+    runs: name, start, seconds and effect of each run of a pass (`passes.context.PassRun`), in order.
     """
 
     module: BackendModule
@@ -34,3 +36,4 @@ class Compilation:
     loops: tuple[tuple[str, int] | None, ...] = ()
     dependencies: Mapping[int, Any] | None = None
     passes: Mapping[str, float] = field(default_factory=dict)
+    runs: tuple[Any, ...] = ()

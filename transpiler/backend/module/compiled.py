@@ -6,7 +6,8 @@ that passes added to a kernel on sparse trees are bound to their memory.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ...ir.forms import FrontendResult
 from ...ir.snodes import top_of
@@ -21,8 +22,9 @@ def compilation_of(
     result: FrontendResult,
     warnings: tuple[str, ...],
     passes: Mapping[str, float],
+    runs: Sequence[Any] = (),
 ) -> Compilation:
-    """Return the compilation. warnings: of the passes. passes: [s] by pass."""
+    """Return the compilation. warnings: of the passes. passes: [s] by pass. runs: of passes."""
     count = len(result.fields)
     added = [(array.node, array.role) for array in kernel.arrays[count:] if array.node is not None]
     fields = (*result.fields, *(result.trees[top_of(node)].sparse_memory(node, role) for node, role in added))
@@ -38,4 +40,5 @@ def compilation_of(
         loops,
         result.dependencies,
         passes,
+        tuple(runs),
     )

@@ -8,8 +8,10 @@ through one pointer (Vulkan), by pointer (C).
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any
+
+from ...lazy_dataclasses import dataclass
 
 Expression = tuple[Any, ...]
 """An expression that a host evaluates on arguments: ("const", n), ("member", k), or (op, a, b) with an operation of

@@ -1,4 +1,4 @@
-"""Prints how the threads of a block share data: shared arrays, barriers, collectives, the parts between two barriers.
+"""Prints how threads share data: atomic operations, shared arrays, barriers, collectives, the parts between barriers.
 
     C                                                       GLSL, CUDA (where the last block may not be full)
     for (int thread = 0; thread < threads; thread++) {      if (has_iteration) {
@@ -12,19 +12,23 @@ In: statements of `ir.threads`, and the `BlockForm` of their task. Out: lines an
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from ...errors import UnsupportedError
 from ...ir.functions import reachable
 from ...ir.nodes import walk
 from ...ir.statements import Alloca, Array, AtomicOp, GlobalLoad, GlobalPtr, GlobalStore, LoopIndex, base_pointer
 from ...ir.tasks import Task
 from ...ir.threads import COLLECTIVES, SUBGROUP_SIZE, Barrier, Collective, Exchange, ThreadFor, ThreadIndex, waits
 from ...ir.types import Scalar
+from ...lazy_dataclasses import dataclass
+from ..languages.common.atomics import is_native
 from ..languages.common.collectives import ALL_LANES, collective_syntax, exchange_key, exchange_name
 from ..languages.common.helpers import known
-from ..languages.common.syntax_forms import ADD, Rendered
+from ..languages.common.syntax import atomic_syntax
+from ..languages.common.syntax_forms import ADD, ASSIGN, Rendered
 from .expressions import WRITERS as VALUES
-from .expressions import Expressions
+from .expressions import Expressions, is_shared
 from .statements import Statements, print_call
 
 THREADS = "threads"
@@ -141,6 +145,10 @@ def write_threads(p: Statements, statement: ThreadFor) -> None:
     """Print the part of each thread between two barriers."""
     block = p.e.block
     assert block is not None
+    if statement.all_threads:
+        with p.scope():
+            p.block(statement.body)
+        return
     if not block.as_loops:
         p.emit(f"if ({HAS_ITERATION}) {{")
         with p.indented():
@@ -245,8 +253,42 @@ def declare_per_thread(p: Statements, alloca: Alloca, name: str) -> str:
     return f"{kind} {name}[{block.size}];"
 
 
+def write_atomic(p: Statements, atomic: AtomicOp) -> None:
+    """Print an atomic operation, or all of those that are performed together."""
+    assert isinstance(atomic.type, Scalar)
+    if atomic.together is not None:
+        _add_together(p, atomic, *atomic.together)
+        return
+    shared = is_shared(atomic.pointer)
+    native = is_native(p.shared_atomics if shared else p.atomics, atomic.op, atomic.type)
+    try:
+        syntax = atomic_syntax(p.e.language, atomic.op, atomic.type, native)
+        if shared and len(syntax.operand_precedence) > 2:
+            raise UnsupportedError(f"this device has no atomic {atomic.op} of {atomic.type} in shared memory")
+    except UnsupportedError as error:
+        raise atomic.location.error(UnsupportedError, error.message, error.hint) from None
+    p.e.use(syntax)
+    value = p.e.operand(atomic.value, syntax.operand_precedence[1])
+    more = [] if atomic.mask is None else [p.e.operand(atomic.mask, syntax.operand_precedence[2])]
+    more += p.e.scalar_address(atomic.pointer) if len(syntax.operand_precedence) - len(more) > 2 else ()
+    print_call(p, atomic, Rendered(syntax.format(p.e.lvalue(atomic.pointer), value, *more)))
+
+
+def _add_together(p: Statements, atomic: AtomicOp, number: int, lane: int, count: int) -> None:
+    """Print additions to neighbours in memory, at the last of them: `atomic_add_f32x4(&v(i).x, a, b, c, d)`."""
+    p.mark(atomic.location)
+    lanes = p.together.setdefault(number, {})
+    lanes[lane] = atomic
+    if len(lanes) == count:
+        name = f"atomic_add_{atomic.type}x{count}"
+        p.e.need(name)
+        values = ", ".join(p.e.operand(lanes[k].value, ASSIGN) for k in range(count))
+        p.emit(f"{name}(&{p.e.lvalue(lanes[0].pointer)}, {values});", atomic.location)
+
+
 VALUES[ThreadIndex] = thread_index
 WRITERS: dict[type, Callable[..., None]] = {
+    AtomicOp: write_atomic,
     ThreadFor: write_threads,
     Barrier: write_barrier,
     Collective: write_collective,

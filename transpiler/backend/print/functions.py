@@ -11,13 +11,13 @@ for calls and returns. `ti.ref` parameters are pointers in C, references in CUDA
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from ...errors import NOWHERE
 from ...ir.functions import Call, Function, calls
 from ...ir.nodes import count_uses
 from ...ir.statements import ArgLoad, LocalStore, Return
 from ...ir.types import Scalar, Struct, Type, u1, u32
+from ...lazy_dataclasses import dataclass
 from ..languages.common.one_line import COLUMNS, INDENT, struct_source
 from ..languages.common.symbols import Symbols
 from ..languages.common.syntax_forms import Rendered

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from ...ir.functions import Call, Reference
@@ -46,6 +46,7 @@ from ...ir.statements import (
 from ...ir.textures import TEXEL_READS, ImageStore
 from ...ir.threads import Collective, Exchange, ThreadFor
 from ...ir.types import Scalar, element_of, u1
+from ...lazy_dataclasses import dataclass
 from .repetition import ATOMS, COMPARISONS, MAX_READS, MAX_UNCHANGED_READS, is_cheap, is_small, may_repeat
 
 CALLS = (AtomicOp, Rand, Collective, Exchange, Call, Activate, Deactivate, Append)

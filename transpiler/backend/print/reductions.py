@@ -27,13 +27,14 @@ In: a task with reductions and a printer of its entry. Out: `Reductions`, lines 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ...ir.nodes import Statement
 from ...ir.statements import Array, Const, MatrixInit, RangeFor
 from ...ir.tasks import PrivateSums, Reduction, Task
 from ...ir.threads import neutral
 from ...ir.types import Scalar, Tensor, count_scalars, element_of, i32
+from ...lazy_dataclasses import dataclass
 from ...options import Capabilities
 from ..languages.common.collectives import generate_reduction, reduction_key, reduction_name
 from ..languages.common.one_line import COLUMNS, INDENT
@@ -321,15 +322,15 @@ def helpers_of(task: Task) -> list[str]:
 def _start(e: Expressions, sums: PrivateSums) -> str:
     array, copies = sums.array, e.layout.temporaries.expressions[sums.copies]
     own = f"{OWN}.{e.layout.data[array].removeprefix('args.')}"
-    return f"{own} = start_sums_{element_of(array.element)}({copies}, {_numbers(e, array)});"
+    return f"{own} = start_sums_{element_of(array.element)}({copies}, {numbers_of(e, array)});"
 
 
 def _join(e: Expressions, sums: PrivateSums) -> str:
     array, copies = sums.array, e.layout.temporaries.expressions[sums.copies]
-    return f"join_sums_{element_of(array.element)}({e.layout.data[array]}, {copies}, {_numbers(e, array)});"
+    return f"join_sums_{element_of(array.element)}({e.layout.data[array]}, {copies}, {numbers_of(e, array)});"
 
 
-def _numbers(e: Expressions, array: Array) -> str:
+def numbers_of(e: Expressions, array: Array) -> str:
     """Return how many numbers an array has, by the names of its extents."""
     assert array.shape is not None
     factors = [e.layout.constants.extent(array, axis) for axis in range(array.ndim)]

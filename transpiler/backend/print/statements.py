@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
-from ...errors import NOWHERE, InternalError, SourceLocation, UnsupportedError
+from ...errors import NOWHERE, InternalError, SourceLocation
 from ...ir.functions import Call
 from ...ir.nodes import Block, Effect, Remark, Statement, operands
 from ...ir.statements import (
@@ -30,16 +30,15 @@ from ...ir.statements import (
     is_const,
 )
 from ...ir.types import Scalar, Tensor
-from ..languages.common.atomics import is_native
 from ..languages.common.naming import Names
 from ..languages.common.one_line import COLUMNS, INDENT
-from ..languages.common.syntax import Syntax, atomic_syntax, operation_syntax, type_name
+from ..languages.common.syntax import Syntax, operation_syntax, type_name
 from ..languages.common.syntax_forms import Rendered
 from ..languages.common.target import Target
-from .expressions import Expressions, is_shared, result_of
+from .expressions import Expressions, result_of
 from .line_comments import adjoint_comment, python_comment
 from .lines import Line, wrapped, wrapped_comment
-from .loop_heads import declare_axis, loop_head, unroll_hint
+from .loop_heads import declare_axis, loop_head, rolled_hint, unroll_hint
 from .placement import ADDRESSES, Placement
 from .remarks import inert, remarks_above
 from .repetition import ATOMS
@@ -93,6 +92,8 @@ class Statements:
         self.last: tuple[str, int] | None = None
         self.first: tuple[str, int] | None = None
         """The first Python line in the present block."""
+        self.together: dict[int, dict[int, AtomicOp]] = {}
+        """Additions that one instruction performs, by their number and position, as far as they were reached."""
         self.result_names: list[str] = []
         self.declaration: tuple[Line | None, str] = None, ""
         """The last declaration of a value, and its type."""
@@ -183,6 +184,18 @@ class Statements:
         for remark in statement.remarks:
             if remark.where == "below":
                 self.remark(remark)
+            elif remark.where == "head":
+                self._end_head(remark, start)
+
+    def _end_head(self, remark: Remark, start: int) -> None:
+        """Print a remark at the end of the first line of a statement, or above all of it if that is too long."""
+        k = next(k for k, line in enumerate(self.lines[start:], start) if line.text and line.text[:2] != "//")
+        line = self.lines[k]
+        text = f"{line.text}  // {remark.template}"
+        if len(text) <= self.width:
+            self.lines[k] = line._replace(text=text)
+        else:
+            self.lines.insert(start, Line(line.depth, f"// {remark.template}"))
 
     @contextmanager
     def captured(self) -> Iterator[list[Line]]:
@@ -428,22 +441,6 @@ def infix_symbol(target: Target, operation: Operation) -> str | None:
 COMPOUND = frozenset({"+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>"})
 
 
-def _atomic(p: Statements, atomic: AtomicOp) -> None:
-    assert isinstance(atomic.type, Scalar)
-    shared = is_shared(atomic.pointer)
-    native = is_native(p.shared_atomics if shared else p.atomics, atomic.op, atomic.type)
-    try:
-        syntax = atomic_syntax(p.e.language, atomic.op, atomic.type, native)
-        if shared and len(syntax.operand_precedence) > 2:
-            raise UnsupportedError(f"this device has no atomic {atomic.op} of {atomic.type} in shared memory")
-    except UnsupportedError as error:
-        raise atomic.location.error(UnsupportedError, error.message, error.hint) from None
-    p.e.use(syntax)
-    value = p.e.operand(atomic.value, syntax.operand_precedence[1])
-    data = p.e.scalar_address(atomic.pointer) if len(syntax.operand_precedence) > 2 else ()
-    print_call(p, atomic, Rendered(syntax.format(p.e.lvalue(atomic.pointer), value, *data)))
-
-
 def _rand(p: Statements, rand: Rand) -> None:
     assert isinstance(rand.type, Scalar)
     p.e.uses_args = True
@@ -512,6 +509,7 @@ def _while(p: Statements, loop: While) -> None:
         if lines:
             p.e.symbols.named.add("true")  # C has it in a header
         head = "while (true) {" if lines else f"while ({p.e.of(condition).source}) {{"
+        head = f"{rolled_hint(p.e, loop)}{head}"
         p.lines.append(Line(p.depth - 1, head, start))
         if lines:
             p.lines.extend(lines)
@@ -529,7 +527,7 @@ def _range_for(p: Statements, loop: RangeFor) -> None:
         for axis in range(len(loop.starts)):
             name = declare_axis(p.names, loop, axis)
             p.e.loop_names[loop, axis] = name
-            hint, head = "", f"{loop_head(p.e, loop, axis, name)} {{"
+            hint, head = rolled_hint(p.e, loop), f"{loop_head(p.e, loop, axis, name)} {{"
             if loop.unroll:
                 hint = unroll_hint(p.e, loop, axis)
             if hint.endswith("\n"):
@@ -566,7 +564,6 @@ WRITERS: dict[type, Callable[..., None]] = {
     Alloca: _alloca,
     LocalStore: _local_store,
     GlobalStore: _global_store,
-    AtomicOp: _atomic,
     Rand: _rand,
     If: _if,
     While: _while,

@@ -7,11 +7,11 @@ the host computes (`interface.Expression`).
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from math import prod
 
 from ...ir.statements import ArrayShape, Const, RangeFor
 from ...ir.tasks import Task
+from ...lazy_dataclasses import dataclass
 from ..languages.common.naming import bound_name
 from ..languages.common.one_line import INDENT
 from ..languages.common.syntax_forms import ADD, MULTIPLY, PRIMARY, UNARY, Rendered

@@ -18,13 +18,13 @@ from ...errors import PACKAGE, TaichiCompilationError, TaichiSyntaxError, Taichi
 from ...ir.nodes import Statement
 from ...ir.ops import OPS
 from ...ir.statements import Rand
-from ...ir.types import Scalar, Struct, Tensor, describe_type, element_of, u1, u32
+from ...ir.types import QuantType, Scalar, Struct, Tensor, describe_type, element_of, u1, u32
 from ...lang import functions, operations
 from ...lang import struct as lang
 from ...lang.annotations import as_type
+from ...lang.atomics import ATOMIC_OF
 from ...lang.decorators import BoundFunc, Func, as_bound
 from ...lang.describe import name_of, safe_attribute
-from ...lang.functions import ATOMIC_OF
 from ...lang.matrix import Matrix
 from ...lang.operations import OPERATION_OF
 from ..context.context import Context, expression
@@ -122,6 +122,8 @@ def _call_function(
 ) -> Any:
     """Call a `@ti.func`, or inline it; call a `@ti.real_func`."""
     is_real = (callee.func if isinstance(callee, BoundFunc) else callee).is_real
+    if is_real and context.specialization.definition.derivative and real_functions.can_inline(context, callee):
+        return real_functions.inlined(context, callee, arguments, named, node)
     return (real_functions.call if is_real else call_function)(context, callee, arguments, named, node)
 
 
@@ -269,6 +271,9 @@ def _in_type_of_operand(context: Context, count: Statement, operand: Any) -> Sta
 def cast_value(context: Context, value: Any, dtype: Any) -> Statement:
     """Return `ti.cast(value, dtype)`."""
     type = context.values.type(dtype)
+    if isinstance(dtype, QuantType):
+        message = f"`{dtype}` is a type of fields only: values in a kernel have the type `{dtype.compute}`"
+        raise context.error(TaichiTypeError, message, "store in a field that is in `ti.BitpackedFields`")
     if not isinstance(type, Scalar):
         raise context.error(
             TaichiTypeError,

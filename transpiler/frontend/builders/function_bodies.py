@@ -6,7 +6,7 @@ In: the arguments of the first call. Out: a `Function`, with results of the type
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from ...errors import SourceLocation
@@ -34,6 +34,7 @@ from ...ir.statements import (
 from ...ir.threads import Barrier, Collective, Exchange, ThreadIndex
 from ...ir.types import Type
 from ...lang.decorators import BoundFunc, Func
+from ...lazy_dataclasses import dataclass
 from ..context.context import Context, NeedsInlining
 from ..context.nesting import Nesting
 from ..context.per_iteration import ArgumentNumber, NeedsUnroll

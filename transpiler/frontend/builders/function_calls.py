@@ -16,7 +16,6 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Hashable
-from dataclasses import dataclass
 from typing import Any
 
 from ...ir.functions import Call, CallResult, Reference
@@ -30,6 +29,7 @@ from ...ir.types import Type
 from ...lang.annotations import NdarrayAnnotation, is_template
 from ...lang.decorators import BoundFunc, Func
 from ...lang.struct import Struct
+from ...lazy_dataclasses import dataclass
 from ..context.context import Context, NeedsInlining
 from ..context.per_iteration import ArgumentNumber, PerIteration, contains_per_iteration, is_within
 from ..context.values import Lvalue, holds_runtime, is_number

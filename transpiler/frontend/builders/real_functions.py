@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Hashable
-from dataclasses import dataclass
 from typing import Any
 
 from ...errors import SourceLocation, TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
@@ -19,6 +18,7 @@ from ...ir.types import Scalar, Struct, Tensor, Type, describe_type, element_of,
 from ...lang.annotations import NdarrayAnnotation, RefType, is_template
 from ...lang.decorators import BoundFunc, Func
 from ...lang.matrix import Matrix
+from ...lazy_dataclasses import dataclass
 from ..context.context import Context
 from ..context.references import need_memory, references
 from ..context.scope import Frame
@@ -26,7 +26,7 @@ from ..context.values import Lvalue, describe_kind, is_number
 from ..source.definition import KernelDefinition, ParameterDefinition, definition_of, location_of
 from ..source.named_numbers import origin_in, plain
 from .assignment import bind
-from .inlining import declaration_of, match_arguments
+from .inlining import declaration_of, inline, match_arguments
 from .returns import return_types
 from .statements import execute
 
@@ -78,6 +78,24 @@ def call(
     return tuple(
         context.builder.add(CallResult(call_statement, k, type=type)) for k, type in enumerate(function.results)
     )
+
+
+def can_inline(context: Context, callee: Func | BoundFunc) -> bool:
+    """Return whether a call means the same as the statements of the function, so that these are differentiated."""
+    definition = definition_of(callee.function)
+    is_recursive = any(frame.definition is definition for frame in context.frames)
+    return not is_recursive and not any(isinstance(p.annotation, RefType) for p in definition.parameters)
+
+
+def inlined(
+    context: Context, callee: Func | BoundFunc, arguments: list[Any], named: dict[str, Any], node: ast.Call
+) -> Any:
+    """Append the statements of a real function; return its result, which has the declared type."""
+    result = inline(context, callee, arguments, named, node)
+    types = return_types(context, definition_of(callee.function))
+    if len(types) < 2:
+        return context.values.fit(result, types[0]) if types else result
+    return tuple(context.values.fit(value, type) for value, type in zip(result, types, strict=True))
 
 
 def is_compile_time(parameter: ParameterDefinition) -> bool:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from ...errors import TaichiSyntaxError
@@ -16,6 +15,7 @@ from ...ir.remarks import constant_condition
 from ...ir.statements import Alloca, Array, Assert, Break, Const, LocalStore
 from ...ir.types import Type, u1
 from ...lang.matrix import Matrix
+from ...lazy_dataclasses import dataclass
 from ..context.context import STATEMENTS, Context, statement
 from ..context.nesting import LoopRecord
 from ..context.per_iteration import PerIteration

@@ -18,8 +18,17 @@ from ...lang.describe import ArrayDescription, Step, identify_step, is_described
 from .dependencies import Dependencies
 from .reporter import Reporter
 from .struct_types import StructTypes
-from .trees import describe_tree, name_parts
+from .trees import describe_tree, in_sight, name_parts
 from .values import ArrayMember, Lvalue
+
+MAX_NAMES = 3
+"""A word is named after so many of the fields in it."""
+
+
+def _whole_of(field: Any) -> Any:
+    """Return the field of vectors whose component a field is, None if there is none."""
+    whole = getattr(field, "whole", None)
+    return None if whole is None else whole()
 
 
 class Arrays:
@@ -84,13 +93,18 @@ class Arrays:
             array = Array(self.unique(name), element, len(description.shape), -1, path=path)
             steps = zip(description.parts, steps_of(element), strict=True)
             array.parts = tuple(self._part(array, part, step) for part, step in steps)
+        elif description.packing is not None:
+            array = Array(self.unique(name), element, len(description.shape), -1, path=path)
+            array.packing, array.words = description.packing, self._words(description.words, array.name)
         else:
             array = self.new(name, element, len(description.shape))
             self.fields[array.binding], array.path = value, path
         array.shape = tuple(description.shape)
         array.may_alias = description.kind == "ndarray"
         array.offset, array.strided = description.offset, description.strided
-        if description.place is not None:
+        if description.packing is not None:
+            array.place = description.place
+        elif description.place is not None:
             array.place = description.place
             self.enter_tree(array.place, description.tree).names[array.place] = array.name
         elif array.parts:
@@ -112,6 +126,25 @@ class Arrays:
         description = self.describe(value)
         assert description is not None
         return self._add(value, name, description, path)
+
+    def _words(self, words: Any, first: str) -> Array:
+        """Return the array of the words of quantised fields, named after those fields that have names."""
+        known = self.find(words) if self.is_known(words) else None
+        if known is not None:
+            return known
+        used = self.dependencies.names
+        seen = {id(value): name for name, value in in_sight(self.structs.frames)}
+        given: dict[str, None] = {}
+        for field in words.living_members():
+            whole = _whole_of(field)
+            known_as = (used.get(id(field)), used.get(id(whole)), field.name, seen.get(id(field)), seen.get(id(whole)))
+            given.update(dict.fromkeys([name for name in known_as if name][:1]))
+        names = [name.replace(".", "_") for name in list(given)[:MAX_NAMES]] or [first]
+        description = self.describe(words)
+        assert description is not None
+        if description.place is not None:
+            self.enter_tree(description.place, description.tree)
+        return self._add(words, "_".join([*names, "bits"]), description)
 
     def enter_tree(self, node: Node, owner: Any) -> Tree:
         """Return the kernel's view of the tree of a node. owner: of its memory, if it is sparse."""
@@ -144,17 +177,20 @@ class Arrays:
         return grad
 
     def add_derivatives(self, mode: str, arguments: Sequence[Any]) -> None:
-        """Add the gradients of all arrays that have one, or the duals. mode: "reverse" or "forward"."""
-        member = "grad" if mode == "reverse" else "dual"
+        """Add the gradients of all arrays that have one, or the duals. mode: "reverse", "forward" or both."""
+        member = "dual" if mode == "forward" else "grad"
         for array, value in list(self.objects.items()):
-            self._add_derivative(array, value, member)
+            self._add_derivative(array, value, member, "derivative")
         for array in [array for array in self.kernel.arrays if array.parameter is not None and not array.is_gradient]:
             assert array.parameter is not None
             if getattr(arguments[array.parameter], "has_gradient", False) and array not in self.stopped:
                 array.derivative = self.gradient(array)
+        if mode == "forward_over_reverse":
+            for array, value in list(self.objects.items()):
+                self._add_derivative(array, value, "dual", "tangent")
 
-    def _add_derivative(self, array: Array, value: Any, member: str) -> None:
-        """Add the derivative of the array of an object, and those of its parts."""
+    def _add_derivative(self, array: Array, value: Any, member: str, attribute: str) -> None:
+        """Add the derivative of the array of an object, as an attribute of the array, and those of its parts."""
         found = getattr(value, member, None)
         if found is None or array in self.stopped or not getattr(found, "is_placed", True):
             return
@@ -162,9 +198,9 @@ class Arrays:
             description = self.describe(found)
             assert description is not None
             self._add(found, f"{array.name}_{member}", description)
-        array.derivative = self._by_object[id(found)]
-        for part, other in zip(array.parts, array.derivative.parts):
-            part.derivative = other
+        setattr(array, attribute, self._by_object[id(found)])
+        for part, other in zip(array.parts, self._by_object[id(found)].parts):
+            setattr(part, attribute, other)
 
     def new(self, name: str, element: Type, ndim: int) -> Array:
         """Add an array with a unique name to the kernel."""

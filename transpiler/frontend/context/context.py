@@ -9,7 +9,7 @@ import ast
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Set
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any, NoReturn, TypeVar
 
@@ -21,6 +21,7 @@ from ...ir.statements import Alloca, If, RangeFor
 from ...ir.tasks import Kernel
 from ...ir.types import SCALARS, Type
 from ...lang.matrix import Matrix
+from ...lazy_dataclasses import dataclass
 from ..source.definition import KernelDefinition
 from ..source.named_numbers import named
 from ..source.specialization import Specialization

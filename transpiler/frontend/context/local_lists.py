@@ -8,7 +8,6 @@ for i in ti.static(range(3)):    ->    for (int i = 0; i < 3; i++)
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from ...errors import SourceLocation
 from ...ir.nodes import Block, Statement
 from ...ir.types import i32
 from ...lang.matrix import Matrix
+from ...lazy_dataclasses import dataclass
 from .context import Context
 from .per_iteration import PerIteration, contains_per_iteration, each
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ...ir.nodes import Block, Statement
 from ...ir.statements import GlobalPtr, RangeFor, StructFor, While, base_pointer
+from ...lazy_dataclasses import dataclass
 from .scope import Exit
 from .values import Lvalue
 

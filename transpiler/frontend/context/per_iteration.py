@@ -12,11 +12,12 @@ import ast
 import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NoReturn
 
 from ...ir.nodes import Block, Statement
 from ...ir.statements import RangeFor
+from ...lazy_dataclasses import dataclass
 
 MAX_ITERATIONS = 1 << 16
 """Iterations of nested static loops, all together, up to which they are kept: each operation computes that many."""

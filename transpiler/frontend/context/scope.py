@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import ast
 import builtins
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ...errors import SourceLocation
 from ...ir.functions import Function
 from ...ir.nodes import Block, Statement
 from ...ir.statements import Alloca, LocalStore, Return
+from ...lazy_dataclasses import dataclass
 from ..source.definition import KernelDefinition, location_of
 
 MISSING = object()

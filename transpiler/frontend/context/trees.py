@@ -28,8 +28,8 @@ def describe_tree(top: Node, frames: Sequence[Frame], used: Mapping[int, str], n
         if leaf.name:
             tree.names[leaf] = leaf.name
     own: set[Node] = set()
-    for seen, whole in _in_sight(frames):
-        for name, value in _with_parts(seen, whole):
+    for seen, whole in in_sight(frames):
+        for name, value in with_parts(seen, whole):
             describe = getattr(type(value), "describe_node", None)
             node = describe(value) if describe is not None else None
             if node is not None and (node not in own or id(value) in used):
@@ -38,12 +38,12 @@ def describe_tree(top: Node, frames: Sequence[Frame], used: Mapping[int, str], n
     return tree
 
 
-def _with_parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+def with_parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:
     """Yield an object with its name, and the parts of a split field with names derived from it."""
     yield name, value
     if hasattr(type(value), "describe_parts"):
         for step, part in value.describe_parts():
-            yield from _with_parts(identify_step(name, value.element, step), part)
+            yield from with_parts(identify_step(name, value.element, step), part)
 
 
 def name_parts(whole: Array, trees: Mapping[Node, Tree]) -> None:
@@ -60,7 +60,7 @@ def name_parts(whole: Array, trees: Mapping[Node, Tree]) -> None:
             names[leaf] = short
 
 
-def _in_sight(frames: Sequence[Frame]) -> Iterator[tuple[str, Any]]:
+def in_sight(frames: Sequence[Frame]) -> Iterator[tuple[str, Any]]:
     """Yield the names that the functions under construction see, nearest first, with their values."""
     seen: set[int] = set()
     for frame in reversed(frames):

@@ -6,7 +6,6 @@ A value is a Python object known at compile time, an IR statement (known at run 
 from __future__ import annotations
 
 import types
-from dataclasses import dataclass
 from functools import reduce
 from typing import Any, NoReturn
 
@@ -18,6 +17,7 @@ from ...ir.textures import Texture
 from ...ir.types import Scalar, Type, describe_type, promote
 from ...lang.describe import Step, is_described, name_step, step_into
 from ...lang.matrix import Matrix
+from ...lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ import builtins
 import inspect
 import linecache
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from types import CodeType
 from typing import Any, cast
@@ -19,6 +18,7 @@ from typing import Any, cast
 from ...errors import SourceLocation, SourceText, TaichiCompilationError, TaichiSyntaxError
 from ...lang.annotations import template
 from ...lang.packs import flattened_members
+from ...lazy_dataclasses import dataclass
 from ...nesting import deep_recursion
 from .bindings import find_mutable
 from .function_lines import parse_function
@@ -34,8 +34,15 @@ PARSED = "_shadesmith_parsed"
 DEFINED = "_shadesmith_definition"
 """Attribute that caches the definition of a function that kernels inline or call."""
 
-DERIVATIVE_NAMES = {"": "", "reverse": "_grad", "forward": "_dual"}
+DERIVATIVE_NAMES = {"": "", "reverse": "_grad", "forward": "_dual", "forward_over_reverse": "_grad_dual"}
 """What the name of a kernel's derivative has more than its own."""
+DERIVATIVE_MEMBERS = {
+    "": frozenset[str](),
+    "reverse": frozenset({"grad"}),
+    "forward": frozenset({"dual"}),
+    "forward_over_reverse": frozenset({"grad", "dual"}),
+}
+"""The members of arrays that a derivative reaches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +100,8 @@ class KernelDefinition:
     """A function and its properties; source and tree are read on first use.
 
     is_method: the first parameter is `self`.
-    derivative: "reverse" for the kernel of the gradient, "forward" for that of the duals, "" for the function itself.
+    derivative: "reverse" for the kernel of the gradient, "forward" for that of the duals, "forward_over_reverse" for
+        that of the duals of the gradient, "" for the function itself.
     function_name: of the function, for errors.
     name, qualname: those of the function if they are identifiers, as those that Python gives are, else that in its
         source: a program may set any string, and names get into sources and paths.

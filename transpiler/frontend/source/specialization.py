@@ -7,7 +7,7 @@ content.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cached_property
 from typing import Any, cast
 
@@ -16,6 +16,7 @@ from ...ir.types import Scalar, Struct, Tensor, Type, described, f32
 from ...lang.decorators import BoundFunc, Func, as_bound
 from ...lang.describe import is_described
 from ...lang.textures import RWTextureType, TextureAnnotation, format_row
+from ...lazy_dataclasses import dataclass
 from ...options import Capabilities, CompileOptions
 from .definition import KernelDefinition
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass
+from dataclasses import MISSING
 from enum import Enum
 from functools import cache
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from ...errors import SourceLocation
+from ...lazy_dataclasses import dataclass
 from .. import functions, nodes, snodes, sparse, statements, tasks, textures, threads
 from ..types import Scalar, Type
 from .tables import TableReader, TableWriter, fail, list_at

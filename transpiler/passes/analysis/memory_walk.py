@@ -7,12 +7,13 @@ searched again at each level.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ...ir.functions import Call
 from ...ir.nodes import Block, Effect, Statement
 from ...ir.statements import AtomicOp, GlobalStore
 from ...ir.textures import ImageStore
+from ...lazy_dataclasses import dataclass
 from ..rewrite import Rewriter, Rule
 from .aliasing import MemoryObject, underlying_object
 from .known_elements import Addresses, KnownElements

@@ -14,7 +14,6 @@ the array, and indices checked before in the same or an enclosing block.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Statement, blocks, operands
@@ -40,6 +39,7 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Tensor, i32
+from ...lazy_dataclasses import dataclass
 from ..context import PassContext
 
 POINTERS = (GlobalPtr, MatrixPtr, StructPtr)

@@ -125,7 +125,11 @@ MEMORY = {GlobalLoad: _load, GlobalStore: _write, AtomicOp: _write}
 def _const_key(statement: Statement) -> Key | None:
     assert isinstance(statement, Const)
     # repr() distinguishes 0.0 from -0.0, and makes NaN equal to itself.
-    return None if statement.name is not None else (Const, statement.type, repr(statement.value), statement.origin)
+    return (
+        None
+        if statement.name is not None
+        else (Const, statement.type, repr(statement.value), statement.origin, statement.is_mask)
+    )
 
 
 def _operation_key(statement: Statement) -> Key | None:

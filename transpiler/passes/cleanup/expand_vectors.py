@@ -11,7 +11,7 @@ and that is one function less to read. An element of an elementwise operation is
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ...ir.nodes import Block, Statement, blocks, count_uses, operands, walk
 from ...ir.statements import (
@@ -28,6 +28,7 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Tensor, Type, element_of, i32
+from ...lazy_dataclasses import dataclass
 from ..context import PassContext
 from ..rewrite import Rewriter
 from .operand_order import compound_operations

@@ -14,7 +14,6 @@ other components.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from ...ir.builder import Builder, flat_index
 from ...ir.nodes import Block, Statement, count_uses, operands, walk
@@ -37,6 +36,7 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Struct, Tensor
+from ...lazy_dataclasses import dataclass
 from ..checks.bounds import Access, index_check, is_safe
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter

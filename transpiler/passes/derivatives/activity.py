@@ -7,7 +7,7 @@ variables from outside that a statement with blocks loads and stores.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ...ir.nodes import Block, Statement, blocks, operands, walk
 from ...ir.statements import (
@@ -27,6 +27,7 @@ from ...ir.statements import (
     scalar_type,
 )
 from ...ir.types import Type, scalars_of
+from ...lazy_dataclasses import dataclass
 from .adjoints import ZERO
 
 MANTISSA_BITS = {16: (1 << 10) - 1, 32: (1 << 23) - 1, 64: (1 << 52) - 1}

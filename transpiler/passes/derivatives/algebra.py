@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...ir.builder import Builder
 from ...ir.nodes import Statement
 from ...ir.statements import is_const
 from ...ir.types import Scalar, Tensor, Type, element_of
+from ...lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,8 @@ from ...ir.statements import (
     GlobalPtr,
     GlobalStore,
     IfExp,
+    ListInit,
+    ListItem,
     LocalLoad,
     LocalStore,
     LoopIndex,
@@ -148,6 +150,10 @@ class _Tangents:
                 return self.known.get(value)
             case MatrixInit(elements=elements):
                 return builder.add(MatrixInit([self.of(e) for e in elements], type=statement.type))
+            case ListInit(items=items):
+                return builder.add(ListInit([self.of(item) for item in items], type=statement.type))
+            case ListItem(origin=origin, index=index):
+                return builder.add(ListItem(self.known[origin], index, type=statement.type))
             case MatrixElement(value=value, indices=indices):
                 return builder.element(self.known[value], indices) if value in self.known else None
             case StructInit(values=values):

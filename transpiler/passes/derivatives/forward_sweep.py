@@ -42,6 +42,7 @@ class ForwardSweep:
         parallel: the parallel loops of the kernel.
         saved: what loops keep, by the original loop.
         originals: the statements of the kernel, by their copies.
+        unrepeatable: values that stand for the results of atomic operations, which differ when they are done again.
         is_first: what is emitted runs for the first time, so that it includes the stores to `replayed`.
         loaded: the variables that keep what loads from `replayed` gave the first time, by load.
     """
@@ -52,6 +53,7 @@ class ForwardSweep:
         self.parallel = parallel
         self.saved: dict[Statement, SavedLoop] = {}
         self.originals: dict[Statement, Statement] = {}
+        self.unrepeatable: set[Statement] = set()
         self.is_first = True
         self.loaded = SavedLoads(builder)
 
@@ -97,6 +99,10 @@ class ForwardSweep:
             copied = self.copy(statement, scope)
             if statement in self.loaded:
                 self.loaded.store(statement, copied, lambda index: self.index(index, scope))
+        elif isinstance(statement, AtomicOp):  # an error if what it returned is needed
+            self.builder.location = statement.location
+            scope.values[statement] = substitute = self.builder.load(scope.find(statement.pointer))
+            self.unrepeatable.add(substitute)
 
     def is_left_out(self, statement: Statement) -> bool:
         """Return whether a statement has an effect outside the kernel's variables."""

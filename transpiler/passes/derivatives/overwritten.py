@@ -8,6 +8,7 @@ A store cannot have changed what a load read if
     it comes first                      y[i] = a; b = y[i] * y[i]
     an index differs by a constant      x[t + 1, i] = f(x[t, i])
     a loop writes ahead of its reads    for k in range(n): e[k + 1] = f(e[k])
+    it changes another part             p[i].v = f(p[i].x)
 
 or if another iteration of a parallel loop does it, since such a program has no defined result anyway.
 """
@@ -15,7 +16,6 @@ or if another iteration of a parallel loop does it, since such a program has no 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from ...errors import TaichiCompilationError
 from ...ir.nodes import Block, Statement, blocks
@@ -30,13 +30,16 @@ from ...ir.statements import (
     GlobalPtr,
     GlobalStore,
     LoopIndex,
+    MatrixPtr,
     Operation,
     RangeFor,
     StructFor,
+    StructPtr,
     While,
     base_pointer,
 )
 from ...ir.types import i32, i64
+from ...lazy_dataclasses import dataclass
 from ..analysis.aliasing import split_indices
 from ..context import ElementAccess
 
@@ -77,6 +80,7 @@ class Access:
     Attributes:
         statement: the load or store.
         pointer: to the element.
+        part: of the element: members and constant indices from the outside in.
         section: number of the parallel loop it is in, or of the serial statements between two of them.
         path: of the statements around it, and itself, each with its position in its block.
         loops: the serial loops around it, outermost first.
@@ -84,6 +88,7 @@ class Access:
 
     statement: Statement
     pointer: GlobalPtr
+    part: tuple[object, ...]
     section: int
     path: tuple[tuple[Statement, int, int], ...]
     loops: tuple[Statement, ...]
@@ -151,7 +156,7 @@ def _inside(
     if isinstance(statement, (GlobalLoad, GlobalStore, AtomicOp)):
         base = base_pointer(statement.pointer)
         if isinstance(base, GlobalPtr):
-            yield Access(statement, base, section, path, loops)
+            yield Access(statement, base, _part(statement.pointer), section, path, loops)
     if isinstance(statement, LOOPS) and not is_parallel:
         loops = (*loops, statement)
     for number, block in enumerate(blocks(statement)):
@@ -159,11 +164,22 @@ def _inside(
             yield from _inside(inner, section, path, place, number, loops)
 
 
+def _part(pointer: Statement) -> tuple[object, ...]:
+    """Return which part of an element a pointer selects; None stands for an index that is no constant."""
+    if isinstance(pointer, StructPtr):
+        return (*_part(pointer.origin), pointer.member)
+    if isinstance(pointer, MatrixPtr):
+        return (*_part(pointer.origin), *(i.value if isinstance(i, Const) else None for i in pointer.indices))
+    return ()
+
+
 def _is_safe(load: Access, store: Access) -> bool:
     """Return whether a store cannot have changed the element after the load.
 
     What an atomic minimum or maximum left in the element counts as a load; others of its kind only go on.
     """
+    if any(a != b and a is not None and b is not None for a, b in zip(load.part, store.part)):
+        return True
     if isinstance(load.statement, AtomicOp) and isinstance(store.statement, AtomicOp):
         if load.statement.op == store.statement.op:
             return True

@@ -19,7 +19,7 @@ THREADS = (Barrier, Collective, Exchange, ThreadIndex)
 
 
 def check_kernel(kernel: Kernel) -> None:
-    """Raise TaichiCompilationError for a kernel whose threads share memory, or that calls real functions."""
+    """Raise TaichiCompilationError for a kernel whose threads share memory, or that calls functions."""
     name = kernel.location.function
     for statement in walk(kernel.body):
         is_shared = isinstance(statement, GlobalPtr) and statement.array.is_shared
@@ -32,15 +32,17 @@ def check_kernel(kernel: Kernel) -> None:
     for call in calls(kernel.body):
         raise call.location.error(
             TaichiCompilationError,
-            f"The gradient needs the derivative of `{call.function.name}`, which is a `ti.real_func`",
-            "make it a `ti.func`, which is differentiated with the kernel",
+            f"The gradient needs the derivative of `{call.function.name}`, a `ti.real_func` that calls itself or takes "
+            "references",
+            "make it a `ti.func` with a loop, which is differentiated with the kernel",
         )
 
 
-def check_result(kernel: Kernel, body: Block, needed: Iterable[Statement]) -> None:
+def check_result(kernel: Kernel, body: Block, needed: Iterable[Statement], unrepeatable: set[Statement]) -> None:
     """Raise TaichiCompilationError if the gradient runs something again that gives other values by then.
 
-    needed: the statements of the kernel that it runs again.
+    needed: the statements of the kernel that it runs again. unrepeatable: those of the gradient that stand for results
+    of atomic operations.
     """
     gradients = {array.derivative for array in kernel.arrays}
     for statement in needed:
@@ -56,6 +58,8 @@ def check_result(kernel: Kernel, body: Block, needed: Iterable[Statement]) -> No
             raise _not_repeatable(statement, "the random number of this line")
         if isinstance(statement, Append):
             raise _not_repeatable(statement, "the index that `append` returned")
+        if statement in unrepeatable:
+            raise _not_repeatable(statement, "what an atomic operation of this line returned")
 
 
 def _not_repeatable(statement: Statement, what: str) -> TaichiCompilationError:

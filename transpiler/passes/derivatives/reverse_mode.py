@@ -15,40 +15,50 @@ from ...ir.tasks import Kernel
 from ..context import PassContext
 from ..control.lower import is_parallel_loop
 from .activity import varied_values
+from .control_rules import CONTROL_RULES
 from .forward_sweep import ForwardSweep
 from .iteration_order import find_updates
+from .memory_rules import MEMORY_RULES
 from .normal_form import normalize
 from .overwritten import element_accesses, find_overwritten
 from .prune import prune
 from .refusals import check_kernel, check_result
 from .reverse_sweep import ReverseSweep
 from .scope import Scope
+from .value_rules import VALUE_RULES
+
+RULES = {**VALUE_RULES, **MEMORY_RULES, **CONTROL_RULES}
+"""The rule of each statement that has an adjoint."""
 
 
 def reverse_mode(kernel: Kernel, context: PassContext) -> bool:
-    """Replace the statements of a kernel whose `derivative` is "reverse".
+    """Replace the statements of a kernel whose `derivative` is "reverse", or the first of both.
 
     Raises: TaichiCompilationError for a statement that has no derivative and needs one.
     """
-    if kernel.derivative != "reverse":
+    if kernel.derivative not in ("reverse", "forward_over_reverse"):
         return False
     check_kernel(kernel)
     normalize(kernel.body)
     replayed: set[Array] = set()
     while True:
-        body, needed = _gradient_of(kernel.body, replayed)
+        body, needed, unrepeatable = _gradient_of(kernel.body, replayed)
         overwritten = find_overwritten(kernel.body, needed, replayed)
         if not overwritten:
             break
         replayed |= overwritten
-    check_result(kernel, body, needed)
+    check_result(kernel, body, needed, unrepeatable)
     context.accesses += element_accesses(kernel.body, needed, replayed)
     kernel.body, kernel.returns = body, []
+    if kernel.derivative == "forward_over_reverse":
+        kernel.derivative = "forward"
+        for array in kernel.arrays:
+            array.derivative = array.tangent
     return True
 
 
-def _gradient_of(body: Block, replayed: set[Array]) -> tuple[Block, list[Statement]]:
-    """Return the statements of the gradient, and the original ones that they run again.
+def _gradient_of(body: Block, replayed: set[Array]) -> tuple[Block, list[Statement], set[Statement]]:
+    """Return the statements of the gradient, the original ones that they run again, and those that cannot be.
 
     replayed: arrays whose stores are run again.
     """
@@ -58,7 +68,7 @@ def _gradient_of(body: Block, replayed: set[Array]) -> tuple[Block, list[Stateme
     scope = Scope()
     forward.first(body, scope)
     forward.is_first = False
-    ReverseSweep(builder, forward, varied_values(body), find_updates(body)).block(body, scope)
+    ReverseSweep(builder, forward, varied_values(body), find_updates(body), RULES).block(body, scope)
     prune(builder.block)
     needed = [forward.originals[statement] for statement in walk(builder.block) if statement in forward.originals]
-    return builder.block, needed
+    return builder.block, needed, forward.unrepeatable

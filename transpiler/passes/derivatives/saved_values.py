@@ -12,12 +12,13 @@ Values that no derivative needs are removed by `prune`, with all of this.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Remark, Statement, blocks
 from ...ir.statements import Alloca, Break, Const, If, LoopIndex, RangeFor, StructFor, While
 from ...ir.types import Struct, Tensor, i32
+from ...lazy_dataclasses import dataclass
 from .activity import variables_of
 from .scope import Scope
 

@@ -6,11 +6,12 @@ again where it is differentiated. Each such place has a scope: the values that t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ...ir.builder import Builder
 from ...ir.nodes import Statement
 from ...ir.statements import Alloca, LoopIndex, MatrixPtr, StructPtr
+from ...lazy_dataclasses import dataclass
 
 
 @dataclass(eq=False, slots=True)

@@ -13,7 +13,6 @@ in a `Temporary` with their Python name.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from ...ir.functions import Call, calls
 from ...ir.nodes import Block, Effect, Statement, clone, has_effect, operands, walk, walk_blocks
@@ -32,6 +31,7 @@ from ...ir.statements import (
     base_pointer,
 )
 from ...ir.tasks import Kernel, Task, TaskKind
+from ...lazy_dataclasses import dataclass
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
 from .zero_stores import is_stored_next, store_zero

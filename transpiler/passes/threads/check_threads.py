@@ -10,6 +10,8 @@ the lane masks of CUDA are derived.
 
 from __future__ import annotations
 
+from math import prod
+
 from ...errors import SourceLocation, TaichiSyntaxError, UnsupportedError
 from ...ir.nodes import Block, Statement, blocks, walk
 from ...ir.statements import (
@@ -76,13 +78,11 @@ def _shared(access: GlobalLoad | GlobalStore | AtomicOp) -> Array | None:
 
 def _check_shared_size(task: Task, context: PassContext) -> None:
     arrays = {s.array: s.location for s in walk(task.body) if isinstance(s, GlobalPtr) and s.array.is_shared}
-    sizes = {array.name: array.element.size_bytes for array in sorted(arrays, key=lambda a: a.binding)}
-    for array in arrays:
-        for extent in array.shape or ():
-            sizes[array.name] *= extent
-    total, limit = sum(sizes.values()), context.capabilities.max_shared_bytes
+    ordered = sorted(arrays, key=lambda a: a.binding)
+    sizes = [(array.name, array.element.size_bytes * prod(array.shape or ())) for array in ordered]
+    total, limit = sum(size for _, size in sizes), context.capabilities.max_shared_bytes
     if total > limit:
-        listed = ", ".join(f"`{name}` {size:,}" for name, size in sizes.items())
+        listed = ", ".join(f"`{name}` {size:,}" for name, size in sizes)
         raise next(iter(arrays.values())).error(
             UnsupportedError,
             f"The shared arrays of this loop take {total:,} bytes ({listed}); a block of this device has {limit:,}",

@@ -23,6 +23,7 @@ from ...ir.statements import (
     Alloca,
     Array,
     AtomicOp,
+    Const,
     GlobalPtr,
     GlobalStore,
     LoopIndex,
@@ -32,6 +33,7 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel, Task
 from ...ir.threads import ThreadIndex
+from ...ir.types import Scalar
 from ..analysis.aliasing import split_indices, split_offset
 from ..context import PassContext
 from ..rewrite import Rewriter
@@ -66,8 +68,25 @@ def make_plain(rewriter: Rewriter, atomic: AtomicOp) -> Statement:
     builder = Builder(Block(rewriter.out))
     builder.location = atomic.location
     old = builder.load(atomic.pointer)
+    if atomic.mask is not None:
+        store_masked(builder, atomic, old)
+        return old
     builder.store(atomic.pointer, builder.op(ATOMIC_OPS[atomic.op], old, atomic.value)).remarks = atomic.remarks
     return old
+
+
+def store_masked(builder: Builder, atomic: AtomicOp, old: Statement) -> None:
+    """Store what an operation of `MASKED_OPS` makes of `old`."""
+    mask, value = atomic.mask, atomic.value
+    assert mask is not None and isinstance(mask.type, Scalar)
+    new = builder.op("bit_and", builder.op("add", old, value), mask) if atomic.op == "add_bits" else value
+    if isinstance(mask, Const):
+        others: Statement = builder.add(Const(mask.type(~int(mask.value)), is_mask=True, type=mask.type))
+    else:
+        others = builder.op("bit_not", mask)
+    builder.store(
+        atomic.pointer, builder.op("bit_or", builder.op("bit_and", old, others), new)
+    ).remarks = atomic.remarks
 
 
 def _exclusive_in_body(body: Block) -> set[AtomicOp]:

@@ -44,7 +44,7 @@ def private_sums(kernel: Kernel, context: PassContext) -> bool:
         return False
     plain: set[Statement] = set()
     for task in kernel.tasks:
-        found = _scattered(task)
+        found = scattered(task)
         numbers = sum(map(_numbers, found))
         threads = _most_threads(task, numbers, found)
         if found and threads:
@@ -61,7 +61,7 @@ def _copies(kernel: Kernel, array: Array, threads: int) -> PrivateSums:
     return PrivateSums(array, memory, threads)
 
 
-def _scattered(task: Task) -> dict[Array, list[AtomicOp]]:
+def scattered(task: Task) -> dict[Array, list[AtomicOp]]:
     """Return the arrays that a loop accesses only by additions without a result, with these."""
     if task.loop is None or task.reductions or task.loop.cells is not None:
         return {}
@@ -106,7 +106,7 @@ def _most_threads(task: Task, numbers: int, found: dict[Array, list[AtomicOp]]) 
     loop = task.loop
     if loop is None or not 0 < numbers <= LARGE:
         return 0
-    iterations = _trip_count(loop)
+    iterations = trip_count(loop)
     if iterations is None:
         return MOST_THREADS if numbers <= SMALL else 0
     wanted = {atomic for atomics in found.values() for atomic in atomics}
@@ -122,12 +122,12 @@ def _repeated(block: Block, wanted: set[AtomicOp]) -> Iterator[int]:
     for statement in block.statements:
         if isinstance(statement, AtomicOp) and statement in wanted and statement.type is not None:
             yield count_scalars(statement.type)
-        times = (_trip_count(statement) or 1) if isinstance(statement, RangeFor) else 1
+        times = (trip_count(statement) or 1) if isinstance(statement, RangeFor) else 1
         for inner in blocks(statement):
             yield from (times * count for count in _repeated(inner, wanted))
 
 
-def _trip_count(loop: RangeFor) -> int | None:
+def trip_count(loop: RangeFor) -> int | None:
     """Return the number of all iterations, None if it is not constant."""
     count = 1
     for start, end, step in zip(loop.starts, loop.ends, loop.steps, strict=True):

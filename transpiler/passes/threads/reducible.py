@@ -15,7 +15,7 @@ active.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ...ir.functions import Call, calls, reachable
 from ...ir.nodes import Block, Effect, Statement, blocks, count_uses, walk
@@ -44,6 +44,7 @@ from ...ir.statements import (
 from ...ir.tasks import Task
 from ...ir.threads import depends_on_block
 from ...ir.types import Type, element_of
+from ...lazy_dataclasses import dataclass
 from ..analysis.aliasing import MemoryObject, underlying_object
 
 JOINS = {op: op for op in ("add", "mul", "min", "max", "and", "or", "xor")} | {"sub": "add"}

@@ -108,6 +108,8 @@ class _Split:
         for statement, around in self.around.items():
             if self.is_split_point(statement):
                 pending += around
+            elif isinstance(statement, ThreadFor):
+                pending += [operand for inner in walk(statement.body) for operand in operands(inner)]
             elif isinstance(statement, Continue) and self.ends_block(around):
                 pending += [statement, *around]
         while pending:
@@ -213,6 +215,9 @@ class _BlockSplitter:
         split = self.split
         if split.is_split_point(statement):
             self.add_split_point(statement)
+        elif isinstance(statement, ThreadFor):  # of all threads
+            self.flush()
+            self.block.statements.append(statement)
         elif (
             isinstance(statement, If)
             and statement in split.uniformity.divergent

@@ -31,7 +31,7 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Task
 from ...ir.textures import ImageLoad, ImageStore, TextureFetch, TextureSample
-from ...ir.threads import COLLECTIVES, Collective, ThreadIndex
+from ...ir.threads import COLLECTIVES, Collective, ThreadFor, ThreadIndex
 from ..analysis.aliasing import MemoryObject, underlying_object, written_objects
 
 
@@ -79,6 +79,8 @@ class Uniformity:
                     self.divergent.add(statement)
                 self.block(body, diverged or statement in self.divergent)
                 self.loops.pop()
+            case ThreadFor(body=body):
+                self.block(body, True)
             case RangeFor(body=body):
                 if any(value in self.varying for value in operands(statement)):
                     self.divergent.add(statement)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....ir.types import Scalar
-from ..common.atomics import SETTLING, by_address, combined
+from ..common.atomics import SETTLING, by_address, combined, more_parameters
 from ..common.language import Language
 from ..common.literals import scalar_name
 from ..common.syntax_forms import Syntax
@@ -20,7 +20,8 @@ def atomic_syntax(op: str, type: Scalar, native: bool) -> Syntax:
 def helper(language: Language, op: str, type: Scalar) -> str:
     """Return the helper for `op` on `type`."""
     name = scalar_name(language, type)
-    head = f"{language.helper_qualifier}{name} atomic_{op}_{type}({name} *address, {name} value) {{\n"
+    parameters = f"{name} *address, {name} value{more_parameters(op, name)}"
+    head = f"{language.helper_qualifier}{name} atomic_{op}_{type}({parameters}) {{\n"
     if op in FETCH and type.kind in ("int", "uint"):
         return f"{head}    return __atomic_fetch_{op}(address, value, __ATOMIC_RELAXED);\n}}"
     changes = "new != old && " if op in SETTLING else ""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ....errors import UnsupportedError
-from ....ir.ops import ATOMIC_OPS
+from ....ir.ops import ATOMIC_OPS, MASKED_OPS
 from ....ir.types import SCALARS, Scalar
 from . import wrapping
 from .helpers import called
@@ -43,12 +43,20 @@ def atomic_syntax(language: Language, op: str, type: Scalar, native: bool) -> Sy
     """
     if type.kind == "bool" and op in ("add", "sub", "mul"):
         raise UnsupportedError(f"u1 has no atomic {op}: use i32.")
-    return language.atomic(op, type, native)
+    return language.atomic(op, type, native and op not in MASKED_OPS)
 
 
 def by_address(op: str, type: Scalar) -> Syntax:
-    """Return the call of a helper that takes the address of the target."""
+    """Return the call of a helper that takes the address of the target, and for masked operations {2}, the mask."""
+    if op in MASKED_OPS:
+        syntax = f"atomic_{op}_{type}(&{{0}}, {{1}}, {{2}})"
+        return Syntax(syntax, PRIMARY, (PRIMARY, ASSIGN, ASSIGN), (key_of(op, type),))
     return Syntax(f"atomic_{op}_{type}(&{{0}}, {{1}})", PRIMARY, (PRIMARY, ASSIGN), (key_of(op, type),))
+
+
+def more_parameters(op: str, type_name: str) -> str:
+    """Return the parameter of a helper that only masked operations have."""
+    return f", {type_name} mask" if op in MASKED_OPS else ""
 
 
 @lru_cache(maxsize=256)
@@ -62,4 +70,6 @@ def generate(language: Language, key: str) -> Generated:
 
 def combined(language: Language, op: str, type: Scalar, old: str) -> str:
     """Return the source of the new value. old: the source of the old one (a primary expression)."""
+    if op in MASKED_OPS:
+        return MASKED_OPS[op].format(old, "value", "mask")
     return wrapping.operation(language, ATOMIC_OPS[op], type).format(old, "value")

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 
+from ....lazy_dataclasses import dataclass
 from .language import Language
 from .library_source import instances, read_library
 

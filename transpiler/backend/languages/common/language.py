@@ -9,10 +9,11 @@ structure is a function among the fields, and a caller tests the property that m
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ....ir.threads import Barrier
 from ....ir.types import Scalar, Tensor, Type
+from ....lazy_dataclasses import dataclass
 from .syntax_forms import PRIMARY, UNARY, Generated, Syntax
 
 
@@ -111,6 +112,7 @@ class Language:
     has_pointers: arrays are typed pointers, else buffer references.
     restrict: what is behind the star of a pointer whose memory no other pointer of the kernel reaches.
     arrow: accesses a member through a pointer to a struct.
+    read_only_load: a load of {} that nothing writes while the kernel runs.
     volatile_load: a load of {} that other threads write, past a cache that may be stale.
     forwards_by_copy: members of `Args` in a readonly block must be copied before they are passed to a function.
     precise: qualifier of float variables for which each operation is rounded separately.
@@ -128,7 +130,9 @@ class Language:
 
     Threads
     unroll: before the head of a loop that the compiler shall unroll; {count} is its trip count.
-    unroll_helpers: keys of what that needs.
+    unroll_some: the same of one of which it shall unroll {count} iterations; "" if there is no way to say so.
+    rolled: the same of a loop that it shall not unroll; "" if there is no way to say so.
+    unroll_helpers: keys of what these need.
     nested_loops: a parallel loop is emitted as loops that count in int; else as one thread per iteration, unsigned.
     shared_qualifier, shared_start: before and after the declaration of an array shared by a block.
     thread_numbers: by kind of `ThreadIndex`; {0} is the number of the thread in the loop.
@@ -191,6 +195,7 @@ class Language:
     has_pointers: bool = True
     restrict: str = ""
     arrow: str = "->"
+    read_only_load: str = "{}"
     volatile_load: str = "{}"
     forwards_by_copy: bool = False
     precise: str = ""
@@ -207,6 +212,8 @@ class Language:
     warns_of_unused: bool = False
 
     unroll: str = "#pragma unroll\n"
+    unroll_some: str = "#pragma unroll {count}\n"
+    rolled: str = ""
     unroll_helpers: tuple[str, ...] = ()
     nested_loops: bool = False
     shared_qualifier: str = ""

@@ -117,6 +117,9 @@ def store_syntax(language: Language, type: Type) -> Syntax:
 
 def constant_syntax(language: Language, const: Const) -> Syntax:
     """Return the syntax of a number, which has no operands (-1 is a unary minus)."""
+    if const.is_mask and const.value > 9:
+        kind = _scalar(const.type)
+        return Syntax(f"0x{int(const.value):X}{language.literals.integer_suffixes[kind.name]}")
     return literals.literal(language, _scalar(const.type), const.value)
 
 

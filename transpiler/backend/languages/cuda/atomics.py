@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ....ir.ops import MASKED_OPS
 from ....ir.types import SCALARS, Scalar
-from ..common.atomics import FUNCTIONS, SETTLING, by_address, combined
+from ..common.atomics import FUNCTIONS, SETTLING, by_address, combined, more_parameters
 from ..common.language import Language
 from ..common.literals import scalar_name
 from ..common.syntax_forms import ASSIGN, PRIMARY, Syntax
@@ -18,7 +19,7 @@ def _direct(op: str, type: Scalar) -> Syntax | None:
     """atomicAdd and its relatives take int, unsigned int, unsigned long long, and some long long, float and double."""
     all_take = {"i32", "u32", "u64"}
     more = {"add": {"f32", "f64"}, "sub": {"f32", "f64"}, "min": {"i64"}, "max": {"i64"}}
-    if op == "mul" or type.name not in all_take | more.get(op, set()):
+    if op == "mul" or op in MASKED_OPS or type.name not in all_take | more.get(op, set()):
         return None
     if op == "sub" and type.name == "i32":
         return Syntax("atomicSub(&{0}, {1})", PRIMARY, (PRIMARY, ASSIGN))  # of all numbers: -x may overflow
@@ -50,8 +51,9 @@ def helper(language: Language, op: str, type: Scalar) -> str:
     write = language.bit_cast(type, unsigned).format("next") if type != unsigned else "next"
     result = read.replace("assumed", "old")
     leave = f"        if ({write} == assumed) {{\n            break;\n        }}\n" if op in SETTLING else ""
+    parameters = f"{name} *address, {name} value{more_parameters(op, name)}"
     return (
-        f"{language.helper_qualifier}{name} atomic_{op}_{type}({name} *address, {name} value) {{\n"
+        f"{language.helper_qualifier}{name} atomic_{op}_{type}({parameters}) {{\n"
         f"    {word} *bits = ({word} *)address;\n"
         f"    {word} old = *bits, assumed;\n"
         "    do {\n"

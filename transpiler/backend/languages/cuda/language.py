@@ -50,6 +50,7 @@ CUDA = Language(
     zero_values="",
     braces_refuse_narrowing=True,
     size_check="static_assert",
+    read_only_load="__ldg(&{})",
     volatile_load="__ldcg(&{})",
     restrict="__restrict__",
     texture_handles=("cudaTextureObject_t", "cudaSurfaceObject_t"),

@@ -1,0 +1,301 @@
+"""Each choice of the compiler on GPUs against the source without it, in the same run.
+
+usage: python benchmarks/choices.py [--targets cuda,vulkan] [--rows NAME,NAME] [--scale 0]      a minute on an H200
+Each row: time of a launch [ms] without and with the pass, and the ratio as median [lowest, highest] of interleaved
+rounds. Results with and without it are compared. --scale: sizes are divided by 2 ** scale, to try a row on a CPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import shadesmith as ti
+
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+from handwritten import running
+from handwritten.table import PROGRAMS
+
+ROUNDS, ROUND_SECONDS = 7, 0.02
+Made = tuple[Callable[[], Any], Callable[[], np.ndarray]]
+
+
+@dataclass(frozen=True)
+class Row:
+    """make: returns a launch and what reads the result. passes: that are compared. tolerance: 0 for equal bits."""
+
+    name: str
+    make: Callable[[int], Made]
+    passes: str
+    targets: tuple[str, ...] = ("cuda", "vulkan")
+    tolerance: float = 0.0
+
+
+def histogram(dtype: Any, bins: int) -> Callable[[int], Made]:
+    """Count or sum 2^27 numbers in bins."""
+
+    def make(scale: int) -> Made:
+        n = (1 << 27) >> scale
+        x, h = ti.field(ti.i32, n), ti.field(dtype, bins)
+        x.from_numpy(np.random.default_rng(1).integers(0, bins, n, dtype=np.int32))
+
+        @ti.kernel
+        def count():
+            for i in x:
+                h[x[i]] += 1
+
+        return count, h.to_numpy
+
+    return make
+
+
+def moving(what: str) -> Callable[[int], Made]:
+    """Fill, copy or combine fields of 2^27 floats (saxpy: 2^26)."""
+
+    def make(scale: int) -> Made:
+        n = ((1 << 26) if what == "saxpy" else 1 << 27) >> scale
+        x, y = ti.field(ti.f32, n), ti.field(ti.f32, n)
+        x.from_numpy(np.arange(n, dtype=np.float32))
+
+        @ti.kernel
+        def fill():
+            for i in y:
+                y[i] = 3.0
+
+        @ti.kernel
+        def copy():
+            for i in x:
+                y[i] = x[i]
+
+        @ti.kernel
+        def saxpy():
+            for i in x:
+                y[i] = 2.0 * x[i] + y[i]
+
+        return {"fill": fill, "copy": copy, "saxpy": saxpy}[what], y.to_numpy
+
+    return make
+
+
+def grid_copy(scale: int) -> Made:
+    """Copy a field of 8192 x 8192 floats."""
+    n = 8192 >> scale
+    x, y = ti.field(ti.f32, (n, n)), ti.field(ti.f32, (n, n))
+    x.from_numpy(np.random.default_rng(1).random((n, n), dtype=np.float32))
+
+    @ti.kernel
+    def copy():
+        for i, j in x:
+            y[i, j] = x[i, j]
+
+    return copy, y.to_numpy
+
+
+def julia(scale: int) -> Made:
+    """Return a Julia set of 4096 x 4096 points and up to 256 steps."""
+    n = 4096 >> scale
+    pixels = ti.field(ti.f32, (n, n))
+
+    @ti.kernel
+    def draw():
+        for i, j in pixels:
+            z = ti.Vector([4.0 * i / n - 2.0, 4.0 * j / n - 2.0])
+            steps = 0
+            while z.norm_sqr() < 4.0 and steps < 256:
+                z = ti.Vector([z[0] * z[0] - z[1] * z[1] - 0.8, 2.0 * z[0] * z[1] + 0.156])
+                steps += 1
+            pixels[i, j] = steps
+
+    return draw, pixels.to_numpy
+
+
+def multiply_add(scale: int) -> Made:
+    """Return 2^24 chains of 256 multiply-adds, four of them at a time."""
+    n = (1 << 24) >> scale
+    x = ti.field(ti.f32, n)
+
+    @ti.kernel
+    def chain():
+        for i in x:
+            a, b, c, d = x[i], x[i] + 1.0, x[i] + 2.0, x[i] + 3.0
+            for _ in range(256):
+                a = a * 0.999 + 0.001
+                b = b * 0.999 + 0.001
+                c = c * 0.999 + 0.001
+                d = d * 0.999 + 0.001
+            x[i] = (a + b + c + d) * 0.1
+
+    return chain, x.to_numpy
+
+
+def bodies(scale: int) -> Made:
+    """Return the forces between 65,536 bodies."""
+    n = 65536 >> scale
+    position, velocity = ti.Vector.field(3, ti.f32, n), ti.Vector.field(3, ti.f32, n)
+    position.from_numpy(np.random.default_rng(1).random((n, 3), dtype=np.float32))
+
+    @ti.kernel
+    def attract():
+        for i in position:
+            force = ti.Vector([0.0, 0.0, 0.0])
+            for j in range(n):
+                d = position[j] - position[i]
+                inverse = ti.rsqrt(d.dot(d) + 1e-4)
+                force += d * inverse**3
+            velocity[i] = 0.01 * force
+
+    return attract, velocity.to_numpy
+
+
+def scatter(in_cells: bool) -> Callable[[int], Made]:
+    """Add the mass and momentum of 2^21 particles to 27 nodes each of a grid of 128^3."""
+
+    def make(scale: int) -> Made:
+        n, grid = (1 << 21) >> scale, 128
+        x = ti.Vector.field(3, ti.f32, n)
+        v, m = ti.Vector.field(3, ti.f32), ti.field(ti.f32)
+        if in_cells:
+            ti.root.dense(ti.ijk, grid).place(v, m)
+        else:
+            ti.root.dense(ti.ijk, grid).place(v)
+            ti.root.dense(ti.ijk, grid).place(m)
+        places = np.random.default_rng(1).random((n, 3)) * 120 + 2
+        x.from_numpy(places[np.lexsort(places.astype(int).T)].astype(np.float32))
+
+        @ti.kernel
+        def add():
+            for p in x:
+                base = int(x[p] - 0.5)
+                f = x[p] - base
+                w = [0.5 * (1.5 - f) ** 2, 0.75 - (f - 1) ** 2, 0.5 * (f - 0.5) ** 2]
+                for i, j, k in ti.static(ti.ndrange(3, 3, 3)):
+                    weight = w[i].x * w[j].y * w[k].z
+                    v[base + ti.Vector([i, j, k])] += weight * f
+                    m[base + ti.Vector([i, j, k])] += weight
+
+        return add, v.to_numpy
+
+    return make
+
+
+def program(name: str) -> Callable[[int], Made]:
+    """One of the programs of tests/handwritten, at its large size."""
+
+    def make(scale: int) -> Made:
+        found = PROGRAMS[name]
+        sizes = found.small if scale else found.large
+        folder = tempfile.mkdtemp(prefix="choices-")
+        module = running.load(found, sizes, Path(folder))
+        running.fill(module, found.start(running.constants(found, sizes), np.random.default_rng(1)))
+        kernel, arguments = running.call(found, module)
+        return lambda: kernel(*arguments), vars(module)[found.results[0]].to_numpy
+
+    return make
+
+
+VULKAN = ("vulkan",)
+ROWS = (
+    Row("fill", moving("fill"), "overlap_loads"),
+    Row("copy", moving("copy"), "overlap_loads"),
+    Row("saxpy", moving("saxpy"), "overlap_loads"),
+    Row("copy, two axes", grid_copy, "overlap_loads"),
+    Row("histogram i32, 256 bins", histogram(ti.i32, 256), "block_sums"),
+    Row("histogram i32, 16 bins", histogram(ti.i32, 16), "block_sums"),
+    Row("histogram i32, 2048 bins", histogram(ti.i32, 2048), "block_sums"),
+    Row("histogram f32, 256 bins", histogram(ti.f32, 256), "block_sums", tolerance=1.0),
+    Row("histogram f32, 16 bins", histogram(ti.f32, 16), "block_sums", tolerance=1.0),
+    Row("n-body", bodies, "block_tiles", tolerance=1e-4),
+    Row("scatter, one cell", scatter(True), "vector_atomics", ("cuda",), 1e-4),
+    Row("scatter, two fields", scatter(False), "vector_atomics", ("cuda",), 1e-4),
+    Row("mpm88", program("mpm88"), "vector_atomics", ("cuda",), 1.0),
+    Row("mpm99", program("mpm99"), "vector_atomics", ("cuda",), 1.0),
+    Row("julia", julia, "rolled_loops", VULKAN),
+    Row("multiply-add", multiply_add, "rolled_loops", VULKAN),
+    Row("n-body", bodies, "rolled_loops", VULKAN),
+    Row("mpm88", program("mpm88"), "rolled_loops", VULKAN, 1.0),
+    Row("mpm99", program("mpm99"), "rolled_loops", VULKAN, 1.0),
+    Row("sgemm", program("sgemm"), "rolled_loops", VULKAN, 1e-3),
+    Row("sph", program("sph"), "rolled_loops", VULKAN, 1.0),
+    Row("raymarch", program("raymarch"), "rolled_loops", VULKAN, 1.0),
+)
+
+
+def launches_for(launch: Callable[[], Any]) -> int:
+    """Return how many launches take as long as a round."""
+    ti.sync()
+    start = time.perf_counter()
+    launch()
+    ti.sync()
+    return max(1, min(200, int(ROUND_SECONDS / (time.perf_counter() - start))))
+
+
+def seconds(launch: Callable[[], Any], launches: int) -> float:
+    """Return the time of a launch among several in a row."""
+    ti.sync()
+    start = time.perf_counter()
+    for _ in range(launches):
+        launch()
+    ti.sync()
+    return (time.perf_counter() - start) / launches
+
+
+def measured(row: Row, target: str, scale: int, disabled: str) -> tuple[list[float], np.ndarray]:
+    """Return the times of a launch and the result of the first one."""
+    ti.init(
+        arch=getattr(ti, target),
+        enable_fallback=False,
+        offline_cache=False,
+        log_level=ti.ERROR,
+        disabled_passes=disabled,
+    )
+    launch, result = row.make(scale)
+    launch()
+    first = result().astype(np.float64)
+    count = launches_for(launch)
+    times = [seconds(launch, count) for _ in range(ROUNDS)]
+    ti.reset()
+    return times, first
+
+
+def run(row: Row, target: str, scale: int) -> None:
+    """Print a row."""
+    (without, plain), (times, found) = (measured(row, target, scale, disabled) for disabled in (row.passes, ""))
+    difference = float(np.max(np.abs(found - plain), initial=0.0)) / max(
+        float(np.max(np.abs(plain), initial=0.0)), 1e-30
+    )
+    remark = "" if difference <= row.tolerance else f"   DIFFERS by {difference:.1e}"
+    before, after = (statistics.median(each) * 1e3 for each in (without, times))
+    spread = f"[{min(times) / max(without):.3f}, {max(times) / min(without):.3f}]"
+    label = f"{target:7}{row.name:26}{row.passes:16}"
+    print(f"{label}{before:10.4f} ->{after:10.4f} ms   {after / before:6.3f} {spread}{remark}", flush=True)
+
+
+def main() -> None:
+    """Run the rows that are asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--targets", default="cuda,vulkan")
+    parser.add_argument("--rows", default="", help="parts of names of rows or passes")
+    parser.add_argument("--scale", type=int, default=0)
+    options = parser.parse_args()
+    wanted = options.rows.split(",") if options.rows else [""]
+    for target in options.targets.split(","):
+        for row in ROWS:
+            if target in row.targets and any(part in row.name or part in row.passes for part in wanted):
+                try:
+                    run(row, target, options.scale)
+                except Exception as error:  # the other rows are still worth their time
+                    print(f"{target:7}{row.name:26}{row.passes:16}{type(error).__name__}: {error}", flush=True)
+                    ti.reset()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,6 @@
+from typing import Any, TypeAlias, TypeVar
+
+from shadesmith.runtime.graph.argument import Arg as Arg
+from shadesmith.runtime.graph.argument import ArgKind as ArgKind
+from shadesmith.runtime.graph.graph import Graph as Graph
+from shadesmith.runtime.graph.builder import GraphBuilder as GraphBuilder

@@ -1,0 +1,65 @@
+// shadesmith 0.1.0, cuda 2adc7434, deposit.py:10: deposit(x: ndarray[f32, 2], m: f32)
+
+#define BLOCK 128
+
+// Adds to 2 neighbouring floats, each atomically; from sm_90 on by one instruction, for which
+// `address` is a multiple of 8 bytes.
+__device__ inline void atomic_add_f32x2(float *address, float a, float b) {
+#if __CUDA_ARCH__ >= 900
+    atomicAdd((float2 *)address, make_float2(a, b));
+#else
+    atomicAdd(&address[0], a);
+    atomicAdd(&address[1], b);
+#endif
+}
+
+// Adds to 4 neighbouring floats, each atomically; from sm_90 on by one instruction, for which
+// `address` is a multiple of 16 bytes.
+__device__ inline void atomic_add_f32x4(float *address, float a, float b, float c, float d) {
+#if __CUDA_ARCH__ >= 900
+    atomicAdd((float4 *)address, make_float4(a, b, c, d));
+#else
+    atomicAdd(&address[0], a);
+    atomicAdd(&address[1], b);
+    atomicAdd(&address[2], c);
+    atomicAdd(&address[3], d);
+#endif
+}
+
+struct vec2 { float x, y; };
+struct vec3 { float x, y, z; };
+
+struct Cell {
+    vec3 momentum;
+    float mass;
+};
+static_assert(sizeof(Cell) == 16, "must match the cell size on the host");
+
+struct Args {
+    const float *__restrict__ x_data;  // x: ndarray[f32, 2]
+    Cell *__restrict__ cells;          // momentum: field[f32[3], 16x8], mass: field[f32, 16x8]
+    vec2 *__restrict__ flow_data;      // flow: field[f32[2], 16]
+    float m;                           // m: f32
+    int x_n0;                          // x.shape[0]
+    int x_n1;                          // x.shape[1]
+};
+
+#define x(i, j) args.x_data[(long long)(i) * args.x_n1 + (j)]
+#define momentum(i, j) args.cells[(i) * 8 + (j)].momentum
+#define flow(i) args.flow_data[i]
+
+// deposit.py:11  for p in range(x.shape[0]):
+__device__ inline void task(const Args &args, int p) {
+    int i = (int)x(p, 0), j = (int)x(p, 1);  // :12
+    // deposit.py:14  momentum[i, j] += m * v
+    // deposit.py:15  mass[i, j] += m
+    atomic_add_f32x4(&momentum(i, j).x, args.m * x(p, 2), args.m * x(p, 3), args.m * -args.m,
+        args.m);  // one instruction (vector_atomics)
+    // deposit.py:16  flow[i] += v.xy
+    atomic_add_f32x2(&flow(i).x, x(p, 2), x(p, 3));  // one instruction (vector_atomics)
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) deposit_0(const Args args) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    if (index < unsigned(args.x_n0)) task(args, int(index));
+}

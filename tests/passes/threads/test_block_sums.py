@@ -1,0 +1,103 @@
+"""Pass `block_sums`: blocks of GPUs add to copies of small arrays; sums are right on every target, at edges too."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import shadesmith as ti
+
+N = 20_000
+
+
+def counts(arch, **options):
+    """Return a kernel that counts and sums, and its fields."""
+    ti.init(arch=arch, log_level=ti.ERROR, **options)
+    h, g, u = ti.field(ti.i32, 7), ti.field(ti.f32, (3, 5)), ti.field(ti.u32, 2)
+
+    @ti.kernel
+    def count(x: ti.types.ndarray(ti.i32, 1)):
+        for i in x:
+            h[x[i] % 7] += 1
+            if x[i] > 3:
+                h[0] -= 2
+            g[x[i] % 3, x[i] % 5] += x[i]
+            u[x[i] & 1] += ti.u32(4_000_000_000)  # wraps
+
+    return count, (h, g, u)
+
+
+def numbers(n):
+    return (np.arange(n) * 7919 % 13).astype(np.int32)
+
+
+def expected(x):
+    h, g, u = np.zeros(7, np.int64), np.zeros((3, 5)), np.zeros(2, np.uint64)
+    np.add.at(h, x % 7, 1)
+    h[0] -= 2 * np.sum(x > 3)
+    np.add.at(g, (x % 3, x % 5), x)
+    np.add.at(u, x & 1, np.uint64(4_000_000_000))
+    return [h, g, u.astype(np.uint32)]
+
+
+@pytest.mark.parametrize("n", [0, 1, 127, 1025, N])
+def test_sums_are_added_to_what_is_there(target: str, n: int) -> None:
+    count, fields = counts(getattr(ti, target))
+    for field in fields:
+        field.fill(3)
+    x = numbers(n)
+    count(x)
+    for field, sums in zip(fields, expected(x), strict=True):
+        assert np.array_equal(field.to_numpy(), (sums + 3).astype(field.to_numpy().dtype))
+
+
+def test_sources() -> None:
+    count, _ = counts(ti.python)
+    x = numbers(3)
+    for arch, start in ((ti.cuda, "__shared__ int h_copy[h_n0];"), (ti.vulkan, "shared int h_copy[h_n0];")):
+        source = count.source(x, arch=arch)
+        assert start in source and source.count("to the block's copy (block_sums)") >= 4
+    assert "_copy[" not in count.source(x, arch=ti.x64)
+    for options in ({"make_block_local": False}, {"disabled_passes": "block_sums"}, {"debug": True}):
+        assert "_copy[" not in counts(ti.python, **options)[0].source(x, arch=ti.cuda)
+
+
+def test_what_has_no_copies() -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    h, large, wide, read = ti.field(ti.i32, 8), ti.field(ti.i32, 5000), ti.field(ti.f64, 8), ti.field(ti.i32, 8)
+
+    @ti.kernel
+    def short():
+        for i in range(1000):
+            h[i % 8] += 1
+
+    @ti.kernel
+    def others(x: ti.types.ndarray(ti.i32, 1), given: ti.types.ndarray(ti.i32, 1)):
+        for i in x:
+            large[x[i]] += 1
+            wide[x[i]] += 1.0
+            given[x[i]] += 1
+            read[x[i]] += read[0]
+            h[x[i]] += 1
+            h[0] = 3  # no addition
+
+    x = numbers(3)
+    assert "_copy[" not in short.source(arch=ti.cuda)
+    assert "_copy[" not in others.source(x, x, arch=ti.cuda)
+
+
+def test_names_of_copies_are_free(target: str) -> None:
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
+    h, own, k = ti.field(ti.i32, 4), ti.field(ti.i32, 4), ti.field(ti.i32, 4)
+
+    @ti.kernel
+    def count(h_copy: ti.types.ndarray(ti.i32, 1), h_data: ti.i32):
+        for i in h_copy:
+            count = h_copy[i]
+            h[count] += h_data
+            own[count] += 2
+            k[count] += 3
+
+    x = (np.arange(3000) % 4).astype(np.int32)
+    count(x, 5)
+    assert [f.to_numpy().tolist() for f in (h, own, k)] == [[3750] * 4, [1500] * 4, [2250] * 4]

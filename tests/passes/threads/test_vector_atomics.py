@@ -1,0 +1,138 @@
+"""Pass `vector_atomics`: additions to neighbours in memory are one instruction on CUDA; sums are right everywhere."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import shadesmith as ti
+
+N, M = 300, 7
+CALL = re.compile(r"^ +(atomic\w+)\(&(\S+?)\(", re.MULTILINE)
+
+
+def add_members(target, **options):
+    """Return a kernel that adds to arrays of several layouts, and these arrays."""
+    ti.init(arch=target, log_level=ti.ERROR, **options)
+    v, m = ti.Vector.field(3, ti.f32), ti.field(ti.f32)
+    ti.root.dense(ti.ij, (M, 3)).place(v, m)
+    a, b, c = ti.field(ti.f32), ti.field(ti.f32), ti.field(ti.f32)
+    ti.root.dense(ti.i, M).place(a, b, c)  # cells of 12 bytes
+    pair, quad = ti.Vector.field(2, ti.f32, M), ti.Matrix.field(2, 2, ti.f32, M)
+    late, early = ti.field(ti.f32), ti.field(ti.f32)
+    ti.root.dense(ti.i, M).place(early, late)
+
+    @ti.kernel
+    def add(x: ti.types.ndarray(ti.f32, 1)):
+        for p in x:
+            i = p % M
+            v[i, p % 3] += ti.Vector([x[p], 1.0, 2.0])
+            m[i, p % 3] += 3.0
+            a[i] += 1.0
+            b[i] += x[p]
+            c[i] += 2.0
+            pair[i] += x[p]
+            quad[i] += ti.Matrix([[1.0, x[p]], [x[p] + 1.0, 2.0]])
+            late[i] += x[p]  # the higher address first
+            early[i] += 1.0
+
+    return add, {"v": v, "m": m, "a": a, "b": b, "c": c, "pair": pair, "quad": quad, "late": late, "early": early}
+
+
+def expected(x):
+    """Return the sums of each array."""
+    result = {name: np.zeros(M) for name in ("a", "b", "c", "late", "early")}
+    result |= {"v": np.zeros((M, 3, 3)), "m": np.zeros((M, 3)), "pair": np.zeros((M, 2)), "quad": np.zeros((M, 2, 2))}
+    for p, value in enumerate(x):
+        i = p % M
+        result["v"][i, p % 3] += [value, 1, 2]
+        result["m"][i, p % 3] += 3
+        for name, term in (("a", 1), ("b", value), ("c", 2), ("late", value), ("early", 1), ("pair", value)):
+            result[name][i] += term
+        result["quad"][i] += [[1, value], [value + 1, 2]]
+    return result
+
+
+@pytest.mark.parametrize("n", [0, 1, N])
+def test_sums(target: str, n: int) -> None:
+    add, fields = add_members(getattr(ti, target))
+    x = (np.arange(n) % 5 - 2).astype(np.float32)
+    add(x)
+    for name, sums in expected(x).items():
+        assert np.array_equal(fields[name].to_numpy(), sums), name
+
+
+def test_calls_of_cuda() -> None:
+    add, _ = add_members(ti.python)
+    x = np.zeros(3, np.float32)
+    calls = CALL.findall(add.source(x, arch=ti.cuda).partition("void task(")[2])
+    assert calls == [
+        ("atomic_add_f32x4", "v"), ("atomicAdd", "a"), ("atomicAdd", "b"), ("atomicAdd", "c"),
+        ("atomic_add_f32x2", "pair"), ("atomic_add_f32x4", "quad"), ("atomic_add_f32x2", "early"),
+    ]  # fmt: skip
+    assert "atomic_add_f32x" not in add.source(x, arch=ti.vulkan)
+    assert "atomic_add_f32x" not in add_members(ti.python, disabled_passes="vector_atomics")[0].source(x, arch=ti.cuda)
+
+
+def test_what_is_not_joined() -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    pair, other = ti.Vector.field(2, ti.f32, M), ti.Vector.field(2, ti.f64, M)
+    sparse = ti.Vector.field(2, ti.f32)
+    ti.root.pointer(ti.i, M).dense(ti.i, 4).place(sparse)
+
+    @ti.kernel
+    def add(given: ti.types.ndarray(ti.math.vec2, 1), k: ti.i32) -> ti.f32:
+        s = 0.0
+        for i in range(M):
+            given[i] += 1.0  # its address is known at the launch only
+            other[i] += 1.0  # f64
+            sparse[i] += 1.0
+            pair[i] -= 1.0
+            pair[0][k] += 1.0
+            pair[0][0] += 1.0
+            if i > 3:
+                pair[0][1] += 1.0  # another block
+            old = ti.atomic_add(pair[k], ti.Vector([1.0, 2.0]))  # the result is used
+            s += old[0] + old[1]
+        return s
+
+    assert "atomic_add_f32x" not in add.source(np.zeros((3, 2), np.float32), 1, arch=ti.cuda)
+
+
+def test_a_value_is_read_before_the_addition_to_it(target: str) -> None:
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
+    pair = ti.Vector.field(2, ti.f32, 2)
+
+    @ti.kernel
+    def add():
+        for i in range(1):
+            k = i * 0
+            pair[k][0] += 3.0
+            pair[k][1] += pair[k][0] * 2.0
+            t = 1.0
+            pair[k + 1][0] += t
+            t += 1.0
+            pair[k + 1][1] += t
+
+    add()
+    assert pair.to_numpy().tolist() == [[3.0, 6.0], [1.0, 2.0]]
+
+
+def test_a_remark_tells_of_a_layout_with_fewer_instructions() -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    v, m, other = ti.Vector.field(3, ti.f32, (M, M)), ti.field(ti.f32, (M, M)), ti.field(ti.f32, (M, M + 1))
+
+    @ti.kernel
+    def add():
+        for i, j in v:
+            v[j, i] += 1.0
+            m[j, i] += 1.0
+            v[i, j // 2] += 1.0
+            m[j, i // 2] += 1.0  # another place
+            v[j, 0] += 1.0
+            other[j, 0] += 1.0  # another shape
+
+    remark = "one instruction if v and m shared cells: ti.root.dense(...).place(v, m)"
+    assert add.source(arch=ti.cuda).count(remark) == 1 and remark not in add.source(arch=ti.vulkan)
