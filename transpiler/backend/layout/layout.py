@@ -135,9 +135,10 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
     stored = _memory_parts(memory_types)
     arrays = tuple(array_binding(array, usage) for array in kernel.arrays)
     sites = tuple(describe_site(site, usage.task_of[site]) for site in usage.sites)
-    textures = tuple(texture_binding(texture, usage) for texture in kernel.textures)
     sizes = results.fields, results.size_bytes, temporaries.size_bytes
-    interface = Interface(interface_members, size, arrays, *sizes, sites, textures)
+    interface = Interface(
+        interface_members, size, arrays, *sizes, sites, tuple(texture_binding(t, usage) for t in kernel.textures)
+    )
     return Layout(
         interface=interface,
         declarations=[Declaration(item.declared, item.name, f"{owner_prefix(item)}{item.note}") for item in items],

@@ -302,7 +302,7 @@ class Statements:
         """Return a free name for a value: the user's, or one that says what it is."""
         if value.name:
             return self.names.declare(value.name)
-        return self.names.derive(derived_name(value), self.placement.names)
+        return self.names.derive(self.placement.ends.get(value) or derived_name(value), self.placement.names)
 
     # --- choices
 

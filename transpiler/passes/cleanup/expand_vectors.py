@@ -106,7 +106,7 @@ class _Finder:
         self.operands = {
             operand
             for statement in walk(root)
-            if isinstance(statement, (Operation, Cast)) and _is_on_vectors(statement)
+            if isinstance(statement, (Operation, Cast)) and _is_on_vectors(statement) and _is_infix(statement)
             for operand in operands(statement)
         }
         self.keys: Counter[Key] = Counter()
@@ -188,6 +188,10 @@ def _is_elementwise(statement: Operation | Cast) -> bool:
         return not statement.bits and isinstance(statement.value.type, Tensor)
     shapes = [o.type.shape for o in statement.operands if isinstance(o.type, Tensor)]
     return statement.op in ELEMENTWISE and all(shape == kind.shape for shape in shapes)
+
+
+def _is_infix(statement: Operation | Cast) -> bool:
+    return isinstance(statement, Cast) or statement.op in INFIX | {"neg", "select"}
 
 
 def _key(statement: Operation | Cast) -> Key:

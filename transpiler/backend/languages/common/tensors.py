@@ -174,11 +174,12 @@ def _values(language: Language, tensor: Tensor, elements: Sequence[str]) -> str:
     if language.braces_refuse_narrowing and is_small(tensor.element):
         elements = [f"({scalar_name(language, tensor.element)}){element}" for element in elements]
     values = ", ".join(elements)
-    if len(tensor.shape) == 2:
+    if len(tensor.shape) == 2 and not (language.has_operators and tensor.size <= len(COMPONENTS)):
         columns = tensor.shape[1]
         rows = [elements[k : k + columns] for k in range(0, tensor.size, columns)]
         return "{" + ", ".join("{" + ", ".join(row) + "}" for row in rows) + "}"
-    return values if is_short_vector(tensor) else "{" + values + "}"
+    is_flat = is_short_vector(tensor) or len(tensor.shape) == 2  # C++ finds the rows of 2 x 2 numbers itself
+    return values if is_flat else "{" + values + "}"
 
 
 def is_small(type: Scalar) -> bool:
