@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from ...ir.nodes import Statement, walk
 from ...ir.snodes import Node, is_sparse, memory_of, top_of
@@ -39,7 +40,7 @@ from ..languages.common.naming import Names
 from ..languages.common.syntax import storage_helpers, type_helpers
 from ..languages.common.target import Target
 from ..languages.common.tensors import whole_alignment
-from ..module.interface import Interface
+from ..module.interface import ArrayBinding, Interface, TextureBinding
 from ..module.record_sites import describe_site
 from .accessors import Accessors, MemoryExpressions, accessors
 from .args_members import WIDENED, ArgsMembers, assign_offsets, fixed_members, owner_prefix
@@ -133,12 +134,9 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
     results = result_buffer(kernel.returns, target, structs)
     memory_types = _stored(kernel, usage)
     stored = _memory_parts(memory_types)
-    arrays = tuple(array_binding(array, usage) for array in kernel.arrays)
-    sites = tuple(describe_site(site, usage.task_of[site]) for site in usage.sites)
     sizes = results.fields, results.size_bytes, temporaries.size_bytes
-    interface = Interface(
-        interface_members, size, arrays, *sizes, sites, tuple(texture_binding(t, usage) for t in kernel.textures)
-    )
+    arrays, sites, textures = _bindings(kernel, usage)
+    interface = Interface(interface_members, size, arrays, *sizes, sites, textures)
     return Layout(
         interface=interface,
         declarations=[Declaration(item.declared, item.name, f"{owner_prefix(item)}{item.note}") for item in items],
@@ -165,6 +163,17 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
         aligned=_aligned(kernel, target, usage, memory_types),
         usage=usage,
         constants=constants,
+    )
+
+
+def _bindings(
+    kernel: Kernel, usage: Usage
+) -> tuple[tuple[ArrayBinding, ...], tuple[dict[str, Any], ...], tuple[TextureBinding, ...]]:
+    """Return the arrays, the sites of records and the textures of the interface."""
+    return (
+        tuple(array_binding(array, usage) for array in kernel.arrays),
+        tuple(describe_site(site, usage.task_of[site]) for site in usage.sites),
+        tuple(texture_binding(texture, usage) for texture in kernel.textures),
     )
 
 
