@@ -47,6 +47,15 @@ check: setup
 golden: setup
 	@$(PYTHON) -m pytest tests/golden --update-golden && git --no-pager diff --stat tests/golden
 
+# The site, in build/site: `make docs`, then `python -m http.server -d build/site`. The API reference is generated.
+docs: setup
+	@$(PYTHON) -c 'import material' 2>/dev/null || $(PYTHON) -m pip install -q --disable-pip-version-check 'mkdocs-material>=9.5'
+	@$(PYTHON) .ci/site.py && NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build -q && echo "site: build/site/index.html"
+
+# The pictures of the gallery, in docs/gallery, on the CPU; with the C of the longest kernel of each program.
+gallery: setup
+	@$(PYTHON) -m shadesmith.examples.gallery
+
 # What editors and type checkers read: stubs/shadesmith-stubs, from the public names and stubs/core.pyi.
 stubs: setup
 	@$(PYTHON) stubs/generate.py && git --no-pager diff --stat stubs

@@ -59,6 +59,7 @@ from .runtime.launch.kernel import kernel
 from .runtime.launch.real_function import real_func
 from .runtime.launch.tuning import tune
 from .runtime.missing_names import missing as _missing
+from .runtime.notebook.install import install as _install_notebooks
 from .runtime.public_names import NAMES as _NAMES_ON_DEMAND
 from .runtime.session import session as _session
 from .runtime.session import versions as _versions
@@ -165,6 +166,7 @@ sys.modules.update({f"{__name__}.{path}": module for path, module in _PATHS.item
 _lazy.install()
 _install_targets()
 _install_workbench()
+_install_notebooks()
 
 
 def __dir__() -> list[str]:

@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -40,13 +41,19 @@ class Row:
     tolerance: float = 0.0
 
 
+@cache
+def random_numbers(n: int, end: int) -> np.ndarray:
+    """Return n numbers from 0 to end - 1."""
+    return np.random.default_rng(1).integers(0, end, n, dtype=np.int32)
+
+
 def histogram(dtype: Any, bins: int) -> Callable[[int], Made]:
-    """Count or sum 2^27 numbers in bins."""
+    """Count or sum 2^26 numbers in bins."""
 
     def make(scale: int) -> Made:
-        n = (1 << 27) >> scale
+        n = (1 << 26) >> scale
         x, h = ti.field(ti.i32, n), ti.field(dtype, bins)
-        x.from_numpy(np.random.default_rng(1).integers(0, bins, n, dtype=np.int32))
+        x.from_numpy(random_numbers(n, bins))
 
         @ti.kernel
         def count():
@@ -98,6 +105,52 @@ def grid_copy(scale: int) -> Made:
             y[i, j] = x[i, j]
 
     return copy, y.to_numpy
+
+
+def stencil(ndim: int) -> Callable[[int], Made]:
+    """Add the neighbours of 8192 x 8192 or of 384 x 384 x 384 numbers."""
+
+    def make(scale: int) -> Made:
+        n = (8192 if ndim == 2 else 384) >> min(scale, 4)
+        x, y = ti.field(ti.f32, (n,) * ndim), ti.field(ti.f32, (n,) * ndim)
+        x.from_numpy(np.random.default_rng(1).random((n,) * ndim, dtype=np.float32))
+
+        @ti.kernel
+        def flat():
+            for i, j in x:
+                if 0 < i < n - 1 and 0 < j < n - 1:
+                    y[i, j] = 0.25 * (x[i - 1, j] + x[i + 1, j] + x[i, j - 1] + x[i, j + 1])
+
+        @ti.kernel
+        def cube():
+            for i, j, k in x:
+                if 0 < i < n - 1 and 0 < j < n - 1 and 0 < k < n - 1:
+                    y[i, j, k] = (
+                        x[i - 1, j, k] + x[i + 1, j, k] + x[i, j - 1, k] + x[i, j + 1, k]
+                        + x[i, j, k - 1] + x[i, j, k + 1] - 6.0 * x[i, j, k]
+                    )  # fmt: skip
+
+        return (flat if ndim == 2 else cube), y.to_numpy
+
+    return make
+
+
+def polynomial(scale: int) -> Made:
+    """Evaluate a polynomial of 8 coefficients at 2^26 points; the number is an argument."""
+    n = (1 << 26) >> scale
+    x, y, c = ti.field(ti.f32, n), ti.field(ti.f32, n), ti.field(ti.f32, 64)
+    x.from_numpy(np.linspace(-1, 1, n, dtype=np.float32))
+    c.from_numpy(np.linspace(1, 2, 64, dtype=np.float32))
+
+    @ti.kernel
+    def evaluate(count: ti.i32):
+        for i in x:
+            s = 0.0
+            for k in range(count):
+                s = s * x[i] + c[k]
+            y[i] = s
+
+    return lambda: evaluate(8), y.to_numpy
 
 
 def julia(scale: int) -> Made:
@@ -208,6 +261,9 @@ ROWS = (
     Row("copy", moving("copy"), "overlap_loads"),
     Row("saxpy", moving("saxpy"), "overlap_loads"),
     Row("copy, two axes", grid_copy, "overlap_loads"),
+    Row("stencil, two axes", stencil(2), "overlap_loads"),
+    Row("stencil, three axes", stencil(3), "overlap_loads"),
+    Row("polynomial", polynomial, "block_tiles", tolerance=1e-5),
     Row("histogram i32, 256 bins", histogram(ti.i32, 256), "block_sums"),
     Row("histogram i32, 16 bins", histogram(ti.i32, 16), "block_sums"),
     Row("histogram i32, 2048 bins", histogram(ti.i32, 2048), "block_sums"),

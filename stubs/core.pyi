@@ -87,6 +87,14 @@ class Kernel(Generic[_P, _R]):
         """Recompile for these arguments without caches, and return how long each stage takes."""
     def export_repro(self, *args: Any, folder: str | Path, variant: str | None = None) -> Path:
         """Write this call into a folder that runs without shadesmith."""
+    def stats(self, *args: Any, arch: Arch | str | None = None) -> Any:
+        """Return what the compiler made of the kernel: operations, loads and stores, registers, spills."""
+    def launch_plan(self, *args: _P.args, **kwargs: _P.kwargs) -> Any:
+        """Return what a call would launch: grid and block of each task, arguments by offset, barriers."""
+    def cache_info(self) -> Any:
+        """Return hits and misses of the cache for this kernel, with reasons."""
+    def captured(self) -> dict[str, Any]:
+        """Return the globals that were read as constants, with the values compiled in."""
     def use(self, variant: str | None) -> None:
         """Select the source that runs from the next launch on."""
     @property
@@ -102,7 +110,9 @@ class Kernel(Generic[_P, _R]):
 @overload
 def kernel(fn: Callable[_P, _R]) -> Kernel[_P, _R]: ...
 @overload
-def kernel(fn: None = None, *, offline_cache: bool = True) -> Callable[[Callable[_P, _R]], Kernel[_P, _R]]: ...
+def kernel(
+    fn: None = None, *, offline_cache: bool = True, fast_math: bool | None = None
+) -> Callable[[Callable[_P, _R]], Kernel[_P, _R]]: ...
 @overload
 def func(fn: _F) -> _F: ...
 @overload

@@ -118,7 +118,8 @@ def init_stub() -> str:
     """Return the stub of `ti.init`, whose keyword arguments are the options."""
     options = [(field.name, field.type) for field in dataclasses.fields(Config) if field.name not in ("arch",)]
     lines = ["def init(", "    arch: Any = None,", "    default_fp: Any = None,", "    default_ip: Any = None,",
-             "    *,", "    enable_fallback: bool = True,", "    require_version: str | None = None,"]  # fmt: skip
+             "    *,", "    enable_fallback: bool = True,", "    require_version: str | None = None,",
+             "    on_compile: Callable[[Any], object] | None = None,"]  # fmt: skip
     given = {"default_fp", "default_ip"}
     lines += [f"    {name}: {TYPES.get(str(kind), kind)} = ...," for name, kind in options if name not in given]
     return "\n".join([*lines, ") -> None:", summary(ti.init)])

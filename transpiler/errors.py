@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from types import FrameType
 from typing import Any, TypeVar
@@ -43,6 +44,9 @@ class ReportedError(Exception):
 
 
 E = TypeVar("E", bound=ReportedError)
+
+CELL_NAMES: list[Callable[[str], str]] = []
+"""Functions that name the cell of a notebook by its file, "" for other files; a notebook's session installs one."""
 
 
 def _joined(message: str, hint: str | None) -> str:
@@ -216,7 +220,9 @@ class SourceLocation:
 
     def describe(self) -> str:
         """Return `File "x.py", line 3, column 5, in f:` with the line, a caret, and the chain of call sites."""
-        text = f'File "{self.file}", line {self.line}, column {self.column}, in {self.function}:'
+        cell = next((name for name_of in CELL_NAMES if (name := name_of(self.file))), "")
+        file = cell or f'File "{self.file}"'
+        text = f"{file}, line {self.line}, column {self.column}, in {self.function}:"
         if self.source.line(self.line):
             text += f"\n{self._caret()}"
         if self.call_site is not None:

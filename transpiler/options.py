@@ -93,6 +93,8 @@ class Capabilities:
     """Whether its compiler may take the minimum of three integers of `a` in place of `-a`: NVIDIA's driver 580 does."""
     unrolls_long_loops: bool = False
     """Whether its compiler unrolls loops until their code leaves the instruction cache: NVIDIA's driver 580 does."""
+    loses_bits: bool = False
+    """Whether its compiler may take 1 for `x & 1` of an even x: NVIDIA's driver 580 does, in indices."""
     extra: tuple[tuple[str, str], ...] = field(default=())
 
     @property

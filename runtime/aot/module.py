@@ -119,6 +119,9 @@ class Module:
         """
         if not is_described(field) or field.KIND != "field":
             raise TaichiRuntimeError(f"add_field takes a field, and {field!r} was given", "ndarrays are arguments")
+        if hasattr(field, "quant"):
+            hint = "copy it to a field of a number type in a kernel, and add that"
+            raise TaichiRuntimeError(f"a field of {field.quant} has no name of its own: it is a part of words", hint)
         _check_name(name, self._fields, "field")
         manifest.check_field(name, field)
         field.describe_array()  # allocates its tree, which then has a size

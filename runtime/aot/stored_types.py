@@ -82,10 +82,11 @@ def declared_result(field: ResultField) -> Any:
 class LoadedDefinition:
     """What a `KernelDefinition` is to the functions that look at a call's arguments.
 
-    flat_parameters: one a parameter. returns: types of the results. derivative: "", none.
+    flat_parameters: one a parameter. returns: types of the results. derivative, fast_math: none.
     """
 
     derivative = ""
+    fast_math: bool | None = None
 
     def __init__(self, name: str, parameters: Sequence[Mapping[str, Any]], results: Sequence[ResultField]) -> None:
         self.name = name

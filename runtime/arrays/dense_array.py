@@ -21,6 +21,7 @@ from ...transpiler.lang.describe import ArrayDescription, Step, name_step
 from ...transpiler.lang.matrix import unwrap, wrap
 from ..session.session import Session
 from ..session.tracebacks import hides_own_frames, user_error
+from ..viewed import Viewed
 from .exchange import Exchange
 from .memory import Array, Ended, MemberMemory, Memory
 from .split_memory import SplitMemory
@@ -36,7 +37,7 @@ WRITE_OBSERVERS: list[Callable[[Any, Any, Callable[[], None]], None]] = []
 what writes the same again."""
 
 
-class DenseArray(Exchange):
+class DenseArray(Exchange, Viewed):
     """A dense array on a device, as Python uses it.
 
     Attributes:

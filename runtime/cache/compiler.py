@@ -13,6 +13,7 @@ kernels in the cache needs no compiler. Neither of the two imports this module.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -81,6 +82,8 @@ def specialize(
 
     Raises: TaichiRuntimeTypeError naming the parameter, the accepted types and the given value.
     """
+    if definition.fast_math is not None:
+        options = replace(options, fast_math=definition.fast_math)
     arguments, argument_kinds = classify(definition, values, options)
     return Request(Specialization(definition, arguments, options, capabilities), argument_kinds)
 

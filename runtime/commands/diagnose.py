@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import ctypes
 import importlib.metadata
+import importlib.util
 import os
 import platform
+import shutil
 import time
 from collections.abc import Callable
 from contextlib import redirect_stdout
@@ -26,7 +28,7 @@ from ..session import session
 from .screen import Screen
 
 PACKAGES = ("numpy", "jinja2", "vulkan", "rich", "platformdirs")
-OPTIONAL_PACKAGES = ("cupy-cuda13x", "cupy-cuda12x", "nvidia-cuda-nvrtc", "nvidia-cuda-nvdisasm", "pillow", "glfw")
+OPTIONAL_PACKAGES = ("cupy-cuda13x", "cupy-cuda12x", "nvidia-cuda-nvrtc", "nvidia-cuda-nvdisasm", "pillow", "scipy")
 PROBE_SIZE = 1000
 
 
@@ -66,6 +68,7 @@ def diagnose() -> int:
         _try("ti.vulkan", arches.vulkan, vulkan.diagnose),
         _try("ti.cuda", arches.cuda, _cuda_facts),
     ]
+    print("\n  ".join(["\nwindows and videos:", *_gui_facts()]))
     return 0 if any(works) else 1
 
 
@@ -105,6 +108,18 @@ def _run_probe(arch: arches.Arch) -> float:
     if not np.array_equal(numbers, np.arange(PROBE_SIZE) * 3):
         raise TaichiRuntimeError("The kernel ran, but its result is wrong: the compiler or driver is broken.")
     return seconds
+
+
+def _gui_facts() -> list[str]:
+    """Return what windows and videos need, and whether it is here; without it, pictures are saved instead."""
+    display = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    shown = display or "none; windows save their frames as pictures"
+    has_tkinter = importlib.util.find_spec("tkinter") is not None and importlib.util.find_spec("_tkinter") is not None
+    return [
+        f"display: {shown}",
+        f"tkinter: {'found' if has_tkinter else 'not found; apt-get install python3-tk, for windows'}",
+        f"ffmpeg: {shutil.which('ffmpeg') or 'not found; apt-get install ffmpeg, for videos'}",
+    ]
 
 
 def _host_facts() -> list[str]:

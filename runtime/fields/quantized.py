@@ -236,6 +236,8 @@ class BitpackedFields:
         """Place the words in the cells of a node, and with them the fields."""
         if not self.fields:
             raise TaichiRuntimeError("BitpackedFields without fields cannot be placed", "`b.place(x)` first")
+        for field in self.fields:
+            field.check_placeable()
         words = _words(self._word)
         node.place(words, offset=offset)
         for field, packing in zip(self.fields, self._packings, strict=True):

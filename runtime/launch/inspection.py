@@ -15,6 +15,7 @@ from ...transpiler.lazy_dataclasses import dataclass
 from ..cache.compiler import compile_source
 from ..config import plain_name
 from ..session import session as sessions
+from ..viewed import Code, Viewed
 from .tool_registry import tool
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class PassForms:
 
 
 @dataclass(frozen=True)
-class Inspection:
+class Inspection(Viewed):
     """All forms of one specialization.
 
     forms: down to the final IR, by name, in the order of compilation. gpu: the architecture of PTX and SASS, as NVRTC
@@ -77,7 +78,7 @@ class Inspection:
     @property
     def source(self) -> str:
         """The emitted source."""
-        return self.module.source()
+        return Code(self.module.source(), str(self.module.target))
 
     @property
     def python(self) -> str:

@@ -55,11 +55,17 @@ class Kernel(KernelTools):
     """A function that runs on the device. The first call with each kind of arguments compiles; every call launches."""
 
     def __init__(
-        self, function: Callable[..., Any], is_method: bool = False, is_cacheable: bool = True, derivative: str = ""
+        self,
+        function: Callable[..., Any],
+        is_method: bool = False,
+        is_cacheable: bool = True,
+        derivative: str = "",
+        fast_math: bool | None = None,
     ) -> None:
         start = perf_counter()
         functools.update_wrapper(self, function)
         self.definition: KernelDefinition = define(function, is_method, derivative)
+        self.definition.fast_math = fast_math
         check_parameters(self.definition)
         self.arguments = CallArguments(self.definition, is_method)
         self.is_cacheable = is_cacheable
@@ -190,7 +196,8 @@ class Kernel(KernelTools):
                 f"`{self.definition.name}` is a derivative already, and derivatives are not differentiated",
                 "write the first derivative as a kernel, and differentiate that",
             )
-        return Kernel(self.definition.function, self._is_method, self.is_cacheable, mode)
+        fast_math = self.definition.fast_math
+        return Kernel(self.definition.function, self._is_method, self.is_cacheable, mode, fast_math)
 
     # --- compilation
 
@@ -425,12 +432,13 @@ def _warn_of_wrapper(function: Any) -> None:
 @overload
 def kernel(fn: F) -> F: ...
 @overload
-def kernel(fn: None = None, *, offline_cache: bool = True) -> Callable[[F], F]: ...
+def kernel(fn: None = None, *, offline_cache: bool = True, fast_math: bool | None = None) -> Callable[[F], F]: ...
 @hides_own_frames
-def kernel(fn: Any = None, *, offline_cache: bool = True) -> Any:
+def kernel(fn: Any = None, *, offline_cache: bool = True, fast_math: bool | None = None) -> Any:
     """Make a Python function a kernel: typed arguments, compiled on first call, parallel outermost loops.
 
     offline_cache: whether the compiled kernel may be cached on disk; see docs/cache.md.
+    fast_math: of this kernel, instead of the option of `ti.init`; see docs/numerics.md.
     fn: the function; all its parameters have annotations. A kernel that is a method needs `ti.data_oriented`.
     Raises: TaichiSyntaxError if it is not a plain function.
 
@@ -445,7 +453,9 @@ def kernel(fn: Any = None, *, offline_cache: bool = True) -> Any:
         100.0
     """
     if fn is None:
-        return functools.partial(kernel, offline_cache=offline_cache)
+        return functools.partial(kernel, offline_cache=offline_cache, fast_math=fast_math)
+    if not (fast_math is None or isinstance(fast_math, bool)):
+        raise TaichiSyntaxError(f"fast_math is True or False, found {fast_math!r}", "write `fast_math=False`")
     if not inspect.isfunction(fn):
         below = isinstance(fn, (classmethod, staticmethod, property))
         hint = f"`@ti.kernel` below `@{type(fn).__name__}`" if below else "`@ti.kernel` above a `def`"
@@ -454,4 +464,4 @@ def kernel(fn: Any = None, *, offline_cache: bool = True) -> Any:
         define(fn).parsed  # noqa: B018 - raises the error with the location of the lambda
     if hasattr(fn, "__wrapped__"):
         _warn_of_wrapper(fn)
-    return Kernel(fn, is_in_class(fn), offline_cache)
+    return Kernel(fn, is_in_class(fn), offline_cache, fast_math=fast_math)

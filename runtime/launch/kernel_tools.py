@@ -164,7 +164,7 @@ class KernelTools:
     def stats(self, *args: Any, arch: Arch | str | None = None) -> Any:
         """Return what the compiler made of the kernel: operations, loads and stores of each task, registers, spills.
 
-        It prints as a table; nothing is launched. See `workbench/inspect/statistics.py`.
+        It prints as a table; nothing is launched. arch: another target. See `workbench/inspect/statistics.py`.
         """
         return tool("statistics")(self.inspect(*args, arch=arch))
 

@@ -129,5 +129,15 @@ def trace(wait: bool = False) -> Trace:
     """Return a context manager that records what happens to kernels inside its `with` block.
 
     wait: wait for each launch, so that its time is that on the device; launches do not overlap then.
+
+    Example:
+        >>> @ti.kernel
+        ... def fill(x: ti.types.ndarray(ti.f32, 1)):
+        ...     for i in x:
+        ...         x[i] = i
+        >>> with ti.trace() as trace:
+        ...     fill(ti.ndarray(ti.f32, 4))
+        >>> type(trace).__name__
+        'Trace'
     """
     return Trace(wait)

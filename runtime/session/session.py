@@ -29,6 +29,7 @@ from ..devices.device import Allocation, Device, OutOfMemory
 from ..devices.opening import store_for
 from ..devices.target_tools import TARGETS, tools_of
 from ..locks import new_lock
+from ..store.stats import LISTENERS, Event
 from .allocation_handle import CLOSED, AllocationHandle, OwnerNames, StagingPool
 from .module_source import Choice, GeneratedOnly, Launch, Recompiled
 from .other_threads import keep_for_ever, wait_for_other_threads
@@ -353,6 +354,7 @@ def init(
     _test_mode: bool = False,
     enable_fallback: bool = True,
     require_version: str | None = None,
+    on_compile: Callable[[Event], object] | None = None,
     **kwargs: Any,
 ) -> Config | None:
     """Start a session: open a device and end the session before, with all its fields and ndarrays.
@@ -364,6 +366,7 @@ def init(
     _test_mode: return the configuration and open no device.
     default_fp, default_ip: number types of Python's floats and integers in kernels; f32 and i32 by default.
     require_version: a version of Taichi, "1.7.4"; a message says if programs written for it do not run here.
+    on_compile: called with a `ti.cache.Event` for each kernel and file that is looked up: stage, hit, why not.
     Raises: KeyError for unknown options; TaichiRuntimeError if no device opens; ValueError, TypeError for values.
 
     Example:
@@ -371,6 +374,7 @@ def init(
         >>> ti.field(float, 2).dtype
         f64
     """
+    LISTENERS[:] = [] if on_compile is None else [on_compile]
     try:
         return _start(arch, default_fp, default_ip, _test_mode, enable_fallback, require_version, kwargs)
     except (TaichiRuntimeError, KeyError, ValueError, TypeError) as error:

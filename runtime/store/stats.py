@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import perf_counter
 
 from ...transpiler.lazy_dataclasses import dataclass
 from ..locks import new_lock
+from ..viewed import Viewed
 
 LOGGER = logging.getLogger("shadesmith")
+LISTENERS: list[Callable[[Event], object]] = []
+"""Called with each look-up, in the thread that compiles: `ti.init(on_compile=...)`."""
 MAX_EVENTS = 4096
 """Length limit of `Stats.events`, which has the newest."""
 
@@ -42,7 +45,7 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Stats:
+class Stats(Viewed):
     """Statistics of the cache in this process so far.
 
     hits, misses, stored: numbers by stage.
@@ -113,6 +116,8 @@ class Counts:
             counter[event.stage] += 1
             self._events.append(event)
         LOGGER.debug("cache: %s", event)
+        for listener in LISTENERS:
+            listener(event)
 
     def stored(self, stage: str) -> None:
         """Count a stored entry."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import doctest
 import importlib.util
 import inspect
@@ -60,6 +61,8 @@ def source_of(callable_: Any) -> str:
 def missing_parameters(name: str, callable_: Any) -> set[str]:
     text = documentation(callable_)
     names = [p for p in inspect.signature(python_function(callable_)).parameters if not p.startswith("_")]
+    if dataclasses.is_dataclass(callable_):  # whose constructor is compiled at its first use
+        names = [field.name for field in dataclasses.fields(callable_) if field.init]
     generic = {"args", "kwargs"} if name in METHODS else set()  # "these arguments": those of a call
     return {p for p in names if p not in MADE_BY_OTHERS | generic and not re.search(rf"\b{p}\b", text)}
 

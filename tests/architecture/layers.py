@@ -59,6 +59,7 @@ transpiler/derivative_accesses
 transpiler/pipeline
 transpiler
 runtime/loading
+runtime/viewed
 runtime/locks
 runtime/events
 runtime/config
@@ -90,6 +91,7 @@ runtime/tools
 runtime/algorithms
 runtime/linalg
 runtime/taichi_name
+runtime/notebook
 runtime/commands
 runtime/ti
 runtime/targets

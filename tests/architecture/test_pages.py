@@ -58,6 +58,12 @@ def test_every_page_is_linked_from_the_readme() -> None:
     assert [page for page in pages if f"]({page})" not in readme] == []
 
 
+def test_every_page_is_in_the_navigation_of_the_site() -> None:
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    pages = [page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")]
+    assert [page for page in pages if f": {page}\n" not in navigation] == []
+
+
 def test_the_table_of_folders_has_every_package() -> None:
     table = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     in_a_row_above = ("transpiler/backend/languages/", "runtime/devices/", "runtime/workbench/", "runtime/launch/")

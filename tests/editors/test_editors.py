@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import shadesmith as ti
+from shadesmith.runtime.launch.kernel_tools import METHODS_OF_ARGUMENTS
 
 ROOT = Path(__file__).resolve().parents[2]
 STUBS = ROOT / "stubs" / "shadesmith-stubs"
@@ -39,6 +40,11 @@ def files_of(folder: Path) -> dict[str, str]:
 def test_the_stubs_are_those_of_the_package(tmp_path: Path) -> None:
     subprocess.run([sys.executable, str(ROOT / "stubs" / "generate.py"), str(tmp_path)], check=True)
     assert files_of(tmp_path) == files_of(STUBS), "run `make stubs`"
+
+
+def test_the_stub_of_a_kernel_has_its_tools() -> None:
+    stub = (STUBS / "__init__.pyi").read_text().partition("class Kernel(")[2].partition("\n@overload")[0]
+    assert [name for name in METHODS_OF_ARGUMENTS if f"def {name}(self" not in stub] == []
 
 
 @pytest.mark.one_target

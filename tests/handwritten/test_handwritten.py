@@ -34,12 +34,14 @@ CEILINGS = {
     "advect": 1.34,
     "lbm": 1.15,
     "flux": 1.08,
-    "nbody": 1.40,  # 1.07 without tiles in shared memory, which the hand-written one lacks
+    "nbody": 1.07,
 }
 """Lines emitted for each line written by hand, at most. They are lowered whenever the emitted sources get shorter."""
 MEDIAN = 1.2
 UNFOLDED_MEDIAN = 1.40
 """The same with functions and structs of one line counted as the hand-written sources have them."""
+OTHER_ALGORITHMS = "block_sums, block_tiles, vector_atomics"
+"""Passes that are left out of the comparison: the sources written by hand do not use shared memory for these."""
 
 
 TOTALS = {"temporaries": 0, "numbered": 21, "long_lines": 0, "magic": 13}
@@ -49,7 +51,7 @@ FROM_PYTHON = 0.80
 
 @pytest.fixture(scope="module")
 def emitted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, BackendModule]]:
-    ti.init(arch=ti.python, log_level=ti.ERROR)
+    ti.init(arch=ti.python, log_level=ti.ERROR, disabled_passes=OTHER_ALGORITHMS)
     folder = tmp_path_factory.mktemp("emitted")
     yield {name: running.emitted(program, folder) for name, program in PROGRAMS.items()}
     ti.reset()

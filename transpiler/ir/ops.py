@@ -376,6 +376,7 @@ OPS: dict[str, Op] = {
         Op("wrapping_neg", 1, _plain, lambda a: -a),
         Op("biased_min", 2, _plain, np.fmin, commutative=True),
         Op("biased_max", 2, _plain, np.fmax, commutative=True),
+        Op("lowest_bit", 1, _plain, lambda a: a & 1),
         Op("min", 2, _promoted, np.fmin, commutative=True, on_u1="logical_and", atomic="min",
             host="min({}, {})", takes_many=True),
         Op("max", 2, _promoted, np.fmax, commutative=True, on_u1="logical_or", atomic="max",
@@ -451,6 +452,7 @@ OPS: dict[str, Op] = {
 `plain_div` and `plain_mod` are `/` and `%` of the emitted languages, for non-negative integers and positive divisors.
 `wrapping_add` and its like are sums that may wrap, in languages where signed overflow is undefined (`passes/target`).
 `biased_min` and `biased_max` are `min` and `max` of integers with inverted sign bits (`passes/target/minima.py`).
+`lowest_bit` is `x & 1`, extracted (`passes/target/lowest_bits.py`).
 """
 
 WRAPPING: dict[str, str] = {name: f"wrapping_{name}" for name in ("add", "sub", "mul", "neg")}

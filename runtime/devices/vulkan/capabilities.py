@@ -18,5 +18,6 @@ PORTABLE = Capabilities(
     shared_atomics=frozenset({("f32", "add")}),
     subgroup_size=None,
     loses_negations=True,
+    loses_bits=True,
     unrolls_long_loops=True,
 )

@@ -334,7 +334,7 @@ class Adapter:
 
     @property
     def is_nvidia(self) -> bool:
-        """Whether the driver is NVIDIA's own, which may lose negations of integers."""
+        """Whether the driver is NVIDIA's own, which may lose negations and bits of integers."""
         return self.driver_id == NVIDIA_DRIVER_ID
 
     def lacks(self) -> list[str]:
@@ -560,6 +560,7 @@ def read_capabilities(adapter: Adapter) -> Capabilities:
         subgroup_size=adapter.subgroup_size,
         subgroup_features=adapter.subgroup_features,
         loses_negations=adapter.is_nvidia,
+        loses_bits=adapter.is_nvidia,
         extra=(
             ("device", adapter.name),
             ("driver", adapter.driver),

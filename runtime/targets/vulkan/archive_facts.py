@@ -22,6 +22,7 @@ MINIMUM = Capabilities(
     subgroup_size=None,
     subgroup_features=frozenset({"basic"}),
     loses_negations=True,
+    loses_bits=True,
 )
 """Features that version 1.1 guarantees on every device, with only 32-bit types; in addition all generated shaders need
 bufferDeviceAddress and scalarBlockLayout."""

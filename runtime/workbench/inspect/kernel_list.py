@@ -65,7 +65,16 @@ class KernelList(list[KernelEntry]):
 
 
 def kernels() -> KernelList:
-    """Return all kernels of this process, each with its instances in the current session."""
+    """Return all kernels of this process, each with its instances in the current session.
+
+    Example:
+        >>> @ti.kernel
+        ... def fill(x: ti.types.ndarray(ti.f32, 1)):
+        ...     for i in x:
+        ...         x[i] = i
+        >>> any(entry.name == "fill" for entry in ti.kernels())
+        True
+    """
     entries = map(_entry, list(KERNELS))
     return KernelList(sorted(entries, key=lambda entry: (entry.tag, entry.file, entry.line, entry.name)))
 

@@ -20,6 +20,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from ....transpiler.errors import TaichiRuntimeError
+from ...viewed import Viewed
 from ..edits.identity import shown
 from ..edits.variants import GENERATED, Variants
 from .compare import build_with
@@ -76,7 +77,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Timing:
+class Timing(Viewed):
     """Times of variants, the base first. device: its name; clock: what measured; repeats: launches in a sample."""
 
     kernel: str

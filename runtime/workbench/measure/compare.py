@@ -19,6 +19,7 @@ import numpy as np
 from ....transpiler.errors import TaichiRuntimeError
 from ...arrays.foreign import dense_strides
 from ...devices.target_tools import tools_of
+from ...viewed import Viewed
 from ..edits import selection as edits
 from ..edits.variants import GENERATED, Variants
 from .differences import AGAINST, Mismatch, Output, Tolerance, different, judge, merged
@@ -59,7 +60,7 @@ class Size:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Viewed):
     """The result of `kernel.compare`. outputs: by name, `x`, `p.mass`, `return value`.
 
     passed: no output differs by more than rounding explains, and nothing was written out of bounds, with the call's

@@ -18,6 +18,7 @@ from ....transpiler.ir.forms import FrontendResult
 from ...cache.compiler import compile_source
 from ...devices.target_tools import tools_of
 from ...store.stats import COUNTS
+from ...viewed import Viewed
 
 if TYPE_CHECKING:
     from ....transpiler.backend.module.interface import BackendModule
@@ -27,7 +28,7 @@ _NUMBERS = itertools.count()
 
 
 @dataclass(frozen=True, slots=True)
-class CompileReport:
+class CompileReport(Viewed):
     """times: [s] by stage, in order: "parse", "frontend", "pass NAME" each, "between passes" (checks of the IR under
     `debug`), "emit", a compiler, and how its code is loaded. They leave out little: wall: [s] from begin to end.
     """

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ...store.atomic_files import write_text
+from ...viewed import Viewed
 from ..edits.stored_tunings import flat
 from ..edits.tuning_parameters import TuningSpace, number_of
 from .bench import Timing
@@ -73,7 +74,7 @@ class Trial:
 
 
 @dataclass(slots=True)
-class Tuning:
+class Tuning(Viewed):
     """The results of a search. best: the fastest setting; None: the source as written.
 
     Attributes:

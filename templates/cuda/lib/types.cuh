@@ -28,6 +28,11 @@ struct half {
     __device__ half &operator+=(float x) { return *this = half(*this + x); }
 };
 
+// By __byte_perm: where one byte of these bits is stored, ptxas 13.0 stores the number instead.
+__device__ inline uint16_t bits_of_half(half x) {
+    return (uint16_t)__byte_perm(x.bits, 0, 0x5410);
+}
+
 __device__ inline half half_from_bits(uint16_t bits) {
     half x;
     x.bits = bits;

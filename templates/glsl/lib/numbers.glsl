@@ -62,6 +62,12 @@ uint biased_max_u32(uint a, uint b) {
     return uint(max(int(a ^ 0x80000000u), int(b ^ 0x80000000u))) ^ 0x80000000u;
 }
 
+// x & 1. NVIDIA's driver 580 takes 1 for 0 in `(x & 1) * n` of some shaders with 64-bit numbers.
+int lowest_bit_i32(int x) { return int(bitfieldExtract(uint(x), 0, 1)); }
+
+// x & 1: see `lowest_bit_i32`.
+uint lowest_bit_u32(uint x) { return bitfieldExtract(x, 0, 1); }
+
 // base to the power of exponent, modulo 2^32.
 int pow_i32(int base, int exponent) {
     if (exponent < 0) {  // 1 / base^n, rounded toward zero
@@ -106,8 +112,8 @@ int clz_u64(uint64_t x) {
     return halves.y != 0u ? 31 - findMSB(halves.y) : 63 - findMSB(halves.x);
 }
 
-// Quotient; 0 if the divisor is 0. By shifts: NVIDIA's driver 580 gives wrong numbers elsewhere in a
-// shader that divides 64-bit integers by `/`.
+// Quotient; 0 if the divisor is 0. By shifts: NVIDIA's driver 580 gives wrong numbers elsewhere in
+// a shader that divides 64-bit integers by `/`.
 uint64_t div_u64(uint64_t a, uint64_t b) {
     if ((a | b) >> 32 == 0ul) {
         return b == 0ul ? 0ul : uint64_t(uint(a) / uint(b));
@@ -161,6 +167,12 @@ int64_t mod_positive_i64(int64_t a, int64_t b) {
     int64_t remainder = a - b * div_i64(a, b);
     return remainder < 0l ? remainder + b : remainder;
 }
+
+// x & 1: see `lowest_bit_i32`.
+int64_t lowest_bit_i64(int64_t x) { return int64_t(bitfieldExtract(uint(x), 0, 1)); }
+
+// x & 1: see `lowest_bit_i32`.
+uint64_t lowest_bit_u64(uint64_t x) { return uint64_t(bitfieldExtract(uint(x), 0, 1)); }
 
 // base to the power of exponent, modulo 2^64.
 int64_t pow_i64(int64_t base, int64_t exponent) {

@@ -26,6 +26,12 @@ def least_of_three(x: Array, low: ti.types.ndarray(ti.i8, 1)):
 
 
 @ti.kernel
+def greatest_points(x: ti.types.ndarray(ti.types.vector(2, ti.i32), 1)):
+    for i in range(1):
+        x[i] = ti.max(ti.max(x[0], -x[1]), x[2])
+
+
+@ti.kernel
 def plain(x: Array):
     for i in x:
         x[i] = ti.max(ti.min(x[i], 7), 2)
@@ -42,6 +48,10 @@ def test_results(target: str) -> None:
     low = np.array([3, -2, 9], np.int8)
     least_of_three(x, low)
     ti.sync()
+    points = np.array([[-5, 1], [7, 2], [-9, 3]], np.int32)
+    greatest_points(points)
+    ti.sync()
+    assert points[0].tolist() == [-5, 3], "vectors, too"
     assert x[4:].tolist() == [-5, -7, 9] and low.tolist() == [3, -2, -3]
 
 

@@ -443,3 +443,24 @@ def test_equal_calls_of_pure_functions_are_made_once() -> None:
 @ti.real_func
 def smooth(t: ti.f32) -> ti.f32:
     return t * t * (3 - 2 * t)
+
+
+Pair = ti.types.vector(2, ti.u32)
+
+
+def test_several_results_in_a_list(target: str) -> None:
+    """As the package taichi-big-float returns them."""
+
+    @ti.real_func
+    def order(a: Pair, b: Pair) -> (Pair, Pair):
+        first, second = a, b
+        if a[0] > b[0]:
+            first, second = b, a
+        return [first, second]
+
+    @ti.kernel
+    def sort() -> ti.u32:
+        a, b = order(ti.Vector([ti.u32(7), ti.u32(1)]), ti.Vector([ti.u32(3), ti.u32(2)]))
+        return a[0] * ti.u32(1000) + a[1] * ti.u32(100) + b[0] * ti.u32(10) + b[1]
+
+    assert sort() == 3271

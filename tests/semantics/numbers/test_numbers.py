@@ -284,3 +284,19 @@ def test_minimum_and_maximum_of_many(target: str, kind: str) -> None:
 
     run(1, 7, 5)
     assert out.to_numpy().tolist() == [7, 1]
+
+
+@ti.kernel
+def low_bytes(x: ti.types.ndarray(ti.i8, 1), y: ti.types.ndarray(ti.i16, 1)):
+    for i in x:
+        x[i] = ti.bit_cast(ti.cast(i * 1.5, ti.f16), ti.u16)
+        y[i] = ti.bit_cast(ti.cast(i * -1.5, ti.f16), ti.i16)
+
+
+def test_low_bytes_of_the_bits_of_f16(target: str) -> None:
+    x, y = np.zeros(5, np.int8), np.zeros(5, np.int16)
+    low_bytes(x, y)
+    ti.sync()
+    numbers = np.arange(5, dtype=np.float16) * np.float16(1.5)
+    assert x.tolist() == numbers.view(np.int16).astype(np.int8).tolist()
+    assert y.tolist() == (-numbers).view(np.int16).tolist()

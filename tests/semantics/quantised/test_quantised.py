@@ -237,6 +237,11 @@ def test_refusals(target: str) -> None:
         ti.root.dense(ti.i, 3).place(ti.field(quant.int(5)))
     with pytest.raises(ti.TaichiRuntimeError, match="needs 20 bits, and 12 of 32 are left"):
         packed(quant.int(20), quant.int(20))
+    bitpack = ti.BitpackedFields(max_num_bits=32)
+    bitpack.place(ti.field(quant.int(3)))
+    ti.root.dense(ti.i, 2).place(bitpack)
+    with pytest.raises(ti.TaichiRuntimeError, match="has been placed already"):
+        ti.root.dense(ti.i, 2).place(bitpack)
     with pytest.raises(ti.TaichiSyntaxError, match="At least 2 fields"):
         packed(quant.float(5, 5), shared=True)
     with pytest.raises(ti.TaichiRuntimeError, match="quant_array overflows"):
@@ -269,3 +274,25 @@ def test_checks_of_indices(target: str) -> None:
     with pytest.raises(AssertionError, match="x"):
         store(4)
         ti.sync()
+
+
+@pytest.mark.one_target
+def test_an_archive_holds_the_words_and_not_the_field(target: str, tmp_path: object) -> None:
+    x, y = packed(quant.int(7), quant.int(9))
+    out = ti.field(ti.i32, 4)
+
+    @ti.kernel
+    def store(a: ti.i32):
+        for i in x:
+            x[i], y[i] = a + i, a - i
+            out[i] = x[i] * 100 + y[i]
+
+    module = ti.aot.Module()
+    with pytest.raises(ti.TaichiRuntimeError, match="has no name of its own"):
+        module.add_field("x", x)
+    module.add_field("out", out)
+    module.add_kernel(store)
+    module.archive(f"{tmp_path}/m.tcm")
+    loaded = ti.aot.load(f"{tmp_path}/m.tcm")
+    loaded.kernels["store"](7)
+    assert loaded.fields["out"].to_numpy().tolist() == [707, 806, 905, 1004]

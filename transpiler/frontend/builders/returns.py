@@ -54,8 +54,11 @@ def declared_return(context: Context, node: ast.Return) -> None:
         context.builder.add(Return([]))
         return
     _check_may_return(context, node, types, what)
-    value = context.evaluate(node.value)
-    if isinstance(node.value, ast.Tuple):
+    if isinstance(node.value, ast.List) and len(types) > 1:  # as a tuple
+        value: Any = [context.evaluate(item) for item in node.value.elts]
+    else:
+        value = context.evaluate(node.value)
+    if isinstance(node.value, (ast.Tuple, ast.List)):
         values = list(value) if len(types) > 1 else [value]
     else:
         values = list(value) if isinstance(value, tuple) and len(types) > 1 else [value]
@@ -118,7 +121,7 @@ def _check_may_return(context: Context, node: ast.Return, types: list[Type], wha
 
 def _result_names(value: ast.expr, count: int) -> list[str]:
     """Return names of the results from the first `return`: its variables, or `value_0`, `value_1`, ..."""
-    items: list[ast.expr | None] = list(value.elts) if isinstance(value, ast.Tuple) else [None] * count
+    items: list[ast.expr | None] = list(value.elts) if isinstance(value, (ast.Tuple, ast.List)) else [None] * count
     return [item.id if isinstance(item, ast.Name) else f"value_{k}" for k, item in enumerate(items)]
 
 

@@ -212,6 +212,7 @@ RULES: dict[str, Rule] = {
     "wrapping_neg": _neg,
     "biased_min": _min,
     "biased_max": _max,
+    "lowest_bit": lambda type, a: (0, 1),
     "abs": _abs,
     "sign": _sign,
     **dict.fromkeys(("floor", "ceil", "round"), lambda type, a: a),

@@ -12,7 +12,7 @@ from __future__ import annotations
 from ...ir.nodes import walk
 from ...ir.statements import Operation
 from ...ir.tasks import Kernel
-from ...ir.types import Scalar, element_of
+from ...ir.types import element_of
 from ..context import PassContext
 
 REPLACED = {"min": "biased_min", "max": "biased_max"}
@@ -25,7 +25,7 @@ def minima(kernel: Kernel, context: PassContext) -> bool:
     operations = [s for root in kernel.roots() for s in walk(root) if isinstance(s, Operation) and _is_integer(s)]
     if not any(operation.op == "neg" for operation in operations):
         return False
-    found = [s for s in operations if s.op in REPLACED and isinstance(s.type, Scalar)]
+    found = [s for s in operations if s.op in REPLACED]
     for operation in found:
         operation.op = REPLACED[operation.op]
     return bool(found)

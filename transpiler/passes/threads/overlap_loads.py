@@ -2,9 +2,10 @@
 
     for i in x { y[i] = x[i] }    ->    a thread runs LOADS iterations, a block apart, whose loads are in flight at once
 
-With one load of 4 bytes at a time a thread waits most of the time: copies reach 71 % of the bandwidth of an H200, with
-four loads 92 %. The stores must not stop the loads of the next iteration: so the task reads fields that it does not
-write, which no other pointer reaches (CUDA: by `__ldg`), or the elements that it writes itself.
+With one load of 4 bytes at a time a thread waits most of the time: a copy of 2^27 floats took an H200 .357 ms, .285 so,
+and a stencil in three dimensions with its condition .235 and .179. The stores must not stop the loads of the next
+iteration: so the task reads fields that it does not write, which no other pointer reaches (CUDA: by `__ldg`), or the
+elements that it writes itself.
 """
 
 from __future__ import annotations
@@ -18,8 +19,6 @@ from ...ir.statements import (
     GlobalLoad,
     GlobalPtr,
     GlobalStore,
-    If,
-    IfExp,
     LoopIndex,
     Rand,
     base_pointer,
@@ -29,7 +28,7 @@ from ...ir.tasks import Kernel, Task
 from ...ir.types import Scalar
 from ..context import PassContext
 
-MOST_STATEMENTS = 24
+MOST_STATEMENTS = 48
 """Statements of a body that is short enough to be repeated."""
 
 
@@ -55,7 +54,7 @@ def _overlaps(task: Task) -> bool:
 
 
 def _is_excluded(statement: Statement) -> bool:
-    excluded = (*RECORDS, Rand, If, IfExp, AtomicOp)
+    excluded = (*RECORDS, Rand, AtomicOp)
     return isinstance(statement, excluded) or repeats(statement) or bool(statement.EFFECT & Effect.FENCE)
 
 

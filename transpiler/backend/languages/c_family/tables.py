@@ -92,6 +92,7 @@ INTEGERS: dict[str, Syntax] = {
     "max": call("max_$t", 2),
     "biased_min": call("min_$t", 2),
     "biased_max": call("max_$t", 2),
+    "lowest_bit": custom("({0} & 1)", PRIMARY, MULTIPLY),
     "abs": call("abs_$t"),
     "sign": call("sign_$t"),
     "floor": same(),

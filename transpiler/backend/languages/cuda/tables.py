@@ -34,8 +34,8 @@ BIT_CASTS: dict[tuple[str, str], Syntax] = {
     ("f64", "u64"): custom("(uint64_t)__double_as_longlong({0})", UNARY, 1),
     ("i64", "f64"): call("__longlong_as_double"),
     ("u64", "f64"): custom("__longlong_as_double((int64_t){0})", PRIMARY, UNARY),
-    ("f16", "u16"): custom("{0}.bits", PRIMARY, PRIMARY),
-    ("f16", "i16"): custom("(int16_t){0}.bits", UNARY, PRIMARY),
+    ("f16", "u16"): call("bits_of_half"),
+    ("f16", "i16"): custom("(int16_t)bits_of_half({0})", UNARY, 1),
     ("u16", "f16"): call("half_from_bits"),
     ("i16", "f16"): custom("half_from_bits((uint16_t){0})", PRIMARY, UNARY),
 }

@@ -118,6 +118,7 @@ INTEGERS: dict[str, Syntax] = {
     "max": call("max", 2),
     "biased_min": call("biased_min_$t", 2),
     "biased_max": call("biased_max_$t", 2),
+    "lowest_bit": call("lowest_bit_$t"),
     "abs": call("abs"),
     "sign": call("sign"),
     "floor": same(),
@@ -146,7 +147,7 @@ UNSIGNED: dict[str, Syntax] = {
 ZERO = {"u8": "uint8_t(0)", "u16": "uint16_t(0)", "u32": "0u", "u64": "0ul"}
 
 VIA_I32 = frozenset(
-    {"floordiv", "mod", "raw_div", "raw_mod", "plain_div", "plain_mod", "pow", "biased_min", "biased_max"}
+    {"floordiv", "mod", "raw_div", "raw_mod", "plain_div", "plain_mod", "pow", "biased_min", "biased_max", "lowest_bit"}
 )
 """Of 8 and 16 bit integers these are computed as i32."""
 

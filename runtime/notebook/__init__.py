@@ -1,0 +1,1 @@
+"""Notebooks: HTML of our objects, locations in cells, `%%source` and `%%kernel`."""
