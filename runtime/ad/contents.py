@@ -5,7 +5,7 @@ In: arrays of ours, of NumPy and of torch. Out: `Region`s, which may overlap, an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from ...transpiler.errors import SourceLocation
 from ..arrays.dense_array import DenseArray
 from ..arrays.foreign import is_tensor
 from ..arrays.memory import handle_of
+from ..launch.derivatives import named_arrays
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,3 +93,16 @@ class Latest:
 def evaluated(indices: Sequence[int | tuple[int, int] | None], args: Sequence[Any]) -> tuple[int | None, ...]:
     """Return the indices of a launch; those that depend on arguments get their values."""
     return tuple(int(args[index[0]]) + index[1] if isinstance(index, tuple) else index for index in indices)
+
+
+def gradients_of_calls(calls: Iterable[Any]) -> list[Any]:
+    """Return the gradients of all arrays that recorded launches of kernels use, each once."""
+    found: dict[int, Any] = {}
+    for record in calls:
+        flat = record.function.arguments.flattened(record.args, record.kwargs)
+        instance, _ = record.function.grad.launcher(flat)
+        for array in named_arrays(instance, flat).values():
+            gradient = getattr(array, "grad", None)
+            if isinstance(gradient, DenseArray) and getattr(gradient, "is_placed", True):
+                found[id(gradient)] = gradient
+    return list(found.values())

@@ -5,5 +5,6 @@ from __future__ import annotations
 from .argument import Arg, ArgKind
 from .builder import GraphBuilder
 from .graph import Graph
+from .tapes import TapeGraph, compile_tape
 
-__all__ = ["Arg", "ArgKind", "Graph", "GraphBuilder"]
+__all__ = ["Arg", "ArgKind", "Graph", "GraphBuilder", "TapeGraph", "compile_tape"]

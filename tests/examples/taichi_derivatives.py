@@ -19,6 +19,13 @@ import numpy as np
 
 RANDOM = {"ad_gravity.py": ("x",), "diff_sph.py": ("fc1.weights1", "fc2.weights1")}
 """The fields that a program fills with random numbers."""
+STATES = {
+    "fem99.py": ("pos", "vel"),
+    "fem128.py": ("pos", "vel"),
+    "fem128_ggui.py": ("pos", "vel"),
+    "mpm_lagrangian_forces.py": ("x", "v"),
+}
+"""What further programs leave after their steps: their energies are differences that cancel."""
 RESULTS = {"jacobian.py": ("jacobian_fwd", "jacobian_rev"), "simple_derivative.py": ("grad_xs",)}
 """Programs without a tape, and what they leave."""
 
@@ -84,6 +91,8 @@ def main(engine: str, program: Path, steps: int) -> None:
         exec(compile(program.read_text(), str(program), "exec", dont_inherit=True), space)
     except SystemExit:
         pass
+    for name in STATES.get(program.name, ()):
+        numbers += space[name].to_numpy().astype(np.float64).ravel().tolist()
     for name in RESULTS.get(program.name, ()):
         numbers += np.asarray(space[name], np.float64).ravel().tolist()
     sys.stdout.write("\nNUMBERS " + json.dumps(numbers) + "\n")

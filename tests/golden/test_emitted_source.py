@@ -23,6 +23,16 @@ def test_emitted_text_is_as_it_was_read(name: str, language: str, golden: Callab
 
 
 @pytest.mark.parametrize("language", SUFFIX)
+@pytest.mark.parametrize("name", [name for name in KERNELS if name.startswith("gradient_of_")])
+def test_a_gradient_has_at_most_twice_the_length_of_its_kernel(name: str, language: str) -> None:
+    """2.2 times, measured in characters and in lines; each line of Python that it differentiates is named."""
+    forward, gradient = compiled(name, language, with_derivative=False).source(), compiled(name, language).source()
+    assert len(gradient) <= 2.2 * len(forward)
+    assert gradient.count("\n") <= 2.2 * forward.count("\n")
+    assert "// adjoint of " in gradient
+
+
+@pytest.mark.parametrize("language", SUFFIX)
 def test_jacobi_body_has_three_statements_and_all_names(language: str) -> None:
     text = compiled("jacobi", language).source()
     body = text[text.index("task(") :].split("{", 1)[1].split("\n}\n")[0]

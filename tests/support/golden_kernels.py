@@ -45,12 +45,14 @@ def load(name: str) -> ModuleType:
     return module
 
 
-def compiled(name: str, target: str) -> BackendModule:
-    """Return a kernel's module for one target."""
+def compiled(name: str, target: str, with_derivative: bool = True) -> BackendModule:
+    """Return a kernel's module for one target. with_derivative: of its gradient, if the file names one."""
     module = load(name)
     arguments = tuple(_argument(a) for a in module.arguments)
     options = CompileOptions(**getattr(module, "options", {}))
-    return compile_kernel(Specialization(define(module.kernel), arguments, options, able(target)), target).module
+    derivative = getattr(module, "derivative", "") if with_derivative else ""
+    definition = define(module.kernel, derivative=derivative)
+    return compile_kernel(Specialization(definition, arguments, options, able(target)), target).module
 
 
 def able(target: str) -> Capabilities:

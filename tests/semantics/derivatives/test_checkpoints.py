@@ -53,7 +53,7 @@ def gradients(fields: dict[str, Any], space: dict[str, Any], steps: Any, after: 
     return [fields[name].grad.to_numpy().tolist() for name in ("x", "force")] + [fields["x"].to_numpy().tolist()]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(("steps", "memory"), [(0, 2), (1, 2), (2, 2), (7, 2), (12, 3), (30, 6), (5, 40)])
 def test_the_gradient_of_a_loop_has_the_same_bits(
     steps: int, memory: int, fields: dict[str, Any], define_program: Any
@@ -63,6 +63,7 @@ def test_the_gradient_of_a_loop_has_the_same_bits(
     assert gradients(fields, space, ti.ad.checkpoint(steps, memory=memory)) == wanted
 
 
+@pytest.mark.one_target
 def test_a_loop_that_breaks_and_arrays_that_change_after_it(fields: dict[str, Any], define_program: Any) -> None:
     space = define_program(PROGRAM, **fields)
 
@@ -134,6 +135,7 @@ def test_a_schedule_runs_each_step_as_rarely_as_the_states_allow(steps: int, sta
         assert launches(steps, states) == best(steps, states, {})
 
 
+@pytest.mark.one_target
 def test_mistakes_are_named(fields: dict[str, Any]) -> None:
     with pytest.raises(ti.TaichiRuntimeError, match="at least 2 states"):
         ti.ad.checkpoint(10, memory=1)

@@ -69,6 +69,7 @@ def numeric(run: Any, x: Any, output: Any, start: Any) -> Any:
     return np.moveaxis(np.array(columns), 0, -1)
 
 
+@pytest.mark.one_target
 def test_a_jacobian_of_both_modes(fields: dict[str, Any], define_program: Any) -> None:
     space, x, y = define_program(PROGRAM, **fields), fields["x"], fields["y"]
     narrow = ti.field(ti.f64, (), needs_grad=True)
@@ -99,6 +100,7 @@ def test_a_jacobian_of_both_modes(fields: dict[str, Any], define_program: Any) -
         ti.ad.jacobian(run, y, ti.field(ti.f64, N))
 
 
+@pytest.mark.one_target
 def test_a_jacobian_of_what_is_changed_in_place(fields: dict[str, Any], define_program: Any) -> None:
     space, y = define_program(PROGRAM, **fields), fields["y"]
     start = np.array([0.3, 0.9, 0.6, 0.4])
@@ -107,6 +109,7 @@ def test_a_jacobian_of_what_is_changed_in_place(fields: dict[str, Any], define_p
     assert ti.ad.jacobian(lambda: space["in_place"](2), y, y) == pytest.approx(expected, abs=1e-7)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("memory", [0, 3])
 def test_a_product_of_the_hessian(memory: int, fields: dict[str, Any], define_program: Any) -> None:
     space, x, loss = define_program(PROGRAM, **fields), fields["x"], fields["loss"]
@@ -137,6 +140,7 @@ def test_a_product_of_the_hessian(memory: int, fields: dict[str, Any], define_pr
         ti.ad.hessian_vector(run, loss, ti.field(ti.f64, N, needs_grad=True), direction)
 
 
+@pytest.mark.one_target
 def test_the_duals_of_a_gradient_are_a_kernel(fields: dict[str, Any], define_program: Any) -> None:
     couple = define_program(PROGRAM, **fields)["couple"]
     assert "couple_grad_dual" in couple.grad.dual.source()

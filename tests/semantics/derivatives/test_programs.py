@@ -478,7 +478,7 @@ def names(target: str) -> dict[str, Any]:
     return {**found, "count": count, "loss": ti.field(ti.f64, (), needs_grad=True)}
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("program", RIGHT)
 def test_a_program_is_right(program: str, names: dict[str, Any], define_program: Any) -> None:
     space = define_program(RIGHT[program], **names)
@@ -505,7 +505,7 @@ def test_a_program_is_right(program: str, names: dict[str, Any], define_program:
     assert x.to_numpy().tolist() == after
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("program", REFUSED)
 def test_a_program_is_refused_by_name(program: str, names: dict[str, Any], define_program: Any) -> None:
     message, text = REFUSED[program]

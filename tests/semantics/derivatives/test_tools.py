@@ -88,6 +88,7 @@ def test_gradients_are_archived(program: dict[str, Any], compiled: str, tmp_path
         loaded.kernels["square_grad"](3.0, ti.ndarray(ti.f32, 3), v)
 
 
+@pytest.mark.one_target
 def test_a_tape_is_recorded_and_replayed(program: dict[str, Any], compiled: str, tmp_path: Path, capsys: Any) -> None:
     ti.aot.start_recording(tmp_path / "record.yml")
     for _ in range(2):
@@ -130,6 +131,7 @@ def test_a_graph_has_gradients(program: dict[str, Any], target: str, tmp_path: P
     assert loaded.fields["x"].to_numpy() == expected(1)
 
 
+@pytest.mark.one_target
 def test_a_graph_has_gradients_of_its_arguments(program: dict[str, Any]) -> None:
     builder = ti.graph.GraphBuilder()
     u, v = (ti.graph.Arg(ti.graph.ArgKind.NDARRAY, name, ti.f32, ndim=1) for name in "uv")
@@ -146,6 +148,35 @@ def test_a_graph_has_gradients_of_its_arguments(program: dict[str, Any]) -> None
         builder.compile().run({})
 
 
+def test_a_tape_is_recorded_once_and_runs_as_a_graph(program: dict[str, Any]) -> None:
+    x, loss = program["x"], program["loss"]
+    with ti.ad.Tape(loss) as tape:
+        program["measure"]()
+    graph = ti.graph.compile_tape(tape)
+    for steps in range(1, 4):
+        program["descend"](0.1)
+        graph.run()
+        assert x.to_numpy() == expected(steps)
+        assert x.grad.to_numpy() == pytest.approx(2 * x.to_numpy() - 1, abs=1e-5)
+        assert loss[None] == pytest.approx(float(np.sum((x.to_numpy() - 0.5) ** 2)), rel=1e-5)
+    x.fill(1.0)
+    graph.forward.run({})
+    assert loss[None] == pytest.approx(N / 4)
+    graph.backward.run({})
+    assert x.grad.to_numpy().tolist() == [1.0] * N
+    with ti.ad.Tape(loss) as tape:
+        program["in_place"]()
+        program["measure"]()
+    with pytest.raises(ti.TaichiRuntimeError, match="that a launch of the tape overwrites"):
+        ti.graph.compile_tape(tape)
+    with ti.ad.Tape(loss) as tape:
+        x.fill(0.5)
+        program["measure"]()
+    with pytest.raises(ti.TaichiRuntimeError, match="holds something else"):
+        ti.graph.compile_tape(tape)
+
+
+@pytest.mark.one_target
 def test_the_source_of_a_gradient_is_edited_compared_and_timed(
     program: dict[str, Any], compiled: str, tmp_path: Path
 ) -> None:

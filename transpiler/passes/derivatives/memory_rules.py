@@ -16,12 +16,14 @@ from ...ir.statements import (
     base_pointer,
     scalar_type,
 )
-from ...ir.types import Scalar
+from ...ir.types import Scalar, Tensor
 from .reverse_sweep import ReverseSweep, Rule
 from .scope import Scope
 
 
 def _load(sweep: ReverseSweep, statement: GlobalLoad | LocalLoad, scope: Scope) -> None:
+    if _load_of_elements(sweep, statement, scope):
+        return
     adjoint = sweep.take(statement, scope) if statement in sweep.varied else None
     if adjoint is None:
         return
@@ -29,6 +31,23 @@ def _load(sweep: ReverseSweep, statement: GlobalLoad | LocalLoad, scope: Scope) 
     if pointer is not None:
         base = base_pointer(statement.pointer)
         sweep.accumulate(pointer, adjoint, isinstance(base, GlobalPtr) or sweep.is_shared(base))
+
+
+def _load_of_elements(sweep: ReverseSweep, statement: GlobalLoad | LocalLoad, scope: Scope) -> bool:
+    """Emit the adjoints of the elements of a load, if not all of them have one; return whether it did."""
+    parts = sweep.parts.get((scope, statement))
+    is_whole = (scope, statement) in sweep.partial or statement in sweep.adjoints
+    if parts is None or is_whole or not isinstance(statement.type, Tensor) or len(parts) == statement.type.size:
+        return False
+    del sweep.parts[scope, statement]
+    pointer = sweep.pointer(statement.pointer, scope)
+    shape, base = statement.type.shape, base_pointer(statement.pointer)
+    for number, adjoint in parts.items() if pointer is not None else ():
+        assert pointer is not None
+        indices = [sweep.builder.const(k) for k in ((number,) if len(shape) == 1 else divmod(number, shape[1]))]
+        element = sweep.builder.element_ptr(pointer, indices)
+        sweep.accumulate(element, adjoint, isinstance(base, GlobalPtr) or sweep.is_shared(base))
+    return True
 
 
 def _store(sweep: ReverseSweep, statement: GlobalStore | LocalStore, scope: Scope) -> None:

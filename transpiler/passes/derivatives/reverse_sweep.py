@@ -22,11 +22,13 @@ from ...ir.nodes import Block, Statement
 from ...ir.statements import (
     Alloca,
     Const,
+    GlobalLoad,
     GlobalPtr,
     If,
     ListInit,
     MatrixPtr,
     StructPtr,
+    base_pointer,
 )
 from ...ir.types import Scalar, Struct, Tensor, Type
 from .activity import is_real, values_from_outside
@@ -47,6 +49,8 @@ class ReverseSweep:
         updates: stores that add to a variable or subtract from it.
         adjoints: the variables that hold adjoints, by value or variable.
         partial: the contributions to a value so far, by the scope in which it was computed.
+        parts: those to single elements of a vector or matrix, by the element's number.
+        unused: the variables of adjoints to which nothing was added yet, and the blocks that they are in.
         parallel: the parallel loop in whose iteration the statements are.
         rules: what emits the adjoint of each kind of statement; another kind is an error if its adjoint is needed.
     """
@@ -66,6 +70,8 @@ class ReverseSweep:
         self.varied = varied
         self.adjoints: dict[Statement, Statement] = {}
         self.partial: dict[tuple[Scope, Statement], Statement] = {}
+        self.parts: dict[tuple[Scope, Statement], dict[int, Statement]] = {}
+        self.unused: dict[Statement, Block] = {}
         self.parallel: Statement | None = None
         self.inside: set[Statement] = set()
         self.locations: dict[SourceLocation, SourceLocation] = {}
@@ -98,11 +104,13 @@ class ReverseSweep:
         """Emit the variable of an adjoint, which is 0."""
         name = f"{value.name}_adj" if value.name else None
         type = array_of_items(value) if isinstance(value, ListInit) else value.type
-        return self.builder.add(Alloca(type=type, name=name, hint=name or _hint(value)))
+        made = self.builder.add(Alloca(type=type, name=name, hint=name or _hint(value)))
+        self.unused[made] = self.builder.block
+        return made
 
     def take(self, value: Statement, scope: Scope) -> Statement | None:
         """Return the adjoint of a value, None if it has no contribution. All uses of the value come before."""
-        total = self.partial.pop((scope, value), None)
+        total = self.known(value, scope)
         variable = self.adjoints.get(value)
         if variable is not None:
             sum = self.builder.load(variable)
@@ -110,6 +118,23 @@ class ReverseSweep:
         if total is not None and value.name and total.name is None and not isinstance(total, Const):
             total.name = f"{value.name}_adj"
         return total
+
+    def known(self, value: Statement, scope: Scope) -> Statement | None:
+        """Return the sum of the contributions to a value that are in no variable, and forget them."""
+        total = self.partial.pop((scope, value), None)
+        parts = self.parts.pop((scope, value), None)
+        if parts is None:
+            return total
+        assert isinstance(value.type, Tensor)
+        zero = self.builder.const(0, value.type.element)
+        elements = [parts.get(number, zero) for number in range(value.type.size)]
+        whole = self.builder.tensor(elements, value.type.shape, value.type.element)
+        return whole if total is None else self.builder.op("add", total, whole)
+
+    def contribute_element(self, value: Statement, number: int, adjoint: Statement, scope: Scope) -> None:
+        """Add to the adjoint of an element of a vector or matrix whose own adjoint is in no variable."""
+        parts = self.parts.setdefault((scope, value), {})
+        parts[number] = self.builder.op("add", parts[number], adjoint) if number in parts else adjoint
 
     def contribute(self, value: Statement, adjoint: Statement, scope: Scope) -> None:
         """Add to the adjoint of a value."""
@@ -139,6 +164,7 @@ class ReverseSweep:
 
     def accumulate(self, pointer: Statement, adjoint: Statement, is_shared: bool) -> None:
         """Emit `pointer += adjoint`, atomically if other iterations of a parallel loop do so too."""
+        is_first = self.unused.pop(base_pointer(pointer), None) is self.builder.block and isinstance(pointer, Alloca)
         if isinstance(pointer.type, Struct):
             for name, type in pointer.type.members:
                 if is_real(type):
@@ -146,6 +172,8 @@ class ReverseSweep:
                     self.accumulate(self.builder.member_ptr(pointer, name), member, is_shared)
         elif is_shared:
             self.builder.atomic("add", pointer, adjoint)
+        elif is_first:
+            self.builder.store(pointer, adjoint)
         else:
             self.builder.store(pointer, self.builder.op("add", self.builder.load(pointer), adjoint))
 
@@ -177,7 +205,7 @@ class ReverseSweep:
             if value in self.varied and value not in self.adjoints and value in scope.values:
                 self.builder.location = self.adjoint(value)
                 variable = self.variable(value)
-                known = self.partial.pop((scope, value), None)
+                known = self.known(value, scope)
                 if known is not None:
                     self.builder.store(variable, known)
                 self.adjoints[value] = variable
@@ -214,7 +242,9 @@ def unsupported(statement: Statement) -> TaichiCompilationError:
 
 
 def _hint(value: Statement) -> str | None:
-    return f"{value.hint}_adj" if value.hint else None
+    base = base_pointer(value.pointer) if isinstance(value, GlobalLoad) else None
+    hint = base.array.name if isinstance(base, GlobalPtr) else value.hint
+    return f"{hint}_adj" if hint else None
 
 
 def array_of_items(value: ListInit) -> Tensor:

@@ -29,7 +29,6 @@ MIN_SLOTS = 5
 SLOTS = 64
 """Iterations whose values other loops keep."""
 SAVED = Remark("for the backward loop (reverse_mode)")
-SPARSELY_SAVED = Remark("for the backward loop, which runs the iterations between again (reverse_mode)")
 
 
 @dataclass(slots=True)
@@ -113,7 +112,7 @@ def number_of_index(builder: Builder, loop: RangeFor, scope: Scope, index: State
 
 def restore(builder: Builder, saved: SavedLoop, variable: Alloca, pointer: Statement, number: Statement) -> None:
     """Emit stores to `pointer` of what a variable was before an iteration, or before an earlier one that is saved."""
-    slot = number if saved.stride is None else builder.op("plain_div", number, _value(builder, saved.stride))
+    slot = number if saved.stride is None else _slot_of(builder, saved, number)
     for array, part in zip(saved.arrays[variable], parts_of_pointer(builder, pointer), strict=True):
         for position, element in enumerate(elements_of_pointer(builder, part)):
             builder.store(element, builder.load(_slot(builder, array, slot, position)))
@@ -122,8 +121,15 @@ def restore(builder: Builder, saved: SavedLoop, variable: Alloca, pointer: State
 def first_of_slot(builder: Builder, saved: SavedLoop, number: Statement) -> Statement:
     """Return the number of the iteration whose values are restored for iteration `number`."""
     assert saved.stride is not None
-    stride = _value(builder, saved.stride)
-    return builder.op("mul", builder.op("plain_div", number, stride), stride)
+    return builder.op("mul", _slot_of(builder, saved, number), _value(builder, saved.stride))
+
+
+def _slot_of(builder: Builder, saved: SavedLoop, number: Statement) -> Statement:
+    """Return the number of the slot that has the values of an iteration, or of the last saved one before it."""
+    assert saved.stride is not None
+    slot = builder.op("plain_div", number, _value(builder, saved.stride))
+    slot.hint = "slot"
+    return slot
 
 
 def _double_stride(builder: Builder, saved: SavedLoop, number: Statement) -> None:
@@ -150,7 +156,7 @@ def _store_all(builder: Builder, saved: SavedLoop, scope: Scope, slot: Statement
         for array, part in zip(arrays, parts_of_pointer(builder, scope.find(variable)), strict=True):
             for position, element in enumerate(elements_of_pointer(builder, part)):
                 stored = builder.store(_slot(builder, array, slot, position), builder.load(element))
-                stored.remarks = (SAVED if saved.stride is None else SPARSELY_SAVED,)
+                stored.remarks = (SAVED,)
 
 
 def _value(builder: Builder, stride: Statement) -> Statement:

@@ -9,6 +9,7 @@ from ...ir.builder import Builder
 from ...ir.nodes import Block, Statement, blocks
 from ...ir.statements import (
     Cast,
+    Const,
     If,
     IfExp,
     ListInit,
@@ -70,10 +71,29 @@ def _matrix_element(sweep: ReverseSweep, statement: MatrixElement, scope: Scope)
     adjoint = sweep.take(statement, scope) if statement in sweep.varied else None
     if adjoint is None:
         return
-    pointer = sweep.builder.element_ptr(
-        _variable_of(sweep, statement.value, scope), [scope.find(index) for index in statement.indices]
-    )
-    sweep.accumulate(pointer, adjoint, sweep.is_shared(statement.value))
+    value = statement.value
+    number = _number_of_element(statement)
+    if number is not None and isinstance(value, ListItem) and value in sweep.varied:
+        indices = [scope.find(value.index), sweep.builder.const(number)]
+        pointer = sweep.builder.element_ptr(sweep.adjoint_of(value.origin), indices)
+        sweep.accumulate(pointer, adjoint, sweep.is_shared(value.origin))
+    elif number is not None and value not in sweep.adjoints and value in sweep.varied:
+        sweep.contribute_element(value, number, adjoint, scope)
+    else:
+        indices = [scope.find(index) for index in statement.indices]
+        pointer = sweep.builder.element_ptr(_variable_of(sweep, value, scope), indices)
+        sweep.accumulate(pointer, adjoint, sweep.is_shared(value))
+
+
+def _number_of_element(statement: MatrixElement) -> int | None:
+    """Return which element is read, row by row, None if an index is no constant."""
+    number = 0
+    assert isinstance(statement.value.type, Tensor)
+    for index, extent in zip(statement.indices, statement.value.type.shape, strict=True):
+        if not isinstance(index, Const):
+            return None
+        number = number * extent + int(index.value)
+    return number
 
 
 def _struct_element(sweep: ReverseSweep, statement: StructElement, scope: Scope) -> None:
@@ -85,7 +105,7 @@ def _struct_element(sweep: ReverseSweep, statement: StructElement, scope: Scope)
 
 def _variable_of(sweep: ReverseSweep, value: Statement, scope: Scope) -> Statement:
     """Return the variable of a value's adjoint, to which parts are added."""
-    known = sweep.partial.pop((scope, value), None)
+    known = sweep.known(value, scope)
     variable = sweep.adjoint_of(value)
     if known is not None:
         sweep.accumulate(variable, known, sweep.is_shared(value))

@@ -6,8 +6,9 @@
 
 This is always so for local variables and in serial tasks. In a parallel loop it is so for an array of which every
 iteration writes its own elements: some axes of all writes are the loop's indices, each plus a constant that is the same
-everywhere. Reads do not matter: with one writer, others read the old or the new value, atomic or not. In shared memory
-the number of a thread is used like the loop's indices, and if blocks are loops (C) one core has all of that memory.
+everywhere. Of `x[t + 1, i]` and `x[t, i - 1]` each is looked at alone: they are never one element. Reads do not matter:
+with one writer, others read the old or the new value, atomic or not. In shared memory the number of a thread is used
+like the loop's indices, and if blocks are loops (C) one core has all of that memory.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from ...ir.ops import ATOMIC_OPS
 from ...ir.sparse import CellIndex
 from ...ir.statements import (
     Alloca,
+    ArgLoad,
     Array,
     AtomicOp,
     Const,
@@ -109,21 +111,22 @@ def _exclusive_in_tasks(kernel: Kernel, context: PassContext) -> dict[AtomicOp, 
         atomics = [statement for statement in walk(task.body) if isinstance(statement, AtomicOp)]
         if not atomics:
             continue
-        exclusive = exclusive_arrays(task)
+        exclusive = exclusive_pointers(task)
         as_loops = set(kernel.shared) if context.capabilities.blocks_as_loops else set()
         for atomic in atomics:
             base = base_pointer(atomic.pointer)
             if task.loop is None or isinstance(base, Alloca):
                 result[atomic] = ""
-            elif isinstance(base, GlobalPtr) and base.array in exclusive:
-                result[atomic] = "no other thread writes it" if base.array.is_shared else "no other iteration writes it"
+            elif isinstance(base, GlobalPtr) and base in exclusive:
+                reason = "no other thread writes it" if base.array.is_shared else "no other iteration writes it"
+                result[atomic] = "" if atomic.location.is_derivative else reason  # Python has no atomic operation there
             elif isinstance(base, GlobalPtr) and base.array in as_loops:
                 result[atomic] = "one core runs the whole block"
     return result
 
 
-def exclusive_arrays(task: Task) -> set[Array]:
-    """Return the arrays of which each iteration of the task's loop writes elements that no other iteration writes."""
+def exclusive_pointers(task: Task) -> set[GlobalPtr]:
+    """Return the pointers by which each iteration of the task's loop writes elements that no other iteration writes."""
     if task.loop is None:
         return set()
     writes: dict[Array, list[GlobalPtr]] = {}
@@ -135,12 +138,34 @@ def exclusive_arrays(task: Task) -> set[Array]:
     called = {array for call in calls(task.body) for array in call.function.writes}
     aliasing = {array for array in (*writes, *called) if array.may_alias}
     return {
-        array
+        pointer
         for array, pointers in writes.items()
-        if array not in called
-        and _are_exclusive(array, pointers, task.loop)
-        and not (array.may_alias and len(aliasing) > 1)
+        if array not in called and not (array.may_alias and len(aliasing) > 1)
+        for group in _disjoint_groups(array, pointers)
+        if _are_exclusive(array, group, task.loop)
+        for pointer in group
     }
+
+
+def _disjoint_groups(array: Array, pointers: list[GlobalPtr]) -> list[list[GlobalPtr]]:
+    """Return the pointers in groups that have no element in common.
+
+    An axis tells them apart if all indices there are constants, or one argument plus constants.
+    """
+    if array.clamped:
+        return [pointers]
+    split = {pointer: split_indices(pointer) for pointer in pointers}
+    axes = [k for k in range(array.ndim) if len({_uniform_base(split[pointer][k][0]) for pointer in pointers}) == 1]
+    axes = [k for k in axes if _uniform_base(split[pointers[0]][k][0]) is not None]
+    groups: dict[tuple[int, ...], list[GlobalPtr]] = {}
+    for pointer in pointers:
+        groups.setdefault(tuple(split[pointer][k][1] for k in axes), []).append(pointer)
+    return list(groups.values())
+
+
+def _uniform_base(base: Statement | None) -> object:
+    """Return what identifies the part of an index that is the same in all iterations, None for another part."""
+    return base.parameter if isinstance(base, ArgLoad) else "constant" if base is None else None
 
 
 def _are_exclusive(array: Array, pointers: list[GlobalPtr], loop: RangeFor) -> bool:

@@ -41,7 +41,7 @@ from ...ir.tasks import Kernel, Task
 from ...ir.types import Struct, Tensor, count_scalars
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
-from .demote_atomics import exclusive_arrays
+from .demote_atomics import exclusive_pointers
 
 MAX_SCALARS = 9
 """Numbers of an element that fit in registers."""
@@ -63,10 +63,13 @@ def keep_elements(kernel: Kernel, context: PassContext) -> bool:
 
 def _candidates(task: Task) -> list[Array]:
     """Return the arrays that each iteration writes elements of its own of, in the order of their names."""
+    written = [s.pointer for s in walk(task.body) if isinstance(s, (GlobalStore, AtomicOp))]
+    arrays = {array for pointer in written if (array := _array(pointer)) is not None}
     if task.loop is not None:
-        arrays = exclusive_arrays(task)
-    else:
-        arrays = {a for s in walk(task.body) if isinstance(s, GlobalStore) and (a := _array(s.pointer)) is not None}
+        exclusive = exclusive_pointers(task)
+        arrays -= {
+            array for pointer in written if base_pointer(pointer) not in exclusive and (array := _array(pointer))
+        }
     return sorted(filter(_is_plain, arrays), key=lambda array: (array.name, array.binding))
 
 

@@ -1,0 +1,51 @@
+// shadesmith 0.1.0, vulkan bcb7c885, gradient_of_energy.py:10: energy_grad()
+#version 460
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_scalar_block_layout : require
+#extension GL_EXT_control_flow_attributes : require
+#extension GL_EXT_shader_atomic_float : require
+
+#define BLOCK 128
+layout(local_size_x = BLOCK) in;
+
+const int x_n0 = 64;  // shape of x, x_grad
+const int N = 64;  // captured
+
+layout(buffer_reference, scalar, buffer_reference_align = 8)
+    restrict readonly buffer ReadF32x2 { vec2 v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 8) restrict buffer F32x2 { vec2 v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4)
+    restrict readonly buffer ReadF32 { float v[]; };
+layout(push_constant, scalar) uniform Args {
+    ReadF32x2 x_data;        // x: field[f32[2], 64]
+    F32x2 x_grad_data;       // x_grad: field[f32[2], 64]
+    ReadF32 loss_grad_data;  // loss_grad: field[f32, 0-D]
+} args;
+
+#define x(i) args.x_data.v[i]
+#define x_grad(i) args.x_grad_data.v[i]
+#define loss_grad() args.loss_grad_data.v[0]
+
+// gradient_of_energy.py:11  for i in x:
+void task(int i) {
+    // adjoint of gradient_of_energy.py:17  loss[None] += e
+    float e_adj = loss_grad();
+    [[dont_unroll]] for (int j = 0; j < N; j++) {  // :13, fits the instruction cache (rolled_loops)
+        if (i != j) {  // :14
+            vec2 r = x(i) - x(j);  // :15
+            // gradient_of_energy.py:16  e += 1 / ti.sqrt(r.norm_sqr() + 1e-3)
+            float root = sqrt(dot(r, r) + 0.001);
+            vec2 r_adj = 2.0 * (0.5 * (-e_adj * (1.0 / root) / root) / root) * r;  // adjoint of :16
+            // adjoint of :15
+            atomicAdd(x_grad(j).x, -r_adj.x);
+            atomicAdd(x_grad(j).y, -r_adj.y);
+            atomicAdd(x_grad(i).x, r_adj.x);
+            atomicAdd(x_grad(i).y, r_adj.y);
+        }
+    }
+}
+
+void main() {
+    uint index = gl_GlobalInvocationID.x;
+    if (index < x_n0) task(int(index));
+}

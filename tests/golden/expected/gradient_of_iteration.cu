@@ -1,0 +1,54 @@
+// shadesmith 0.1.0, cuda 65e4c090, gradient_of_iteration.py:8: iterate_grad(n: i32)
+
+#define BLOCK 128
+
+constexpr int x_n0 = 256;  // shape of x, x_grad, y_grad
+
+struct vec64 { float e[64]; };
+
+struct Args {
+    const float *__restrict__ x_data;  // x: field[f32, 256]
+    float *__restrict__ x_grad_data;   // x_grad: field[f32, 256]
+    float *__restrict__ y_grad_data;   // y_grad: field[f32, 256]
+    int n;                             // n: i32
+};
+
+#define x(i) args.x_data[i]
+#define x_grad(i) args.x_grad_data[i]
+#define y_grad(i) args.y_grad_data[i]
+
+// gradient_of_iteration.py:9  for i in x:
+__device__ inline void task(const Args &args, int i) {
+    float a = x(i);  // :10
+    // gradient_of_iteration.py:11  for _ in range(n):
+    int stride = max((args.n + 63) >> 6, 1);
+    vec64 a_saved = {};
+    for (int j = 0; j < args.n; j++) {
+        if (j % stride == 0) {
+            a_saved.e[j / stride] = a;  // for the backward loop (reverse_mode)
+        }
+        a = sinf(a) + 0.1f * x(i) * a;  // :12
+    }
+    // adjoint of gradient_of_iteration.py:13  y[i] = a
+    float y_grad_i = y_grad(i);
+    y_grad(i) = 0.0f;
+    float a_adj = y_grad_i;
+    for (int j = args.n - 1; j > -1; j--) {  // adjoint of :11
+        int slot = j / stride;
+        float a_1 = a_saved.e[slot];
+        for (int again = slot * stride; again < j; again++) {
+            a_1 = sinf(a_1) + 0.1f * x(i) * a_1;
+        }
+        // adjoint of :12
+        float old_a_adj = a_adj;
+        a_adj *= 0.1f * x(i);
+        x_grad(i) += old_a_adj * a_1 * 0.1f;
+        a_adj += old_a_adj * cosf(a_1);
+    }
+    x_grad(i) += a_adj;  // adjoint of :10
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) iterate_grad_0(const Args args) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    if (index < x_n0) task(args, int(index));
+}
