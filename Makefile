@@ -81,14 +81,13 @@ taichi-name: setup
 # The peers: Taichi 1.7.4 in an interpreter of its own, CuPy on a machine with a GPU.
 bench: setup
 	@[ -n "$(TAICHI)" ] || { echo "usage: make bench TAICHI=/path/to/a/python/with/taichi-1.7.4" >&2; exit 1; }
-	@$(PYTHON) benchmarks/cpu.py --taichi $(TAICHI)
-	@$(PYTHON) benchmarks/launch.py --taichi $(TAICHI)
+	@$(PYTHON) benchmarks/rows.py --taichi $(TAICHI)
 	@$(PYTHON) benchmarks/gui.py --taichi $(TAICHI)
 	@$(PYTHON) benchmarks/imports.py
 
 bench-gpu:
 	@$(PYTHON) benchmarks/gpu.py
-	@$(PYTHON) benchmarks/launch.py --cupy
+	@$(PYTHON) benchmarks/rows.py --arch cuda vulkan $(if $(TAICHI),--taichi $(TAICHI))
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -19,6 +19,7 @@ from ..transpiler.ir.types import SCALARS, Scalar, f32, f64, i32, i64, u32
 from ..transpiler.lang.arch import Arch, cpu
 from ..transpiler.lazy_dataclasses import dataclass
 from ..transpiler.options import CompileOptions
+from .loading import loader
 
 EFFECTIVE: dict[str, str] = {
     "arch": "where kernels run",
@@ -28,7 +29,7 @@ EFFECTIVE: dict[str, str] = {
     "debug": "checks indices, keeps asserts, verifies the IR between passes",
     "check_out_of_bound": "checks indices",
     "check_overflow": "traps integer overflow, division by zero, and numbers stored in a type that cannot hold them",
-    "kernel_profiler": "records the time of each launch for `ti.profiler`",
+    "kernel_profiler": "records the time of each task for `ti.profiler`",
     "fast_math": "lets compilers reorder floating-point operations",
     "short_circuit_operators": "`and` and `or` skip operands that they need not evaluate",
     "unrolling_limit": "warns about longer `ti.static` loops",
@@ -44,8 +45,10 @@ EFFECTIVE: dict[str, str] = {
     "print_ir": "prints every pass that changed a kernel; a kernel's name: only that one",
     "log_level": "level of the logger `shadesmith`",
     "report_bytes": "size of the device buffer for the output of one launch",
+    "templates_dir": "folder of templates in place of shadesmith's, by their names; see docs/templates.md",
     "dump_dir": "folder for copies of the emitted files",
     "profile_source": "binaries have line information, for RenderDoc, Nsight Compute and Nsight Systems",
+    "passes": "passes of the compiler that are left out, and passes of the program; see docs/passes.md",
     "disabled_passes": "names of passes to leave out, separated by commas: to compare, or to find a fault",
     "advanced_optimization": "False: leaves out common subexpressions, simplification and store forwarding",
     "cfg_optimization": "False: leaves out store forwarding",
@@ -54,6 +57,7 @@ EFFECTIVE: dict[str, str] = {
     "edits_dir": "folder of edited sources; next to the Python file, if empty",
     "line_comments": "Python lines in emitted sources: short (a number, where the words are equal), full or none",
     "why_comments": "comments in emitted sources show where a pass dropped an atomic operation, a branch or a task",
+    "argument_offsets": "comments in emitted sources show the offset of each member of the argument block",
     "warn_stale_globals": "warns at a launch where a global differs from the constant compiled in",
     "offline_cache": "caches compiled kernels on disk, so that the next start compiles nothing",
     "offline_cache_file_path": "folder of the cache; SHADESMITH_CACHE_DIR or the user's cache, if empty",
@@ -153,7 +157,10 @@ class Config:
     report_bytes: int = 1 << 20
     check_overflow: bool = False
     line_comments: str = "short"
+    passes: Any = ""
+    templates_dir: str = ""
     why_comments: bool = True
+    argument_offsets: bool = False
     warn_stale_globals: bool = False
 
     def compile_options(self) -> CompileOptions:
@@ -164,7 +171,7 @@ class Config:
         elif not self.cfg_optimization:
             disabled = ("forward_stores",)
         disabled += tuple(filter(None, map(str.strip, self.disabled_passes.split(","))))
-        return CompileOptions(
+        options = CompileOptions(
             default_fp=self.default_fp.name,
             default_ip=self.default_ip.name,
             default_up=self.default_up.name,
@@ -183,9 +190,16 @@ class Config:
             verify=self.debug,
             line_comments=self.line_comments,
             why_comments=self.why_comments,
+            argument_offsets=self.argument_offsets,
             disabled_passes=frozenset(disabled),
         )
+        if self.templates_dir:
+            options = _templates().with_templates(options, self.templates_dir)
+        return _passes().with_passes(options, self.passes) if self.passes else options
 
+
+_passes = loader(".passes", __package__)
+_templates = loader(".templates", __package__)
 
 OPTIONS: dict[str, Any] = {field.name: field.default for field in fields(Config)}
 ENVIRONMENT_PREFIXES = ("SHADESMITH_", "TI_")
@@ -265,6 +279,8 @@ def _parsed(name: str, variable: str, text: str) -> Any:
         if text not in found:
             raise ValueError(f"Invalid {variable}={text}, should be 32 or 64")
         return found[text]
+    if name == "passes":
+        return _passes().read_passes(text, f"environment variable {variable}")
     if name == "inline" and text in ("0", "1"):
         return text == "1"
     if isinstance(default, str):
@@ -287,7 +303,9 @@ def _converted(name: str, value: Any) -> Any:
         return _default_type(name, value)
     if (name == "print_ir" and isinstance(value, str)) or (name == "inline" and isinstance(value, bool)):
         return value
-    if name in ("dump_dir", "edits_dir", "offline_cache_file_path"):
+    if name == "passes":
+        return _passes().read_passes(value, "option `passes` of ti.init")
+    if name in ("dump_dir", "edits_dir", "templates_dir", "offline_cache_file_path"):
         return os.fspath(value)
     expected = (str,) if isinstance(default, str) else (int, float) if isinstance(default, float) else (int,)
     if not isinstance(value, expected):

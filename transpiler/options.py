@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import field
+from typing import Any
 
 from .lazy_dataclasses import dataclass
 
@@ -10,6 +12,31 @@ VERSION = "0.1.0"
 """The version of shadesmith, at the top of every source; `pyproject.toml` has the same."""
 MAX_ITERATIONS = 2**31 - 1
 """Iterations of one parallel loop: threads and iterations are counted in 32 bits, on the host and in every source."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnPass:
+    """A pass of the program; see `ti.Pass`.
+
+    after, before: the name of the pass next to which it runs, or "".
+    digest: of its code and of what that reads. unknown: the name of something that it reads without a description.
+    """
+
+    name: str
+    after: str
+    before: str
+    function: Callable[..., Any] = field(repr=False, compare=False)
+    digest: str = ""
+    unknown: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnTemplate:
+    """A template of the program in place of one of shadesmith's. name: "c/range_for.c.j2". path: of its file."""
+
+    name: str
+    text: str
+    path: str = field(repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +52,10 @@ class CompileOptions:
     unroll_static_loops: `ti.static` loops are unrolled in the emitted source also if their index is only a number.
     inline: whether calls of `ti.func` are inlined; "auto": short ones that are called once, and where they have to be.
     disabled_passes: names of passes to skip, to compare or for bisection.
+    argument_offsets: the comments of the argument block have the offset of each member.
+    own_passes: passes of the program, in order.
+    own_templates: templates of the program, by name.
+    pass_limit: how many changes by passes that are not required are allowed, for bisection; None: all.
     """
 
     default_fp: str = "f32"
@@ -45,7 +76,11 @@ class CompileOptions:
     verify: bool = False
     line_comments: str = "short"
     why_comments: bool = True
+    argument_offsets: bool = False
     disabled_passes: frozenset[str] = frozenset()
+    own_passes: tuple[OwnPass, ...] = ()
+    own_templates: tuple[OwnTemplate, ...] = ()
+    pass_limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

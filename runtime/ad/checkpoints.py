@@ -31,6 +31,10 @@ def checkpoint(steps: int, memory: int) -> Iterator[int]:
     these are done again in the backward pass. The gradient has the same bits as without. Without a tape nothing is
     kept.
     Raises: TaichiRuntimeError for less than 2 states, and for a loop inside such a loop.
+
+    Example:
+        >>> list(ti.ad.checkpoint(3, 2))
+        [0, 1, 2]
     """
     if memory < 2 or steps < 0:
         raise TaichiRuntimeError(

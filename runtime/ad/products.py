@@ -28,6 +28,17 @@ def jacobian(function: Callable[[], Any], output: Any, input: Any) -> Array:
     they were (forward mode); with `needs_grad=True` it runs once, and its gradients once for each number of `output`.
     Afterwards all arrays are as it leaves them; gradients, or duals, of all fields are 0.
     Raises: TaichiRuntimeError for fields that have neither.
+
+    Example:
+        >>> x = ti.field(ti.f64, shape=2, needs_grad=True, needs_dual=True)
+        >>> y = ti.field(ti.f64, shape=2, needs_grad=True, needs_dual=True)
+        >>> @ti.kernel
+        ... def square():
+        ...     for i in x:
+        ...         y[i] = x[i] ** 2
+        >>> x.fill(3.0)
+        >>> ti.ad.jacobian(square, y, x).tolist()
+        [[6.0, 0.0], [0.0, 6.0]]
     """
     shape = (*np.shape(output.to_numpy()), *np.shape(input.to_numpy()))
     inputs, outputs = int(np.prod(np.shape(input.to_numpy()))), int(np.prod(np.shape(output.to_numpy())))
@@ -49,6 +60,17 @@ def hessian_vector(function: Callable[[], Any], loss: Any, param: Any, direction
     function: launches the kernels that compute `loss`, a 0-D field, which is set to 0 before. All fields between have
     `needs_grad=True` and `needs_dual=True`. The duals of the gradients are computed: forward mode over reverse mode.
     `param.grad` holds the gradient afterwards. Raises: TaichiRuntimeError for fields without gradient or dual.
+
+    Example:
+        >>> x = ti.field(ti.f64, shape=2, needs_grad=True, needs_dual=True)
+        >>> loss = ti.field(ti.f64, shape=(), needs_grad=True, needs_dual=True)
+        >>> @ti.kernel
+        ... def energy():
+        ...     for i in x:
+        ...         loss[None] += x[i] ** 3
+        >>> x.fill(2.0)
+        >>> ti.ad.hessian_vector(energy, loss, x, np.ones(2)).tolist()
+        [12.0, 12.0]
     """
     check_loss(loss)
     for name, array in (("loss", loss), ("param", param)):

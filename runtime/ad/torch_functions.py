@@ -34,6 +34,13 @@ def torch_function(**outputs: Make) -> Callable[[Kernel], Callable[..., Any]]:
     a tensor, which is set to 0. Results are these tensors, in the order of the parameters. The kernel must not write
     its other parameters. Gradients go to the tensors that require them, and to fields that have gradients.
     Raises: TaichiRuntimeError without outputs, for names that are no parameters, and for what is no kernel.
+
+    Example:
+        >>> @ti.ad.torch_function(y=lambda x: x.new_zeros(x.shape))  # doctest: +SKIP
+        ... @ti.kernel
+        ... def square(x: ti.types.ndarray(ti.f32, 1), y: ti.types.ndarray(ti.f32, 1)):
+        ...     for i in x:
+        ...         y[i] = x[i] ** 2
     """
 
     def decorate(kernel: Kernel) -> Callable[..., Any]:

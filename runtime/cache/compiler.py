@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 _pipeline = loader("...transpiler.pipeline", __package__)
 _content_key = loader("...transpiler.content_key", __package__)
 _lookup = loader(".lookup", __package__)
+_passes = loader("..passes", __package__)
 _kernel_key = loader(".kernel_key", __package__)
 
 COMPILING = new_lock()
@@ -85,6 +86,8 @@ def specialize(
     if definition.fast_math is not None:
         options = replace(options, fast_math=definition.fast_math)
     arguments, argument_kinds = classify(definition, values, options)
+    if definition.passes:
+        options = _passes().with_passes(options, definition.passes)
     return Request(Specialization(definition, arguments, options, capabilities), argument_kinds)
 
 
@@ -123,15 +126,21 @@ def find_or_compile(
     config: Config,
     observer: Callable[[str, IRText], None] | None = None,
     is_cacheable: bool = True,
+    on_miss: Callable[[], None] | None = None,
 ) -> Compilation:
     """Return the cached compilation, or compile; see `cache.lookup.find_or_compile`.
 
+    on_miss: called before a compilation.
     Raises: TaichiCompilationError and its subclasses.
     """
+
+    def compile(*given: Any) -> Compilation:
+        if on_miss is not None:
+            on_miss()
+        return compile_source(*given)
+
     with COMPILING:
-        compilation: Compilation = _lookup().find_or_compile(
-            specialization, config, compile_source, observer, is_cacheable
-        )
+        compilation: Compilation = _lookup().find_or_compile(specialization, config, compile, observer, is_cacheable)
     return compilation
 
 

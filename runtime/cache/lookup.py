@@ -59,7 +59,7 @@ def find_or_compile(
     Raises: TaichiCompilationError and its subclasses.
     """
     name, target = specialization.definition.name, specialization.capabilities.target
-    reason = _why_not_looked_up(target, config, observer, is_cacheable)
+    reason = _why_not_looked_up(target, config, observer, is_cacheable) or _unknown_pass(specialization)
     store = store_of(config) if reason is None else None
     if store is None:
         COUNTS.miss(STAGE, name, reason or "offline_cache=False, or no folder that can be trusted")
@@ -100,6 +100,14 @@ def _why_not_looked_up(target: str, config: Config, observer: object, is_cacheab
         return "print_ir shows how it is compiled"
     if config.warn_stale_globals:
         return "warn_stale_globals compares what the frontend read"
+    return None
+
+
+def _unknown_pass(specialization: Specialization) -> str | None:
+    """Return why passes of the program keep the kernel out of the cache, None if they do not."""
+    for own in specialization.options.own_passes:
+        if own.unknown:
+            return f"the pass `{own.name}` of the program reads `{own.unknown}`, which has no description"
     return None
 
 

@@ -23,6 +23,7 @@ COMMANDS = {
     "diff": "show what was edited, and what changed since; or how two AOT modules differ",
     "status": "list the edits and which of them run",
     "compare": "run an edit against the generated kernel on copies of the inputs",
+    "bisect": "name the first pass after which a result differs from the interpreter's",
     "merge": "accept the merge of an edit with a generated source that has changed",
     "bench": "time an edit against the generated kernel",
     "tune": "try the values of tuning parameters and store the fastest that compute the same",
@@ -34,6 +35,9 @@ COMMANDS = {
     "diagnose": "list what is installed, what is missing and how to get it",
 }
 """Every command with its purpose. The module of that name in `commands` implements it."""
+
+PATHS = {"run": "taichi.run", "bisect": "passes.bisect"}
+"""The modules of commands in folders."""
 
 YES, NO, FAILED = 0, 1, 2
 INTERRUPTED = 130
@@ -109,7 +113,7 @@ class _Command(Protocol):
 
 
 def _module(command: str) -> _Command:
-    path = "taichi.run" if command == "run" else command
+    path = PATHS.get(command, command)
     module: _Command = loader(f".{path}", __package__)()
     return module
 

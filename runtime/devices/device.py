@@ -73,6 +73,20 @@ class Program(Protocol):
         """Return the same code with its own argument block."""
 
 
+class MeasuredProgram(Program, Protocol):
+    """A program whose tasks can be timed. is_whole: they cannot be started one by one: `submit_task` starts all."""
+
+    is_whole: bool
+
+    def submit_task(self, index: int, counts: Sequence[int]) -> None:
+        """Start one of the tasks; the trip counts are those of all. It takes what `submit` takes."""
+
+
+def only(index: int, counts: Sequence[int]) -> tuple[int, ...]:
+    """Return the trip counts with which `submit` starts one task alone."""
+    return tuple(count if task == index else 0 for task, count in enumerate(counts))
+
+
 @dataclass(frozen=True, slots=True)
 class Launch:
     """The input of `Program.submit`: a program of the device, the trip count of each task, and the packed arguments.

@@ -163,6 +163,17 @@ class BitpackedFields:
     """Fields of quantised numbers that share words.
 
     max_num_bits: 32 or 64, the size of a word; all fields together have at most as many bits.
+
+    Raises: ValueError for another size.
+
+    Example:
+        >>> x = ti.field(ti.types.quant.int(bits=5))
+        >>> packed = ti.BitpackedFields(max_num_bits=32)
+        >>> packed.place(x)
+        >>> _ = ti.root.dense(ti.i, 4).place(packed)
+        >>> x[2] = 13
+        >>> x[2]
+        13
     """
 
     @hides_own_frames_of(ValueError)

@@ -168,7 +168,7 @@ def observe(specialization: Specialization) -> Inspection:
     gpu = dict(specialization.capabilities.extra).get("arch", DEFAULT_GPU)
     locations = {name: form.line_map for name, form in seen.items()}
     calls = sorted({call for form in seen.values() for call in form.calls})
-    values = {name: form.values for name, form in seen.items() if form.values}
+    values = {name: form.values for name, form in seen.items() if form.flat is None}
     flat = seen["frontend"].flat
     assert flat is not None
     values[BUILT] = flat.values

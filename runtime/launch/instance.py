@@ -26,6 +26,7 @@ from ..arrays.staging import StagedArguments, stage_arguments
 from ..devices.device import GpuDevice
 from ..fields.sparse_tree import AuxiliaryArray
 from ..fields.tree_memory import depend_on_tree
+from ..loading import loader
 from ..locks import new_lock
 from ..session.allocation_handle import AllocationHandle
 from ..session.programs import Code
@@ -41,6 +42,8 @@ from .stale_globals import watch
 if TYPE_CHECKING:
     from ...transpiler.backend.module.compilation import Compilation
     from ...transpiler.backend.module.interface import BackendModule
+
+_times = loader(".launch_times", __package__)
 
 MIN_BUFFER_BYTES = 16
 
@@ -219,6 +222,8 @@ class Instance:
         The current observers see its launches; without observers a launch has no overhead.
         """
         program: Any = self.program
+        if self.session.config.kernel_profiler:
+            program = _times().timed(self, program)
         observed: list[ObservedLaunches] = []
         for observer in LAUNCH_OBSERVERS:
             launches = observer.observe(self, program, compilation, argument_kinds)
@@ -229,7 +234,8 @@ class Instance:
         hooks = self._hooks(compilation, argument_kinds, keeps, program)
         launch = self._wrapped(make_launcher(self.module, program, argument_kinds, constants, hooks))
         captured = [None if field is None else handle_of(field) for field in compilation.fields]
-        packer = partial(self._make_packer, argument_kinds, constants, hooks, captured) if hooks.are_plain else None
+        is_plain = hooks.are_plain and not self.session.config.kernel_profiler  # a graph would not be timed
+        packer = partial(self._make_packer, argument_kinds, constants, hooks, captured) if is_plain else None
         if self.session.config.warn_stale_globals and compilation.captured:
             launch, packer = watch(launch, self.module.kernel, compilation.captured), None
         for launches in observed:

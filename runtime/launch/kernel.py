@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_times = loader(".launch_times", __package__)
+_passes = loader("..passes", __package__)
 
 _PACK_ERRORS = (struct.error, TypeError, OverflowError, ValueError, IndexError)
 
@@ -61,11 +61,13 @@ class Kernel(KernelTools):
         is_cacheable: bool = True,
         derivative: str = "",
         fast_math: bool | None = None,
+        passes: tuple[Any, ...] = (),
     ) -> None:
         start = perf_counter()
         functools.update_wrapper(self, function)
         self.definition: KernelDefinition = define(function, is_method, derivative)
         self.definition.fast_math = fast_math
+        self.definition.passes = passes
         check_parameters(self.definition)
         self.arguments = CallArguments(self.definition, is_method)
         self.is_cacheable = is_cacheable
@@ -196,8 +198,8 @@ class Kernel(KernelTools):
                 f"`{self.definition.name}` is a derivative already, and derivatives are not differentiated",
                 "write the first derivative as a kernel, and differentiate that",
             )
-        fast_math = self.definition.fast_math
-        return Kernel(self.definition.function, self._is_method, self.is_cacheable, mode, fast_math)
+        made = self.definition
+        return Kernel(made.function, self._is_method, self.is_cacheable, mode, made.fast_math, made.passes)
 
     # --- compilation
 
@@ -258,7 +260,10 @@ class Kernel(KernelTools):
             _check_owner(self.definition.name, args[0])
         request = compiler.specialize(self.definition, args, session.options, session.device.capabilities)
         observer = printing_observer(session.config, self.definition.name)
-        compilation = compiler.find_or_compile(request.specialization, session.config, observer, self.is_cacheable)
+        prepare = getattr(session.device, "prepare_compiler", None)
+        compilation = compiler.find_or_compile(
+            request.specialization, session.config, observer, self.is_cacheable, prepare
+        )
         return session, request, compilation
 
     def _build(
@@ -282,8 +287,6 @@ class Kernel(KernelTools):
             launch = guarded(instance, launcher.launch)
             launcher = Launcher(launch, launcher.make_packer if launch is launcher.launch else None)
         following = sources.follow(launcher.launch, choice, weakref.ref(self), key, session.config)
-        if session.config.kernel_profiler:
-            following = _times().timed(session, self.definition.name, following or launcher.launch)
         if following is not None:
             launcher = Launcher(following)
         found = self._launchers[key] = launcher.launch, choice
@@ -432,14 +435,17 @@ def _warn_of_wrapper(function: Any) -> None:
 @overload
 def kernel(fn: F) -> F: ...
 @overload
-def kernel(fn: None = None, *, offline_cache: bool = True, fast_math: bool | None = None) -> Callable[[F], F]: ...
+def kernel(
+    fn: None = None, *, offline_cache: bool = True, fast_math: bool | None = None, passes: Any = ()
+) -> Callable[[F], F]: ...
 @hides_own_frames
-def kernel(fn: Any = None, *, offline_cache: bool = True, fast_math: bool | None = None) -> Any:
+def kernel(fn: Any = None, *, offline_cache: bool = True, fast_math: bool | None = None, passes: Any = ()) -> Any:
     """Make a Python function a kernel: typed arguments, compiled on first call, parallel outermost loops.
 
     offline_cache: whether the compiled kernel may be cached on disk; see docs/cache.md.
     fast_math: of this kernel, instead of the option of `ti.init`; see docs/numerics.md.
     fn: the function; all its parameters have annotations. A kernel that is a method needs `ti.data_oriented`.
+    passes: passes of the compiler that are left out, `["-fold"]`, and passes of the program; see docs/passes.md.
     Raises: TaichiSyntaxError if it is not a plain function.
 
     Example:
@@ -453,7 +459,7 @@ def kernel(fn: Any = None, *, offline_cache: bool = True, fast_math: bool | None
         100.0
     """
     if fn is None:
-        return functools.partial(kernel, offline_cache=offline_cache, fast_math=fast_math)
+        return functools.partial(kernel, offline_cache=offline_cache, fast_math=fast_math, passes=passes)
     if not (fast_math is None or isinstance(fast_math, bool)):
         raise TaichiSyntaxError(f"fast_math is True or False, found {fast_math!r}", "write `fast_math=False`")
     if not inspect.isfunction(fn):
@@ -464,4 +470,5 @@ def kernel(fn: Any = None, *, offline_cache: bool = True, fast_math: bool | None
         define(fn).parsed  # noqa: B018 - raises the error with the location of the lambda
     if hasattr(fn, "__wrapped__"):
         _warn_of_wrapper(fn)
-    return Kernel(fn, is_in_class(fn), offline_cache, fast_math=fast_math)
+    read = _passes().read_passes(passes, f"`passes` of kernel `{fn.__name__}`") if passes else ()
+    return Kernel(fn, is_in_class(fn), offline_cache, fast_math=fast_math, passes=read)

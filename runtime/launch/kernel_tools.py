@@ -28,9 +28,13 @@ if TYPE_CHECKING:
     from ...transpiler.backend.module.compilation import Compilation
     from ...transpiler.backend.module.interface import BackendModule
 
+EDITED_FORMS = {"source": "start_edit", "ir": "start_ir_edit"}
+"""What people edit, and the tool that writes it."""
+
 METHODS_OF_ARGUMENTS = frozenset(
     {
         "bench",
+        "bisect",
         "compare",
         "compile",
         "edit",
@@ -187,12 +191,13 @@ class KernelTools:
     # --- tools of the workbench
 
     @hides_own_frames
-    def edit(self, *args: Any, arch: Arch | str | None = None, variant: str = "") -> Path:
+    def edit(self, *args: Any, arch: Arch | str | None = None, variant: str = "", form: str = "source") -> Path:
         """Write the emitted source for these arguments into its slot; return the file to edit, or the slot's folder.
 
         The next launch runs the edited source; an unchanged copy is no edit, and an edited file is never overwritten.
-        arch: another target than the session's. variant: name of a further source in the slot. On Vulkan several tasks
-        have several files. See docs/hand-tuning.md. Raises: OSError.
+        arch: another target than the session's. form: "source", or "ir": the final IR, for all targets. variant: name
+        of a further source in the slot. On Vulkan several tasks have several files. See docs/hand-tuning.md. Raises:
+        OSError; ValueError for another form.
 
         Example:
             >>> @ti.kernel
@@ -204,7 +209,9 @@ class KernelTools:
         """
         request = self.specialize(args, arch)
         edits_dir = sessions.current_config().edits_dir
-        path: Path = tool("start_edit")(request.specialization, self._generated(request), edits_dir, variant)
+        if form not in EDITED_FORMS:
+            raise ValueError(f"form={form!r}: an edit is of one of {', '.join(map(repr, EDITED_FORMS))}")
+        path: Path = tool(EDITED_FORMS[form])(request.specialization, self._generated(request), edits_dir, variant)
         self.forget_launchers()
         return path
 
@@ -236,6 +243,16 @@ class KernelTools:
         Raises: the edit's own error if it cannot run; TaichiRuntimeError if it crashes or exceeds the time limit.
         """
         return self._run_tool("compare", args, variant, rounds, relative, absolute, **options)
+
+    @hides_own_frames
+    def bisect(self, *args: Any, in_process: bool = False, time_limit: float | None = None) -> Any:
+        """Return the first pass after which a result of this call differs from the interpreter's; it prints.
+
+        The call runs on copies of the arguments; the interpreter is slow, so a small call is best. in_process: run what
+        was compiled in this process, which it may end. time_limit: of each run [s].
+        Returns a `workbench.bisect.bisection.Bisection`.
+        """
+        return tool("bisect")(self.variants(*args), in_process, time_limit)
 
     @hides_own_frames
     def report(self, *args: Any) -> Any:

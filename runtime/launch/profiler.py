@@ -5,21 +5,26 @@ In: the current session. Out: tables on standard output, numbers. Times need `ti
 
 from __future__ import annotations
 
+import json
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from ...transpiler.errors import warn_user
 from ..fields.memory_report import names_in, table
 from ..session.session import LOGGER, current
-from .launch_times import RECORDS, LaunchTime
+from .launch_times import LaunchTime, Profile, profile_of
+from .tool_registry import tool
 
 __all__ = [
     "CuptiMetric", "clear_kernel_profiler_info", "clear_scoped_profiler_info", "collect_kernel_profiler_metrics",
-    "get_kernel_profiler_total_time", "get_predefined_cupti_metrics", "print_kernel_profiler_info",
-    "print_memory_profiler_info", "print_scoped_profiler_info", "query_kernel_profiler_info",
-    "set_kernel_profiler_metrics", "set_kernel_profiler_toolkit",
+    "export_chrome_trace", "get_kernel_profiler_total_time", "get_predefined_cupti_metrics",
+    "print_kernel_profiler_info", "print_memory_profiler_info", "print_roofline", "print_scoped_profiler_info",
+    "query_kernel_profiler_info", "roofline", "set_kernel_profiler_metrics", "set_kernel_profiler_toolkit",
 ]  # fmt: skip
 
 NO_COUNTERS = "shadesmith reads no hardware counters: `ncu python program.py` of CUDA shows them"
@@ -54,29 +59,44 @@ default_cupti_metrics: list[CuptiMetric] = [CuptiMetric("dram__bytes.sum", "  gl
 SUITES = ("global_access", "shared_access", "atomic_access", "cache_hit_rate", "device_utilization")
 
 
-def _records() -> list[LaunchTime] | None:
+def _profile() -> Profile | None:
     session = current()
     if not session.config.kernel_profiler:
         warn_user("no times were recorded. Hint: `ti.init(kernel_profiler=True)` turns that on")
         return None
-    return RECORDS.setdefault(session, [])
+    return profile_of(session)
 
 
-def _by_kernel(records: Sequence[LaunchTime]) -> dict[str, KernelProfilerQueryResult]:
-    """Return the statistics of each kernel, the longest total first."""
+def _records() -> list[LaunchTime] | None:
+    profile = _profile()
+    return None if profile is None else profile.records()
+
+
+def _result(seconds: Sequence[float]) -> KernelProfilerQueryResult:
+    times = [second * 1e3 for second in seconds]
+    return KernelProfilerQueryResult(len(times), min(times), max(times), sum(times) / len(times))
+
+
+def _by_task(records: Sequence[LaunchTime]) -> dict[str, KernelProfilerQueryResult]:
+    """Return the statistics of each task, the longest total first."""
     times: dict[str, list[float]] = {}
     for record in records:
-        times.setdefault(record.name, []).append(record.seconds * 1e3)
+        times.setdefault(record.task, []).append(record.seconds)
     order = sorted(times, key=lambda name: -sum(times[name]))
-    return {
-        name: KernelProfilerQueryResult(len(t), min(t), max(t), sum(t) / len(t))
-        for name in order
-        for t in [times[name]]
-    }
+    return {name: _result(times[name]) for name in order}
+
+
+def _by_launch(records: Sequence[LaunchTime], kernel: str) -> list[float]:
+    """Return how long the tasks of each launch of a kernel took together [s]."""
+    times: dict[int, float] = {}
+    for record in records:
+        if record.kernel == kernel:
+            times[record.launch] = times.get(record.launch, 0.0) + record.seconds
+    return list(times.values())
 
 
 def query_kernel_profiler_info(name: str) -> KernelProfilerQueryResult | None:
-    """Return number and times [ms] of the launches of kernel `name`; None if times are not recorded.
+    """Return number and times [ms] of the launches of kernel `name`, or of a task; None if times are not recorded.
 
     Example:
         >>> ti.profiler.query_kernel_profiler_info("fill") is None
@@ -85,7 +105,8 @@ def query_kernel_profiler_info(name: str) -> KernelProfilerQueryResult | None:
     records = _records()
     if records is None:
         return None
-    return _by_kernel(records).get(name, KernelProfilerQueryResult(0, 0.0, 0.0, 0.0))
+    times = _by_launch(records, name) or [record.seconds for record in records if record.task == name]
+    return _result(times) if times else KernelProfilerQueryResult(0, 0.0, 0.0, 0.0)
 
 
 def get_kernel_profiler_total_time() -> float:
@@ -104,9 +125,9 @@ def clear_kernel_profiler_info() -> None:
     Example:
         >>> ti.profiler.clear_kernel_profiler_info()
     """
-    records = _records()
-    if records is not None:
-        records.clear()
+    profile = _profile()
+    if profile is not None:
+        profile.clear()
 
 
 def print_kernel_profiler_info(mode: str = "count") -> None:
@@ -131,7 +152,7 @@ def print_kernel_profiler_info(mode: str = "count") -> None:
 
 
 def _statistics(records: Sequence[LaunchTime]) -> list[str]:
-    found = _by_kernel(records)
+    found = _by_task(records)
     total = sum(k.counter * k.avg for k in found.values()) / 1e3
     lines = ["[      %     total   count |      min       avg       max   ] Kernel name"]
     for name, k in found.items():
@@ -145,8 +166,54 @@ def _statistics(records: Sequence[LaunchTime]) -> list[str]:
 def _trace(records: Sequence[LaunchTime]) -> list[str]:
     begin = records[0].start if records else 0.0
     lines = ["[  start.time | kernel.time ] Kernel name"]
-    lines += [f"[{(r.start - begin) * 1e3:9.3f} ms |{r.seconds * 1e3:9.3f} ms ] {r.name}" for r in records]
+    lines += [f"[{(r.start - begin) * 1e3:9.3f} ms |{r.seconds * 1e3:9.3f} ms ] {r.task}" for r in records]
     return [*lines, f"Number of records: {len(records):3d}"]
+
+
+def export_chrome_trace(path: str | os.PathLike[str]) -> None:
+    """Write all recorded launches as a trace that chrome://tracing and https://ui.perfetto.dev show.
+
+    path: the file. Times are those of the device; a task starts when it was submitted, or the one before it ended.
+
+    Example:
+        >>> ti.profiler.export_chrome_trace("trace.json")  # doctest: +SKIP
+    """
+    events = [
+        {
+            "name": record.task, "cat": record.kernel, "ph": "X", "pid": 0, "tid": 0,
+            "ts": record.start * 1e6, "dur": record.seconds * 1e6,
+            "args": {"kernel": record.kernel, "launch": record.launch, "iterations": record.count},
+        }
+        for record in _records() or ()
+    ]  # fmt: skip
+    session = current()
+    names = {"process_name": session.device.title, "thread_name": f"ti.{session.arch.name}"}
+    named = [{"name": key, "ph": "M", "pid": 0, "tid": 0, "args": {"name": value}} for key, value in names.items()]
+    Path(path).write_text(json.dumps({"traceEvents": [*named, *events], "displayTimeUnit": "ms"}), encoding="utf-8")
+
+
+def roofline() -> list[Any]:
+    """Return for each recorded task its bytes and operations, counted in the IR, and the share of what the device can.
+
+    Each row has `task`, `launches`, `seconds` (the median), `bytes`, `operations`, `bandwidth` [B/s], `rate` [op/s],
+    `share` (of the limit that it is closer to), `limit` ("memory" or "arithmetic") and `is_exact`.
+
+    Example:
+        >>> ti.profiler.roofline()
+        []
+    """
+    found: list[Any] = tool("roofline")(current(), _records() or [])
+    return found
+
+
+def print_roofline() -> None:
+    """Print a line for each recorded task: how close it comes to the device's bandwidth or arithmetic.
+
+    Example:
+        >>> ti.profiler.print_roofline()  # doctest: +SKIP
+    """
+    for row in roofline():
+        print(row)
 
 
 def set_kernel_profiler_toolkit(toolkit_name: str = "default") -> bool:
@@ -184,7 +251,8 @@ def set_kernel_profiler_metrics(metric_list: list[CuptiMetric] = default_cupti_m
     Example:
         >>> ti.profiler.set_kernel_profiler_metrics()
     """
-    LOGGER.warning("%s", NO_COUNTERS)
+    names = ",".join(metric.name for metric in metric_list) or "none"
+    LOGGER.warning("%s", f"`{names}` is not read: {NO_COUNTERS}, with `--metrics {names}` these")
     clear_kernel_profiler_info()
 
 

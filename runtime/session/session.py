@@ -142,6 +142,7 @@ class Session:
         "is_closed",
         "launches",
         "_process",
+        "_watches",
         "lock",
         "options",
         "pending",
@@ -175,6 +176,7 @@ class Session:
         self.reports: Any = None
         self.arrays: WeakSet[Owned] = WeakSet()
         self.watched: WeakSet[Watched] = WeakSet()
+        self._watches = False
         self.fields_with_derivatives: WeakSet[Any] = WeakSet()
         name_owners = getattr(device, "name_owners", None)
         if name_owners is not None:
@@ -208,7 +210,8 @@ class Session:
 
     def sync(self) -> None:
         """Run the pending actions and wait for all launches. Raises: TaichiRuntimeError if one failed."""
-        self.flush_pending()
+        if self.pending:
+            self.flush_pending()
         epoch = self.epoch
         self.device.synchronize()
         self.waited = epoch
@@ -216,12 +219,14 @@ class Session:
 
     def check(self) -> None:
         """Raise the failures of launches that have ended. Raises: TaichiRuntimeError for a pool that was full."""
-        for watched in list(self.watched):
-            watched.check()
+        if self._watches:  # a look at an empty weak set takes longer than the wait for a launch on the host
+            for watched in list(self.watched):
+                watched.check()
 
     def watch(self, watched: Watched) -> None:
         """Check `watched` whenever launches have ended, without keeping it alive."""
         self.watched.add(watched)
+        self._watches = True
 
     # --- memory
 

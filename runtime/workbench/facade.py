@@ -26,6 +26,8 @@ from ..session.session import Session, install_sources
 
 TOOLS = {
     "start_edit": ("edits.start", "start_edit"),
+    "start_ir_edit": ("edits.start", "start_ir_edit"),
+    "bisect": ("bisect.bisection", "bisect_here"),
     "blame": ("inspect.blame", "blame"),
     "bench": ("measure.bench", "bench"),
     "cache_info": ("inspect.kernel_list", "cache_info"),
@@ -39,6 +41,7 @@ TOOLS = {
     "line_map": ("inspect.maps", "line_map"),
     "pass_diff": ("inspect.blame", "pass_diff"),
     "statistics": ("inspect.statistics", "statistics"),
+    "roofline": ("measure.roofline", "roofline"),
     "resources": ("inspect.inspection_tools", "resources"),
     "tune": ("measure.tune", "tune"),
 }

@@ -23,6 +23,7 @@ transpiler/options
 transpiler/nesting
 transpiler/ir
 transpiler/ir/serialize
+transpiler/ir/edited
 transpiler/lang
 transpiler/frontend/source
 transpiler/frontend/context
@@ -62,6 +63,8 @@ runtime/loading
 runtime/viewed
 runtime/locks
 runtime/events
+runtime/templates
+runtime/passes
 runtime/config
 runtime/public_names
 runtime/missing_names
@@ -81,6 +84,7 @@ runtime/ad
 runtime/workbench/check
 runtime/workbench/edits
 runtime/workbench/measure
+runtime/workbench/bisect
 runtime/workbench/inspect
 runtime/workbench
 runtime/recording

@@ -161,6 +161,9 @@ class EmulatedDevice(cuda.CudaDevice):
         """Refuse a graph."""
         raise TaichiRuntimeError(f"{LACKS} graphs")
 
+    def prepare_compiler(self) -> None:
+        """Do nothing: NVRTC is not used."""
+
     def make_texture(self, spec: Any) -> Any:
         """Refuse a texture."""
         raise TaichiRuntimeError(f"{LACKS} textures")

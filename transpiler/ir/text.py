@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..errors import NOWHERE, SourceLocation
-from ..lazy_dataclasses import dataclass
+from .forms import IRText as IRText
 from .functions import Call, CallResult, Function, Reference
 from .nodes import Block, Statement, operands
 from .ops import OPS
@@ -56,25 +56,6 @@ from .textures import describe_texture, format_texture
 from .threads import Barrier, Collective, Exchange, ThreadFor, ThreadIndex
 
 VERSION_LINE = "shadesmith ir 1"
-
-
-@dataclass(frozen=True, slots=True)
-class IRText:
-    """The text form of a kernel.
-
-    Attributes:
-        text: the lines.
-        line_map: (line of the text, file, line of Python), for each line that has a Python line.
-        calls: ((file, line), (file, line) of the call), for lines of functions that were inlined into their callers.
-        values: the statements whose values are `$0`, `$1` and so on; none in the nested form.
-        flat: of the nested form: the same kernel as flat SSA.
-    """
-
-    text: str
-    line_map: tuple[tuple[int, str, int], ...]
-    calls: tuple[tuple[tuple[str, int], tuple[str, int]], ...] = ()
-    values: tuple[Statement, ...] = ()
-    flat: IRText | None = None
 
 
 def print_kernel(kernel: Kernel) -> str:
@@ -139,6 +120,7 @@ class _Printer:
         self.lines = _header(kernel)
         self.locations: list[SourceLocation] = [NOWHERE] * len(self.lines)
         self.location = NOWHERE
+        self.statements: dict[int, Statement] = {}
         self.depth = 1
 
     def line(self, text: str) -> None:
@@ -154,6 +136,7 @@ class _Printer:
     def located(self, statement: Statement) -> None:
         """Print a statement; its closing line has the same location."""
         outer, self.location = self.location, statement.location
+        self.statements[len(self.lines) + 1] = statement
         self.statement(statement)
         self.location = outer
 
@@ -177,7 +160,14 @@ class _Printer:
         lines = tuple(
             (number, location.file, location.line) for number, location in locations if location is not NOWHERE
         )
-        return IRText("\n".join(self.lines) + "\n", lines, _calls(self.locations), self.values())
+        return IRText(
+            "\n".join(self.lines) + "\n",
+            lines,
+            _calls(self.locations),
+            self.values(),
+            None,
+            tuple(self.statements.items()),
+        )
 
     def values(self) -> tuple[Statement, ...]:
         """Return the statements that have a number."""

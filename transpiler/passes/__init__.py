@@ -8,10 +8,11 @@ from __future__ import annotations
 from difflib import get_close_matches
 from time import perf_counter
 
-from ..errors import InternalError, TaichiCompilationError
+from ..errors import InternalError, ReportedError, TaichiCompilationError
 from ..ir.tasks import Kernel
 from ..ir.verify import Stage, verify
 from ..nesting import deep_recursion
+from ..options import OwnPass
 from .analysis.call_effects import call_effects
 from .checks.bounds import bounds
 from .checks.check_wide_indices import check_wide_indices
@@ -167,7 +168,7 @@ def run(kernel: Kernel, context: PassContext, last: str = "") -> None:
     _check_names(context.options.disabled_passes)
     with deep_recursion():
         stable: Cleanup | None = None  # the group that would change nothing now
-        for stage, steps in PASSES.items():
+        for stage, steps in _pipeline(context).items():
             for step in steps:
                 if not isinstance(step, Cleanup):
                     stable = None if _run_pass(step, stage, kernel, context) else stable
@@ -175,6 +176,52 @@ def run(kernel: Kernel, context: PassContext, last: str = "") -> None:
                         return
                 elif step is not stable:
                     stable = step if _run_until_stable(step, stage, kernel, context) else None
+
+
+def names_of_passes() -> dict[str, list[str]]:
+    """Return the names of the passes in their order, by stage; those of a cleanup one after another."""
+    return {stage.value: [one.__name__ for step in steps for one in _steps(step)] for stage, steps in PASSES.items()}
+
+
+def _pipeline(context: PassContext) -> dict[Stage, tuple[Pass | Cleanup, ...]]:
+    """Return the table of passes with those of the program."""
+    found = dict(PASSES)
+    for own in context.options.own_passes:
+        name = own.after or own.before
+        places = [
+            (stage, number)
+            for stage, steps in found.items()
+            for number, step in enumerate(steps)
+            if name in [one.__name__ for one in _steps(step)]
+        ]
+        stage, number = places[-1] if own.after else places[0]
+        steps = list(found[stage])
+        steps.insert(number + 1 if own.after else number, _own_step(own, stage))
+        found = {**found, stage: tuple(steps)}
+    return found
+
+
+def _own_step(own: OwnPass, stage: Stage) -> Pass:
+    """Return a pass of the program as a step, whose mistakes are errors that name it."""
+
+    def step(kernel: Kernel, context: PassContext) -> bool:
+        try:
+            has_changed = own.function(kernel, context)
+            verify(kernel, stage)
+        except InternalError as error:
+            message = f"the pass `{own.name}` of the program leaves a kernel that is malformed: {error}"
+            raise kernel.location.error(
+                TaichiCompilationError, message, "`kernel.ir` shows the form before it"
+            ) from None
+        except ReportedError:
+            raise
+        except Exception as error:
+            message = f"the pass `{own.name}` of the program raised {type(error).__name__}: {error}"
+            raise kernel.location.error(TaichiCompilationError, message) from error
+        return has_changed is not False
+
+    step.__name__ = own.name
+    return step
 
 
 def _check_names(disabled: frozenset[str]) -> None:
@@ -207,7 +254,8 @@ def _run_until_stable(steps: Cleanup, stage: Stage, kernel: Kernel, context: Pas
 def _run_pass(step: Pass, stage: Stage, kernel: Kernel, context: PassContext) -> bool:
     """Run one pass, record and verify its changes; return whether it changed anything."""
     name = step.__name__
-    if name in context.options.disabled_passes and name not in REQUIRED:
+    is_optional = name not in REQUIRED
+    if is_optional and (name in context.options.disabled_passes or context.changes == context.options.pass_limit):
         return False
     start = perf_counter()
     has_changed = step(kernel, context)
@@ -216,6 +264,7 @@ def _run_pass(step: Pass, stage: Stage, kernel: Kernel, context: PassContext) ->
     context.runs.append(PassRun(name, start, seconds, has_changed))
     if not has_changed:
         return False
+    context.changes += is_optional
     if context.record is not None:
         context.record(stage, name, kernel)
     if context.options.verify:

@@ -55,6 +55,7 @@ class PassContext:
         accesses: of a gradient's kernel, what a tape has to know.
         times: seconds in each pass, summed over its runs, in order of the first run.
         runs: all runs of passes, in order.
+        changes: how many runs of passes that are not required have changed the kernel.
     """
 
     options: CompileOptions
@@ -64,3 +65,4 @@ class PassContext:
     accesses: list[ElementAccess] = field(default_factory=list)
     times: dict[str, float] = field(default_factory=dict)
     runs: list[PassRun] = field(default_factory=list)
+    changes: int = 0

@@ -26,12 +26,12 @@ from ....transpiler.backend.module.interface import BackendModule
 from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ...locks import new_lock
 from ...store.store import Store
-from ..device import Launch, OutOfMemory, format_size
+from ..device import Launch, OutOfMemory, format_size, only
 from ..stored_sources import store_sources
 from ..textures import TextureMemory, TextureSpec
 from .capabilities import PORTABLE
 from .graph import CudaGraph
-from .nvrtc import LINES, compile_cubin
+from .nvrtc import LINES, compile_cubin, warm_up
 from .submitting import Start, Submit, make_starter, make_submitter
 from .textures import CudaTexture, copy_in, copy_out, make_texture
 from .timer import CudaTimer
@@ -93,6 +93,7 @@ class CudaProgram:
     """
 
     submits_alone = True
+    is_whole = False
 
     __slots__ = ("_device", "_functions", "_loaded", "_module", "arguments", "lock", "log", "submit")
 
@@ -128,6 +129,10 @@ class CudaProgram:
             start(count, 0)
             found += [(0, 0)] * (before + 1 - len(found))
         return found
+
+    def submit_task(self, index: int, counts: Sequence[int], *given: Any) -> None:
+        """Start one task; see `MeasuredProgram`."""
+        self.submit(only(index, counts), *given)
 
     def instantiate(self) -> CudaProgram:
         """Return the same code with its own argument block."""
@@ -400,6 +405,10 @@ class CudaDevice:
             file.text, self.arch, fast_math, name, file.lines, options, self.store if keep else None
         )
         return self._program(module, cubin, log)
+
+    def prepare_compiler(self) -> None:
+        """Start the compiler while Python makes a source for it."""
+        warm_up(self.arch)
 
     def load(self, module: BackendModule, codes: Sequence[bytes]) -> CudaProgram:
         """Make a program from a cubin, or from PTX, which the driver compiles. Raises: as `build`."""

@@ -6,9 +6,11 @@ PTX: a driver older than the compiler refuses its PTX, while it runs cubins of t
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import importlib.util
 import os
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -99,6 +101,31 @@ def compile_explained(file: SourceFile, arch: str, fast_math: bool) -> Compiled:
     The machine code is identical. Raises: as `compile_cubin`.
     """
     return _compile(file, arch, fast_math, (*LINES, "--ptxas-options=-v"), with_ptx=True)
+
+
+_WARM_UP = b'extern "C" __global__ void warm_up() {}'
+_warm: list[threading.Thread] = []
+
+
+def warm_up(arch: str) -> None:
+    """Load NVRTC and have it compile nothing, in another thread, once in a process.
+
+    Its first compilation takes twice as long as the next ones, and a kernel that has to be compiled keeps Python busy
+    for some time before its source exists. Python waits for the thread at its end: the library must not be left inside.
+    """
+    if not _warm:
+        _warm.append(threading.Thread(target=_compile_nothing, args=(arch,), name="NVRTC's start"))
+        _warm[0].start()
+
+
+def _compile_nothing(arch: str) -> None:
+    with contextlib.suppress(TaichiRuntimeError, OSError):  # the compilation that follows reports what is wrong
+        library, program = load_nvrtc(), ctypes.c_void_p()
+        library.nvrtcCreateProgram(ctypes.byref(program), _WARM_UP, b"warm_up.cu", 0, None, None)
+        options = _options(arch, True, ())
+        array = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
+        library.nvrtcCompileProgram(program, len(options), array)
+        library.nvrtcDestroyProgram(ctypes.byref(program))
 
 
 def _compile(

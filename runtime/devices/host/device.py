@@ -59,9 +59,10 @@ class HostProgram:
     libraries: by task, the library with its function.
     """
 
-    __slots__ = ("_libraries", "_module", "_owner_of", "arguments", "submit")
+    __slots__ = ("_finish", "_functions", "_libraries", "_module", "_owner_of", "arguments", "submit")
     lock = None
     """None: each launch passes its own arguments."""
+    is_whole = False
 
     def __init__(self, module: BackendModule, libraries: Sequence[Library], owner_of: OwnerOf) -> None:
         self._module, self._libraries, self._owner_of = module, libraries, owner_of
@@ -71,6 +72,12 @@ class HostProgram:
             add_library(library, module.kernel, task.entry)
         finish = partial(raise_errors, module.kernel, libraries, owner_of)
         self.submit = _submitter(functions, ctypes.byref(self.arguments), libraries, finish)
+        self._functions, self._finish = functions, finish
+
+    def submit_task(self, index: int, counts: Sequence[int], arguments: object = None) -> None:
+        """Run one task; see `MeasuredProgram`."""
+        own = ctypes.byref(self.arguments) if arguments is None else arguments
+        _submitter([self._functions[index]], own, None, self._finish)(counts)
 
     def instantiate(self) -> HostProgram:
         """Return the same code with its own argument block."""

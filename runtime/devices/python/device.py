@@ -52,7 +52,9 @@ class PythonAllocation:
 
 
 class PythonProgram:
-    """A kernel in final form and its argument block."""
+    """A kernel in final form and its argument block. is_whole: its tasks cannot be started one by one."""
+
+    is_whole = True
 
     def __init__(self, module: BackendModule) -> None:
         self._module = module
@@ -72,6 +74,10 @@ class PythonProgram:
         if ("result",) in values:
             for result, place in zip(results, self.interface.results, strict=True):
                 _write_result(values["result",], place, result)
+
+    def submit_task(self, index: int, counts: Sequence[int]) -> None:
+        """Run the kernel; see `MeasuredProgram`."""
+        self.submit(counts)
 
     def instantiate(self) -> PythonProgram:
         """Return the same kernel with an argument block of its own."""

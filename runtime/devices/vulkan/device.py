@@ -257,12 +257,16 @@ def open_device(
     store: caches compiled kernels.
     Raises: TaichiRuntimeError naming what is missing and how to install it.
     """
+    resident = None
     if api is None:
         api = load_api()
-        _keep_driver_loaded(api)
+        resident = _resident_instance(api)
     if validation is None:
         validation = os.environ.get("SHADESMITH_VALIDATION", "0") not in ("", "0")
-    instance = Instance(api, validation, names=sources is not None)
+    if resident is None or validation or sources is not None:
+        instance = Instance(api, validation, names=sources is not None)
+    else:
+        instance = resident.borrowed()
     try:
         adapter = choose_adapter(instance.adapters(), preference, allow_software)
     except BaseException:
@@ -271,17 +275,23 @@ def open_device(
     return VulkanDevice(api, instance, adapter, force_staging, sources, store)
 
 
-_residents: list[Instance] = []
+_resident: tuple[tuple[int, object], Instance] | None = None
+"""An instance that lives as long as the process, with what it depends on."""
 
 
-def _keep_driver_loaded(api: Api) -> None:
-    """Keep one instance for the life of the process, so that the loader never unloads the driver.
+def _resident_instance(api: Api) -> Instance | None:
+    """Return the instance that this process keeps, so that the loader never unloads the driver; None if it differs.
 
     NVIDIA's 580.159 cannot be loaded again after some 40 cycles of `ti.init` and `ti.reset`: vkCreateInstance then
-    returns VK_ERROR_INCOMPATIBLE_DRIVER (each load takes static thread storage that unloading does not free).
+    returns VK_ERROR_INCOMPATIBLE_DRIVER (each load takes static thread storage that unloading does not free). Sessions
+    use this instance too, since making one takes half of the time of `ti.init`. A forked child makes its own, and so
+    does a session for which the environment names other drivers.
     """
-    if not _residents:
-        _residents.append(Instance(api, validation=False))
+    global _resident
+    key = os.getpid(), [item for item in os.environ.items() if item[0].startswith("VK_")]
+    if _resident is None or _resident[0][0] != os.getpid():
+        _resident = key, Instance(api, validation=False)
+    return _resident[1] if _resident[0] == key else None
 
 
 def diagnose() -> list[str]:

@@ -13,6 +13,7 @@ import functools
 import importlib
 import os
 from collections.abc import Iterable, Sequence
+from copy import copy
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -215,6 +216,7 @@ class Instance:
         self.api = api
         self.messages: list[str] = []
         self.validation = validation and self._has_layer()
+        self._is_borrowed = False
         self._messenger: Any = None
         self._callback: Any = None
         application = api.new(
@@ -285,8 +287,17 @@ class Instance:
         read = (read_adapter(api, index, handle) for index, handle in enumerate(handles))
         return [adapter for adapter in read if adapter is not None]
 
+    def borrowed(self) -> Instance:
+        """Return the same instance for a user whose `close` leaves it open."""
+        found = copy(self)
+        found._is_borrowed = True
+        found.messages = []
+        return found
+
     def close(self) -> None:
         """Destroy the instance. All devices made from it must be gone."""
+        if self._is_borrowed:
+            return
         if self._messenger is not None:
             destroy = self.api.function(self.handle, "vkDestroyDebugUtilsMessengerEXT")
             destroy(self.handle, self._messenger, self.api.ffi.NULL)

@@ -19,6 +19,7 @@ from weakref import WeakSet, finalize
 from ....transpiler.backend.module.interface import BackendModule, TaskSource
 from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError, UnsupportedError
 from ...store.store import Store
+from ..device import only
 from ..stored_sources import store_sources
 from .glslang import Glslang
 from .images import DescriptorSets, VulkanTexture
@@ -229,6 +230,8 @@ def fold(groups: int) -> tuple[int, int]:
 class VulkanProgram:
     """A kernel's pipelines, which it owns. arguments: writable buffer that the launcher packs into."""
 
+    is_whole = False
+
     def __init__(
         self, api: Api, queue: Queue, memory: Memory, module: BackendModule, layout: Any, is_software: bool
     ) -> None:
@@ -288,6 +291,10 @@ class VulkanProgram:
         if size > MAX_PUSH_BYTES:
             self._pushed = api.ffi.new("uint64_t*")
             self._push_bytes, self._indirect_bytes = POINTER_BYTES, size
+
+    def submit_task(self, index: int, counts: Sequence[int]) -> None:
+        """Start one task; see `MeasuredProgram`."""
+        self.submit(only(index, counts))
 
     def instantiate(self) -> VulkanProgram:
         """Return the same code with its own argument block."""

@@ -29,6 +29,8 @@ MAX_LABEL = 48
 DIGITS = 6
 OPTION = "options."
 """Prefix of an option's name in an edit."""
+NO_IDENTITY = frozenset({"own_templates", "pass_limit"})
+"""Options of which an edit is none: what they change in a source is merged."""
 MAX_DEPTH = 4
 _VALUES = "_shadesmith_specific_values"
 
@@ -166,6 +168,6 @@ def _shown(value: Any, depth: int = 0) -> str | None:
 def _changed_options(options: CompileOptions) -> list[tuple[str, Any]]:
     """Return the options that are not the default, so that a new option of shadesmith moves no slot."""
     plain = CompileOptions()
-    values = ((name, getattr(options, name)) for name in CompileOptions.__slots__)
+    values = ((name, getattr(options, name)) for name in CompileOptions.__slots__ if name not in NO_IDENTITY)
     changed = ((name, value) for name, value in values if value != getattr(plain, name))
     return [(name, sorted(value) if isinstance(value, frozenset) else value) for name, value in changed]

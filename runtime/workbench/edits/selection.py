@@ -29,6 +29,7 @@ from .bases import Bases
 from .edited_module import edited_module
 from .header import base_digest, header_of, with_header, without_header
 from .identity import without_checks
+from .ir_edits import ir_name, is_ir, load_edit
 from .merge import Merged, has_markers, merge, same_source
 from .other_sizes import carried_over
 from .proposals import CONFLICT, NEW, WROTE, Proposal, accepted_by, auxiliary_path, refused
@@ -103,7 +104,7 @@ def choose(
 
 
 def _has_edit(slot: Slot, module: BackendModule) -> bool:
-    return any(slot.path(file.name).is_file() for file in module.files)
+    return any(slot.path(name).is_file() for name in _files(module))
 
 
 def _carry_over(
@@ -144,7 +145,7 @@ def _watched(slot: Slot, module: BackendModule, name: str) -> tuple[Path, ...]:
     if not is_writable(slot.folder):
         return ()
     names = dict.fromkeys((name if name != GENERATED else "", *slot.variants(_files(module))))
-    return (slot.folder, *(slot.path(file.name, name) for name in names for file in module.files))
+    return (slot.folder, *(slot.path(file, name) for name in names for file in _files(module)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +180,8 @@ def select(specialization: Specialization, slot: Slot, module: BackendModule, wa
     facts = {"target": module.target, "device": "", "arch": "", **dict(specialization.capabilities.extra), **shapes}
     rules: list[tuple[str, Rule]] = []
     for name in names:
-        for file in module.files:
-            path = slot.path(file.name, name)
+        for file in _files(module):
+            path = slot.path(file, name)
             rule = rule_of(read_text(path) or "", path, frozenset((*parameter_names, *shapes)))
             if rule is not None and not (rule.names <= facts.keys() and not rule.holds(facts)):
                 rules.append((name, rule))
@@ -221,7 +222,8 @@ class _Shape:
 
 
 def _files(module: BackendModule) -> tuple[str, ...]:
-    return tuple(file.name for file in module.files)
+    """Return the names of the files of a slot that an edit may have: the sources, and the IR."""
+    return (*(file.name for file in module.files), ir_name(module))
 
 
 def build(
@@ -236,7 +238,8 @@ def build(
     load: compiles it; None: this session does, which loads it into this process.
     """
     names = {_VARIANT.sub("", path.name): path for path in paths}
-    check_edit(generated, edited, session.device.capabilities, names)
+    if not any(map(is_ir, paths)):  # what is printed from IR has the interface
+        check_edit(generated, edited, session.device.capabilities, names)
     try:
         (session.programs.find if load is None else load)(edited)
     except EditError:
@@ -262,12 +265,35 @@ def load(
     sources: dict[str, str] = {}
     paths: list[Path] = []
     slot.check()
-    for file in module.files:
+    if bases is not None:
+        specialization = bases.specialization
+        found = load_edit(
+            slot,
+            module,
+            variant,
+            specialization,
+            lambda name, text: _current(slot, name, text, module.kernel, variant, None, proposals),
+        )
+        if found is not None:
+            _refuse_two(slot, module, variant, found[1])
+            return found[0], (found[1],)
+    for file in module.files if module.program is None else ():
         source = _current(slot, file.name, file.text, module.kernel, variant, bases, proposals)
         if source is not None:
             sources[file.name] = source
             paths.append(slot.path(file.name, variant))
     return (edited_module(module, sources), tuple(paths)) if sources else (module, ())
+
+
+def _refuse_two(slot: Slot, module: BackendModule, variant: str, path: Path) -> None:
+    """Raise EditError if a source is edited too, beside the IR that it is printed from."""
+    for file in module.files:
+        source = read_text(slot.path(file.name, variant))
+        if source is not None and base_digest(without_header(source)) != header_of(source).base:
+            raise EditError(
+                f"{path}:1: the IR of kernel `{module.kernel}` is edited, and {slot.path(file.name, variant).name} too",
+                "delete one of them, or give it a name: `kernel.edit(..., variant='mine')`",
+            )
 
 
 def digest_of_edit(specialization: Specialization, generated: Callable[[], BackendModule], edits_dir: str) -> str:
@@ -304,7 +330,8 @@ def archived(specialization: Specialization, module: BackendModule, edits_dir: s
     edited, paths = load(slot, module, found.name, bases) if found.name != GENERATED else (module, ())
     if edited is module:
         return module, ""
-    check_edit(module, edited, specialization.capabilities, {_VARIANT.sub("", path.name): path for path in paths})
+    if not any(map(is_ir, paths)):
+        check_edit(module, edited, specialization.capabilities, {_VARIANT.sub("", path.name): path for path in paths})
     return edited, digest_of(edited)
 
 

@@ -37,7 +37,9 @@ BASE = ".base"
 FACTS = "slot.json"
 MAX_BYTES = 1 << 25
 """Size limit of a file in a slot; sources have kilobytes."""
-SUFFIXES = frozenset(tools.suffix for tools in source_tools())
+IR_SUFFIX = ".ssa"
+"""Of the final IR as text; `.ir` is the file of a module of the interpreter."""
+SUFFIXES = frozenset(tools.suffix for tools in source_tools()) | {IR_SUFFIX}
 """Of the sources that people edit."""
 
 

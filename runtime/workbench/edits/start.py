@@ -16,6 +16,7 @@ from ..check.edit_error import EditError
 from .bases import device_of
 from .header import Header, base_digest, header_of, with_header, without_header
 from .identity import recorded_values, shown
+from .ir_edits import final_form, header_for, ir_name
 from .slots import Slot, exact_slot, python_file, read_text, slot_of
 
 
@@ -25,13 +26,9 @@ def start_edit(specialization: Specialization, module: BackendModule, edits_dir:
     Returns the file, or the slot's folder if there are several. An unchanged copy is replaced if the generated source
     has changed. Raises: OSError; EditError for a variant's name that is no file name.
     """
-    if variant and not re.fullmatch(r"[\w-]+", variant):
-        raise EditError(f"`{variant}` cannot name a variant", "use letters, digits, `_` and `-`")
+    _check_variant(variant)
     if not variant and python_file(specialization.definition) is None:
-        raise EditError(
-            f"kernel `{module.kernel}` was typed into a shell: all shells of this folder would share its edits",
-            "give the edit a name, `kernel.edit(..., variant='mine')`, and run it by `kernel.use('mine')`",
-        )
+        raise _shared_by_shells(module)
     if not module.files:
         reason, hint = "it does nothing", None
         if tools_of(module.target).is_interpreter:
@@ -55,6 +52,38 @@ def start_edit(specialization: Specialization, module: BackendModule, edits_dir:
         paths.append(path)
     slot.write_facts(facts_of(specialization, module))
     return paths[0] if len(paths) == 1 else slot.folder
+
+
+def start_ir_edit(specialization: Specialization, module: BackendModule, edits_dir: str, variant: str = "") -> Path:
+    """Write the final IR to edit, with its base, unless it exists; return the file. It is an edit for all targets.
+
+    Raises: as `start_edit`.
+    """
+    _check_variant(variant)
+    if not variant and python_file(specialization.definition) is None:
+        raise _shared_by_shells(module)
+    slot = slot_of(specialization, edits_dir, may_be_new=True)
+    name, text = ir_name(module), final_form(specialization)[1]
+    header = header_for(specialization, text, recorded_values(specialization))
+    path, base = slot.path(name, variant), slot.base(name, variant)
+    found = read_text(path)
+    if found is None or (_is_untouched(found, read_text(base)) and without_header(found) != text):
+        write_text(base, text)
+        write_text(path, with_header(text, header))
+    slot.write_facts(facts_of(specialization, module))
+    return path
+
+
+def _check_variant(variant: str) -> None:
+    if variant and not re.fullmatch(r"[\w-]+", variant):
+        raise EditError(f"`{variant}` cannot name a variant", "use letters, digits, `_` and `-`")
+
+
+def _shared_by_shells(module: BackendModule) -> EditError:
+    return EditError(
+        f"kernel `{module.kernel}` was typed into a shell: all shells of this folder would share its edits",
+        "give the edit a name, `kernel.edit(..., variant='mine')`, and run it by `kernel.use('mine')`",
+    )
 
 
 def _names_its_base(slot: Slot, module: BackendModule) -> bool:

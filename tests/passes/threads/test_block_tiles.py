@@ -38,7 +38,7 @@ def expected(x, w, n, first):
 
 
 @pytest.mark.parametrize(
-    ("n", "m", "first"), [(1, 1, 0), (37, 129, 0), (130, 257, 5), (3, 0, 0), (5, 128, 200), (0, 9, 0)]
+    ("n", "m", "first"), [(1, 1, 0), (37, 129, 0), (30, 257, 5), (3, 0, 0), (5, 128, 200), (0, 9, 0)]
 )
 def test_results(target: str, n: int, m: int, first: int) -> None:
     x, w = (np.arange(m) * 7 % 5).astype(np.float32), (np.arange(m) % 3).astype(np.float32)
@@ -51,14 +51,15 @@ def test_results(target: str, n: int, m: int, first: int) -> None:
 def fields(arch, **options):
     """Return a kernel on fields of whole blocks, with a vector and a second loop, and the sums."""
     ti.init(arch=arch, log_level=ti.ERROR, **options)
-    n = 512
-    v, c, out = ti.Vector.field(2, ti.f32, n), ti.field(ti.i32, n), ti.field(ti.f32, 256)
+    n = 128
+    v, c, out = ti.Vector.field(2, ti.f32, n), ti.field(ti.i32, n), ti.field(ti.f32, 64)
 
     @ti.kernel
     def add():
         for i in v:
             v[i] = [i % 3, i % 5]
             c[i] = i % 4
+        ti.loop_config(block_dim=32)
         for i in out:
             s = 0.0
             for j in range(n):
@@ -73,9 +74,9 @@ def fields(arch, **options):
 def test_fields_of_whole_blocks(target: str) -> None:
     add, out = fields(getattr(ti, target))
     add()
-    v = np.array([[i % 3, i % 5] for i in range(512)], float)
-    sums = v @ v.sum(0) + v[:, 0].sum() + sum(j % 4 * j for j in range(512))
-    assert np.array_equal(out.to_numpy(), sums[:256])
+    v = np.array([[i % 3, i % 5] for i in range(128)], float)
+    sums = v @ v.sum(0) + v[:, 0].sum() + sum(j % 4 * j for j in range(128))
+    assert np.array_equal(out.to_numpy(), sums[:64])
 
 
 def test_sources() -> None:
@@ -87,7 +88,7 @@ def test_sources() -> None:
     assert "_tile[" not in pairs.source(x, x, x, 0, arch=ti.x64)
     assert "_tile[" not in fields(ti.python, disabled_passes="block_tiles")[0].source(arch=ti.cuda)
     assert "_tile[" not in fields(ti.python, make_block_local=False)[0].source(arch=ti.cuda)
-    assert fields(ti.python)[0].source(arch=ti.cuda).count("_tile[128]") == 2
+    assert fields(ti.python)[0].source(arch=ti.cuda).count("_tile[32]") == 2
 
 
 def test_loops_that_stay() -> None:
@@ -155,7 +156,7 @@ def test_a_store_before_the_loop_is_seen_through_another_name(target: str) -> No
 
 def test_loops_of_a_task_share_tiles(target: str) -> None:
     ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
-    a, b, out = ti.field(ti.f32, 300), ti.field(ti.f32, 300), ti.field(ti.f32, 70)
+    a, b, out = ti.field(ti.f32, 300), ti.field(ti.f32, 300), ti.field(ti.f32, 20)
 
     @ti.kernel
     def add(n: ti.i32):
@@ -170,7 +171,7 @@ def test_loops_of_a_task_share_tiles(target: str) -> None:
     a.fill(2.0)
     b.fill(3.0)
     add(300)
-    assert np.array_equal(out.to_numpy(), 600 * np.arange(70) + 5 * 299)
+    assert np.array_equal(out.to_numpy(), 600 * np.arange(20) + 5 * 299)
     assert add.source(1, arch=ti.cuda).count("__shared__ float") == 2
 
 

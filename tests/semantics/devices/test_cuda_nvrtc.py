@@ -61,3 +61,24 @@ def test_opening_without_a_gpu_says_what_is_missing():
         pytest.skip("there is a GPU")
     with pytest.raises(TaichiRuntimeError, match="pip install 'shadesmith.cuda.'"):
         cuda.open_device()
+
+
+def test_a_warm_compiler_compiles_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = 'extern "C" __global__ void f(float *x) { x[0] = 1; }'
+    before = nvrtc.compile_cubin(source)[0]
+    monkeypatch.setattr(nvrtc, "_warm", [])
+    nvrtc.warm_up("sm_90")
+    nvrtc.warm_up("sm_90")
+    (thread,) = nvrtc._warm
+    assert nvrtc.compile_cubin(source)[0] == before
+    thread.join()
+
+
+def test_a_missing_compiler_is_reported_by_the_compilation_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> None:
+        raise TaichiRuntimeError("NVRTC is missing")
+
+    monkeypatch.setattr(nvrtc, "load_nvrtc", missing)
+    monkeypatch.setattr(nvrtc, "_warm", [])
+    nvrtc.warm_up("sm_90")
+    nvrtc._warm[0].join()

@@ -242,3 +242,16 @@ def test_the_cache_is_explained_by_kernel(tmp_path: Any) -> None:
     found = fill.cache_info()
     assert found.hits > missed.hits and found.instances == 1
     assert "hit  text" in str(found) and "fill" in str(found)
+
+
+def test_a_kernel_that_does_nothing() -> None:
+    begun("cpu")
+
+    @ti.kernel
+    def nothing():
+        pass
+
+    nothing()
+    assert nothing.launch_plan().tasks == () and nothing.stats().tasks == {}
+    with pytest.raises(ti.TaichiRuntimeError, match="which has no values"):
+        nothing.blame("$0")

@@ -36,7 +36,7 @@ def emit(kernel: Kernel, target: str, options: CompileOptions, capabilities: Cap
     """
     if target == "python":
         return _for_interpreter(kernel, options)
-    settings = Target(LANGUAGES[target], exact=not options.fast_math)
+    settings = Target(LANGUAGES[target], exact=not options.fast_math, offsets=options.argument_offsets)
     while True:
         form = layout(kernel, settings, volatile=capabilities.volatile_vectors)
         context = emit_context(kernel, settings, form, options, capabilities)

@@ -55,7 +55,9 @@ class FileAssembler:
         tasks = [self._task_data(p) for p in printed]
         data = self._data(printed, functions, tasks)
         kind = printed[0].task.kind.value if self.language.file_per_task else "kernel"
-        source = fitted(render("{0}/{2}.{1}.j2".format(*self.language.templates, kind), data))
+        source = fitted(
+            render("{0}/{2}.{1}.j2".format(*self.language.templates, kind), data, context.options.own_templates)
+        )
         source = f"{first_line(context, source)}\n{source}"
         suffix = f"_{number}" if self.language.file_per_task and len(context.kernel.tasks) > 1 else ""
         bodies = [

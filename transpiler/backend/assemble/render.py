@@ -1,26 +1,42 @@
-"""The Jinja environment, which only this module uses. Jinja is imported when the first source is rendered."""
+"""The Jinja environment, which only this module uses. Jinja is imported when the first source is rendered.
+
+A program may have templates of its own in place of some (`OwnTemplate`); `shadesmith/NAME` is the one that it replaces.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from ...errors import InternalError
+from ...errors import InternalError, TaichiCompilationError
+from ...options import OwnTemplate
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 TEMPLATES = Path(__file__).resolve().parents[3] / "templates"
+REPLACED = "shadesmith/"
+"""Before the name of a template that a template of the program extends or includes."""
 
 
-@lru_cache(maxsize=1)
-def environment() -> Environment:
+@lru_cache(maxsize=8)
+def environment(own: tuple[OwnTemplate, ...] = ()) -> Environment:
     """Return the environment. The first call imports Jinja (30 ms); a session may do so in the background."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from jinja2 import ChoiceLoader, Environment, FileSystemLoader, FunctionLoader, PrefixLoader, StrictUndefined
 
+    plain = FileSystemLoader(TEMPLATES)
+    replaced = {template.name: template for template in own}
+
+    def find(name: str) -> tuple[str, str, Callable[[], bool]] | None:
+        found = replaced.get(name)
+        return None if found is None else (found.text, found.path, lambda: True)
+
+    loaders = [FunctionLoader(find), PrefixLoader({REPLACED.rstrip("/"): plain})] if own else []
     return Environment(
-        loader=FileSystemLoader(TEMPLATES),
+        loader=ChoiceLoader([*loaders, plain]) if own else plain,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -30,16 +46,38 @@ def environment() -> Environment:
     )
 
 
-def render(template: str, data: dict[str, Any]) -> str:
-    """Return the rendered template, named relative to `templates/`.
+def render(template: str, data: dict[str, Any], own: tuple[OwnTemplate, ...] = ()) -> str:
+    """Return the rendered template, named relative to `templates/`. own: templates of the program.
 
-    Raises: InternalError with the template and the line if the template uses missing data.
+    Raises: InternalError with the template and the line if the template uses missing data; TaichiCompilationError with
+        the file and the line for a template of the program.
     """
     from jinja2 import TemplateError
 
     try:
-        return environment().get_template(template).render(data)
+        return environment(own).get_template(template).render(data)
     except TemplateError as error:
-        line = getattr(error, "lineno", None)
-        location = f"templates/{template}" + (f", line {line}" if line else "")
-        raise InternalError(f"{location}: {error}") from error
+        raise _located(error, template, own) from error
+    except Exception as error:  # what expressions of a template raise
+        if not own:
+            raise
+        raise _located(error, template, own) from error
+
+
+def _located(error: Exception, template: str, own: tuple[OwnTemplate, ...]) -> Exception:
+    """Return the error of a template with its file and line."""
+    name, line = getattr(error, "filename", None), getattr(error, "lineno", None)
+    paths = {one.path for one in own}
+    place: TracebackType | None = error.__traceback__ if name is None else None
+    while place is not None:  # the innermost frame of the program's templates, else of any
+        file = place.tb_frame.f_code.co_filename
+        if file in paths or (name not in paths and file.startswith(str(TEMPLATES))):
+            name, line = file, place.tb_lineno
+        place = place.tb_next
+    message = str(error).splitlines()[0] if str(error) else type(error).__name__
+    if name in paths or own:
+        where = f"{name or template}:{line or 1}"
+        hint = "a template extends `shadesmith/NAME` to change only some of its blocks; see docs/templates.md"
+        return TaichiCompilationError(f"{where}: the template cannot be rendered: {message}", hint)
+    location = f"templates/{template}" + (f", line {line}" if line else "")
+    return InternalError(f"{location}: {message}")

@@ -40,10 +40,10 @@ from ..languages.common.naming import Names
 from ..languages.common.syntax import storage_helpers, type_helpers
 from ..languages.common.target import Target
 from ..languages.common.tensors import whole_alignment
-from ..module.interface import ArrayBinding, Interface, TextureBinding
+from ..module.interface import Interface, Member
 from ..module.record_sites import describe_site
 from .accessors import Accessors, MemoryExpressions, accessors
-from .args_members import WIDENED, ArgsMembers, assign_offsets, fixed_members, owner_prefix
+from .args_members import WIDENED, ArgsMember, ArgsMembers, assign_offsets, fixed_members, owner_prefix
 from .bindings import array_binding, texture_binding
 from .constants import NamedConstants, named_constants
 from .declarations import Declaration, Reference
@@ -134,12 +134,10 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
     results = result_buffer(kernel.returns, target, structs)
     memory_types = _stored(kernel, usage)
     stored = _memory_parts(memory_types)
-    sizes = results.fields, results.size_bytes, temporaries.size_bytes
-    arrays, sites, textures = _bindings(kernel, usage)
-    interface = Interface(interface_members, size, arrays, *sizes, sites, textures)
+    interface = _interface(kernel, usage, interface_members, size, results, temporaries)
     return Layout(
         interface=interface,
-        declarations=[Declaration(item.declared, item.name, f"{owner_prefix(item)}{item.note}") for item in items],
+        declarations=_declarations(items, interface_members, target),
         accessors=macros,
         cells=cells,
         data=_pointers(usage, expressions),
@@ -166,15 +164,27 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
     )
 
 
-def _bindings(
-    kernel: Kernel, usage: Usage
-) -> tuple[tuple[ArrayBinding, ...], tuple[dict[str, Any], ...], tuple[TextureBinding, ...]]:
-    """Return the arrays, the sites of records and the textures of the interface."""
-    return (
-        tuple(array_binding(array, usage) for array in kernel.arrays),
-        tuple(describe_site(site, usage.task_of[site]) for site in usage.sites),
-        tuple(texture_binding(texture, usage) for texture in kernel.textures),
-    )
+def _interface(
+    kernel: Kernel,
+    usage: Usage,
+    members: tuple[Member, ...],
+    size: int,
+    results: ResultBuffer,
+    temporaries: TemporaryBuffer,
+) -> Interface:
+    """Return what a launcher must know."""
+    arrays = tuple(array_binding(array, usage) for array in kernel.arrays)
+    sites = tuple(describe_site(site, usage.task_of[site]) for site in usage.sites)
+    textures = tuple(texture_binding(texture, usage) for texture in kernel.textures)
+    sizes = results.fields, results.size_bytes, temporaries.size_bytes
+    return Interface(members, size, arrays, *sizes, sites, textures)
+
+
+def _declarations(items: Sequence[ArgsMember], members: Sequence[Member], target: Target) -> list[Declaration]:
+    """Return the declarations of the members of `Args`, with their comments."""
+    first = {m.name.partition("[")[0]: m.offset_bytes for m in reversed(members)} if target.offsets else {}
+    offsets = {name: f", at byte {offset}" for name, offset in first.items()}
+    return [Declaration(i.declared, i.name, f"{owner_prefix(i)}{i.note}{offsets.get(i.name, '')}") for i in items]
 
 
 def _structs(kernel: Kernel, target: Target, usage: Usage) -> Structs:

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...errors import TaichiSyntaxError
+from ...errors import TaichiSyntaxError, TaichiTypeError
 from ...ir.nodes import Block, Statement
 from ...ir.statements import (
     ArgLoad,
@@ -30,7 +30,7 @@ from ..context.per_iteration import logical as combined
 from ..context.values import holds_runtime, is_number, is_runtime
 from ..library.format_strings import formatted, percent_format
 from ..library.membership import is_member
-from ..library.operators import BINARY, COMPARE, UNARY, binary, compare, logical, unary, unify
+from ..library.operators import BINARY, COMPARE, UNARY, binary, compare, logical, unary, unify, with_operands
 from ..source.named_numbers import plain
 from .assignment import assign_name
 
@@ -56,7 +56,10 @@ def build_binary(context: Context, node: ast.BinOp) -> Any:
         if isinstance(left, str) and isinstance(inner.op, ast.Mod):
             left = percent_format(context, left, right)
         else:
-            left = binary(context, BINARY[type(inner.op)], left, right)
+            try:
+                left = binary(context, BINARY[type(inner.op)], left, right)
+            except TaichiTypeError as error:
+                raise with_operands(error, inner.left, inner.right) from None
     return left
 
 
@@ -73,13 +76,16 @@ def build_unary(context: Context, node: ast.UnaryOp) -> Any:
 def build_compare(context: Context, node: ast.Compare) -> Any:
     """`a < b`, `a < b < c` with `b` computed once; all operands are computed, as in Taichi."""
     result: Any = None
-    left = context.value(node.left)
+    left, left_node = context.value(node.left), node.left
     for kind, right_node in zip(node.ops, node.comparators, strict=True):
         if isinstance(right_node, ast.Set):  # sets have no value elsewhere; source order keeps the output stable
             right: Any = tuple(_items(context, right_node.elts))
         else:
             right = context.value(right_node)
-        comparison = _compare_one(context, kind, left, right)
+        try:
+            comparison = _compare_one(context, kind, left, right)
+        except TaichiTypeError as error:
+            raise with_operands(error, left_node, right_node) from None
         if result is None:
             result = comparison
         elif not holds_runtime(result) and not holds_runtime(comparison):
@@ -87,7 +93,7 @@ def build_compare(context: Context, node: ast.Compare) -> Any:
             result = combined("and", result, comparison) if both else result and comparison
         else:
             result = logical(context, "and", context.values.lift(result), context.values.lift(comparison))
-        left = right
+        left, left_node = right, right_node
     return result
 
 

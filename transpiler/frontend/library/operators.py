@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -181,3 +182,25 @@ def unify(context: Context, values: list[Any]) -> Type:
             "give both branches the same shape",
         )
     return Tensor(shapes.pop(), element) if shapes else element
+
+
+# --- messages
+
+FOUND = re.compile(r"; found (`[^`]*`) and (`[^`]*`)$")
+MAX_OPERAND = 40
+"""Characters of an operand that a message shows."""
+
+
+def with_operands(error: TaichiTypeError, left: ast.expr, right: ast.expr) -> TaichiTypeError:
+    """Return the error of an operation with both operands as the user wrote them, each before its type."""
+    found = FOUND.search(error.message)
+    if found is None or error.location is None:
+        return error
+    shown = [_shortened(ast.unparse(operand)) for operand in (left, right)]
+    operands = f"; found {found[1]} for `{shown[0]}` and {found[2]} for `{shown[1]}`"
+    return error.location.error(type(error), error.message[: found.start()] + operands, error.hint)
+
+
+def _shortened(text: str) -> str:
+    text = text.replace("`", "'")
+    return text if len(text) <= MAX_OPERAND else f"{text[: MAX_OPERAND - 4]} ..."

@@ -102,6 +102,7 @@ class KernelDefinition:
     is_method: the first parameter is `self`.
     derivative: "reverse" for the kernel of the gradient, "forward" for that of the duals, "forward_over_reverse" for
         that of the duals of the gradient, "" for the function itself.
+    passes: what `@ti.kernel(passes=...)` was given, checked.
     function_name: of the function, for errors.
     fast_math: the option of this kernel, None for that of the session.
     name, qualname: those of the function if they are identifiers, as those that Python gives are, else that in its
@@ -113,6 +114,7 @@ class KernelDefinition:
         self.is_method = is_method
         self.derivative = derivative
         self.fast_math: bool | None = None
+        self.passes: tuple[Any, ...] = ()
         name = function.__name__ if function.__name__.isidentifier() else function.__code__.co_name
         self.function_name: str = name[:MAX_NAME]
         self.name: str = self.function_name + DERIVATIVE_NAMES[derivative]

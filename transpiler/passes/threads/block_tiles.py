@@ -169,14 +169,15 @@ def _is_suitable(pointer: GlobalPtr, loop: RangeFor) -> bool:
 def _tile(task: Task, loop: RangeFor, tiles: dict[Array, Array], context: PassContext) -> None:
     """Replace a loop by one over tiles, with the loop inside."""
     (start,), (end,), size = loop.starts, loop.ends, task.block_dim
-    outer = RangeFor([start], [end], [Const(size, type=i32)], [f"{loop.names[0]}_tile"], location=loop.location)
+    step = Const(size, type=i32, location=loop.location)
+    outer = RangeFor([start], [end], [step], [f"{loop.names[0]}_tile"], location=loop.location)
     builder = Builder(outer.body)
     builder.location = loop.location
     first = builder.add(LoopIndex(outer, type=i32))
     outer.body.statements.append(_staging(tiles, first, end, loop, context))
     builder.add(Barrier("block"))
     position = task.body.statements.index(loop)
-    task.body.statements[position] = outer
+    task.body.statements[position : position + 1] = [step, outer]
     after = builder.op("add", first, builder.const(size))
     is_whole = isinstance(start, Const) and isinstance(end, Const) and (int(end.value) - int(start.value)) % size == 0
     loop.starts, loop.ends = [first], [after if is_whole else builder.op("min", after, end)]

@@ -33,7 +33,19 @@ START_SECONDS = 120.0
 """Time limit for starting the process, opening a device in it, and compiling; compilers have their own."""
 OUTPUT_BYTES = 20_000
 """How much is kept of what the process writes to its standard error."""
-LOCAL_OPTIONS = frozenset({"arch", "dump_dir", "edits", "edits_dir", "log_level", "print_ir", "print_full_traceback"})
+LOCAL_OPTIONS = frozenset(
+    {
+        "arch",
+        "dump_dir",
+        "edits",
+        "edits_dir",
+        "log_level",
+        "passes",
+        "print_ir",
+        "print_full_traceback",
+        "templates_dir",
+    }
+)
 """Options of the program's session that the process does not take over."""
 SIGNALS = {
     "SIGSEGV": "it accessed memory that does not exist, or its stack overflowed",

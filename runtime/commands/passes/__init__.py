@@ -1,0 +1,1 @@
+"""Commands on the passes of the compiler."""

@@ -1,0 +1,1 @@
+"""Finds the pass of the compiler that is wrong."""

@@ -1,0 +1,110 @@
+"""Templates of a project in place of ours: in the source, in the key, with errors that name their lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import shadesmith as ti
+from shadesmith.transpiler.backend.assemble.render import TEMPLATES
+
+OURS = {
+    "cpu": ("c/range_for.c.j2", "iteration"),
+    "vulkan": ("glsl/range_for.comp.j2", "main"),
+    "cuda": ("cuda/range_for.cu.j2", "iteration"),
+}
+
+
+@ti.kernel
+def scale(a: ti.f32, x: ti.types.ndarray(ti.f32, 1)):
+    for i in x:
+        x[i] = a * x[i] + 1.0
+
+
+def written(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def overriding(name: str, block: str, inside: str) -> str:
+    return (
+        f'{{% extends "shadesmith/{name}" %}}\n{{% block {block} %}}\n{inside}\n{{{{ super() }}}}\n{{%- endblock %}}\n'
+    )
+
+
+@pytest.mark.parametrize("arch", OURS)
+def test_a_block_is_replaced_for_all_kernels(arch: str, tmp_path: Path) -> None:
+    name, block = OURS[arch]
+    plain = scale.source(2.0, arch=getattr(ti, arch))
+    written(tmp_path, name, overriding(name, block, "// of our project"))
+    ti.init(arch=ti.cpu, templates_dir=str(tmp_path))
+    found = scale.source(2.0, arch=getattr(ti, arch))
+    lines = found.splitlines()
+    assert "// of our project" in lines
+    lines.remove("// of our project")
+    assert lines[1:] == plain.splitlines()[1:]
+
+
+def test_kernels_run_with_them_and_have_other_keys(target: str, tmp_path: Path) -> None:
+    keys = set()
+    for text in ("// one", "// two", ""):
+        for name, block in OURS.values():
+            if text:
+                written(tmp_path / text[3:], name, overriding(name, block, text))
+        options: dict[str, Any] = {"templates_dir": str(tmp_path / text[3:])} if text else {}
+        ti.init(arch=getattr(ti, target), **options)
+        x = np.ones(100, np.float32)
+        scale(2.0, x)
+        assert (x == 3).all()
+        keys.add(scale.key(2.0, x))
+    assert len(keys) == 3
+    (tmp_path / "one").rename(tmp_path / "elsewhere")
+    ti.init(arch=getattr(ti, target), templates_dir=str(tmp_path / "elsewhere"))
+    assert scale.key(2.0, np.ones(100, np.float32)) in keys
+
+
+def test_a_whole_template_and_parts(tmp_path: Path) -> None:
+    name = "c/range_for.c.j2"
+    text = (TEMPLATES / name).read_text()
+    written(tmp_path, name, '{% include "parts/head.j2" %}\n' + text)
+    written(tmp_path, "parts/head.j2", "// {{ task.entry }}")
+    ti.init(arch=ti.cpu, templates_dir=str(tmp_path))
+    x = np.ones(10, np.float32)
+    scale(2.0, x)
+    assert (x == 3).all() and "// scale" in scale.source(2.0, x)
+
+
+@pytest.mark.parametrize(
+    ("inside", "line", "message"),
+    [
+        ("{{ task.nope.more }}", 3, "has no attribute 'nope'"),
+        ("{{ 1 / 0 }}", 3, "division by zero"),
+        ("{% if %}", 3, "Expected an expression"),
+        ('{% include "parts/none.j2" %}', 3, "none.j2"),
+        ("{{ task.entry.format(**3) }}", 3, "argument after|must be a mapping"),
+    ],
+)
+def test_mistakes_name_the_line(inside: str, line: int, message: str, tmp_path: Path) -> None:
+    path = written(tmp_path, "c/range_for.c.j2", overriding("c/range_for.c.j2", "iteration", inside))
+    ti.init(arch=ti.cpu, templates_dir=str(tmp_path))
+    with pytest.raises(
+        ti.TaichiCompilationError, match=rf"{path}:{line}: the template cannot be rendered: .*({message})"
+    ):
+        scale(2.0, np.ones(10, np.float32))
+
+
+def test_files_that_replace_nothing_are_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, "c/range_fur.c.j2", "")
+    with pytest.raises(ValueError, match=f"{path}: shadesmith has no template .* did you mean `c/range_for.c.j2`"):
+        ti.init(arch=ti.cpu, templates_dir=str(tmp_path))
+    with pytest.raises(ValueError, match="names a folder, and .*none is none"):
+        ti.init(arch=ti.cpu, templates_dir=str(tmp_path / "none"))
+    path.unlink()
+    written(tmp_path, "c/range_for.c.j2", "").write_bytes(b"\xff")
+    with pytest.raises(ValueError, match="not UTF-8"):
+        ti.init(arch=ti.cpu, templates_dir=str(tmp_path))

@@ -1,0 +1,1 @@
+"""Kernels as text that people edit."""
