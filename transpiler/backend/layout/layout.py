@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from ...ir.nodes import Statement, walk
 from ...ir.snodes import Node, is_sparse, memory_of, top_of
