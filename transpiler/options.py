@@ -133,6 +133,11 @@ class Capabilities:
     extra: tuple[tuple[str, str], ...] = field(default=())
 
     @property
+    def has_vectors(self) -> bool:
+        """Whether its language has vectors with operators; in others a source declares each operation that it uses."""
+        return self.target in ("vulkan", "python")
+
+    @property
     def blocks_as_loops(self) -> bool:
         """Whether the threads of a block are iterations of a loop on one core, so that bodies are split at barriers."""
         return self.target == "c"

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import re
 
+STRUCT = re.compile(r"^struct .*?\{ (.*) \};")
+FUNCTION = re.compile(r"^(?:__device__|static|inline)\b.*\) \{ (.*) \}")
+"""Declarations on one line, and what is in their braces."""
 TOKEN = re.compile(r"\w+(?:\.\w+)?|[^\w\s]")
 
 
@@ -20,3 +23,9 @@ def counted_lines(text: str) -> int:
 def counted_tokens(text: str) -> int:
     """Count names, numbers and other characters outside comments, which no formatting changes."""
     return len(TOKEN.findall(re.sub(r"//.*", "", text)))
+
+
+def unfolded_lines(text: str) -> int:
+    """Count lines as if each statement and each member of a function or struct on one line had a line of its own."""
+    found = [match[1] for line in text.splitlines() for match in [STRUCT.match(line) or FUNCTION.match(line)] if match]
+    return counted_lines(text) + sum(1 + inside.count(";") for inside in found)

@@ -304,8 +304,9 @@ def svd(A: Any, dt: template = None) -> Any:  # type: ignore[assignment]
     _lower(scaled, unshift, s)
     n = static(a.n)
     zero = cast(0, wanted)
-    rows = [[cast(s[i], wanted) if static(i == j) else zero for j in static(range(n))] for i in static(range(n))]
-    diagonal = Matrix(rows)
+    diagonal = Matrix(
+        [[cast(s[i], wanted) if static(i == j) else zero for j in static(range(n))] for i in static(range(n))]
+    )
     return cast(u, wanted), diagonal, cast(v, wanted)
 
 

@@ -18,6 +18,7 @@ from .checks.bounds import bounds
 from .checks.check_wide_indices import check_wide_indices
 from .cleanup.common_subexpressions import common_subexpressions
 from .cleanup.dead_code import dead_code
+from .cleanup.expand_vectors import expand_vectors
 from .cleanup.fold import fold
 from .cleanup.forward_stores import forward_stores
 from .cleanup.hoist_loads import hoist_loads
@@ -52,6 +53,7 @@ from .threads.check_threads import check_threads
 from .threads.clamp_indices import clamp_indices
 from .threads.demote_atomics import demote_atomics
 from .threads.fuse_result import fuse_result
+from .threads.keep_elements import keep_elements
 from .threads.overlap_loads import overlap_loads
 from .threads.private_sums import private_sums
 from .threads.reduce_atomics import reduce_atomics
@@ -116,6 +118,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         unroll_reductions,  # before cleanup, which folds the indices, and `reduce_atomics`, which needs them
         hoist_loads,  # before cleanup, which merges a moved load with an earlier one
         cleanup,
+        keep_elements,  # after cleanup: equal indices are one value; after `demote_atomics`: `+=` is a load and a store
         reduce_atomics,  # after cleanup, which merges pointers and drops atomic operations in branches never taken
         fuse_result,  # after `reduce_atomics`: the return follows the loop in its task
         private_sums,  # after `reduce_atomics`: a private number is cheaper than a private array
@@ -135,6 +138,8 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         ranges,  # after all passes that ask what an operation is: they know Python's divisions
         cleanup,
         call_effects,  # for the printers: cleanup may have removed the last effect
+        expand_vectors,  # after the last cleanup, which would use the elements of a vector in place of the vector
+        dead_code,  # what `expand_vectors` has replaced
         wrapping,  # after all passes that know what a sum is
         rolled_loops,  # last of those that may change a loop: trip counts are constants by now
         minima,  # after all passes that know what a minimum is

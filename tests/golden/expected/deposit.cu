@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 2adc7434, deposit.py:10: deposit(x: ndarray[f32, 2], m: f32)
+// shadesmith 0.1.0, cuda 0fbee58d, deposit.py:10: deposit(x: ndarray[f32, 2], m: f32)
 
 #define BLOCK 128
 
@@ -8,8 +8,7 @@ __device__ inline void atomic_add_f32x2(float *address, float a, float b) {
 #if __CUDA_ARCH__ >= 900
     atomicAdd((float2 *)address, make_float2(a, b));
 #else
-    atomicAdd(&address[0], a);
-    atomicAdd(&address[1], b);
+    atomicAdd(&address[0], a), atomicAdd(&address[1], b);
 #endif
 }
 
@@ -26,7 +25,7 @@ __device__ inline void atomic_add_f32x4(float *address, float a, float b, float 
 #endif
 }
 
-struct vec2 { float x, y; };
+struct alignas(8) vec2 { float x, y; };
 struct vec3 { float x, y, z; };
 
 struct Cell {

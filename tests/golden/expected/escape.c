@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c b4d7e4f4, escape.py:4: escape(pixels: ndarray[f32, 2], n: i32, t: f32)
+// shadesmith 0.1.0, c fa1b1cdc, escape.py:4: escape(pixels: ndarray[f32, 2], n: i32, t: f32)
 #include <math.h>
 
 typedef struct { float x, y; } vec2;
@@ -31,7 +31,7 @@ static inline void task(const struct Args args, int i, int j) {
         z = vec2_add((vec2){z.x * z.x - z.y * z.y, z.y * z.x * 2.0f}, c);
         iterations += 1;  // :11
     }
-    pixels(i, j) = 1.0f - (float)iterations * 0.02f;  // :12
+    pixels(i, j) = 1.0f - iterations * 0.02f;  // :12
 }
 
 void escape_0(const struct Args *arguments) {

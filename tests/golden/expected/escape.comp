@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan f1d90f7b, escape.py:4:
+// shadesmith 0.1.0, vulkan eb915cb8, escape.py:4:
 // escape(pixels: ndarray[f32, 2], n: i32, t: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -34,7 +34,7 @@ void task(int i, int j) {
         z = vec2(z.x * z.x - z.y * z.y, z.y * z.x * 2.0) + c;
         iterations += 1;  // :11
     }
-    pixels(i, j) = 1.0 - float(iterations) * 0.02;  // :12
+    pixels(i, j) = 1.0 - iterations * 0.02;  // :12
 }
 
 void main() {

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 5fc0b7cd, escape.py:4: escape(pixels: ndarray[f32, 2], n: i32, t: f32)
+// shadesmith 0.1.0, cuda 3d0360da, escape.py:4: escape(pixels: ndarray[f32, 2], n: i32, t: f32)
 
 #define BLOCK 128
 
@@ -31,7 +31,7 @@ __device__ inline void task(const Args &args, int i, int j) {
         z = vec2{z.x * z.x - z.y * z.y, z.y * z.x * 2.0f} + c;
         iterations += 1;  // :11
     }
-    pixels(i, j) = 1.0f - (float)iterations * 0.02f;  // :12
+    pixels(i, j) = 1.0f - iterations * 0.02f;  // :12
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) escape_0(const Args args) {

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c b5b6f63a, gradient_of_energy.py:10: energy_grad()
+// shadesmith 0.1.0, c fc430cea, gradient_of_energy.py:10: energy_grad()
 #include <math.h>
 #include <stdbool.h>
 
@@ -19,7 +19,6 @@ static inline float atomic_add_f32(float *address, float value) {
 
 static inline float vec2_dot(vec2 a, vec2 b) { return a.x * b.x + a.y * b.y; }
 static inline vec2 vec2_mul_sv(float a, vec2 b) { return (vec2){a * b.x, a * b.y}; }
-static inline vec2 vec2_sub(vec2 a, vec2 b) { return (vec2){a.x - b.x, a.y - b.y}; }
 
 struct Args {
     const vec2 *restrict x_data;           // x: field[f32[2], 64]
@@ -38,7 +37,7 @@ static inline void task(const struct Args args, int i) {
     for (int j = 0; j < N; j++) {  // :13
         if (i != j) {  // :14
             // gradient_of_energy.py:15  r = x[i] - x[j]
-            vec2 r = vec2_sub(x(i), x(j));
+            vec2 r = {x(i).x - x(j).x, x(i).y - x(j).y};
             // gradient_of_energy.py:16  e += 1 / ti.sqrt(r.norm_sqr() + 1e-3)
             float root = sqrtf(vec2_dot(r, r) + 0.001f);
             // adjoint of :16

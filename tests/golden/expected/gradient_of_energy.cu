@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 9d0fdf78, gradient_of_energy.py:10: energy_grad()
+// shadesmith 0.1.0, cuda 899176a8, gradient_of_energy.py:10: energy_grad()
 
 #define BLOCK 128
 
@@ -11,16 +11,14 @@ __device__ inline void atomic_add_f32x2(float *address, float a, float b) {
 #if __CUDA_ARCH__ >= 900
     atomicAdd((float2 *)address, make_float2(a, b));
 #else
-    atomicAdd(&address[0], a);
-    atomicAdd(&address[1], b);
+    atomicAdd(&address[0], a), atomicAdd(&address[1], b);
 #endif
 }
 
-struct vec2 { float x, y; };
+struct alignas(8) vec2 { float x, y; };
 
 __device__ inline float dot(vec2 a, vec2 b) { return a.x * b.x + a.y * b.y; }
 __device__ inline vec2 operator*(float a, vec2 b) { return {a * b.x, a * b.y}; }
-__device__ inline vec2 operator-(vec2 a, vec2 b) { return {a.x - b.x, a.y - b.y}; }
 
 struct Args {
     const vec2 *__restrict__ x_data;           // x: field[f32[2], 64]
@@ -38,7 +36,8 @@ __device__ inline void task(const Args &args, int i) {
     float e_adj = loss_grad();
     for (int j = 0; j < N; j++) {  // :13
         if (i != j) {  // :14
-            vec2 r = x(i) - x(j);  // :15
+            // gradient_of_energy.py:15  r = x[i] - x[j]
+            vec2 r = {x(i).x - x(j).x, x(i).y - x(j).y};
             // gradient_of_energy.py:16  e += 1 / ti.sqrt(r.norm_sqr() + 1e-3)
             float root = sqrtf(dot(r, r) + 0.001f);
             // adjoint of :16

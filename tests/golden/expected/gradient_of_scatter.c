@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c b5cb72bd, gradient_of_scatter.py:10: scatter_grad()
+// shadesmith 0.1.0, c f5cfce09, gradient_of_scatter.py:10: scatter_grad()
 
 enum { x_n0 = 256 };  // shape of x, v, x_grad, v_grad
 enum { momentum_grad_n1 = 64 };  // shape of momentum_grad
@@ -9,14 +9,11 @@ typedef struct { float m[3][2]; } mat2x3;  // 3 rows of 2
 typedef struct { int x, y; } ivec2;
 
 static inline vec2 vec2_add(vec2 a, vec2 b) { return (vec2){a.x + b.x, a.y + b.y}; }
-static inline ivec2 ivec2_from_vec2(vec2 a) { return (ivec2){(int)a.x, (int)a.y}; }
-static inline vec2 vec2_from_ivec2(ivec2 a) { return (vec2){(float)a.x, (float)a.y}; }
 static inline vec2 vec2_mul_sv(float a, vec2 b) { return (vec2){a * b.x, a * b.y}; }
 static inline vec2 vec2_mul(vec2 a, vec2 b) { return (vec2){a.x * b.x, a.y * b.y}; }
 static inline vec2 vec2_neg(vec2 a) { return (vec2){-a.x, -a.y}; }
 static inline vec2 vec2_sub_sv(float a, vec2 b) { return (vec2){a - b.x, a - b.y}; }
 static inline vec2 vec2_sub_vs(vec2 a, float b) { return (vec2){a.x - b, a.y - b}; }
-static inline vec2 vec2_sub(vec2 a, vec2 b) { return (vec2){a.x - b.x, a.y - b.y}; }
 static inline float vec2_sum(vec2 a) { return a.x + a.y; }
 
 struct Args {
@@ -36,9 +33,9 @@ struct Args {
 // gradient_of_scatter.py:11  for p in x:
 static inline void task(const struct Args args, int p) {
     // gradient_of_scatter.py:12  base = (x[p] * N - 0.5).cast(int)
-    ivec2 base = ivec2_from_vec2(vec2_sub_vs(vec2_mul_sv((float)N, x(p)), 0.5f));
+    ivec2 base = {(int)((float)N * x(p).x - 0.5f), (int)((float)N * x(p).y - 0.5f)};
     // gradient_of_scatter.py:13  fx = x[p] * N - base
-    vec2 fx = vec2_sub(vec2_mul_sv((float)N, x(p)), vec2_from_ivec2(base));
+    vec2 fx = {(float)N * x(p).x - base.x, (float)N * x(p).y - base.y};
     // gradient_of_scatter.py:14  w =
     //     [0.5 * (1.5 - fx) ** 2, 0.75 - (fx - 1) ** 2, 0.5 * (fx - 0.5) ** 2]
     vec2 fx_difference = vec2_sub_sv(1.5f, fx), fx_difference_1 = vec2_sub_vs(fx, 1.0f);
@@ -48,7 +45,7 @@ static inline void task(const struct Args args, int p) {
         vec2_mul_sv(0.5f, vec2_mul(fx_difference_2, fx_difference_2))};
     mat2x3 w_adj = {0};
     // gradient_of_scatter.py:15  for i, j in ti.static(ti.ndrange(3, 3)):
-    vec2 v_p = v(p);
+    vec2 v_p = v(p), v_grad_p = v_grad(p);
     #pragma GCC unroll 3
     for (int i = 0; i < 3; i++) {
         #pragma GCC unroll 3
@@ -56,12 +53,13 @@ static inline void task(const struct Args args, int p) {
             // adjoint of gradient_of_scatter.py:16  momentum[base + ti.Vector([i, j])] += w[i][0] *
             //     w[j][1] * v[p]
             float sum = vec2_sum(vec2_mul(momentum_grad(base.x + i, base.y + j), v_p));
-            v_grad(p) = vec2_add(v_grad(p),
+            v_grad_p = vec2_add(v_grad_p,
                 vec2_mul_sv(w[i].x * w[j].y, momentum_grad(base.x + i, base.y + j)));
             w_adj.m[j][1] += sum * w[i].x;
             w_adj.m[i][0] += sum * w[j].y;
         }
     }
+    v_grad(p) = v_grad_p;  // stored once: no other iteration writes it (keep_elements)
     // adjoint of :14
     vec2 sum = vec2_add(vec2_mul(vec2_mul_sv(2.0f, fx_difference_2),
         vec2_mul_sv(0.5f, (vec2){w_adj.m[2][0], w_adj.m[2][1]})),

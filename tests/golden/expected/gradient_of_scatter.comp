@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 8b878a50, gradient_of_scatter.py:10: scatter_grad()
+// shadesmith 0.1.0, vulkan 14322f4d, gradient_of_scatter.py:10: scatter_grad()
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -42,17 +42,18 @@ void task(int p) {
         0.75 - fx_difference_1 * fx_difference_1, 0.5 * (fx_difference_2 * fx_difference_2));
     mat2x3 w_adj = mat2x3(0.0);
     // gradient_of_scatter.py:15  for i, j in ti.static(ti.ndrange(3, 3)):
-    vec2 v_p = v(p);
+    vec2 v_p = v(p), v_grad_p = v_grad(p);
     [[unroll]] for (int i = 0; i < 3; i++) {
         [[unroll]] for (int j = 0; j < 3; j++) {
             // adjoint of gradient_of_scatter.py:16  momentum[base + ti.Vector([i, j])] += w[i][0] *
             //     w[j][1] * v[p]
             float sum = vec2_sum(momentum_grad(base.x + i, base.y + j) * v_p);
-            v_grad(p) += w[i].x * w[j].y * momentum_grad(base.x + i, base.y + j);
+            v_grad_p += w[i].x * w[j].y * momentum_grad(base.x + i, base.y + j);
             w_adj[1][j] += sum * w[i].x;
             w_adj[0][i] += sum * w[j].y;
         }
     }
+    v_grad(p) = v_grad_p;  // stored once: no other iteration writes it (keep_elements)
     vec2 fx_adj = 2.0 * fx_difference_2 * (0.5 * vec2(w_adj[0][2], w_adj[1][2]))  // adjoint of :14
         + 2.0 * fx_difference_1 * -vec2(w_adj[0][1], w_adj[1][1])
         + -(2.0 * fx_difference * (0.5 * vec2(w_adj[0][0], w_adj[1][0])));

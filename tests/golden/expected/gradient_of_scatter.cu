@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda f62b5aaa, gradient_of_scatter.py:10: scatter_grad()
+// shadesmith 0.1.0, cuda 0895b11b, gradient_of_scatter.py:10: scatter_grad()
 
 #define BLOCK 128
 
@@ -6,20 +6,17 @@ constexpr int x_n0 = 256;  // shape of x, v, x_grad, v_grad
 constexpr int momentum_grad_n1 = 64;  // shape of momentum_grad
 constexpr int N = 64;  // captured
 
-struct vec2 { float x, y; };
+struct alignas(8) vec2 { float x, y; };
 struct mat2x3 { float m[3][2]; };  // 3 rows of 2
 struct ivec2 { int x, y; };
 
 __device__ inline vec2 operator+(vec2 a, vec2 b) { return {a.x + b.x, a.y + b.y}; }
 __device__ inline vec2 &operator+=(vec2 &a, vec2 b) { return a = {a.x + b.x, a.y + b.y}; }
-__device__ inline ivec2 ivec2_from(vec2 a) { return {(int)a.x, (int)a.y}; }
-__device__ inline vec2 vec2_from(ivec2 a) { return {(float)a.x, (float)a.y}; }
 __device__ inline vec2 operator*(float a, vec2 b) { return {a * b.x, a * b.y}; }
 __device__ inline vec2 operator*(vec2 a, vec2 b) { return {a.x * b.x, a.y * b.y}; }
 __device__ inline vec2 operator-(vec2 a) { return {-a.x, -a.y}; }
 __device__ inline vec2 operator-(float a, vec2 b) { return {a - b.x, a - b.y}; }
 __device__ inline vec2 operator-(vec2 a, float b) { return {a.x - b, a.y - b}; }
-__device__ inline vec2 operator-(vec2 a, vec2 b) { return {a.x - b.x, a.y - b.y}; }
 __device__ inline float sum(vec2 a) { return a.x + a.y; }
 
 struct Args {
@@ -39,9 +36,9 @@ struct Args {
 // gradient_of_scatter.py:11  for p in x:
 __device__ inline void task(const Args &args, int p) {
     // gradient_of_scatter.py:12  base = (x[p] * N - 0.5).cast(int)
-    ivec2 base = ivec2_from((float)N * x(p) - 0.5f);
+    ivec2 base = {(int)((float)N * x(p).x - 0.5f), (int)((float)N * x(p).y - 0.5f)};
     // gradient_of_scatter.py:13  fx = x[p] * N - base
-    vec2 fx = (float)N * x(p) - vec2_from(base);
+    vec2 fx = {(float)N * x(p).x - base.x, (float)N * x(p).y - base.y};
     // gradient_of_scatter.py:14  w =
     //     [0.5 * (1.5 - fx) ** 2, 0.75 - (fx - 1) ** 2, 0.5 * (fx - 0.5) ** 2]
     vec2 fx_difference = 1.5f - fx, fx_difference_1 = fx - 1.0f, fx_difference_2 = fx - 0.5f;
@@ -49,7 +46,7 @@ __device__ inline void task(const Args &args, int p) {
         0.5f * (fx_difference_2 * fx_difference_2)};
     mat2x3 w_adj = {};
     // gradient_of_scatter.py:15  for i, j in ti.static(ti.ndrange(3, 3)):
-    vec2 v_p = v(p);
+    vec2 v_p = v(p), v_grad_p = v_grad(p);
     #pragma unroll
     for (int i = 0; i < 3; i++) {
         #pragma unroll
@@ -57,11 +54,12 @@ __device__ inline void task(const Args &args, int p) {
             // adjoint of gradient_of_scatter.py:16  momentum[base + ti.Vector([i, j])] += w[i][0] *
             //     w[j][1] * v[p]
             float sum_1 = sum(momentum_grad(base.x + i, base.y + j) * v_p);
-            v_grad(p) += w[i].x * w[j].y * momentum_grad(base.x + i, base.y + j);
+            v_grad_p += w[i].x * w[j].y * momentum_grad(base.x + i, base.y + j);
             w_adj.m[j][1] += sum_1 * w[i].x;
             w_adj.m[i][0] += sum_1 * w[j].y;
         }
     }
+    v_grad(p) = v_grad_p;  // stored once: no other iteration writes it (keep_elements)
     // adjoint of :14
     vec2 fx_adj = 2.0f * fx_difference_2 * (0.5f * vec2{w_adj.m[2][0], w_adj.m[2][1]})
         + 2.0f * fx_difference_1 * -vec2{w_adj.m[1][0], w_adj.m[1][1]}

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan fa953983, gravity.py:11: gravity(dt: f32)
+// shadesmith 0.1.0, vulkan 54b6c635, gravity.py:11: gravity(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -37,9 +37,9 @@ void task(int i, bool has_iteration) {
         }
         barrier();
         if (has_iteration) {
-            int j_tile_least = min(j_tile + 128, n);
+            int end_j = min(j_tile + 128, n);
             // fits the instruction cache (rolled_loops)
-            [[dont_unroll]] for (int j = j_tile; j < j_tile_least; j++) {
+            [[dont_unroll]] for (int j = j_tile; j < end_j; j++) {
                 // gravity.py:15  d = position[j] - position[i]
                 vec3 d = position_tile[j - j_tile] - position(i);
                 // gravity.py:16  force += d * ti.rsqrt(d.dot(d) + 1e-4) ** 3

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda d15c958d, gravity.py:11: gravity(dt: f32)
+// shadesmith 0.1.0, cuda a5d3f51a, gravity.py:11: gravity(dt: f32)
 
 #define BLOCK 128
 
@@ -38,9 +38,9 @@ __device__ inline void task(const Args &args, int i, bool has_iteration) {
         }
         __syncthreads();
         if (has_iteration) {
-            int j_tile_least = min(j_tile + 128, n);
+            int end_j = min(j_tile + 128, n);
             #pragma unroll 16
-            for (int j = j_tile; j < j_tile_least; j++) {
+            for (int j = j_tile; j < end_j; j++) {
                 // gravity.py:15  d = position[j] - position[i]
                 vec3 d = position_tile[j - j_tile] - position(i);
                 // gravity.py:16  force += d * ti.rsqrt(d.dot(d) + 1e-4) ** 3

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c a87c39bf, names.py:5:
+// shadesmith 0.1.0, c da3c90e9, names.py:5:
 // names(ψ: ndarray[f32[3], 1], float: ndarray[i32, 1], step: f32)
 #include <math.h>
 #include <stdbool.h>
@@ -23,7 +23,6 @@ static inline int atomic_add_i32(int *address, int value) {
 }
 
 static inline vec3 vec3_div_vs(vec3 a, float b) { return (vec3){a.x / b, a.y / b, a.z / b}; }
-static inline vec3 vec3_mul_vs(vec3 a, float b) { return (vec3){a.x * b, a.y * b, a.z * b}; }
 static inline float vec3_length(vec3 a) { return sqrtf(a.x * a.x + a.y * a.y + a.z * a.z); }
 
 struct Args {
@@ -39,7 +38,7 @@ struct Args {
 // names.py:6  for i in ψ:
 static inline void task(const struct Args args, int i) {
     // names.py:7  λ = ψ[i] * step
-    vec3 lambda = vec3_mul_vs(psi(i), args.step);
+    vec3 lambda = {psi(i).x * args.step, psi(i).y * args.step, psi(i).z * args.step};
     // names.py:8  length = λ.norm()
     float length = vec3_length(lambda);
     float distance = args.step - length;  // :9

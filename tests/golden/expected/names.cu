@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 6104eb2a, names.py:5:
+// shadesmith 0.1.0, cuda 304ca0aa, names.py:5:
 // names(ψ: ndarray[f32[3], 1], float: ndarray[i32, 1], step: f32)
 
 #define BLOCK 128
@@ -6,7 +6,6 @@
 struct vec3 { float x, y, z; };
 
 __device__ inline vec3 operator/(vec3 a, float b) { return {a.x / b, a.y / b, a.z / b}; }
-__device__ inline vec3 operator*(vec3 a, float b) { return {a.x * b, a.y * b, a.z * b}; }
 __device__ inline float length(vec3 a) { return sqrtf(a.x * a.x + a.y * a.y + a.z * a.z); }
 
 struct Args {
@@ -22,7 +21,7 @@ struct Args {
 // names.py:6  for i in ψ:
 __device__ inline void task(const Args &args, int i) {
     // names.py:7  λ = ψ[i] * step
-    vec3 lambda = psi(i) * args.step;
+    vec3 lambda = {psi(i).x * args.step, psi(i).y * args.step, psi(i).z * args.step};
     // names.py:8  length = λ.norm()
     float length_ = length(lambda);
     // names.py:9  distance = step - length

@@ -1,11 +1,10 @@
-// shadesmith 0.1.0, c 8c053795, nearest.py:24:
+// shadesmith 0.1.0, c a442db85, nearest.py:24:
 // search(points: ndarray[f32[2], 1], found: ndarray[i32, 1])
 #include <math.h>
 
 typedef struct { float x, y; } vec2;
 
 static inline float vec2_length(vec2 a) { return sqrtf(a.x * a.x + a.y * a.y); }
-static inline vec2 vec2_sub(vec2 a, vec2 b) { return (vec2){a.x - b.x, a.y - b.y}; }
 
 struct Args {
     const vec2 *points_data;  // points: ndarray[f32[2], 1]
@@ -25,7 +24,7 @@ typedef struct {
 // nearest.py:6  def distance(a: vec2, b: vec2) -> ti.f32:
 static float distance(vec2 a, vec2 b) {
     // nearest.py:7  return (a - b).norm()
-    return vec2_length(vec2_sub(a, b));
+    return vec2_length((vec2){a.x - b.x, a.y - b.y});
 }
 
 // nearest.py:11  def nearest(points: ti.types.ndarray(dtype=vec2, ndim=1), p: vec2, visited:

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 006c959b, nearest.py:24:
+// shadesmith 0.1.0, cuda dfbc0a32, nearest.py:24:
 // search(points: ndarray[f32[2], 1], found: ndarray[i32, 1])
 
 #define BLOCK 128
@@ -6,7 +6,6 @@
 struct vec2 { float x, y; };
 
 __device__ inline float length(vec2 a) { return sqrtf(a.x * a.x + a.y * a.y); }
-__device__ inline vec2 operator-(vec2 a, vec2 b) { return {a.x - b.x, a.y - b.y}; }
 
 struct Args {
     const vec2 *points_data;  // points: ndarray[f32[2], 1]
@@ -26,7 +25,7 @@ struct nearest_results {
 // nearest.py:6  def distance(a: vec2, b: vec2) -> ti.f32:
 __device__ float distance(vec2 a, vec2 b) {
     // nearest.py:7  return (a - b).norm()
-    return length(a - b);
+    return length(vec2{a.x - b.x, a.y - b.y});
 }
 
 // nearest.py:11  def nearest(points: ti.types.ndarray(dtype=vec2, ndim=1), p: vec2, visited:

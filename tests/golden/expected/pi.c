@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c d33218f1, pi.py:4: pi(hits: ndarray[i32, 1], tries: i32)
+// shadesmith 0.1.0, c 4c09cc4a, pi.py:4: pi(hits: ndarray[i32, 1], tries: i32)
 #include <stdint.h>
 
 typedef struct { uint32_t seed, index, draws; } Random;
@@ -41,15 +41,18 @@ struct Args {
 static inline void task(const struct Args args, int i, uint32_t index) {
     Random rng = random_start(args.seed, index);
     // pi.py:6  for _ in range(tries):
+    int hits_i = hits(i);
     for (int j = 0; j < args.tries; j++) {
         // pi.py:7  x = ti.random()
         float x = random_f32(&rng);
         // pi.py:8  y = ti.random()
         float y = random_f32(&rng);
         if (x * x + y * y < 1.0f) {  // :9
-            hits(i) += 1;  // :10, not atomic: no other iteration writes it (demote_atomics)
+            // pi.py:10  hits[i] += 1
+            hits_i += 1;
         }
     }
+    hits(i) = hits_i;  // stored once: no other iteration writes it (keep_elements)
 }
 
 void pi_0(const struct Args *arguments) {

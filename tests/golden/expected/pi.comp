@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan be831223, pi.py:4: pi(hits: ndarray[i32, 1], tries: i32)
+// shadesmith 0.1.0, vulkan b1872d3a, pi.py:4: pi(hits: ndarray[i32, 1], tries: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -46,17 +46,20 @@ layout(push_constant, scalar) uniform Args {
 // pi.py:5  for i in hits:
 void task(int i, uint index) {
     Random rng = random_start(args.seed, index);
-    // fits the instruction cache (rolled_loops)
     // pi.py:6  for _ in range(tries):
+    int hits_i = hits(i);
+    // fits the instruction cache (rolled_loops)
     [[dont_unroll]] for (int j = 0; j < args.tries; j++) {
         // pi.py:7  x = ti.random()
         float x = random_f32(rng);
         // pi.py:8  y = ti.random()
         float y = random_f32(rng);
         if (x * x + y * y < 1.0) {  // :9
-            hits(i) += 1;  // :10, not atomic: no other iteration writes it (demote_atomics)
+            // pi.py:10  hits[i] += 1
+            hits_i += 1;
         }
     }
+    hits(i) = hits_i;  // stored once: no other iteration writes it (keep_elements)
 }
 
 void main() {

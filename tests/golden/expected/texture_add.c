@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c cbcc071c, texture_add.py:8:
+// shadesmith 0.1.0, c f0894bf7, texture_add.py:8:
 // kernel(in_ten: rw_texture[rgba8, 1], out_ten: rw_texture[rgba8, 1], nsize: i32, addend: i32)
 #include <math.h>
 #include <stdint.h>
@@ -63,7 +63,7 @@ static inline void task(const struct Args args, int i) {
     // texture_add.py:10  in_num = in_ten.load(ti.Vector([i]))
     vec4 in_num = load_rgba8_1d(args.in_ten, i);
     // texture_add.py:11  sum_num = in_num + ti.cast(addend, ti.f32) / 255.0
-    vec4 sum_num = vec4_add_vs(in_num, (float)args.addend / 255.0f);
+    vec4 sum_num = vec4_add_vs(in_num, args.addend / 255.0f);
     // texture_add.py:12  out_ten.store(ti.Vector([i]), sum_num)
     store_rgba8_1d(args.out_ten, i, sum_num);
 }

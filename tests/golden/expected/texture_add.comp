@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 4337b081, texture_add.py:8:
+// shadesmith 0.1.0, vulkan 6ac64e73, texture_add.py:8:
 // kernel(in_ten: rw_texture[rgba8, 1], out_ten: rw_texture[rgba8, 1], nsize: i32, addend: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -19,7 +19,7 @@ void task(int i) {
     // texture_add.py:10  in_num = in_ten.load(ti.Vector([i]))
     vec4 in_num = imageLoad(in_ten, i);
     // texture_add.py:11  sum_num = in_num + ti.cast(addend, ti.f32) / 255.0
-    vec4 sum_num = in_num + float(args.addend) / 255.0;
+    vec4 sum_num = in_num + args.addend / 255.0;
     // texture_add.py:12  out_ten.store(ti.Vector([i]), sum_num)
     imageStore(out_ten, i, sum_num);
 }

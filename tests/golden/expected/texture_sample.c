@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 2f77d845, texture_sample.py:9:
+// shadesmith 0.1.0, c ae7382f0, texture_sample.py:9:
 // kernel(source: texture[f32, 2], mask: texture[f32, 2], labels: rw_texture[rg16u, 2])
 #include <math.h>
 #include <stdint.h>
@@ -183,7 +183,7 @@ struct Args {
 static inline void task(const struct Args args, int i, int j) {
     // texture_sample.py:11  uv = (ti.Vector([i, j]) + 0.5) /
     //     ti.Vector([labels.shape[0], labels.shape[1]])
-    vec2 uv = vec2_div((vec2){(float)i + 0.5f, (float)j + 0.5f},
+    vec2 uv = vec2_div((vec2){i + 0.5f, j + 0.5f},
         vec2_from_ivec2((ivec2){args.labels_n0, args.labels_n1}));
     // texture_sample.py:12  colour = source.sample_lod(uv, 0.0)
     vec4 colour = sample_2d(args.source, uv);

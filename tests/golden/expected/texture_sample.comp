@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 7179cbfa, texture_sample.py:9:
+// shadesmith 0.1.0, vulkan 2c239c58, texture_sample.py:9:
 // kernel(source: texture[f32, 2], mask: texture[f32, 2], labels: rw_texture[rg16u, 2])
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -19,7 +19,7 @@ layout(set = 0, binding = 2, rg16ui) uniform writeonly uimage2D labels;
 void task(int i, int j) {
     // texture_sample.py:11  uv = (ti.Vector([i, j]) + 0.5) /
     //     ti.Vector([labels.shape[0], labels.shape[1]])
-    vec2 uv = vec2(float(i) + 0.5, float(j) + 0.5) / vec2(ivec2(args.labels_n0, args.labels_n1));
+    vec2 uv = vec2(i + 0.5, j + 0.5) / vec2(ivec2(args.labels_n0, args.labels_n1));
     // texture_sample.py:12  colour = source.sample_lod(uv, 0.0)
     vec4 colour = textureLod(source, uv, 0.0);
     // texture_sample.py:13  if mask.fetch(ti.Vector([i, j]), 0).x > 0.5:

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 4e73751f, texture_sample.py:9:
+// shadesmith 0.1.0, cuda 2f29762a, texture_sample.py:9:
 // kernel(source: texture[f32, 2], mask: texture[f32, 2], labels: rw_texture[rg16u, 2])
 
 #define BLOCK 128
@@ -52,8 +52,7 @@ struct Args {
 __device__ inline void task(const Args &args, int i, int j) {
     // texture_sample.py:11  uv = (ti.Vector([i, j]) + 0.5) /
     //     ti.Vector([labels.shape[0], labels.shape[1]])
-    vec2 uv = vec2{(float)i + 0.5f,
-        (float)j + 0.5f} / vec2_from(ivec2{args.labels_n0, args.labels_n1});
+    vec2 uv = vec2{i + 0.5f, j + 0.5f} / vec2_from(ivec2{args.labels_n0, args.labels_n1});
     // texture_sample.py:12  colour = source.sample_lod(uv, 0.0)
     vec4 colour = sample_2d(args.source, args.source_channels, uv);
     // texture_sample.py:13  if mask.fetch(ti.Vector([i, j]), 0).x > 0.5:

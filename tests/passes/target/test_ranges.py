@@ -201,7 +201,7 @@ def test_vectors_are_divided_plainly(lines):
             a[J] = (I % 4).sum()
 
     text = lines(k, np.zeros((8, 8), np.int32))
-    assert "ivec2_plain_div_vs(I, 4)" in text and "ivec2_plain_mod_vs(I, 4)" in text
+    assert "ivec2 J = {I.x / 4, I.y / 4};" in text and "ivec2_plain_mod_vs(I, 4)" in text
 
 
 def test_what_comes_out_one_way_is_decided(lines):

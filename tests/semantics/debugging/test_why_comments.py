@@ -10,6 +10,7 @@ ARCHS = [ti.vulkan, ti.cuda, ti.cpu]
 PROGRAM = """
 debug = False
 x = ti.field(ti.f32, 16)
+y = ti.field(ti.f32, 16)
 
 @ti.kernel
 def kernel(w: ti.f32):
@@ -20,7 +21,7 @@ def kernel(w: ti.f32):
             print(i)
         x[i] += w
         for k in ti.static(range(2)):
-            x[i] -= 1.0
+            y[i] -= 1.0
         if ti.static(debug):
             x[i] = 0.0
         if True:
@@ -29,7 +30,7 @@ def kernel(w: ti.f32):
             x[i] = 3.0
 """
 SAID = re.compile(
-    r"(?:  // |(?<=:\d{2}), )(?:not atomic: .*)$|^ *// (?:`.*` (?:in line|left out|is always)|no task for|not atomic).*\n",
+    r"(?:  // |(?<=:\d{2}), )(?:not atomic: .*|stored once: .*)$|^ *// (?:`.*` (?:in line|left out|is always)|no task for|not atomic).*\n",
     re.M,
 )
 
@@ -50,11 +51,11 @@ def test_each_kind_is_said_once(define_program, arch) -> None:
     found = ["// " + line.strip(" /,\n") for line in SAID.findall(text(define_program, arch))]
     dropped = "// not atomic: no other iteration writes it (demote_atomics)"
     assert sorted(found) == sorted([
-        "// no task for the loop in line 7: it does nothing (dead_code)",
+        "// no task for the loop in line 8: it does nothing (dead_code)",
         "// `if debug:` left out: always false (frontend)",
         "// `while debug:` left out: always false (simplify)",
         dropped,
-        dropped,
+        "// stored once: no other iteration writes it (keep_elements)",
     ])  # fmt: skip
 
 

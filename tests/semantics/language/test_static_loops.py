@@ -112,7 +112,7 @@ def test_grouped_ndrange_has_a_vector_as_its_index(target: str) -> None:
         for j in range(1, 4):
             expected[i, j] = sum(values[i + a, j + b] * (a + 2 * b) for a in (-1, 0, 1) for b in (-1, 0, 1))
     np.testing.assert_array_equal(out.to_numpy(), expected)
-    assert "out(I_0, I_1) += x(I_0 + offset_0, I_1 + offset_1)" in source(run)
+    assert "out_I += x(I_0 + offset_0, I_1 + offset_1)" in source(run)
 
 
 def test_static_if_narrows_the_index(target: str) -> None:

@@ -100,7 +100,7 @@ class FileAssembler:
             "headers": headers(self.language, symbols.named | helper_identifiers(self.language, helpers)),
             "accessors": macros,
             "cell_functions": cell_functions,
-            "helpers": helpers_source(self.language, helpers),
+            "helpers": helpers_source(self.language, helpers, layout.aligned),
             "structs": [
                 *(layout.structs.declaration(struct) for struct in self._used_structs(functions, printed)),
                 *(declaration for tree in layout.trees.values() for declaration in tree.structs),

@@ -25,6 +25,7 @@ from ...ir.textures import Texture
 from ...ir.types import (
     SCALARS,
     Scalar,
+    Tensor,
     Type,
     element_of,
     parts_of,
@@ -37,6 +38,7 @@ from ...lazy_dataclasses import dataclass
 from ..languages.common.naming import Names
 from ..languages.common.syntax import storage_helpers, type_helpers
 from ..languages.common.target import Target
+from ..languages.common.tensors import whole_alignment
 from ..module.interface import Interface, Member
 from ..module.record_sites import describe_site
 from .accessors import Accessors, MemoryExpressions, accessors
@@ -57,7 +59,11 @@ TEXTURE_PARTS = ("texels", "channels")
 
 @dataclass(slots=True)
 class Layout:
-    """interface, and all expressions and declarations that depend on it. declarations: members of `Args` in order."""
+    """interface, and all expressions and declarations that depend on it.
+
+    declarations: members of `Args` in order. aligned: vectors and matrices of which several elements are
+    loaded at once.
+    """
 
     interface: Interface
     declarations: list[Declaration]
@@ -78,6 +84,7 @@ class Layout:
     trees: dict[Node, TreeSource]
     helpers: list[str]
     memory_types: list[Type]
+    aligned: frozenset[Tensor]
     usage: Usage
     constants: NamedConstants
     report: str = "args.report"
@@ -150,6 +157,7 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
         trees=trees,
         helpers=_declaring(target, usage, stored, cells),
         memory_types=memory_types,
+        aligned=_aligned(kernel, target, usage, memory_types),
         usage=usage,
         constants=constants,
     )
@@ -232,6 +240,24 @@ def _stored(kernel: Kernel, usage: Usage) -> list[Type]:
     arrays = [array.element for array in usage.arrays]
     arrays += [type for types in _in_trees(kernel, usage) for type in types]
     return [*arrays, *kernel.returns, *(temporary.type for temporary in kernel.temporaries)]
+
+
+def _aligned(kernel: Kernel, target: Target, usage: Usage, memory_types: Sequence[Type]) -> frozenset[Tensor]:
+    """Return the vectors and matrices of which all are in fields with memory of their own, aligned to 16 bytes.
+
+    An ndarray may start anywhere; structs and `Args` have no gap before a vector.
+    """
+    if not target.language.aligned:
+        return frozenset()
+    others = [*memory_types, *(parameter.type for parameter in usage.parameters)]
+    found: set[Tensor] = set()
+    for array in usage.arrays:
+        vector = array.element
+        if isinstance(vector, Tensor) and whole_alignment(vector) > vector.element.size_bytes:
+            if array.shape is not None and array.place is None and not array.strided:
+                others.remove(vector)
+                found.add(vector)
+    return frozenset(found.difference(part for type in others for part in parts_of(type) if isinstance(part, Tensor)))
 
 
 def _memory_parts(types: Iterable[Type]) -> list[Type]:

@@ -52,15 +52,17 @@ from ..languages.common.syntax import (
     init_syntax,
     load_syntax,
     operation_syntax,
+    printed_operands,
     splat_syntax,
     store_syntax,
     stored_type,
+    swizzle,
     type_helpers,
     type_name,
 )
 from ..languages.common.syntax_forms import INFIX, MULTIPLY, OR, PRIMARY, TERNARY, UNARY, Rendered, Syntax
 from ..languages.common.target import Target
-from ..languages.common.tensors import COMPONENTS, is_native, is_short_vector, is_small, pointed_element
+from ..languages.common.tensors import is_native, is_short_vector, is_small, pointed_element
 from ..layout.accessors import UsedMemory, cell_of, clamped, less_offset, strided
 from ..layout.args_members import WIDENED
 from ..layout.layout import Layout
@@ -338,7 +340,12 @@ class Expressions:
         if isinstance(value.type, Struct):
             return self.of(value).source
         syntax = store_syntax(self.language, value.type)
-        return self.of(value).assigned if syntax.template == "{0}" else self.formatted(syntax, value).source
+        return self.assigned(value) if syntax.template == "{0}" else self.formatted(syntax, value).source
+
+    def assigned(self, value: Statement) -> str:
+        """Return the source behind `name =` or `return`; in C++ a literal needs no type there."""
+        rendered = self.of(value)
+        return rendered.bare if rendered.bare and self.language.has_operators else rendered.assigned
 
     def second_operand(self, operation: Operation) -> str:
         """Return what stands behind the operator of `target op= value`."""
@@ -467,7 +474,8 @@ def _load(e: Expressions, value: LocalLoad | GlobalLoad) -> Rendered:
 def _operation(e: Expressions, value: Operation) -> Rendered:
     if value.op in WRAPPING.values() and isinstance(value.type, Scalar):
         return _wrapping(e, value, value.type)
-    return e.formatted(operation_syntax(e.language, value, e.target.exact), *value.operands)
+    syntax = operation_syntax(e.language, value, e.target.exact)
+    return e.formatted(syntax, *printed_operands(e.language, value, lambda operand: e.of(operand).template))
 
 
 def _wrapping(e: Expressions, value: Operation, kind: Scalar) -> Rendered:
@@ -495,25 +503,7 @@ def _init(e: Expressions, value: MatrixInit) -> Rendered:
         if not (language.has_pointers and is_short):
             return e.formatted(splat_syntax(language, kind), first)
     rendered = e.formatted(init_syntax(language, kind), *constructor_operands(language, value))
-    return (_swizzle(e, value) if is_native(language, kind) else None) or rendered
-
-
-def _swizzle(e: Expressions, value: MatrixInit) -> Rendered | None:
-    """Return `a.zyx` for a GLSL vector made of elements of one other vector."""
-    if len({_owner(element) for element in value.elements}) != 1 or _owner(value.elements[0]) is None:
-        return None
-    parts = [e.of(element).source.rpartition(".") for element in value.elements]
-    if len({owner for owner, _, _ in parts}) != 1 or not all(name in tuple(COMPONENTS) for _, _, name in parts):
-        return None
-    return Rendered(f"{parts[0][0]}.{''.join(name for _, _, name in parts)}")
-
-
-def _owner(element: Statement) -> Statement | None:
-    """Return the vector, or the pointer to one, that an element is read from."""
-    if isinstance(element, MatrixElement):
-        return element.value
-    pointer = element.pointer if isinstance(element, (LocalLoad, GlobalLoad)) else None
-    return pointer.origin if isinstance(pointer, MatrixPtr) else None
+    return (swizzle(value, lambda element: e.of(element).source) if is_native(language, kind) else None) or rendered
 
 
 def _matrix_element(e: Expressions, value: MatrixElement) -> Rendered:

@@ -214,7 +214,8 @@ def return_writer(function: Function) -> Callable[[Statements, Return], None]:
         if not statement.values:
             p.emit_with_location("return;", statement.location)
             return
-        values = [p.e.of(value).source for value in statement.values]
+        is_single = len(statement.values) == 1
+        values = [p.e.assigned(value) if is_single else p.e.of(value).source for value in statement.values]
         p.emit(f"return {_result(p.e, function, p.e.signatures[function], values)};", statement.location)
 
     return write

@@ -47,6 +47,7 @@ from ...ir.textures import TEXEL_READS, ImageStore
 from ...ir.threads import Collective, Exchange, ThreadFor
 from ...ir.types import Scalar, element_of, u1
 from ...lazy_dataclasses import dataclass
+from ..languages.common.naming import bound_name
 from .repetition import ATOMS, COMPARISONS, MAX_READS, MAX_UNCHANGED_READS, is_cheap, is_small, may_repeat
 
 CALLS = (AtomicOp, Rand, Collective, Exchange, Call, Activate, Deactivate, Append)
@@ -85,6 +86,7 @@ class Placement:
     set_by_branches: locals whose first mention is an `if` that sets them on every path.
     direct: atomics, random numbers and calls whose only user is the store that is printed next.
     names: all names of the user in the function, also of what is declared further below.
+    ends: of loops, with names for them: `end_k`.
     """
 
     inline: set[Statement] = field(default_factory=set)
@@ -96,6 +98,7 @@ class Placement:
     set_by_branches: set[Statement] = field(default_factory=set)
     direct: set[Statement] = field(default_factory=set)
     names: set[str] = field(default_factory=set)
+    ends: dict[Statement, str] = field(default_factory=dict)
 
 
 def place(roots: Sequence[tuple[Block, Sequence[Statement]]], is_infix: Callable[[Operation], bool]) -> Placement:
@@ -312,6 +315,9 @@ class _Placer:
             self.add_points(statement.starts[0], here)
             for value in (*statement.starts[1:], *statement.ends):
                 self.add_points(value, inside)
+            for end, name in zip(statement.ends, statement.names):
+                if isinstance(end, Operation) and name.strip("_"):
+                    self.placement.ends.setdefault(end, bound_name("end", name))
         else:
             if isinstance(statement, Return) and len(statement.values) > 1:
                 self.in_braces.update(statement.values)

@@ -302,7 +302,7 @@ class Statements:
         """Return a free name for a value: the user's, or one that says what it is."""
         if value.name:
             return self.names.declare(value.name)
-        return self.names.derive(derived_name(value), self.placement.names)
+        return self.names.derive(self.placement.ends.get(value) or derived_name(value), self.placement.names)
 
     # --- choices
 
@@ -388,7 +388,7 @@ def _local_store(p: Statements, store: LocalStore) -> None:
     if operation is not None:
         _compound(p, store, target, operation)
     else:
-        value = p.e.to_memory(store.value) if p.e.is_in_memory(store.pointer) else p.e.of(store.value).assigned
+        value = p.e.to_memory(store.value) if p.e.is_in_memory(store.pointer) else p.e.assigned(store.value)
         p.emit(f"{target} = {value};", store.location)
 
 
@@ -405,7 +405,7 @@ def _global_store(p: Statements, store: GlobalStore) -> None:
     if operation is not None:
         _compound(p, store, target, operation)
     else:
-        text = p.e.to_memory(store.value) if p.e.is_in_memory(store.pointer) else p.e.of(store.value).assigned
+        text = p.e.to_memory(store.value) if p.e.is_in_memory(store.pointer) else p.e.assigned(store.value)
         p.emit(f"{target} = {text};", store.location)
     if store in p.placement.read_back:
         kind = store.value.type

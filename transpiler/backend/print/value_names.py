@@ -102,6 +102,9 @@ def _element(pointer: Statement) -> str:
     words = [_word(index) for index in base.indices]
     if not words or not all(words):
         return f"{base.array.name}_value"
+    group = (words[0] or "").removesuffix("_0")
+    if words == [f"{group}_{axis}" for axis in range(len(words))]:
+        return f"{base.array.name}_{group}"
     parts = list(dict.fromkeys(word for word in words if word))
     joined = ("" if all(len(part) == 1 for part in parts) else "_").join(parts)
     name = f"{base.array.name}_{joined}"

@@ -32,14 +32,14 @@ def operand_order(kernel: Kernel, context: PassContext) -> bool:
                 elif is_scalar == [False, True]:
                     last.setdefault(key, []).append(statement)
     mixed = [operation for key, operations in last.items() if key in first for operation in operations]
-    compound = {operation for root in kernel.roots() for operation in _compound(root)} if mixed else set()
+    compound = {operation for root in kernel.roots() for operation in compound_operations(root)} if mixed else set()
     swapped = [operation for operation in mixed if operation not in compound]
     for operation in swapped:
         operation.operands.reverse()
     return bool(swapped)
 
 
-def _compound(root: Block) -> set[Statement]:
+def compound_operations(root: Block) -> set[Statement]:
     """Return the operations that are printed as `v *= s`: what is stored where the first operand was loaded."""
     return {
         statement.value

@@ -111,7 +111,7 @@ def _exclusive_in_tasks(kernel: Kernel, context: PassContext) -> dict[AtomicOp, 
         atomics = [statement for statement in walk(task.body) if isinstance(statement, AtomicOp)]
         if not atomics:
             continue
-        exclusive = _exclusive_pointers(task)
+        exclusive = exclusive_pointers(task)
         as_loops = set(kernel.shared) if context.capabilities.blocks_as_loops else set()
         for atomic in atomics:
             base = base_pointer(atomic.pointer)
@@ -125,7 +125,7 @@ def _exclusive_in_tasks(kernel: Kernel, context: PassContext) -> dict[AtomicOp, 
     return result
 
 
-def _exclusive_pointers(task: Task) -> set[GlobalPtr]:
+def exclusive_pointers(task: Task) -> set[GlobalPtr]:
     """Return the pointers by which each iteration of the task's loop writes elements that no other iteration writes."""
     if task.loop is None:
         return set()

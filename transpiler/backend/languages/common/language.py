@@ -98,6 +98,7 @@ class Language:
         `vec3_add(a, b)`.
     tensor_operation, tensor_cast: return the syntax of a built-in operation, None if a function is generated.
     struct_declaration: a template with {body} and {name}.
+    aligned: a template with {name} and {bytes}, the name of a struct that is aligned more than its members are.
     struct_literal: a template with {type} and {values}; with `has_braces` braces nest without types, else constructors
         nest.
     zero_values: the values of a literal whose members are all 0; None if each member must be listed.
@@ -181,6 +182,7 @@ class Language:
     tensor_operation: Callable[[str, Sequence[Type], Type], Syntax | None]
     tensor_cast: Callable[[Tensor, Tensor, bool], Syntax | None]
     struct_declaration: str = "struct {name} {{\n{body}\n}};"
+    aligned: str = ""
     struct_literal: str
     has_braces: bool = True
     zero_values: str | None = None

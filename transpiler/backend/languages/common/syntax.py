@@ -8,14 +8,39 @@ The template of every `Syntax` is for `str.format`, even without operands: print
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 
 from ....ir.nodes import Statement
-from ....ir.statements import Cast, Const, LoopIndex, MatrixInit, Operation
-from ....ir.types import Scalar, Struct, Tensor, Type, element_of, f32, i32, i64, scalars_of, u1, u8, with_element
+from ....ir.statements import (
+    Cast,
+    Const,
+    GlobalLoad,
+    LocalLoad,
+    LoopIndex,
+    MatrixElement,
+    MatrixInit,
+    MatrixPtr,
+    Operation,
+)
+from ....ir.types import (
+    Scalar,
+    Struct,
+    Tensor,
+    Type,
+    element_of,
+    f32,
+    f64,
+    i32,
+    i64,
+    scalars_of,
+    u1,
+    u8,
+    u32,
+    with_element,
+)
 from . import (
     atomics,
     collectives,
@@ -27,7 +52,7 @@ from . import (
 )
 from .language import Language
 from .one_line import on_one_line
-from .syntax_forms import EXACT, Generated, Syntax, call, same, with_helpers
+from .syntax_forms import EXACT, Generated, Rendered, Syntax, call, same, with_helpers
 
 __all__ = [
     "Syntax",
@@ -41,10 +66,12 @@ __all__ = [
     "init_syntax",
     "load_syntax",
     "operation_syntax",
+    "printed_operands",
     "splat_syntax",
     "store_syntax",
     "storage_helpers",
     "storage_name",
+    "swizzle",
     "type_helpers",
     "type_name",
 ]
@@ -203,6 +230,53 @@ def constructor_operands(language: Language, value: MatrixInit) -> list[Statemen
     ]
 
 
+def swizzle(value: MatrixInit, source: Callable[[Statement], str]) -> Rendered | None:
+    """Return GLSL's `a.zyx` for a vector made of elements of one other; None for others.
+
+    source: returns how an element is printed.
+    """
+    if len({_owner(element) for element in value.elements}) != 1 or _owner(value.elements[0]) is None:
+        return None
+    parts = [source(element).rpartition(".") for element in value.elements]
+    if len({owner for owner, _, _ in parts}) != 1 or not all(name in tuple(tensors.COMPONENTS) for _, _, name in parts):
+        return None
+    return Rendered(f"{parts[0][0]}.{''.join(name for _, _, name in parts)}")
+
+
+def _owner(element: Statement) -> Statement | None:
+    """Return the vector, or the pointer to one, that an element is read from."""
+    if isinstance(element, MatrixElement):
+        return element.value
+    pointer = element.pointer if isinstance(element, (LocalLoad, GlobalLoad)) else None
+    return pointer.origin if isinstance(pointer, MatrixPtr) else None
+
+
+CONVERTING = frozenset({"add", "sub", "mul", "div", "raw_div", "lt", "le", "gt", "ge", "eq", "ne"})
+"""Operations whose operands are converted to a common type."""
+
+
+def printed_operands(
+    language: Language, operation: Operation, template: Callable[[Statement], str]
+) -> Sequence[Statement]:
+    """Return the operands of `(float)i - x`, without the conversion of an integer to the type of the other operand.
+
+    template: returns that of a value's syntax, "" for a value that is printed as a name.
+    """
+    if operation.op not in CONVERTING or len(operation.operands) != 2:
+        return operation.operands
+    a, b = operation.operands
+    if a.type != b.type or a.type not in (f32, f64) or (isinstance(a, Cast) and isinstance(b, Cast)):
+        return operation.operands
+    return [_integer_of(language, value, template) or value for value in operation.operands]
+
+
+def _integer_of(language: Language, value: Statement, template: Callable[[Statement], str]) -> Statement | None:
+    """Return the integer that is printed converted to a float; None for other values."""
+    if not isinstance(value, Cast) or value.bits or value.value.type not in (i32, u32):
+        return None
+    return value.value if template(value) == cast_syntax(language, value).template else None
+
+
 def atomic_syntax(language: Language, op: str, type: Scalar, native: bool) -> Syntax:
     """Return the syntax of an atomic operation; its result is the old value.
 
@@ -217,11 +291,14 @@ def atomic_syntax(language: Language, op: str, type: Scalar, native: bool) -> Sy
     return atomics.atomic_syntax(language, op, type, native)
 
 
-def helpers_source(language: Language, keys: Iterable[str]) -> str:
-    """Return the declarations and functions that `keys` need, dependencies first, or an empty string."""
+def helpers_source(language: Language, keys: Iterable[str], aligned: Collection[Tensor] = ()) -> str:
+    """Return the declarations and functions that `keys` need, dependencies first, or an empty string.
+
+    aligned: tensors whose structs are aligned so that one instruction loads or stores several elements.
+    """
     library_keys, structs, functions = _closure(language, tuple(dict.fromkeys(keys)))
     sources = [helper.source for helper in helpers.order(language, library_keys)]
-    sources += [tensors.struct_source(language, tensor) for tensor in structs]
+    sources += [tensors.struct_source(language, tensor, tensor in aligned) for tensor in structs]
     sources += [_generate(language, key).source for key in functions]
     sources = [on_one_line(source) for source in sources]
     return "".join(f"{source}\n{_gap(source, below)}" for source, below in pairwise([*sources, ""])).rstrip("\n")

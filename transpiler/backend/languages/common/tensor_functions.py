@@ -183,9 +183,11 @@ def _in_rows(language: Language, matrix: Tensor, elements: Sequence[str]) -> lis
     if len(whole) <= COLUMNS:
         return [whole]
     marks = [f"<{k}>" for k in range(matrix.size)]
-    rows = (INDENT + return_source(language, matrix, marks)).split(", {")
-    lines = [rows[0], *(f"{BREAK}{{{row}" for row in rows[1:])]
-    lines = [f"{line}," for line in lines[:-1]] + lines[-1:]
+    source = INDENT + return_source(language, matrix, marks)
+    starts = [mark if f"{{{mark}" not in source else f"{{{mark}" for mark in marks[:: matrix.shape[1]]]
+    for start in starts[1:]:
+        source = source.replace(f", {start}", f",\n{BREAK}{start}")
+    lines = source.split("\n")
 
     def filled(line: str) -> str:
         for mark, element in zip(marks, elements, strict=True):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from math import prod
+from math import gcd, prod
 
 from ....ir.types import SCALARS, Scalar, Struct, Tensor, Type
 from . import one_line
@@ -20,6 +20,8 @@ from .syntax_forms import ASSIGN, PRIMARY, UNARY, Syntax
 
 PREFIXES: dict[str, str] = {"f32": "", "i32": "i", "u32": "u", "u1": "b", "f64": "d"}
 COMPONENTS = "xyzw"
+WIDEST_LOAD = 16
+"""Bytes that one instruction loads or stores."""
 
 
 @lru_cache(maxsize=1024)
@@ -63,14 +65,21 @@ def has_row_vectors(language: Language, tensor: Tensor) -> bool:
     return len(tensor.shape) == 2 and is_native(language, Tensor(tensor.shape[1:], tensor.element))
 
 
+def whole_alignment(tensor: Tensor) -> int:
+    """Return the largest alignment that needs no padding, at most that of the widest load [bytes]."""
+    return gcd(tensor.size_bytes, WIDEST_LOAD)
+
+
 def struct_key(tensor: Tensor) -> str:
     """Return the key of the struct that declares `tensor`."""
     return f"struct {tensor}"
 
 
-def struct_source(language: Language, tensor: Tensor) -> str:
-    """Return the declaration of a tensor type that the language lacks."""
+def struct_source(language: Language, tensor: Tensor, is_aligned: bool = False) -> str:
+    """Return the declaration of a tensor type that the language lacks. is_aligned: for `whole_alignment`."""
     element, name = scalar_name(language, tensor.element), tensor_name(tensor)
+    if is_aligned:
+        name = language.aligned.format(name=name, bytes=whole_alignment(tensor))
     if is_short_vector(tensor):
         return one_line.struct_source(language, name, [(element, component) for component in COMPONENTS[: tensor.size]])
     if len(tensor.shape) == 1:
@@ -165,11 +174,12 @@ def _values(language: Language, tensor: Tensor, elements: Sequence[str]) -> str:
     if language.braces_refuse_narrowing and is_small(tensor.element):
         elements = [f"({scalar_name(language, tensor.element)}){element}" for element in elements]
     values = ", ".join(elements)
-    if len(tensor.shape) == 2:
+    if len(tensor.shape) == 2 and not (language.has_operators and tensor.size <= len(COMPONENTS)):
         columns = tensor.shape[1]
         rows = [elements[k : k + columns] for k in range(0, tensor.size, columns)]
         return "{" + ", ".join("{" + ", ".join(row) + "}" for row in rows) + "}"
-    return values if is_short_vector(tensor) else "{" + values + "}"
+    is_flat = is_short_vector(tensor) or len(tensor.shape) == 2  # C++ finds the rows of 2 x 2 numbers itself
+    return values if is_flat else "{" + values + "}"
 
 
 def is_small(type: Scalar) -> bool:

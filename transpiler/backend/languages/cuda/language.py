@@ -45,6 +45,7 @@ CUDA = Language(
     has_operators=True,
     tensor_operation=selection(tables.operation),
     tensor_cast=no_cast,
+    aligned="alignas({bytes}) {name}",
     struct_literal="{type}{{{values}}}",
     zero_values="",
     braces_refuse_narrowing=True,

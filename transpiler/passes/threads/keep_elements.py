@@ -1,0 +1,317 @@
+"""Keeps an element that a loop reads and writes in a variable, and stores it once.
+
+    for k in range(n):                         c_ij = c[i, j]
+        c[i, j] += a[i, k] * b[k, j]    ->     for k in range(n):
+                                                   c_ij += a[i, k] * b[k, j]
+                                               c[i, j] = c_ij
+
+A vector that a static loop fills component by component is stored as a whole, too: loads of all iterations overlap. A
+compiler does the same only if it knows that arrays do not overlap; for pointers in a struct it does not. An element
+that other iterations of the task may write stays, since the store at the end writes it in any case. The first access
+must be sure to happen, so that no element is accessed that the program does not access.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ...ir.builder import Builder
+from ...ir.functions import Call
+from ...ir.nodes import Block, Effect, Remark, Statement, blocks, clone, operands, walk
+from ...ir.statements import (
+    Alloca,
+    Array,
+    AtomicOp,
+    Break,
+    Const,
+    Continue,
+    GlobalLoad,
+    GlobalPtr,
+    GlobalStore,
+    LocalLoad,
+    LocalStore,
+    LoopIndex,
+    MatrixPtr,
+    RangeFor,
+    Return,
+    While,
+    base_pointer,
+)
+from ...ir.tasks import Kernel, Task
+from ...ir.types import Struct, Tensor, count_scalars
+from ..context import PassContext
+from ..rewrite import DROPPED, Rewriter
+from .demote_atomics import exclusive_pointers
+
+MAX_SCALARS = 9
+"""Numbers of an element that fit in registers."""
+MAX_FILLED = 32
+"""The same of a vector that is only written."""
+
+
+def keep_elements(kernel: Kernel, context: PassContext) -> bool:
+    """Keep elements in variables while a loop reads and writes them."""
+    options = context.options
+    if options.debug or options.check_out_of_bound:
+        return False  # a failing iteration leaves what it has stored
+    changed = False
+    for task in kernel.tasks:
+        for array in _candidates(task):
+            changed |= _Keeper(task, array, options.why_comments).block(task.body)
+    return changed
+
+
+def _candidates(task: Task) -> list[Array]:
+    """Return the arrays that each iteration writes elements of its own of, in the order of their names."""
+    written = [s.pointer for s in walk(task.body) if isinstance(s, (GlobalStore, AtomicOp))]
+    arrays = {array for pointer in written if (array := _array(pointer)) is not None}
+    if task.loop is not None:
+        exclusive = exclusive_pointers(task)
+        arrays -= {
+            array for pointer in written if base_pointer(pointer) not in exclusive and (array := _array(pointer))
+        }
+    return sorted(filter(_is_plain, arrays), key=lambda array: (array.name, array.binding))
+
+
+def _is_plain(array: Array) -> bool:
+    is_dense = array.place is None and not array.role and not array.clamped and not array.is_shared
+    return is_dense and not isinstance(array.element, Struct) and count_scalars(array.element) <= MAX_FILLED
+
+
+def _array(pointer: Statement) -> Array | None:
+    base = base_pointer(pointer)
+    return base.array if isinstance(base, GlobalPtr) else None
+
+
+class _Keeper:
+    """Looks for the outermost block in which one element of an array is read and written in a loop."""
+
+    def __init__(self, task: Task, array: Array, explains: bool) -> None:
+        self.task, self.array, self.explains = task, array, explains
+
+    def block(self, block: Block) -> bool:
+        """Keep the element in this block, or in the blocks inside it; return whether one is kept."""
+        numbers = [k for k, statement in enumerate(block.statements) if self.accesses([statement])]
+        if not numbers:
+            return False
+        first, last = numbers[0], numbers[-1]
+        region = block.statements[first : last + 1]
+        pointer = self.common_pointer(region)
+        fills = self.fills(region)
+        if pointer is not None and (fills or self.is_worth(region)) and self.is_safe(region):
+            indices = _Outside(region).copies(pointer.indices)
+            if indices is not None and (fills or self.is_certain(region[0], pointer)):
+                self.keep(block, first, last, pointer, indices, fills)
+                return True
+        changed = [self.block(inner) for statement in region for inner in blocks(statement)]
+        return any(changed)
+
+    def accesses(self, statements: Sequence[Statement]) -> list[Statement]:
+        """Return the loads, stores, atomic operations and calls that access the array."""
+        return [
+            s
+            for s in walk(Block(list(statements)))
+            if (isinstance(s, (GlobalLoad, GlobalStore, AtomicOp)) and _array(s.pointer) is self.array)
+            or (isinstance(s, Call) and self.array in s.function.reads | s.function.writes)
+        ]
+
+    def common_pointer(self, region: list[Statement]) -> GlobalPtr | None:
+        """Return the pointer to the one element that a region accesses by loads and stores."""
+        accesses = self.accesses(region)
+        if not all(isinstance(s, (GlobalLoad, GlobalStore)) for s in accesses):
+            return None
+        pointers = [base_pointer(s.pointer) for s in accesses if isinstance(s, (GlobalLoad, GlobalStore))]
+        first = pointers[0]
+        assert isinstance(first, GlobalPtr)
+        keys = [_key(index) for index in first.indices]
+        same = all(isinstance(p, GlobalPtr) and [_key(index) for index in p.indices] == keys for p in pointers)
+        return first if same else None
+
+    def is_worth(self, region: list[Statement]) -> bool:
+        """Return whether a loop both reads and writes the element."""
+        if count_scalars(self.array.element) > MAX_SCALARS:
+            return False
+        loops = (s for s in walk(Block(region)) if isinstance(s, (RangeFor, While)))
+        kinds = ({type(access) for access in self.accesses([loop])} for loop in loops)
+        return any({GlobalLoad, GlobalStore} <= kind for kind in kinds)
+
+    def fills(self, region: list[Statement]) -> bool:
+        """Return whether a region is a static loop that stores each component of a vector, and loads other elements."""
+        loop, element = region[0], self.array.element
+        if len(region) > 1 or not isinstance(loop, RangeFor) or not loop.unroll or len(loop.starts) > 1:
+            return False
+        bounds = [value.value for value in (*loop.starts, *loop.ends, *loop.steps) if isinstance(value, Const)]
+        if not isinstance(element, Tensor) or element.shape != (bounds[1],) or bounds != [0, element.size, 1]:
+            return False
+        if not all(isinstance(access, GlobalStore) for access in self.accesses(region)) or any(map(_leaves, loop.body)):
+            return False
+        if not any(isinstance(statement, GlobalLoad) for statement in walk(loop.body)):
+            return False
+        pointers = [s.pointer for s in loop.body if isinstance(s, GlobalStore) and _array(s.pointer) is self.array]
+        return any(isinstance(p, MatrixPtr) and [_key(i) for i in p.indices] == [("index", loop, 0)] for p in pointers)
+
+    def is_safe(self, region: list[Statement]) -> bool:
+        """Return whether nothing leaves the region or waits in it, and nothing else may access the element."""
+        for statement in walk(Block(region)):
+            if isinstance(statement, Return) or statement.EFFECT & Effect.FENCE:
+                return False
+            if isinstance(statement, Call) and statement.function.is_ordered:
+                return False
+            if self.array.may_alias and any(a.may_alias and a is not self.array for a in _arrays_of(statement)):
+                return False
+        return not any(map(_leaves, region))
+
+    def is_certain(self, first: Statement, pointer: GlobalPtr) -> bool:
+        """Return whether the program accesses the element, or has it anyway."""
+        loop = self.task.loop
+        if loop is not None and loop.over is self.array:
+            keys = [_key(index) for index in pointer.indices]
+            if keys == [("index", loop, axis) for axis in range(self.array.ndim)]:
+                return True
+        while isinstance(first, RangeFor) and _runs(first):
+            inner = [s for s in first.body.statements if self.accesses([s])]
+            if any(_leaves(s) or isinstance(s, Return) for s in walk(first.body)):
+                return False
+            first = inner[0]
+        return isinstance(first, (GlobalLoad, GlobalStore))
+
+    def keep(
+        self, block: Block, first: int, last: int, pointer: GlobalPtr, indices: _Copies, fills: bool = False
+    ) -> None:
+        """Replace the accesses in a block."""
+        start, end = block.statements[first], block.statements[last]
+        builder = Builder(Block())
+        builder.location = start.location
+        variable = builder.add(Alloca(type=self.array.element, hint=_name(pointer)))
+        builder.block.statements[:0] = indices.statements
+        element = builder.add(GlobalPtr(self.array, indices.values, type=pointer.type))
+        if not fills and not _stores_whole(start):
+            load = builder.add(GlobalLoad(element, type=element.type))
+            builder.add(LocalStore(variable, load))
+        head = builder.block.statements
+        tail: list[Statement] = []
+        self.variable, self.last_store = variable, end
+        if not _stores_whole(end):
+            builder = Builder(Block())
+            builder.location = self.accesses([end])[-1].location
+            self.last_store = builder.add(GlobalStore(element, builder.add(LocalLoad(variable, type=variable.type))))
+            tail = builder.block.statements
+        if self.explains:
+            self.last_store.remarks = (Remark("stored once: no other iteration writes it (keep_elements)"),)
+        statements = block.statements
+        block.statements = [*statements[first : last + 1], *tail, *statements[last + 1 :]]
+        Rewriter({GlobalLoad: self.local_access, GlobalStore: self.local_access}).block(block)
+        block.statements = [*statements[:first], *head, *block.statements]
+
+    def local_access(self, rewriter: Rewriter, access: Statement) -> Statement | None:
+        """Access the variable instead of the element."""
+        assert isinstance(access, (GlobalLoad, GlobalStore))
+        if access is self.last_store or _array(access.pointer) is not self.array:
+            return None
+        pointer = self.local_pointer(rewriter, access.pointer, access)
+        if isinstance(access, GlobalLoad):
+            return rewriter.emit(LocalLoad(pointer, type=access.type), access)
+        access.remarks = tuple(r for r in access.remarks if "(demote_atomics)" not in r.template)
+        rewriter.emit(LocalStore(pointer, access.value), access)
+        return DROPPED
+
+    def local_pointer(self, rewriter: Rewriter, pointer: Statement, access: Statement) -> Statement:
+        if isinstance(pointer, GlobalPtr):
+            return self.variable
+        assert isinstance(pointer, MatrixPtr)
+        origin = self.local_pointer(rewriter, pointer.origin, access)
+        return rewriter.emit(MatrixPtr(origin, pointer.indices[:], type=pointer.type), access)
+
+
+def _arrays_of(statement: Statement) -> Iterator[Array]:
+    """Yield the arrays that a statement accesses."""
+    if isinstance(statement, Call):
+        yield from statement.function.reads | statement.function.writes
+    elif isinstance(statement, (GlobalLoad, GlobalStore, AtomicOp)) and (array := _array(statement.pointer)):
+        yield array
+
+
+def _stores_whole(statement: Statement) -> bool:
+    """Return whether a statement stores a whole element."""
+    return isinstance(statement, GlobalStore) and isinstance(statement.pointer, GlobalPtr)
+
+
+def _runs(loop: RangeFor) -> bool:
+    """Return whether a loop has an iteration."""
+    bounds = zip(loop.starts, loop.ends, loop.steps, strict=True)
+    return all(
+        isinstance(a, Const) and isinstance(b, Const) and isinstance(c, Const) and (b.value - a.value) * c.value > 0
+        for a, b, c in bounds
+    )
+
+
+def _leaves(statement: Statement) -> bool:
+    """Return whether `break` or `continue` in a statement belongs to a loop around it."""
+    if isinstance(statement, (Break, Continue)):
+        return True
+    if isinstance(statement, (RangeFor, While)):
+        return False
+    return any(_leaves(inner) for block in blocks(statement) for inner in block)
+
+
+def _key(index: Statement) -> object:
+    """Return what equal indices have in common: the statement, or the loop and axis, or the number."""
+    if isinstance(index, LoopIndex):
+        return ("index", index.loop, index.axis)
+    return ("number", index.value) if isinstance(index, Const) else index
+
+
+class _Copies:
+    """Values that are the same before a region, and the statements that compute them."""
+
+    def __init__(self, values: list[Statement], statements: list[Statement]) -> None:
+        self.values, self.statements = values, statements
+
+
+class _Outside:
+    """Computes values before a region, if nothing in the region changes them."""
+
+    def __init__(self, region: list[Statement]) -> None:
+        self.inside = set(walk(Block(region)))
+        self.copied: dict[Statement, Statement] = {}
+
+    def copies(self, values: Sequence[Statement]) -> _Copies | None:
+        """Return copies of the values; None if one is not known before the region."""
+        if not all(map(self.is_known, values)):
+            return None
+        for value in values:
+            self.copy(value)
+        return _Copies([self.copied.get(value, value) for value in values], list(self.copied.values()))
+
+    def is_known(self, value: Statement) -> bool:
+        """Return whether a value depends on nothing in the region."""
+        if value not in self.inside:
+            return True
+        if isinstance(value, LoopIndex):
+            return value.loop not in self.inside
+        return value.EFFECT == Effect.NONE and not value.BLOCKS and all(map(self.is_known, operands(value)))
+
+    def copy(self, value: Statement) -> None:
+        if value in self.inside and value not in self.copied:
+            for operand in operands(value):
+                self.copy(operand)
+            copied = clone(value, dict(self.copied))
+            self.copied[value] = copied
+
+
+def _name(pointer: GlobalPtr) -> str:
+    """Return the name of a variable that holds an element: `c_ij` of `c[i, j]`."""
+    words = [_word(index) for index in pointer.indices]
+    if not words or not all(words):
+        return f"{pointer.array.name}_value"
+    group = words[0].removesuffix("_0")
+    if words == [f"{group}_{axis}" for axis in range(len(words))]:
+        return f"{pointer.array.name}_{group}"
+    return f"{pointer.array.name}_{('' if all(len(word) == 1 for word in words) else '_').join(words)}"
+
+
+def _word(index: Statement) -> str:
+    """Return the name of an index, "" without one."""
+    if isinstance(index, LoopIndex):
+        return index.loop.names[index.axis] if index.axis < len(index.loop.names) else ""
+    return index.name or ""
