@@ -62,11 +62,15 @@ BARRIER = {  # the second one; on the host it is what parts two loops over the t
     "vulkan": r"re:(?s:(tile\[t\] = x.*?)    barrier\(\);\n)",
     "cuda": r"re:(?s:(tile\[t\] = x.*?)    __syncthreads\(\);\n)",
 }
-ATOMIC = {"cpu": r"re:atomic_add_i32\(&(counts.*), 1\);", "vulkan": r"re:atomicAdd\((counts.*), 1\);",
-          "cuda": r"re:atomicAdd\(&(counts.*), 1\);"}  # fmt: skip
+ATOMIC = {  # on the host each thread has a copy: it is dropped, too
+    "cpu": r"re:(?s:counts\(([^\n]*)\) \+= 1;[^\n]*\n(.*?) *own\.counts_data = start_sums[^\n]*\n(.*?) *join_sums[^\n]*\n)",
+    "vulkan": r"re:atomicAdd\((counts.*), 1\);",
+    "cuda": r"re:atomicAdd\(&(counts.*), 1\);",
+}
 LOST = {
     # The host's cores are few and busy: the store comes so late that another thread runs in between.
-    "cpu": r"volatile int *count = &\1; int old = *count; for (volatile int k = 0; k < 20; k++) { } *count = old + 1;",
+    "cpu": r"volatile int *count = &counts(\1); int old = *count; for (volatile int n = 0; n < 20; n++) { } "
+    r"*count = old + 1;\n\2\3",
     "vulkan": r"\1 += 1;",
     "cuda": r"\1 += 1;",
 }
