@@ -333,3 +333,19 @@ def test_a_variable_named_as_the_size_of_a_block(define_kernel) -> None:
 """
     source = define_kernel(text).source(np.zeros(8, np.int32), arch=ti.cuda)
     assert "#define BLOCK_128" in source and "int BLOCK_128 =" not in source
+
+
+@ti.kernel
+def bounds_named_like_tasks(x: ti.types.ndarray(ti.i32, 1), n: ti.i32):
+    for i in x:
+        x[i] = i
+    task_1 = n * 2
+    for parallel in range(task_1):
+        x[parallel % 5] = task_1
+
+
+def test_bounds_named_like_the_functions_of_tasks(target: str) -> None:
+    x = np.zeros(5, np.int32)
+    bounds_named_like_tasks(x, 4)
+    ti.sync()
+    assert x.tolist() == [8] * 5

@@ -78,7 +78,7 @@ def emit_context(
     of_functions = signatures(kernel, target, taken | target.language.functions | tasks)
     own = user_names(layout, of_functions.values())
     context = EmitContext(
-        kernel, target, layout, options, capabilities, name, by_pointer, of_functions, own, taken | own
+        kernel, target, layout, options, capabilities, name, by_pointer, of_functions, own, taken | own | tasks
     )
     context.block_dims = frozenset(task.block_dim for task in kernel.tasks if context.has_block_size(task))
     return context
