@@ -137,7 +137,7 @@ def test_a_launcher_shifts_no_further_than_an_extent_goes(data, by):
     """`1 << 10**17` is a number of 12 petabytes."""
     data["tasks"][0]["extents"] = [["shl", ["const", 1], by]]
     module = read_module(data)
-    writer = launcher._LauncherSource(module, ["ndarray"] * 8, {}, True, False)
+    writer = launcher._LauncherSource(module, ["ndarray"] * 8, {}, True, False, False)
     text, _ = writer._count(module.tasks[0])
     assert eval(text, {"v0": 10**17}) == 1 << 64
 
