@@ -195,3 +195,26 @@ def test_indices_that_wrapped_are_checked(target: str) -> None:
         with pytest.raises(ti.TaichiAssertionError, match=rf"with indices \({index}\)"):
             kernel(*numbers)
             ti.sync()
+
+
+def test_sums_of_an_index_that_wrap_and_wrap_back(target: str) -> None:
+    """`32 + i` wraps, the index does not: its last constant must not be of 64 bits."""
+
+    @ti.kernel
+    def run(out: ti.types.ndarray(ti.i32, 1), big: ti.i32):
+        for i in range(2147483635, 2147483647):
+            out[32 + i - 2147483635] += i % 100
+        for i in range(2147483635, 2147483647):
+            out[(32 + i) + -2147483635] += 1
+        for i in range(12):
+            out[big + i + 2147483647] += 1
+            out[(i - big) - 2147483647] += 1
+            out[i - big - 2147483616] += 1
+
+    out = np.zeros(64, np.int32)
+    run(out, -2147483647)
+    wanted = np.zeros(64, np.int32)
+    wanted[32:44] = np.arange(2147483635, 2147483647) % 100 + 1
+    wanted[:12] += 2
+    wanted[31:43] += 1
+    assert out.tolist() == wanted.tolist()

@@ -18,6 +18,8 @@ from ..languages.common.wrapping import convert
 
 NameOf = Callable[[Type], str]
 """Returns the name of a type, and records that it is used."""
+FARTHEST_BEFORE = 1 << 16
+"""Subtracted from an index of 64 bits at most: in 32 bits it could wrap to an element of 2**31 - 2**16 or more only."""
 
 
 class Operand(NamedTuple):
@@ -66,12 +68,16 @@ def signed(kind: Scalar, total: tuple[str, int], name_of: NameOf) -> tuple[str, 
 def wide_sums(language: Language, indices: Sequence[Statement], sources: list[str]) -> list[str]:
     """Return indices as a language wants them: `x(i - 1ll)` where 32 bits wrap, so that `x(i)` is its neighbour in C.
 
-    An index that wraps is out of bounds. With several axes the macro has a factor of 64 bits.
+    The wrapped index and the wide one must both be out of bounds: `i + n` wraps to a negative number, but `i - n` wraps
+    to 2**31 - n or more, which is an element if n is large, as in `x[32 + i - 2147483635]`, where `32 + i` has wrapped.
+    With several axes the macro has a factor of 64 bits.
     """
     if not language.has_wide_indices or len(indices) != 1:
         return sources
     match indices[0]:
-        case Operation(op="add" | "sub", type=Scalar(bits=32, is_float=False), operands=[_, Const(origin=None)]):
-            suffix = language.literals.integer_suffixes["i64"]
-            return [f"{sources[0]}{suffix}" if sources[0][-1].isdigit() and " " in sources[0] else sources[0]]
+        case Operation(op="add" | "sub" as op, type=Scalar(bits=32, is_float=False), operands=[_, Const() as number]):
+            distance = int(number.value) if op == "add" else -int(number.value)
+            if number.origin is None and distance >= -FARTHEST_BEFORE:
+                suffix = language.literals.integer_suffixes["i64"]
+                return [f"{sources[0]}{suffix}" if sources[0][-1].isdigit() and " " in sources[0] else sources[0]]
     return sources
