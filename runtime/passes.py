@@ -91,7 +91,20 @@ def own_pass(function: Callable[..., Any], *, after: str = "", before: str = "",
     function: takes the kernel (`transpiler.ir.tasks.Kernel`) and a `PassContext`, changes the kernel in place, and
       returns whether it has. The IR is verified after it.
     after, before: the pass next to which it runs, once; the last, or first, of that name. One of the two is needed.
+    name: of the pass, in `kernel.ir` and remarks; "": the function's.
     Raises: TypeError for what is no function; ValueError for unknown passes.
+
+    Example:
+        >>> def show(kernel, context):
+        ...     print(kernel.name, "has", len(kernel.tasks), "task")
+        ...     return False
+        >>> x = ti.field(ti.f32, shape=3)
+        >>> @ti.kernel(passes=[ti.Pass(show, after="offload")])
+        ... def double():
+        ...     for i in x:
+        ...         x[i] *= 2
+        >>> source = double.source(arch=ti.cpu)
+        double has 1 task
     """
     source = "ti.Pass"
     if not callable(function):
@@ -192,7 +205,15 @@ class PassList(list[PassEntry]):
 
 
 def passes() -> PassList:
-    """Return the passes of the compiler in their order; it prints as a list."""
+    """Return the passes of the compiler in their order; it prints as a list.
+
+    Example:
+        >>> listed = ti.passes()
+        >>> [each.required for each in listed if each.name == "offload"]
+        [True]
+        >>> "fold" in [each.name for each in listed]
+        True
+    """
     required = _passes().REQUIRED
     stages = _passes().names_of_passes()
     return PassList(PassEntry(stage, name, name in required) for stage, names in stages.items() for name in names)

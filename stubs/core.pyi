@@ -11,6 +11,7 @@ import numpy as np
 from typing_extensions import dataclass_transform
 from shadesmith.runtime.launch.inspection import Inspection
 from shadesmith.runtime.session.module_source import Variant
+from shadesmith.runtime.workbench.bisect.bisection import Bisection
 from shadesmith.runtime.workbench.measure.bench import Timing
 from shadesmith.runtime.workbench.measure.compare import Comparison
 from shadesmith.runtime.workbench.measure.compile_times import CompileReport
@@ -71,6 +72,8 @@ class Kernel(Generic[_P, _R]):
         sanitize: bool = False,
     ) -> Comparison:
         """Run the generated source and an edit of it on copies of the arguments, and return what differs."""
+    def bisect(self, *args: Any, in_process: bool = False, time_limit: float | None = None) -> Bisection:
+        """Return the first pass after which a result of this call differs from the interpreter's."""
     def bench(
         self,
         *args: Any,
@@ -111,7 +114,7 @@ class Kernel(Generic[_P, _R]):
 def kernel(fn: Callable[_P, _R]) -> Kernel[_P, _R]: ...
 @overload
 def kernel(
-    fn: None = None, *, offline_cache: bool = True, fast_math: bool | None = None
+    fn: None = None, *, offline_cache: bool = True, fast_math: bool | None = None, passes: Any = ()
 ) -> Callable[[Callable[_P, _R]], Kernel[_P, _R]]: ...
 @overload
 def func(fn: _F) -> _F: ...

@@ -82,11 +82,12 @@ def declared_result(field: ResultField) -> Any:
 class LoadedDefinition:
     """What a `KernelDefinition` is to the functions that look at a call's arguments.
 
-    flat_parameters: one a parameter. returns: types of the results. derivative, fast_math: none.
+    flat_parameters: one a parameter. returns: types of the results. derivative, fast_math, passes: none.
     """
 
     derivative = ""
     fast_math: bool | None = None
+    passes: tuple[Any, ...] = ()
 
     def __init__(self, name: str, parameters: Sequence[Mapping[str, Any]], results: Sequence[ResultField]) -> None:
         self.name = name

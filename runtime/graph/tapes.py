@@ -30,9 +30,28 @@ from .kernels import clear, seed
 
 
 class TapeGraph:
-    """A tape that runs again.
+    """A tape that runs again; `ti.graph.compile_tape` makes it.
 
+    calls: the launches that the tape recorded. loss: its field.
     forward: the graph that clears the loss and launches. backward: the one that clears the gradients and computes them.
+
+    Example:
+        >>> x = ti.field(ti.f32, shape=3, needs_grad=True)
+        >>> loss = ti.field(ti.f32, shape=(), needs_grad=True)
+        >>> @ti.kernel
+        ... def energy():
+        ...     for i in x:
+        ...         loss[None] += x[i] ** 2
+        >>> with ti.ad.Tape(loss) as tape:
+        ...     energy()
+        >>> graph = ti.graph.compile_tape(tape)
+        >>> x.fill(2.0)
+        >>> graph.forward.run({})
+        >>> loss[None]
+        12.0
+        >>> graph.backward.run({})
+        >>> x.grad.to_numpy().tolist()
+        [4.0, 4.0, 4.0]
     """
 
     def __init__(self, calls: list[Record], loss: DenseArray) -> None:
@@ -55,8 +74,23 @@ class TapeGraph:
 def compile_tape(tape: Tape) -> TapeGraph:
     """Return the launches of a tape and their gradients as one graph, with the arguments that they had.
 
-    The kernels and arrays are those of the tape, in the session in which it recorded.
+    tape: has ended. The kernels and arrays are those of the tape, in the session in which it recorded.
     Raises: TaichiRuntimeError for a tape that does more than launch kernels, or saved what they overwrite.
+
+    Example:
+        >>> x = ti.field(ti.f32, shape=3, needs_grad=True)
+        >>> loss = ti.field(ti.f32, shape=(), needs_grad=True)
+        >>> @ti.kernel
+        ... def energy():
+        ...     for i in x:
+        ...         loss[None] += x[i] ** 2
+        >>> with ti.ad.Tape(loss) as tape:
+        ...     energy()
+        >>> graph = ti.graph.compile_tape(tape)
+        >>> x.fill(3.0)
+        >>> graph.run()
+        >>> loss[None], x.grad.to_numpy().tolist()
+        (27.0, [6.0, 6.0, 6.0])
     """
     if not isinstance(tape.loss, DenseArray) or tape.loss.KIND != "field":
         raise TaichiRuntimeError(

@@ -11,6 +11,7 @@ import numpy as np
 from typing_extensions import dataclass_transform
 from shadesmith.runtime.launch.inspection import Inspection
 from shadesmith.runtime.session.module_source import Variant
+from shadesmith.runtime.workbench.bisect.bisection import Bisection
 from shadesmith.runtime.workbench.measure.bench import Timing
 from shadesmith.runtime.workbench.measure.compare import Comparison
 from shadesmith.runtime.workbench.measure.compile_times import CompileReport
@@ -71,6 +72,8 @@ class Kernel(Generic[_P, _R]):
         sanitize: bool = False,
     ) -> Comparison:
         """Run the generated source and an edit of it on copies of the arguments, and return what differs."""
+    def bisect(self, *args: Any, in_process: bool = False, time_limit: float | None = None) -> Bisection:
+        """Return the first pass after which a result of this call differs from the interpreter's."""
     def bench(
         self,
         *args: Any,
@@ -111,7 +114,7 @@ class Kernel(Generic[_P, _R]):
 def kernel(fn: Callable[_P, _R]) -> Kernel[_P, _R]: ...
 @overload
 def kernel(
-    fn: None = None, *, offline_cache: bool = True, fast_math: bool | None = None
+    fn: None = None, *, offline_cache: bool = True, fast_math: bool | None = None, passes: Any = ()
 ) -> Callable[[Callable[_P, _R]], Kernel[_P, _R]]: ...
 @overload
 def func(fn: _F) -> _F: ...
@@ -346,6 +349,8 @@ from shadesmith.transpiler.lang.textures import Format as Format
 from shadesmith.runtime.gui.gui import GUI as GUI
 INFO: str
 from shadesmith.transpiler.lang.hooks import Layout as Layout
+def Pass(function: Any, *, after: Any = ..., before: Any = ..., name: Any = ...) -> Any:
+    """Return a pass of the program, for `passes=[...]` of `ti.init` or `@ti.kernel`."""
 from shadesmith.runtime.fields.snodes import SNode as SNode
 from shadesmith.transpiler.errors import ShadesmithWarning as ShadesmithWarning
 from shadesmith.transpiler.lang.struct import Struct as Struct
@@ -547,7 +552,10 @@ def init(
     report_bytes: int = ...,
     check_overflow: bool = ...,
     line_comments: str = ...,
+    passes: Any = ...,
+    templates_dir: str = ...,
     why_comments: bool = ...,
+    argument_offsets: bool = ...,
     warn_stale_globals: bool = ...,
 ) -> None:
     """Start a session: open a device and end the session before, with all its fields and ndarrays."""
@@ -585,6 +593,8 @@ def no_activate(*args: Any) -> Any:
 def one(x: _T) -> _T:
     """Return a one of the type and shape of `x`; kernels only."""
 opengl: Any
+def passes() -> Any:
+    """Return the passes of the compiler in their order; it prints as a list."""
 def polar_decompose(A: Any, dt: Any = ...) -> Any:
     """Return U, P with A = U P: U orthogonal, P symmetric."""
 def pow(base: _T, exponent: Any) -> _T:

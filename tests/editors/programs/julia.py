@@ -4,7 +4,7 @@ import shadesmith as ti
 
 ti.init(arch=ti.cpu)
 
-N = 64
+N = 16
 pixels = ti.field(dtype=ti.f32, shape=(N * 2, N))
 
 
