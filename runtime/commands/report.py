@@ -78,8 +78,17 @@ def _with_gradients(calls: Iterable[Call]) -> Iterator[Call]:
     for call in calls:
         yield call
         with suppress(TaichiCompilationError, TaichiRuntimeError):
-            if not call.kernel.definition.derivative and has_gradients(call.kernel.grad, call.arguments):
+            if _may_have_gradients(call) and has_gradients(call.kernel.grad, call.arguments):
                 yield replace(call, kernel=call.kernel.grad)
+
+
+def _may_have_gradients(call: Call) -> bool:
+    """Return whether a gradient of the call makes sense: of an ndarray with one, or of fields alone."""
+    if call.kernel.definition.derivative:
+        return False
+    if any(getattr(argument, "grad", None) is not None for argument in call.arguments):
+        return True
+    return not call.kernel.definition.parameters
 
 
 def _name(call: Call) -> str:

@@ -14,7 +14,7 @@ from copy import copy
 from functools import partial
 from pathlib import Path
 from typing import Any
-from weakref import WeakSet, finalize
+from weakref import WeakSet, finalize, proxy
 
 from ....transpiler.backend.module.interface import BackendModule, TaskSource
 from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError, UnsupportedError
@@ -368,13 +368,14 @@ class VulkanProgram:
     def submit_held(self) -> Submit:
         """The function that starts the tasks in order; its caller has held `lock` since before it packed arguments."""
         if self._submit is None:
-            store = self._store_arguments if self._indirect_bytes else None
+            own = proxy(self)  # the function belongs to the program: no cycle keeps the program's memory
+            store = partial(VulkanProgram._store_arguments, own) if self._indirect_bytes else None
             arguments = PushedArguments(self._layout, self._push_bytes, self._pushed, store)
             tasks = [
-                TaskPipeline(task, pipeline, most, partial(self._fewer, task, most))
+                TaskPipeline(task, pipeline, most, partial(VulkanProgram._fewer, own, task, most))
                 for pipeline, most, task in self._tasks
             ]
-            bind = self._bind_textures if self._find_set is not None else None
+            bind = partial(VulkanProgram._bind_textures, own) if self._find_set is not None else None
             self._submit = make_submitter(self._queue, self._name, self._functions, arguments, tasks, bind, self._null)
         return self._submit
 
