@@ -141,6 +141,7 @@ def test_a_chrome_trace(target: str, profiled: None, tmp_path: Path) -> None:
     assert {event["args"]["kernel"] for event in events} == {"fill_and_sum"} and events[0]["ts"] >= 0
 
 
+@pytest.mark.one_target
 def test_the_roofline_of_saxpy_is_exact(target: str, profiled: None) -> None:
     n = 333
     x, y = ti.ndarray(ti.f32, n), ti.ndarray(ti.f32, n)

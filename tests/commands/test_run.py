@@ -107,7 +107,7 @@ def test_ti_is_taichis_command_line(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.one_target
+@pytest.mark.exhaustive
 def test_names_inside_taichis_compiler_say_so(tmp_path: Path) -> None:
     done = start(tmp_path, "run", "-c", "from taichi.lang.ast import ASTTransformer")
     assert "ImportError: taichi.lang.ast.ASTTransformer is inside Taichi's compiler" in done.stderr

@@ -57,7 +57,7 @@ def start(name: str, folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_example_runs_headless(name: str, tmp_path: Path) -> None:
     printed = start(name, tmp_path, "--arch", "cpu", *SMALL.get(name, []))

