@@ -11,6 +11,8 @@ import pytest
 import shadesmith as ti
 from shadesmith.transpiler.backend.assemble.render import TEMPLATES
 
+pytestmark = pytest.mark.one_target  # the rest in `make test-all`
+
 OURS = {
     "cpu": ("c/range_for.c.j2", "iteration"),
     "vulkan": ("glsl/range_for.comp.j2", "main"),

@@ -7,6 +7,8 @@ import pytest
 
 import shadesmith as ti
 
+pytestmark = pytest.mark.sampled(3)  # the rest in `make test-all`
+
 N = 20_000
 
 

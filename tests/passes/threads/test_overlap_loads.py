@@ -7,6 +7,8 @@ import pytest
 
 import shadesmith as ti
 
+pytestmark = pytest.mark.sampled(3)  # the rest in `make test-all`
+
 LONG = (1 << 20) + 4
 """Shorter loops have a thread for each iteration."""
 

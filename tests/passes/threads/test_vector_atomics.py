@@ -9,6 +9,8 @@ import pytest
 
 import shadesmith as ti
 
+pytestmark = pytest.mark.sampled(3)  # the rest in `make test-all`
+
 N, M = 300, 7
 CALL = re.compile(r"^ +(atomic\w+)\(&(\S+?)\(", re.MULTILINE)
 

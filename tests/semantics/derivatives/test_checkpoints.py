@@ -11,6 +11,8 @@ import pytest
 import shadesmith as ti
 from shadesmith.runtime.ad import checkpoints, contents
 
+pytestmark = pytest.mark.one_target  # the rest in `make test-all`
+
 N = 8
 PROGRAM = """
 @ti.kernel

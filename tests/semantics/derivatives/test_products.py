@@ -9,6 +9,8 @@ import pytest
 
 import shadesmith as ti
 
+pytestmark = pytest.mark.one_target  # the rest in `make test-all`
+
 N = 4
 PROGRAM = """
 @ti.func

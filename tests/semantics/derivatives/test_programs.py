@@ -13,6 +13,8 @@ import pytest
 
 import shadesmith as ti
 
+pytestmark = pytest.mark.sampled(4)  # the rest in `make test-all`
+
 N = 6
 
 RIGHT = {

@@ -12,6 +12,8 @@ import shadesmith as ti
 from shadesmith.runtime.commands.command_line import main
 from shadesmith.runtime.session import session as sessions
 
+pytestmark = pytest.mark.one_target  # the rest in `make test-all`
+
 N = 8
 PROGRAM = """
 @ti.kernel

@@ -7,6 +7,8 @@ import pytest
 
 import shadesmith as ti
 
+pytestmark = [pytest.mark.sampled(3), pytest.mark.one_target]  # the rest in `make test-all`
+
 quant = ti.types.quant
 
 

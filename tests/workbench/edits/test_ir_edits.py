@@ -24,6 +24,8 @@ from shadesmith.transpiler.options import CompileOptions
 from shadesmith.transpiler.passes import PassContext
 from shadesmith.transpiler.passes.analysis.call_effects import call_effects
 
+pytestmark = pytest.mark.one_target  # the rest in `make test-all`
+
 SCALE = """
     @ti.kernel
     def scale(a: ti.f32, x: ti.types.ndarray(ti.f32, 1)) -> ti.f32:

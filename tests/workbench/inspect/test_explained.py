@@ -12,6 +12,8 @@ from shadesmith.runtime.events import SINKS
 from shadesmith.runtime.launch.kernel import CALL_OBSERVERS
 from shadesmith.runtime.session import session as sessions
 
+pytestmark = pytest.mark.one_target  # the rest in `make test-all`
+
 
 @ti.kernel
 def scale(f: ti.template(), a: ti.i32, v: ti.types.ndarray(ti.f32, 1)) -> ti.f32:
