@@ -87,6 +87,7 @@ def test_archive_is_a_zip_with_text_and_binary(target, tmp_path):
         assert "module.json" in names and any(name.endswith((".spv", ".so", ".cubin")) for name in names)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.one_target
 def test_archives_do_not_depend_on_what_ran(target, tmp_path):
     if target == "python":

@@ -21,6 +21,7 @@ LANGUAGES = {
 }
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_both_files_compile_without_a_warning(name, tmp_path):
     tool, *flags = LANGUAGES[name]

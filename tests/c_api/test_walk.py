@@ -63,6 +63,7 @@ def compiled(folder: Path, *flags: str) -> Path:
     return binding.compile_c(folder / "walk", "-std=c99", *binding.STRICT, *flags, *sources, "-lpthread")
 
 
+@pytest.mark.exhaustive
 def test_calls_by_chance_under_sanitizers(module, tmp_path, full):
     program = compiled(tmp_path, *SANITIZERS)
     for seed, threads in ((1, 1), (2, 1), (3, 4)):

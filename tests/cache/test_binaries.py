@@ -451,6 +451,7 @@ def test_a_warm_start_runs_no_compiler(target, tmp_path, monkeypatch):
     assert bool(disk) == (target != "python")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.one_target
 def test_a_changed_comment_compiles_nothing(target, tmp_path, monkeypatch):
     if target == "python":

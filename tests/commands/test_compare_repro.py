@@ -130,6 +130,7 @@ def test_a_merge_is_accepted_by_a_command(command, edited) -> None:
     assert "nothing to merge" in command("merge", kernel).notes
 
 
+@pytest.mark.exhaustive
 def test_a_merge_that_computes_something_else_is_not_accepted(command, edited) -> None:
     kernel = edited("int j = 0;", "int j = 1;")
     path = Path(kernel.rpartition(":")[0])

@@ -66,6 +66,7 @@ def test_too_much_is_one_clear_error_and_nothing_else_changes(target: str, other
     assert other[9] == 3
 
 
+@pytest.mark.exhaustive
 @pytest.mark.one_target
 def test_a_derivative_that_fails_takes_its_field_along(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     device = current().device
@@ -112,6 +113,7 @@ def test_shapes_beyond_indices_are_refused(target: str, make: Callable[..., Any]
     assert used() == before
 
 
+@pytest.mark.exhaustive
 @pytest.mark.one_target
 def test_memory_that_can_be_collected_is_collected_first(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     device = current().device

@@ -114,6 +114,7 @@ def test_a_crash_leaves_the_next_comparison_alone(target: str) -> None:
         runner.close()
 
 
+@pytest.mark.exhaustive
 def test_bench_and_tune_name_what_does_not_end(target: str) -> None:
     if target == "vulkan" and sessions.CURRENT.device.is_software:
         pytest.skip("lavapipe ends loops after 65,535 iterations")
@@ -161,6 +162,7 @@ def test_ctrl_c_ends_the_process(target: str, monkeypatch: pytest.MonkeyPatch) -
     assert children and all(process.poll() is not None for process in children)
 
 
+@pytest.mark.exhaustive
 def test_sanitizers_name_the_line(target: str) -> None:
     if target != "cpu":
         pytest.skip("they are of the host's compiler")

@@ -85,6 +85,7 @@ def test_five_percent_are_found(kind: str) -> None:
     assert slower >= 0.97 * RUNS and right >= 0.95 * RUNS, (slower, right)
 
 
+@pytest.mark.exhaustive
 def test_what_nobody_cares_for_is_no_difference() -> None:
     found = list(ratios("normal", [1e-4, 1.007e-4]))
     assert sum(ratio.verdict() == NO_DIFFERENCE for ratio in found) >= 0.99 * RUNS

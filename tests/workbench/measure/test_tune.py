@@ -141,6 +141,7 @@ def test_a_search_goes_on_where_it_was_stopped(work, target: str) -> None:
     assert work.tune(x, 100, seconds=0.2).resumed == 0, "another text, other times"
 
 
+@pytest.mark.exhaustive
 def test_many_settings_are_searched_one_parameter_after_the_other(work, target: str) -> None:
     x = ones()
     lines = "// @tune EXTRA = 0 | 1 | 2 | 4\n#define EXTRA 4\n"
@@ -173,6 +174,7 @@ def test_a_search_climbs_to_the_best_setting() -> None:
     assert len(tried) == 5
 
 
+@pytest.mark.exhaustive
 @pytest.mark.one_target
 def test_each_class_of_shapes_has_its_winner(work, target: str) -> None:
     x, large = ones(), ones(8 * SIZE)
@@ -322,6 +324,7 @@ def test_of_equal_winners_the_one_that_changes_least(work, target: str) -> None:
     assert found.values == {"UNUSED": "1", "EXTRA": "0"}, str(found)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.one_target
 def test_trials_are_exported_as_kernel_tuner_keeps_its_own(work, target: str, tmp_path: Path) -> None:
     """As util.py of kernel_tuner 1.5.0 writes and reads a cache file; its simulation mode read one of ours."""
