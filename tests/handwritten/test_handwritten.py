@@ -28,7 +28,7 @@ CEILINGS = {
     "p2g3d": 1.14,
     "mpm88": 1.21,
     "mpm99": 1.40,
-    "sgemm": 1.29,
+    "sgemm": 1.31,
     "raymarch": 0.98,
     "sph": 1.19,
     "advect": 1.34,

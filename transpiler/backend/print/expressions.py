@@ -331,7 +331,9 @@ class Expressions:
     def shared_extents(self, array: Array) -> list[str]:
         """Return the extents of a shared array, by the names of which they are made."""
         origins = array.extents or (None,) * array.ndim
-        return [self.of(Const(n, origin, type=i32)).source for n, origin in zip(array.shape or (), origins, strict=True)]
+        return [
+            self.of(Const(n, origin, type=i32)).source for n, origin in zip(array.shape or (), origins, strict=True)
+        ]
 
     def zero(self, kind: Type) -> Rendered:
         """Return the zero of a type."""
