@@ -11,8 +11,8 @@ The loop is one that all threads of the block run with the same bounds, and it r
 write, at its index alone. Of ndarrays that share memory, what a thread stores before the loop is in the tile, too.
 Loads from shared memory are faster and take no address arithmetic: all pairs of 65,536 bodies took an H200 4.6 ms, 2.5
 with a tile. Each tile may be the last and shorter, since a person may change `BLOCK`. A loop that reads other arrays at
-places that depend on its index stays, since it waits for these. Bounds above 2^31 - BLOCK would wrap; a GPU has no array
-of so many elements of 4 bytes.
+places that depend on its index stays, since it waits for these. Bounds above 2^31 - BLOCK would wrap; a GPU has no
+array of so many elements of 4 bytes.
 """
 
 from __future__ import annotations
