@@ -86,7 +86,7 @@ def _working_type(wanted: Scalar) -> Scalar:
 # --- pieces ---------------------------------------------------------------------------------------------------------
 
 
-@func
+@func(inline=True)
 def _power_of_two(x: Any) -> Any:
     """Return the power of two at or below `x` >= 0 and its reciprocal; 0.0 and 2^127 (f64: 2^1023) if there is none.
 
@@ -307,7 +307,8 @@ def svd(A: Any, dt: template = None) -> Any:  # type: ignore[assignment]
     diagonal = Matrix(
         [[cast(s[i], wanted) if static(i == j) else zero for j in static(range(n))] for i in static(range(n))]
     )
-    return cast(u, wanted), diagonal, cast(v, wanted)
+    U, S, V = cast(u, wanted), diagonal, cast(v, wanted)
+    return U, S, V
 
 
 @func

@@ -84,6 +84,8 @@ class Statements:
         self.shared_atomics: frozenset[tuple[str, str]] = frozenset()
         self.declare_per_thread: Callable[[Statements, Alloca, str], str] = _as_local
         self.commented: set[tuple[str, int]] = set()
+        self.is_library = False
+        """Whether no statement has a line of Python."""
         self.prints_remarks = False
         """Whether the remarks of statements are printed."""
         self.printed_remarks: set[tuple[str, str, int]] = set()
@@ -117,7 +119,7 @@ class Statements:
     def declare_value(self, kind: str, name: str, value: str, location: SourceLocation) -> None:
         """Append `kind name = value;`, in one line with a declaration of the same type and Python line before it."""
         before, kind_before = self.declaration
-        is_same_line = location is not NOWHERE and (location.file, location.line) == self.last
+        is_same_line = self.is_library or (location is not NOWHERE and (location.file, location.line) == self.last)
         is_short = len(value) <= MAX_DECLARATOR
         if before and is_same_line and is_short and kind == kind_before and self.lines and self.lines[-1] is before:
             text = f"{before.text[:-1]}, {name} = {value};"

@@ -265,8 +265,8 @@ class Context:
         """Unroll the innermost kept static loop, and inline the function under construction, if there are any: what
         follows may do another thing in each iteration and in each call.
         """
-        if any(frame.returns is not None for frame in self.frames):
-            raise NeedsInlining
+        if any(frame.returns is not None and not frame.is_library for frame in self.frames):
+            raise NeedsInlining  # functions of ours do the same in each call
         if self.static_loops:
             raise NeedsUnroll(self.static_loops[-1].node)
 
