@@ -99,20 +99,28 @@ def _power_of_two(x: Any) -> Any:
     return bit_cast(bits, f32), bit_cast(0x7F000000 - bits, f32)
 
 
+@func(inline=True)
+def _largest(a: Any) -> Any:
+    """Return the largest absolute value of the elements; no function on matrices is needed for it."""
+    if static(len(a.shape) == 1):
+        return max(*[abs(a[i]) for i in static(range(a.n))])
+    return max(*[abs(a[i, j]) for i in static(range(a.n)) for j in static(range(a.m))])
+
+
 @func
 def _into_range(a: Any) -> Any:
     """Return `a` with its largest element brought into [1, 2) by a power of two, and that power in two factors.
 
     The factors come with their reciprocals, which bring the result back: (a, scale, shift, 1 / scale, 1 / shift).
     """
-    largest = abs(a).max()
+    largest = _largest(a)
     one = cast(1.0, a.dtype)
     unshift = select(largest > BIG, cast(BIG, a.dtype), select(largest < SMALL, cast(SMALL, a.dtype), one))
     _, shift = _power_of_two(unshift)
     result = shift * a
     if unshift < one:
         _raise(a, result)
-    unscale, scale = _power_of_two(abs(result).max())
+    unscale, scale = _power_of_two(_largest(result))
     return scale * result, scale, shift, unscale, unshift
 
 
