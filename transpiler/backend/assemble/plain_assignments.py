@@ -1,4 +1,4 @@
-"""Which `v += w` on vectors and matrices are printed as `v = v + w`: where `operator+=` would be declared for them alone.
+"""Which `v += w` on vectors and matrices are printed as `v = v + w`: where `operator+=` would serve them alone.
 
     operator+(vec2 a, vec2 b)                        operator+(vec2 a, vec2 b)
     operator+=(vec2 &a, vec2 b)              ->      v = v + w;

@@ -145,7 +145,8 @@ def build_function(
             statement.location = NOWHERE
     else:
         _strip_call_sites(function, frame.call_site)
-    function.statements = _count_statements(definition.tree) if is_auto else None
+    statements = _count_statements(definition.tree)
+    function.statements = statements if is_auto and not (is_library and statements == 1) else None
     built.function = function
     context.kernel.functions.append(function)
     return True
@@ -158,7 +159,13 @@ def stays_a_function(context: Context, definition: KernelDefinition) -> bool:
     options = context.options
     if options.debug or options.check_overflow or options.check_out_of_bound:
         return False  # a failed check in it is one of the call
-    return _count_statements(definition.tree) > 1
+    return _count_statements(definition.tree) > 1 or _repeats_a_parameter(definition.tree)
+
+
+def _repeats_a_parameter(tree: ast.FunctionDef) -> bool:
+    """Return whether an argument would need a variable where the function is inlined: `x - floor(x)`."""
+    names = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    return tree.name != "normalize" and any(names.count(parameter.arg) > 1 for parameter in tree.args.args)
 
 
 def _known_as(definition: KernelDefinition) -> str:

@@ -168,6 +168,8 @@ def _passed(
     if _is_plain_number(context, value) and (definition, parameter.name) not in context.functions.static_numbers:
         number = value.number if isinstance(value, ArgumentNumber) else value
         return Passed(parameter, value, "number", number_type(number, context.options))
+    if is_number(value) and is_of_library(definition):
+        raise NeedsInlining  # `mix(x, y, 0.25)` computes with 0.75, which is no argument
     if isinstance(value, ArgumentNumber):
         value.needs_one()
     return _static(parameter, value)

@@ -58,6 +58,11 @@ class NeedsMemory(Exception):
         self.mutable = frame.definition.parsed.mutable
 
 
+NAMED_IN_LIBRARY = frozenset({"pi", "two_pi", "log_of_2"})
+"""Numbers of our own functions that sources name."""
+MODULE_OF_NUMBERS = "ti.math"
+
+
 class NeedsInlining(BaseException):
     """A call of a function needs the function's statements in its place.
 
@@ -219,8 +224,10 @@ class Context:
         return self.named(value, node.id)
 
     def named(self, value: Any, name: str, note: str = "") -> Any:
-        """Return a number from outside the kernel with its name; numbers of our own functions stay as they are."""
+        """Return a number from outside the kernel with its name; most numbers of our own functions stay as they are."""
         is_user = not (self.frame.is_library or self.frame.hides_names)
+        if not is_user and name in NAMED_IN_LIBRARY:
+            return named(value, name, f"{MODULE_OF_NUMBERS}.{name}", self.options)
         if is_user and isinstance(value, Matrix):
             self.values.vectors.setdefault(id(value), (value, name, note or name))
         return named(value, name, note, self.options) if is_user else value
