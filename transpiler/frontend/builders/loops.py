@@ -178,7 +178,7 @@ def _loop_over_elements(context: Context, node: ast.For, elements: Any) -> Compl
 def _loop_over_relation(context: Context, node: ast.For, relation: MeshRelation) -> Completion:
     """Build a loop over the elements to which an element of a mesh leads.
 
-        for u in v.verts:    ->    for u_at in range(vert_verts_begin[v], vert_verts_begin[v + 1]): u = vert_verts[u_at]
+    for u in v.verts:    ->    for u_at in range(vert_verts_begin[v], vert_verts_begin[v + 1]): u = vert_verts[u_at]
     """
     (name,) = _target_names(context, node, 1, False)
     build = context.builder
