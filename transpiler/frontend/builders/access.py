@@ -226,8 +226,10 @@ def build_attribute(context: Context, node: ast.Attribute) -> Any:
         return _value_attribute(context, base, node)
     if isinstance(base, Texture):
         return texture_attribute(context, base, node)
-    if isinstance(base, (MeshElement, MeshRelation)):
-        return (element_attribute if isinstance(base, MeshElement) else relation_attribute)(context, base, node)
+    if isinstance(base, MeshElement):
+        return element_attribute(context, base, node)
+    if isinstance(base, MeshRelation):
+        return relation_attribute(context, base, node)
     array = context.arrays.find(base)
     if array is not None:
         owner = array_member(context, base) or ArrayMember(array, ())
