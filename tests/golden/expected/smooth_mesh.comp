@@ -33,7 +33,6 @@ void task(int v) {
     vec3 total = vec3(0.0);  // :27
     // smooth_mesh.py:28  for u in v.verts:
     int u_end = vert_verts_begin(v + 1);
-    // fits the instruction cache (rolled_loops)
     [[dont_unroll]] for (int u_at = vert_verts_begin(v); u_at < u_end; u_at++) {
         int u = vert_verts(u_at);
         // smooth_mesh.py:29  total += u.x - v.x
