@@ -45,7 +45,7 @@ from ..context.values import (
     holds_runtime,
     is_number,
 )
-from ..library.meshes import element_at, element_attribute, relation_attribute, relation_item
+from ..library.meshes import attribute_name, element_at, element_attribute, relation_item
 from ..library.methods import METHOD_NAMES
 from ..library.slices import check_bounds, clamped_indices, has_slice, index_statement, read_slice
 from ..library.sparse import list_method
@@ -226,10 +226,8 @@ def build_attribute(context: Context, node: ast.Attribute) -> Any:
         return _value_attribute(context, base, node)
     if isinstance(base, Texture):
         return texture_attribute(context, base, node)
-    if isinstance(base, MeshElement):
+    if isinstance(base, (MeshElement, MeshRelation)):
         return element_attribute(context, base, node)
-    if isinstance(base, MeshRelation):
-        return relation_attribute(context, base, node)
     array = context.arrays.find(base)
     if array is not None:
         owner = array_member(context, base) or ArrayMember(array, ())
@@ -265,8 +263,7 @@ def build_attribute(context: Context, node: ast.Attribute) -> Any:
         raise context.error(TaichiCompilationError, f"{type(error).__name__}: {error}", COMPUTED_BY_PYTHON) from None
     is_constant = is_number(value) or isinstance(value, (Matrix, lang.Struct))
     name = node.attr if array is None else f"{array.name}_{node.attr}"  # x_grad
-    if is_elements(base):
-        name = f"{base.describe_elements().singular}_{node.attr}"
+    name = attribute_name(base, name)
     context.record_dependency(
         value, ast.unparse(node) if is_constant else node.attr, name, partial(getattr, base, node.attr)
     )

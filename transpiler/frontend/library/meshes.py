@@ -17,7 +17,15 @@ from ...errors import TaichiIndexError, TaichiNameError, TaichiSyntaxError
 from ...ir.nodes import Statement
 from ...ir.statements import GlobalPtr
 from ...ir.types import i32
-from ...lang.meshes import ELEMENTS, INITIALS, ElementsDescription, RelationDescription, mesh_local, mesh_patch_idx
+from ...lang.meshes import (
+    ELEMENTS,
+    INITIALS,
+    ElementsDescription,
+    RelationDescription,
+    is_elements,
+    mesh_local,
+    mesh_patch_idx,
+)
 from ..context.context import Context, NeedsInlining
 from ..context.spelling_hints import missing_attribute_hint
 from ..context.values import Lvalue, MeshElement, MeshRelation
@@ -44,8 +52,18 @@ def _mesh_patch_idx(context: Context) -> Any:
     return context.builder.const(0) if patches is None else _read(context, patches, [element.index])
 
 
-def element_attribute(context: Context, element: MeshElement, node: ast.Attribute) -> Any:
-    """Return `v.id`, `v.faces` or an attribute of an element. Raises: TaichiNameError if there is none such."""
+def attribute_name(owner: Any, name: str) -> str:
+    """Return the name of an attribute in emitted sources: `vert_x` if its owner is `mesh.verts`, else `name`."""
+    return f"{owner.describe_elements().singular}_{name}" if is_elements(owner) else name
+
+
+def element_attribute(context: Context, element: MeshElement | MeshRelation, node: ast.Attribute) -> Any:
+    """Return `v.id`, `v.faces` or an attribute of an element, or `v.faces.size`.
+
+    Raises: TaichiNameError if there is none such.
+    """
+    if isinstance(element, MeshRelation):
+        return _relation_attribute(context, element, node)
     name, description = node.attr, element.elements.describe_elements()
     if name == "id":
         return element.index
@@ -60,7 +78,7 @@ def element_attribute(context: Context, element: MeshElement, node: ast.Attribut
     return Lvalue(_pointer(context, field, [element.index]))
 
 
-def relation_attribute(context: Context, relation: MeshRelation, node: ast.Attribute) -> Any:
+def _relation_attribute(context: Context, relation: MeshRelation, node: ast.Attribute) -> Any:
     """Return `v.faces.size`. Raises: TaichiNameError for other names."""
     if node.attr != "size":
         message = f"`{ast.unparse(node.value)}` has no attribute `{node.attr}`"
