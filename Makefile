@@ -19,6 +19,11 @@ $(VENV)/.demo: pyproject.toml .ci/setup
 	@sh .ci/setup $(VENV)
 	@touch $(VENV)/.demo
 
+# The site needs neither drivers nor what only the tests need.
+$(VENV)/.docs: pyproject.toml .ci/setup
+	@sh .ci/setup $(VENV) docs
+	@touch $(VENV)/.docs
+
 demo: $(VENV)/.demo
 	@$(PYTHON) -m shadesmith.examples.julia --demo
 
@@ -48,12 +53,11 @@ golden: setup
 	@$(PYTHON) -m pytest tests/golden --update-golden && git --no-pager diff --stat tests/golden
 
 # The site, in build/site: `make docs`, then `python -m http.server -d build/site`. The API reference is generated.
-docs: setup
-	@$(PYTHON) -c 'import material' 2>/dev/null || $(PYTHON) -m pip install -q --disable-pip-version-check 'mkdocs-material>=9.5'
+docs: $(VENV)/.docs
 	@$(PYTHON) .ci/site.py && NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build -q && echo "site: build/site/index.html"
 
 # The pictures of the gallery, in docs/gallery, on the CPU; with the C of the longest kernel of each program.
-gallery: setup
+gallery: $(VENV)/.demo
 	@$(PYTHON) -m shadesmith.examples.gallery
 
 # What editors and type checkers read: stubs/shadesmith-stubs, from the public names and stubs/core.pyi.
