@@ -90,7 +90,8 @@ def search(browser: chromium.Browser, words: str) -> list[str]:
     """Return the pages that the site's search finds."""
     browser.run(
         "(async () => { const box = document.querySelector('[data-md-component=search-query]'); box.focus();"
-        f" box.value = {json.dumps(words)}; box.dispatchEvent(new Event('keyup')); box.dispatchEvent(new Event('input'));"
+        f" box.value = {json.dumps(words)}; box.dispatchEvent(new Event('keyup'));"
+        " box.dispatchEvent(new Event('input'));"
         " for (let n = 0; n < 60 && !document.querySelector('.md-search-result__link'); n++)"
         " await new Promise(done => setTimeout(done, 100)); })()"
     )

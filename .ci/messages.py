@@ -1,6 +1,7 @@
 """Write docs/troubleshooting.md: the messages of the programs that tests/errors checks, as users read them.
 
-In: the catalogue of mistakes. Out: the page; tests/examples/test_page_blocks.py compares it. usage: python .ci/messages.py
+In: the catalogue of mistakes. Out: the page; tests/examples/test_page_blocks.py compares it.
+usage: python .ci/messages.py
 """
 
 from __future__ import annotations

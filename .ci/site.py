@@ -53,7 +53,9 @@ def copy_docs() -> None:
 
 def stacked(readme: str) -> str:
     """Return README.md with the two columns of its table one below the other: a page of the site is narrower."""
-    table = re.compile(r"<table><tr><th>(.*?)</th><th>(.*?)</th></tr>.*?\n(```.*?^```)$.*?^(```.*?^```)$.*?</table>", re.S | re.M)
+    block = r"^(```.*?^```)$.*?"
+    head = r"<table><tr><th>(.*?)</th><th>(.*?)</th></tr>.*?"
+    table = re.compile(f"{head}{block}{block}</table>", re.DOTALL | re.MULTILINE)
     return table.sub(r"<b>\1</b>\n\n\3\n\n<b>\2</b>\n\n\4", readme)
 
 

@@ -63,7 +63,9 @@ def test_every_command_of_a_page_exists() -> None:
         for block in SHELL.findall(path.read_text("utf-8"))
         for line in block.splitlines()
     ]
-    used = [(page, words.group(1)) for page, line in lines if (words := re.match(r"(?:\S+ -m )?shadesmith (\w+)", line))]
+    used = [
+        (page, words.group(1)) for page, line in lines if (words := re.match(r"(?:\S+ -m )?shadesmith (\w+)", line))
+    ]
     assert len(used) > 5
     assert [(page, name) for page, name in used if name not in command_line.COMMANDS] == []
     targets = set(re.findall(r"^([\w-]+):", (DOCS.parent / "Makefile").read_text("utf-8"), re.MULTILINE))

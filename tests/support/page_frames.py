@@ -37,7 +37,10 @@ x = ti.field(ti.f32, (n, n))
 def use() -> ti.f32:
     return lerp(sample(x, 1.5, 2.5), 1.0, 0.5)
 assert use() == 0.5""",
-    ("gpu-choices", 0): "init = ti.init\nti.init = lambda arch, **options: init(arch=ti.python, **options)\n# BLOCK\nti.init = init",
+    (
+        "gpu-choices",
+        0,
+    ): "init = ti.init\nti.init = lambda arch, **options: init(arch=ti.python, **options)\n# BLOCK\nti.init = init",
     ("gpu-choices", 1): "# BLOCK\nassert mass.shape == (128,) * 3",
     ("hand-tuning", 0): "# BLOCK\na = np.zeros((4, 4), np.float32)\njacobi(a, a.copy())",
     ("hand-tuning", 1): (
