@@ -6,7 +6,7 @@ TAICHI ?=
 JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); [ $$n -lt 2 ] && n=2; echo $$n)
 TEST ?=
 
-.PHONY: setup demo test test-all test-debug test-gpu check golden stubs docs gallery c-api taichi-name bench bench-gpu fuzz clean
+.PHONY: setup demo test test-all test-debug test-gpu check golden stubs docs docs-check gallery c-api taichi-name bench bench-gpu fuzz clean
 
 setup: $(VENV)/.ready
 
@@ -55,6 +55,11 @@ golden: setup
 # The site, in build/site: `make docs`, then `python -m http.server -d build/site`. The API reference is generated.
 docs: $(VENV)/.docs
 	@$(PYTHON) .ci/site.py && NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build -q && echo "site: build/site/index.html"
+
+# Links, accessibility (axe), search without network, pictures at three widths in build/screenshots; needs Chromium and npm.
+docs-check: docs
+	@[ -d build/axe/node_modules ] || npm install --silent --no-audit --no-fund --prefix build/axe axe-core
+	@$(PYTHON) .ci/check_site.py index first-kernel gallery api/ti troubleshooting 404 playground
 
 # The pictures of the gallery, in docs/gallery, on the CPU; with the C of the longest kernel of each program.
 gallery: $(VENV)/.demo

@@ -85,7 +85,11 @@ def _parted(message: str, kind: str, hint: str) -> tuple[str, str, str]:
 def _cell(text: str) -> str:
     """Return Markdown of one cell: what stands outside of code is shown as it is."""
     parts = re.split(r"(`[^`]*`)", text.replace("|", "\\|"))
-    return "".join(part if part.startswith("`") else re.sub(r"([<>*_\[\]])", r"\\\1", part) for part in parts)
+    return "".join(part if part.startswith("`") else _plain(part) for part in parts)
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"([*_\[\]])", r"\\\1", text).replace("<", "&lt;").replace(">", "&gt;")
 
 
 if __name__ == "__main__":
