@@ -570,8 +570,8 @@ def read_capabilities(adapter: Adapter) -> Capabilities:
         shared_atomics=frozenset(shared),
         subgroup_size=adapter.subgroup_size,
         subgroup_features=adapter.subgroup_features,
-        loses_negations=adapter.is_nvidia,
-        loses_bits=adapter.is_nvidia,
+        miscompiles_integers=adapter.is_nvidia,
+        unrolls_long_loops=adapter.is_nvidia,
         extra=(
             ("device", adapter.name),
             ("driver", adapter.driver),
