@@ -6,7 +6,7 @@
 Prints for each size, type and solver the seconds for building the matrix, for factors and for the solution, and two
 residuals in the norm of maxima. The first is |A x - b| for b = 1, of which the least that a rounded x can have grows
 with |A| |x|; the second is the backward error |A x - b| / (|A| |x| + |b|), of the order of the type's rounding for a
-solver that is stable. Conjugate gradients have no limit of their own below that, so that they run for the small size only.
+solver that is stable. Conjugate gradients run for the small size only: they have no limit of their own below that.
 """
 
 import argparse
