@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from ...transpiler.frontend.source.specialization import Specialization
     from ..config import Config
     from .module_source import Choice, Launch, Recompiled
-    from .session import Session
 
 
 class Owned(Protocol):
@@ -37,7 +36,7 @@ class ModuleSource(Protocol):
 
     def choose(
         self,
-        session: Session,
+        session: Any,
         specialization: Specialization,
         argument_kinds: Sequence[str],
         compilation: Compilation,
@@ -46,7 +45,7 @@ class ModuleSource(Protocol):
     ) -> Choice:
         """Return what a launch with these arguments runs.
 
-        kinds: how a launcher reads each argument. wanted: the name of a variant.
+        session: a `Session`. kinds: how a launcher reads each argument. wanted: the name of a variant.
         Raises: TaichiCompilationError for an edit that cannot run; TaichiRuntimeError for a missing variant.
         """
 

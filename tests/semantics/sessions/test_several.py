@@ -332,9 +332,10 @@ def test_the_validation_layer_is_silent(monkeypatch):
     if VALIDATION_LAYER not in layer_names(load_api()):
         pytest.skip("needs the validation layer")
     monkeypatch.setenv("SHADESMITH_VALIDATION", "1")
-    first, second = made("vulkan", "vulkan")
+    first, second, third = made("vulkan", "cpu", "vulkan")
     mixed_launches(first, second, LAUNCHES)
-    devices = [session.device for session in (first, second)]
-    first.close()
-    second.close()
+    mixed_launches(first, third, LAUNCHES)
+    devices = [session.device for session in (first, third)]
+    for session in (first, second, third):
+        session.close()
     assert [message for device in devices for message in device.messages] == []
