@@ -28,8 +28,7 @@ layout(push_constant, scalar) uniform Args {
 // gradient_of_energy.py:11  for i in x:
 void task(int j) {
     vec2 x_adj = vec2(0.0);
-    // adjoint of :11
-    [[dont_unroll]] for (int i = 0; i < 64; i++) {  // fits the instruction cache (rolled_loops)
+    [[dont_unroll]] for (int i = 0; i < 64; i++) {  // adjoint of :11
         if (i != j) {  // :14
             vec2 r = x(i) - x(j);  // :15
             // gradient_of_energy.py:16  e += 1 / ti.sqrt(r.norm_sqr() + 1e-3)

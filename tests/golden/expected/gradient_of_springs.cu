@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 029f01c3, gradient_of_springs.py:11: springs_grad()
+// shadesmith 0.1.0, cuda 178b0064, gradient_of_springs.py:11: springs_grad()
 
 #define BLOCK 128
 
@@ -10,7 +10,8 @@ __device__ inline void atomic_add_f32x2(float *address, float a, float b) {
 #if __CUDA_ARCH__ >= 900
     atomicAdd((float2 *)address, make_float2(a, b));
 #else
-    atomicAdd(&address[0], a), atomicAdd(&address[1], b);
+    atomicAdd(&address[0], a);
+    atomicAdd(&address[1], b);
 #endif
 }
 
