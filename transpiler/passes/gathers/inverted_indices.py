@@ -109,18 +109,18 @@ def find_gatherings(
 ) -> list[Gathering]:
     """Return the additions that can be gathered, of those that need atomic operations. used: how often values are."""
     found: dict[Hashable, Gathering] = {}
-    rejected: list[Access] = []
+    refused: list[Access] = []
     for access in accesses:
         if not _is_addition(access, used) or not _add(found, loop, access, reader):
-            rejected.append(access)
+            refused.append(access)
     gatherings = [gathering for gathering in found.values() if len(gathering.sources) <= MAX_SOURCES]
-    rejected += [a for g in found.values() if len(g.sources) > MAX_SOURCES for a in g.additions()]
+    refused += [a for g in found.values() if len(g.sources) > MAX_SOURCES for a in g.additions()]
     while True:
-        kept = [g for g in gatherings if not any(a.pointer.array is g.array and not g.is_apart(a) for a in rejected)]
-        if len(kept) == len(gatherings):
+        safe = [g for g in gatherings if not any(a.pointer.array is g.array and not g.is_apart(a) for a in refused)]
+        if len(safe) == len(gatherings):
             break
-        rejected += [a for g in gatherings if g not in kept for a in g.additions()]
-        gatherings = kept
+        refused += [a for g in gatherings if g not in safe for a in g.additions()]
+        gatherings = safe
     return [g for g in gatherings if not _is_exclusive(g, gatherings, loop)]
 
 
