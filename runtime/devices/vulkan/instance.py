@@ -202,7 +202,7 @@ def load_api() -> Api:
     except ImportError as error:
         raise TaichiRuntimeError("the Python package `vulkan` is missing: pip install vulkan") from error
     except OSError as error:  # importing the package opens the loader
-        raise TaichiRuntimeError(f"the Vulkan loader was not found ({error}). Install it: {INSTALL_HINT}") from error
+        raise TaichiRuntimeError(f"the Vulkan loader was not found. Install it: {INSTALL_HINT}") from error
 
 
 class Instance:
