@@ -44,7 +44,6 @@ from .target.legalize import legalize
 from .target.lowest_bits import lowest_bits
 from .target.minima import minima
 from .target.ranges import ranges
-from .target.rolled_loops import rolled_loops
 from .target.wrapping import wrapping
 from .tasks.offload import offload
 from .threads.block_sums import block_sums
@@ -143,7 +142,6 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         expand_vectors,  # after the last cleanup, which would use the elements of a vector in place of the vector
         dead_code,  # what `expand_vectors` has replaced
         wrapping,  # after all passes that know what a sum is
-        rolled_loops,  # last of those that may change a loop: trip counts are constants by now
         minima,  # after all passes that know what a minimum is
         lowest_bits,  # likewise
         vector_atomics,  # after `legalize`, which makes atomic operations of vectors several, and the last cleanup

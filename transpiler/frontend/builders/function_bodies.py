@@ -145,8 +145,8 @@ def build_function(
             statement.location = NOWHERE
     else:
         _strip_call_sites(function, frame.call_site)
-    statements = _count_statements(definition.tree)
-    function.statements = statements if is_auto and not (is_library and statements == 1) else None
+    is_known = is_library and not function.library.startswith("_")
+    function.statements = _count_statements(definition.tree) if is_auto and not is_known else None
     built.function = function
     context.kernel.functions.append(function)
     return True
