@@ -344,7 +344,8 @@ def polar_decompose(A: Any, dt: template = None) -> Any:  # type: ignore[assignm
     for k in static(range(1, a.n)):
         stretch += values[k] * v[:, k].outer_product(v[:, k])
     stretch = cast(0.5, b.dtype) * (stretch + stretch.transpose())
-    return cast(u @ v.transpose(), wanted), cast(_back(stretch, unscale, unshift), wanted)
+    U, P = cast(u @ v.transpose(), wanted), cast(_back(stretch, unscale, unshift), wanted)
+    return U, P
 
 
 # --- eigenvalues ----------------------------------------------------------------------------------------------------
@@ -423,7 +424,8 @@ def sym_eig(A: Any, dt: template = None) -> Any:  # type: ignore[assignment]
     wanted = static(_result_type(a.dtype, dt))
     b, _, _, unscale, unshift = _into_range(cast(a, static(_working_type(wanted))))
     values, vectors = static(_sym_eig_2 if a.n == 2 else _sym_eig_3)(b)
-    return cast(_back(values, unscale, unshift), wanted), cast(vectors, wanted)
+    eigenvalues, eigenvectors = cast(_back(values, unscale, unshift), wanted), cast(vectors, wanted)
+    return eigenvalues, eigenvectors
 
 
 @func
@@ -486,7 +488,8 @@ def eig(A: Any, dt: template = None) -> Any:  # type: ignore[assignment]
         values = Matrix([[mean, r], [mean, -r]])
         length = sqrt(p * p + r * r + c * c)
         vectors = Matrix([[p, p], [r, -r], [c, c], [zero, zero]]) / length
-    return cast(_back(values, unscale, unshift), wanted), cast(vectors, wanted)
+    eigenvalues, eigenvectors = cast(_back(values, unscale, unshift), wanted), cast(vectors, wanted)
+    return eigenvalues, eigenvectors
 
 
 # --- linear systems -------------------------------------------------------------------------------------------------
