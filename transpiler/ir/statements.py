@@ -236,6 +236,14 @@ class ArgLoad(Statement):
 
 
 @dataclass(eq=False, slots=True)
+class IsAligned(Statement):
+    """Whether the first element of `array` is at a multiple of `bytes`. Made by `wide_accesses`."""
+
+    array: Array
+    bytes: int
+
+
+@dataclass(eq=False, slots=True)
 class ArrayShape(Statement):
     """The extent of an array or texture along an axis (Taichi: ExternalTensorShapeAlongAxis); folds for fields."""
 
@@ -262,12 +270,14 @@ class GlobalPtr(Statement):
     """An element of an array (Taichi: GlobalPtr and ExternalPtr); as many indices as the array has axes.
 
     cell: for an array in a pool, the number of the pool's cell that contains the element, if it is known.
+    lanes: of neighbours along the last axis that are accessed together: the type is a vector of so many elements.
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("indices", "cell")
     array: Array
     indices: list[Statement]
     cell: Statement | None = None
+    lanes: int = 1
 
 
 @dataclass(eq=False, slots=True)

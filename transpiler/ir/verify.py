@@ -249,7 +249,9 @@ class _Checker:
                 is_whole = self.stage is Stage.FRONTEND and bool(statement.array.parts)
                 _need(statement.array in self.arrays or is_whole, "a pointer into an unknown array", statement)
                 _need(len(statement.indices) == statement.array.ndim, "another number of indices than axes", statement)
-                _need(statement.type == statement.array.element, "a pointer of another type than the array", statement)
+                element, lanes = statement.array.element, statement.lanes
+                kind = Tensor((lanes,), element) if lanes > 1 and isinstance(element, Scalar) else element
+                _need(statement.type == kind, "a pointer of another type than the array", statement)
                 self.indices(statement, statement.indices)
             case Activate() | Deactivate() | IsActive() | CellNumber() | Append() | Length():
                 self.cell(statement)

@@ -27,6 +27,7 @@ from ...ir.statements import (
     GlobalPtr,
     GlobalTemporary,
     IfExp,
+    IsAligned,
     ListInit,
     ListItem,
     LocalLoad,
@@ -60,7 +61,7 @@ from ..languages.common.syntax import (
     type_helpers,
     type_name,
 )
-from ..languages.common.syntax_forms import INFIX, MULTIPLY, OR, PRIMARY, TERNARY, UNARY, Rendered, Syntax
+from ..languages.common.syntax_forms import EQUAL, INFIX, MULTIPLY, OR, PRIMARY, TERNARY, UNARY, Rendered, Syntax
 from ..languages.common.target import Target
 from ..languages.common.tensors import is_native, is_short_vector, is_small, pointed_element
 from ..layout.accessors import UsedMemory, cell_of, clamped, less_offset, strided
@@ -171,6 +172,11 @@ class Expressions:
                 self.uses_args = True
                 name, _ = self.layout.accessors.inside[array]
                 return f"{name}({', '.join(self.of(operand).source for operand in address_operands(pointer))})"
+            case GlobalPtr(array=array, indices=indices, lanes=lanes) if lanes > 1:
+                self.used.wide[array] = None
+                self.uses_args = True
+                sources = wrapping.wide_sums(self.language, indices, [self.of(i).source for i in indices])
+                return f"{self.layout.accessors.wide[array][0]}({', '.join(sources)})"
             case GlobalPtr(array=array, indices=indices):
                 self.used.arrays[array] = None
                 self.uses_args = True
@@ -439,6 +445,13 @@ def _shape(e: Expressions, value: ArrayShape) -> Rendered:
     return Rendered(e.layout.shapes[value.array, value.axis])
 
 
+def _is_aligned(e: Expressions, value: IsAligned) -> Rendered:
+    e.uses_args = True
+    e.need(*e.language.alignment_helpers)
+    text = e.language.is_aligned.format(data=e.layout.data[value.array], bytes=value.bytes)
+    return Rendered(text, EQUAL)
+
+
 def _index(e: Expressions, value: LoopIndex) -> Rendered:
     key = (value.loop, value.axis)
     e.indices_used.add(key)
@@ -571,6 +584,7 @@ WRITERS: dict[type, Callable[..., Rendered]] = {
     Const: _const,
     ArgLoad: _argument,
     ArrayShape: _shape,
+    IsAligned: _is_aligned,
     LoopIndex: _index,
     LocalLoad: _load,
     GlobalLoad: _load,
