@@ -11,7 +11,7 @@ from ..lazy_dataclasses import dataclass
 from .functions import Function
 from .nodes import Block, Remark, walk
 from .snodes import Node, Tree
-from .statements import Array, Parameter, RangeFor, Temporary
+from .statements import Array, If, Parameter, RangeFor, Temporary
 from .textures import Texture
 from .types import Scalar, Struct, Type
 
@@ -105,6 +105,14 @@ class Task:
     block_sums: list[Array] = field(default_factory=list)
     overlaps: bool = False
     lanes: int = 1
+
+    @property
+    def together(self) -> Block:
+        """The body for iterations that are one, without what runs them one by one."""
+        first = next((statement for statement in self.body if isinstance(statement, If)), None)
+        if self.lanes == 1 or first is None:
+            return self.body
+        return Block([*(statement for statement in self.body if statement is not first), *first.then])
 
     def roots(self) -> list[Block]:
         """Return the outermost blocks: the prologue and the body; with reductions also what follows the loop."""

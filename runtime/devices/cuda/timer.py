@@ -35,7 +35,10 @@ def _busy_cubin(arch: str) -> bytes:
 
 
 class CudaTimer:
-    """A timer of events. cupy: the package. launch_kernel: the driver's. enter, describe, failure: those of the device."""
+    """A timer of events.
+
+    cupy: the package. launch_kernel: the driver's. enter, describe, failure: those of the device.
+    """
 
     clock = "the device's time stamps"
     resolution = 5e-7

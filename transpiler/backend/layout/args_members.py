@@ -21,6 +21,7 @@ from ...ir.types import (
     SCALARS,
     Scalar,
     Struct,
+    Tensor,
     element_of,
     u32,
 )

@@ -120,7 +120,7 @@ def indices_in_block(e: Expressions, loop: RangeFor, linear: str) -> list[str]:
 
 
 def _is_rounded(loop: RangeFor, axis: int) -> bool:
-    """Return whether a trip count is an end by a step, rounded up: unsigned, since the sum with the step may be large."""
+    """Return whether a trip count is an end by a step, rounded up: unsigned, since their sum may be large."""
     return _is(loop.starts[axis], 0) and step_of(loop, axis) > 1 and not isinstance(loop.ends[axis], Const)
 
 

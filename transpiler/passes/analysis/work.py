@@ -24,7 +24,6 @@ from ...ir.statements import (
     GlobalLoad,
     GlobalPtr,
     GlobalStore,
-    If,
     LoopIndex,
     MatrixPtr,
     Operation,
@@ -79,12 +78,15 @@ class _Counter:
         self.lanes = task.lanes
         if task.loop is not None:
             total = self._enter(task.loop, count * task.lanes, task.lanes)
-        self._block(_whole(task), total)
+        self._block(task.together, total)
         self.work.bytes = sum(place.size_bytes * place.accesses for place in self.places.values())
         return self.work
 
     def _enter(self, loop: RangeFor, count: int = -1, lanes: int = 1) -> int:
-        """Record the extents of a loop's axes; return its trip count, 1 if it is not known. lanes: iterations in one."""
+        """Record the extents of a loop's axes; return its trip count, 1 if it is not known.
+
+        lanes: iterations that are one.
+        """
         found = []
         for axis, (start, end, step) in enumerate(zip(loop.starts, loop.ends, loop.steps, strict=True)):
             begin, last, by = self._number(start), self._number(end), self._number(step)
@@ -161,14 +163,6 @@ class _Counter:
             return
         place = self.places.setdefault(key, _Place(times * width, 0.0))
         place.accesses += accesses
-
-
-def _whole(task: Task) -> Block:
-    """Return the body of a task for iterations that it takes together, without what runs them one by one."""
-    first = next((s for s in task.body if isinstance(s, If)), None)
-    if task.lanes == 1 or first is None:
-        return task.body
-    return Block([*(s for s in task.body if s is not first), *first.then])
 
 
 def _signature(statement: Statement) -> tuple[Any, set[Axis]]:

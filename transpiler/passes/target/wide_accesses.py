@@ -46,8 +46,9 @@ WIDTH = 16
 """Bytes of the widest load."""
 FEW = 1 << 16
 """Iterations of which a GPU runs each in a thread of its own."""
-ELEMENTWISE = frozenset({"add", "sub", "mul", "div", "neg", "min", "max", "abs"})
-"""Operations on vectors that read like those on numbers."""
+INTEGER = frozenset({"add", "sub", "mul"})
+ELEMENTWISE = INTEGER | {"div", "neg", "min", "max", "abs"}
+"""Operations on vectors that read like those on numbers: of integers, which some drivers get wrong, and of floats."""
 COUNTS = {4: "four", 2: "two"}
 
 
@@ -89,10 +90,17 @@ class _Plan:
 def _plan(task: Task, stored: set[Type]) -> _Plan | None:
     """Return how a task is widened, None if it stays as it is."""
     loop = task.loop
-    if loop is None or task.reductions or task.block_sums or task.private or task.synchronizes or loop.cells is not None:
+    if loop is None or task.reductions or task.block_sums or task.private or task.synchronizes:
         return None
     start, end, step = loop.starts[-1], loop.ends[-1], loop.steps[-1]
-    if loop.order or not _is(start, 0) or not _is(step, 1) or end.type != i32 or _is_small(loop):
+    if (
+        loop.cells is not None
+        or loop.order
+        or not _is(start, 0)
+        or not _is(step, 1)
+        or end.type != i32
+        or _is_small(loop)
+    ):
         return None
     wide: set[Statement] = set()
     found = all(_is_widened(statement, loop, wide) for statement in task.body)
@@ -138,8 +146,8 @@ def _is_widened(statement: Statement, loop: RangeFor, wide: set[Statement]) -> b
             is_wide = pointer in wide
         case GlobalStore(pointer=pointer):
             return pointer in wide
-        case Operation(op=op):
-            if is_wide and op not in ELEMENTWISE:
+        case Operation(op=op, type=Scalar() as kind):
+            if is_wide and op not in (ELEMENTWISE if kind.is_float else INTEGER):
                 return False
         case Cast():
             pass
