@@ -2,12 +2,12 @@
 
     python benchmarks/rows.py [--arch cuda vulkan] [--taichi PYTHON] [--peers PYTHON] [--case ...] [--rounds 5]
 
---taichi: an interpreter with Taichi 1.7.4; --peers: one with any of Quadrants, Numba and Warp (on a CPU), Triton; a
+--taichi: an interpreter with Taichi 1.7.4; --peers: one with any of Quadrants, Triton, and on a CPU Numba and Warp; a
 missing one is named. On a GPU CuPy launches what a specialist writes in CUDA C. Each module and target has a process of
-its own, all wait while one is measured, and they take turns. Results after one step are compared: with NumPy's where a row has a
-reference, else with each other. A row shows the medians [ms] and the ratio of shadesmith to the best of the others: of
-the medians, and in brackets the lowest and highest of a round. After the rows come launches, graphs and first calls, by
-`launch.py`, `graph.py` and `start.py`. Bytecode is made first, as an installed package has it.
+its own, all wait while one is measured, and they take turns. Results after one step are compared: with NumPy's where a
+row has a reference, else with each other. A row shows the medians [ms] and the ratio of shadesmith to the best of the
+others: of the medians, and in brackets the lowest and highest of a round. After the rows come launches, graphs and first
+calls, by `launch.py`, `graph.py` and `start.py`. Bytecode is made first, as an installed package has it.
 """
 
 from __future__ import annotations
