@@ -6,7 +6,7 @@
 missing one is named. On a GPU CuPy launches what a specialist writes in CUDA C. Each module and target has a process of
 its own, all wait while one is measured, and they take turns. Results after one step are compared: with NumPy's where a
 row has a reference, else with each other. A row shows the medians [ms] and the ratio of shadesmith to the best of the
-others: of the medians, and in brackets the lowest and highest of a round. After the rows come launches, graphs and first
+others: of the medians, and in brackets the lowest and highest of a round. Then come launches, graphs and first
 calls, by `launch.py`, `graph.py` and `start.py`. Bytecode is made first, as an installed package has it.
 """
 
