@@ -188,7 +188,7 @@ def _widen(task: Task, plan: _Plan, comments: bool) -> None:
     task.prologue.statements.append(step)
     loop.steps[-1] = step
     task.lanes, task.overlaps = lanes, False
-    scalar, mapping = task.body, dict[Statement, Statement]()
+    scalar, mapping = Block(task.body.statements), dict[Statement, Statement]()
     wide = clone_block(scalar, mapping)
     for old, new in mapping.items():
         if old in plan.wide:
@@ -197,7 +197,7 @@ def _widen(task: Task, plan: _Plan, comments: bool) -> None:
             if isinstance(new, GlobalPtr):
                 new.lanes = lanes
     wide.statements = [part for statement in wide.statements for part in _filled(statement, lanes)]
-    task.body = Block()
+    task.body.statements = []  # in place: the block is the loop's too
     builder = Builder(task.body)
     builder.location = loop.location
     condition = _condition(builder, loop, plan)
