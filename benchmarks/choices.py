@@ -340,7 +340,7 @@ def measured(row: Row, target: str, scale: int, disabled: str) -> tuple[list[flo
         enable_fallback=False,
         offline_cache=False,
         log_level=ti.ERROR,
-        disabled_passes=disabled,
+        passes=disabled,
     )
     launch, result = row.make(scale)
     launch()
@@ -353,7 +353,7 @@ def measured(row: Row, target: str, scale: int, disabled: str) -> tuple[list[flo
 
 def run(row: Row, target: str, scale: int) -> None:
     """Print a row."""
-    (without, plain), (times, found) = (measured(row, target, scale, disabled) for disabled in (row.passes, ""))
+    (without, plain), (times, found) = (measured(row, target, scale, disabled) for disabled in (f"-{row.passes}", ""))
     difference = float(np.max(np.abs(found - plain), initial=0.0)) / max(
         float(np.max(np.abs(plain), initial=0.0)), 1e-30
     )

@@ -49,7 +49,6 @@ EFFECTIVE: dict[str, str] = {
     "dump_dir": "folder for copies of the emitted files",
     "profile_source": "binaries have line information, for RenderDoc, Nsight Compute and Nsight Systems",
     "passes": "passes of the compiler that are left out, and passes of the program; see docs/passes.md",
-    "disabled_passes": "names of passes to leave out, separated by commas: to compare, or to find a fault",
     "advanced_optimization": "False: leaves out common subexpressions, simplification and store forwarding",
     "cfg_optimization": "False: leaves out store forwarding",
     "print_full_traceback": "errors show shadesmith's own frames too",
@@ -148,7 +147,6 @@ class Config:
     unrolling_limit: int = 32
     unroll_static_loops: bool = False
     deterministic: bool = False
-    disabled_passes: str = ""
     inline: bool | str = "auto"
     dump_dir: str = ""
     profile_source: bool = False
@@ -170,7 +168,6 @@ class Config:
             disabled = ("common_subexpressions", "simplify", "forward_stores", "ranges")
         elif not self.cfg_optimization:
             disabled = ("forward_stores",)
-        disabled += tuple(filter(None, map(str.strip, self.disabled_passes.split(","))))
         options = CompileOptions(
             default_fp=self.default_fp.name,
             default_ip=self.default_ip.name,

@@ -543,7 +543,6 @@ def init(
     unrolling_limit: int = ...,
     unroll_static_loops: bool = ...,
     deterministic: bool = ...,
-    disabled_passes: str = ...,
     inline: bool | str = ...,
     dump_dir: str = ...,
     profile_source: bool = ...,

@@ -35,6 +35,7 @@ class Array:
         ndim: number of axes.
         binding: index among the kernel's arrays; shared arrays are counted separately.
         shape: constant extents of a field; None for an ndarray, whose extents come with each launch.
+        extents: of a shared array, what its extents are made of, None for a number without a name; () if none has one.
         parameter: position in the kernel's signature, None for a field.
         may_alias: whether another array of the kernel may share its memory (ndarrays may, fields do not).
         is_shared: it is memory of one block of threads, which is in no signature.
@@ -77,6 +78,7 @@ class Array:
     node: Node | None = None
     packing: Packing | None = None
     words: Array | None = None
+    extents: tuple[Origin | None, ...] = ()
 
 
 @dataclass(eq=False, slots=True)

@@ -5,7 +5,6 @@ The order is the table `PASSES`; a comment gives the reason for each position th
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from time import perf_counter
 
 from ..errors import InternalError, ReportedError, TaichiCompilationError
@@ -164,10 +163,9 @@ def run(kernel: Kernel, context: PassContext, last: str = "") -> None:
     """Run all stages on `kernel`, in place. last: the name of the pass after which to stop.
 
     Raises:
-        TaichiCompilationError: for a feature that the target lacks, or if `disabled_passes` names no pass.
+        TaichiCompilationError: for a feature that the target lacks.
         InternalError: names the pass after which the kernel is malformed (with `options.verify`).
     """
-    _check_names(context.options.disabled_passes)
     with deep_recursion():
         stable: Cleanup | None = None  # the group that would change nothing now
         for stage, steps in _pipeline(context).items():
@@ -224,15 +222,6 @@ def _own_step(own: OwnPass, stage: Stage) -> Pass:
 
     step.__name__ = own.name
     return step
-
-
-def _check_names(disabled: frozenset[str]) -> None:
-    """Raise an error if an option names a pass that does not exist."""
-    names = {step.__name__ for group in PASSES.values() for item in group for step in _steps(item)}
-    if unknown := sorted(disabled - names):
-        close = get_close_matches(unknown[0], sorted(names - REQUIRED), 1) or ["fold"]
-        message = f"`disabled_passes` of ti.init names passes, and `{unknown[0]}` is none"
-        raise TaichiCompilationError(message, f"`{close[0]}` is one")
 
 
 def _steps(item: Pass | Cleanup) -> tuple[Pass, ...]:

@@ -30,7 +30,7 @@ layout(push_constant, scalar) uniform Args {
 void task(int i) {
     // adjoint of gradient_of_energy.py:17  loss[None] += e
     float e_adj = loss_grad();
-    [[dont_unroll]] for (int j = 0; j < N; j++) {  // :13, fits the instruction cache (rolled_loops)
+    [[dont_unroll]] for (int j = 0; j < N; j++) {  // :13
         if (i != j) {  // :14
             vec2 r = x(i) - x(j);  // :15
             // gradient_of_energy.py:16  e += 1 / ti.sqrt(r.norm_sqr() + 1e-3)

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 899176a8, gradient_of_energy.py:10: energy_grad()
+// shadesmith 0.1.0, cuda c6372a7a, gradient_of_energy.py:10: energy_grad()
 
 #define BLOCK 128
 
@@ -11,7 +11,8 @@ __device__ inline void atomic_add_f32x2(float *address, float a, float b) {
 #if __CUDA_ARCH__ >= 900
     atomicAdd((float2 *)address, make_float2(a, b));
 #else
-    atomicAdd(&address[0], a), atomicAdd(&address[1], b);
+    atomicAdd(&address[0], a);
+    atomicAdd(&address[1], b);
 #endif
 }
 

@@ -52,7 +52,7 @@ def test_sources() -> None:
     move, *_ = moving(ti.python, LONG)
     for arch in (ti.cuda, ti.vulkan):
         assert "item < LOADS" in move.source(1.0, arch=arch)
-    assert "item < LOADS" not in moving(ti.python, LONG, disabled_passes="overlap_loads")[0].source(1.0, arch=ti.cuda)
+    assert "item < LOADS" not in moving(ti.python, LONG, passes="-overlap_loads")[0].source(1.0, arch=ti.cuda)
 
 
 def test_loads_that_nothing_writes_are_marked() -> None:

@@ -13,7 +13,7 @@ from ...errors import InternalError
 from ...ir.functions import Call, CallResult, Function, Reference
 from ...ir.nodes import Block, Statement
 from ...ir.ops import WRAPPING
-from ...ir.origins import CAST, NAMED
+from ...ir.origins import BLOCK_SIZE, CAST, NAMED
 from ...ir.snodes import pool_above
 from ...ir.sparse import address_operands
 from ...ir.statements import (
@@ -43,7 +43,7 @@ from ...ir.statements import (
     base_pointer,
     is_const,
 )
-from ...ir.types import Scalar, Struct, Tensor, Type, element_of, member_offset, scalars_of
+from ...ir.types import Scalar, Struct, Tensor, Type, element_of, i32, member_offset, scalars_of
 from ..languages.common.symbols import Symbols
 from ..languages.common.syntax import (
     cast_syntax,
@@ -101,6 +101,8 @@ class Expressions:
         self.variables: set[Parameter] = set()
         """Parameters passed by reference that are variables here: the accumulators of an entry."""
         self.block: Any = None
+        self.block_size = ""
+        """The name of the number of threads in a block."""
         self.variable_names: dict[Statement, str] = {}
 
     def of(self, value: Statement) -> Rendered:
@@ -332,6 +334,13 @@ class Expressions:
             self.used.constants[name] = None
         return name
 
+    def shared_extents(self, array: Array) -> list[str]:
+        """Return the extents of a shared array, by the names of which they are made."""
+        origins = array.extents or (None,) * array.ndim
+        return [
+            self.of(Const(n, origin, type=i32)).source for n, origin in zip(array.shape or (), origins, strict=True)
+        ]
+
     def zero(self, kind: Type) -> Rendered:
         """Return the zero of a type."""
         if isinstance(kind, Struct):
@@ -416,6 +425,8 @@ def _const(e: Expressions, value: Const) -> Rendered:
         e.used.constants[name] = None
         e.name_of_type(kind)
         return Rendered(name)
+    if origin is not None and origin.op == BLOCK_SIZE and e.block_size:
+        return Rendered(e.block_size)
     if origin is not None and origin.operands:
         parts: list[Statement] = [Const(o.number, o, type=o.type) for o in origin.operands]
         if origin.op == CAST:

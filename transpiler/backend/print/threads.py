@@ -93,8 +93,9 @@ def spread_blocks(
     axes = range(len(loop.starts))
     extents, known = known_extents(loop, layout)
     if known is not None:
-        loops = [f"for (int block = 0; block < {-(-known // block_dim)}; block++)"]
-        return Threads([], str(known), names, loops, extents)
+        count = " * ".join(_factors([_known_extent(e, loop, axis) for axis in axes]))
+        blocks = f"{count} / {size}" if known % block_dim == 0 else f"({count} + {size} - 1L) / {size}"
+        return Threads([], count, names, [f"for (int block = 0; block < {blocks}; block++)"], extents)
     declarations: list[str] = []
     _declare_ends(e, loop, names, declarations)
     factors = []
