@@ -9,4 +9,4 @@ import pytest
 def narrow_accesses(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out `wide_accesses`, but where a test is marked `wide`."""
     if request.node.get_closest_marker("wide") is None:
-        monkeypatch.setenv("SHADESMITH_DISABLED_PASSES", "wide_accesses")
+        monkeypatch.setenv("SHADESMITH_PASSES", "-wide_accesses")

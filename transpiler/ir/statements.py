@@ -548,6 +548,12 @@ CHECKS = (Assert, IndexCheck)
 """Records that end the iteration of the loop; the kernel ends after their task."""
 
 
+def is_same(a: Statement, b: Statement) -> bool:
+    """Return whether two values are one statement, or the same number."""
+    both = isinstance(a, Const) and isinstance(b, Const)
+    return a is b or (both and a.type == b.type and repr(a.value) == repr(b.value))
+
+
 def is_const(statement: Statement, value: Any = None) -> bool:
     """Return whether `statement` is a constant, with that value if one is given."""
     return isinstance(statement, Const) and (value is None or statement.value == value)

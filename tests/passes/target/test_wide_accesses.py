@@ -162,7 +162,7 @@ def test_sources() -> None:
 
     for source in sources(double):
         assert "field4(i) *= 2.0" in source and "field(i" not in source and "% 16" not in source
-    ti.init(arch=ti.python, log_level=ti.ERROR, disabled_passes="wide_accesses")
+    ti.init(arch=ti.python, log_level=ti.ERROR, passes="-wide_accesses")
     assert not any("x4(" in source for source in sources(saxpy, x, x, 1.0))
 
 

@@ -22,8 +22,9 @@ from __future__ import annotations
 from math import prod
 
 from ...ir.builder import Builder
-from ...ir.nodes import Block, Effect, Remark, Statement, blocks, clone_block, operands
+from ...ir.nodes import Block, Effect, Remark, Statement, blocks, clone, clone_block, operands
 from ...ir.statements import (
+    ArgLoad,
     Array,
     ArrayShape,
     Cast,
@@ -93,14 +94,8 @@ def _plan(task: Task, stored: set[Type]) -> _Plan | None:
     if loop is None or task.reductions or task.block_sums or task.private or task.synchronizes:
         return None
     start, end, step = loop.starts[-1], loop.ends[-1], loop.steps[-1]
-    if (
-        loop.cells is not None
-        or loop.order
-        or not _is(start, 0)
-        or not _is(step, 1)
-        or end.type != i32
-        or _is_small(loop)
-    ):
+    is_usual = loop.cells is None and not loop.order and _is(start, 0) and _is(step, 1) and end.type == i32
+    if not is_usual or not _is_repeatable(end) or _is_small(loop):
         return None
     wide: set[Statement] = set()
     found = all(_is_widened(statement, loop, wide) for statement in task.body)
@@ -118,6 +113,18 @@ def _plan(task: Task, stored: set[Type]) -> _Plan | None:
 
 def _is(value: Statement, number: int) -> bool:
     return isinstance(value, Const) and value.value == number
+
+
+def _is_repeatable(end: Statement) -> bool:
+    """Return whether a task can compute the end of its loop again."""
+    if isinstance(end, (Operation, Cast)):
+        return all(map(_is_repeatable, operands(end)))
+    return isinstance(end, (Const, ArgLoad, ArrayShape))
+
+
+def _repeated(builder: Builder, end: Statement) -> Statement:
+    """Compute the end of a loop again."""
+    return builder.add(clone(end, {operand: _repeated(builder, operand) for operand in operands(end)}))
 
 
 def _is_small(loop: RangeFor) -> bool:
@@ -240,7 +247,7 @@ def _condition(builder: Builder, loop: RangeFor, plan: _Plan) -> Statement | Non
     end = loop.ends[last]
     if not (isinstance(end, Const) and int(end.value) % plan.lanes == 0) and not _ends_with_row(end, given):
         index = builder.add(LoopIndex(loop, last, type=i32))
-        limit = builder.op("sub", end, builder.const(plan.lanes))
+        limit = builder.op("sub", _repeated(builder, end), builder.const(plan.lanes))
         parts.append(builder.op("le", index, limit))
     if not parts:
         return None
@@ -259,7 +266,7 @@ def _add_rest(builder: Builder, loop: RangeFor, scalar: Block, lanes: int) -> No
     """Add a loop that runs the iterations of one wide iteration one by one."""
     last = len(loop.starts) - 1
     first = builder.add(LoopIndex(loop, last, type=i32))
-    left = builder.op("sub", loop.ends[last], first)
+    left = builder.op("sub", _repeated(builder, loop.ends[last]), first)
     count = builder.op("min", left, builder.const(lanes))
     one = RangeFor([builder.const(0)], [count], [builder.const(1)], ["k"], location=loop.location)
     builder.add(one)
