@@ -550,8 +550,9 @@ CHECKS = (Assert, IndexCheck)
 
 def is_same(a: Statement, b: Statement) -> bool:
     """Return whether two values are one statement, or the same number."""
-    both = isinstance(a, Const) and isinstance(b, Const)
-    return a is b or (both and a.type == b.type and repr(a.value) == repr(b.value))
+    if isinstance(a, Const) and isinstance(b, Const):
+        return a.type == b.type and repr(a.value) == repr(b.value)
+    return a is b
 
 
 def is_const(statement: Statement, value: Any = None) -> bool:

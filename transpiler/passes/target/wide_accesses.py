@@ -209,13 +209,14 @@ def _widen(task: Task, plan: _Plan, comments: bool) -> None:
     builder.location = loop.location
     condition = _condition(builder, loop, plan)
     remark = Remark(f"{COUNTS[lanes]} iterations at a time, by accesses of {WIDTH} bytes (wide_accesses)", "above")
+    first: Statement
     if condition is None:
         task.body.statements += wide.statements
         first = next(statement for statement in wide.statements if isinstance(statement, GlobalStore))
     else:
-        first = builder.add(If(condition, wide, Block()))
-        assert isinstance(first, If) and first.otherwise is not None
-        with builder.into(first.otherwise):
+        rest = Block()
+        first = builder.add(If(condition, wide, rest))
+        with builder.into(rest):
             _add_rest(builder, loop, scalar, lanes)
     if comments:
         first.remarks = (remark, *first.remarks)
