@@ -75,7 +75,7 @@ def find_or_compile(
     stored = _find(store, found, name)
     if stored is not None:
         return stored
-    with store.turn(STAGE, found.source_key) as others_came_first:
+    with store.making(STAGE, found.source_key) as others_came_first:
         stored = _find(store, found, name) if others_came_first else None
         if stored is not None:
             return stored

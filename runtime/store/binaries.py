@@ -68,7 +68,7 @@ def find_or_make(
     found = None if anew else _find(store, key, material, is_right)
     if found is not None:
         return found
-    with store.turn("binary", material) as others_came_first:
+    with store.making("binary", material) as others_came_first:
         found = _find(store, key, material, is_right) if others_came_first and not anew else None
         if found is not None:
             return found

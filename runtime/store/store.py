@@ -22,9 +22,9 @@ from ..loading import loader
 from ..locks import new_lock
 from .entries import MAX_BYTES, TEMPORARY, Damaged, Entry, file_name, key_of, pack, read_file, unpack
 from .folders import BY_TIME, Limits, check_folder, folder_of
+from .making import one_at_a_time
 from .own_sources import source_digest
 from .stats import COUNTS
-from .turns import turn
 
 _cleaning = loader(".cleaning", __package__)
 OWN_STAGES = frozenset({"sources", "tools"})
@@ -116,9 +116,9 @@ class Store:
                 COUNTS.stored(stage)
         COUNTS.add_disk_time(time.perf_counter() - start)
 
-    def turn(self, stage: str, material: bytes) -> AbstractContextManager[bool]:
-        """Let one process at a time make the entry of this stage and material; see `turns.turn`."""
-        return turn(self.folder, key_of(stage, self._version_of(stage), material))
+    def making(self, stage: str, material: bytes) -> AbstractContextManager[bool]:
+        """Let one process at a time make the entry of this stage and material; see `making.one_at_a_time`."""
+        return one_at_a_time(self.folder, key_of(stage, self._version_of(stage), material))
 
     def _version_of(self, stage: str) -> str:
         return "" if stage in WITHOUT_VERSION else self.version

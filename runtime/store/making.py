@@ -26,7 +26,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.002, 0.05
 
 
 @contextmanager
-def turn(folder: str, key: bytes) -> Iterator[bool]:
+def one_at_a_time(folder: str, key: bytes) -> Iterator[bool]:
     """Hold the lock of a key inside the `with` block; yield whether others may have made the entry in the meantime."""
     path = os.path.join(folder, f"{TEMPORARY}lock-{key.hex()}")
     descriptor, has_waited = (None, False) if sys.platform == "win32" else _take(path)
