@@ -17,6 +17,8 @@ from ...ir.statements import Alloca, GlobalLoad, GlobalStore, LocalLoad, LocalSt
 from ...ir.tasks import Kernel
 from ...ir.types import Tensor, Type
 
+Key = tuple[str, tuple[Type | None, ...]]
+
 FEW = 2
 """Statements that need no function of their own."""
 
@@ -25,7 +27,7 @@ def plain_assignments(kernel: Kernel) -> frozenset[Statement]:
     """Return the operations that are stored where their first operand was loaded, and yet need no `op=`."""
     statements = [statement for root in kernel.roots() for statement in walk(root)]
     counts = Counter(_key(s) for s in statements if isinstance(s, Operation) and isinstance(s.type, Tensor))
-    found: defaultdict[tuple[object, ...], list[tuple[Operation, bool]]] = defaultdict(list)
+    found: defaultdict[Key, list[tuple[Operation, bool]]] = defaultdict(list)
     for store in statements:
         if not isinstance(store, (LocalStore, GlobalStore)) or not isinstance(store.value, Operation):
             continue
@@ -41,5 +43,5 @@ def plain_assignments(kernel: Kernel) -> frozenset[Statement]:
     )
 
 
-def _key(operation: Operation) -> tuple[str, tuple[Type | None, ...]]:
+def _key(operation: Operation) -> Key:
     return operation.op, tuple(operand.type for operand in operation.operands)
