@@ -26,6 +26,7 @@ from ..context.values import (
 from ..library.meshes import neighbor, relation_bounds
 from ..library.textures import texels
 from .assignment import static_argument
+from .search_loops import first_index, is_search, search
 from .statements import NEVER, Completion, build_body, leave_loop, says_static
 from .static_loops import build_static_loop
 
@@ -255,27 +256,53 @@ def _finish_loop(
     loop.block_dim = options.get("block_dim")
     is_parallel = context.builder.block is context.kernel.body and not loop.serialize
     record = LoopRecord(loop, is_parallel)
-    outer, context.nesting.is_parallel = context.nesting.is_parallel, context.nesting.is_parallel or is_parallel
-    context.frame.scopes.append({})
-    with context.builder.into(loop.body):
-        if bind is None:
-            _bind_indices(context, node.target, loop, axes, grouped)
-        else:
-            bind(context.builder.add(LoopIndex(loop, 0, type=i32, name=loop.names[0])))
-        done = build_body(context, node.body, record)
-    context.frame.scopes.pop()
-    context.nesting.is_parallel = outer
-    context.builder.location = location
+
+    def build(loop: RangeFor | StructFor, record: LoopRecord) -> Completion:
+        outer, context.nesting.is_parallel = context.nesting.is_parallel, context.nesting.is_parallel or is_parallel
+        context.frame.scopes.append({})
+        with context.builder.into(loop.body):
+            if bind is None:
+                _bind_indices(context, node.target, loop, axes, grouped)
+            else:
+                bind(context.builder.add(LoopIndex(loop, 0, type=i32, name=loop.names[0])))
+            done = build_body(context, node.body, record)
+        context.frame.scopes.pop()
+        context.nesting.is_parallel = outer
+        context.builder.location = loop.location = location
+        return done
+
+    done = build(loop, record)
     if isinstance(loop, RangeFor):
         for step, name in zip(loop.steps, loop.names, strict=True):
             if is_const(step, 0):
                 raise context.error(
                     TaichiTypeError, f"The step of the range of `{name}` is 0", "use a step of at least 1", node.iter
                 )
-    loop.location = location
+    if record.first_break is not None:
+        first = _start_search(context, loop, record.first_break)
+        context.builder.add(loop)
+        begin, one = context.builder.load(first), context.builder.const(1)
+        loop = RangeFor([begin], [loop.ends[0]], [one], [*loop.names], serialize=True)
+        done = build(loop, LoopRecord(loop))
     context.builder.add(loop)
     leave_loop(context, done.exits)
     return Completion(True, done.exits)
+
+
+def _start_search(context: Context, loop: RangeFor | StructFor, node: ast.Break) -> Statement:
+    """Make a parallel loop with a `break` the search for the first iteration that takes it; return its index, a
+    variable. Raises: TaichiSyntaxError for a loop that does something else, too.
+    """
+    if not is_search(loop) or context.specialization.definition.derivative:
+        hint = "write `ti.loop_config(serialize=True)` before the loop to run it serially"
+        if isinstance(loop, RangeFor) and len(loop.names) == 1:
+            hint += ", or do nothing in iterations without `break`: such a search is parallel"
+        raise context.error(TaichiSyntaxError, "Cannot break in the outermost loop", hint, node)
+    assert isinstance(loop, RangeFor)
+    first = first_index(context.builder, loop)
+    context.nesting.outside.add(first)
+    search(context.builder, loop, first)
+    return first
 
 
 def _bind_indices(context: Context, target: ast.expr, loop: RangeFor | StructFor, axes: int, grouped: bool) -> None:
@@ -348,13 +375,8 @@ def build_break(context: Context, node: ast.Break) -> Completion:
         assert record.break_exit is not None
         context.exits.take(record.break_exit)
         return Completion(False, (record.break_exit,))
-    if record.is_parallel:
-        raise context.error(
-            TaichiSyntaxError,
-            "Cannot break in the outermost loop",
-            "write `ti.loop_config(serialize=True)` before the loop to run it serially",
-            node,
-        )
+    if record.is_parallel and record.first_break is None:
+        record.first_break = node
     context.builder.add(Break())
     record.is_broken = True
     return NEVER
