@@ -92,3 +92,30 @@ def test_what_else_is_done_is_refused(mistake: str, tmp_path) -> None:
     exec(compile(path.read_text(), path, "exec"), scope)
     with pytest.raises(ti.TaichiSyntaxError, match="Cannot break in the outermost loop"):
         scope["run"]()
+
+
+def test_a_long_loop_under_an_if_warns() -> None:
+    ti.init(arch=ti.python)
+    x = ti.field(ti.i32, 5)
+
+    @ti.kernel
+    def fill(flag: ti.i32, n: ti.i32):
+        if flag > 0:
+            for i in x:
+                x[i] = 1
+        if flag > 1:
+            for i in range(3):  # short
+                x[i] = 2
+        if flag > 2:
+            ti.loop_config(serialize=True)
+            for i in range(n):
+                x[i] = 3
+        if ti.static(True):
+            for i in range(n):
+                if i < 3:
+                    for k in range(n):
+                        x[k] = 4
+
+    with pytest.warns(ti.ShadesmithWarning, match="runs on one thread") as warned:
+        fill(0, 0)
+    assert len(warned) == 1 and "for i in x:" in str(warned[0].message)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 from ...errors import TaichiSyntaxError, TaichiTypeError
@@ -29,6 +30,10 @@ from .assignment import static_argument
 from .search_loops import first_index, is_search, search
 from .statements import NEVER, Completion, build_body, leave_loop, says_static
 from .static_loops import build_static_loop
+
+
+LONG = 1024
+"""Iterations of a serial loop of which a warning is worth the reader's time."""
 
 
 @statement(ast.For)
@@ -255,6 +260,8 @@ def _finish_loop(
     loop.serialize = options.get("serialize", False) or loop.parallelize == 1 or context.nesting.is_conditional
     loop.block_dim = options.get("block_dim")
     is_parallel = context.builder.block is context.kernel.body and not loop.serialize
+    if not is_parallel and context.nesting.depth == 0 and not options:
+        _warn_of_serial_loop(context, loop, node)
     record = LoopRecord(loop, is_parallel)
 
     def build(loop: RangeFor | StructFor, record: LoopRecord) -> Completion:
@@ -287,6 +294,18 @@ def _finish_loop(
     context.builder.add(loop)
     leave_loop(context, done.exits)
     return Completion(True, done.exits)
+
+
+def _warn_of_serial_loop(context: Context, loop: RangeFor | StructFor, node: ast.For) -> None:
+    """Warn of a long loop that would be parallel without the `if` around it."""
+    extents = [end.value for end in loop.ends if isinstance(end, Const)] if isinstance(loop, RangeFor) else []
+    is_short = isinstance(loop, RangeFor) and len(extents) == len(loop.ends) and prod(extents) < LONG
+    if not is_short and context.frame.function is None and not context.frame.is_library:
+        message = f"The loop over `{', '.join(loop.names)}` runs on one thread, because an `if` encloses it"
+        hint = (
+            "write the `if` in the loop, or `if ti.static(...)`; `ti.loop_config(serialize=True)` says that it is meant"
+        )
+        context.warn(message, hint, node)
 
 
 def _start_search(context: Context, loop: RangeFor | StructFor, node: ast.Break) -> Statement:
