@@ -31,7 +31,6 @@ from .search_loops import first_index, is_search, search
 from .statements import NEVER, Completion, build_body, leave_loop, says_static
 from .static_loops import build_static_loop
 
-
 LONG = 1024
 """Iterations of a serial loop of which a warning is worth the reader's time."""
 
@@ -286,10 +285,7 @@ def _finish_loop(
                     TaichiTypeError, f"The step of the range of `{name}` is 0", "use a step of at least 1", node.iter
                 )
     if record.first_break is not None:
-        first = _start_search(context, loop, record.first_break)
-        context.builder.add(loop)
-        begin, one = context.builder.load(first), context.builder.const(1)
-        loop = RangeFor([begin], [loop.ends[0]], [one], [*loop.names], serialize=True)
+        loop = _add_search(context, loop, record.first_break)
         done = build(loop, LoopRecord(loop))
     context.builder.add(loop)
     leave_loop(context, done.exits)
@@ -308,9 +304,10 @@ def _warn_of_serial_loop(context: Context, loop: RangeFor | StructFor, node: ast
         context.warn(message, hint, node)
 
 
-def _start_search(context: Context, loop: RangeFor | StructFor, node: ast.Break) -> Statement:
-    """Make a parallel loop with a `break` the search for the first iteration that takes it; return its index, a
-    variable. Raises: TaichiSyntaxError for a loop that does something else, too.
+def _add_search(context: Context, loop: RangeFor | StructFor, node: ast.Break) -> RangeFor:
+    """Append a parallel loop with a `break` as the search for the first iteration that takes it.
+
+    Return the loop to build next, which begins there. Raises: TaichiSyntaxError for a loop that does something else, too.
     """
     if not is_search(loop) or context.specialization.definition.derivative:
         hint = "write `ti.loop_config(serialize=True)` before the loop to run it serially"
@@ -318,10 +315,12 @@ def _start_search(context: Context, loop: RangeFor | StructFor, node: ast.Break)
             hint += ", or do nothing in iterations without `break`: such a search is parallel"
         raise context.error(TaichiSyntaxError, "Cannot break in the outermost loop", hint, node)
     assert isinstance(loop, RangeFor)
-    first = first_index(context.builder, loop)
+    build = context.builder
+    first = first_index(build, loop)
     context.nesting.outside.add(first)
-    search(context.builder, loop, first)
-    return first
+    search(build, loop, first)
+    build.add(loop)
+    return RangeFor([build.load(first)], [loop.ends[0]], [build.const(1)], [*loop.names], serialize=True)
 
 
 def _bind_indices(context: Context, target: ast.expr, loop: RangeFor | StructFor, axes: int, grouped: bool) -> None:

@@ -42,7 +42,7 @@ def is_search(loop: RangeFor | StructFor) -> bool:
     """Return whether a loop has one index, and its iterations have no effect unless they take a `break`."""
     if not isinstance(loop, RangeFor) or len(loop.names) != 1 or not is_const(loop.steps[0], 1):
         return False
-    own = {statement for statement in walk(loop.body) if isinstance(statement, Alloca)}
+    own: set[Statement] = {item for item in walk(loop.body) if isinstance(item, Alloca)}
     return _has_effect_only_if_left(loop.body, own)
 
 
@@ -92,7 +92,7 @@ def _changes_only(statement: Statement, own: set[Statement]) -> bool:
 
 def _has_no_effect(function: Function) -> bool:
     """Return whether a function changes nothing but variables of its own, and those passed by reference."""
-    own = {statement for statement in walk(function.body) if isinstance(statement, (Alloca, Reference))}
+    own: set[Statement] = {item for item in walk(function.body) if isinstance(item, (Alloca, Reference))}
     return all(_changes_only(statement, own) for statement in walk(function.body))
 
 
