@@ -307,7 +307,7 @@ def _warn_of_serial_loop(context: Context, loop: RangeFor | StructFor, node: ast
 def _add_search(context: Context, loop: RangeFor | StructFor, node: ast.Break) -> RangeFor:
     """Append a parallel loop with a `break` as the search for the first iteration that takes it.
 
-    Return the loop to build next, which begins there. Raises: TaichiSyntaxError for a loop that does something else, too.
+    Return the loop to build next, which begins there. Raises: TaichiSyntaxError for a loop that does more than that.
     """
     if not is_search(loop) or context.specialization.definition.derivative:
         hint = "write `ti.loop_config(serialize=True)` before the loop to run it serially"
