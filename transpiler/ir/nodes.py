@@ -13,6 +13,7 @@ from typing import ClassVar, Final
 
 from ..errors import NOWHERE, SourceLocation
 from ..lazy_dataclasses import dataclass
+from .operand_access import READERS
 from .types import Type
 
 
@@ -101,14 +102,7 @@ class Block:
 
 def operands(statement: Statement) -> list[Statement]:
     """Return the statements `statement` reads, in order; results of its blocks are not among them."""
-    statements: list[Statement] = []
-    for attribute in statement.OPERANDS:
-        value = getattr(statement, attribute)
-        if value.__class__ is list:
-            statements += value
-        elif value is not None:
-            statements.append(value)
-    return statements
+    return READERS[statement.__class__](statement)
 
 
 def blocks(statement: Statement) -> list[Block]:
