@@ -107,6 +107,8 @@ def operands(statement: Statement) -> list[Statement]:
 
 def blocks(statement: Statement) -> list[Block]:
     """Return the blocks `statement` holds, in order."""
+    if not statement.BLOCKS:
+        return []
     return [block for attribute in statement.BLOCKS if (block := getattr(statement, attribute)) is not None]
 
 
@@ -132,6 +134,11 @@ def walk_blocks(block: Block) -> Iterator[Block]:
         yield outer
         inside = [inner for statement in outer.statements if statement.BLOCKS for inner in blocks(statement)]
         stack += reversed(inside)
+
+
+def classes_in(*roots: Block) -> set[type[Statement]]:
+    """Return the classes of all statements of blocks and of the blocks inside them."""
+    return {statement.__class__ for root in roots for block in walk_blocks(root) for statement in block.statements}
 
 
 def map_operands(statement: Statement, function: Callable[[Statement], Statement]) -> bool:
