@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .comparing import difference
+from .unfolding import unfolded
 
 if TYPE_CHECKING:
     from .session import Failure
@@ -52,6 +53,15 @@ def _is_taichi_optimiser(failure: Failure, run: Run) -> bool:
     return kind == plain == "ok" and difference(found, expected) is None
 
 
+def _is_taichi_folding(failure: Failure, run: Run) -> bool:
+    """Taichi computes what we do if the literals of the program cannot be folded."""
+    if failure.target != "taichi" or failure.kind != "differs":
+        return False
+    kind, expected = run("checked", failure.text)
+    again, found = run("taichi", unfolded(failure.text))
+    return kind == again == "ok" and difference(found, expected) is None
+
+
 def _is_narrow_atomic(failure: Failure, run: Run) -> bool:
     """A GPU has no atomic operations of the width; the message says so, with the line and a remedy."""
     return (
@@ -81,10 +91,8 @@ CAUSES: tuple[Cause, ...] = (
     Cause("the Vulkan driver: right in another spelling of the same shader (`respelled`)", _is_vulkan_driver),
     Cause("Taichi 1.7.4: its process dies or hangs (its own assertions, LLVM)", _is_taichi_dead),
     Cause("Taichi 1.7.4: it refuses the program", _is_taichi_refusal),
-    Cause(
-        "Taichi 1.7.4: right without its optimisations (constants are folded with C's division, u32 as i32)",
-        _is_taichi_optimiser,
-    ),
+    Cause("Taichi 1.7.4: right without its optimisations", _is_taichi_optimiser),
+    Cause("Taichi 1.7.4: right if literals cannot be folded (it folds with C's division, u32 as i32)", _is_taichi_folding),
 )
 
 
