@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import ClassVar
 
 from ..errors import NOWHERE
-from ..ir.nodes import Block, Effect, Statement
-from ..ir.operand_access import RESOLVERS
+from ..ir.nodes import RESOLVERS, Block, Effect, Statement
 from ..ir.statements import ArgLoad, Const, LoopIndex
 from ..ir.tasks import Kernel
 

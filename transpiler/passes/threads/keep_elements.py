@@ -86,12 +86,12 @@ def _stored_in_loops(block: Block) -> tuple[set[Array], set[Array], set[Array]]:
             (loaded if isinstance(statement, GlobalLoad) else stored).add(array)
         elif statement.BLOCKS:
             inside = [_stored_in_loops(inner) for inner in blocks(statement)]
-            loads, stores, kept = (set[Array]().union(*(sets[k] for sets in inside)) for k in range(3))
+            loads, stores, both = (set[Array]().union(*(sets[k] for sets in inside)) for k in range(3))
             if isinstance(statement, (RangeFor, While)):
-                kept |= stores if isinstance(statement, RangeFor) and statement.unroll else loads & stores
+                both |= stores if isinstance(statement, RangeFor) and statement.unroll else loads & stores
             loaded |= loads
             stored |= stores
-            found |= kept
+            found |= both
     return loaded, stored, found
 
 

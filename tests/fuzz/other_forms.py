@@ -1,12 +1,19 @@
-"""The same program with integers that a compiler cannot fold: each literal is added to an element that is zero.
+"""The same program in another form, in which Taichi 1.7.4 does not have a defect that is known.
 
-Taichi 1.7.4 folds operations on literals by other rules than those by which it computes them: `-7 // 6` is -1, u32 is
-taken for i32. It has no option that switches this off.
+`unfolded`: integers that a compiler cannot fold, since an element that is zero is added to each literal. Taichi folds
+operations on literals by other rules than those by which it computes them: `-7 // 6` is -1, u32 is taken for i32. It has
+no option that switches this off.
+
+`flattened`: one dense node in place of nested ones. `ti.root.bitmasked(ti.ij, (2, 1)).dense(ti.ij, (1, 7)).place(b)`, then
+`b[i - 2, j + 1] = 1` in a loop over `ti.ndrange((2, 4), (-1, 6))`, leaves elements that are 0 (an extent of 7 below
+another node).
 """
 
 from __future__ import annotations
 
 import ast
+import re
+from math import prod
 from typing import Any
 
 ZERO = "zero_of_the_fuzzer"
@@ -56,6 +63,23 @@ class _Unfolder(ast.NodeTransformer):
             return node
         zero = ast.parse(f"{ZERO}[None]", mode="eval").body
         return ast.BinOp(node, ast.Add(), zero)
+
+
+LAYOUT = re.compile(r"ti\.root((?:\.\w+\((ti\.\w+), \([\d, ]+\)\)){2,})\.place")
+
+
+def flattened(text: str) -> str:
+    """Return a program in which fields of nested nodes with equal axes are dense."""
+
+    def one_node(match: re.Match[str]) -> str:
+        axes = set(re.findall(r"\((ti\.\w+),", match[1]))
+        shapes = [[int(n) for n in re.findall(r"\d+", shape)] for shape in re.findall(r", (\([\d, ]+\))\)", match[1])]
+        if len(axes) > 1:
+            return match[0]
+        shape = tuple(prod(extents) for extents in zip(*shapes, strict=True))
+        return f"ti.root.dense({match[2]}, {shape}).place"
+
+    return LAYOUT.sub(one_node, text)
 
 
 def unfolded(text: str) -> str:
