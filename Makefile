@@ -6,7 +6,10 @@ TAICHI ?=
 JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); [ $$n -lt 2 ] && n=2; echo $$n)
 TEST ?=
 
-.PHONY: setup demo test test-all test-debug test-gpu check golden stubs docs gallery c-api taichi-name bench bench-gpu fuzz clean
+# Bytecode is written, whatever the environment says: tests start many processes, each of which imports shadesmith.
+export PYTHONDONTWRITEBYTECODE :=
+
+.PHONY: setup demo test test-all test-debug test-gpu check golden stubs docs docs-check gallery c-api taichi-name bench bench-gpu fuzz clean
 
 setup: $(VENV)/.ready
 
@@ -18,6 +21,11 @@ $(VENV)/.ready: pyproject.toml .ci/setup
 $(VENV)/.demo: pyproject.toml .ci/setup
 	@sh .ci/setup $(VENV)
 	@touch $(VENV)/.demo
+
+# The site needs neither drivers nor what only the tests need.
+$(VENV)/.docs: pyproject.toml .ci/setup
+	@sh .ci/setup $(VENV) docs
+	@touch $(VENV)/.docs
 
 demo: $(VENV)/.demo
 	@$(PYTHON) -m shadesmith.examples.julia --demo
@@ -48,12 +56,16 @@ golden: setup
 	@$(PYTHON) -m pytest tests/golden --update-golden && git --no-pager diff --stat tests/golden
 
 # The site, in build/site: `make docs`, then `python -m http.server -d build/site`. The API reference is generated.
-docs: setup
-	@$(PYTHON) -c 'import material' 2>/dev/null || $(PYTHON) -m pip install -q --disable-pip-version-check 'mkdocs-material>=9.5'
+docs: $(VENV)/.docs
 	@$(PYTHON) .ci/site.py && NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build -q && echo "site: build/site/index.html"
 
+# Links, accessibility (axe), search without network, pictures at three widths in build/screenshots; needs Chromium and npm.
+docs-check: docs
+	@[ -d build/axe/node_modules ] || npm install --silent --no-audit --no-fund --prefix build/axe axe-core
+	@$(PYTHON) .ci/check_site.py index first-kernel gallery api/ti troubleshooting 404 playground
+
 # The pictures of the gallery, in docs/gallery, on the CPU; with the C of the longest kernel of each program.
-gallery: setup
+gallery: $(VENV)/.demo
 	@$(PYTHON) -m shadesmith.examples.gallery
 
 # What editors and type checkers read: stubs/shadesmith-stubs, from the public names and stubs/core.pyi.

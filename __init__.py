@@ -56,6 +56,7 @@ from .runtime.fields.fields_builder import FieldsBuilder
 from .runtime.fields.snodes import AXES as _AXES
 from .runtime.fields.snodes import SNode, axes, deactivate_all_snodes, root
 from .runtime.launch.kernel import kernel
+from .runtime.launch.pickling import install as _install_pickling
 from .runtime.launch.real_function import real_func
 from .runtime.launch.tuning import tune
 from .runtime.missing_names import missing as _missing
@@ -63,7 +64,8 @@ from .runtime.notebook.install import install as _install_notebooks
 from .runtime.public_names import NAMES as _NAMES_ON_DEMAND
 from .runtime.session import session as _session
 from .runtime.session import versions as _versions
-from .runtime.session.session import init, is_logging_effective, reset, set_logging_level, sync
+from .runtime.session.logging_levels import is_logging_effective, set_logging_level
+from .runtime.session.session import Session, init, reset, sync
 from .runtime.taichi_name import as_taichi
 from .runtime.targets.registry import install as _install_targets
 from .runtime.workbench.facade import install as _install_workbench
@@ -107,6 +109,7 @@ from .transpiler.lang.functions import *  # noqa: F403
 from .transpiler.lang.hooks import HOOKS as _HOOKS
 from .transpiler.lang.hooks import Layout
 from .transpiler.lang.matrix import Matrix, Vector
+from .transpiler.lang.meshes import mesh_local, mesh_patch_idx
 from .transpiler.lang.operations import *  # noqa: F403
 from .transpiler.lang.packs import ArgPack
 from .transpiler.lang.sparse import (
@@ -132,14 +135,15 @@ if TYPE_CHECKING:
 __all__ = [
     "ArgPack", "CRITICAL", "DEBUG", "ERROR", "Field", "FieldsBuilder", "Format", "GUI", "INFO", "Layout", "Matrix",
     "MatrixField", "MatrixNdarray", "NDArray", "Ndarray", "SNode", "ScalarField", "ScalarNdarray",
-    "ShadesmithWarning", "Struct", "StructField", "TRACE", "TaichiAssertionError", "TaichiCompilationError",
+    "Session", "ShadesmithWarning", "Struct", "StructField", "TRACE", "TaichiAssertionError", "TaichiCompilationError",
     "TaichiIndexError", "TaichiNameError", "TaichiRuntimeError", "TaichiRuntimeTypeError", "TaichiSyntaxError",
     "TaichiTypeError", "Texture", "UnsupportedError", "Vector", "VectorNdarray", "WARN", "activate", "amdgpu",
     "append", "arm64", "as_taichi", "axes", "cc", "cpu", "cuda", "data_oriented", "dataclass", "deactivate",
     "deactivate_all_snodes", "dx11", "dx12", "eig", "experimental", "extension", "f16", "f32", "f64", "field",
     "float16", "float32", "float64", "func", "get_addr", "gles", "gpu", "graph", "hex_to_rgb", "i16", "i32", "i64",
     "i8", "init", "int16", "int32", "int64", "int8", "is_active", "is_logging_effective", "kernel", "lang", "length",
-    "math", "metal", "ndarray", "no_activate", "opengl", "polar_decompose", "pyfunc", "python", "real_func", "ref",
+    "math", "mesh_local", "mesh_patch_idx",
+    "metal", "ndarray", "no_activate", "opengl", "polar_decompose", "pyfunc", "python", "real_func", "ref",
     "rescale_index", "reset", "rgb_to_hex", "root", "set_logging_level", "simt", "solve", "sparse",
     "sparse_matrix_builder", "svd", "sym_eig", "sync", "template", "tools", "tune", "types", "u1", "u16", "u32",
     "u64", "u8", "ui", "uint1", "uint16", "uint32", "uint64", "uint8", "var", "vulkan", "x64", "x86_64",
@@ -167,6 +171,7 @@ _lazy.install()
 _install_targets()
 _install_workbench()
 _install_notebooks()
+_install_pickling()
 
 
 def __dir__() -> list[str]:
@@ -177,5 +182,5 @@ def __getattr__(name: str) -> object:
     if name in _NAMES_ON_DEMAND:
         return globals().setdefault(name, _lazy.load(name))
     if name == "cfg":
-        return _current_cfg() if _session.CURRENT is not None else None
+        return _current_cfg() if _session.active() is not None else None
     raise _missing("ti", name)

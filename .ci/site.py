@@ -1,7 +1,7 @@
 """Write the pages of the site into build/pages: those of docs/, and those that are generated.
 
-In: docs/, examples/, the public names of the package, the catalogue of errors. Out: Markdown that mkdocs.yml lists; the
-API reference from docstrings, the gallery, and the page of error messages. usage: python .ci/site.py
+In: docs/, examples/, the public names of the package. Out: Markdown that mkdocs.yml lists; the API reference from
+docstrings, and the gallery. usage: python .ci/site.py
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ROOT / "build" / "pages"
-sys.path[:0] = [str(ROOT / "tests" / "support"), str(ROOT / "tests" / "errors")]
+sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 import public_callables as names  # noqa: E402
 
@@ -45,10 +45,18 @@ def copy_docs() -> None:
         (PAGES / page.relative_to(ROOT / "docs")).write_text(
             without_outer_links(page.read_text(encoding="utf-8"), page), encoding="utf-8"
         )
+    shutil.copytree(ROOT / ".ci" / "site_assets", PAGES / "site_assets")
     readme = (ROOT / "README.md").read_text(encoding="utf-8").replace("](docs/", "](")
-    readme = readme.replace('<td valign="top">', '<td valign="top" markdown="block">')
-    readme = readme.replace("(CONTRIBUTING.md)", "(contributing/README.md)")
+    readme = stacked(readme).replace("(CONTRIBUTING.md)", "(contributing/README.md)")
     (PAGES / "index.md").write_text(readme, encoding="utf-8")
+
+
+def stacked(readme: str) -> str:
+    """Return README.md with the two columns of its table one below the other: a page of the site is narrower."""
+    block = r"^(```.*?^```)$.*?"
+    head = r"<table><tr><th>(.*?)</th><th>(.*?)</th></tr>.*?"
+    table = re.compile(f"{head}{block}{block}</table>", re.DOTALL | re.MULTILINE)
+    return table.sub(r"<b>\1</b>\n\n\3\n\n<b>\2</b>\n\n\4", readme)
 
 
 def docstring(value: Any) -> str:
@@ -108,27 +116,6 @@ def write_reference() -> None:
     (folder / "index.md").write_text(index + "\n".join(pages) + "\n", encoding="utf-8")
 
 
-def troubleshooting() -> str:
-    """Return the page of messages, from the programs with which tests check them."""
-    from catalogue import EXTRAS, ITEMS
-
-    text = "# Troubleshooting by error message\n\n"
-    text += "Search for the words of a message; names are those of an example. This page is generated (`make docs`). "
-    text += "Each message shows the line with a caret; [debugging](debugging.md) is about wrong results, "
-    text += "[install](install.md) about drivers and compilers.\n\n"
-    groups: dict[str, list[Any]] = {}
-    for case in [*ITEMS, *EXTRAS]:
-        if case.error and case.message:
-            groups.setdefault(case.name.partition("/")[0], []).append(case)
-    for group, cases in groups.items():
-        text += f"## {group.replace('_', ' ').capitalize()}\n\n| message | error | what to do |\n|---|---|---|\n"
-        for case in cases:
-            row = (f"`{case.message}`" if "`" not in case.message else case.message, case.error, case.hint or "")
-            text += "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in row) + " |\n"
-        text += "\n"
-    return text
-
-
 def write_gallery() -> None:
     """Write the gallery: each program of examples/ that has a picture, with its Python and what it becomes."""
     text = "# Gallery\n\n`make gallery` makes all pictures without a window. "
@@ -152,7 +139,6 @@ def _indented(text: str) -> str:
 
 
 if __name__ == "__main__":
-    (ROOT / "docs" / "troubleshooting.md").write_text(troubleshooting(), encoding="utf-8")
     copy_docs()
     write_reference()
     write_gallery()

@@ -29,6 +29,7 @@ EFFECTIVE: dict[str, str] = {
     "debug": "checks indices, keeps asserts, verifies the IR between passes",
     "check_out_of_bound": "checks indices",
     "check_overflow": "traps integer overflow, division by zero, and numbers stored in a type that cannot hold them",
+    "trap_nan": "traps the operation that makes a NaN of other numbers",
     "kernel_profiler": "records the time of each task for `ti.profiler`",
     "fast_math": "lets compilers reorder floating-point operations",
     "short_circuit_operators": "`and` and `or` skip operands that they need not evaluate",
@@ -49,7 +50,6 @@ EFFECTIVE: dict[str, str] = {
     "dump_dir": "folder for copies of the emitted files",
     "profile_source": "binaries have line information, for RenderDoc, Nsight Compute and Nsight Systems",
     "passes": "passes of the compiler that are left out, and passes of the program; see docs/passes.md",
-    "disabled_passes": "names of passes to leave out, separated by commas: to compare, or to find a fault",
     "advanced_optimization": "False: leaves out common subexpressions, simplification and store forwarding",
     "cfg_optimization": "False: leaves out store forwarding",
     "print_full_traceback": "errors show shadesmith's own frames too",
@@ -148,7 +148,6 @@ class Config:
     unrolling_limit: int = 32
     unroll_static_loops: bool = False
     deterministic: bool = False
-    disabled_passes: str = ""
     inline: bool | str = "auto"
     dump_dir: str = ""
     profile_source: bool = False
@@ -156,6 +155,7 @@ class Config:
     edits_dir: str = ""
     report_bytes: int = 1 << 20
     check_overflow: bool = False
+    trap_nan: bool = False
     line_comments: str = "short"
     passes: Any = ""
     templates_dir: str = ""
@@ -170,7 +170,6 @@ class Config:
             disabled = ("common_subexpressions", "simplify", "forward_stores", "ranges")
         elif not self.cfg_optimization:
             disabled = ("forward_stores",)
-        disabled += tuple(filter(None, map(str.strip, self.disabled_passes.split(","))))
         options = CompileOptions(
             default_fp=self.default_fp.name,
             default_ip=self.default_ip.name,
@@ -179,6 +178,7 @@ class Config:
             debug=self.debug,
             check_out_of_bound=self.check_out_of_bound or self.debug,
             check_overflow=self.check_overflow,
+            trap_nan=self.trap_nan,
             short_circuit_operators=self.short_circuit_operators,
             block_dim=min(self.default_gpu_block_dim, self.max_block_dim),
             unrolling_limit=self.unrolling_limit,

@@ -65,6 +65,7 @@ class CompileOptions:
     debug: bool = False
     check_out_of_bound: bool = False
     check_overflow: bool = False
+    trap_nan: bool = False
     short_circuit_operators: bool = True
     block_dim: int = 128
     unrolling_limit: int = 32
@@ -124,12 +125,11 @@ class Capabilities:
     """Subgroup features by Vulkan's names; "extended_types": integers other than 32 bit."""
     undefined_overflow: bool = False
     """Whether its compiler takes for granted that signed sums do not wrap: NVRTC has no `-fwrapv`."""
-    loses_negations: bool = False
-    """Whether its compiler may take the minimum of three integers of `a` in place of `-a`: NVIDIA's driver 580 does."""
+    miscompiles_integers: bool = False
+    """Whether its compiler may take the minimum of three integers of `a` in place of `-a`, and 1 for `x & 1` of an even
+    x where that is a number: NVIDIA's driver 580 does."""
     unrolls_long_loops: bool = False
     """Whether its compiler unrolls loops until their code leaves the instruction cache: NVIDIA's driver 580 does."""
-    loses_bits: bool = False
-    """Whether its compiler may take 1 for `x & 1` of an even x: NVIDIA's driver 580 does, in indices."""
     extra: tuple[tuple[str, str], ...] = field(default=())
 
     @property

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 3b219442, julia.py:14: paint(image: ndarray[f32[3], 2])
+// shadesmith 0.1.0, c 8f170da9, julia.py:14: paint(image: ndarray[f32[3], 2])
 #include <math.h>
 
 enum { N = 320 };  // captured
@@ -45,8 +45,8 @@ static inline void task(const struct Args args, int i, int j) {
         #pragma GCC unroll 2
         for (int b = 0; b < 2; b++) {
             // julia.py:18  z = vec2((i + a / 2) / N - 0.75, (j + b / 2) / N - 0.5) * 2.2
-            vec2 z = vec2_mul_vs((vec2){((float)i + (float)a / 2.0f) / (float)N - 0.75f,
-                ((float)j + (float)b / 2.0f) / (float)N - 0.5f}, 2.2f);
+            vec2 z = vec2_mul_vs((vec2){(i + a / 2.0f) / (float)N - 0.75f,
+                (j + b / 2.0f) / (float)N - 0.5f}, 2.2f);
             int iterations = 0;  // :19
             // julia.py:20  while z.norm_sqr() < 400 and iterations < 200:
             while (vec2_dot(z, z) < 400.0f && iterations < 200) {
@@ -57,7 +57,7 @@ static inline void task(const struct Args args, int i, int j) {
             }
             // julia.py:23  t = ti.log(iterations + 1.0 - ti.log(ti.log(ti.max(z.norm(), 1.1))) /
             //     ti.log(2.0)) / 5.3
-            float t = logf((float)iterations + 1.0f
+            float t = logf(iterations + 1.0f
                 - logf(logf(max_f32(vec2_length(z), 1.1f))) / 0.6931472f) / 5.3f;
             // julia.py:24  colour += 0.25 * ti.math.clamp(vec3(1.6 * t * t, 1.3 * t, 0.9 *
             //     ti.sqrt(t) * (1.5 - t)), 0.0, 1.0)

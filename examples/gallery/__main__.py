@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import tempfile
 import time
 from importlib import import_module
 from pathlib import Path
 
 import shadesmith as ti
-from shadesmith.runtime.launch.kernel import Kernel
 
 NAMES = sorted(path.stem for path in Path(__file__).parent.glob("*.py") if not path.stem.startswith("_"))
 
@@ -21,15 +21,19 @@ def main() -> None:
     arguments = parser.parse_args()
     arguments.output.mkdir(parents=True, exist_ok=True)
     for name in arguments.names or NAMES:
-        ti.init(arch=getattr(ti, arguments.arch), random_seed=1, log_level=ti.WARN)
-        begin = time.perf_counter()
-        program = import_module(f"shadesmith.examples.gallery.{name}")
-        picture = program.picture()
-        ti.tools.imwrite(picture, arguments.output / f"{name}.png")
-        kernels = [value for value in vars(program).values() if isinstance(value, Kernel)]
-        sources = [instance.source for kernel in kernels for instance in kernel.instances()]
-        (arguments.output / f"{name}.c").write_text(max(sources, key=len, default=""), encoding="utf-8")
-        print(f"{name:<20} {picture.shape[0]} x {picture.shape[1]}  {time.perf_counter() - begin:6.1f} s")
+        with tempfile.TemporaryDirectory() as emitted:
+            ti.init(arch=getattr(ti, arguments.arch), random_seed=1, log_level=ti.WARN, dump_dir=emitted)
+            begin = time.perf_counter()
+            picture = import_module(f"shadesmith.examples.gallery.{name}").picture()
+            seconds = time.perf_counter() - begin
+            ti.tools.imwrite(picture, arguments.output / f"{name}.png")
+            (arguments.output / f"{name}.c").write_text(longest_source(Path(emitted)), encoding="utf-8")
+        print(f"{name:<20} {picture.shape[0]} x {picture.shape[1]}  {seconds:6.1f} s", flush=True)
+
+
+def longest_source(emitted: Path) -> str:
+    """Return the longest emitted source of a program: that of the kernel that is most worth reading."""
+    return max((path.read_text(encoding="utf-8") for path in emitted.rglob("*.c")), key=len, default="")
 
 
 if __name__ == "__main__":

@@ -84,19 +84,13 @@ class LoadedModule:
 
     Example:
         >>> ti.init(arch=ti.cpu)
-        >>> @ti.kernel
-        ... def double(x: ti.types.ndarray(ti.f32, 1)):
-        ...     for i in x:
-        ...         x[i] *= 2
+        >>> mass = ti.field(ti.f32, 4)
         >>> module = ti.aot.Module()
-        >>> module.add_kernel(double)
-        >>> module.archive("example.tcm")
-        >>> loaded = ti.aot.load("example.tcm")
-        >>> x = ti.ndarray(ti.f32, 3)
-        >>> x.fill(1.5)
-        >>> loaded.double(x)
-        >>> x.to_numpy().tolist()
-        [3.0, 3.0, 3.0]
+        >>> module.add_field("mass", mass)
+        >>> module.archive("fields.tcm")
+        >>> loaded = ti.aot.load("fields.tcm")
+        >>> loaded.fields["mass"].shape, list(loaded.kernels)
+        ((4,), [])
     """
 
     def __init__(self, archive: Archive, session: Session) -> None:
@@ -176,18 +170,13 @@ class LoadedKernel:
     Example:
         >>> ti.init(arch=ti.cpu)
         >>> @ti.kernel
-        ... def double(x: ti.types.ndarray(ti.f32, 1)):
-        ...     for i in x:
-        ...         x[i] *= 2
+        ... def add(a: ti.i32, b: ti.i32) -> ti.i32:
+        ...     return a + b
         >>> module = ti.aot.Module()
-        >>> module.add_kernel(double)
-        >>> module.archive("example.tcm")
-        >>> loaded = ti.aot.load("example.tcm")
-        >>> x = ti.ndarray(ti.f32, 3)
-        >>> x.fill(1.5)
-        >>> loaded.double(x)
-        >>> x.to_numpy().tolist()
-        [3.0, 3.0, 3.0]
+        >>> module.add_kernel(add)
+        >>> module.archive("add.tcm")
+        >>> ti.aot.load("add.tcm").kernels["add"](2, b=3)
+        5
     """
 
     def __init__(self, name: str, kernel: Kernel, module: LoadedModule, session: Session) -> None:

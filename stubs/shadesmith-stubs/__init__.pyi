@@ -349,9 +349,12 @@ from shadesmith.transpiler.lang.textures import Format as Format
 from shadesmith.runtime.gui.gui import GUI as GUI
 INFO: str
 from shadesmith.transpiler.lang.hooks import Layout as Layout
+from shadesmith.runtime.fields.mesh import Mesh as Mesh
+from shadesmith.runtime.fields.mesh import MeshInstance as MeshInstance
 def Pass(function: Any, *, after: Any = ..., before: Any = ..., name: Any = ...) -> Any:
     """Return a pass of the program, for `passes=[...]` of `ti.init` or `@ti.kernel`."""
 from shadesmith.runtime.fields.snodes import SNode as SNode
+from shadesmith.runtime.session.session import Session as Session
 from shadesmith.transpiler.errors import ShadesmithWarning as ShadesmithWarning
 from shadesmith.transpiler.lang.struct import Struct as Struct
 TRACE: str
@@ -364,7 +367,9 @@ from shadesmith.transpiler.errors import TaichiRuntimeTypeError as TaichiRuntime
 from shadesmith.transpiler.errors import TaichiSyntaxError as TaichiSyntaxError
 from shadesmith.transpiler.errors import TaichiTypeError as TaichiTypeError
 from shadesmith.runtime.ad.tape import Tape as Tape
+from shadesmith.runtime.fields.mesh import MeshBuilder as TetMesh
 from shadesmith.runtime.arrays.texture import Texture as Texture
+from shadesmith.runtime.fields.mesh import MeshBuilder as TriMesh
 from shadesmith.transpiler.errors import UnsupportedError as UnsupportedError
 WARN: str
 def abs(x: _T) -> _T:
@@ -434,6 +439,10 @@ def deactivate(node: Any, indices: Any) -> Any:
     """Deactivate and zero the cell of `node` at `indices`, or empty a list; nothing on dense nodes. Kernels only."""
 def deactivate_all_snodes() -> None:
     """Deactivate all cells of all sparse nodes of the session."""
+def device(name: Any) -> Any:
+    """Return the session of a device, `with ti.device("cuda:1"):`; all calls with one name return the same."""
+def devices() -> Any:
+    """Return the devices that are there, with the names that `ti.device` takes; no session is started."""
 dx11: Any
 dx12: Any
 def eig(A: Any, dt: Any = ...) -> Any:
@@ -543,7 +552,6 @@ def init(
     unrolling_limit: int = ...,
     unroll_static_loops: bool = ...,
     deterministic: bool = ...,
-    disabled_passes: str = ...,
     inline: bool | str = ...,
     dump_dir: str = ...,
     profile_source: bool = ...,
@@ -551,6 +559,7 @@ def init(
     edits_dir: str = ...,
     report_bytes: int = ...,
     check_overflow: bool = ...,
+    trap_nan: bool = ...,
     line_comments: str = ...,
     passes: Any = ...,
     templates_dir: str = ...,
@@ -585,6 +594,10 @@ def loop_unique(val: Any, covers: Any = ...) -> Any:
 from shadesmith import math as math
 def max(*args: _T) -> _T:
     """Return the greatest of one or more numbers `args`, by elements for vectors and matrices."""
+def mesh_local(*args: Any) -> Any:
+    """Request a cache of attributes of a mesh for the next loop over its elements; kernels only."""
+def mesh_patch_idx() -> Any:
+    """Return the number of the patch of the element of the outermost loop over a mesh; kernels only."""
 metal: Any
 def min(*args: _T) -> _T:
     """Return the least of one or more numbers `args`, by elements for vectors and matrices."""
@@ -614,7 +627,7 @@ def ref(tp: Any) -> Any:
 def rescale_index(a: Any, b: Any, I: Any) -> Any:
     """Return the index in `b` that corresponds to index `I` of `a`: fields or nodes whose extents are multiples."""
 def reset() -> None:
-    """End the current session, if there is one: its memory is freed and its objects cannot be used any more."""
+    """End the default session, if there is one: its memory is freed and its objects cannot be used any more."""
 def rgb_to_hex(c: Any) -> Any:
     """Return 0xRRGGBB of `c`: red, green and blue between 0 and 1 (numbers or arrays)."""
 root: Any

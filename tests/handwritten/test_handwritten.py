@@ -28,7 +28,7 @@ CEILINGS = {
     "p2g3d": 1.14,
     "mpm88": 1.21,
     "mpm99": 1.40,
-    "sgemm": 1.29,
+    "sgemm": 1.31,
     "raymarch": 0.98,
     "sph": 1.19,
     "advect": 1.34,
@@ -40,7 +40,7 @@ CEILINGS = {
 MEDIAN = 1.2
 UNFOLDED_MEDIAN = 1.40
 """The same with functions and structs of one line counted as the hand-written sources have them."""
-OTHER_ALGORITHMS = "block_sums, block_tiles, vector_atomics"
+OTHER_ALGORITHMS = "-block_sums,-block_tiles,-vector_atomics"
 """Passes that are left out of the comparison: the sources written by hand do not use shared memory for these."""
 
 
@@ -51,7 +51,7 @@ FROM_PYTHON = 0.80
 
 @pytest.fixture(scope="module")
 def emitted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, BackendModule]]:
-    ti.init(arch=ti.python, log_level=ti.ERROR, disabled_passes=OTHER_ALGORITHMS)
+    ti.init(arch=ti.python, log_level=ti.ERROR, passes=OTHER_ALGORITHMS)
     folder = tmp_path_factory.mktemp("emitted")
     yield {name: running.emitted(program, folder) for name, program in PROGRAMS.items()}
     ti.reset()

@@ -260,7 +260,9 @@ def _recording(program: str, result: list[Source], runs: bool) -> Iterator[None]
 # --- the command
 
 
-def _of_programs(folder: Path, dump: Path | None) -> tuple[dict[str, Counter[str]], list[str]]:
+def _of_programs(
+    folder: Path, dump: Path | None, listed: str | None, language: str
+) -> tuple[dict[str, Counter[str]], list[str]]:
     """Count the kernels of Taichi's examples below a folder, each program in a process of its own."""
     totals = {language: Counter[str]() for language in LANGUAGES}
     failed = []
@@ -268,6 +270,7 @@ def _of_programs(folder: Path, dump: Path | None) -> tuple[dict[str, Counter[str
         if program.name.startswith("_") or program.name == "patterns.py":
             continue
         command = [sys.executable, __file__, "--one", str(program), *(["--dump", str(dump)] if dump else [])]
+        command += ["--list", listed, "--language", language] if listed else []
         with tempfile.TemporaryDirectory() as here:
             environment = {**os.environ, "SHADESMITH_ARCH": "cpu", "SHADESMITH_GUI_DIR": here, "TI_ARCH": "cpu"}
             try:
@@ -276,16 +279,17 @@ def _of_programs(folder: Path, dump: Path | None) -> tuple[dict[str, Counter[str
                 failed.append(f"{program.name}: too slow")
                 continue
         lines = [line for line in done.stdout.splitlines() if line.startswith("COUNTS ")]
+        print(*(line[6:] for line in done.stdout.splitlines() if line.startswith("NAMES ")), sep="\n")
         if not lines:
             failed.append(f"{program.name}: {(done.stderr.strip().splitlines() or ['?'])[-1][:150]}")
         for line in lines[-1:]:
-            for language, found in json.loads(line[7:]).items():
-                totals[language].update(found)
+            for name, found in json.loads(line[7:]).items():
+                totals[name].update(found)
         print(program.name, json.loads(lines[-1][7:]).get("cuda") if lines else failed[-1], flush=True)
     return totals, failed
 
 
-def _one_program(program: Path, dump: Path | None) -> None:
+def _one_program(program: Path, dump: Path | None, listed: str | None, language: str) -> None:
     sys.path.append(str(ROOT / "tests" / "examples"))
     result: list[Source] = []
     try:
@@ -296,6 +300,8 @@ def _one_program(program: Path, dump: Path | None) -> None:
     finally:
         if dump is not None:
             _dump(result, dump)
+        if listed is not None:
+            _list(result, listed, language, "NAMES ")
         print("COUNTS", json.dumps(_totals(result)), flush=True)
         os._exit(0)
 
@@ -309,6 +315,13 @@ def _dump(found: Sequence[Source], folder: Path) -> None:
             names[stem + suffix] += 1
             number = names[stem + suffix]
             (folder / f"{stem}{f'-{number}' if number > 1 else ''}{suffix}").write_text(file.text, encoding="utf-8")
+
+
+def _list(found: Sequence[Source], kind: str, language: str, prefix: str = "") -> None:
+    """Print the declarations or lines of a kind, by kernel."""
+    for source in found:
+        if source.language == language and (names := source.found()[kind]):
+            print(f"{prefix}{source.kernel:50} {len(names):4}  {' '.join(names) if kind != 'long_lines' else names}")
 
 
 def _print_table(totals: Mapping[str, Mapping[str, int]]) -> None:
@@ -329,17 +342,16 @@ def main() -> int:
     options = parser.parse_args()
     dump = options.dump.resolve() if options.dump else None
     if options.one is not None:
-        _one_program(options.one, dump)
+        _one_program(options.one, dump, options.list, options.language)
     if options.programs is not None:
-        totals, failed = _of_programs(options.programs, dump)
+        totals, failed = _of_programs(options.programs, dump, options.list, options.language)
         print("\n".join(failed))
         _print_table(totals)
         return 0
     if dump is not None:
         _dump(sources(), dump)
-    for source in sources() if options.list else ():
-        if source.language == options.language and (names := source.found()[options.list]):
-            print(f"{source.kernel:50} {len(names):4}  {' '.join(names) if options.list != 'long_lines' else names}")
+    if options.list is not None:
+        _list(sources(), options.list, options.language)
     _print_table(counts())
     return 0
 

@@ -45,8 +45,7 @@ class Remark:
 
     Attributes:
         template: the message, with `LINE` for the line of `location`: a cached kernel may have moved in its file.
-        where: relative to its statement: "inline" (at the end of its last line), "head" (of its first line), "above"
-            or "below".
+        where: relative to its statement: "inline" (at the end of its last line), "above" or "below".
         location: of the Python statement that was left out.
     """
 

@@ -25,9 +25,9 @@ from .types import Scalar, f16, f32, i32, i64, u64
 
 Number = int | float | bool
 
-NAMED, LITERAL, CAST, OPAQUE = "named", "literal", "cast", "opaque"
+NAMED, LITERAL, CAST, OPAQUE, BLOCK_SIZE = "named", "literal", "cast", "opaque", "block_size"
 """Kinds of origins that are no operation: a named number, a number in the source, a conversion, something that only
-Python or a device computes."""
+Python or a device computes, the number of threads of a block, which a person may change."""
 DECLARED = frozenset({"i32", "u32", "i64", "u64", "f32", "f64"})
 """Types that a named number may have in a source."""
 ROUNDED = frozenset({"add", "sub", "mul", "neg"})
@@ -109,6 +109,11 @@ def extent_of(array: Any, axis: int) -> Origin:
     return Origin(NAMED, i32, array.shape[axis], f"{array.name}_n{axis}", f"{array.name}.shape[{axis}]")
 
 
+def block_size(value: int) -> Origin:
+    """Return the origin of the number of threads in a block of the task."""
+    return Origin(BLOCK_SIZE, i32, value)
+
+
 def literal(value: Any, type: Scalar) -> Origin:
     """Return the origin of a number that has no name."""
     return Origin(LITERAL, type, plain_number(value))
@@ -157,7 +162,7 @@ def settled(origin: Origin | None, value: Number, type: Scalar) -> Origin | None
     for found in _forms(origin, type):
         if found.size <= MAX_SIZE and all(_is(result, value, type) for result in (_exact(found), _in_double(found))):
             return found
-    if type.name not in DECLARED:
+    if type.name not in DECLARED or not any(origin.named()):
         return None
     while origin.op == CAST:
         origin = origin.operands[0]
@@ -262,7 +267,7 @@ def _is(result: Any, value: Number, type: Scalar) -> bool:
 
 def _exact(origin: Origin) -> Any:
     """Return what a compiler computes that rounds each operation to its type; None if that is not certain."""
-    if origin.op in (NAMED, LITERAL):
+    if origin.op in (NAMED, LITERAL, BLOCK_SIZE):
         is_known = origin.type.is_float or origin.value == origin.number
         return origin.number if is_known and origin.type.name in DECLARED else None
     results = [_exact(operand) for operand in origin.operands]
@@ -304,7 +309,7 @@ def _in_double(origin: Origin) -> Any:
 
     The result is rounded to the type of the constant by the caller.
     """
-    if origin.op in (NAMED, LITERAL):
+    if origin.op in (NAMED, LITERAL, BLOCK_SIZE):
         if origin.type.name == "f32":
             return float(str(np.float32(origin.value)))
         return origin.number
@@ -365,6 +370,8 @@ def python_text(origin: Origin, outer: int = 0) -> str:
             return origin.note
         case "cast":
             return python_text(origin.operands[0], outer)
+        case "block_size":
+            return "BLOCK"
     symbol, own = INFIX.get(origin.op, ("", 3))
     if symbol and len(origin.operands) == 2:
         left, right = (python_text(o, own + k) for k, o in enumerate(origin.operands))

@@ -5,7 +5,6 @@ The order is the table `PASSES`; a comment gives the reason for each position th
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from time import perf_counter
 
 from ..errors import InternalError, ReportedError, TaichiCompilationError
@@ -37,8 +36,10 @@ from .control.overflow import overflow
 from .control.packed_arrays import packed_arrays
 from .control.recursion import recursion
 from .control.split_arrays import split_arrays
+from .control.trap_nan import trap_nan
 from .derivatives.forward_mode import forward_mode
 from .derivatives.reverse_mode import reverse_mode
+from .gathers.gather_adjoints import gather_adjoints
 from .sparse.activate_cells import activate_cells
 from .sparse.deactivate_cells import deactivate_cells
 from .sparse.sparse_arrays import sparse_arrays
@@ -48,6 +49,7 @@ from .target.lowest_bits import lowest_bits
 from .target.minima import minima
 from .target.ranges import ranges
 from .target.rolled_loops import rolled_loops
+from .target.wide_accesses import wide_accesses
 from .target.wrapping import wrapping
 from .tasks.offload import offload
 from .threads.block_sums import block_sums
@@ -110,6 +112,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
     Stage.FRONTEND: (  # returns and breaks may still be anywhere
         inline_calls,  # first: all others see the functions that remain
         overflow,  # before all others, since these add operations of their own, which are not checked
+        trap_nan,  # likewise
         split_arrays,  # no other pass supports split arrays
         packed_arrays,  # after `split_arrays`, whose parts may be packed; no other pass supports them
     ),
@@ -121,6 +124,8 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         call_effects,  # the checks of `check_wide_indices` may be the first effects of a function
         cleanup,
         reverse_mode,  # after cleanup, so that a variable assigned once is a value; before `bounds`: it adds accesses
+        cleanup,
+        gather_adjoints,  # after cleanup, which merges what is equal; before `forward_mode`: it adds atomic operations
         cleanup,
         forward_mode,  # after `reverse_mode`: of a Hessian's product it differentiates the gradient
         cleanup,
@@ -159,6 +164,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         call_effects,  # for the printers: cleanup may have removed the last effect
         expand_vectors,  # after the last cleanup, which would use the elements of a vector in place of the vector
         dead_code,  # what `expand_vectors` has replaced
+        wide_accesses,  # after `expand_vectors`, which would take its vectors apart; before `wrapping`: it adds sums
         wrapping,  # after all passes that know what a sum is
         rolled_loops,  # last of those that may change a loop: trip counts are constants by now
         minima,  # after all passes that know what a minimum is
@@ -181,10 +187,9 @@ def run(kernel: Kernel, context: PassContext, last: str = "") -> None:
     """Run all stages on `kernel`, in place. last: the name of the pass after which to stop.
 
     Raises:
-        TaichiCompilationError: for a feature that the target lacks, or if `disabled_passes` names no pass.
+        TaichiCompilationError: for a feature that the target lacks.
         InternalError: names the pass after which the kernel is malformed (with `options.verify`).
     """
-    _check_names(context.options.disabled_passes)
     with deep_recursion():
         stable: Cleanup | None = None  # the group that would change nothing now
         for stage, steps in _pipeline(context).items():
@@ -241,15 +246,6 @@ def _own_step(own: OwnPass, stage: Stage) -> Pass:
 
     step.__name__ = own.name
     return step
-
-
-def _check_names(disabled: frozenset[str]) -> None:
-    """Raise an error if an option names a pass that does not exist."""
-    names = {step.__name__ for group in PASSES.values() for item in group for step in _steps(item)}
-    if unknown := sorted(disabled - names):
-        close = get_close_matches(unknown[0], sorted(names - REQUIRED), 1) or ["fold"]
-        message = f"`disabled_passes` of ti.init names passes, and `{unknown[0]}` is none"
-        raise TaichiCompilationError(message, f"`{close[0]}` is one")
 
 
 def _steps(item: Pass | Cleanup) -> tuple[Pass, ...]:

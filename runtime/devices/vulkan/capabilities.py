@@ -17,7 +17,6 @@ PORTABLE = Capabilities(
     recursion=False,
     shared_atomics=frozenset({("f32", "add")}),
     subgroup_size=None,
-    loses_negations=True,
-    loses_bits=True,
+    miscompiles_integers=True,
     unrolls_long_loops=True,
 )

@@ -202,7 +202,7 @@ def load_api() -> Api:
     except ImportError as error:
         raise TaichiRuntimeError("the Python package `vulkan` is missing: pip install vulkan") from error
     except OSError as error:  # importing the package opens the loader
-        raise TaichiRuntimeError(f"the Vulkan loader was not found ({error}). Install it: {INSTALL_HINT}") from error
+        raise TaichiRuntimeError(f"the Vulkan loader was not found. Install it: {INSTALL_HINT}") from error
 
 
 class Instance:
@@ -570,8 +570,8 @@ def read_capabilities(adapter: Adapter) -> Capabilities:
         shared_atomics=frozenset(shared),
         subgroup_size=adapter.subgroup_size,
         subgroup_features=adapter.subgroup_features,
-        loses_negations=adapter.is_nvidia,
-        loses_bits=adapter.is_nvidia,
+        miscompiles_integers=adapter.is_nvidia,
+        unrolls_long_loops=adapter.is_nvidia,
         extra=(
             ("device", adapter.name),
             ("driver", adapter.driver),

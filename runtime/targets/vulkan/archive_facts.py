@@ -21,8 +21,7 @@ MINIMUM = Capabilities(
     recursion=False,
     subgroup_size=None,
     subgroup_features=frozenset({"basic"}),
-    loses_negations=True,
-    loses_bits=True,
+    miscompiles_integers=True,
 )
 """Features that version 1.1 guarantees on every device, with only 32-bit types; in addition all generated shaders need
 bufferDeviceAddress and scalarBlockLayout."""

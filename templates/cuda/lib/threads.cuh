@@ -25,7 +25,8 @@ __device__ inline void atomic_add_f32x2(float *address, float a, float b) {
 #if __CUDA_ARCH__ >= 900
     atomicAdd((float2 *)address, make_float2(a, b));
 #else
-    atomicAdd(&address[0], a), atomicAdd(&address[1], b);
+    atomicAdd(&address[0], a);
+    atomicAdd(&address[1], b);
 #endif
 }
 

@@ -29,7 +29,6 @@ void task(int i) {
     } else {
         x = x > 1 ? 3 * x + 1 : 0;  // :14
     }
-    // fits the instruction cache (rolled_loops)
     [[dont_unroll]] for (int k = 2; k < args.n; k += 3) {  // :15
         if (a(k) == x || k > x) {  // :16
             break;  // :17

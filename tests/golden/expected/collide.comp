@@ -226,7 +226,6 @@ layout(push_constant, scalar) uniform Args {
 // task 2 of 4: range_for, lists the items of pairs in pieces of 32
 void task(int i) {
     int pieces = (pairs_length(i) + 31) / 32;
-    // fits the instruction cache (rolled_loops)
     [[dont_unroll]] for (int piece = 0; piece < pieces; piece++) {
         uint position = atomicAdd(pairs_listed(), 1u);
         pairs_list(int(position)) = i * 2 + piece;

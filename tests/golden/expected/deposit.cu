@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 0fbee58d, deposit.py:10: deposit(x: ndarray[f32, 2], m: f32)
+// shadesmith 0.1.0, cuda e9d83d96, deposit.py:10: deposit(x: ndarray[f32, 2], m: f32)
 
 #define BLOCK 128
 
@@ -8,7 +8,8 @@ __device__ inline void atomic_add_f32x2(float *address, float a, float b) {
 #if __CUDA_ARCH__ >= 900
     atomicAdd((float2 *)address, make_float2(a, b));
 #else
-    atomicAdd(&address[0], a), atomicAdd(&address[1], b);
+    atomicAdd(&address[0], a);
+    atomicAdd(&address[1], b);
 #endif
 }
 

@@ -27,7 +27,6 @@ void task(int i, int j) {
     // escape.py:7  z = ti.Vector([i / n - 1, j / n - 0.5]) * 2
     vec2 z = vec2(float(i) / float(args.n) - 1.0, float(j) / float(args.n) - 0.5) * 2.0;
     int iterations = 0;  // :8
-    // fits the instruction cache (rolled_loops)
     // escape.py:9  while z.norm() < 20 and iterations < 50:
     [[dont_unroll]] while (length(z) < 20.0 && iterations < 50) {
         // escape.py:10  z = ti.Vector([z[0] ** 2 - z[1] ** 2, z[1] * z[0] * 2]) + c

@@ -39,7 +39,7 @@ void task(int i) {
     // gradient_of_iteration.py:11  for _ in range(n):
     int stride = max((args.n + 63) >> 6, 1);
     vec64 a_saved = vec64_splat(0.0);
-    [[dont_unroll]] for (int j = 0; j < args.n; j++) {  // fits the instruction cache (rolled_loops)
+    [[dont_unroll]] for (int j = 0; j < args.n; j++) {
         if (j % stride == 0) {
             a_saved.e[j / stride] = a;  // for the backward loop (reverse_mode)
         }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 54b6c635, gravity.py:11: gravity(dt: f32)
+// shadesmith 0.1.0, vulkan 588dd127, gravity.py:11: gravity(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -22,14 +22,14 @@ layout(push_constant, scalar) uniform Args {
 #define position(i) args.position_data.v[i]
 #define velocity(i) args.velocity_data.v[i]
 
-shared vec3 position_tile[128];
+shared vec3 position_tile[BLOCK];
 
 // gravity.py:12  for i in position:
 void task(int i, bool has_iteration) {
     // gravity.py:13  force = ti.Vector([0.0, 0.0, 0.0])
     vec3 force = vec3(0.0);
     // gravity.py:14  for j in range(n):
-    for (int j_tile = 0; j_tile < n; j_tile += 128) {
+    for (int j_tile = 0; j_tile < n; j_tile += BLOCK) {
         int thread = int(gl_LocalInvocationID.x);
         // all threads read position in this order: each loads one element (block_tiles)
         if (j_tile + thread < n) {
@@ -37,8 +37,7 @@ void task(int i, bool has_iteration) {
         }
         barrier();
         if (has_iteration) {
-            int end_j = min(j_tile + 128, n);
-            // fits the instruction cache (rolled_loops)
+            int end_j = min(j_tile + BLOCK, n);
             [[dont_unroll]] for (int j = j_tile; j < end_j; j++) {
                 // gravity.py:15  d = position[j] - position[i]
                 vec3 d = position_tile[j - j_tile] - position(i);

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda a5d3f51a, gravity.py:11: gravity(dt: f32)
+// shadesmith 0.1.0, cuda 2af53540, gravity.py:11: gravity(dt: f32)
 
 #define BLOCK 128
 
@@ -26,11 +26,11 @@ struct Args {
 
 // gravity.py:12  for i in position:
 __device__ inline void task(const Args &args, int i, bool has_iteration) {
-    __shared__ vec3 position_tile[128];
+    __shared__ vec3 position_tile[BLOCK];
     // gravity.py:13  force = ti.Vector([0.0, 0.0, 0.0])
     vec3 force = {0.0f, 0.0f, 0.0f};
     // gravity.py:14  for j in range(n):
-    for (int j_tile = 0; j_tile < n; j_tile += 128) {
+    for (int j_tile = 0; j_tile < n; j_tile += BLOCK) {
         int thread = int(threadIdx.x);
         // all threads read position in this order: each loads one element (block_tiles)
         if (j_tile + thread < n) {
@@ -38,7 +38,7 @@ __device__ inline void task(const Args &args, int i, bool has_iteration) {
         }
         __syncthreads();
         if (has_iteration) {
-            int end_j = min(j_tile + 128, n);
+            int end_j = min(j_tile + BLOCK, n);
             #pragma unroll 16
             for (int j = j_tile; j < end_j; j++) {
                 // gravity.py:15  d = position[j] - position[i]

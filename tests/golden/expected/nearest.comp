@@ -36,7 +36,6 @@ float distance_(vec2 a, vec2 b) {
 nearest_results nearest(vec2 p, inout int visited) {
     int best = -1;  // :12
     float least = 1e9;  // :13
-    // fits the instruction cache (rolled_loops)
     // nearest.py:14  for k in range(points.shape[0]):
     [[dont_unroll]] for (int k = 0; k < args.points_n; k++) {
         // nearest.py:15  d = distance(points[k], p)

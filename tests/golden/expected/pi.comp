@@ -48,7 +48,6 @@ void task(int i, uint index) {
     Random rng = random_start(args.seed, index);
     // pi.py:6  for _ in range(tries):
     int hits_i = hits(i);
-    // fits the instruction cache (rolled_loops)
     [[dont_unroll]] for (int j = 0; j < args.tries; j++) {
         // pi.py:7  x = ti.random()
         float x = random_f32(rng);

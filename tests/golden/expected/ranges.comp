@@ -21,7 +21,7 @@ layout(push_constant, scalar) uniform Args {
 void task(int i) {
     float r = 0.0;  // :6
     // ranges.py:7  for k in range(i, 0, -1):
-    [[dont_unroll]] for (int k = i; k > 0; k--) {  // fits the instruction cache (rolled_loops)
+    [[dont_unroll]] for (int k = i; k > 0; k--) {
         [[dont_unroll]] for (int q = 0; q < k; q++) {  // :8
             if (q == 3) {  // :9
                 continue;  // :10

@@ -27,7 +27,6 @@ layout(push_constant, scalar) uniform Args {
 // stencil.py:5  def first(a, x):
 // with a = order
 int first(int x) {
-    // fits the instruction cache (rolled_loops)
     // stencil.py:6  for k in range(a.shape[0]):
     [[dont_unroll]] for (int k = 0; k < args.order_n; k++) {
         // stencil.py:7  if a[k] == x:
@@ -51,7 +50,7 @@ void task(int i, int j) {
     // stencil.py:22  for k in ti.static(range(2)):
     [[unroll]] for (int k = 0; k < 2; k++) {
         int near = i + k;  // :23
-        [[dont_unroll]] while (near > order(k)) {  // :24, fits the instruction cache (rolled_loops)
+        [[dont_unroll]] while (near > order(k)) {  // :24
             // stencil.py:25  near -= first(order, j)
             near -= first(j);
             if (near == 3) {  // :26

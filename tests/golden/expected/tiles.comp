@@ -32,7 +32,7 @@ void task(int i, bool has_iteration) {
     // tiles.py:11  ti.simt.block.sync()
     barrier();
     int stride = 32;  // :12
-    [[dont_unroll]] while (stride > 0) {  // :13, fits the instruction cache (rolled_loops)
+    [[dont_unroll]] while (stride > 0) {  // :13
         if (has_iteration) {
             if (t < stride) {  // :14
                 // not atomic: no other thread writes it (demote_atomics)

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 7d1c1d6c, warps.py:5: warps(a: ndarray[i32, 1], b: ndarray[i32, 1])
+// shadesmith 0.1.0, c 9304b990, warps.py:5: warps(a: ndarray[i32, 1], b: ndarray[i32, 1])
 #include <stdbool.h>
 
 #define BLOCK 256
@@ -103,8 +103,9 @@ static inline void task(const struct Args args, int block) {
 
 void warps_0(const struct Args *arguments) {
     const struct Args args = *arguments;
+    _Static_assert(1024 % BLOCK == 0, "each thread has an iteration");
     #pragma omp parallel for firstprivate(args) schedule(static)
-    for (int block = 0; block < 4; block++) {
+    for (int block = 0; block < 1024 / BLOCK; block++) {
         task(args, block);
     }
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 9e3c57ca, warps.py:5: warps(a: ndarray[i32, 1], b: ndarray[i32, 1])
+// shadesmith 0.1.0, vulkan c00d93c4, warps.py:5: warps(a: ndarray[i32, 1], b: ndarray[i32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -7,6 +7,9 @@
 #extension GL_KHR_shader_subgroup_shuffle_relative : require
 
 #define BLOCK 256
+#if 1024 % BLOCK != 0
+#error each thread has an iteration: BLOCK divides 1024
+#endif
 layout(local_size_x = BLOCK) in;
 
 shared int block_votes;

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 9f4cc0b3, warps.py:5: warps(a: ndarray[i32, 1], b: ndarray[i32, 1])
+// shadesmith 0.1.0, cuda fee4ac44, warps.py:5: warps(a: ndarray[i32, 1], b: ndarray[i32, 1])
 
 #define BLOCK 256
 
@@ -66,6 +66,7 @@ __device__ inline void task(const Args &args, int i) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) warps_0(const Args args) {
+    static_assert(1024u % BLOCK == 0, "each thread has an iteration");
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
     task(args, int(index));
 }

@@ -60,7 +60,7 @@ def test_sources() -> None:
         source = count.source(x, arch=arch)
         assert start in source and source.count("to the block's copy (block_sums)") >= 4
     assert "_copy[" not in count.source(x, arch=ti.x64)
-    for options in ({"make_block_local": False}, {"disabled_passes": "block_sums"}, {"debug": True}):
+    for options in ({"make_block_local": False}, {"passes": "-block_sums"}, {"debug": True}):
         assert "_copy[" not in counts(ti.python, **options)[0].source(x, arch=ti.cuda)
 
 

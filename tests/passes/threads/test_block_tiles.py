@@ -85,12 +85,12 @@ def test_sources() -> None:
     ti.init(arch=ti.python, log_level=ti.ERROR)
     x = np.zeros(3, np.float32)
     cuda = pairs.source(x, x, x, 0, arch=ti.cuda)
-    assert "__shared__ float x_tile[128];" in cuda and "#pragma unroll 16" in cuda and "(block_tiles)" in cuda
-    assert "shared float w_tile[128];" in pairs.source(x, x, x, 0, arch=ti.vulkan)
+    assert "__shared__ float x_tile[BLOCK];" in cuda and "#pragma unroll 16" in cuda and "(block_tiles)" in cuda
+    assert "shared float w_tile[BLOCK];" in pairs.source(x, x, x, 0, arch=ti.vulkan)
     assert "_tile[" not in pairs.source(x, x, x, 0, arch=ti.x64)
-    assert "_tile[" not in fields(ti.python, disabled_passes="block_tiles")[0].source(arch=ti.cuda)
+    assert "_tile[" not in fields(ti.python, passes="-block_tiles")[0].source(arch=ti.cuda)
     assert "_tile[" not in fields(ti.python, make_block_local=False)[0].source(arch=ti.cuda)
-    assert fields(ti.python)[0].source(arch=ti.cuda).count("_tile[32]") == 2
+    assert fields(ti.python)[0].source(arch=ti.cuda).count("_tile[BLOCK_32]") == 2
 
 
 def test_loops_that_stay() -> None:

@@ -28,6 +28,27 @@ TWO_LOOPS = """
         for i in y:
             y[i] = i + 2
 """
+TILES = """
+    @ti.kernel
+    def pairs(x: ti.types.ndarray(ti.i32, 1), out: ti.types.ndarray(ti.i32, 1)):
+        for i in out:
+            s = 0
+            for j in range(x.shape[0]):
+                s += x[j] * (i + j)
+            out[i] = s
+
+    HALF = 32
+
+    @ti.kernel
+    def swap(x: ti.types.ndarray(ti.i32, 1)):
+        ti.loop_config(block_dim=2 * HALF)
+        for i in range(640):
+            tile = ti.simt.block.SharedArray((2 * HALF,), ti.i32)
+            t = ti.simt.block.thread_idx()
+            tile[t] = x[i]
+            ti.simt.block.sync()
+            x[i] = tile[t ^ 1]
+"""
 SIZE = 1000
 
 
@@ -200,6 +221,36 @@ def test_a_block_of_another_size_launches_as_many_threads_as_it_needs(target: st
         assert np.all(x == 3)
         (task,) = program.scale.compile(3.0, x).tasks
         assert task.block_dim == block
+
+
+def test_tiles_have_the_size_of_the_block(target: str, tmp_path: Path) -> None:
+    if target == "cpu":
+        pytest.skip("C has no tiles")
+    program = written_programs.write(tmp_path / "p.py", TILES)
+    x, out = np.arange(300, dtype=np.int32) % 7, np.zeros(70, np.int32)
+    expected = (x * np.arange(300)).sum() + x.sum() * np.arange(70)
+    path = begin(program.pairs, x, out)
+    text = path.read_text()
+    for block in (37, 64, 256):
+        path.write_text(text.replace("#define BLOCK 128", f"#define BLOCK {block}"))
+        out[:] = 0
+        program.pairs(x, out)
+        assert np.array_equal(out, expected), block
+
+
+def test_full_blocks_are_full_or_the_edit_is_refused(tmp_path: Path) -> None:
+    program = written_programs.write(tmp_path / "p.py", TILES)
+    x = np.arange(640, dtype=np.int32)
+    path = begin(program.swap, x)
+    text = path.read_text()
+    assert "[2 * HALF]" in text
+    path.write_text(text.replace("#define BLOCK 64", "#define BLOCK 32"))
+    program.swap(x)
+    ti.sync()
+    assert np.array_equal(x, np.arange(640)), "swapped twice"
+    path.write_text(text.replace("#define BLOCK 64", "#define BLOCK 48"))
+    with pytest.raises(ti.TaichiCompilationError, match="each thread has an iteration"):
+        program.swap(x)
 
 
 def test_a_thread_may_take_several_turns(target: str, tmp_path: Path) -> None:

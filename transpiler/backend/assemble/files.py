@@ -23,6 +23,7 @@ from ..languages.glsl.float_controls import execution_modes
 from ..layout.accessors import UsedMemory, definitions
 from ..layout.declarations import Declaration, has_matrix, has_vector
 from ..layout.task_memory import pointers_of
+from ..layout.trip_counts import constant_count
 from ..module.interface import SourceFile
 from ..print.functions import PrintedFunction, prototypes
 from ..print.lines import PrintedBody, fitted, line_map, wrapped_head, wrapped_text
@@ -127,7 +128,8 @@ class FileAssembler:
     def _named_constants(self, used: UsedMemory) -> list[str]:
         """Return the declarations of the numbers that a file uses, in its accessors too."""
         layout, names = self.layout, dict(used.constants)
-        for array in (array for array in used.arrays if array.shape is not None and array.place is None):
+        arrays = {**used.arrays, **used.wide}
+        for array in (array for array in arrays if array.shape is not None and array.place is None):
             names |= dict.fromkeys(layout.constants.extent(array, axis) for axis in range(1, array.ndim))
         return layout.constants.declarations(self.language, names)
 
@@ -194,6 +196,8 @@ class FileAssembler:
             "block": context.block_size(p.task),
             "has_barrier": p.block is not None and p.block.has_barrier,
             "guarded": p.block is None or not (p.task.is_split or p.block.is_full),
+            "full_blocks": threads.count if threads and p.block is not None and p.block.is_full else "",
+            "iterations": constant_count(threads.extents) if threads else None,
             "ballot": language.warp.ballot if language.warp and p.block is not None and p.block.uses_lanes else "",
             "shared": bool(p.shared),
             "prologue": [*p.prologue, *(threads.declarations if threads else [])],

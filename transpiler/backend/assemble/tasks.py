@@ -194,6 +194,7 @@ class TaskPrinter:
             printer.e.index = printer.names.declare("index")
             printer.commented.add((task.loop.location.file, task.loop.location.line))
         self.accumulators = declare_accumulators(printer, task)
+        printer.e.block_size = self.context.block_size(task) if task.loop is not None else ""
         if task.synchronizes and task.loop is not None:
             self._start_block(printer, task, names)
         if any(isinstance(s, Rand) for s in reachable(task.body)):

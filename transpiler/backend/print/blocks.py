@@ -101,7 +101,7 @@ def declare_shared(e: Expressions, arrays: list[Array]) -> list[str]:
     language = e.language
     return [
         f"{language.shared_qualifier}{e.name_of_type(array.element)} {e.layout.accessors.names[array]}"
-        f"{''.join(f'[{extent}]' for extent in array.shape or ())}{language.shared_start};"
+        f"{''.join(f'[{extent}]' for extent in e.shared_extents(array))}{language.shared_start};"
         for array in arrays
     ]
 

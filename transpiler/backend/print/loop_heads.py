@@ -24,9 +24,10 @@ def loop_head(e: Expressions, loop: RangeFor, axis: int, name: str) -> str:
     """Return `for (int k = start; k < end; k++)`."""
     step_value = loop.steps[axis]
     assert isinstance(step_value, Const)
-    step = int(step_value.value)
+    step, size = int(step_value.value), abs(int(step_value.value))
+    by = e.of(step_value).source if step_value.origin is not None and step > 1 else str(size)
     start, end = bound(e, loop.starts[axis]), bound(e, loop.ends[axis])
-    advance = {1: f"{name}++", -1: f"{name}--"}.get(step, f"{name} += {step}" if step > 0 else f"{name} -= {-step}")
+    advance = {1: f"{name}++", -1: f"{name}--"}.get(step, f"{name} {'+' if step > 0 else '-'}= {by}")
     return f"for (int {name} = {start.source}; {name} {'<' if step > 0 else '>'} {comparison_operand(end)}; {advance})"
 
 

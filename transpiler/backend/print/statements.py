@@ -184,18 +184,6 @@ class Statements:
         for remark in statement.remarks:
             if remark.where == "below":
                 self.remark(remark)
-            elif remark.where == "head":
-                self._end_head(remark, start)
-
-    def _end_head(self, remark: Remark, start: int) -> None:
-        """Print a remark at the end of the first line of a statement, or above all of it if that is too long."""
-        k = next(k for k, line in enumerate(self.lines[start:], start) if line.text and line.text[:2] != "//")
-        line = self.lines[k]
-        text = f"{line.text}  // {remark.template}"
-        if len(text) <= self.width:
-            self.lines[k] = line._replace(text=text)
-        else:
-            self.lines.insert(start, Line(line.depth, f"// {remark.template}"))
 
     @contextmanager
     def captured(self) -> Iterator[list[Line]]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
+from math import prod
 from typing import Any
 
 from ...errors import TaichiSyntaxError, TaichiTypeError
@@ -10,13 +12,27 @@ from ...ir.nodes import Block, Statement
 from ...ir.statements import Array, ArrayShape, Break, Const, Continue, LoopIndex, RangeFor, StructFor, While, is_const
 from ...ir.textures import Texture
 from ...ir.types import Scalar, describe_type, i32
+from ...lang.meshes import is_elements
 from ..context.context import Context, statement
 from ..context.nesting import LoopRecord
-from ..context.values import GroupedValue, NdrangeValue, RangeValue, describe_kind, is_number
+from ..context.values import (
+    GroupedValue,
+    MeshElement,
+    MeshRelation,
+    NdrangeValue,
+    RangeValue,
+    describe_kind,
+    is_number,
+)
+from ..library.meshes import neighbor, relation_bounds
 from ..library.textures import texels
 from .assignment import static_argument
+from .search_loops import first_index, is_search, search
 from .statements import NEVER, Completion, build_body, leave_loop, says_static
 from .static_loops import build_static_loop
+
+LONG = 1024
+"""Iterations of a serial loop of which a warning is worth the reader's time."""
 
 
 @statement(ast.For)
@@ -42,6 +58,10 @@ def build_for(context: Context, node: ast.For) -> Completion:
         inner = context.arrays.cells_of(inner)
     elif isinstance(inner, Texture):
         inner = texels(context, inner)
+    if is_elements(inner) and not grouped:
+        return _loop_over_elements(context, node, inner)
+    if isinstance(inner, MeshRelation) and not grouped:
+        return _loop_over_relation(context, node, inner)
     array = context.arrays.find(inner)
     if array is not None:
         return _loop_over_array(context, node, array, grouped)
@@ -142,6 +162,45 @@ def _loop_over_array(context: Context, node: ast.For, array: Array, grouped: boo
     return _finish_loop(context, node, StructFor(array, names), array.ndim, grouped)
 
 
+def _loop_over_elements(context: Context, node: ast.For, elements: Any) -> Completion:
+    """Build a loop over the elements of a mesh: over their numbers, of which the target is the element."""
+    names, source = _target_names(context, node, 1, False), ast.unparse(node.iter)
+    number = elements.describe_elements().number
+    build, outer = context.builder, context.nesting.mesh_element
+    extent = context.values.lift(context.named(number, f"n_{source.rpartition('.')[2]}", f"len({source})"))
+    loop = RangeFor([build.const(0)], [extent], [build.const(1)], names)
+
+    def bind(index: Statement) -> None:
+        element = MeshElement(elements, index)
+        context.nesting.mesh_element = outer or element
+        context.frame.declare(names[0], element, node.target, is_loop_index=True)
+
+    done = _finish_loop(context, node, loop, 1, False, bind)
+    context.nesting.mesh_element = outer
+    return done
+
+
+def _loop_over_relation(context: Context, node: ast.For, relation: MeshRelation) -> Completion:
+    """Build a loop over the elements to which an element of a mesh leads.
+
+    for u in v.verts:    ->    for u_at in range(vert_verts_begin[v], vert_verts_begin[v + 1]): u = vert_verts[u_at]
+    """
+    (name,) = _target_names(context, node, 1, False)
+    build = context.builder
+    begin, end = (context.values.lift(bound) for bound in relation_bounds(context, relation))
+    if not isinstance(end, Const) and not context.frame.hides_names:
+        end.name = f"{name}_end"
+    loop = RangeFor([begin], [end], [build.const(1)], [f"{name}_at"])
+
+    def bind(position: Statement) -> None:
+        element = neighbor(context, relation, position)
+        if not context.frame.hides_names:
+            element.index.name = name
+        context.frame.declare(name, element, node.target, is_loop_index=True)
+
+    return _finish_loop(context, node, loop, 1, False, bind)
+
+
 def _loop_once(context: Context, node: ast.For, grouped: bool) -> Completion:
     """Build a loop over no axes: one iteration, whose index is an empty list."""
     if not grouped:
@@ -184,8 +243,15 @@ def _target_names(context: Context, node: ast.For, axes: int, may_group: bool) -
     return identifiers
 
 
-def _finish_loop(context: Context, node: ast.For, loop: RangeFor | StructFor, axes: int, grouped: bool) -> Completion:
-    """Build the body and append the loop."""
+def _finish_loop(
+    context: Context,
+    node: ast.For,
+    loop: RangeFor | StructFor,
+    axes: int,
+    grouped: bool,
+    bind: Callable[[Statement], None] | None = None,
+) -> Completion:
+    """Build the body and append the loop. bind: declares the target, if that is not the index."""
     context.need_copies_at_top()
     location = context.builder.location
     options, context.nesting.loop_options = context.nesting.loop_options, {}
@@ -193,25 +259,68 @@ def _finish_loop(context: Context, node: ast.For, loop: RangeFor | StructFor, ax
     loop.serialize = options.get("serialize", False) or loop.parallelize == 1 or context.nesting.is_conditional
     loop.block_dim = options.get("block_dim")
     is_parallel = context.builder.block is context.kernel.body and not loop.serialize
+    if not is_parallel and context.nesting.depth == 0 and not options:
+        _warn_of_serial_loop(context, loop, node)
     record = LoopRecord(loop, is_parallel)
-    outer, context.nesting.is_parallel = context.nesting.is_parallel, context.nesting.is_parallel or is_parallel
-    context.frame.scopes.append({})
-    with context.builder.into(loop.body):
-        _bind_indices(context, node.target, loop, axes, grouped)
-        done = build_body(context, node.body, record)
-    context.frame.scopes.pop()
-    context.nesting.is_parallel = outer
-    context.builder.location = location
+
+    def build(loop: RangeFor | StructFor, record: LoopRecord) -> Completion:
+        outer, context.nesting.is_parallel = context.nesting.is_parallel, context.nesting.is_parallel or is_parallel
+        context.frame.scopes.append({})
+        with context.builder.into(loop.body):
+            if bind is None:
+                _bind_indices(context, node.target, loop, axes, grouped)
+            else:
+                bind(context.builder.add(LoopIndex(loop, 0, type=i32, name=loop.names[0])))
+            done = build_body(context, node.body, record)
+        context.frame.scopes.pop()
+        context.nesting.is_parallel = outer
+        context.builder.location = loop.location = location
+        return done
+
+    done = build(loop, record)
     if isinstance(loop, RangeFor):
         for step, name in zip(loop.steps, loop.names, strict=True):
             if is_const(step, 0):
                 raise context.error(
                     TaichiTypeError, f"The step of the range of `{name}` is 0", "use a step of at least 1", node.iter
                 )
-    loop.location = location
+    if record.first_break is not None:
+        loop = _add_search(context, loop, record.first_break)
+        done = build(loop, LoopRecord(loop))
     context.builder.add(loop)
     leave_loop(context, done.exits)
     return Completion(True, done.exits)
+
+
+def _warn_of_serial_loop(context: Context, loop: RangeFor | StructFor, node: ast.For) -> None:
+    """Warn of a long loop that would be parallel without the `if` around it."""
+    extents = [end.value for end in loop.ends if isinstance(end, Const)] if isinstance(loop, RangeFor) else []
+    is_short = isinstance(loop, RangeFor) and len(extents) == len(loop.ends) and prod(extents) < LONG
+    if not is_short and context.frame.function is None and not context.frame.is_library:
+        message = f"The loop over `{', '.join(loop.names)}` runs on one thread, because an `if` encloses it"
+        hint = (
+            "write the `if` in the loop, or `if ti.static(...)`; `ti.loop_config(serialize=True)` says that it is meant"
+        )
+        context.warn(message, hint, node)
+
+
+def _add_search(context: Context, loop: RangeFor | StructFor, node: ast.Break) -> RangeFor:
+    """Append a parallel loop with a `break` as the search for the first iteration that takes it.
+
+    Return the loop to build next, which begins there. Raises: TaichiSyntaxError for a loop that does more than that.
+    """
+    if not is_search(loop) or context.specialization.definition.derivative:
+        hint = "write `ti.loop_config(serialize=True)` before the loop to run it serially"
+        if isinstance(loop, RangeFor) and len(loop.names) == 1:
+            hint += ", or do nothing in iterations without `break`: such a search is parallel"
+        raise context.error(TaichiSyntaxError, "Cannot break in the outermost loop", hint, node)
+    assert isinstance(loop, RangeFor)
+    build = context.builder
+    first = first_index(build, loop)
+    context.nesting.outside.add(first)
+    search(build, loop, first)
+    build.add(loop)
+    return RangeFor([build.load(first)], [loop.ends[0]], [build.const(1)], [*loop.names], serialize=True)
 
 
 def _bind_indices(context: Context, target: ast.expr, loop: RangeFor | StructFor, axes: int, grouped: bool) -> None:
@@ -284,13 +393,8 @@ def build_break(context: Context, node: ast.Break) -> Completion:
         assert record.break_exit is not None
         context.exits.take(record.break_exit)
         return Completion(False, (record.break_exit,))
-    if record.is_parallel:
-        raise context.error(
-            TaichiSyntaxError,
-            "Cannot break in the outermost loop",
-            "write `ti.loop_config(serialize=True)` before the loop to run it serially",
-            node,
-        )
+    if record.is_parallel and record.first_break is None:
+        record.first_break = node
     context.builder.add(Break())
     record.is_broken = True
     return NEVER

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import field
 from typing import Any
 
@@ -9,16 +10,20 @@ from ...ir.nodes import Block, Statement
 from ...ir.statements import GlobalPtr, RangeFor, StructFor, While, base_pointer
 from ...lazy_dataclasses import dataclass
 from .scope import Exit
-from .values import Lvalue
+from .values import Lvalue, MeshElement
 
 
 @dataclass(eq=False, slots=True)
 class LoopRecord:
-    """A loop around the current statement. loop: the IR loop; None for an unrolled loop, which has exits instead."""
+    """A loop around the current statement.
+
+    loop: the IR loop; None for an unrolled loop, which has exits instead. first_break: of a parallel loop.
+    """
 
     loop: RangeFor | StructFor | While | None
     is_parallel: bool = False
     is_broken: bool = False
+    first_break: ast.Break | None = None
     break_exit: Exit | None = None
     continue_exit: Exit | None = None
 
@@ -36,6 +41,7 @@ class Nesting:
             condition is known.
         loop_options: options of the next loop, from `ti.loop_config`.
         outside: variables declared outside a parallel loop.
+        mesh_element: that of the outermost loop over a mesh.
     """
 
     home: Block
@@ -45,6 +51,7 @@ class Nesting:
     is_conditional: bool = False
     loop_options: dict[str, Any] = field(default_factory=dict)
     outside: set[Statement] = field(default_factory=set)
+    mesh_element: MeshElement | None = None
 
     def is_shared(self, lvalue: Lvalue) -> bool:
         """Return whether other iterations may change `lvalue`: an array element, or a variable outside the loop."""

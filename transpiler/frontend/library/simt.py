@@ -13,6 +13,7 @@ from typing import Any
 
 from ...errors import TaichiSyntaxError, TaichiTypeError, UnsupportedError
 from ...ir.nodes import Statement
+from ...ir.origins import settled
 from ...ir.statements import Array
 from ...ir.threads import COLLECTIVES, FULL_MASK, SUBGROUP_SIZE, Barrier, Collective, ThreadIndex
 from ...ir.types import Scalar, Tensor, f32, i32, u1, u32
@@ -23,7 +24,7 @@ from ...lang.simt.marks import MEANING_OF
 from ..context.context import Context
 from ..context.handler_calls import check_arguments
 from ..context.values import describe_kind, is_runtime
-from ..source.named_numbers import plain
+from ..source.named_numbers import origin_in, plain
 
 Meaning = Callable[..., Any]
 
@@ -180,7 +181,8 @@ def _shared_array(context: Context, shape: Any, dtype: Any) -> Array:
             "A shared array belongs to the blocks of a parallel loop; there is no loop around it",
             "write it as the first line of the `for` loop at the top level of the kernel",
         )
-    extents = tuple(map(plain, shape if isinstance(shape, (tuple, list)) else (shape,)))
+    given = shape if isinstance(shape, (tuple, list)) else (shape,)
+    extents = tuple(map(plain, given))
     if any(is_runtime(extent) for extent in extents):
         raise context.error(
             TaichiTypeError, "The shape of a shared array must be known at compile time", "write numbers"
@@ -199,6 +201,7 @@ def _shared_array(context: Context, shape: Any, dtype: Any) -> Array:
             "write a type such as `ti.f32`",
         )
     array = Array("", element, len(extents), len(context.kernel.shared), extents, is_shared=True)
+    array.extents = tuple(settled(origin_in(one), value, i32) for one, value in zip(given, extents, strict=True))
     context.kernel.shared.append(array)
     _require_shared_memory(context, prod(extents) * element.size_bytes)
     return array

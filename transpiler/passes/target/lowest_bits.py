@@ -22,7 +22,7 @@ REMAINDERS = frozenset({"mod", "plain_mod"})
 
 def lowest_bits(kernel: Kernel, context: PassContext) -> bool:
     """Replace the lowest bits of integers that are numbers: indices, factors, terms, stored values."""
-    if not context.capabilities.loses_bits:
+    if not context.capabilities.miscompiles_integers:
         return False
     statements = [statement for root in kernel.roots() for statement in walk(root)]
     operations = [statement for statement in statements if isinstance(statement, Operation)]

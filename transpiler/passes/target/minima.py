@@ -20,7 +20,7 @@ REPLACED = {"min": "biased_min", "max": "biased_max"}
 
 def minima(kernel: Kernel, context: PassContext) -> bool:
     """Rename the minima and maxima of integers in a kernel that negates integers."""
-    if not context.capabilities.loses_negations:
+    if not context.capabilities.miscompiles_integers:
         return False
     operations = [s for root in kernel.roots() for s in walk(root) if isinstance(s, Operation) and _is_integer(s)]
     if not any(operation.op == "neg" for operation in operations):

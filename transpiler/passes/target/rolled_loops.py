@@ -12,29 +12,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...ir.nodes import Block, Remark, walk
+from ...ir.nodes import Block, walk
 from ...ir.statements import Const, RangeFor, While
 from ...ir.tasks import Kernel
 from ..context import PassContext
 
 LONGEST_UNROLLED = 32
 """Iterations of a loop that a compiler may unroll: as many as for one that Python unrolls without a warning."""
-REASON = "fits the instruction cache (rolled_loops)"
 
 
 def rolled_loops(kernel: Kernel, context: PassContext) -> bool:
     """Mark the serial loops that have many iterations, or an unknown number of them."""
     if not context.capabilities.unrolls_long_loops:
         return False
-    changed = False
-    for root in kernel.roots():
-        found = list(_long_loops(root))
-        for loop in found:
-            loop.stays_rolled = True
-        if found:
-            found[0].remarks = (*found[0].remarks, Remark(REASON, "head"))
-            changed = True
-    return changed
+    found = [loop for root in kernel.roots() for loop in _long_loops(root)]
+    for loop in found:
+        loop.stays_rolled = True
+    return bool(found)
 
 
 def _long_loops(root: Block) -> Iterator[RangeFor | While]:

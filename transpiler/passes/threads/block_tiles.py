@@ -1,17 +1,18 @@
 """Lets each block of threads load the elements that all of them read in the same order once, into shared memory.
 
-    for j in 0 to n {            for j_tile in 0 to n step 128 {
+    for j in 0 to n {            for j_tile in 0 to n step BLOCK {
         $1 = pos[$j]       ->        threads { if j_tile + t < n: pos_tile[t] = pos[j_tile + t] }    t: the thread
         ...                          barrier
-    }                                for j in j_tile to min(j_tile + 128, n) { $1 = pos_tile[$j - $j_tile] ... }
+    }                                for j in j_tile to min(j_tile + BLOCK, n) { $1 = pos_tile[$j - $j_tile] ... }
                                      barrier
                                  }
 
 The loop is one that all threads of the block run with the same bounds, and it reads the array, which the task does not
 write, at its index alone. Of ndarrays that share memory, what a thread stores before the loop is in the tile, too.
 Loads from shared memory are faster and take no address arithmetic: all pairs of 65,536 bodies took an H200 4.6 ms, 2.5
-with a tile. A loop that reads other arrays at places that depend on its index stays, since it waits for these. Bounds
-above 2^31 - 129 would wrap; a GPU has no array of so many elements of 4 bytes.
+with a tile. Each tile may be the last and shorter, since a person may change `BLOCK`. A loop that reads other arrays at
+places that depend on its index stays, since it waits for these. Bounds above 2^31 - BLOCK would wrap; a GPU has no
+array of so many elements of 4 bytes.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from __future__ import annotations
 from ...ir.builder import Builder
 from ...ir.functions import calls, reachable
 from ...ir.nodes import Block, Effect, Remark, Statement, blocks, operands, walk
+from ...ir.origins import block_size
 from ...ir.statements import (
     RECORDS,
     Array,
@@ -168,8 +170,8 @@ def _is_suitable(pointer: GlobalPtr, loop: RangeFor) -> bool:
 
 def _tile(task: Task, loop: RangeFor, tiles: dict[Array, Array], context: PassContext) -> None:
     """Replace a loop by one over tiles, with the loop inside."""
-    (start,), (end,), size = loop.starts, loop.ends, task.block_dim
-    step = Const(size, type=i32, location=loop.location)
+    (start,), (end,) = loop.starts, loop.ends
+    step = Const(task.block_dim, block_size(task.block_dim), type=i32, location=loop.location)
     outer = RangeFor([start], [end], [step], [f"{loop.names[0]}_tile"], location=loop.location)
     builder = Builder(outer.body)
     builder.location = loop.location
@@ -178,9 +180,7 @@ def _tile(task: Task, loop: RangeFor, tiles: dict[Array, Array], context: PassCo
     builder.add(Barrier("block"))
     position = task.body.statements.index(loop)
     task.body.statements[position : position + 1] = [step, outer]
-    after = builder.op("add", first, builder.const(size))
-    is_whole = isinstance(start, Const) and isinstance(end, Const) and (int(end.value) - int(start.value)) % size == 0
-    loop.starts, loop.ends = [first], [after if is_whole else builder.op("min", after, end)]
+    loop.starts, loop.ends = [first], [builder.op("min", builder.op("add", first, step), end)]
     loop.unroll_count = UNROLLED
     outer.body.statements.append(loop)
     builder.add(Barrier("block"))
@@ -189,7 +189,8 @@ def _tile(task: Task, loop: RangeFor, tiles: dict[Array, Array], context: PassCo
 
 def _new_tile(kernel: Kernel, array: Array, size: int) -> Array:
     binding = 1 + max((shared.binding for shared in kernel.shared), default=-1)
-    tile = Array(f"{array.name}_tile", array.element, 1, binding, shape=(size,), is_shared=True)
+    name = f"{array.name}_tile"
+    tile = Array(name, array.element, 1, binding, shape=(size,), is_shared=True, extents=(block_size(size),))
     kernel.shared.append(tile)
     return tile
 
