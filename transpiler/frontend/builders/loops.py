@@ -18,6 +18,9 @@ from .assignment import static_argument
 from .statements import NEVER, Completion, build_body, leave_loop, says_static
 from .static_loops import build_static_loop
 
+LONG = 1 << 12
+"""Iterations from which it matters that a loop runs on one thread."""
+
 
 @statement(ast.For)
 def build_for(context: Context, node: ast.For) -> Completion:
@@ -189,6 +192,8 @@ def _finish_loop(context: Context, node: ast.For, loop: RangeFor | StructFor, ax
     context.need_copies_at_top()
     location = context.builder.location
     options, context.nesting.loop_options = context.nesting.loop_options, {}
+    if "serialize" not in options and (context.nesting.is_conditional or _is_in_branch(context)):
+        _warn_of_serial(context, node, loop)
     loop.parallelize = options.get("parallelize")
     loop.serialize = options.get("serialize", False) or loop.parallelize == 1 or context.nesting.is_conditional
     loop.block_dim = options.get("block_dim")
@@ -212,6 +217,31 @@ def _finish_loop(context: Context, node: ast.For, loop: RangeFor | StructFor, ax
     context.builder.add(loop)
     leave_loop(context, done.exits)
     return Completion(True, done.exits)
+
+
+def _warn_of_serial(context: Context, node: ast.For, loop: RangeFor | StructFor) -> None:
+    """Warn of a long loop that would be parallel outside of the `if` around it."""
+    is_in_kernel = context.nesting.depth == 0 and context.nesting.home is context.kernel.body
+    if not is_in_kernel or context.frame.is_library or isinstance(loop, RangeFor) and _count(loop) < LONG:
+        return
+    hint = (
+        "put the `if` into the loop, or write `if ti.static(...)` for a condition that is known at compile time; "
+        "`ti.loop_config(serialize=True)` above the loop says that one thread is meant"
+    )
+    context.warn("this loop is inside an `if`, so one thread runs all of it", hint, node, "serial loop")
+
+
+def _is_in_branch(context: Context) -> bool:
+    return context.builder.block is not context.kernel.body
+
+
+def _count(loop: RangeFor) -> int:
+    """Return the number of iterations as far as it is known; an axis of unknown length counts as a long one."""
+    total = 1
+    for start, end in zip(loop.starts, loop.ends, strict=True):
+        is_known = isinstance(start, Const) and isinstance(end, Const)
+        total *= max(0, int(end.value) - int(start.value)) if is_known else LONG
+    return total
 
 
 def _bind_indices(context: Context, target: ast.expr, loop: RangeFor | StructFor, axes: int, grouped: bool) -> None:

@@ -14,13 +14,17 @@ from .values import Lvalue
 
 @dataclass(eq=False, slots=True)
 class LoopRecord:
-    """A loop around the current statement. loop: the IR loop; None for an unrolled loop, which has exits instead."""
+    """A loop around the current statement. loop: the IR loop; None for an unrolled loop, which has exits instead.
+
+    copies: of the body of an unrolled loop, those of the unrolled loops around it included.
+    """
 
     loop: RangeFor | StructFor | While | None
     is_parallel: bool = False
     is_broken: bool = False
     break_exit: Exit | None = None
     continue_exit: Exit | None = None
+    copies: int = 1
 
 
 @dataclass(eq=False, slots=True)
