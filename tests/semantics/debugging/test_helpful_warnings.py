@@ -24,7 +24,7 @@ def warned(launch: Callable[[], Any]) -> list[str]:
 
 
 def test_a_long_loop_inside_an_if_warns_once() -> None:
-    y = ti.field(ti.f32, 100)
+    y = ti.field(ti.f32, 5000)
 
     @ti.kernel
     def serial(flag: ti.i32):
@@ -40,7 +40,7 @@ def test_a_long_loop_inside_an_if_warns_once() -> None:
 
 
 def test_other_loops_do_not_warn() -> None:
-    y = ti.field(ti.f32, 100)
+    y, small = ti.field(ti.f32, 5000), ti.field(ti.f32, 100)
 
     @ti.kernel
     def fine(flag: ti.i32) -> ti.i32:
@@ -51,6 +51,8 @@ def test_other_loops_do_not_warn() -> None:
         if flag:
             for i in range(16):
                 y[i] = 0.0
+            for i in small:
+                small[i] = 0.0
         if flag > 3:
             ti.loop_config(serialize=True)
             for i in y:

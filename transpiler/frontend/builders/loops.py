@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from math import prod
 from typing import Any
 
 from ...errors import TaichiSyntaxError, TaichiTypeError
@@ -222,7 +223,7 @@ def _finish_loop(context: Context, node: ast.For, loop: RangeFor | StructFor, ax
 def _warn_of_serial(context: Context, node: ast.For, loop: RangeFor | StructFor) -> None:
     """Warn of a long loop that would be parallel outside of the `if` around it."""
     is_in_kernel = context.nesting.depth == 0 and context.nesting.home is context.kernel.body
-    if not is_in_kernel or context.frame.is_library or isinstance(loop, RangeFor) and _count(loop) < LONG:
+    if not is_in_kernel or context.frame.is_library or _count(loop) < LONG:
         return
     hint = (
         "put the `if` into the loop, or write `if ti.static(...)` for a condition that is known at compile time; "
@@ -235,8 +236,10 @@ def _is_in_branch(context: Context) -> bool:
     return context.builder.block is not context.kernel.body
 
 
-def _count(loop: RangeFor) -> int:
+def _count(loop: RangeFor | StructFor) -> int:
     """Return the number of iterations as far as it is known; an axis of unknown length counts as a long one."""
+    if isinstance(loop, StructFor):
+        return prod(loop.array.shape) if loop.array.shape is not None else LONG
     total = 1
     for start, end in zip(loop.starts, loop.ends, strict=True):
         is_known = isinstance(start, Const) and isinstance(end, Const)
