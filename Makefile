@@ -6,6 +6,9 @@ TAICHI ?=
 JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); [ $$n -lt 2 ] && n=2; echo $$n)
 TEST ?=
 
+# Bytecode is written, whatever the environment says: tests start many processes, each of which imports shadesmith.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: setup demo test test-all test-debug test-gpu check golden stubs docs docs-check gallery c-api taichi-name bench bench-gpu fuzz clean
 
 setup: $(VENV)/.ready

@@ -63,7 +63,8 @@ from .runtime.notebook.install import install as _install_notebooks
 from .runtime.public_names import NAMES as _NAMES_ON_DEMAND
 from .runtime.session import session as _session
 from .runtime.session import versions as _versions
-from .runtime.session.session import init, is_logging_effective, reset, set_logging_level, sync
+from .runtime.session.logging_levels import is_logging_effective, set_logging_level
+from .runtime.session.session import Session, init, reset, sync
 from .runtime.taichi_name import as_taichi
 from .runtime.targets.registry import install as _install_targets
 from .runtime.workbench.facade import install as _install_workbench
@@ -132,7 +133,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ArgPack", "CRITICAL", "DEBUG", "ERROR", "Field", "FieldsBuilder", "Format", "GUI", "INFO", "Layout", "Matrix",
     "MatrixField", "MatrixNdarray", "NDArray", "Ndarray", "SNode", "ScalarField", "ScalarNdarray",
-    "ShadesmithWarning", "Struct", "StructField", "TRACE", "TaichiAssertionError", "TaichiCompilationError",
+    "Session", "ShadesmithWarning", "Struct", "StructField", "TRACE", "TaichiAssertionError", "TaichiCompilationError",
     "TaichiIndexError", "TaichiNameError", "TaichiRuntimeError", "TaichiRuntimeTypeError", "TaichiSyntaxError",
     "TaichiTypeError", "Texture", "UnsupportedError", "Vector", "VectorNdarray", "WARN", "activate", "amdgpu",
     "append", "arm64", "as_taichi", "axes", "cc", "cpu", "cuda", "data_oriented", "dataclass", "deactivate",
@@ -177,5 +178,5 @@ def __getattr__(name: str) -> object:
     if name in _NAMES_ON_DEMAND:
         return globals().setdefault(name, _lazy.load(name))
     if name == "cfg":
-        return _current_cfg() if _session.CURRENT is not None else None
+        return _current_cfg() if _session.active() is not None else None
     raise _missing("ti", name)

@@ -35,6 +35,9 @@ class Event:
     details: dict[str, Any] = field(default_factory=dict)
 
 
+CALL_OBSERVERS: list[Callable[..., Any]] = []
+"""Observers of the calls of all kernels (`launch/kernel.py`). Without observers a call only checks that it is empty."""
+
 SINKS: list[Callable[[Event], None]] = []
 """Receive every event."""
 

@@ -11,6 +11,8 @@ NAMES = {
     "Pass": "passes:own_pass",
     "Tape": "ad.tape:Tape",
     "cache": "cache",
+    "device": "session.devices:device",
+    "devices": "session.devices:devices",
     "graph": "graph",
     "hex_to_rgb": "gui.arguments:hex_to_rgb",
     "kernels": "workbench.inspect.kernel_list:kernels",

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from ...transpiler.errors import TaichiRuntimeError
+from ..events import CALL_OBSERVERS
 from ..fields.field import ScalarField
-from ..launch.kernel import CALL_OBSERVERS, Kernel
+from ..launch.kernel import Kernel
 from ..session.tracebacks import hides_own_frames
 from .clearing import SNodeGradType, clear_all_gradients
 from .custom import is_paused

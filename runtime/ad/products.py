@@ -10,8 +10,8 @@ import numpy as np
 from ...transpiler.errors import TaichiRuntimeError
 from ..arrays.dense_array import DenseArray
 from ..arrays.memory import Array
+from ..events import CALL_OBSERVERS
 from ..fields.field import add_dual
-from ..launch.kernel import CALL_OBSERVERS
 from ..session.tracebacks import hides_own_frames
 from .clearing import SNodeGradType, clear_all_gradients, derivatives_of_fields, fields_with
 from .contents import Latest

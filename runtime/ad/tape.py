@@ -18,8 +18,9 @@ import numpy as np
 from ...transpiler.errors import TaichiRuntimeError
 from ..arrays.dense_array import WRITE_OBSERVERS, DenseArray
 from ..arrays.foreign import is_tensor
+from ..events import CALL_OBSERVERS
 from ..launch.derivatives import accesses_of, named_arrays, values_are_restored
-from ..launch.kernel import CALL_OBSERVERS, Kernel
+from ..launch.kernel import Kernel
 from ..session.tracebacks import hides_own_frames
 from .checkpoints import TAPES, CheckpointedLoop
 from .clearing import clear_all_gradients

@@ -19,7 +19,8 @@ from .targets import Target
 
 def compile_binaries(module: BackendModule, target: Target) -> list[Binaries]:
     """Return what the compilers make of each file of a module. Raises: TaichiCompilationError, TaichiRuntimeError."""
-    store = None if sessions.CURRENT is None else sessions.CURRENT.store
+    session = sessions.active()
+    store = None if session is None else session.store
     return part_of(target.name, ArchiveTools).compile(module, target, store)
 
 

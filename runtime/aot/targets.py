@@ -72,7 +72,7 @@ class Target:
     @property
     def is_of_session(self) -> bool:
         """Whether it is the device of the session, with all that it can do: what is compiled is what a launch runs."""
-        session = sessions.CURRENT
+        session = sessions.active()
         return (
             session is not None
             and session.device.name == self.name
@@ -90,7 +90,7 @@ def find_target(arch: Arch | str | None, caps: Any = None) -> Target:
     Raises: TaichiRuntimeError for an unknown target or capability.
     """
     if arch is None:
-        session = sessions.CURRENT
+        session = sessions.active()
         arch = session.arch if session is not None else cpu
     arch = _one_of(arch) if isinstance(arch, list | tuple) else arch
     version = arch if arch in (VULKAN_1_1, VULKAN_1_2) else None
@@ -120,7 +120,7 @@ def find_target(arch: Arch | str | None, caps: Any = None) -> Target:
 
 def _one_of(arches: Sequence[Arch]) -> Arch:
     """Return the session's architecture if a list contains it. Raises: TaichiRuntimeError otherwise."""
-    session = sessions.CURRENT
+    session = sessions.active()
     if session is None or session.arch not in arches:
         names = ", ".join(f"ti.{arch.name}" for arch in arches if getattr(arch, "target", None))
         raise TaichiRuntimeError("a module is for one target, and several were given", f"one of {names}")
@@ -128,7 +128,8 @@ def _one_of(arches: Sequence[Arch]) -> Arch:
 
 
 def _device() -> Any:
-    return None if sessions.CURRENT is None else sessions.CURRENT.device
+    session = sessions.active()
+    return None if session is None else session.device
 
 
 def _minimum(capabilities: Capabilities, arch: Arch | str) -> Target:

@@ -127,6 +127,13 @@ class DenseArray(Exchange, Viewed):
     def _signature(self) -> object:
         """Return what a compiled kernel depends on: arrays with equal signatures share one."""
 
+    # --- sessions
+
+    @property
+    def session(self) -> Session:
+        """The session that it belongs to. Raises: TaichiRuntimeError for a field that is not placed."""
+        return self.memory.session  # type: ignore[return-value]  # a session to all users of arrays
+
     # --- whole-array operations
 
     @property

@@ -58,7 +58,7 @@ def describe_argument(
     if isinstance(value, DenseArray):
         return _describe_ndarray(value, where)
     found = find_memory(value, where)
-    session = sessions.CURRENT
+    session = sessions.active()
     if isinstance(found, GpuArray):
         check_gpu(session, found, where)
     element = struct_of(found.dtype, where, struct) if found.dtype.names else _scalar(found.dtype, where)
@@ -160,7 +160,7 @@ _KEYS: dict[type, Callable[[Any, int], Hashable]] = {np.ndarray: _key_of_numpy}
 
 def is_packed_on_its_way() -> bool:
     """Return whether the device cannot access memory of the host: copies of arrays have no gaps."""
-    session = sessions.CURRENT
+    session = sessions.active()
     return session is not None and not session.device.host_memory
 
 

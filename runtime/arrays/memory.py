@@ -72,8 +72,13 @@ class Ended:
         raise self.error()
 
 
-def ended_error() -> TaichiRuntimeError:
-    """Return the error for an object of an earlier session."""
+def ended_error(session: Any = None) -> TaichiRuntimeError:
+    """Return the error for an object of a session that has ended."""
+    if session is not None and not session.is_default:
+        return TaichiRuntimeError(
+            f"this field or ndarray belongs to {session.name}, which is closed, and its memory is gone",
+            "read what is needed of it before `session.close()`",
+        )
     return TaichiRuntimeError(
         "this field or ndarray was made before the last `ti.init()` or `ti.reset()` and its memory is gone",
         "create fields and ndarrays again after `ti.init()`",
@@ -136,7 +141,7 @@ class Memory:
         self, session: Owner, element: Type, shape: tuple[int, ...], owner: str = "an array", lazily: bool = False
     ) -> None:
         check_count(shape)
-        self.freed_error: Callable[[], TaichiRuntimeError] = ended_error
+        self.freed_error: Callable[[], TaichiRuntimeError] = partial(ended_error, session)
         scalar = element.numpy if isinstance(element, Struct) else element_of(element).numpy
         full_shape = shape + (element.shape if isinstance(element, Tensor) else ())
         self.session, self.element, self.shape = session, element, shape
@@ -299,12 +304,23 @@ class Memory:
         self.refresh_lazily()
         other.refresh_lazily()
         whole = isinstance(other, Memory) and other.session is self.session
-        if self.mirrored and whole and self.view.dtype == other.view.dtype:
+        is_plain = self.mirrored and isinstance(other, Memory) and self.view.dtype == other.view.dtype
+        if is_plain and whole:
             other.flush()
             self.forget()
             self.session.device.copy(other.allocation, self.allocation, self.size_bytes)
+        elif is_plain and self._receive(other):
+            self.forget()
         else:
             self.write_all(other.view if isinstance(other, Memory) and not other.mirrored else other.read_all())
+
+    def _receive(self, other: Memory) -> bool:
+        """Copy from the device of another session without the host, if the devices can; return whether they did."""
+        receive = getattr(self.session.device, "receive", None)
+        if receive is None or not other.mirrored:
+            return False
+        other.flush()
+        return bool(receive(other.session.device, other.allocation, self.allocation, self.size_bytes))
 
     def end(self) -> None:
         """Free the allocation because the session ends; any later use raises."""

@@ -14,12 +14,15 @@ from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.ir.types import Struct, Tensor, Type, scalars_of
 from ...transpiler.lang.describe import ArrayDescription
 from ..devices.host_arrays import reach_below
+from ..loading import loader
 from ..session.session import Session, current
 from ..session.tracebacks import hides_own_frames_of
 from .dense_array import DenseArray, MatrixArray, ScalarArray, check_gradient, make_all, to_shape
 from .memory import MemberMemory, Memory
 from .struct_array import StructArray, stored_type
 from .views import SliceMemory, slice_of_view
+
+_devices = loader("..session.devices", __package__)
 
 
 class SliceableArray(DenseArray):
@@ -33,6 +36,24 @@ class SliceableArray(DenseArray):
     def __deepcopy__(self, memo: Any) -> Any:
         made = memo[id(self)] = copy_of(self)
         return made
+
+    @hides_own_frames_of(TypeError)
+    def to(self, place: Any) -> Any:
+        """Return a copy in another session, with a gradient if there is one; the array itself if it is there already.
+
+        place: a session, or the name of a device, "cuda:1". Between GPUs the copy does not pass through the host.
+
+        Example:
+            >>> x = ti.ndarray(ti.f32, 3)
+            >>> y = x.to("python")
+            >>> y.session
+            <session 2 (ti.python) on the interpreter>
+        """
+        session = _devices().session_at(place)
+        if session is self.session:
+            return self
+        with session:
+            return copy_of(self)
 
     KIND = "ndarray"
     supports_slices = True

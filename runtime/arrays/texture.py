@@ -98,6 +98,11 @@ class Texture:
         self.sampled_signature = f"texture({texel_format.element}, {len(extents)})"
 
     @property
+    def session(self) -> Session:
+        """The session that it belongs to."""
+        return self._session
+
+    @property
     def filter(self) -> str:
         """How it is sampled: "linear" or "nearest"."""
         return str(self.memory.filter)

@@ -16,7 +16,8 @@ from types import ModuleType
 from typing import Any
 
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
-from ..launch.kernel import CALL_OBSERVERS, Kernel
+from ..events import CALL_OBSERVERS
+from ..launch.kernel import Kernel
 from ..session.module_source import GENERATED
 from .screen import CommandError
 

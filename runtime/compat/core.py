@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...transpiler.lang.arch import Arch, Extension, cpu, cuda, vulkan
 from ..fields.field import MAX_AXES
-from ..session.session import set_logging_level
+from ..session.logging_levels import set_logging_level
 from ..session.versions import COMPATIBLE_VERSION
 from .lang_modules.misc import is_arch_supported
 

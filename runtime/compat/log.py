@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..session.session import LEVELS, LOGGER, is_logging_effective, set_logging_level
+from ..session.logging_levels import LEVELS, LOGGER, is_logging_effective, set_logging_level
 
 TRACE = "trace"
 DEBUG = "debug"

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from ...transpiler.errors import TaichiRuntimeError
 from ..config import Config
 from ..loading import loader
 
@@ -46,6 +47,12 @@ def binaries_for(config: Config) -> Store | None:
     if config.offline_cache or not folder:
         return store_for(config)
     return _store_module().store_of_binaries(folder)
+
+
+def require_only_device(arch: str, chosen: int | str | None) -> None:
+    """Check the number of a device of a target that has one. Raises: TaichiRuntimeError for any other than 0."""
+    if chosen not in (None, 0):
+        raise TaichiRuntimeError(f"ti.{arch} has one device, number 0, and device={chosen!r} was given")
 
 
 def sources_for(config: Config) -> Path | None:

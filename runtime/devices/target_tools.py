@@ -28,8 +28,12 @@ TARGETS = ("vulkan", "cuda", "c", "python")
 """Names of the targets, in the order in which reports show them."""
 
 
-def _no_device(config: Config, allow_software: bool) -> Device:
+def _no_device(config: Config, allow_software: bool, chosen: int | str | None = None) -> Device:
     raise TaichiRuntimeError("shadesmith emits its source and has no device for it")
+
+
+def _no_devices() -> list[tuple[str, int | None]]:
+    return []
 
 
 def _no_compiler(store: Store | None) -> str:
@@ -45,8 +49,9 @@ class TargetTools:
     portable: the capabilities that are assumed if no device is queried.
     language: the emitted language, as panes and CSS classes of reports name it.
     title: the language's name for people.
-    open_device: takes the options of a session, and whether a software driver is acceptable. Raises TaichiRuntimeError
-      if there is no device; so does the default.
+    open_device: takes the options of a session, whether a software driver is acceptable, and the number or name of the
+      device if one is chosen. Raises TaichiRuntimeError if there is no device; so does the default.
+    list_devices: returns the names of its devices by their numbers, with their memory [bytes], None if it is unknown.
     compiler_identity: returns a string that changes with the compiler; it runs no compiler.
     lexer: Pygments' name of the language.
     suffix: of the emitted files.
@@ -61,7 +66,8 @@ class TargetTools:
     portable: Capabilities
     language: str
     title: str
-    open_device: Callable[[Config, bool], Device] = _no_device
+    open_device: Callable[..., Device] = _no_device
+    list_devices: Callable[[], list[tuple[str, int | None]]] = _no_devices
     compiler_identity: Callable[[Store | None], str] = _no_compiler
     lexer: str = ""
     suffix: str = ""

@@ -21,6 +21,7 @@ from ..arrays.dense_array import DenseArray, MatrixArray, ScalarArray, check_gra
 from ..arrays.memory import Ended, MemberMemory
 from ..arrays.split_memory import SplitMemory
 from ..arrays.struct_array import StructArray, stored_type
+from ..loading import loader
 from ..session.session import Session, current
 from ..session.tracebacks import hides_own_frames_of
 from .snodes import SNode, axes, leaf_of, offset_of, own_cell, place_in_order
@@ -35,6 +36,8 @@ MAKERS: dict[type, Callable[[Any, Any, str, dict[str, Any]], DenseArray]] = {}
 """Functions that make fields of types which are no element types, by their class; `quantized.py` adds them."""
 MEMORY_SLOTS = frozenset({"allocation", "memory", "_extent", "_is_mapped"})
 """Attributes that it lacks before its tree has memory."""
+
+_devices = loader("..session.devices", __package__)
 
 
 class Placed:
@@ -119,6 +122,36 @@ class Placed:
     def describe_node(self) -> Node | None:
         """Return the field's node for the compiler; None before it is placed, and for a split field."""
         return self.node.node if self.is_placed and not self.parts else None
+
+    @property
+    def session(self: Any) -> Any:
+        """The session that it belongs to, known as soon as it has a place. Raises: TaichiRuntimeError before."""
+        try:
+            return object.__getattribute__(self, "memory").session
+        except AttributeError:  # placed, and not used yet
+            return self.node.memory.session
+
+    @hides_own_frames_of(TypeError)
+    def to(self: Any, place: Any) -> Any:
+        """Return a copy in another session, a row-major field; the field itself if it is there already.
+
+        place: a session, or the name of a device, "cuda:1". Gradients are copied, duals are not.
+
+        Example:
+            >>> x = ti.field(ti.f32, 3)
+            >>> x.to("python").shape
+            (3,)
+        """
+        session = _devices().session_at(place)
+        if session is self.session:
+            return self
+        with session:
+            has_grad, offset = self.grad is not None, self.offset or None
+            made = field(self.element, self.shape, name=self.name, offset=offset, needs_grad=has_grad)
+            made.copy_from(self)
+            if has_grad:
+                made.grad.copy_from(self.grad)
+        return made
 
     # --- parts
 

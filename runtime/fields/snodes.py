@@ -19,7 +19,7 @@ from ...transpiler.ir.snodes import Node, axes_of, cell_size_bytes, is_sparse_tr
 from ...transpiler.ir.types import Scalar, Type, scalars_of, u1
 from ...transpiler.lang.describe import ArrayDescription, NodeDescription
 from ...transpiler.lazy_dataclasses import dataclass
-from ..session.session import current
+from ..session.session import active, current
 from ..session.tracebacks import hides_own_frames_of
 from .tree_memory import TreeMemory
 
@@ -378,49 +378,68 @@ class QuantizedArray(SNode):
         return self
 
 
+class Grown:
+    """What is below a root in one session: its children and their trees."""
+
+    __slots__ = ("children", "trees")
+
+    def __init__(self) -> None:
+        self.children: list[SNode] = []
+        self.trees: WeakSet[Any] = WeakSet()
+
+
 class Root(SNode):
     """A root: the top of all other nodes. It has no memory; each child starts a tree.
 
     forgets: whether it drops references to complete trees, which only their fields then keep alive.
     """
 
-    __slots__ = ("_forgets", "_session", "_trees")
+    __slots__ = ("_forgets",)
 
     def __init__(self, forgets: bool = False) -> None:
         super().__init__(None, None)
-        self._session: object = None
-        self._trees: WeakSet[Any] = WeakSet()
         self._forgets = forgets
 
+    def _here(self) -> Grown:
+        session = active()
+        if session is None:
+            return Grown()
+        found: Grown = session.roots.setdefault(self, Grown())
+        return found
+
+    @property
+    def _children(self) -> list[SNode]:  # each session has its own
+        return self._here().children
+
+    @_children.setter
+    def _children(self, children: list[SNode]) -> None:
+        self._here().children = children
+
     def _add(self, *args: Any, **named: Any) -> SNode:
-        """Add a child, without the trees of earlier sessions. Raises: TaichiRuntimeError before `ti.init()`."""
-        self._drop_old_trees()
+        """Add a child in the current session. Raises: TaichiRuntimeError before `ti.init()`."""
+        self._drop_complete_trees()
         child = super()._add(*args, **named)
-        self._trees.add(child.memory)
+        self._here().trees.add(child.memory)
         return child
 
     def deactivate_all(self) -> None:
         """Deactivate all cells of the sparse nodes of all trees below."""
-        for tree in list(self._trees):
+        for tree in list(self._here().trees):
             if tree.is_living and is_sparse_tree(tree.top):
                 tree.sparse().deactivate_all(tree.top)
 
     def place(self, *args: Any, offset: Any = None) -> SNode:
         """As `SNode.place`; fields placed here have one element, `x[None]`."""
-        self._drop_old_trees()
+        self._drop_complete_trees()
         for field in _flattened(args):
             if not hasattr(field, "place_in"):
                 field.check_placeable()
         self._add("dense").place(*args, offset=offset)
         return self
 
-    def _drop_old_trees(self) -> None:
-        """Forget the trees of earlier sessions, and complete ones if `forgets`."""
-        session = current("SNodes")
-        if self._session is not session:
-            self._session = session
-            self._children = []
-            self._trees = WeakSet()
+    def _drop_complete_trees(self) -> None:
+        """Forget complete trees if `forgets`. Raises: TaichiRuntimeError before `ti.init()`."""
+        current("SNodes")
         if self._forgets:
             self._children = [child for child in self._children if not child.is_complete]
 
@@ -431,7 +450,7 @@ root = Root(forgets=True)
 def own_cell() -> SNode:
     """Return a cell below a new root, for fields that are contiguous in one allocation."""
     above = Root()
-    above._drop_old_trees()
+    above._drop_complete_trees()
     return above._add("dense")
 
 

@@ -107,7 +107,7 @@ class TreeMemory:
         if self.is_destroyed:
             raise destroyed_error()
         if self.session.epoch == CLOSED:
-            raise ended_error()
+            raise ended_error(self.session)
         if self._memory is not None:
             return
         if is_sparse_tree(self.top):

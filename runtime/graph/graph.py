@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from ...transpiler.errors import TaichiRuntimeError
+from ..launch.arguments.owners import other_session
 from ..launch.kernel import Kernel
 from ..locks import new_lock
 from ..session import session as sessions
@@ -67,7 +68,7 @@ class Graph:
         """
         with self._lock:
             plan = self._plan
-            if plan is None or plan.session is not sessions.CURRENT:
+            if plan is None or plan.session is not sessions.active():
                 plan = self.prepare()
             try:
                 changed = plan.changed(args)
@@ -82,7 +83,7 @@ class Graph:
     @hides_own_frames
     def prepare(self) -> Plan:
         """Compile, in the current session, what is not compiled yet. Raises: as the first call of each kernel."""
-        if self._plans and next(iter(self._plans.values())).session is not sessions.CURRENT:
+        if self._plans and next(iter(self._plans.values())).session is not sessions.active():
             self.drop()
         self._plan = self._plan_for(signatures_of(self.arguments, self._examples), self._examples)
         return self._plan
@@ -130,6 +131,9 @@ class Graph:
         self._check_names(args)
         for name in changed:
             self.arguments[name].check(args[name])
+            owner = getattr(args[name], "session", plan.session)
+            if owner is not plan.session:
+                raise other_session(f"argument `{name}`, {args[name]!r},", owner, "graph", plan.session)
         signatures = signatures_of(self.arguments, args)
         return plan if signatures == plan.signatures else self._plan_for(signatures, args)
 

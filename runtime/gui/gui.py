@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..fields.field import MatrixField
-from ..session.session import LOGGER
+from ..session.logging_levels import LOGGER
 from . import events
 from . import widgets as gui_widgets
 from .arguments import (

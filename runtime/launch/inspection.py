@@ -114,7 +114,7 @@ class Inspection(Viewed):
     @cached_property
     def resources(self) -> Any:
         """Registers, spills, shared memory and occupancy of each task; printable: `workbench/inspect/resources.py`."""
-        return tool("resources")(self.module, self.gpu, sessions.CURRENT)
+        return tool("resources")(self.module, self.gpu, sessions.active())
 
     @property
     def passes(self) -> list[PassForms]:

@@ -34,6 +34,7 @@ from ..session.session import Session
 from .access_sets import FindAccessSet, access_set_function
 from .arguments.captured import Constants, captured_constants
 from .arguments.identities import objects_in, weak_reference
+from .arguments.owners import check_captured
 from .arguments.packing import fits_struct, flatten, flatten_struct, result_value, return_types
 from .launcher import LaunchHooks, Packed, make_launcher, make_packer
 from .printing import Reports
@@ -112,6 +113,7 @@ class Instance:
         code: Code | None = None,
     ) -> None:
         """is_cacheable: the program may be stored in the cache. code: the module, if it is compiled already."""
+        check_captured(compilation.module.interface, compilation.fields, specialization.definition.name, session)
         self.session = session
         self.definition = specialization.definition
         self.code = session.programs.find(compilation.module, is_cacheable) if code is None else code

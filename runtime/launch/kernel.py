@@ -25,15 +25,17 @@ from ...transpiler.frontend.source.definition import KernelDefinition, define, i
 from ...transpiler.frontend.source.signature import check_parameters
 from ..cache import compiler
 from ..cache.compiler import COMPILING, Request
-from ..events import INSTANTIATION, LAUNCH, REGISTRATION, SINKS, note
+from ..events import CALL_OBSERVERS, INSTANTIATION, LAUNCH, REGISTRATION, SINKS, note
 from ..loading import loader
 from ..session import session as sessions
+from ..session import several
 from ..session.module_source import GENERATED, Choice, Launch, Variant
 from ..session.session import Session
 from ..session.tracebacks import hides_own_frames
 from .arguments.call_arguments import CallArguments
 from .arguments.classify import classify
 from .arguments.keys import Keys
+from .arguments.owners import check_arguments
 from .arguments.signatures import signature_of
 from .derivatives import find_accesses, guarded
 from .inspection import dump, printing_observer
@@ -129,7 +131,6 @@ class Kernel(KernelTools):
     @hides_own_frames
     def compile(self, *args: Any, **kwargs: Any) -> BackendModule:
         """Compile for these arguments on the current device without launching; returns the module."""
-        self._enter(sessions.current())
         return self.launcher(self.arguments.flattened(args, kwargs))[0].module
 
     def use(self, variant: str | None) -> None:
@@ -139,27 +140,30 @@ class Kernel(KernelTools):
         TaichiRuntimeError if there is no such variant for its arguments. "fastest": the first launch of each kind of
         arguments compares and times all sources on copies; the fastest of those with equal results runs from then on.
         """
-        self.wanted = variant
+        for kernel in self._everywhere():
+            kernel.wanted = variant
         self.forget_launchers()
 
     @property
     def last_launch(self) -> Variant | None:
         """Which source the last launch ran: `.variant` ("generated", "edit" or a name), `.digest`, `.paths`."""
-        return None if self._last is None else self._last.variant
+        last = self.here()._last
+        return None if last is None else last.variant
 
     def launcher(self, flat_arguments: Sequence[Any]) -> tuple[Instance, Launcher]:
         """Return the instance and the launcher for such arguments in the current session."""
-        self._enter(sessions.current())
-        self._find(flat_arguments)
-        return self._instances[self._slow_key(flat_arguments)]
+        kernel = self.here()
+        kernel._find(flat_arguments)
+        return kernel._instances[kernel._slow_key(flat_arguments)]
 
     def instances(self) -> list[Instance]:
         """Return the instances compiled in the current session, in order."""
-        return list(dict.fromkeys(instance for instance, _ in self._instances.values()))
+        return list(dict.fromkeys(instance for instance, _ in self._found_here()._instances.values()))
 
     def instances_with_variants(self) -> list[tuple[Instance, str]]:
         """Return the instances, each with the name of the source that runs."""
-        pairs = [(instance, self._launchers[key][1]) for key, (instance, _) in list(self._instances.items())]
+        kernel = self._found_here()
+        pairs = [(instance, kernel._launchers[key][1]) for key, (instance, _) in list(kernel._instances.items())]
         return [(i, GENERATED if choice.selected is None else choice.selected.variant) for i, choice in pairs]
 
     def captured(self) -> dict[str, Any]:
@@ -167,11 +171,12 @@ class Kernel(KernelTools):
         return {name: value for instance in self.instances() for name, value in instance.captured.items()}
 
     def forget_launchers(self) -> None:
-        """Recompile at the next launch."""
-        for instance, _ in list(self._instances.values()):
-            instance.invalidate()
-        self._instances.clear()
-        self._launchers.clear()
+        """Recompile at the next launch, in all sessions."""
+        for kernel in self._everywhere():
+            for instance, _ in list(kernel._instances.values()):
+                instance.invalidate()
+            kernel._instances.clear()
+            kernel._launchers.clear()
 
     @functools.cached_property
     def grad(self) -> Kernel:
@@ -205,8 +210,7 @@ class Kernel(KernelTools):
 
     def emitted(self, flat_arguments: Sequence[Any]) -> tuple[Session, Request, Compilation]:
         """Return what is generated for arguments in the current session; the kernel belongs to it from now on."""
-        self._enter(sessions.current())
-        return self._emit(flat_arguments)
+        return self.here()._emit(flat_arguments)
 
     def recompile(self, key: Any, args: Sequence[Any]) -> Launch:
         """Recompile the launch for arguments of this key, since an edited source has changed."""
@@ -222,6 +226,70 @@ class Kernel(KernelTools):
                 found = self._build((key, variant), args, keeps=False, wanted=variant)[1]
         launch, self._last = found
         return launch
+
+    # --- sessions
+
+    def here(self) -> Kernel:
+        """Return the kernel with the instances of the current session: itself in the default one.
+
+        Every other session has a kernel of its own for this one, which shares the definition and nothing else.
+        """
+        session = sessions.current()
+        if session is sessions.CURRENT:
+            self._enter(session)
+            return self
+        found: Kernel | None = session.kernels.get(self)
+        if found is None:
+            with COMPILING:
+                found = session.kernels.get(self)
+                if found is None:
+                    found = session.kernels[self] = self._copy_for(session)
+        return found
+
+    def _found_here(self) -> Kernel:
+        """Return the kernel with the instances of the current session, without making one; itself before `ti.init`."""
+        session = sessions.active()
+        found: Kernel = self if session is None else session.kernels.get(self, self)
+        return found
+
+    def _everywhere(self) -> list[Kernel]:
+        """Return the kernel, and those with the instances of other sessions."""
+        others = [session.kernels.get(self) for session in list(several.OTHERS)]
+        return [self, *(kernel for kernel in others if kernel is not None)]
+
+    def _copy_for(self, session: Session) -> Kernel:
+        made = object.__new__(type(self))
+        made.__dict__.update({name: value for name, value in self.__dict__.items() if name not in ("grad", "dual")})
+        made._session = session
+        made._instances, made._launchers = {}, {}
+        made._keys = Keys(self.definition)
+        made._key, made._last = made._keys.fast, None
+        return made
+
+    @hides_own_frames
+    def _launch_here(self, *args: Any, **kwargs: Any) -> Any:
+        """Launch in the current session, while several are open. Raises: TaichiRuntimeError for another's arrays."""
+        kernel = self.here()
+        if kwargs or len(args) != self._plain_arity:
+            args = self.arguments.flattened(args, kwargs)
+        session = kernel._session
+        assert session is not None
+        check_arguments(self.definition, args, session)
+        if session.activate is None:
+            return kernel._launch(args)
+        restore = session.activate()
+        try:
+            return kernel._launch(args)
+        finally:
+            restore()
+
+    def _launch(self, args: Sequence[Any]) -> Any:
+        launch, self._last = self._find(args)
+        try:
+            return launch(*args)
+        except _PACK_ERRORS:
+            self._explain(args)
+            raise
 
     def _enter(self, session: Session) -> None:
         if session is not self._session:
@@ -330,9 +398,6 @@ CallObserver = Callable[[Kernel, tuple[Any, ...], dict[str, Any]], "Callable[...
 It may return another kernel to launch instead.
 """
 
-CALL_OBSERVERS: list[CallObserver] = []
-"""Observers of the calls of all kernels. Without observers a call only checks that this list is empty."""
-
 
 KERNELS: weakref.WeakSet[Kernel] = weakref.WeakSet()
 """All kernels of this process, for `ti.kernels()`."""
@@ -345,12 +410,14 @@ def _observed(kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     """Let the observers see a call; return what is called instead, None for the kernel itself."""
     if getattr(_TIMED, "kernel", None) is kernel:
         _TIMED.kernel = None
-        return None
+        return kernel._launch_here if several.OTHERS else None
     for observer in tuple(CALL_OBSERVERS):
-        replacement = observer(kernel, args, kwargs)
+        replacement: Callable[..., Any] | None = observer(kernel, args, kwargs)
         if replacement is not None:
             return replacement
-    return functools.partial(_timed, kernel) if SINKS else None
+    if SINKS:
+        return functools.partial(_timed, kernel)
+    return kernel._launch_here if several.OTHERS else None
 
 
 def _timed(kernel: Kernel, *args: Any, **kwargs: Any) -> Any:
@@ -361,7 +428,7 @@ def _timed(kernel: Kernel, *args: Any, **kwargs: Any) -> Any:
         return kernel(*args, **kwargs)
     finally:
         _TIMED.kernel = None
-        name, last = kernel.definition.name, kernel._last
+        name, last = kernel.definition.name, kernel._found_here()._last
         note(
             LAUNCH,
             name,

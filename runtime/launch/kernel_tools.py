@@ -62,7 +62,7 @@ class KernelTools:
 
     def specialize(self, args: Sequence[Any], arch: Arch | str | None = None) -> Request:
         """Return the request of a call, for the session's target or another; annotations replace missing arguments."""
-        session = sessions.CURRENT
+        session = sessions.active()
         options = sessions.current_config().compile_options()
         capabilities = capabilities_for(arch, None if session is None else session.device)
         return compiler.specialize(self.definition, self.arguments.complete(args), options, capabilities)
@@ -137,7 +137,7 @@ class KernelTools:
         arch: another target than the session's, as for `source`.
         """
         request, config = self.specialize(args, arch), sessions.current_config()
-        keys = compiler.kernel_keys(request.specialization, config, sessions.CURRENT)
+        keys = compiler.kernel_keys(request.specialization, config, sessions.active())
         sources = sessions.module_sources()
         return keys.launch(sources.digest(config, request.specialization, lambda: self._generated(request)))
 

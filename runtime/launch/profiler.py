@@ -16,7 +16,8 @@ from typing import Any
 
 from ...transpiler.errors import warn_user
 from ..fields.memory_report import names_in, table
-from ..session.session import LOGGER, current
+from ..session.logging_levels import LOGGER
+from ..session.session import current
 from .launch_times import LaunchTime, Profile, profile_of
 from .tool_registry import tool
 

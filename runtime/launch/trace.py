@@ -13,12 +13,19 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from ..events import LAUNCH, PASS, SINKS, Event
+from ..events import CALL_OBSERVERS, LAUNCH, PASS, SINKS, Event
 from ..session import session as sessions
-from .kernel import CALL_OBSERVERS
 
 ROWS = 200
 """Rows of the table; the file has all events."""
+
+
+def _sync() -> bool:
+    """Wait for all launches of the current session; return whether there is one."""
+    session = sessions.active()
+    if session is not None:
+        session.sync()
+    return session is not None
 
 
 class Trace:
@@ -44,12 +51,11 @@ class Trace:
 
     def _observe(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Begin a call. That there is an observer makes calls look for sinks."""
-        if self.wait and sessions.CURRENT is not None:
-            sessions.CURRENT.sync()
+        if self.wait:
+            _sync()
 
     def _take(self, event: Event) -> None:
-        if self.wait and event.stage == LAUNCH and sessions.CURRENT is not None:
-            sessions.CURRENT.sync()
+        if self.wait and event.stage == LAUNCH and _sync():
             event = Event(
                 event.stage, event.name, event.kernel, event.start, perf_counter() - event.start, event.thread,
                 event.details,

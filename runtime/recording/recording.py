@@ -31,9 +31,10 @@ from typing import TYPE_CHECKING, Any
 
 from ...transpiler.errors import TaichiRuntimeError
 from ..arrays.memory import Array
+from ..events import CALL_OBSERVERS
 from ..fields.sparse_tree import AuxiliaryArray
 from ..launch.instance import LAUNCH_OBSERVERS, Instance
-from ..launch.kernel import CALL_OBSERVERS, Kernel
+from ..launch.kernel import Kernel
 from ..locks import new_lock
 from ..store.atomic_files import write_text
 from ..workbench.measure.replicas import POINTERS, Launchable, Region, StandIn, read_region, taken

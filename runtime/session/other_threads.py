@@ -22,24 +22,25 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.0001, 0.01
 """Time between two looks [s]."""
 
 
-def wait_for_other_threads(seconds: float, harmless: Collection[CodeType] = ()) -> bool:
+def wait_for_other_threads(seconds: float, harmless: Collection[CodeType] = (), session: object = None) -> bool:
     """Wait until each call in progress in another thread has ended; return whether all have.
 
     seconds: limit of the wait. harmless: functions in which a thread uses no memory, such as one that waits.
+    session: launches of other sessions are harmless too.
     """
-    calls = dict(_calls(harmless))
+    calls = dict(_calls(harmless, session))
     end, pause = time.monotonic() + seconds, FIRST_PAUSE
     while calls:
         if time.monotonic() > end:
             return False
         time.sleep(pause)
         pause = min(2 * pause, LONGEST_PAUSE)
-        now = dict(_calls(harmless))
+        now = dict(_calls(harmless, session))
         calls = {thread: frame for thread, frame in calls.items() if now.get(thread) is frame}
     return True
 
 
-def _calls(harmless: Collection[CodeType]) -> Iterator[tuple[int, FrameType]]:
+def _calls(harmless: Collection[CodeType], session: object) -> Iterator[tuple[int, FrameType]]:
     """Return the outermost frame inside of shadesmith of each other thread that has one."""
     own = threading.get_ident()
     for thread, innermost in sys._current_frames().items():
@@ -48,7 +49,11 @@ def _calls(harmless: Collection[CodeType]) -> Iterator[tuple[int, FrameType]]:
             if frame.f_code in harmless:
                 outermost = None
                 break
-            if frame.f_code.co_filename.startswith((OWN_FOLDER, LAUNCHER)):
+            file = frame.f_code.co_filename
+            if file.startswith(LAUNCHER) and frame.f_globals.get("session", session) is not session:
+                outermost = None
+                break
+            if file.startswith((OWN_FOLDER, LAUNCHER)):
                 outermost = frame
             frame = frame.f_back
         if outermost is not None:

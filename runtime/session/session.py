@@ -1,7 +1,7 @@
-"""`ti.init`, `ti.reset`, `ti.sync`: one device, its options, and everything that lives on it.
+"""`ti.init`, `ti.reset`, `ti.sync`, `ti.Session`: a device, its options, and everything that lives on it.
 
-In: an architecture and options. Out: the current `Session`. Fields and ndarrays belong to the session that made them;
-when it ends, their memory is freed and using them raises.
+In: an architecture and options. Out: a `Session`. Fields and ndarrays belong to the session that made them; when it
+ends, their memory is freed and using them raises. `several.py` has which session is current.
 
 A launcher has two statements in every launch, inlined for speed: `if session.pending: session.flush_pending()` before
 it writes back what Python changed in mirrors, and `session.epoch += 1` after it marks views of memory as stale.
@@ -11,110 +11,67 @@ from __future__ import annotations
 
 import atexit
 import gc
-import logging
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Callable, Sequence
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
-from weakref import WeakSet, ref
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary, WeakSet
 
 from ...transpiler.errors import ShadesmithWarning, TaichiRuntimeError, as_seen_by_user
 from ...transpiler.ir.types import Scalar
-from ...transpiler.lang import arch as arches
-from ...transpiler.lang.arch import ARCHES, Arch
+from ...transpiler.lang.arch import Arch
 from ..config import Config, read_config
-from ..devices.device import Allocation, Device, OutOfMemory
+from ..devices.device import Allocation, Device, OutOfMemory, format_size
 from ..devices.opening import store_for
-from ..devices.target_tools import TARGETS, tools_of
 from ..locks import new_lock
 from ..store.stats import LISTENERS, Event
+from . import several
 from .allocation_handle import CLOSED, AllocationHandle, OwnerNames, StagingPool
-from .module_source import Choice, GeneratedOnly, Launch, Recompiled
+from .choosing import OPENERS, open_first, wanted_by_environment, wanted_of  # noqa: F401 - tests replace openers
+from .logging_levels import LOGGER, set_logging_level
+from .module_source import GeneratedOnly
 from .other_threads import keep_for_ever, wait_for_other_threads
 from .programs import Programs
+from .several import ENTERED, RESTORE
 from .versions import check_version
 
 if TYPE_CHECKING:
-    from ...transpiler.backend.module.compilation import Compilation
-    from ...transpiler.backend.module.interface import BackendModule
-    from ...transpiler.frontend.source.specialization import Specialization
+    from .interfaces import ModuleSource, Owned, Watched
 
 T = TypeVar("T")
-
-LOGGER = logging.getLogger("shadesmith")
-TRACE_LEVEL = 5
-LEVELS = {
-    "trace": TRACE_LEVEL,
-    "debug": logging.DEBUG,
-    "info": logging.INFO,
-    "warn": logging.WARNING,
-    "error": logging.ERROR,
-    "critical": logging.CRITICAL,
-    "off": logging.CRITICAL + 10,
-}
-"""Taichi's names of levels, as `ti.init(log_level=...)` takes them."""
-
-FALLBACK_HINT = "leave out `enable_fallback=False` to run"
-"""Start of the last line of the message that `ti.init` raises if no device opens."""
 
 LONGEST_WAIT, LONGEST_WAIT_AT_EXIT = 10.0, 1.0
 """How long the end of a session waits for launches of other threads [s]."""
 
 
-class Owned(Protocol):
-    """An object that lives in a session and is ended with it."""
-
-    def end(self) -> None:
-        """Free memory and refuse further use."""
-
-
-class Watched(Protocol):
-    """An object that detects failures of earlier launches."""
-
-    def check(self) -> None:
-        """Raise the failure of an earlier launch, if there is one."""
-
-
-class ModuleSource(Protocol):
-    """Decides which module of a kernel runs: the generated one, or an edit of it.
-
-    Kernels can be inspected before `ti.init`, so `digest` and `archived` take a configuration.
-    """
-
-    def choose(
-        self,
-        session: Session,
-        specialization: Specialization,
-        argument_kinds: Sequence[str],
-        compilation: Compilation,
-        args: Sequence[Any],
-        wanted: str | None = None,
-    ) -> Choice:
-        """Return what a launch with these arguments runs.
-
-        kinds: how a launcher reads each argument. wanted: the name of a variant.
-        Raises: TaichiCompilationError for an edit that cannot run; TaichiRuntimeError for a missing variant.
-        """
-
-    def follow(
-        self, launch: Launch, choice: Choice, kernel: ref[Recompiled], key: Any, config: Config
-    ) -> Launch | None:
-        """Return a launcher that replaces `launch` because the choice may change; None if it cannot."""
-
-    def digest(self, config: Config, specialization: Specialization, generated: Callable[[], BackendModule]) -> str:
-        """Return a digest of the module that replaces the generated one, "" if none does."""
-
-    def archived(
-        self, config: Config, specialization: Specialization, module: BackendModule
-    ) -> tuple[BackendModule, str]:
-        """Return the module for an archive of another device than the session's, and the digest of its edit or ""."""
-
-
 class Session:
-    """A device and what runs on it.
+    """A device and what runs on it. `with session:` makes it the current one of this thread.
 
+    arch: an architecture, a list of which the first that opens is taken, or a name; `ti.cpu` by default.
+    device: number of the device of that architecture, part of its name, or both at once, "cuda:1"; the first, if it is
+      left out. `ti.devices()` lists them.
+    memory_limit_GB: the most memory that its fields and arrays may use [GiB]; None: what there is.
+    options: those of `ti.init`.
+    Raises: TaichiRuntimeError if no such device opens.
+
+    Several sessions may be open at once, on different devices or on one. Fields and ndarrays belong to the session in
+    which they are made; a kernel is compiled once for each session in which it is called. See docs/several-devices.md.
+
+    Example:
+        >>> session = ti.Session(ti.python)
+        >>> with session:
+        ...     x = ti.field(ti.i32, 3)
+        >>> x.session is session
+        True
+        >>> session.close()
+
+    For contributors:
+    number: for messages.
+    activate: makes its GPU the current one of the thread, and returns what undoes that; None for other devices.
+    kernels: the instances of kernels in this session, unless it is the default one.
+    roots: what is below `ti.root` and the roots of `ti.FieldsBuilder` in this session.
+    memory_limit: [bytes], None: no limit.
     epoch: number of launches so far, -1 once closed.
     waited: the epoch up to which host memory is up to date.
     pending: actions that must happen before the next launch: writing back a mirror.
@@ -131,6 +88,7 @@ class Session:
 
     __slots__ = (
         "__weakref__",
+        "activate",
         "arch",
         "arrays",
         "compiled_functions",
@@ -140,7 +98,11 @@ class Session:
         "fields_with_derivatives",
         "handles",
         "is_closed",
+        "is_default",
+        "kernels",
         "launches",
+        "memory_limit",
+        "number",
         "_process",
         "_watches",
         "lock",
@@ -148,6 +110,7 @@ class Session:
         "pending",
         "programs",
         "reports",
+        "roots",
         "sources",
         "staging",
         "store",
@@ -155,10 +118,45 @@ class Session:
         "watched",
     )
 
-    def __init__(self, device: Device, arch: Arch, config: Config) -> None:
+    def __init__(
+        self,
+        arch: Arch | Sequence[Arch] | str | None = None,
+        device: int | str | None = None,
+        memory_limit_GB: float | None = None,  # noqa: N803 - as `device_memory_GB`
+        **options: Any,
+    ) -> None:
+        __tracebackhide__ = True
+        try:
+            wanted, chosen = wanted_of(arch, device)
+            config, messages = read_config(options)
+            with STARTING:
+                opened, config.arch, _ = open_first(wanted, config, False, chosen)
+        except TaichiRuntimeError as error:
+            raise as_seen_by_user(error) from None
+        for message in messages:
+            warnings.warn(message, ShadesmithWarning, stacklevel=2)
+        self._start(opened, config)
+        self.memory_limit: int | None = None if memory_limit_GB is None else int(memory_limit_GB * 2**30)
+        self.is_default = False
+        several.add(self)
+
+    @classmethod
+    def on_device(cls, device: Device, config: Config) -> Session:
+        """Return the session of an open device, for the default session."""
+        session = cls.__new__(cls)
+        session._start(device, config)
+        return session
+
+    def _start(self, device: Device, config: Config) -> None:
+        self.number = next(several.NUMBERS)
+        self.is_default = True
         self.device = device
-        self.arch = arch
+        self.activate: Callable[[], Callable[[], None]] | None = getattr(device, "activate", None)
+        self.arch = config.arch
         self.config = config
+        self.memory_limit = None
+        self.roots: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+        self.kernels: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
         self.options = config.compile_options()
         self.epoch = 0
         self.waited = 0
@@ -181,6 +179,39 @@ class Session:
         name_owners = getattr(device, "name_owners", None)
         if name_owners is not None:
             name_owners(OwnerNames(self.handles))
+
+    # --- the current session
+
+    @staticmethod
+    def current() -> Session:
+        """Return the current session of this thread. Raises: TaichiRuntimeError if there is none."""
+        return current()
+
+    def __enter__(self) -> Session:
+        if self.epoch == CLOSED:
+            raise as_seen_by_user(closed_error(self))
+        ENTERED.set((*ENTERED.get(), self))
+        if self.activate is not None:
+            RESTORE.set((*RESTORE.get(), self.activate()))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        entered = ENTERED.get()
+        assert entered and entered[-1] is self, "`with` statements of sessions end in the order of their nesting"
+        ENTERED.set(entered[:-1])
+        if self.activate is not None:
+            restore = RESTORE.get()
+            RESTORE.set(restore[:-1])
+            restore[-1]()
+
+    def __repr__(self) -> str:
+        state = ", closed" if self.epoch == CLOSED else ""
+        return f"<{self.name} on {self.device.title}{state}>"
+
+    @property
+    def name(self) -> str:
+        """Its name in messages: "session 2 (ti.vulkan)"."""
+        return f"session {self.number} (ti.{self.arch.name})"
 
     # --- launches
 
@@ -236,7 +267,22 @@ class Session:
         The caller frees it by `release`. owner: its purpose, for messages. lazily: see `Device.allocate`.
         Raises: TaichiRuntimeError naming the bytes requested, used and available, and the largest owners.
         """
+        if self.memory_limit is not None and not lazily:
+            self._check_limit(size_bytes, owner)
         return self.obtain(lambda: self.device.allocate(size_bytes, lazily), owner)
+
+    def _check_limit(self, size_bytes: int, owner: str) -> None:
+        """Raise TaichiRuntimeError if memory would exceed the session's limit, after freeing what can be freed."""
+        assert self.memory_limit is not None
+        for attempt in (self.staging.clear, gc.collect, None):
+            used = self.device.used_bytes
+            if used + size_bytes <= self.memory_limit:
+                return
+            if attempt is not None:
+                attempt()
+        reason = f"the limit of {self.name} is {format_size(self.memory_limit)}"
+        error = OutOfMemory(self.name, size_bytes, used, max(0, self.memory_limit - used), reason)
+        raise TaichiRuntimeError(error.describe(owner, self.largest_owners()), error.REMEDY)
 
     def obtain(self, make: Callable[[], T], owner: str) -> T:
         """Return what `make` allocates in the device's memory; frees memory and raises as `allocate` does."""
@@ -271,7 +317,7 @@ class Session:
 
     def wait_for_other_threads(self, seconds: float = LONGEST_WAIT) -> bool:
         """Wait until the calls of other threads in progress have ended; return whether all have."""
-        return wait_for_other_threads(seconds, HARMLESS)
+        return wait_for_other_threads(seconds, HARMLESS, self)
 
     def close(self, seconds: float = LONGEST_WAIT) -> None:
         """End all objects of the session, then the device.
@@ -280,6 +326,7 @@ class Session:
         """
         if self.is_closed or self.epoch == CLOSED:
             return
+        several.remove(self)
         if self.is_inherited:
             self._abandon()
             return
@@ -292,6 +339,14 @@ class Session:
                 self._abandon()
                 text = f"a launch in another thread had not ended after {seconds:g} s when its session was closed"
                 warnings.warn(f"{text}; the memory of that session is not freed", ShadesmithWarning, stacklevel=3)
+
+    def __del__(self) -> None:
+        if getattr(self, "is_default", True) or self.is_closed:
+            return
+        several.remove(self)
+        if not self.is_inherited:  # nothing refers to it, so nothing runs in it
+            self.epoch = CLOSED
+            self._free()
 
     @property
     def is_inherited(self) -> bool:
@@ -340,13 +395,14 @@ def install_sources(sources: ModuleSource) -> None:
 
 def module_sources() -> ModuleSource:
     """Return the source of modules of the current session; before `ti.init()` the one that it would have."""
-    return CURRENT.sources if CURRENT is not None else _sources_of_modules
+    session = active()
+    return session.sources if session is not None else _sources_of_modules
 
 
 # --- the current session
 
 CURRENT: Session | None = None
-"""The session, if `ti.init()` was called. Read it, or better `current()`; only `init` and `reset` set it."""
+"""The default session, if `ti.init()` was called; only `init` and `reset` set it. `active()` is the current one."""
 
 STARTING = new_lock()
 """Held while a session ends and another one starts."""
@@ -359,6 +415,7 @@ def init(
     _test_mode: bool = False,
     enable_fallback: bool = True,
     require_version: str | None = None,
+    device: int | str | None = None,
     on_compile: Callable[[Event], object] | None = None,
     **kwargs: Any,
 ) -> Config | None:
@@ -367,6 +424,7 @@ def init(
     arch: an architecture, a list of which the first that opens is taken (`ti.gpu`), or a name; `ti.cpu` by default.
       SHADESMITH_ARCH or TI_ARCH overrides it.
     enable_fallback: warn and use the CPU if the device is missing, else raise.
+    device: number of the device, part of its name, or "cuda:1"; see `ti.devices()`.
     kwargs: the options of `config.Config`.
     _test_mode: return the configuration and open no device.
     default_fp, default_ip: number types of Python's floats and integers in kernels; f32 and i32 by default.
@@ -381,7 +439,8 @@ def init(
     """
     LISTENERS[:] = [] if on_compile is None else [on_compile]
     try:
-        return _start(arch, default_fp, default_ip, _test_mode, enable_fallback, require_version, kwargs)
+        options = {"default_fp": default_fp, "default_ip": default_ip, **kwargs}
+        return _start(arch, device, _test_mode, enable_fallback, require_version, options)
     except (TaichiRuntimeError, KeyError, ValueError, TypeError) as error:
         if kwargs.get("print_full_traceback"):
             raise
@@ -391,28 +450,27 @@ def init(
 
 def _start(
     arch: Arch | Sequence[Arch] | str | None,
-    default_fp: Any,
-    default_ip: Any,
+    device: int | str | None,
     test_mode: bool,
     enable_fallback: bool,
     require_version: str | None,
-    kwargs: dict[str, Any],
+    options: dict[str, Any],
 ) -> Config | None:
     """Start a session; see `init`."""
     global CURRENT
     if require_version is not None:
         check_version(require_version)
-    config, messages = read_config({"default_fp": default_fp, "default_ip": default_ip, **kwargs})
+    config, messages = read_config(options)
     for message in messages:
         warnings.warn(message, ShadesmithWarning, stacklevel=3)
     if test_mode:
         return config
-    wanted = _wanted(arch, os.environ)
+    wanted, chosen = wanted_of(wanted_by_environment(os.environ) or arch, device)
     set_logging_level(config.log_level)
     with STARTING:
         reset()
-        device, config.arch, message = _open(wanted, config, enable_fallback)
-        CURRENT = Session(device, config.arch, config)
+        opened, config.arch, message = open_first(wanted, config, enable_fallback, chosen)
+        CURRENT = Session.on_device(opened, config)
     if message:
         warnings.warn(message, ShadesmithWarning, stacklevel=3)
     LOGGER.info("Starting on arch=%s", config.arch.name)
@@ -420,7 +478,7 @@ def _start(
 
 
 def reset() -> None:
-    """End the current session, if there is one: its memory is freed and its objects cannot be used any more.
+    """End the default session, if there is one: its memory is freed and its objects cannot be used any more.
 
     Launches of other threads in progress end first; their later ones raise TaichiRuntimeError.
 
@@ -445,7 +503,7 @@ def sync() -> None:
     Example:
         >>> ti.sync()
     """
-    session = CURRENT
+    session = active()
     if session is None:
         raise TaichiRuntimeError("Please call init() first")
     session.sync()
@@ -456,19 +514,32 @@ def current(purpose: str | None = None) -> Session:
 
     Raises: TaichiRuntimeError before `ti.init()`.
     """
-    session = CURRENT
+    session = active()
     if session is None:
         with STARTING:  # another thread may be starting one
             session = CURRENT
     if session is not None:
+        if session.epoch == CLOSED and session is not CURRENT:
+            raise closed_error(session)
         return session
     action = f"Cannot create {purpose}" if purpose else "There is no session"
     raise TaichiRuntimeError(f"{action}, maybe you forgot to call `ti.init()` first?", "`ti.init(arch=ti.cpu)`")
 
 
+def active() -> Session | None:
+    """Return the current session of this thread: that of the innermost `with`, else the default one; None without."""
+    entered = ENTERED.get()
+    return entered[-1] if entered else CURRENT
+
+
+def closed_error(session: Session) -> TaichiRuntimeError:
+    """Return the error for a use of a session that was closed."""
+    return TaichiRuntimeError(f"{session.name} is closed", "make another one, `ti.Session(...)`")
+
+
 def is_initialized() -> bool:
     """Return whether there is a session."""
-    return CURRENT is not None
+    return active() is not None
 
 
 def current_config() -> Config:
@@ -476,120 +547,26 @@ def current_config() -> Config:
 
     Raises: ValueError before `ti.init()`, for an environment variable that an option cannot take.
     """
-    return CURRENT.config if CURRENT is not None else read_config({})[0]
+    session = active()
+    return session.config if session is not None else read_config({})[0]
 
 
 def default_types() -> tuple[Scalar, Scalar, Scalar]:
     """Return the session's (default_fp, default_ip, default_up), or Taichi's before `ti.init()`."""
-    config = CURRENT.config if CURRENT is not None else Config()
+    session = active()
+    config = session.config if session is not None else Config()
     return config.default_fp, config.default_ip, config.default_up
 
 
-def set_logging_level(level: str) -> None:
-    """Set the level of the logger `shadesmith`. Raises: TaichiRuntimeError for an unknown name.
-
-    level: "trace", "debug", "info", "warn", "error" or "critical".
-
-    Example:
-        >>> ti.set_logging_level("warn")
-    """
-    if level.lower() not in LEVELS:
-        raise TaichiRuntimeError(f"Unknown logging level [{level}]. Levels = {', '.join(LEVELS)}")
-    LOGGER.setLevel(LEVELS[level.lower()])
-
-
-def is_logging_effective(level: str) -> bool:
-    """Return whether messages of a level are logged.
-
-    Example:
-        >>> ti.is_logging_effective("error")
-        True
-    """
-    return LOGGER.isEnabledFor(LEVELS[level.lower()])
-
-
-# --- choosing a device
-
-
-def _wanted(arch: Arch | Sequence[Arch] | str | None, environment: Mapping[str, str]) -> tuple[Arch, ...]:
-    name = environment.get("SHADESMITH_ARCH") or environment.get("TI_ARCH")
-    if name:
-        LOGGER.info("Following the environment: arch=%s", name)
-        arch = name
-    if arch is None:
-        return (arches.cpu,)
-    if isinstance(arch, str):
-        if arch == "gpu":
-            return tuple(arches.gpu)
-        if arch not in ARCHES:
-            close = get_close_matches(arch, ["gpu", *ARCHES], 1)
-            meant = f"did you mean `{close[0]}`? " if close else ""
-            raise TaichiRuntimeError(f"Arch={arch} is not known", f"{meant}Known are: gpu, {', '.join(ARCHES)}")
-        return (ARCHES[arch],)
-    found = (arch,) if isinstance(arch, Arch) else tuple(arch)
-    for item in found:
-        if not isinstance(item, Arch):
-            raise TypeError(f"`arch` of ti.init takes ti.cpu, ti.gpu, ti.vulkan, ti.cuda, ..., and {item!r} was given")
-    return found
-
-
-def _open(wanted: tuple[Arch, ...], config: Config, enable_fallback: bool) -> tuple[Device, Arch, str]:
-    """Return the first device that opens, its architecture, and a warning if it is not one of those wanted."""
-    missing: list[str] = []
-    for arch in wanted:
-        device = _try(arch, config, len(wanted) == 1, missing)
-        if device is not None:
-            return device, arch, ""
-    shown = list(wanted)
-    reasons = "".join(f"\n  {reason}" for reason in missing)
-    if not enable_fallback:
-        raise TaichiRuntimeError(
-            f"Arch={shown} is not supported{reasons}", f"{FALLBACK_HINT} {_fallback(wanted)} instead"
-        )
-    if not _names_host(wanted):
-        device = _try(arches.cpu, config, True, missing)
-        if device is not None:
-            return device, arches.cpu, f"Arch={shown} is not supported, falling back to CPU{reasons}"
-    reasons = "".join(f"\n  {reason}" for reason in missing)
-    message = f"Arch={shown} is not supported, falling back to ti.python, which interprets kernels and is slow{reasons}"
-    return OPENERS[str(arches.python.target)](config, True), arches.python, message
-
-
-def _names_host(wanted: tuple[Arch, ...]) -> bool:
-    return any(arch.target == arches.cpu.target for arch in wanted)
-
-
-def _fallback(wanted: tuple[Arch, ...]) -> str:
-    """Return a phrase for what runs kernels if none of the architectures does."""
-    return "in the interpreter ti.python, which is slow," if _names_host(wanted) else "on the CPU"
-
-
-def _try(arch: Arch, config: Config, only: bool, missing: list[str]) -> Device | None:
-    """Open an architecture's device, or add the reason to `missing`. only: a software driver is acceptable."""
-    if arch.target is None:
-        if only:
-            missing.append(f"{arch.name}: shadesmith has no such target; it has vulkan, cuda, cpu and python")
-        return None
-    switch = f"TI_ENABLE_{arch.target.upper()}"
-    if os.environ.get(switch) == "0":
-        missing.append(f"{arch.name}: {switch}=0")
-        return None
-    try:
-        return OPENERS[arch.target](config, only)
-    except TaichiRuntimeError as error:
-        missing.append(f"{arch.name}: {error}")
-        return None
-
-
-def _opener(target: str) -> Callable[[Config, bool], Device]:
-    return lambda config, software: tools_of(target).open_device(config, software)
-
-
-OPENERS = {target: _opener(target) for target in TARGETS}
-"""Functions that open the device of each target. The flag: whether a software driver is acceptable."""
-
-HARMLESS = (init.__code__, reset.__code__, current.__code__)
+HARMLESS = (init.__code__, reset.__code__, current.__code__, Session.__init__.__code__)
 """Functions in which a thread waits for `STARTING`."""
 
 
-atexit.register(_end_current, LONGEST_WAIT_AT_EXIT)
+def _end_all() -> None:
+    """End all sessions at the end of the process, the default one last."""
+    for session in sorted(several.OTHERS, key=lambda session: -session.number):
+        session.close(LONGEST_WAIT_AT_EXIT)
+    _end_current(LONGEST_WAIT_AT_EXIT)
+
+
+atexit.register(_end_all)

@@ -29,7 +29,7 @@ class Runtime:
     @property
     def prog(self) -> Program | None:
         """The current program, None before `ti.init()`."""
-        return _PROGRAM if sessions.CURRENT is not None else None
+        return _PROGRAM if sessions.active() is not None else None
 
     @property
     def default_fp(self) -> Scalar:
@@ -51,7 +51,7 @@ class Runtime:
 
     def get_num_compiled_functions(self) -> int:
         """Return how many kernels the session has compiled."""
-        return sessions.current().compiled_functions if sessions.CURRENT is not None else 0
+        return sessions.current().compiled_functions if sessions.active() is not None else 0
 
     def sync(self) -> None:
         """Wait for all launches."""

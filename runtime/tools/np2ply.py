@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..gui.images import look_at
-from ..session.session import LOGGER
+from ..session.logging_levels import LOGGER
 
 Array = np.ndarray[Any, Any]
 

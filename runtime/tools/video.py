@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..gui.images import image_of
-from ..session.session import LOGGER
+from ..session.logging_levels import LOGGER
 from .image import imwrite
 
 FRAME_FN_TEMPLATE = "%06d.png"

@@ -352,6 +352,7 @@ from shadesmith.transpiler.lang.hooks import Layout as Layout
 def Pass(function: Any, *, after: Any = ..., before: Any = ..., name: Any = ...) -> Any:
     """Return a pass of the program, for `passes=[...]` of `ti.init` or `@ti.kernel`."""
 from shadesmith.runtime.fields.snodes import SNode as SNode
+from shadesmith.runtime.session.session import Session as Session
 from shadesmith.transpiler.errors import ShadesmithWarning as ShadesmithWarning
 from shadesmith.transpiler.lang.struct import Struct as Struct
 TRACE: str
@@ -434,6 +435,10 @@ def deactivate(node: Any, indices: Any) -> Any:
     """Deactivate and zero the cell of `node` at `indices`, or empty a list; nothing on dense nodes. Kernels only."""
 def deactivate_all_snodes() -> None:
     """Deactivate all cells of all sparse nodes of the session."""
+def device(name: Any) -> Any:
+    """Return the session of a device, `with ti.device("cuda:1"):`; all calls with one name return the same."""
+def devices() -> Any:
+    """Return the devices that are there, with the names that `ti.device` takes; no session is started."""
 dx11: Any
 dx12: Any
 def eig(A: Any, dt: Any = ...) -> Any:
@@ -613,7 +618,7 @@ def ref(tp: Any) -> Any:
 def rescale_index(a: Any, b: Any, I: Any) -> Any:
     """Return the index in `b` that corresponds to index `I` of `a`: fields or nodes whose extents are multiples."""
 def reset() -> None:
-    """End the current session, if there is one: its memory is freed and its objects cannot be used any more."""
+    """End the default session, if there is one: its memory is freed and its objects cannot be used any more."""
 def rgb_to_hex(c: Any) -> Any:
     """Return 0xRRGGBB of `c`: red, green and blue between 0 and 1 (numbers or arrays)."""
 root: Any

@@ -131,13 +131,19 @@ def layer_of(path: Path) -> str:
 
 
 @cache
+def tree_of(path: Path) -> ast.Module:
+    """Return the syntax tree of a file, parsed once for all tests of a process, as Python 3.10 would."""
+    return ast.parse(path.read_text(encoding="utf-8"), str(path), feature_version=(3, 10))
+
+
+@cache
 def imports(path: Path) -> tuple[Import, ...]:
     """Return all imports of a file, also those for annotations only and those by `import_module` and `loader`."""
     return tuple(_imports(path))
 
 
 def _imports(path: Path) -> Iterator[Import]:
-    tree = ast.parse(path.read_text())
+    tree = tree_of(path)
     functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
     inside = {id(n) for function in functions for n in ast.walk(function)}
     for node in ast.walk(tree):

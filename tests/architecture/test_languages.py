@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from layers import tree_of
 
 ROOT = Path(__file__).resolve().parents[2]
 LANGUAGES = ROOT / "transpiler" / "backend" / "languages"
@@ -42,7 +43,7 @@ def files_that_compare(folder: str) -> dict[str, list[int]]:
     for path in sorted((ROOT / folder).rglob("*.py")):
         if path.parent.parent == LANGUAGES and path.parent.name in OWN:
             continue
-        lines = sorted(set(name_comparisons(ast.parse(path.read_text(encoding="utf-8")))))
+        lines = sorted(set(name_comparisons(tree_of(path))))
         if lines:
             found[str(path.relative_to(ROOT))] = lines
     return found

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+from layers import tree_of
+
 BACKEND = Path(__file__).resolve().parents[2] / "transpiler" / "backend"
 EXPRESSIONS = {
     "languages/common/helpers.py": "chunks of the helper libraries, read once",
@@ -27,7 +29,7 @@ REPLACES = {
 
 def modules() -> list[tuple[str, ast.Module]]:
     found = sorted(BACKEND.rglob("*.py"))
-    return [(str(p.relative_to(BACKEND)), ast.parse(p.read_text(encoding="utf-8"))) for p in found]
+    return [(str(p.relative_to(BACKEND)), tree_of(p)) for p in found]
 
 
 def test_regular_expressions_match_no_printed_source() -> None:

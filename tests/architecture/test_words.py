@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from layers import tree_of
 
 ROOT = Path(__file__).resolve().parents[2]
 CODE = [path for folder in ("transpiler", "runtime") for path in sorted((ROOT / folder).rglob("*.py"))]
@@ -262,7 +263,7 @@ def read_code() -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     prose = []
     for path in CODE:
         source = path.read_text(encoding="utf-8")
-        tree = ast.parse(source)
+        tree = tree_of(path)
         where = path.relative_to(ROOT).as_posix()
         names.update(((f"{where}:{line}", name), None) for line, name in names_in(tree))
         prose += [(f"{where}:{line}", text) for line, text in prose_in(source, tree)]

@@ -26,7 +26,8 @@ from ....transpiler.lang.arch import (
 )
 from ....transpiler.lang.functions import loop_config
 from ...config import Config
-from ...session.session import OPENERS, init, reset
+from ...session.choosing import OPENERS
+from ...session.session import init, reset
 
 __all__ = [
     "amdgpu", "arm64", "cc", "cpu", "cuda", "dx11", "dx12", "extension", "get_host_arch_list", "gles", "gpu", "init",

@@ -11,7 +11,6 @@ import contextlib
 import ctypes
 import functools
 import importlib.util
-import os
 import sys
 import threading
 from collections import deque
@@ -32,6 +31,7 @@ from ..textures import TextureMemory, TextureSpec
 from .capabilities import PORTABLE
 from .graph import CudaGraph
 from .nvrtc import LINES, compile_cubin, warm_up
+from .several_gpus import DRIVER, OPENED, activate, all_on_own_gpu, copy_between, list_devices, number_of
 from .submitting import Start, Submit, make_starter, make_submitter
 from .textures import CudaTexture, copy_in, copy_out, make_texture
 from .timer import CudaTimer
@@ -42,7 +42,6 @@ PATTERN_BYTES = 1 << 20
 RECENT_KERNELS = 8
 """Number of kernels that an error lists: CUDA reports faults late, and without the kernel."""
 
-DRIVER = "nvcuda.dll" if os.name == "nt" else "libcuda.so.1"
 FAULTS = ("IllegalAddress", "ILLEGAL_ADDRESS", "Misaligned", "MISALIGNED", "LaunchFailure", "LAUNCH_FAILED")
 """Parts of the runtime's and the driver's names of errors by invalid accesses."""
 
@@ -153,6 +152,27 @@ def _in_range(submit: Submit, nvtx: Any, kernel: str) -> Submit:
     return submit_in_range
 
 
+@all_on_own_gpu(
+    (
+        "allocate",
+        "build",
+        "close",
+        "copy",
+        "copy_from_texture",
+        "copy_to_texture",
+        "fill",
+        "let_wait",
+        "load",
+        "make_texture",
+        "read",
+        "record",
+        "share",
+        "synchronize",
+        "timer",
+        "view",
+        "write",
+    )
+)
 class CudaDevice:
     """One GPU, by CuPy. sources: folder of the sources that debug information refers to."""
 
@@ -174,6 +194,7 @@ class CudaDevice:
         self.current_stream = cupy.cuda.get_current_stream
         self.failure: tuple[type[Exception], ...] = (driver.CUDADriverError, self.runtime.CUDARuntimeError)
         self.index = index
+        OPENED.add(index)
         self.lock = new_lock()
         self.recent: deque[str] = deque(maxlen=RECENT_KERNELS)
         self.stream: int = self.current_stream().ptr
@@ -192,6 +213,17 @@ class CudaDevice:
         self.driver = str(self.runtime.driverGetVersion())
         extra = (("device", self.title), ("arch", self.arch))
         self.capabilities = replace(PORTABLE, extra=extra)
+
+    def activate(self) -> Callable[[], None]:
+        """Make this GPU the current one of the thread; return what makes the one before current again."""
+        return activate(self)
+
+    def receive(self, other: Any, source: CudaAllocation, destination: CudaAllocation, size_bytes: int) -> bool:
+        """Copy from another device's memory without the host, if it is a GPU too; return whether it is."""
+        if not isinstance(other, CudaDevice):
+            return False
+        copy_between(other, source, self, destination, size_bytes)
+        return True
 
     def enter_thread(self, error: Exception) -> bool:
         """Set this thread's context to the GPU's, if the error is that it has none; then no task has started."""
@@ -469,6 +501,9 @@ class CudaDevice:
             self.recent.clear()
 
 
+__all__ = ["CudaDevice", "available", "list_devices", "open_device"]
+
+
 def _require_driver() -> None:
     """Report a missing driver before its consequences, such as an error of CuPy. Raises: TaichiRuntimeError."""
     try:
@@ -491,13 +526,15 @@ def _make_context(index: int) -> None:
             driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
 
 
-def open_device(index: int = 0, sources: Path | None = None, store: Store | None = None) -> CudaDevice:
-    """Open GPU number `index`. Raises: TaichiRuntimeError that names a missing driver, GPU or CuPy.
+def open_device(index: int | str = 0, sources: Path | None = None, store: Store | None = None) -> CudaDevice:
+    """Open GPU number `index`, or the first whose name has it. Raises: TaichiRuntimeError for a missing driver or GPU.
 
+    It is the current GPU of this thread from now on, unless another one is open already.
     sources: folder of the sources; then cubins have line information, and launches are inside NVTX ranges.
     store: caches compiled kernels.
     """
-    making = threading.Thread(target=_make_context, args=(index,), daemon=True)
+    number = index if isinstance(index, int) else 0
+    making = threading.Thread(target=_make_context, args=(number,), daemon=True)
     making.start()
     try:
         import cupy
@@ -509,12 +546,19 @@ def open_device(index: int = 0, sources: Path | None = None, store: Store | None
         ) from error
     try:
         count = cupy.cuda.runtime.getDeviceCount()
-        if index >= count:
-            raise TaichiRuntimeError(f"There is no GPU number {index}: the driver shows {count}.")
+        number = number_of(index, count)
+        if number < 0:
+            shown = f"number {index}" if isinstance(index, int) else f"`{index}`"
+            raise TaichiRuntimeError(f"There is no GPU {shown}: the driver shows {count}.")
         making.join()
-        cupy.cuda.Device(index).use()
+        before = cupy.cuda.runtime.getDevice()
+        cupy.cuda.Device(number).use()
         cupy.cuda.runtime.free(0)  # creates the context, which loading a kernel needs
-        return CudaDevice(cupy, driver, index, sources, store)
+        is_second = bool(OPENED - {number})
+        device = CudaDevice(cupy, driver, number, sources, store)
+        if is_second:
+            cupy.cuda.Device(before).use()
+        return device
     except cupy.cuda.runtime.CUDARuntimeError as error:
         _require_driver()
         raise TaichiRuntimeError(f"No CUDA device can be opened: {error}. {INSTALL_HINT}") from error

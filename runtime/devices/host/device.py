@@ -23,7 +23,7 @@ from ...store.store import Store
 from ..calls import Calls
 from ..compiler_messages import CompilerFailure
 from ..device import Launch
-from ..host_memory import LAZY_BYTES, Budget
+from ..host_memory import LAZY_BYTES, Budget, available_bytes
 from ..host_textures import HoldsTextures
 from ..timer import HostTimer, Timer
 from .capabilities import PORTABLE
@@ -286,6 +286,11 @@ class HostDevice(HoldsTextures):
             guards.trim()
         if self._limited is not None:
             _limit_threads([self._limited], _default_threads())
+
+
+def list_devices() -> list[tuple[str, int | None]]:
+    """Return the processor's name, with the memory that is free [bytes]."""
+    return [(f"{_processor()}, {_usable_cores()} cores", available_bytes())]
 
 
 def _unknown_owner(address: int) -> None:

@@ -35,7 +35,7 @@ from .instance import (
 )
 from .labels import Labels
 from .lavapipe import LoopLimits
-from .memory import Memory, VulkanAllocation
+from .memory import Memory, VulkanAllocation, local_bytes
 from .program import Builder, VulkanProgram
 from .queue import Queue
 from .recording import VulkanRecording
@@ -117,6 +117,11 @@ class VulkanDevice:
     def lazy_bytes(self) -> int:
         """Return 0: memory is committed when it is allocated."""
         return 0
+
+    @property
+    def index(self) -> int:
+        """Its number in the driver's list."""
+        return self.adapter.index
 
     @property
     def title(self) -> str:
@@ -292,6 +297,25 @@ def _resident_instance(api: Api) -> Instance | None:
     if _resident is None or _resident[0][0] != os.getpid():
         _resident = key, Instance(api, validation=False)
     return _resident[1] if _resident[0] == key else None
+
+
+def list_devices() -> list[tuple[str, int | None]]:
+    """Return the names of the devices that run kernels, at their numbers, with their memory [bytes]; () without Vulkan.
+
+    A device that is too old or lacks a feature has the name "".
+    """
+    try:
+        api = load_api()
+        instance = _resident_instance(api) or Instance(api, validation=False)
+    except TaichiRuntimeError:
+        return []
+    adapters = {adapter.index: adapter for adapter in instance.adapters() if not adapter.lacks()}
+    found: list[tuple[str, int | None]] = [("", None)] * (max(adapters, default=-1) + 1)
+    for index, adapter in adapters.items():
+        found[index] = adapter.name, local_bytes(api, adapter.handle)
+    if _resident is None or instance is not _resident[1]:
+        instance.close()
+    return found
 
 
 def diagnose() -> list[str]:

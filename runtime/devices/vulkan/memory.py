@@ -31,8 +31,17 @@ INLINE_BYTES = 65536
 
 OUT_OF_MEMORY = (-1, -2)
 DEVICE_ADDRESS_USAGE = 0x20000
+DEVICE_LOCAL = 1
 DEVICE_ADDRESS_ALLOCATION = 2
 """VK_BUFFER_USAGE_ and VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT, which are None in the package (1.3.275)."""
+
+
+def local_bytes(api: Api, adapter: Any) -> int:
+    """Return the size of a physical device's own memory [bytes]."""
+    properties = api.ffi.new("VkPhysicalDeviceMemoryProperties*")
+    api.lib.vkGetPhysicalDeviceMemoryProperties(adapter, properties)
+    heaps = properties.memoryHeaps[0 : properties.memoryHeapCount]
+    return max((int(heap.size) for heap in heaps if heap.flags & DEVICE_LOCAL), default=0)
 
 
 class Block:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...config import Config
 from ...devices.host.capabilities import PORTABLE
-from ...devices.opening import binaries_for
+from ...devices.opening import binaries_for, require_only_device
 from ...devices.target_tools import TargetTools
 from ...loading import loader
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     class _DeviceModule(Protocol):
         def open_device(self, threads: int | None = None, store: Store | None = None) -> Device: ...
 
+        def list_devices(self) -> list[tuple[str, int | None]]: ...
+
     class _CompilerModule(Protocol):
         def identity(self, store: Store | None) -> str: ...
 
@@ -28,7 +30,8 @@ _device: Callable[[], _DeviceModule] = loader("...devices.host.device", __packag
 _compiler: Callable[[], _CompilerModule] = loader("...devices.host.compiler", __package__)
 
 
-def _open(config: Config, allow_software: bool) -> Device:
+def _open(config: Config, allow_software: bool, chosen: int | str | None = None) -> Device:
+    require_only_device("cpu", chosen)
     return _device().open_device(threads=config.cpu_max_num_threads or None, store=binaries_for(config))
 
 
@@ -37,6 +40,7 @@ TOOLS = TargetTools(
     arch="cpu",
     portable=PORTABLE,
     open_device=_open,
+    list_devices=lambda: _device().list_devices(),
     compiler_identity=lambda store: _compiler().identity(store),
     language="c",
     title="C",

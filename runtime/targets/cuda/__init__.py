@@ -20,7 +20,11 @@ if TYPE_CHECKING:
     from ...store.store import Store
 
     class _DeviceModule(Protocol):
-        def open_device(self, index: int = 0, sources: Path | None = None, store: Store | None = None) -> Device: ...
+        def open_device(
+            self, index: int | str = 0, sources: Path | None = None, store: Store | None = None
+        ) -> Device: ...
+
+        def list_devices(self) -> list[tuple[str, int | None]]: ...
 
     class _CompilerModule(Protocol):
         def nvrtc_identity(self) -> str: ...
@@ -30,8 +34,9 @@ _device: Callable[[], _DeviceModule] = loader("...devices.cuda.device", __packag
 _compiler: Callable[[], _CompilerModule] = loader("...devices.cuda.nvrtc", __package__)
 
 
-def _open(config: Config, allow_software: bool) -> Device:
-    return _device().open_device(gpu_number(os.environ), sources_for(config), binaries_for(config))
+def _open(config: Config, allow_software: bool, chosen: int | str | None = None) -> Device:
+    number = gpu_number(os.environ) if chosen is None else chosen
+    return _device().open_device(number, sources_for(config), binaries_for(config))
 
 
 def gpu_number(environment: Mapping[str, str]) -> int:
@@ -45,6 +50,7 @@ TOOLS = TargetTools(
     arch="cuda",
     portable=PORTABLE,
     open_device=_open,
+    list_devices=lambda: _device().list_devices(),
     compiler_identity=lambda store: _compiler().nvrtc_identity(),
     language="cuda",
     title="CUDA",

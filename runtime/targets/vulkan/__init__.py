@@ -20,8 +20,15 @@ if TYPE_CHECKING:
 
     class _DeviceModule(Protocol):
         def open_device(
-            self, *, allow_software: bool = True, sources: Path | None = None, store: Store | None = None
+            self,
+            preference: int | str | None = None,
+            *,
+            allow_software: bool = True,
+            sources: Path | None = None,
+            store: Store | None = None,
         ) -> Device: ...
+
+        def list_devices(self) -> list[tuple[str, int | None]]: ...
 
     class _CompilerModule(Protocol):
         def identity(self) -> str: ...
@@ -31,8 +38,10 @@ _device: Callable[[], _DeviceModule] = loader("...devices.vulkan.device", __pack
 _compiler: Callable[[], _CompilerModule] = loader("...devices.vulkan.glslang", __package__)
 
 
-def _open(config: Config, allow_software: bool) -> Device:
-    return _device().open_device(allow_software=allow_software, sources=sources_for(config), store=binaries_for(config))
+def _open(config: Config, allow_software: bool, chosen: int | str | None = None) -> Device:
+    return _device().open_device(
+        chosen, allow_software=allow_software, sources=sources_for(config), store=binaries_for(config)
+    )
 
 
 TOOLS = TargetTools(
@@ -40,6 +49,7 @@ TOOLS = TargetTools(
     arch="vulkan",
     portable=PORTABLE,
     open_device=_open,
+    list_devices=lambda: _device().list_devices(),
     compiler_identity=lambda store: _compiler().identity(),
     language="glsl",
     title="GLSL",

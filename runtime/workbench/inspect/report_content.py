@@ -416,7 +416,7 @@ def _resources(compiled: Sequence[Forms], gpu: str | None) -> Table:
         assert forms.inspection is not None
         module = forms.inspection.module
         try:
-            found = resources(module, gpu or forms.inspection.gpu, sessions.CURRENT)
+            found = resources(module, gpu or forms.inspection.gpu, sessions.active())
         except (TaichiCompilationError, TaichiRuntimeError) as error:
             notes.append(f"{forms.title}: {str(error).strip()}")
             continue

@@ -1,0 +1,144 @@
+"""Several GPUs in one process: which one is current in a thread, copies between them, a list of them.
+
+CUDA's runtime and CuPy work on the current GPU of a thread. With one GPU open it is set once, when the device is
+opened. As soon as a second one is open, the methods of a device set their own GPU and set the one before again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import os
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar, cast
+
+DRIVER = "nvcuda.dll" if os.name == "nt" else "libcuda.so.1"
+F = TypeVar("F", bound=Callable[..., Any])
+
+OPENED: set[int] = set()
+"""Numbers of the GPUs that were opened in this process."""
+
+PEERS: dict[tuple[int, int], bool] = {}
+"""Whether a GPU reads the memory of another directly, by (reader, owner)."""
+
+NAME_BYTES = 256
+
+
+def on_own_gpu(method: F) -> F:
+    """Let a method of a device run with its GPU as the current one."""
+
+    @functools.wraps(method)
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if len(OPENED) < 2:
+            return method(self, *args, **kwargs)
+        restore = activate(self)
+        try:
+            return method(self, *args, **kwargs)
+        finally:
+            restore()
+
+    return cast(F, wrapper)
+
+
+def all_on_own_gpu(names: Iterable[str]) -> Callable[[type], Any]:
+    """Return a decorator that lets the methods of these names run with the device's GPU as the current one."""
+
+    def decorate(kind: type) -> Any:
+        for name in names:
+            setattr(kind, name, on_own_gpu(getattr(kind, name)))
+        return kind
+
+    return decorate
+
+
+def _nothing() -> None:
+    pass
+
+
+def activate(device: Any) -> Callable[[], None]:
+    """Make a device's GPU the current one of this thread; return the function that makes the one before current."""
+    before = device.runtime.getDevice()
+    if before == device.index:
+        return _nothing
+    device.runtime.setDevice(device.index)
+    return functools.partial(device.runtime.setDevice, before)
+
+
+def copy_between(owner: Any, source: Any, reader: Any, destination: Any, size_bytes: int) -> None:
+    """Copy from the memory of one device to that of another, on the same or another GPU, in order with both streams.
+
+    The host does not wait: the copy is on the destination's stream, after all earlier work on the source's stream, and
+    later work there waits for the copy. The driver copies directly where the GPUs can do that, else through the host.
+    """
+    if not size_bytes:
+        return
+    runtime = reader.runtime
+    restore = activate(owner)
+    try:
+        source_stream = owner.ordered_stream()
+        written = owner.cupy.cuda.Event(disable_timing=True)
+        written.record(source_stream)
+    finally:
+        restore()
+    restore = activate(reader)
+    try:
+        _let_read(runtime, reader.index, owner.index)
+        stream = reader.ordered_stream()
+        stream.wait_event(written)
+        to, start = destination.address, source.address
+        if reader.index == owner.index:
+            runtime.memcpyAsync(to, start, size_bytes, runtime.memcpyDeviceToDevice, stream.ptr)
+        else:
+            runtime.memcpyPeerAsync(to, reader.index, start, owner.index, size_bytes, stream.ptr)
+        read = reader.cupy.cuda.Event(disable_timing=True)
+        read.record(stream)
+    except reader.failure as error:
+        raise reader.describe(error) from error
+    finally:
+        restore()
+    restore = activate(owner)
+    try:
+        source_stream.wait_event(read)
+    finally:
+        restore()
+
+
+def _let_read(runtime: Any, reader: int, owner: int) -> bool:
+    """Let the current GPU read another's memory directly, if the driver allows that; return whether it does."""
+    key = reader, owner
+    if reader == owner:
+        return True
+    if key not in PEERS:
+        PEERS[key] = bool(runtime.deviceCanAccessPeer(reader, owner))
+        if PEERS[key]:
+            with contextlib.suppress(runtime.CUDARuntimeError):  # another library has enabled it
+                runtime.deviceEnablePeerAccess(owner)
+    return PEERS[key]
+
+
+def list_devices() -> list[tuple[str, int | None]]:
+    """Return the GPUs' names with their memory [bytes]; [] without a driver. Needs no CuPy and makes no context."""
+    try:
+        driver = ctypes.CDLL(DRIVER)
+    except OSError:
+        return []
+    count = ctypes.c_int()
+    if driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(count)) != 0:
+        return []
+    found: list[tuple[str, int | None]] = []
+    for index in range(count.value):
+        device, name, size = ctypes.c_int(), ctypes.create_string_buffer(NAME_BYTES), ctypes.c_size_t()
+        driver.cuDeviceGet(ctypes.byref(device), index)
+        driver.cuDeviceGetName(name, NAME_BYTES, device)
+        driver.cuDeviceTotalMem_v2(ctypes.byref(size), device)
+        found.append((name.value.decode(errors="replace"), size.value))
+    return found
+
+
+def number_of(index: int | str, count: int) -> int:
+    """Return the number of a GPU given by its number or part of its name; -1 if there is none."""
+    if isinstance(index, int):
+        return index if index < count else -1
+    names = [name.lower() for name, _ in list_devices()]
+    return next((number for number, name in enumerate(names) if index.lower() in name), -1)
