@@ -57,16 +57,16 @@ def sparkline(values: Sequence[float], width: int = 24) -> str:
 def bars(title: str, rows: Sequence[Bar], words: Callable[[float], str]) -> str:
     """Return bars from 0, one below the other. words: shows a value with its unit."""
     top = max([row.high or row.value for row in rows] + [row.value for row in rows]) or 1.0
-    room = WIDTH - LABELS - 130
+    extent = WIDTH - LABELS - 130
     parts = []
     for n, row in enumerate(rows):
-        y, length = HEAD + n * ROW, room * row.value / top
+        y, length = HEAD + n * ROW, extent * row.value / top
         colour = COLOURS[row.group % len(COLOURS)]
         parts.append(_text(LABELS - 8, y + 13, _short(row.label), "end"))
         parts.append(f'<rect x="{LABELS}" y="{y}" width="{max(length, 1):.1f}" height="16" rx="2" fill="{colour}"/>')
         end = LABELS + length
         if row.low is not None and row.high is not None and row.high > row.low:
-            first, last = LABELS + room * row.low / top, LABELS + room * row.high / top
+            first, last = LABELS + extent * row.low / top, LABELS + extent * row.high / top
             parts.append(_line(first, y + 8, last, y + 8) + _line(first, y + 4, first, y + 12))
             parts.append(_line(last, y + 4, last, y + 12))
             end = max(end, last)
@@ -78,17 +78,17 @@ def strips(title: str, rows: Sequence[tuple[str, Sequence[float]]], words: Calla
     """Return a row of marks for each name: all values, with the median; what is above the 98th percentile is cut."""
     everything = sorted(value for _, values in rows for value in values)
     low, high = everything[0], everything[min(len(everything) - 1, int(0.98 * len(everything)))]
-    span, room = (high - low) or high or 1.0, WIDTH - LABELS - 30
+    span, extent = (high - low) or high or 1.0, WIDTH - LABELS - 30
     parts = []
     for n, (name, values) in enumerate(rows):
         y = HEAD + n * 40
         parts.append(_text(LABELS - 8, y + 16, _short(name), "end"))
         for k, value in enumerate(value for value in values if value <= high):
-            x, jitter = LABELS + room * (value - low) / span, (k * 7919) % 17
+            x, jitter = LABELS + extent * (value - low) / span, (k * 7919) % 17
             colour = f'fill="{COLOURS[n % len(COLOURS)]}" fill-opacity=".45"'
             parts.append(f'<circle cx="{x:.1f}" cy="{y + 3 + jitter}" r="2" {colour}/>')
         middle = sorted(values)[len(values) // 2]
-        at = LABELS + room * min(1.0, (middle - low) / span)
+        at = LABELS + extent * min(1.0, (middle - low) / span)
         parts.append(_line(at, y - 2, at, y + 24))
         parts.append(_text(at, y + 35, words(middle), "middle"))
     return _svg(title, HEAD + len(rows) * 40 + 12, parts)
