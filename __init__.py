@@ -108,6 +108,7 @@ from .transpiler.lang.functions import *  # noqa: F403
 from .transpiler.lang.hooks import HOOKS as _HOOKS
 from .transpiler.lang.hooks import Layout
 from .transpiler.lang.matrix import Matrix, Vector
+from .transpiler.lang.meshes import mesh_local, mesh_patch_idx
 from .transpiler.lang.operations import *  # noqa: F403
 from .transpiler.lang.packs import ArgPack
 from .transpiler.lang.sparse import (
@@ -140,7 +141,8 @@ __all__ = [
     "deactivate_all_snodes", "dx11", "dx12", "eig", "experimental", "extension", "f16", "f32", "f64", "field",
     "float16", "float32", "float64", "func", "get_addr", "gles", "gpu", "graph", "hex_to_rgb", "i16", "i32", "i64",
     "i8", "init", "int16", "int32", "int64", "int8", "is_active", "is_logging_effective", "kernel", "lang", "length",
-    "math", "metal", "ndarray", "no_activate", "opengl", "polar_decompose", "pyfunc", "python", "real_func", "ref",
+    "math", "mesh_local", "mesh_patch_idx",
+    "metal", "ndarray", "no_activate", "opengl", "polar_decompose", "pyfunc", "python", "real_func", "ref",
     "rescale_index", "reset", "rgb_to_hex", "root", "set_logging_level", "simt", "solve", "sparse",
     "sparse_matrix_builder", "svd", "sym_eig", "sync", "template", "tools", "tune", "types", "u1", "u16", "u32",
     "u64", "u8", "ui", "uint1", "uint16", "uint32", "uint64", "uint8", "var", "vulkan", "x64", "x86_64",

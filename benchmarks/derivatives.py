@@ -1,22 +1,23 @@
-"""Times of gradients on a GPU: the wave equation backward, and backward against forward of four kernels.
+"""Times of gradients: the wave equation backward, and backward against forward of four kernels; also with Taichi.
 
-usage: python benchmarks/derivatives.py [--arch cuda,vulkan] [--small]
+usage: python benchmarks/derivatives.py [--arch cuda,vulkan] [--small] [--engine taichi] [--rows streams,p2g3d]
 
 Each row: milliseconds forward, backward, and their ratio; medians of 5 rounds. The wave equation has 30 steps on
 512 x 512 elements: the gradients of all steps, launched one by one, and as one graph (`ti.graph.compile_tape`).
+--engine: which package runs the same programs; a graph of a tape is ours alone. --without: passes to leave out.
 """
 
-from __future__ import annotations
-
 import argparse
+import importlib
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-import shadesmith as ti
+ti: Any = importlib.import_module(sys.argv[sys.argv.index("--engine") + 1] if "--engine" in sys.argv else "shadesmith")
 
 ROUNDS = 5
 
@@ -70,6 +71,8 @@ def wave(arch: str, n: int, steps: int) -> None:
     with ti.ad.Tape(loss) as tape:
         forward()
     row(arch, "wave, launches", seconds(forward), seconds(backward))
+    if ti.__name__ != "shadesmith":
+        return
     graph = ti.graph.compile_tape(tape)
     row(arch, "wave, graph", seconds(lambda: graph.forward.run({})), seconds(lambda: graph.backward.run({})))
     builder = ti.graph.GraphBuilder()
@@ -186,26 +189,36 @@ def p2g3d(arch: str, n: int, particles: int) -> None:
                 grid[base + offset] += weight * v[p]
                 mass[base + offset] += weight
 
-    numbers = np.random.default_rng(0)
-    order = np.sort((0.1 + 0.8 * numbers.random((particles, 3))).astype(np.float32), axis=0)
-    x.from_numpy(order)
+    positions = (0.1 + 0.8 * np.random.default_rng(0).random((particles, 3))).astype(np.float32)
+    cells = (positions * n).astype(np.int64)
+    order = np.lexsort((cells[:, 2], cells[:, 1], cells[:, 0]))  # as a simulation sorts them
+    x.from_numpy(positions[order])
     row(arch, f"p2g3d, {particles}", seconds(scatter, 10), seconds(scatter.grad, 10))
+
+
+ROWS: dict[str, tuple[Callable[..., None], tuple[int, ...], tuple[int, ...]]] = {
+    "wave": (wave, (512, 30), (64, 30)),
+    "streams": (streams, (1 << 26,), (1 << 12,)),
+    "mpm88": (mpm88, (256, 1 << 18), (32, 256)),
+    "p2g3d": (p2g3d, (128, 1 << 20), (16, 256)),
+}
+"""By name: what measures it, its sizes on a GPU, and on a processor."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--arch", default="cuda,vulkan")
+    parser.add_argument("--engine", default="shadesmith")
+    parser.add_argument("--rows", default=",".join(ROWS))
+    parser.add_argument("--without", default="", help="passes to leave out")
     parser.add_argument("--small", action="store_true", help="sizes for a processor")
     options = parser.parse_args()
-    print(f"{'':7} {'':22} {'forward':>9} {'backward':>9} {'ratio':>6}")
+    print(f"{options.engine:30} {'forward':>9} {'backward':>9} {'ratio':>6}")
+    choices = {"disabled_passes": options.without} if options.without else {}
     for arch in options.arch.split(","):
-        for measure, sizes, small in (
-            (wave, (512, 30), (64, 30)),
-            (streams, (1 << 26,), (1 << 12,)),
-            (mpm88, (256, 1 << 18), (32, 256)),
-            (p2g3d, (128, 1 << 20), (16, 256)),
-        ):
-            ti.init(arch=getattr(ti, arch), log_level=ti.ERROR)
+        for name in options.rows.split(","):
+            measure, sizes, small = ROWS[name]
+            ti.init(arch=getattr(ti, arch), log_level=ti.ERROR, **choices)
             measure(arch, *(small if options.small else sizes))
 
 

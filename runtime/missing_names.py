@@ -19,12 +19,9 @@ TAICHI_ARCHIVES: Later = (
     None,
     "docs/archive.md describes shadesmith's: JSON in a zip",
 )
-MESHES: Later = ("meshes", None)
 
 LATER: dict[str, dict[str, Later]] = {
-    "ti": {
-        **dict.fromkeys(("Mesh", "MeshInstance", "mesh_local", "mesh_patch_idx"), MESHES),
-    },
+    "ti": {},
     "ti.aot": dict.fromkeys(("GfxRuntime140", "conventions"), TAICHI_ARCHIVES),
     "ti.types": {},
 }  # fmt: skip

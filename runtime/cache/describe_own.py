@@ -23,6 +23,7 @@ from ...transpiler.ir.types import Scalar, Struct, Tensor, Type
 from ...transpiler.lang import struct as lang
 from ...transpiler.lang.functions import ndrange
 from ...transpiler.lang.matrix import Matrix, Vector
+from ...transpiler.lang.meshes import ELEMENTS
 from ...transpiler.lang.packs import ArgPack, ArgPackType
 from ..arrays.dense_array import DenseArray
 from ..arrays.ndarray import MatrixNdarray, ScalarNdarray, StructNdarray
@@ -48,6 +49,10 @@ def describe(walk: Walk, value: Any) -> str:
     definition = getattr(getattr(value, "kernel", value), "definition", None)
     if isinstance(definition, KernelDefinition):
         return _kernel(walk, value, definition)
+    if hasattr(type(value), "describe_elements"):
+        return _elements(walk, value)
+    if hasattr(type(value), "get_position_as_numpy"):
+        return _mesh(walk, value)
     if is_dataclass(value):
         return _data(walk, value)
     name = getattr(value, "__qualname__", None)
@@ -259,6 +264,21 @@ def _ndarray(walk: Walk, value: Any) -> str:
     walk.owner = outer
     walk.defer_members(value, lambda: {"grad": value.grad})
     return text
+
+
+def _elements(walk: Walk, value: Any) -> str:
+    """Describe the elements of a mesh by their number and the fields that lead to others."""
+    number, is_new = walk.number(value)
+    if not is_new:
+        return f"elements#{number}"
+    walk.defer_members(value, lambda: {"mesh": value.mesh})
+    return f"elements#{number} {walk.inside(value, [value.describe_elements()])[0]}"
+
+
+def _mesh(walk: Walk, value: Any) -> str:
+    """Describe a mesh by its elements."""
+    number, is_new = walk.number(value)
+    return f"mesh#{number} {walk.inside(value, [getattr(value, name) for name in ELEMENTS]) if is_new else ''}"
 
 
 def _snode(walk: Walk, value: SNode) -> str:

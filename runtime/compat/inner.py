@@ -67,7 +67,8 @@ TABLE = {
     "lang.matrix": "Field Layout Ndarray ScalarField TaichiRuntimeError TaichiSyntaxError TaichiTypeError",
     "lang.matrix_ops": "Matrix Vector",
     "lang.matrix_ops_utils": "",
-    "lang.mesh": "Mesh MeshInstance",
+    "lang.mesh": """Mesh MeshInstance runtime.fields.mesh: MeshBuilder MeshElement MeshElementField MeshMetadata
+        _TetMesh _TriMesh""",
     "lang.misc": """axes f32 f64 i32 i64 i j k l ij ik il jk jl kl ijk ijl ikl jkl ijkl assume_in_range block_local
         cache_read_only global_thread_idx loop_unique mesh_local mesh_patch_idx no_activate""",
     "lang.ops": """Field TaichiSyntaxError frexp math: clz popcnt mod""",

@@ -349,6 +349,8 @@ from shadesmith.transpiler.lang.textures import Format as Format
 from shadesmith.runtime.gui.gui import GUI as GUI
 INFO: str
 from shadesmith.transpiler.lang.hooks import Layout as Layout
+from shadesmith.runtime.fields.mesh import Mesh as Mesh
+from shadesmith.runtime.fields.mesh import MeshInstance as MeshInstance
 def Pass(function: Any, *, after: Any = ..., before: Any = ..., name: Any = ...) -> Any:
     """Return a pass of the program, for `passes=[...]` of `ti.init` or `@ti.kernel`."""
 from shadesmith.runtime.fields.snodes import SNode as SNode
@@ -365,7 +367,9 @@ from shadesmith.transpiler.errors import TaichiRuntimeTypeError as TaichiRuntime
 from shadesmith.transpiler.errors import TaichiSyntaxError as TaichiSyntaxError
 from shadesmith.transpiler.errors import TaichiTypeError as TaichiTypeError
 from shadesmith.runtime.ad.tape import Tape as Tape
+from shadesmith.runtime.fields.mesh import MeshBuilder as TetMesh
 from shadesmith.runtime.arrays.texture import Texture as Texture
+from shadesmith.runtime.fields.mesh import MeshBuilder as TriMesh
 from shadesmith.transpiler.errors import UnsupportedError as UnsupportedError
 WARN: str
 def abs(x: _T) -> _T:
@@ -589,6 +593,10 @@ def loop_unique(val: Any, covers: Any = ...) -> Any:
 from shadesmith import math as math
 def max(*args: _T) -> _T:
     """Return the greatest of one or more numbers `args`, by elements for vectors and matrices."""
+def mesh_local(*args: Any) -> Any:
+    """Request a cache of attributes of a mesh for the next loop over its elements; kernels only."""
+def mesh_patch_idx() -> Any:
+    """Return the number of the patch of the element of the outermost loop over a mesh; kernels only."""
 metal: Any
 def min(*args: _T) -> _T:
     """Return the least of one or more numbers `args`, by elements for vectors and matrices."""

@@ -36,7 +36,8 @@ def test_extensions_answer_per_target() -> None:
     supported = ti.lang.misc.is_extension_supported
     assert supported(ti.cpu, ti.extension.data64)
     assert supported(ti.cuda, ti.extension.assertion)
-    assert not supported(ti.vulkan, ti.extension.sparse)
+    assert supported(ti.vulkan, ti.extension.sparse) and supported(ti.cpu, ti.extension.mesh)
+    assert not supported(ti.vulkan, ti.extension.extfunc)
     assert not supported(ti.metal, ti.extension.data64)
 
 

@@ -39,6 +39,7 @@ transpiler/passes/sparse
 transpiler/passes/threads
 transpiler/passes/control
 transpiler/passes/derivatives
+transpiler/passes/gathers
 transpiler/passes/cleanup
 transpiler/passes/target
 transpiler/passes

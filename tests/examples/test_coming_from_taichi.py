@@ -1,4 +1,4 @@
-"""Every block of Python in docs/coming-from-taichi.md runs, and prints what its comments say."""
+"""Every block of Python in docs/coming-from-taichi.md and docs/meshes.md runs, and prints what its comments say."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "coming-from-taichi.md"
-BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGES = "".join((DOCS / name).read_text(encoding="utf-8") for name in ("coming-from-taichi.md", "meshes.md"))
+BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGES, re.DOTALL | re.MULTILINE)
 PRINTED = re.compile(r"^ *print\(.*\)  # (.*)$", re.MULTILINE)
 
 

@@ -68,6 +68,9 @@ class Extension:
         return f"<Extension.{self.name}>"
 
 
+EVERYWHERE = frozenset({"c", "cuda", "vulkan", "python"})
+
+
 class extension:  # noqa: N801 - Taichi's public name
     """Namespace `ti.extension`.
 
@@ -76,15 +79,15 @@ class extension:  # noqa: N801 - Taichi's public name
         <Extension.sparse>
     """
 
-    adstack = Extension("adstack")
-    assertion = Extension("assertion", frozenset({"c", "cuda", "vulkan", "python"}))
-    bls = Extension("bls")
-    data64 = Extension("data64", frozenset({"c", "cuda", "vulkan", "python"}))
+    adstack = Extension("adstack", EVERYWHERE)
+    assertion = Extension("assertion", EVERYWHERE)
+    bls = Extension("bls", EVERYWHERE)
+    data64 = Extension("data64", EVERYWHERE)
     extfunc = Extension("extfunc")
-    mesh = Extension("mesh")
-    quant = Extension("quant")
-    quant_basic = Extension("quant_basic")
-    sparse = Extension("sparse")
+    mesh = Extension("mesh", EVERYWHERE)
+    quant = Extension("quant", EVERYWHERE)
+    quant_basic = Extension("quant_basic", EVERYWHERE)
+    sparse = Extension("sparse", EVERYWHERE)
 
 
 def is_extension_supported(arch: Arch, ext: Extension) -> bool:

@@ -35,6 +35,7 @@ from .control.recursion import recursion
 from .control.split_arrays import split_arrays
 from .derivatives.forward_mode import forward_mode
 from .derivatives.reverse_mode import reverse_mode
+from .gathers.gather_adjoints import gather_adjoints
 from .sparse.activate_cells import activate_cells
 from .sparse.deactivate_cells import deactivate_cells
 from .sparse.sparse_arrays import sparse_arrays
@@ -101,6 +102,8 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         call_effects,  # the checks of `check_wide_indices` may be the first effects of a function
         cleanup,
         reverse_mode,  # after cleanup, so that a variable assigned once is a value; before `bounds`: it adds accesses
+        cleanup,
+        gather_adjoints,  # after cleanup, which merges what is equal; before `forward_mode`: it adds atomic operations
         cleanup,
         forward_mode,  # after `reverse_mode`: of a Hessian's product it differentiates the gradient
         cleanup,

@@ -1,9 +1,8 @@
-// shadesmith 0.1.0, vulkan bcb7c885, gradient_of_energy.py:10: energy_grad()
+// shadesmith 0.1.0, vulkan 2dfcb2ef, gradient_of_energy.py:10: energy_grad()
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_EXT_control_flow_attributes : require
-#extension GL_EXT_shader_atomic_float : require
 
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
@@ -27,22 +26,28 @@ layout(push_constant, scalar) uniform Args {
 #define loss_grad() args.loss_grad_data.v[0]
 
 // gradient_of_energy.py:11  for i in x:
-void task(int i) {
-    // adjoint of gradient_of_energy.py:17  loss[None] += e
-    float e_adj = loss_grad();
-    [[dont_unroll]] for (int j = 0; j < N; j++) {  // :13
+void task(int j) {
+    vec2 x_adj = vec2(0.0);
+    [[dont_unroll]] for (int i = 0; i < 64; i++) {  // adjoint of :11
         if (i != j) {  // :14
             vec2 r = x(i) - x(j);  // :15
             // gradient_of_energy.py:16  e += 1 / ti.sqrt(r.norm_sqr() + 1e-3)
             float root = sqrt(dot(r, r) + 0.001);
-            vec2 r_adj = 2.0 * (0.5 * (-e_adj * (1.0 / root) / root) / root) * r;  // adjoint of :16
             // adjoint of :15
-            atomicAdd(x_grad(j).x, -r_adj.x);
-            atomicAdd(x_grad(j).y, -r_adj.y);
-            atomicAdd(x_grad(i).x, r_adj.x);
-            atomicAdd(x_grad(i).y, r_adj.y);
+            x_adj += -(2.0 * (0.5 * (-loss_grad() * (1.0 / root) / root) / root) * r);
         }
     }
+    // adjoint of gradient_of_energy.py:17  loss[None] += e
+    float loss_grad_value = loss_grad();
+    // gradient_of_energy.py:13  for j in range(N):
+    [[dont_unroll]] for (int j_1 = 0; j_1 < N; j_1++) {
+        if (j != j_1) {
+            vec2 r = x(j) - x(j_1);
+            float root = sqrt(dot(r, r) + 0.001);
+            x_adj += 2.0 * (0.5 * (-loss_grad_value * (1.0 / root) / root) / root) * r;
+        }
+    }
+    x_grad(j) += x_adj;
 }
 
 void main() {

@@ -1,25 +1,17 @@
-// shadesmith 0.1.0, cuda c6372a7a, gradient_of_energy.py:10: energy_grad()
+// shadesmith 0.1.0, cuda 48eaabf6, gradient_of_energy.py:10: energy_grad()
 
 #define BLOCK 128
 
 constexpr int x_n0 = 64;  // shape of x, x_grad
 constexpr int N = 64;  // captured
 
-// Adds to 2 neighbouring floats, each atomically; from sm_90 on by one instruction, for which
-// `address` is a multiple of 8 bytes.
-__device__ inline void atomic_add_f32x2(float *address, float a, float b) {
-#if __CUDA_ARCH__ >= 900
-    atomicAdd((float2 *)address, make_float2(a, b));
-#else
-    atomicAdd(&address[0], a);
-    atomicAdd(&address[1], b);
-#endif
-}
-
 struct alignas(8) vec2 { float x, y; };
 
+__device__ inline vec2 &operator+=(vec2 &a, vec2 b) { return a = {a.x + b.x, a.y + b.y}; }
 __device__ inline float dot(vec2 a, vec2 b) { return a.x * b.x + a.y * b.y; }
 __device__ inline vec2 operator*(float a, vec2 b) { return {a * b.x, a * b.y}; }
+__device__ inline vec2 operator-(vec2 a) { return {-a.x, -a.y}; }
+__device__ inline vec2 operator-(vec2 a, vec2 b) { return {a.x - b.x, a.y - b.y}; }
 
 struct Args {
     const vec2 *__restrict__ x_data;           // x: field[f32[2], 64]
@@ -32,22 +24,28 @@ struct Args {
 #define loss_grad() args.loss_grad_data[0]
 
 // gradient_of_energy.py:11  for i in x:
-__device__ inline void task(const Args &args, int i) {
-    // adjoint of gradient_of_energy.py:17  loss[None] += e
-    float e_adj = loss_grad();
-    for (int j = 0; j < N; j++) {  // :13
+__device__ inline void task(const Args &args, int j) {
+    vec2 x_adj = {0.0f, 0.0f};
+    for (int i = 0; i < 64; i++) {  // adjoint of :11
         if (i != j) {  // :14
-            // gradient_of_energy.py:15  r = x[i] - x[j]
-            vec2 r = {x(i).x - x(j).x, x(i).y - x(j).y};
+            vec2 r = x(i) - x(j);  // :15
             // gradient_of_energy.py:16  e += 1 / ti.sqrt(r.norm_sqr() + 1e-3)
             float root = sqrtf(dot(r, r) + 0.001f);
-            // adjoint of :16
-            vec2 r_adj = 2.0f * (0.5f * (-e_adj * (1.0f / root) / root) / root) * r;
             // adjoint of :15
-            atomic_add_f32x2(&x_grad(j).x, -r_adj.x, -r_adj.y);  // one instruction (vector_atomics)
-            atomic_add_f32x2(&x_grad(i).x, r_adj.x, r_adj.y);
+            x_adj += -(2.0f * (0.5f * (-loss_grad() * (1.0f / root) / root) / root) * r);
         }
     }
+    // adjoint of gradient_of_energy.py:17  loss[None] += e
+    float loss_grad_value = loss_grad();
+    // gradient_of_energy.py:13  for j in range(N):
+    for (int j_1 = 0; j_1 < N; j_1++) {
+        if (j != j_1) {
+            vec2 r = x(j) - x(j_1);
+            float root = sqrtf(dot(r, r) + 0.001f);
+            x_adj += 2.0f * (0.5f * (-loss_grad_value * (1.0f / root) / root) / root) * r;
+        }
+    }
+    x_grad(j) += x_adj;
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) energy_grad_0(const Args args) {

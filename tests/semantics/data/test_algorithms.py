@@ -117,14 +117,15 @@ def test_all_sizes_and_types(target: str, check: str, dtype: Any) -> None:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize("dtype", TYPES, ids=str)
-def test_a_million(target: str, check: str, dtype: Any) -> None:
+@pytest.mark.parametrize("n", [2**20, 2**24])
+def test_millions(target: str, check: str, dtype: Any, n: int) -> None:
     if target == "python":
         pytest.skip("the interpreter would take hours")
     if check == "scans" and dtype == ti.f32:
-        values = stored(np.ones(2**20, np.float32), dtype)
-        assert np.array_equal(ti.algorithms.scan(values).to_numpy(), np.arange(1, 2**20 + 1, dtype=np.float32))
+        values = stored(np.ones(n, np.float32), dtype)
+        assert np.array_equal(ti.algorithms.scan(values).to_numpy(), np.arange(1, n + 1, dtype=np.float32))
         return
-    CHECKS[check](dtype, 2**20)
+    CHECKS[check](dtype, n)
 
 
 def test_mistakes_name_what_is_needed() -> None:

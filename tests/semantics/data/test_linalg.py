@@ -120,6 +120,34 @@ def test_solvers(target: str, kind: str) -> None:
 
 
 @needs_scipy
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("n", [64, 512])
+@pytest.mark.parametrize("kind", ["LLT", "LDLT", "LU"])
+def test_poissons_equation(n: int, kind: str) -> None:
+    """The backward error is of the order of the rounding of x, which alone makes |A x - b| 0.006 for f32 and 512."""
+    ti.init(arch=ti.cpu, log_level=ti.ERROR)
+
+    @ti.kernel
+    def fill(A: ti.types.sparse_matrix_builder(), n: ti.i32):
+        for i, j in ti.ndrange(n, n):
+            row = i * n + j
+            A[row, row] += 4.0
+            for a, b in ti.static(((-1, 0), (1, 0), (0, -1), (0, 1))):
+                if 0 <= i + a < n and 0 <= j + b < n:
+                    A[row, row + a * n + b] += -1.0
+
+    for dtype, tolerance in ((ti.f32, 1e-6), (ti.f64, 1e-12)):
+        builder = ti.linalg.SparseMatrixBuilder(n * n, n * n, max_num_triplets=5 * n * n, dtype=dtype)
+        fill(builder, n)
+        solver = ti.linalg.SparseSolver(dtype, kind)
+        solver.compute(builder.build(dtype=dtype))
+        x = solver.solve(np.ones(n * n, dtype.numpy))
+        grid = np.pad(np.asarray(x, np.float64).reshape(n, n), 1)
+        product = 4 * grid[1:-1, 1:-1] - grid[:-2, 1:-1] - grid[2:, 1:-1] - grid[1:-1, :-2] - grid[1:-1, 2:]
+        assert np.abs(product - 1).max() / (8 * np.abs(grid).max() + 1) < tolerance
+
+
+@needs_scipy
 def test_llt_tells_what_is_not_positive_definite() -> None:
     ti.init(arch=ti.python, log_level=ti.ERROR)
     solver = ti.linalg.SparseSolver(ti.f32, "LLT")

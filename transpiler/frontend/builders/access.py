@@ -27,6 +27,7 @@ from ...ir.textures import Texture
 from ...ir.types import Struct, Tensor, describe_type, element_of, i32, scalars_of
 from ...lang import struct as lang
 from ...lang.matrix import Matrix
+from ...lang.meshes import is_elements
 from ..context.context import Context, expression
 from ..context.local_lists import item_of_list
 from ..context.per_iteration import ArgumentNumber, PerIteration, contains_per_iteration, each
@@ -34,7 +35,17 @@ from ..context.references import need_memory
 from ..context.reporter import COMPUTED_BY_PYTHON
 from ..context.runtime_values import LETTERS
 from ..context.spelling_hints import describe_owner, missing_attribute_hint, owner_text
-from ..context.values import ArrayMember, Lvalue, Method, describe_kind, holds_runtime, is_number
+from ..context.values import (
+    ArrayMember,
+    Lvalue,
+    MeshElement,
+    MeshRelation,
+    Method,
+    describe_kind,
+    holds_runtime,
+    is_number,
+)
+from ..library.meshes import attribute_name, element_at, element_attribute, relation_item
 from ..library.methods import METHOD_NAMES
 from ..library.slices import check_bounds, clamped_indices, has_slice, index_statement, read_slice
 from ..library.sparse import list_method
@@ -68,6 +79,10 @@ def build_subscript(context: Context, node: ast.Subscript) -> Any:
     if isinstance(base, Texture):
         hint = f"write `{base.name}.load(...)`" if base.is_storage else f"write `{base.name}.fetch(..., 0)`"
         raise context.error(TaichiTypeError, f"The texture `{base.name}` cannot be subscripted", hint)
+    if isinstance(base, MeshRelation):
+        return relation_item(context, base, node)
+    if is_elements(base):
+        return element_at(context, base, node)
     if isinstance(base, Method):
         raise context.error(TaichiTypeError, f"`{base.name}` is a method", f"call it: `{base.name}()`")
     if base is None and isinstance(node.value, ast.Attribute) and node.value.attr == "grad":
@@ -211,6 +226,8 @@ def build_attribute(context: Context, node: ast.Attribute) -> Any:
         return _value_attribute(context, base, node)
     if isinstance(base, Texture):
         return texture_attribute(context, base, node)
+    if isinstance(base, (MeshElement, MeshRelation)):
+        return element_attribute(context, base, node)
     array = context.arrays.find(base)
     if array is not None:
         owner = array_member(context, base) or ArrayMember(array, ())
@@ -246,6 +263,7 @@ def build_attribute(context: Context, node: ast.Attribute) -> Any:
         raise context.error(TaichiCompilationError, f"{type(error).__name__}: {error}", COMPUTED_BY_PYTHON) from None
     is_constant = is_number(value) or isinstance(value, (Matrix, lang.Struct))
     name = node.attr if array is None else f"{array.name}_{node.attr}"  # x_grad
+    name = attribute_name(base, name)
     context.record_dependency(
         value, ast.unparse(node) if is_constant else node.attr, name, partial(getattr, base, node.attr)
     )

@@ -21,7 +21,7 @@ from ..context.local_lists import OwnList
 from ..context.per_iteration import PerIteration
 from ..context.references import need_memory, need_memory_of
 from ..context.scope import Local
-from ..context.values import Formatted, Lvalue, Swizzle, describe_kind, is_number, is_runtime
+from ..context.values import Formatted, Lvalue, MeshElement, Swizzle, describe_kind, is_number, is_runtime
 from ..library.operators import BINARY, binary, warn_of_rounding
 from ..library.simt import name_shared_array
 from ..library.slices import has_slice, index_statements, slice_of_lvalue
@@ -166,6 +166,10 @@ def assign_name(context: Context, name: str, node: ast.AST, value: Any, type: Ty
     need_memory_of(context.frame, name)
     if not isinstance(local.value, Lvalue):
         _check_reference(context, name, local, node)
+        if isinstance(local.value, MeshElement):
+            message = f"`{name}` is an element of a mesh, and cannot become another one"
+            hint = f"let `{name}` be a number, `{name} = element.id`, and write `mesh.verts[{name}]`"
+            raise context.error(TaichiTypeError, message, hint, node)
         raise context.error(
             TaichiSyntaxError,
             f"`{name}` is {describe_kind(local.value)} known at compile time and cannot be assigned again",
@@ -284,7 +288,7 @@ def _slice_target(context: Context, target: ast.Subscript) -> Swizzle:
 def _refuse_python_member(context: Context, target: ast.Attribute) -> None:
     """Raise if the left side is a member of a Python object, which a kernel cannot change."""
     base = context.evaluate(target.value)
-    if not isinstance(base, (Lvalue, Statement)):
+    if not isinstance(base, (Lvalue, Statement, MeshElement)):
         raise context.error(
             TaichiTypeError,
             f"Member `{target.attr}` of {describe_kind(base)} cannot be assigned in a kernel",

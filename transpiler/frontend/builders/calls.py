@@ -45,6 +45,7 @@ from ..context.values import (
 from ..library.builtins import BUILTINS, build_range, build_super, minimum_maximum
 from ..library.format_strings import format_method
 from ..library.frexp import frexp
+from ..library.meshes import mesh_functions
 from ..library.messages import build_print, static_assert
 from ..library.methods import call_method, matrix_constructors
 from ..library.operators import BINARY, binary
@@ -468,6 +469,7 @@ FUNCTIONS: dict[Any, Meaning] = {
     **matrix_constructors(),
     **thread_functions(),
     **sparse_functions(),
+    **mesh_functions(),
 }
 """Handlers of functions with loaded arguments."""
 

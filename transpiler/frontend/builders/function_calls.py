@@ -32,7 +32,7 @@ from ...lang.struct import Struct
 from ...lazy_dataclasses import dataclass
 from ..context.context import Context, NeedsInlining
 from ..context.per_iteration import ArgumentNumber, PerIteration, contains_per_iteration, is_within
-from ..context.values import Lvalue, holds_runtime, is_number
+from ..context.values import Lvalue, MeshElement, MeshRelation, holds_runtime, is_number
 from ..source.definition import NO_DEFAULT, KernelDefinition, ParameterDefinition, definition_of
 from ..source.named_numbers import number_type, origin_in, plain
 from .function_bodies import Built, Passed, build_function
@@ -204,7 +204,7 @@ def _by_reference(context: Context, parameter: ParameterDefinition, value: Lvalu
 def _static(parameter: ParameterDefinition, value: Any) -> Passed:
     if isinstance(value, (list, tuple, dict)) and holds_runtime(value):
         raise NeedsInlining
-    if contains_per_iteration(value) is not None:
+    if contains_per_iteration(value) is not None or isinstance(value, (MeshElement, MeshRelation)):
         raise NeedsInlining
     return Passed(parameter, value, "static")
 

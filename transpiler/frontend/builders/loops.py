@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -11,9 +12,19 @@ from ...ir.nodes import Block, Statement
 from ...ir.statements import Array, ArrayShape, Break, Const, Continue, LoopIndex, RangeFor, StructFor, While, is_const
 from ...ir.textures import Texture
 from ...ir.types import Scalar, describe_type, i32
+from ...lang.meshes import is_elements
 from ..context.context import Context, statement
 from ..context.nesting import LoopRecord
-from ..context.values import GroupedValue, NdrangeValue, RangeValue, describe_kind, is_number
+from ..context.values import (
+    GroupedValue,
+    MeshElement,
+    MeshRelation,
+    NdrangeValue,
+    RangeValue,
+    describe_kind,
+    is_number,
+)
+from ..library.meshes import neighbor, relation_bounds
 from ..library.textures import texels
 from .assignment import static_argument
 from .statements import NEVER, Completion, build_body, leave_loop, says_static
@@ -46,6 +57,10 @@ def build_for(context: Context, node: ast.For) -> Completion:
         inner = context.arrays.cells_of(inner)
     elif isinstance(inner, Texture):
         inner = texels(context, inner)
+    if is_elements(inner) and not grouped:
+        return _loop_over_elements(context, node, inner)
+    if isinstance(inner, MeshRelation) and not grouped:
+        return _loop_over_relation(context, node, inner)
     array = context.arrays.find(inner)
     if array is not None:
         return _loop_over_array(context, node, array, grouped)
@@ -146,6 +161,45 @@ def _loop_over_array(context: Context, node: ast.For, array: Array, grouped: boo
     return _finish_loop(context, node, StructFor(array, names), array.ndim, grouped)
 
 
+def _loop_over_elements(context: Context, node: ast.For, elements: Any) -> Completion:
+    """Build a loop over the elements of a mesh: over their numbers, of which the target is the element."""
+    names, source = _target_names(context, node, 1, False), ast.unparse(node.iter)
+    number = elements.describe_elements().number
+    build, outer = context.builder, context.nesting.mesh_element
+    extent = context.values.lift(context.named(number, f"n_{source.rpartition('.')[2]}", f"len({source})"))
+    loop = RangeFor([build.const(0)], [extent], [build.const(1)], names)
+
+    def bind(index: Statement) -> None:
+        element = MeshElement(elements, index)
+        context.nesting.mesh_element = outer or element
+        context.frame.declare(names[0], element, node.target, is_loop_index=True)
+
+    done = _finish_loop(context, node, loop, 1, False, bind)
+    context.nesting.mesh_element = outer
+    return done
+
+
+def _loop_over_relation(context: Context, node: ast.For, relation: MeshRelation) -> Completion:
+    """Build a loop over the elements to which an element of a mesh leads.
+
+    for u in v.verts:    ->    for u_at in range(vert_verts_begin[v], vert_verts_begin[v + 1]): u = vert_verts[u_at]
+    """
+    (name,) = _target_names(context, node, 1, False)
+    build = context.builder
+    begin, end = (context.values.lift(bound) for bound in relation_bounds(context, relation))
+    if not isinstance(end, Const) and not context.frame.hides_names:
+        end.name = f"{name}_end"
+    loop = RangeFor([begin], [end], [build.const(1)], [f"{name}_at"])
+
+    def bind(position: Statement) -> None:
+        element = neighbor(context, relation, position)
+        if not context.frame.hides_names:
+            element.index.name = name
+        context.frame.declare(name, element, node.target, is_loop_index=True)
+
+    return _finish_loop(context, node, loop, 1, False, bind)
+
+
 def _loop_once(context: Context, node: ast.For, grouped: bool) -> Completion:
     """Build a loop over no axes: one iteration, whose index is an empty list."""
     if not grouped:
@@ -188,8 +242,15 @@ def _target_names(context: Context, node: ast.For, axes: int, may_group: bool) -
     return identifiers
 
 
-def _finish_loop(context: Context, node: ast.For, loop: RangeFor | StructFor, axes: int, grouped: bool) -> Completion:
-    """Build the body and append the loop."""
+def _finish_loop(
+    context: Context,
+    node: ast.For,
+    loop: RangeFor | StructFor,
+    axes: int,
+    grouped: bool,
+    bind: Callable[[Statement], None] | None = None,
+) -> Completion:
+    """Build the body and append the loop. bind: declares the target, if that is not the index."""
     context.need_copies_at_top()
     location = context.builder.location
     options, context.nesting.loop_options = context.nesting.loop_options, {}
@@ -203,7 +264,10 @@ def _finish_loop(context: Context, node: ast.For, loop: RangeFor | StructFor, ax
     outer, context.nesting.is_parallel = context.nesting.is_parallel, context.nesting.is_parallel or is_parallel
     context.frame.scopes.append({})
     with context.builder.into(loop.body):
-        _bind_indices(context, node.target, loop, axes, grouped)
+        if bind is None:
+            _bind_indices(context, node.target, loop, axes, grouped)
+        else:
+            bind(context.builder.add(LoopIndex(loop, 0, type=i32, name=loop.names[0])))
         done = build_body(context, node.body, record)
     context.frame.scopes.pop()
     context.nesting.is_parallel = outer

@@ -9,7 +9,7 @@ from ...ir.nodes import Block, Statement
 from ...ir.statements import GlobalPtr, RangeFor, StructFor, While, base_pointer
 from ...lazy_dataclasses import dataclass
 from .scope import Exit
-from .values import Lvalue
+from .values import Lvalue, MeshElement
 
 
 @dataclass(eq=False, slots=True)
@@ -40,6 +40,7 @@ class Nesting:
             condition is known.
         loop_options: options of the next loop, from `ti.loop_config`.
         outside: variables declared outside a parallel loop.
+        mesh_element: that of the outermost loop over a mesh.
     """
 
     home: Block
@@ -49,6 +50,7 @@ class Nesting:
     is_conditional: bool = False
     loop_options: dict[str, Any] = field(default_factory=dict)
     outside: set[Statement] = field(default_factory=set)
+    mesh_element: MeshElement | None = None
 
     def is_shared(self, lvalue: Lvalue) -> bool:
         """Return whether other iterations may change `lvalue`: an array element, or a variable outside the loop."""

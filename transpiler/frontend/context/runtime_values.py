@@ -29,6 +29,7 @@ from .values import (
     ArrayMember,
     Formatted,
     Lvalue,
+    MeshElement,
     common_type,
     describe_kind,
     is_number,
@@ -88,6 +89,8 @@ class RuntimeValues:
         hint = None
         if isinstance(value, (Array, ArrayMember)) or is_described(value):
             hint = "give it indices: `a[i]`, or `a[None]` for a field without axes"
+        elif isinstance(value, MeshElement):
+            hint = "write `.id` for its number"
         elif isinstance(value, complex):
             hint = "use a vector of 2 elements and `ti.math.cmul`"
         elif isinstance(value, Formatted):

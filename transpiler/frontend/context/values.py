@@ -93,6 +93,22 @@ class GroupedValue:
 
 
 @dataclass(frozen=True, slots=True)
+class MeshElement:
+    """An element of a mesh. elements: the set to which it belongs. index: its number in it, an i32."""
+
+    elements: Any
+    index: Statement
+
+
+@dataclass(frozen=True, slots=True)
+class MeshRelation:
+    """The elements to which an element leads: `v.faces`. name: of their set."""
+
+    element: MeshElement
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class StaticValue:
     """`ti.static(...)`: its value, or a tuple of values, known at compile time."""
 
@@ -145,7 +161,7 @@ def holds_runtime(value: Any) -> bool:
         return False
     if isinstance(value, (Statement, Lvalue, Array, ArrayMember, Texture, Pack)):
         return True
-    if isinstance(value, (RangeValue, NdrangeValue, GroupedValue)):
+    if isinstance(value, (RangeValue, NdrangeValue, GroupedValue, MeshElement, MeshRelation)):
         return True
     if isinstance(value, (list, tuple)):
         return any(holds_runtime(item) for item in value)
@@ -186,6 +202,10 @@ def describe_kind(value: Any) -> str:
         return f"the argument pack `{value.__dict__['_name']}`"
     if isinstance(value, types.ModuleType):
         return f"the module `{value.__name__}`"
+    if isinstance(value, MeshElement):
+        return "an element of a mesh"
+    if isinstance(value, MeshRelation):
+        return f"a list of {value.name} of a mesh"
     if value is None:
         return "`None`"
     if isinstance(value, str):

@@ -1,0 +1,70 @@
+// shadesmith 0.1.0, c 51bd8c85, gradient_of_springs.py:11: springs_grad()
+#include <math.h>
+#include <stdbool.h>
+
+enum { ends_n0 = 256 };  // shape of ends, length, stiffness, length_grad, stiffness_...
+
+typedef struct { float x, y; } vec2;
+typedef struct { int x, y; } ivec2;
+
+static inline float atomic_add_f32(float *address, float value) {
+    float old, new;
+    const int relaxed = __ATOMIC_RELAXED;
+    __atomic_load(address, &old, relaxed);
+    do {
+        new = old + value;
+    } while (!__atomic_compare_exchange(address, &old, &new, true, relaxed, relaxed));
+    return old;
+}
+
+static inline vec2 vec2_mul_sv(float a, vec2 b) { return (vec2){a * b.x, a * b.y}; }
+static inline float vec2_length(vec2 a) { return sqrtf(a.x * a.x + a.y * a.y); }
+static inline vec2 vec2_sub(vec2 a, vec2 b) { return (vec2){a.x - b.x, a.y - b.y}; }
+
+struct Args {
+    const ivec2 *restrict ends_data;         // ends: field[i32[2], 256]
+    const vec2 *restrict x_data;             // x: field[f32[2], 128]
+    const float *restrict length_data;       // length: field[f32, 256]
+    const float *restrict stiffness_data;    // stiffness: field[f32, 256]
+    vec2 *restrict x_grad_data;              // x_grad: field[f32[2], 128]
+    float *restrict length_grad_data;        // length_grad: field[f32, 256]
+    float *restrict stiffness_grad_data;     // stiffness_grad: field[f32, 256]
+    const float *restrict energy_grad_data;  // energy_grad: field[f32, 0-D]
+};
+
+#define ends(i) args.ends_data[i]
+#define x(i) args.x_data[i]
+#define length(i) args.length_data[i]
+#define stiffness(i) args.stiffness_data[i]
+#define x_grad(i) args.x_grad_data[i]
+#define length_grad(i) args.length_grad_data[i]
+#define stiffness_grad(i) args.stiffness_grad_data[i]
+#define energy_grad() args.energy_grad_data[0]
+
+// gradient_of_springs.py:12  for s in ends:
+static inline void task(const struct Args args, int s) {
+    // gradient_of_springs.py:13  d = x[ends[s][0]] - x[ends[s][1]]
+    int ends_s = ends(s).x, ends_s_1 = ends(s).y;
+    vec2 d = vec2_sub(x(ends_s), x(ends_s_1));
+    // gradient_of_springs.py:14  strain = d.norm() / length[s] - 1
+    float norm_d = vec2_length(d), length_s = length(s), length_quotient = norm_d / length_s;
+    float strain = length_quotient - 1.0f;
+    // adjoint of gradient_of_springs.py:15  energy[None] += 0.5 * stiffness[s] * strain**2
+    float strain_adj = 2.0f * strain * (energy_grad() * (0.5f * stiffness(s)));
+    stiffness_grad(s) += energy_grad() * (strain * strain) * 0.5f;
+    // adjoint of :14
+    length_grad(s) += -strain_adj * length_quotient / length_s;
+    vec2 d_adj = vec2_mul_sv(strain_adj / length_s / norm_d, d);
+    // adjoint of :13
+    atomic_add_f32(&x_grad(ends_s_1).x, -d_adj.x);
+    atomic_add_f32(&x_grad(ends_s_1).y, -d_adj.y);
+    atomic_add_f32(&x_grad(ends_s).x, d_adj.x);
+    atomic_add_f32(&x_grad(ends_s).y, d_adj.y);
+}
+
+void springs_grad_0(const struct Args *arguments) {
+    const struct Args args = *arguments;
+    for (int s = 0; s < ends_n0; s++) {
+        task(args, s);
+    }
+}

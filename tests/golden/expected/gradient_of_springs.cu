@@ -1,0 +1,67 @@
+// shadesmith 0.1.0, cuda 178b0064, gradient_of_springs.py:11: springs_grad()
+
+#define BLOCK 128
+
+constexpr int ends_n0 = 256;  // shape of ends, length, stiffness, length_grad, stiffness_...
+
+// Adds to 2 neighbouring floats, each atomically; from sm_90 on by one instruction, for which
+// `address` is a multiple of 8 bytes.
+__device__ inline void atomic_add_f32x2(float *address, float a, float b) {
+#if __CUDA_ARCH__ >= 900
+    atomicAdd((float2 *)address, make_float2(a, b));
+#else
+    atomicAdd(&address[0], a);
+    atomicAdd(&address[1], b);
+#endif
+}
+
+struct alignas(8) vec2 { float x, y; };
+struct alignas(8) ivec2 { int x, y; };
+
+__device__ inline vec2 operator*(float a, vec2 b) { return {a * b.x, a * b.y}; }
+__device__ inline float length(vec2 a) { return sqrtf(a.x * a.x + a.y * a.y); }
+__device__ inline vec2 operator-(vec2 a, vec2 b) { return {a.x - b.x, a.y - b.y}; }
+
+struct Args {
+    const ivec2 *__restrict__ ends_data;         // ends: field[i32[2], 256]
+    const vec2 *__restrict__ x_data;             // x: field[f32[2], 128]
+    const float *__restrict__ length_data;       // length: field[f32, 256]
+    const float *__restrict__ stiffness_data;    // stiffness: field[f32, 256]
+    vec2 *__restrict__ x_grad_data;              // x_grad: field[f32[2], 128]
+    float *__restrict__ length_grad_data;        // length_grad: field[f32, 256]
+    float *__restrict__ stiffness_grad_data;     // stiffness_grad: field[f32, 256]
+    const float *__restrict__ energy_grad_data;  // energy_grad: field[f32, 0-D]
+};
+
+#define ends(i) args.ends_data[i]
+#define x(i) args.x_data[i]
+#define length_(i) args.length_data[i]
+#define stiffness(i) args.stiffness_data[i]
+#define x_grad(i) args.x_grad_data[i]
+#define length_grad(i) args.length_grad_data[i]
+#define stiffness_grad(i) args.stiffness_grad_data[i]
+#define energy_grad() args.energy_grad_data[0]
+
+// gradient_of_springs.py:12  for s in ends:
+__device__ inline void task(const Args &args, int s) {
+    // gradient_of_springs.py:13  d = x[ends[s][0]] - x[ends[s][1]]
+    int ends_s = ends(s).x, ends_s_1 = ends(s).y;
+    vec2 d = x(ends_s) - x(ends_s_1);
+    // gradient_of_springs.py:14  strain = d.norm() / length[s] - 1
+    float norm_d = length(d), length_s = length_(s), length_quotient = norm_d / length_s;
+    float strain = length_quotient - 1.0f;
+    // adjoint of gradient_of_springs.py:15  energy[None] += 0.5 * stiffness[s] * strain**2
+    float strain_adj = 2.0f * strain * (energy_grad() * (0.5f * stiffness(s)));
+    stiffness_grad(s) += energy_grad() * (strain * strain) * 0.5f;
+    // adjoint of :14
+    length_grad(s) += -strain_adj * length_quotient / length_s;
+    vec2 d_adj = strain_adj / length_s / norm_d * d;
+    // adjoint of :13
+    atomic_add_f32x2(&x_grad(ends_s_1).x, -d_adj.x, -d_adj.y);  // one instruction (vector_atomics)
+    atomic_add_f32x2(&x_grad(ends_s).x, d_adj.x, d_adj.y);
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) springs_grad_0(const Args args) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    if (index < ends_n0) task(args, int(index));
+}

@@ -1,0 +1,157 @@
+"""Turns additions to gradients of neighbours, which are atomic, into sums over the iterations that add to an element.
+
+    for i in 1..n-1 {                            for k in 0..n {
+        g = y_grad[i]                                if k < n - 2 { x_adj += y_grad[k + 1] * 0.5 }
+        atomic add x_grad[i - 1], g * 0.5    ->      if k > 1 { x_adj += y_grad[k - 1] * 0.5 }
+        atomic add x_grad[i + 1], g * 0.5            x_grad[k] += x_adj
+        y_grad[i] = 0                            }
+    }                                            for i in 1..n-1 { y_grad[i] = 0 }
+
+The indices are solved for those of the loops (`inverted_indices.py`). The sum computes again what an iteration adds: so
+a loop that adds at many places is left alone if its iterations are long. The gradient has the same bits in each run.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from ...ir.nodes import Block, Effect, Statement, blocks, count_uses, walk
+from ...ir.snodes import is_sparse
+from ...ir.statements import (
+    Array,
+    AtomicOp,
+    Const,
+    GlobalLoad,
+    GlobalStore,
+    LocalStore,
+    RangeFor,
+    StructFor,
+    While,
+)
+from ...ir.tasks import Kernel
+from ..context import PassContext
+from ..control.lower import is_parallel_loop
+from ..derivatives.prune import prune
+from .gathering_loop import Bounds, GatheringLoop
+from .inverted_indices import Access, Gathering, accesses_in, axes_of, find_gatherings
+from .linear import Reader
+
+MAX_STATEMENTS = 400
+"""Statements of all sums of a loop that computes more than once what an iteration adds."""
+
+
+def gather_adjoints(kernel: Kernel, context: PassContext) -> bool:
+    """Replace atomic additions to gradients by sums, in the kernel of a gradient."""
+    if not any(isinstance(s, AtomicOp) and s.location.is_derivative for s in walk(kernel.body)):
+        return False
+    primal = {array.derivative: array for array in kernel.arrays if array.derivative is not None}
+    primal |= {array: array for array in kernel.arrays if array.tangent is not None}
+    result: list[Statement] = []
+    for statement in kernel.body.statements:
+        if is_parallel_loop(statement):
+            assert isinstance(statement, (RangeFor, StructFor))
+            result += _gathered(statement, primal, kernel)
+        result.append(statement)
+    if len(result) == len(kernel.body.statements):
+        return False
+    kernel.body.statements = result
+    prune(kernel.body)
+    return True
+
+
+def _gathered(loop: RangeFor | StructFor, primal: dict[Array, Array], kernel: Kernel) -> list[Statement]:
+    """Return the loops that gather what a loop adds to gradients, and drop these additions."""
+    inside = set(walk(loop.body)) | {loop}
+    if not _is_plain(loop) or any(_has_other_effect(statement) for statement in inside - {loop}):
+        return []
+    reader = Reader(inside, primal)
+    accesses = accesses_in(loop, reader)
+    uses = count_uses(kernel.body)
+    made: list[Statement] = []
+    for gathering in find_gatherings(loop, accesses, reader, uses):
+        if not _is_parallel_enough(gathering, loop):
+            continue
+        built = GatheringLoop(loop, gathering, Bounds(loop, reader), primal).build()
+        if built is None or not _sees_old_values(built.loads, accesses, loop) or built.is_longer_than(MAX_STATEMENTS):
+            continue
+        made += built.statements
+        _drop(loop.body, {access.statement for access in gathering.additions()})
+    return made
+
+
+def _is_plain(loop: RangeFor | StructFor) -> bool:
+    """Return whether the iterations of a loop are all index tuples between its bounds."""
+    if isinstance(loop, StructFor):
+        return not loop.array.ndim or loop.array.place is None or not is_sparse(loop.array.place)
+    return loop.cells is None and all(isinstance(step, Const) and step.value == 1 for step in loop.steps)
+
+
+def _has_other_effect(statement: Statement) -> bool:
+    known = (GlobalStore, AtomicOp, LocalStore)
+    return bool(statement.EFFECT & (Effect.WRITE | Effect.FENCE)) and not isinstance(statement, known)
+
+
+def _is_parallel_enough(gathering: Gathering, loop: RangeFor | StructFor) -> bool:
+    """Return whether the loop over elements has no less iterations than the loop has that it replaces, or many."""
+    sources = gathering.sources.values()
+    if all(outer is not loop for source in sources for outer, _ in source.free):
+        return True
+    extents = [_extent(loop, axis) for axis in range(axes_of(loop))]
+    shape = gathering.array.shape
+    if shape is None or None in extents:
+        return False
+    elements = prod(shape[axis] for axis in gathering.axes)
+    return elements >= min(ENOUGH, prod(extent for extent in extents if extent is not None) // 4)
+
+
+ENOUGH = 1 << 14
+"""Iterations that keep a GPU busy."""
+
+
+def _extent(loop: RangeFor | StructFor, axis: int) -> int | None:
+    if isinstance(loop, StructFor):
+        return None if loop.array.shape is None else (*loop.array.shape, 1)[axis]
+    start, end = loop.starts[axis], loop.ends[axis]
+    return int(end.value) - int(start.value) if isinstance(start, Const) and isinstance(end, Const) else None
+
+
+def _sees_old_values(loads: set[Statement], accesses: list[Access], loop: RangeFor | StructFor) -> bool:
+    """Return whether loads give the same before the loop: an iteration loads its elements before it stores them."""
+    for store in accesses:
+        if isinstance(store.statement, GlobalLoad):
+            continue
+        for load in accesses:
+            if load.statement in loads and load.pointer.array is store.pointer.array and not _are_apart(load, store):
+                if not isinstance(store.statement, GlobalStore) or not _comes_before(load, store, loop):
+                    return False
+    return True
+
+
+def _are_apart(load: Access, store: Access) -> bool:
+    """Return whether an index differs by a constant in all iterations."""
+    for one, other in zip(load.sums, store.sums, strict=True):
+        if one is not None and other is not None and not one.indices and not other.indices:
+            if one.plus(other, -1).number not in (None, 0):
+                return True
+    return False
+
+
+def _comes_before(load: Access, store: Access, loop: RangeFor | StructFor) -> bool:
+    """Return whether a load and a later store are to an element that no other iteration accesses."""
+    if load.position > store.position:
+        return False
+    keys = [[None if s is None else s.key for s in access.sums] for access in (load, store)]
+    if keys[0] != keys[1] or None in keys[0]:
+        return False
+    alone = {next(iter(s.indices)) for s in load.sums if s is not None and len(s.indices) == 1}
+    if not {(loop, axis) for axis in range(axes_of(loop))} <= alone:
+        return False
+    common = {outer for outer, _ in store.path if outer.EFFECT & Effect.CONTROL} & {outer for outer, _ in load.path}
+    return all((outer, 0) in alone for outer in common if isinstance(outer, (RangeFor, StructFor, While)))
+
+
+def _drop(block: Block, dropped: set[Statement]) -> None:
+    block.statements = [statement for statement in block.statements if statement not in dropped]
+    for statement in block.statements:
+        for inner in blocks(statement):
+            _drop(inner, dropped)
