@@ -115,10 +115,12 @@ def benched_ceilings(session: Session) -> Ceilings:
     if found is None:
         count, threads = _sizes(session)
         source, target = ScalarNdarray(session, f32, (count,)), ScalarNdarray(session, f32, (count,))
-        copies = copy_for_ceiling.bench(source, target, seconds=SECONDS_OF_CEILINGS).rows[0].times
+        copying: Any = copy_for_ceiling
+        copies = copying.bench(source, target, seconds=SECONDS_OF_CEILINGS).rows[0].times
         del source, target
         x = ScalarNdarray(session, f32, (threads,))
-        others = multiply_for_ceiling.bench(x, ROUNDS, seconds=SECONDS_OF_CEILINGS).rows[0].times
+        multiplying: Any = multiply_for_ceiling
+        others = multiplying.bench(x, ROUNDS, seconds=SECONDS_OF_CEILINGS).rows[0].times
         rate = OPERATIONS_A_ROUND * ROUNDS * threads / min(others)
         found = _CEILINGS[session] = Ceilings(8 * count / min(copies), rate)
     return found

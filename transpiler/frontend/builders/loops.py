@@ -306,8 +306,10 @@ def _count(loop: RangeFor | StructFor) -> int:
         return prod(loop.array.shape) if loop.array.shape is not None else LONG
     total = 1
     for start, end in zip(loop.starts, loop.ends, strict=True):
-        is_known = isinstance(start, Const) and isinstance(end, Const)
-        total *= max(0, int(end.value) - int(start.value)) if is_known else LONG
+        if isinstance(start, Const) and isinstance(end, Const):
+            total *= max(0, int(end.value) - int(start.value))
+        else:
+            total *= LONG
     return total
 
 
