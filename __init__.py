@@ -56,6 +56,7 @@ from .runtime.fields.fields_builder import FieldsBuilder
 from .runtime.fields.snodes import AXES as _AXES
 from .runtime.fields.snodes import SNode, axes, deactivate_all_snodes, root
 from .runtime.launch.kernel import kernel
+from .runtime.launch.pickling import install as _install_pickling
 from .runtime.launch.real_function import real_func
 from .runtime.launch.tuning import tune
 from .runtime.missing_names import missing as _missing
@@ -170,6 +171,7 @@ _lazy.install()
 _install_targets()
 _install_workbench()
 _install_notebooks()
+_install_pickling()
 
 
 def __dir__() -> list[str]:

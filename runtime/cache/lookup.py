@@ -75,6 +75,22 @@ def find_or_compile(
     stored = _find(store, found, name)
     if stored is not None:
         return stored
+    with store.making(STAGE, found.source_key) as others_came_first:
+        stored = _find(store, found, name) if others_came_first else None
+        if stored is not None:
+            return stored
+        return _compile_and_store(specialization, config, compile, observer, store, found)
+
+
+def _compile_and_store(
+    specialization: Specialization,
+    config: Config,
+    compile: Compile,
+    observer: Callable[[str, IRText], None] | None,
+    store: Store,
+    found: Fingerprint,
+) -> Compilation:
+    name, target = specialization.definition.name, specialization.capabilities.target
     frontend = _caching_frontend(store, found, name)
     compilation = compile(specialization, observer, frontend)
     with COUNTS.key_time():

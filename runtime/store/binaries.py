@@ -65,15 +65,25 @@ def find_or_make(
         COUNTS.miss("binary", key.file.name, reason)
         return _compile(make)
     material = key.material()
-    if not anew:
-        entry = store.get("binary", material, key.file.name)
-        if entry is not None and is_right(entry.parts):
-            return entry.parts
-        if entry is not None:
-            COUNTS.miss("binary", key.file.name, "found, but it is no valid output of a compiler")
-    binaries = _compile(make)
-    store.put("binary", material, {"tool": key.tool}, binaries, key.file.name)
+    found = None if anew else _find(store, key, material, is_right)
+    if found is not None:
+        return found
+    with store.making("binary", material) as others_came_first:
+        found = _find(store, key, material, is_right) if others_came_first and not anew else None
+        if found is not None:
+            return found
+        binaries = _compile(make)
+        store.put("binary", material, {"tool": key.tool}, binaries, key.file.name)
     return binaries
+
+
+def _find(store: Store, key: Request, material: bytes, is_right: Callable[[Binaries], bool]) -> Binaries | None:
+    entry = store.get("binary", material, key.file.name)
+    if entry is not None and is_right(entry.parts):
+        return entry.parts
+    if entry is not None:
+        COUNTS.miss("binary", key.file.name, "found, but it is no valid output of a compiler")
+    return None
 
 
 def _compile(make: Callable[[], Binaries]) -> Binaries:

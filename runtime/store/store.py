@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
 from ...transpiler.errors import warn_user
@@ -21,6 +22,7 @@ from ..loading import loader
 from ..locks import new_lock
 from .entries import MAX_BYTES, TEMPORARY, Damaged, Entry, file_name, key_of, pack, read_file, unpack
 from .folders import BY_TIME, Limits, check_folder, folder_of
+from .making import one_at_a_time
 from .own_sources import source_digest
 from .stats import COUNTS
 
@@ -113,6 +115,10 @@ class Store:
             if stage not in OWN_STAGES:
                 COUNTS.stored(stage)
         COUNTS.add_disk_time(time.perf_counter() - start)
+
+    def making(self, stage: str, material: bytes) -> AbstractContextManager[bool]:
+        """Let one process at a time make the entry of this stage and material; see `making.one_at_a_time`."""
+        return one_at_a_time(self.folder, key_of(stage, self._version_of(stage), material))
 
     def _version_of(self, stage: str) -> str:
         return "" if stage in WITHOUT_VERSION else self.version

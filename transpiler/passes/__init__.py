@@ -33,6 +33,7 @@ from .control.overflow import overflow
 from .control.packed_arrays import packed_arrays
 from .control.recursion import recursion
 from .control.split_arrays import split_arrays
+from .control.trap_nan import trap_nan
 from .derivatives.forward_mode import forward_mode
 from .derivatives.reverse_mode import reverse_mode
 from .gathers.gather_adjoints import gather_adjoints
@@ -45,6 +46,7 @@ from .target.lowest_bits import lowest_bits
 from .target.minima import minima
 from .target.ranges import ranges
 from .target.rolled_loops import rolled_loops
+from .target.wide_accesses import wide_accesses
 from .target.wrapping import wrapping
 from .tasks.offload import offload
 from .threads.block_sums import block_sums
@@ -91,6 +93,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
     Stage.FRONTEND: (  # returns and breaks may still be anywhere
         inline_calls,  # first: all others see the functions that remain
         overflow,  # before all others, since these add operations of their own, which are not checked
+        trap_nan,  # likewise
         split_arrays,  # no other pass supports split arrays
         packed_arrays,  # after `split_arrays`, whose parts may be packed; no other pass supports them
     ),
@@ -142,6 +145,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         call_effects,  # for the printers: cleanup may have removed the last effect
         expand_vectors,  # after the last cleanup, which would use the elements of a vector in place of the vector
         dead_code,  # what `expand_vectors` has replaced
+        wide_accesses,  # after `expand_vectors`, which would take its vectors apart; before `wrapping`: it adds sums
         wrapping,  # after all passes that know what a sum is
         rolled_loops,  # last of those that may change a loop: trip counts are constants by now
         minima,  # after all passes that know what a minimum is

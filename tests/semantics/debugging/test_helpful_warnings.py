@@ -1,4 +1,4 @@
-"""Warnings about what is legal and probably not meant: loops that became serial, many copies, rounded literals."""
+"""Warnings about what is legal and probably not meant: many copies, rounded literals, options without effect."""
 
 from __future__ import annotations
 
@@ -21,52 +21,6 @@ def warned(launch: Callable[[], Any]) -> list[str]:
         warnings.simplefilter("always")
         launch()
     return [str(warning.message) for warning in caught]
-
-
-def test_a_long_loop_inside_an_if_warns_once() -> None:
-    y = ti.field(ti.f32, 5000)
-
-    @ti.kernel
-    def serial(flag: ti.i32):
-        if flag:
-            for i in y:
-                y[i] = 1.0
-        else:
-            for i in range(flag):
-                y[i] = 2.0
-
-    found = warned(lambda: serial(0))
-    assert len(found) == 1 and "one thread runs all of it" in found[0] and "for i in y:" in found[0]
-
-
-def test_other_loops_do_not_warn() -> None:
-    y, small = ti.field(ti.f32, 5000), ti.field(ti.f32, 100)
-
-    @ti.kernel
-    def fine(flag: ti.i32) -> ti.i32:
-        for i in y:
-            if flag:
-                for j in range(flag):
-                    y[i] += j
-        if flag:
-            for i in range(16):
-                y[i] = 0.0
-            for i in small:
-                small[i] = 0.0
-        if flag > 3:
-            ti.loop_config(serialize=True)
-            for i in y:
-                y[i] = 0.0
-        if ti.static(True):
-            for i in y:
-                y[i] = 1.0
-        while flag > 5:
-            if flag > 7:
-                for i in y:
-                    y[i] = 2.0
-        return 0
-
-    assert warned(lambda: fine(1)) == []
 
 
 @pytest.mark.parametrize(("inner", "is_warned"), [(9, True), (8, False)])
