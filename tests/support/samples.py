@@ -1,11 +1,13 @@
-"""What `make test` leaves to `make test-all`: tests marked `exhaustive`, and most cases of those marked `sampled`.
+"""What `make test` leaves to `make test-all`: tests marked `exhaustive`, and some cases of others.
+
+A test with four cases or more runs two thirds of them on each target, and `sampled` leaves more out:
 
     @pytest.mark.sampled(3)                           each target runs a third of the cases in `make test`
     @pytest.mark.parametrize("value", range(90))
 
-Which third it is differs from target to target, so with three targets `make test` still runs every case once. Every test
-runs at least one case on every target. The choice depends on the names of the cases alone. Tests marked `one_target`
-run on the first target.
+Which third it is differs from target to target, so with three targets `make test` still runs every case, and each case
+of a test without a mark on two targets. Every test runs at least one case on every target. The choice depends on the
+names of the cases alone. Tests marked `one_target` run on the first target, with all their cases unless sampled.
 """
 
 from __future__ import annotations
@@ -16,6 +18,9 @@ from zlib import crc32
 
 import pytest
 
+MANY_CASES = 4
+"""A test with so many cases runs two thirds of them on each target."""
+
 
 def mark_exhaustive(items: Iterable[pytest.Item], targets: list[str]) -> None:
     """Mark the cases of sampled tests that `make test` leaves out."""
@@ -23,12 +28,15 @@ def mark_exhaustive(items: Iterable[pytest.Item], targets: list[str]) -> None:
     for item in items:
         if item.get_closest_marker("one_target") is not None and _target(item) not in ("", targets[0]):
             item.add_marker(pytest.mark.exhaustive)
-        if item.get_closest_marker("sampled") is not None:
+        if item.get_closest_marker("exhaustive") is None:
             groups[item.nodeid.partition("[")[0], _target(item)].append(item)
     for (_, target), cases in groups.items():
-        step = cases[0].get_closest_marker("sampled").args[0]
+        mark = cases[0].get_closest_marker("sampled")
+        if mark is None and (target == "" or len(cases) < MANY_CASES or cases[0].get_closest_marker("one_target")):
+            continue
         shift = targets.index(target) if target in targets else 0
-        chosen = [case for case in cases if (crc32(_case(case, target).encode()) + shift) % step == 0]
+        numbers = [crc32(_case(case, target).encode()) + shift for case in cases]
+        chosen = [case for case, n in zip(cases, numbers) if (n % mark.args[0] == 0 if mark else n % 3 != 0)]
         for case in cases:
             if case not in (chosen or cases[:1]):
                 case.add_marker(pytest.mark.exhaustive)

@@ -317,7 +317,7 @@ class Queue:
         query, device, semaphore = self.api.lib.vkGetSemaphoreCounterValue, self.device, self._semaphore[0]
         end = perf_counter() + SPIN_SECONDS
         while True:
-            self._answer(query(device, semaphore, reached), "querying progress")
+            self._answer(query(device, semaphore, reached), "waiting")
             if reached[0] >= serial:
                 with self.lock:
                     self._complete(reached[0])

@@ -280,6 +280,8 @@ def test_checks_of_indices(target: str) -> None:
 
 @pytest.mark.one_target
 def test_an_archive_holds_the_words_and_not_the_field(target: str, tmp_path: object) -> None:
+    if target == "python":
+        pytest.skip("ti.python has nothing to archive")
     x, y = packed(quant.int(7), quant.int(9))
     out = ti.field(ti.i32, 4)
 
