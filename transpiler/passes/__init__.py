@@ -99,7 +99,6 @@ NEEDED: dict[Pass, tuple[type[Statement], ...]] = {
     private_sums: (AtomicOp,),
     block_sums: (AtomicOp,),
     block_tiles: (RangeFor,),
-    rolled_loops: (RangeFor, While),
     vector_atomics: (AtomicOp,),
 }
 """Classes of statements; a pass finds nothing in a kernel without any of them."""
