@@ -284,7 +284,10 @@ class Kernel(KernelTools):
             restore()
 
     def _launch(self, args: Sequence[Any]) -> Any:
-        launch, self._last = self._find(args)
+        try:
+            launch, self._last = self._launchers[self._key(args) if self._is_keyed else ()]
+        except (AttributeError, KeyError, TypeError):
+            launch, self._last = self._find(args)
         try:
             return launch(*args)
         except _PACK_ERRORS:

@@ -17,11 +17,15 @@ from ...arrays.texture import Texture
 from ...session.allocation_handle import CLOSED
 from ...session.session import Session
 
+OWNED = (DenseArray, Texture)
+
 
 def check_arguments(definition: KernelDefinition, args: Sequence[Any], session: Session) -> None:
     """Check that all arrays among the arguments of a launch belong to `session`. Raises: TaichiRuntimeError."""
     for position, value in enumerate(args):
-        owner = value.session if isinstance(value, DenseArray | Texture) else session
+        if not isinstance(value, OWNED):
+            continue
+        owner: Session = value.session
         if owner is not session and owner.epoch != CLOSED:
             name = definition.flat_parameters[position].name
             raise other_session(f"argument `{name}`, {value!r},", owner, definition.name, session)

@@ -339,3 +339,23 @@ def test_the_validation_layer_is_silent(monkeypatch):
     for session in (first, second, third):
         session.close()
     assert [message for device in devices for message in device.messages] == []
+
+
+def test_pinned_arrays_are_arrays(target):
+    x, y = ti.ndarray(ti.i32, 100, pinned=True), ti.ndarray(ti.i32, 100)
+    add(x, 3)
+    assert x.to_numpy().tolist() == [3] * 100
+    x[7] = 5
+    add(x, 1)
+    y.copy_from(x)
+    x.fill(0)
+    assert (y[7], y[8], x[7]) == (6, 4, 0)
+    x.copy_from(y)
+    assert x[7] == 6 and ti.ndarray(ti.f32, 0, pinned=True).shape == (0,)
+    g = ti.ndarray(ti.f32, 3, needs_grad=True, pinned=True)
+    g.grad.fill(2)
+    assert g.grad[1] == 2
+    used = ti.Session.current().device.used_bytes
+    del x
+    ti.sync()
+    assert ti.Session.current().device.used_bytes < used
