@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from test_several import LAUNCHES, add, closing, mixed_launches  # noqa: F401 - `closing` is a fixture
+from several_sessions import LAUNCHES, add, closing_all, mixed_launches
 
 import shadesmith as ti
 
@@ -11,11 +11,14 @@ pytestmark = pytest.mark.gpu
 
 @pytest.fixture
 def gpus():
-    """Return sessions on two GPUs, or two sessions on one."""
+    """Give sessions on two GPUs, or two sessions on one."""
     names = [device.name for device in ti.devices() if device.name.startswith("cuda:")]
     if not names:
         pytest.skip("there is no CUDA device")
-    return [ti.Session(device=name, log_level=ti.WARN) for name in (names * 2)[:2]]
+    ending = closing_all()
+    next(ending)
+    yield [ti.Session(device=name, log_level=ti.WARN) for name in (names * 2)[:2]]
+    next(ending, None)
 
 
 def test_launches_of_four_threads(gpus):
