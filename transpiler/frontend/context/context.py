@@ -179,9 +179,9 @@ class Context:
         """Return (not raise) an error at `node`, by default at the current location."""
         return self.reporter.error(kind, message, hint, node)
 
-    def warn(self, message: str, hint: str, node: ast.AST | None = None) -> None:
-        """Record a warning at `node`, by default at the current location."""
-        self.reporter.warn(message, hint, node)
+    def warn(self, message: str, hint: str, node: ast.AST | None = None, kind: str = "") -> None:
+        """Record a warning at `node`, by default at the current location. kind: of one that a kernel has once."""
+        self.reporter.warn(message, hint, node, kind)
 
     def python(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Call user code at compile time; an exception in it becomes an error at the current location."""
