@@ -234,7 +234,8 @@ class _WideBody:
 
 def _add_rest(builder: Builder, plan: Plan, scalar: Block) -> None:
     """Add a loop that runs the iterations of one wide iteration one by one."""
-    first, end, count = _index(builder, plan), plan.loop.ends[-1], builder.const(plan.lanes)
+    first, end = _index(builder, plan), plan.loop.ends[-1]
+    count: Statement = builder.const(plan.lanes)
     if not (isinstance(end, Const) and int(end.value) % plan.lanes == 0):
         left = builder.op("sub", _repeated(builder, end), first)
         count = builder.op("min", left, count)

@@ -79,14 +79,13 @@ def plan_of(task: Task, stored: set[Type]) -> Plan | None:
     if not is_usual or not _is_repeatable(end) or _is_small(loop):
         return None
     plan, body = Plan(loop), list(task.body)
-    if body and isinstance(body[-1], If):
-        plan.branch = body.pop()
-        assert isinstance(plan.branch, If)
-        if plan.branch.otherwise or not _take_condition(plan.branch.condition, plan):
+    if body and isinstance(branch := body[-1], If):
+        plan.branch = branch
+        if branch.otherwise or not _take_condition(branch.condition, plan):
             return None
         if any(statement.EFFECT & Effect.WRITE for statement in body):
             return None
-        body += plan.branch.then.statements
+        body[-1:] = branch.then.statements
     if not all(_is_widened(statement, plan) for statement in body) or not _has_order(body, plan):
         return None
     if not _has_lanes(body, plan) or stored & _vectors(plan):
