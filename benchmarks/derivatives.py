@@ -214,7 +214,7 @@ def main() -> None:
     parser.add_argument("--small", action="store_true", help="sizes for a processor")
     options = parser.parse_args()
     print(f"{options.engine:30} {'forward':>9} {'backward':>9} {'ratio':>6}")
-    choices = {"disabled_passes": options.without} if options.without else {}
+    choices = {"passes": ",".join(f"-{name}" for name in options.without.split(","))} if options.without else {}
     for arch in options.arch.split(","):
         for name in options.rows.split(","):
             measure, sizes, small = ROWS[name]
