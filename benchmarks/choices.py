@@ -93,6 +93,32 @@ def moving(what: str) -> Callable[[int], Made]:
     return make
 
 
+def given(what: str, is_aligned: bool) -> Callable[[int], Made]:
+    """Combine ndarrays of 2^26 floats. is_aligned: they start at multiples of 16 bytes; if not, 4 bytes after one."""
+
+    def make(scale: int) -> Made:
+        n = (1 << 26) >> scale
+        x, y = ti.ndarray(ti.f32, n), ti.ndarray(ti.f32, n)
+        x.from_numpy(np.arange(n, dtype=np.float32))
+
+        @ti.kernel
+        def copy(x: ti.types.ndarray(ti.f32, 1), y: ti.types.ndarray(ti.f32, 1), n: ti.i32):
+            for i in range(n):
+                y[i] = x[i]
+
+        @ti.kernel
+        def saxpy(x: ti.types.ndarray(ti.f32, 1), y: ti.types.ndarray(ti.f32, 1), n: ti.i32):
+            for i in range(n):
+                y[i] = 2.0 * x[i] + y[i]
+
+        kernel = copy if what == "copy" else saxpy
+        for array in (x, y):
+            array.allocation.address += 0 if is_aligned else 4
+        return lambda: kernel(x, y, n - 1), y.to_numpy
+
+    return make
+
+
 def grid_copy(scale: int) -> Made:
     """Copy a field of 8192 x 8192 floats."""
     n = 8192 >> scale
@@ -257,10 +283,13 @@ def program(name: str) -> Callable[[int], Made]:
 
 VULKAN = ("vulkan",)
 ROWS = (
-    Row("fill", moving("fill"), "overlap_loads"),
-    Row("copy", moving("copy"), "overlap_loads"),
-    Row("saxpy", moving("saxpy"), "overlap_loads"),
-    Row("copy, two axes", grid_copy, "overlap_loads"),
+    Row("fill", moving("fill"), "wide_accesses"),
+    Row("copy", moving("copy"), "wide_accesses"),
+    Row("saxpy", moving("saxpy"), "wide_accesses"),
+    Row("copy, two axes", grid_copy, "wide_accesses"),
+    Row("ndarrays, copy", given("copy", True), "wide_accesses"),
+    Row("ndarrays, saxpy", given("saxpy", True), "wide_accesses"),
+    Row("ndarrays, not aligned", given("saxpy", False), "wide_accesses"),
     Row("stencil, two axes", stencil(2), "overlap_loads"),
     Row("stencil, three axes", stencil(3), "overlap_loads"),
     Row("polynomial", polynomial, "block_tiles", tolerance=1e-5),

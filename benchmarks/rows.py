@@ -2,12 +2,12 @@
 
     python benchmarks/rows.py [--arch cuda vulkan] [--taichi PYTHON] [--peers PYTHON] [--case ...] [--rounds 5]
 
---taichi: an interpreter with Taichi 1.7.4; --peers: one with any of Quadrants, Numba and Warp; a missing one is named.
-On a GPU CuPy launches what a specialist writes in CUDA C. Each module and target has a process of its own, all wait
-while one is measured, and they take turns. Results after one step are compared: with NumPy's where a row has a
-reference, else with each other. A row shows the medians [ms] and the ratio of shadesmith to the best of the others: of
-the medians, and in brackets the lowest and highest of a round. After the rows come launches, graphs and first calls, by
-`launch.py`, `graph.py` and `start.py`. Bytecode is made first, as an installed package has it.
+--taichi: an interpreter with Taichi 1.7.4; --peers: one with any of Quadrants, Triton, and on a CPU Numba and Warp; a
+missing one is named. On a GPU CuPy launches what a specialist writes in CUDA C. Each module and target has a process of
+its own, all wait while one is measured, and they take turns. Results after one step are compared: with NumPy's where a
+row has a reference, else with each other. A row shows the medians [ms] and the ratio of shadesmith to the best of the
+others: of the medians, and in brackets the lowest and highest of a round. Then come launches, graphs and first
+calls, by `launch.py`, `graph.py` and `start.py`. Bytecode is made first, as an installed package has it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,11 @@ from programs import PROGRAMS, Program
 
 ROWS: dict[str, Callable[..., Program]] = {**PROGRAMS, **MORE}
 TAICHI_LIKE = ("shadesmith", "taichi", "quadrants")
-PACKAGES = {"taichi": "taichi", "quadrants": "quadrants", "numba": "numba", "warp": "warp", "expert": "cupy"}
+PACKAGES = {
+    "taichi": "taichi", "quadrants": "quadrants", "numba": "numba", "warp": "warp",
+    "expert": "cupy", "triton": "triton",
+}  # fmt: skip
+OF_CPUS, OF_GPUS = ("numba", "warp"), ("expert", "triton")
 LARGE: dict[str, dict[str, int]] = {
     "fill": {"n": 1 << 27}, "copy": {"n": 1 << 26}, "saxpy": {"n": 1 << 26}, "vec3": {"n": 1 << 24},
     "stencil2d": {"n": 8192}, "stencil3d": {"n": 384}, "reduce_sum": {"n": 1 << 27}, "reduce_max": {"n": 1 << 27},
@@ -92,7 +96,11 @@ def load(module: str, arch: str, sizes: dict[str, dict[str, int]]) -> Any:
         from gpu_experts import expert_programs
 
         return expert_programs(sizes)
-    if module in ("numba", "warp"):
+    if module == "triton":
+        from gpu_peers import triton_programs
+
+        return triton_programs(sizes)
+    if module in OF_CPUS:
         import cpu_peers
 
         return getattr(cpu_peers, f"{module}_programs")()
@@ -115,7 +123,19 @@ def waiting(name: str, module: Any) -> Callable[[], object]:
         import cupy
 
         return cupy.cuda.runtime.deviceSynchronize  # type: ignore[no-any-return]
+    if name == "triton":
+        import torch
+
+        return torch.cuda.synchronize  # type: ignore[no-any-return]
     return module.sync if name in TAICHI_LIKE else lambda: None
+
+
+def free_pool(name: str) -> None:
+    """Give memory of earlier rows back."""
+    if name == "expert":
+        import cupy
+
+        cupy.get_default_memory_pool().free_all_blocks()
 
 
 def seconds_of(step: Callable[[], object], wait: Callable[[], object]) -> float:
@@ -143,6 +163,7 @@ def serve(name: str, arch: str, sizes: dict[str, dict[str, int]]) -> None:
         if command == "make":
             program = None
             gc.collect()
+            free_pool(name)
             try:
                 module = load(name, arch, sizes)  # anew for each row: fields of the last one are freed
                 program = make(name, module, case, sizes.get(case, {}))
@@ -161,13 +182,18 @@ class Worker:
     """The process of one module and target."""
 
     def __init__(self, python: str, name: str, arch: str, sizes: dict[str, dict[str, int]]) -> None:
-        command = [python, __file__, "--serve", name, "--arch", arch, "--sizes", json.dumps(sizes)]
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        self._command = [python, __file__, "--serve", name, "--arch", arch, "--sizes", json.dumps(sizes)]
+        self._process = self._start()
+
+    def _start(self) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )
 
     def ask(self, command: str) -> Any:
-        """Return the answer to a command, None if the process has ended."""
+        """Return the answer to a command, None if the process has ended; the next command then has a new one."""
+        if self._process.poll() is not None:
+            self._process = self._start()
         assert self._process.stdin is not None and self._process.stdout is not None
         try:
             print(command, file=self._process.stdin, flush=True)
@@ -175,6 +201,11 @@ class Worker:
             return None
         line = self._process.stdout.readline()
         return json.loads(line) if line else None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the process has ended by itself."""
+        return self._process.poll() is not None
 
     def close(self) -> None:
         """End the process."""
@@ -190,7 +221,7 @@ def contestants(arguments: argparse.Namespace) -> list[tuple[str, str, str]]:
     found = [(f"shadesmith {arch}", "shadesmith", sys.executable) for arch in arguments.arch]
     is_cpu = "cpu" in arguments.arch
     for name, package in PACKAGES.items():
-        if name in ("numba", "warp") and not is_cpu or name == "expert" and is_cpu:
+        if name in (OF_GPUS if is_cpu else OF_CPUS):
             continue
         python = arguments.taichi if name == "taichi" else sys.executable if name == "expert" else arguments.peers
         if python is None or not has_package(python, package):
@@ -211,6 +242,7 @@ def compare(case: str, workers: dict[str, Worker], sizes: dict[str, int], rounds
     """Print one row; return how many targets of shadesmith are slower than the best of the others, or wrong."""
     answers = {label: worker.ask(f"make {case}") for label, worker in workers.items()}
     failed = {label: answer for label, answer in answers.items() if isinstance(answer, str)}
+    failed |= {label: "the process ended" for label, worker in workers.items() if worker.has_ended}
     found = {label: answer for label, answer in answers.items() if isinstance(answer, list)}
     expected = reference(case, sizes)
     if expected is None and found:
@@ -274,11 +306,11 @@ def main() -> int:
     sizes = default_sizes() if "cpu" in arguments.arch or arguments.small else {**default_sizes(), **LARGE}
     who = contestants(arguments)
     missed = 0
+    workers = {label: Worker(python, name, label.split()[1], sizes) for label, name, python in who}
     for case in arguments.case:
-        workers = {label: Worker(python, name, label.split()[1], sizes) for label, name, python in who}
         missed += compare(case, workers, sizes[case], arguments.rounds)
-        for worker in workers.values():
-            worker.close()
+    for worker in workers.values():
+        worker.close()
     print(f"rows that a peer wins, or with a wrong result: {missed}")
     if not arguments.rows_only:
         run_others(arguments)

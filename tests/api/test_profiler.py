@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import shadesmith as ti
+from shadesmith.runtime.devices.cuda import timer
 from shadesmith.runtime.launch.launch_times import profile_of
 from shadesmith.runtime.session import session
 
@@ -116,6 +118,19 @@ def test_threads_are_timed_together(target: str, profiled: None) -> None:
     for thread in threads:
         thread.join()
     assert ti.profiler.query_kernel_profiler_info("saxpy").counter == 30
+
+
+def test_a_thread_has_a_context_before_the_gpu_is_kept_busy(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+    stream, function = SimpleNamespace(ptr=0), SimpleNamespace(ptr=0)
+    loaded = SimpleNamespace(load=lambda code: None, get_function=lambda name: function)
+    cupy = SimpleNamespace(
+        cuda=SimpleNamespace(get_current_stream=lambda: stream, function=SimpleNamespace(Module=lambda: loaded))
+    )
+    monkeypatch.setattr(timer, "_busy_cubin", lambda arch: b"")
+    note = lambda name: lambda *arguments: calls.append(name)  # noqa: E731
+    timer.CudaTimer(cupy, note("launch"), "sm_90", note("enter"), RuntimeError, (OSError,)).delay(1e-6)
+    assert calls == ["enter", "launch"]
 
 
 def test_a_graph_is_timed(target: str, profiled: None) -> None:

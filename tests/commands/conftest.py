@@ -59,3 +59,9 @@ def program(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write
+
+
+@pytest.fixture(autouse=True)
+def narrow_accesses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out `wide_accesses`: edits of the tests are made in sources of which a thread runs one iteration."""
+    monkeypatch.setenv("SHADESMITH_PASSES", "-wide_accesses")

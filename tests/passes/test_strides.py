@@ -12,7 +12,7 @@ LONG = 1 << 24
 @ti.kernel
 def light(x: ti.types.ndarray(ti.f32, 1), y: ti.types.ndarray(ti.f32, 1)):
     for i in x:
-        y[i] = 2.0 * x[i] + x[i]
+        y[i] = 2.0 * x[i] + i
 
 
 @ti.kernel

@@ -238,6 +238,14 @@ class ArgLoad(Statement):
 
 
 @dataclass(eq=False, slots=True)
+class IsAligned(Statement):
+    """Whether the first element of `array` is at a multiple of `bytes`. Made by `wide_accesses`."""
+
+    array: Array
+    bytes: int
+
+
+@dataclass(eq=False, slots=True)
 class ArrayShape(Statement):
     """The extent of an array or texture along an axis (Taichi: ExternalTensorShapeAlongAxis); folds for fields."""
 
@@ -264,12 +272,14 @@ class GlobalPtr(Statement):
     """An element of an array (Taichi: GlobalPtr and ExternalPtr); as many indices as the array has axes.
 
     cell: for an array in a pool, the number of the pool's cell that contains the element, if it is known.
+    lanes: of neighbours along the last axis that are accessed together: the type is a vector of so many elements.
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("indices", "cell")
     array: Array
     indices: list[Statement]
     cell: Statement | None = None
+    lanes: int = 1
 
 
 @dataclass(eq=False, slots=True)
@@ -536,6 +546,13 @@ RECORDS = (Print, Assert, IndexCheck)
 """Statements that write a record for the host."""
 CHECKS = (Assert, IndexCheck)
 """Records that end the iteration of the loop; the kernel ends after their task."""
+
+
+def is_same(a: Statement, b: Statement) -> bool:
+    """Return whether two values are one statement, or the same number."""
+    if isinstance(a, Const) and isinstance(b, Const):
+        return a.type == b.type and repr(a.value) == repr(b.value)
+    return a is b
 
 
 def is_const(statement: Statement, value: Any = None) -> bool:

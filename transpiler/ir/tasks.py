@@ -11,7 +11,7 @@ from ..lazy_dataclasses import dataclass
 from .functions import Function
 from .nodes import Block, Remark, walk
 from .snodes import Node, Tree
-from .statements import Array, Parameter, RangeFor, Temporary
+from .statements import Array, If, Parameter, RangeFor, Temporary
 from .textures import Texture
 from .types import Scalar, Struct, Type
 
@@ -83,6 +83,7 @@ class Task:
         private: arrays of which each thread adds to a copy.
         block_sums: arrays of which each block adds to a copy in shared memory.
         overlaps: a thread may run several iterations at a time, whose loads overlap.
+        lanes: iterations of the innermost axis that are one, which is the step of the loop there.
         blocks_done: counts the blocks of threads that have stored their partial results. The last one joins them in an
             order that does not change from run to run, and `epilogue` runs once. None: it runs in each block.
     """
@@ -103,6 +104,15 @@ class Task:
     private: list[PrivateSums] = field(default_factory=list)
     block_sums: list[Array] = field(default_factory=list)
     overlaps: bool = False
+    lanes: int = 1
+
+    @property
+    def together(self) -> Block:
+        """The body for iterations that are one, without what runs them one by one."""
+        first = next((statement for statement in self.body if isinstance(statement, If)), None)
+        if self.lanes == 1 or first is None:
+            return self.body
+        return Block([*(statement for statement in self.body if statement is not first), *first.then])
 
     def roots(self) -> list[Block]:
         """Return the outermost blocks: the prologue and the body; with reductions also what follows the loop."""

@@ -32,6 +32,7 @@ from .statements import (
     If,
     IfExp,
     IndexCheck,
+    IsAligned,
     ListInit,
     ListItem,
     LocalLoad,
@@ -333,6 +334,8 @@ class _Flat(_Printer):
                 return f"index {self.ref(loop)} {axis}"
             case ArgLoad(parameter=parameter):
                 return f"arg {parameter.name}"
+            case IsAligned(array=array, bytes=size):
+                return f"aligned {array.name} {size}"
             case ArrayShape(array=array, axis=axis):
                 return f"shape {array.name} {axis}"
             case Alloca(per_thread=per_thread):
@@ -343,6 +346,7 @@ class _Flat(_Printer):
                 return self.together(statement)
             case GlobalPtr(array=array, indices=indices, cell=cell):
                 inside = "" if cell is None else f" in cell {self.ref(cell)}"
+                inside = f" and {statement.lanes - 1} after it" if statement.lanes > 1 else inside
                 return f"ptr {array.name} {self.tuple(indices)}{inside}"
             case GlobalTemporary(temporary=temporary):
                 return f"temporary {temporary.name}"
@@ -545,6 +549,8 @@ class _Nested(_Printer):
                 return (loop.names[axis] if axis < len(loop.names) else f"index{axis}", 3)
             case ArgLoad(parameter=parameter):
                 return (parameter.name, 3)
+            case IsAligned(array=array, bytes=size):
+                return (f"is_aligned({array.name}, {size})", 3)
             case ArrayShape(array=array, axis=axis):
                 return (f"{array.name}.shape[{axis}]", 3)
             case GlobalPtr(array=array, indices=indices):

@@ -64,6 +64,12 @@ class Stage(Enum):
     FINAL = "final"
 
 
+def _pointed(pointer: GlobalPtr) -> Type:
+    """Return the type of what a pointer into an array points to."""
+    element, lanes = pointer.array.element, pointer.lanes
+    return Tensor((lanes,), element) if lanes > 1 and isinstance(element, Scalar) else element
+
+
 def verify(kernel: Kernel, stage: Stage) -> None:
     """Check `kernel` against the rules of `stage`.
 
@@ -249,7 +255,7 @@ class _Checker:
                 is_whole = self.stage is Stage.FRONTEND and bool(statement.array.parts)
                 _need(statement.array in self.arrays or is_whole, "a pointer into an unknown array", statement)
                 _need(len(statement.indices) == statement.array.ndim, "another number of indices than axes", statement)
-                _need(statement.type == statement.array.element, "a pointer of another type than the array", statement)
+                _need(statement.type == _pointed(statement), "a pointer of another type than the array", statement)
                 self.indices(statement, statement.indices)
             case Activate() | Deactivate() | IsActive() | CellNumber() | Append() | Length():
                 self.cell(statement)

@@ -45,6 +45,7 @@ from .target.lowest_bits import lowest_bits
 from .target.minima import minima
 from .target.ranges import ranges
 from .target.rolled_loops import rolled_loops
+from .target.wide_accesses import wide_accesses
 from .target.wrapping import wrapping
 from .tasks.offload import offload
 from .threads.block_sums import block_sums
@@ -142,6 +143,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         call_effects,  # for the printers: cleanup may have removed the last effect
         expand_vectors,  # after the last cleanup, which would use the elements of a vector in place of the vector
         dead_code,  # what `expand_vectors` has replaced
+        wide_accesses,  # after `expand_vectors`, which would take its vectors apart; before `wrapping`: it adds sums
         wrapping,  # after all passes that know what a sum is
         rolled_loops,  # last of those that may change a loop: trip counts are constants by now
         minima,  # after all passes that know what a minimum is

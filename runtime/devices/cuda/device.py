@@ -470,7 +470,7 @@ class CudaDevice:
 
     def timer(self) -> CudaTimer:
         """Return a timer of launches on CuPy's current stream, by the GPU's clock."""
-        return CudaTimer(self.cupy, self.launch_kernel, self.arch, self.describe, self.failure)
+        return CudaTimer(self.cupy, self.launch_kernel, self.arch, self.enter, self.describe, self.failure)
 
     def synchronize(self) -> None:
         """Wait for all streams. Raises: TaichiRuntimeError if a launch failed."""

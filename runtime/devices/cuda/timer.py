@@ -35,7 +35,10 @@ def _busy_cubin(arch: str) -> bytes:
 
 
 class CudaTimer:
-    """A timer of events. cupy: the package. launch_kernel: the driver's. describe, failure: those of the device."""
+    """A timer of events.
+
+    cupy: the package. launch_kernel: the driver's. enter, describe, failure: those of the device.
+    """
 
     clock = "the device's time stamps"
     resolution = 5e-7
@@ -46,10 +49,11 @@ class CudaTimer:
         cupy: Any,
         launch_kernel: Callable[..., None],
         arch: str,
+        enter: Callable[[], None],
         describe: Callable[[Exception], TaichiRuntimeError],
         failure: tuple[type[Exception], ...],
     ) -> None:
-        self._cupy, self._launch_kernel = cupy, launch_kernel
+        self._cupy, self._launch_kernel, self._enter = cupy, launch_kernel, enter
         self._describe, self._failure = describe, failure
         self._spans: list[tuple[Any, Any]] = []
         self._idle: list[Any] = []
@@ -61,6 +65,7 @@ class CudaTimer:
 
     def delay(self, seconds: float) -> None:
         """Keep the GPU busy for some seconds."""
+        self._enter()  # the driver's launch, unlike CuPy's runtime, gives a new thread no context
         self._nanoseconds.value = int(min(seconds, MAX_HOLD_SECONDS) * 1e9)
         stream = self._cupy.cuda.get_current_stream().ptr
         address = ctypes.addressof(self._parameters)

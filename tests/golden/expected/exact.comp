@@ -1,7 +1,9 @@
-// shadesmith 0.1.0, vulkan b2b281cc, exact.py:4: exact(a: ndarray[f32, 1], b: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan 2809c0da, exact.py:4: exact(a: ndarray[f32, 1], b: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
+#extension GL_EXT_buffer_reference_uvec2 : require
+#extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_spirv_intrinsics : require
 
 #define BLOCK 128
@@ -68,7 +70,12 @@ float div_f32(float a, float b) {
     return round_f32(sign, quotient << 1 | uint(rest != 0), a_exponent - b_exponent - 26);
 }
 
+vec4 vec4_div(vec4 a, vec4 b) {
+    return vec4(div_f32(a.x, b.x), div_f32(a.y, b.y), div_f32(a.z, b.z), div_f32(a.w, b.w));
+}
+
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { precise float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 16) buffer F32x4 { precise vec4 v[]; };
 layout(push_constant, scalar) uniform Args {
     F32 a_data;  // a: ndarray[f32, 1]
     F32 b_data;  // b: ndarray[f32, 1]
@@ -76,18 +83,26 @@ layout(push_constant, scalar) uniform Args {
 } args;
 
 #define a(i) args.a_data.v[i]
+#define a4(i) F32x4(args.a_data).v[(i) / 4]
 #define b(i) args.b_data.v[i]
+#define b4(i) F32x4(args.b_data).v[(i) / 4]
 
 // exact.py:5  for i in a:
 void task(int i) {
-    // exact.py:6  a[i] = a[i] / b[i] + 1
-    a(i) = div_f32(a(i), b(i)) + 1.0;
+    // four iterations at a time, by accesses of 16 bytes (wide_accesses)
+    if (uvec2(args.a_data).x % 16u == 0u && uvec2(args.b_data).x % 16u == 0u && i <= args.a_n - 4) {
+        // exact.py:6  a[i] = a[i] / b[i] + 1
+        a4(i) = vec4_div(a4(i), b4(i)) + 1.0;
+    } else {
+        int end_k = min(args.a_n - i, 4);
+        [[dont_unroll]] for (int k = 0; k < end_k; k++) {
+            a(i + k) = div_f32(a(i + k), b(i + k)) + 1.0;
+        }
+    }
 }
 
 void main() {
-    uint count = uint(args.a_n);
-    uint stride = gl_NumWorkGroups.x * BLOCK;
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
-        task(int(index));
-    }
+    // an axis of the grid has at most 65,535 groups; the others are in further rows
+    uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
+    if (index < (uint(args.a_n) + 3u) / 4u) task(int(index) * 4);
 }

@@ -1,13 +1,16 @@
-// shadesmith 0.1.0, vulkan 1464aaef, gradient_of_saxpy.py:5:
+// shadesmith 0.1.0, vulkan 4d95b766, gradient_of_saxpy.py:5:
 // saxpy_grad(a: f32, x: ndarray[f32, 1], y: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
+#extension GL_EXT_buffer_reference_uvec2 : require
+#extension GL_EXT_control_flow_attributes : require
 
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 16) buffer F32x4 { vec4 v[]; };
 layout(push_constant, scalar) uniform Args {
     F32 x_data;       // x: ndarray[f32, 1]
     F32 x_grad_data;  // x_grad: ndarray[f32, 1]
@@ -17,19 +20,30 @@ layout(push_constant, scalar) uniform Args {
 } args;
 
 #define x(i) args.x_data.v[i]
+#define x4(i) F32x4(args.x_data).v[(i) / 4]
 #define x_grad(i) args.x_grad_data.v[i]
+#define x_grad4(i) F32x4(args.x_grad_data).v[(i) / 4]
 #define y_grad(i) args.y_grad_data.v[i]
+#define y_grad4(i) F32x4(args.y_grad_data).v[(i) / 4]
 
 // gradient_of_saxpy.py:6  for i in x:
 void task(int i) {
-    // adjoint of gradient_of_saxpy.py:7  y[i] += a * x[i] * x[i]
-    x_grad(i) += y_grad(i) * (args.a * x(i)) + y_grad(i) * x(i) * args.a;
+    // four iterations at a time, by accesses of 16 bytes (wide_accesses)
+    if (uvec2(args.x_data).x % 16u == 0u && uvec2(args.y_grad_data).x % 16u == 0u
+        && uvec2(args.x_grad_data).x % 16u == 0u && i <= args.x_n - 4) {
+        // adjoint of gradient_of_saxpy.py:7  y[i] += a * x[i] * x[i]
+        x_grad4(i) += y_grad4(i) * (args.a * x4(i)) + y_grad4(i) * x4(i) * args.a;
+    } else {
+        int end_k = min(args.x_n - i, 4);
+        [[dont_unroll]] for (int k = 0; k < end_k; k++) {
+            x_grad(i + k) += y_grad(i + k) * (args.a * x(i + k))
+                + y_grad(i + k) * x(i + k) * args.a;
+        }
+    }
 }
 
 void main() {
-    uint count = uint(args.x_n);
-    uint stride = gl_NumWorkGroups.x * BLOCK;
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
-        task(int(index));
-    }
+    // an axis of the grid has at most 65,535 groups; the others are in further rows
+    uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
+    if (index < (uint(args.x_n) + 3u) / 4u) task(int(index) * 4);
 }

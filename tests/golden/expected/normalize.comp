@@ -1,5 +1,5 @@
 // ===== normalize_0.comp
-// shadesmith 0.1.0, vulkan a256cb1f, normalize.py:4: normalize(a: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan 7adb9b6d, normalize.py:4: normalize(a: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -7,6 +7,7 @@
 layout(local_size_x = 1) in;
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) restrict buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 16) restrict buffer F32x4 { vec4 v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
     float total;                  // f32
     uint blocks_done;             // u32
@@ -29,7 +30,7 @@ void main() {
 }
 
 // ===== normalize_1.comp
-// shadesmith 0.1.0, vulkan d7cd80f5, normalize.py:4: normalize(a: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan dca987e7, normalize.py:4: normalize(a: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -59,6 +60,7 @@ float block_sum(float value) {
 }
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) restrict buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 16) restrict buffer F32x4 { vec4 v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) coherent buffer Temporaries {
     float total;                  // f32
     uint blocks_done;             // u32
@@ -123,15 +125,18 @@ void main() {
 }
 
 // ===== normalize_2.comp
-// shadesmith 0.1.0, vulkan f8f30c07, normalize.py:4: normalize(a: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan f84f9320, normalize.py:4: normalize(a: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
+#extension GL_EXT_buffer_reference_uvec2 : require
+#extension GL_EXT_control_flow_attributes : require
 
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) restrict buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 16) restrict buffer F32x4 { vec4 v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
     float total;                  // f32
     uint blocks_done;             // u32
@@ -144,18 +149,25 @@ layout(push_constant, scalar) uniform Args {
 } args;
 
 #define a(i) args.a_data.v[i]
+#define a4(i) F32x4(args.a_data).v[(i) / 4]
 
 // task 2 of 3: range_for over a
 // normalize.py:8  for i in a:
 void task(int i) {
-    // normalize.py:9  a[i] /= total
-    a(i) /= args.temporaries.total;
+    // four iterations at a time, by accesses of 16 bytes (wide_accesses)
+    if (uvec2(args.a_data).x % 16u == 0u && i <= args.a_n - 4) {
+        // normalize.py:9  a[i] /= total
+        a4(i) /= args.temporaries.total;
+    } else {
+        int end_k = min(args.a_n - i, 4);
+        [[dont_unroll]] for (int k = 0; k < end_k; k++) {
+            a(i + k) /= args.temporaries.total;
+        }
+    }
 }
 
 void main() {
-    uint count = uint(args.a_n);
-    uint stride = gl_NumWorkGroups.x * BLOCK;
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
-        task(int(index));
-    }
+    // an axis of the grid has at most 65,535 groups; the others are in further rows
+    uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
+    if (index < (uint(args.a_n) + 3u) / 4u) task(int(index) * 4);
 }

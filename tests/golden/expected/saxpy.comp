@@ -1,13 +1,16 @@
-// shadesmith 0.1.0, vulkan bde05686, saxpy.py:4:
+// shadesmith 0.1.0, vulkan e93621ed, saxpy.py:4:
 // saxpy(x: ndarray[f32, 1], y: ndarray[f32, 1], alpha: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
+#extension GL_EXT_buffer_reference_uvec2 : require
+#extension GL_EXT_control_flow_attributes : require
 
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 16) buffer F32x4 { vec4 v[]; };
 layout(push_constant, scalar) uniform Args {
     F32 x_data;   // x: ndarray[f32, 1]
     F32 y_data;   // y: ndarray[f32, 1]
@@ -16,17 +19,26 @@ layout(push_constant, scalar) uniform Args {
 } args;
 
 #define x(i) args.x_data.v[i]
+#define x4(i) F32x4(args.x_data).v[(i) / 4]
 #define y(i) args.y_data.v[i]
+#define y4(i) F32x4(args.y_data).v[(i) / 4]
 
 // saxpy.py:5  for i in x:
 void task(int i) {
-    y(i) = args.alpha * x(i) + y(i);  // :6
+    // four iterations at a time, by accesses of 16 bytes (wide_accesses)
+    if (uvec2(args.x_data).x % 16u == 0u && uvec2(args.y_data).x % 16u == 0u && i <= args.x_n - 4) {
+        // saxpy.py:6  y[i] = alpha * x[i] + y[i]
+        y4(i) = args.alpha * x4(i) + y4(i);
+    } else {
+        int end_k = min(args.x_n - i, 4);
+        [[dont_unroll]] for (int k = 0; k < end_k; k++) {
+            y(i + k) = args.alpha * x(i + k) + y(i + k);
+        }
+    }
 }
 
 void main() {
-    uint count = uint(args.x_n);
-    uint stride = gl_NumWorkGroups.x * BLOCK;
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
-        task(int(index));
-    }
+    // an axis of the grid has at most 65,535 groups; the others are in further rows
+    uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
+    if (index < (uint(args.x_n) + 3u) / 4u) task(int(index) * 4);
 }

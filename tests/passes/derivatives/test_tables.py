@@ -12,7 +12,7 @@ from shadesmith.transpiler.passes.derivatives.reverse_mode import RULES
 from shadesmith.transpiler.passes.derivatives.tangents import TANGENTS
 
 POINTERS = {"GlobalPtr", "MatrixPtr", "StructPtr", "GlobalTemporary", "Reference"}
-CONSTANT = {"Const", "LoopIndex", "ArgLoad", "ArrayShape", "CellIndex", "CellNumber", "IsActive",
+CONSTANT = {"Const", "LoopIndex", "ArgLoad", "ArrayShape", "IsAligned", "CellIndex", "CellNumber", "IsActive",
             "Length", "PoolCount", "TextureSample", "TextureFetch", "ImageLoad", "Rand"}  # fmt: skip
 """Values that depend on no array with a derivative."""
 WITHOUT_VALUE = {"OmittedStatement", "Print", "Assert", "IndexCheck", "Break", "Continue", "Return", "Activate",

@@ -15,7 +15,8 @@ LONG = (1 << 20) + 4
 
 def moving(arch, n, **options):
     """Return a kernel that moves data between fields of n numbers, and the fields."""
-    ti.init(arch=arch, log_level=ti.ERROR, **options)
+    passes = ",".join(filter(None, ("-wide_accesses", options.pop("passes", ""))))
+    ti.init(arch=arch, log_level=ti.ERROR, passes=passes, **options)
     x, y, z = ti.field(ti.f32, n), ti.field(ti.f32, n), ti.field(ti.i32, (n // 4, 4))
 
     @ti.kernel
@@ -55,7 +56,7 @@ def test_sources() -> None:
 
 
 def test_loads_that_nothing_writes_are_marked() -> None:
-    ti.init(arch=ti.python, log_level=ti.ERROR)
+    ti.init(arch=ti.python, log_level=ti.ERROR, passes="-wide_accesses")
     x, y, z = ti.field(ti.f32, LONG), ti.field(ti.f32, LONG), ti.Vector.field(3, ti.f32, LONG)
 
     @ti.kernel

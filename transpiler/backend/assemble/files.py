@@ -118,7 +118,8 @@ class FileAssembler:
     def _named_constants(self, used: UsedMemory) -> list[str]:
         """Return the declarations of the numbers that a file uses, in its accessors too."""
         layout, names = self.layout, dict(used.constants)
-        for array in (array for array in used.arrays if array.shape is not None and array.place is None):
+        arrays = {**used.arrays, **used.wide}
+        for array in (array for array in arrays if array.shape is not None and array.place is None):
             names |= dict.fromkeys(layout.constants.extent(array, axis) for axis in range(1, array.ndim))
         return layout.constants.declarations(self.language, names)
 

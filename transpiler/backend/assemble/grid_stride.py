@@ -97,7 +97,7 @@ def _is_elsewhere(statement: Statement, task: Task) -> bool:
 
 def is_long_running(task: Task) -> bool:
     """Return whether a block of iterations runs longer than it takes to start a block."""
-    statements = list(reachable(task.body))
+    statements = list(reachable(task.together))
     if any(map(repeats, statements)):
         return True
     return _bytes_moved(statements) * task.block_dim > BYTES_PER_BLOCK

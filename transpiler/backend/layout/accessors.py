@@ -40,6 +40,8 @@ class MemoryExpressions:
     trees: Mapping[Node, TreeSource]
     cells: SparseSource | None
     constants: NamedConstants = field(default_factory=NamedConstants)
+    wide: Mapping[Array, tuple[str, int]] = field(default_factory=dict)
+    """For arrays of which several neighbours are accessed together: the name of their type, and how many they are."""
     read_only: frozenset[Array] = frozenset()
     """Arrays of numbers that nothing writes while the kernel runs, of which a thread has several loads in flight."""
 
@@ -52,20 +54,23 @@ class Accessors:
     lines: definitions of macros.
     inside: name and definition of the macro that takes the cell of a pool before the indices.
     copies: name and definition of the macro of the copy that a block of threads has of an array.
+    wide: name and definition of the macro of several neighbours.
     """
 
     names: dict[Array, str] = field(default_factory=dict)
     lines: dict[Array, str] = field(default_factory=dict)
     inside: dict[Array, tuple[str, str]] = field(default_factory=dict)
     copies: dict[Array, tuple[str, str]] = field(default_factory=dict)
+    wide: dict[Array, tuple[str, str]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class UsedMemory:
-    """What a source accesses: arrays, arrays by the cell of a pool, textures, properties of sparse nodes, and named
-    numbers."""
+    """What a source accesses: arrays, several neighbours in arrays, arrays by the cell of a pool, textures, properties
+    of sparse nodes, and named numbers."""
 
     arrays: dict[Array, None] = field(default_factory=dict)
+    wide: dict[Array, None] = field(default_factory=dict)
     inside: dict[Array, None] = field(default_factory=dict)
     cells: dict[NodeUse, None] = field(default_factory=dict)
     textures: dict[Texture, None] = field(default_factory=dict)
@@ -76,6 +81,7 @@ class UsedMemory:
         union = UsedMemory()
         for used in (self, *others):
             union.arrays |= used.arrays
+            union.wide |= used.wide
             union.inside |= used.inside
             union.cells |= used.cells
             union.textures |= used.textures
@@ -91,11 +97,12 @@ def definitions(
     copied: arrays whose macro is that of the copy.
     """
     macros, functions, helpers = ([], [], []) if cells is None else cells.lines(used.cells)
-    arrays = sorted({**used.arrays, **used.inside}, key=lambda a: a.binding)
+    arrays = sorted({**used.arrays, **used.inside, **used.wide}, key=lambda a: a.binding)
     for array in (array for array in arrays if not array.is_shared):
         macros += [names.inside[array][1]] if array in names.inside else []
         line = names.copies[array][1] if array in copied else names.lines[array]
         macros += [line] if array in used.arrays else []
+        macros += [names.wide[array][1]] if array in used.wide else []
     return macros, functions, helpers
 
 
@@ -124,6 +131,9 @@ def accessors(
             cell = cell_of(array.place, clamped(array, less_offset(array, letters), memory.expressions), memory.cells)
             element = f"{inside}({', '.join([cell, *needed])})"
         macros.lines[array] = f"#define {name}({parameters}) {element}"
+        if array in memory.wide:
+            wide = free.declare(f"{name}{memory.wide[array][1]}")
+            macros.wide[array] = wide, f"#define {wide}({parameters}) {_neighbours(array, letters, memory)}"
     free.reserved |= NAMES_IN_BLOCKS if not memory.target.language.shared_qualifier else frozenset()
     for array in sorted(shared, key=lambda a: a.binding):
         macros.names[array] = free.declare(array.name or "tile")
@@ -148,6 +158,15 @@ def _element(array: Array, letters: list[str], memory: MemoryExpressions) -> str
     data = expressions.get(key, expressions.get(array, "")) + ("" if target.language.has_pointers else ".v")
     element = f"{data}[{row_major(array, indices, target, expressions, memory.constants)}]"
     return target.language.read_only_load.format(element) if array in memory.read_only else element
+
+
+def _neighbours(array: Array, letters: list[str], memory: MemoryExpressions) -> str:
+    """Return several neighbours along the last axis, from the element whose indices are the parameters of a macro."""
+    kind, lanes = memory.wide[array]
+    number = row_major(array, less_offset(array, letters), memory.target, memory.expressions, memory.constants)
+    return memory.target.language.wide_access.format(
+        type=kind, data=memory.expressions[array], number=number, factor=factor(number), lanes=lanes
+    )
 
 
 def cell_of(place: Node, indices: Sequence[str], cells: SparseSource | None) -> str:

@@ -21,6 +21,7 @@ from ...ir.types import (
     SCALARS,
     Scalar,
     Struct,
+    Tensor,
     element_of,
     u32,
 )
@@ -81,6 +82,8 @@ class ArgsMembers:
         self.parameters = parameters_of(kernel)
         self.fixed: set[str] = set()  # names that the source uses literally: other members get different ones
         self.references = BufferReferences(target)
+        self.wide: dict[Array, tuple[str, int]] = {}
+        """The names of the types of several neighbours in an array, and how many they are."""
 
     def gather(self) -> list[ArgsMember]:
         """Return all members, the largest scalars first."""
@@ -95,6 +98,8 @@ class ArgsMembers:
                 self._pointer(array.name, array, self._array_pointer(array), note, source)
             elif array.place is None:
                 self._pointer(f"{array.name}_data", array, self._array_pointer(array), array_type(array), source)
+                if array in self.usage.wide:
+                    self.wide[array] = self._wide_type(array, self.usage.wide[array]), self.usage.wide[array].size
             elif (part := memory_of(array.place)) not in (item.key for item in self.items):
                 tree = self.trees[part]
                 self._pointer(tree.pointer, part, self._tree_pointer(tree), self._note(tree), source)
@@ -203,6 +208,13 @@ class ArgsMembers:
         if self.language.has_pointers:
             return self._declared_pointer(element, access)
         return self.references.of(array.element, element, access)
+
+    def _wide_type(self, array: Array, wide: Tensor) -> str:
+        """Return the name of the type behind which several neighbours are: a vector, or a buffer reference of it."""
+        access, name = self._access([array]), type_name(self.language, wide)
+        if self.language.has_pointers:
+            return name if access.writes else f"const {name}"
+        return self.references.of(wide, name, access)
 
     def _declared_pointer(self, element: str, access: Access) -> str:
         constant, restrict = "" if access.writes else "const ", self.language.restrict if access.is_restricted else ""

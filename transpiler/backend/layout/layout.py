@@ -91,8 +91,9 @@ class Layout:
 
     @property
     def macro_names(self) -> list[str]:
-        """The names of the macros that take a cell, and of the macros and functions of sparse nodes."""
-        inside = [name for name, _ in self.accessors.inside.values()]
+        """The names of the macros that take a cell or give several neighbours, and of the macros and functions of
+        sparse nodes."""
+        inside = [name for name, _ in (*self.accessors.inside.values(), *self.accessors.wide.values())]
         return inside + (self.cells.identifiers() if self.cells is not None else [])
 
     def expression_of(self, statement: Statement) -> tuple[object, ...] | None:
@@ -126,7 +127,8 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
     if cells is not None:
         cells.expressions = {need: expressions[need] for need, _, _ in cells.members()}
     constants = named_constants(kernel, (*usage.arrays, *usage.shared), taken | structs_of_trees)
-    memory = MemoryExpressions(target, expressions, trees, cells, constants, _read_only(kernel, usage))
+    read_only = _read_only(kernel, usage)
+    memory = MemoryExpressions(target, expressions, trees, cells, constants, members.wide, read_only)
     names = taken | structs_of_trees | constants.numbers.keys()
     macros = accessors(usage.arrays, usage.shared, memory, names, {a for t in kernel.tasks for a in t.block_sums})
     temporaries = temporary_buffer(kernel, target, structs)
@@ -155,7 +157,7 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
         stored_types=stored,
         structs=structs,
         trees=trees,
-        helpers=_declaring(target, usage, stored, cells),
+        helpers=_declaring(target, usage, [*stored, *usage.wide.values()], cells),
         memory_types=memory_types,
         aligned=_aligned(kernel, target, usage, memory_types),
         usage=usage,
@@ -257,7 +259,8 @@ def _aligned(kernel: Kernel, target: Target, usage: Usage, memory_types: Sequenc
             if array.shape is not None and array.place is None and not array.strided:
                 others.remove(vector)
                 found.add(vector)
-    return frozenset(found.difference(part for type in others for part in parts_of(type) if isinstance(part, Tensor)))
+    packed = {part for type in others for part in parts_of(type) if isinstance(part, Tensor)}
+    return frozenset(found - packed).union(usage.wide.values())
 
 
 def _memory_parts(types: Iterable[Type]) -> list[Type]:

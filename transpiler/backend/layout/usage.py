@@ -21,6 +21,7 @@ from ...ir.statements import (
     GlobalPtr,
     GlobalStore,
     IndexCheck,
+    IsAligned,
     MatrixPtr,
     Parameter,
     Print,
@@ -31,7 +32,7 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel
 from ...ir.textures import ImageLoad, ImageStore, Texture, TextureFetch, TextureSample
 from ...ir.threads import Barrier
-from ...ir.types import Type
+from ...ir.types import Tensor, Type
 from ...lazy_dataclasses import dataclass
 
 
@@ -41,7 +42,11 @@ class Usage:
 
     arrays: dict[Array, None] = field(default_factory=dict)
     shared: dict[Array, None] = field(default_factory=dict)
+    wide: dict[Array, Tensor] = field(default_factory=dict)
+    """Arrays of which several neighbours are accessed together, and the type of these."""
     fences: bool = False
+    aligned: bool = False
+    """Whether it asks for the alignment of an array."""
     components: bool = False
     read: set[Array] = field(default_factory=set)
     written: set[Array] = field(default_factory=set)
@@ -89,6 +94,11 @@ def collect(kernel: Kernel) -> Usage:
         match statement:
             case GlobalPtr(array=array):
                 (usage.shared if array.is_shared else usage.arrays)[array] = None
+                if statement.lanes > 1 and isinstance(statement.type, Tensor):
+                    usage.wide[array] = statement.type
+            case IsAligned(array=array):
+                usage.arrays[array] = None
+                usage.aligned = True
             case Barrier(scope="grid"):
                 usage.fences = True
             case GlobalLoad(pointer=pointer):

@@ -27,6 +27,7 @@ from ...ir.statements import (
     GlobalPtr,
     GlobalTemporary,
     IfExp,
+    IsAligned,
     ListInit,
     ListItem,
     LocalLoad,
@@ -41,6 +42,7 @@ from ...ir.statements import (
     StructPtr,
     base_pointer,
     is_const,
+    is_same,
 )
 from ...ir.types import Scalar, Struct, Tensor, Type, element_of, i32, member_offset, scalars_of
 from ..languages.common.symbols import Symbols
@@ -60,9 +62,9 @@ from ..languages.common.syntax import (
     type_helpers,
     type_name,
 )
-from ..languages.common.syntax_forms import INFIX, MULTIPLY, OR, PRIMARY, TERNARY, UNARY, Rendered, Syntax
+from ..languages.common.syntax_forms import EQUAL, INFIX, MULTIPLY, OR, PRIMARY, TERNARY, UNARY, Rendered, Syntax
 from ..languages.common.target import Target
-from ..languages.common.tensors import is_native, is_short_vector, is_small, pointed_element
+from ..languages.common.tensors import is_native, is_short_vector, is_small, pointed_element, zero_of
 from ..layout.accessors import UsedMemory, cell_of, clamped, less_offset, strided
 from ..layout.args_members import WIDENED
 from ..layout.layout import Layout
@@ -173,13 +175,14 @@ class Expressions:
                 self.uses_args = True
                 name, _ = self.layout.accessors.inside[array]
                 return f"{name}({', '.join(self.of(operand).source for operand in address_operands(pointer))})"
-            case GlobalPtr(array=array, indices=indices):
-                self.used.arrays[array] = None
+            case GlobalPtr(array=array, indices=indices, lanes=lanes):
+                (self.used.arrays if lanes == 1 else self.used.wide)[array] = None
                 self.uses_args = True
                 if array.place is not None and (pool := pool_above(array.place)) is not None:
                     self.used.cells["number", pool] = None
                 sources = wrapping.wide_sums(self.language, indices, [self.of(i).source for i in indices])
-                return f"{self.layout.accessors.names[array]}({', '.join(sources)})"
+                names = self.layout.accessors
+                return f"{names.names[array] if lanes == 1 else names.wide[array][0]}({', '.join(sources)})"
             case GlobalTemporary(temporary=temporary):
                 self.uses_args = True
                 return self.layout.temporaries.expressions[temporary]
@@ -340,8 +343,8 @@ class Expressions:
         if isinstance(kind, Struct):
             return _zero_struct(self, kind)
         if isinstance(kind, Scalar):
-            return _const(self, Const(_zero_of(kind), type=kind))
-        return _init(self, MatrixInit([Const(_zero_of(kind.element), type=kind.element)] * kind.size, type=kind))
+            return _const(self, Const(zero_of(kind), type=kind))
+        return _init(self, MatrixInit([Const(zero_of(kind.element), type=kind.element)] * kind.size, type=kind))
 
     def to_memory(self, value: Statement) -> str:
         """Return the source of a value in its memory form, where u1 is a byte."""
@@ -406,10 +409,6 @@ def _columns(kind: Type | None) -> int:
     return kind.shape[-1]
 
 
-def _zero_of(kind: Scalar) -> int | float | bool:
-    return False if kind.kind == "bool" else 0.0 if kind.is_float else 0
-
-
 def _const(e: Expressions, value: Const) -> Rendered:
     """Render a number, or the expression of named numbers that it was made of."""
     origin, kind = value.origin, value.type
@@ -448,6 +447,12 @@ def _argument(e: Expressions, value: ArgLoad) -> Rendered:
 def _shape(e: Expressions, value: ArrayShape) -> Rendered:
     e.uses_args = True
     return Rendered(e.layout.shapes[value.array, value.axis])
+
+
+def _is_aligned(e: Expressions, value: IsAligned) -> Rendered:
+    e.uses_args = True
+    e.need(*e.language.alignment_helpers)
+    return Rendered(e.language.is_aligned.format(data=e.layout.data[value.array], bytes=value.bytes), EQUAL)
 
 
 def _index(e: Expressions, value: LoopIndex) -> Rendered:
@@ -503,7 +508,7 @@ def _cast(e: Expressions, value: Cast) -> Rendered:
 def _init(e: Expressions, value: MatrixInit) -> Rendered:
     assert isinstance(value.type, Tensor)
     first, kind, language = value.elements[0], value.type, e.language
-    if len(value.elements) > 1 and all(_is_same(first, other) for other in value.elements):
+    if len(value.elements) > 1 and all(is_same(first, other) for other in value.elements):
         if isinstance(first, Const) and repr(first.value) in ("0", "0.0", "False") and not is_short_vector(kind):
             name = e.name_of_type(kind)
             if language.zero_values is not None:
@@ -572,16 +577,11 @@ def _struct_element(e: Expressions, value: StructElement) -> Rendered:
     return e.loaded(text, value.type) if struct in e.layout.structs.stored else Rendered(text)
 
 
-def _is_same(a: Statement, b: Statement) -> bool:
-    return a is b or (
-        isinstance(a, Const) and isinstance(b, Const) and a.type == b.type and repr(a.value) == repr(b.value)
-    )
-
-
 WRITERS: dict[type, Callable[..., Rendered]] = {
     Const: _const,
     ArgLoad: _argument,
     ArrayShape: _shape,
+    IsAligned: _is_aligned,
     LoopIndex: _index,
     LocalLoad: _load,
     GlobalLoad: _load,

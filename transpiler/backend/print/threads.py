@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from math import prod
 
+from ...ir.nodes import Statement
 from ...ir.statements import ArrayShape, Const, RangeFor
 from ...ir.tasks import Task
 from ...lazy_dataclasses import dataclass
@@ -65,6 +66,7 @@ def spread(e: Expressions, loop: RangeFor, names: list[str], layout: Layout) -> 
         return Threads(declarations, count, names, heads, extents, _number(e, loop, names))
     texts = [_extent(e, loop, axis, names[axis], declarations) for axis in axes]
     constant = {text for axis, text in enumerate(texts) if _is_known(loop, axis)}  # int, and their product too
+    constant |= {text for axis, text in enumerate(texts) if len(texts) == 1 and _is_rounded(loop, axis)}
     count = " * ".join(
         f"{text}u" if text.isdigit() else text if text in constant else e.language.as_unsigned(text)
         for text in _factors(texts)
@@ -116,6 +118,15 @@ def indices_in_block(e: Expressions, loop: RangeFor, linear: str) -> list[str]:
         f"{text.removesuffix('index')}{linear}" if text == "index" or text.endswith("+ index") else text
         for text in texts
     ]
+
+
+def _is_rounded(loop: RangeFor, axis: int) -> bool:
+    """Return whether a trip count is an end by a step, rounded up: unsigned, since their sum may be large."""
+    return _is(loop.starts[axis], 0) and step_of(loop, axis) > 1 and not isinstance(loop.ends[axis], Const)
+
+
+def _is(value: Statement, number: int) -> bool:
+    return isinstance(value, Const) and value.value == number
 
 
 def _is_known(loop: RangeFor, axis: int) -> bool:
@@ -199,6 +210,11 @@ def _extent(e: Expressions, loop: RangeFor, axis: int, name: str, declarations: 
             return rendered.source
         text = f"max({rendered.source}, 0)"
         e.symbols.call("max")
+    elif _is_rounded(loop, axis):
+        span = rendered.source if isinstance(end, ArrayShape) else f"max({rendered.source}, 0)"
+        e.symbols.call(*(() if isinstance(end, ArrayShape) else ("max",)))
+        text = f"({e.language.as_unsigned(span)} + {step - 1}u) / {step}u"
+        text = text if len(loop.starts) == 1 else f"int({text})"
     else:
         low, high = (bound(e, start), rendered) if step > 0 else (rendered, bound(e, start))
         span = f"{_inside(high, ADD)} - {_inside(low, MULTIPLY)}"

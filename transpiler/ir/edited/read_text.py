@@ -33,6 +33,7 @@ from ..statements import (
     GlobalTemporary,
     If,
     IfExp,
+    IsAligned,
     LocalLoad,
     LocalStore,
     LoopIndex,
@@ -497,11 +498,17 @@ def _shape(reader: _Reader, line: Line, rest: str, type: Type) -> Statement:
 
 
 def _ptr(reader: _Reader, line: Line, rest: str, type: Type) -> Statement:
-    match = _parts(reader, line, rest, r"(\w+) \((.*)\)(?: in cell \$(\w+))?", "ptr array ($i, $j)")
+    pattern = r"(\w+) \((.*)\)(?: in cell \$(\w+))?(?: and (\d+) after it)?"
+    match = _parts(reader, line, rest, pattern, "ptr array ($i, $j)")
     array, indices = reader._array(match[1], line), reader._all(match[2], line)
     if len(indices) != array.ndim:
         raise TextError(line.number, f"`{match[1]}` has {array.ndim} axes, found {len(indices)} indices")
-    return GlobalPtr(array, indices, reader._named(match[3], line) if match[3] else None)
+    return GlobalPtr(array, indices, reader._named(match[3], line) if match[3] else None, int(match[4] or 0) + 1)
+
+
+def _aligned(reader: _Reader, line: Line, rest: str, type: Type) -> Statement:
+    match = _parts(reader, line, rest, r"(\w+) (\d+)", "aligned array 16")
+    return IsAligned(reader._array(match[1], line), int(match[2]))
 
 
 def _temporary(reader: _Reader, line: Line, rest: str, type: Type) -> Statement:
@@ -554,5 +561,5 @@ _MAKERS: dict[str, Maker] = {
     "const": _const, "cast": _cast, "bit_cast": _bit_cast, "tensor": _tensor, "struct": _struct, "element": _element,
     "element_ptr": _element_ptr, "member": _member, "member_ptr": _member_ptr, "index": _index, "arg": _arg,
     "reference": _reference, "shape": _shape, "ptr": _ptr, "temporary": _temporary, "load": _load, "global": _global,
-    "atomic": _atomic, "alloca": _alloca, "call": _call, "result": _result, "random": _random,
+    "aligned": _aligned, "atomic": _atomic, "alloca": _alloca, "call": _call, "result": _result, "random": _random,
 }  # fmt: skip

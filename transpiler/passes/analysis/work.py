@@ -70,21 +70,27 @@ class _Counter:
     work: Work = field(default_factory=Work)
     extents: dict[Axis, int] = field(default_factory=dict)
     places: dict[Any, _Place] = field(default_factory=dict)
+    lanes: int = 1
 
     def task(self, task: Task, count: int) -> Work:
         """Return the work of one task."""
         total = 1
+        self.lanes = task.lanes
         if task.loop is not None:
-            total = self._enter(task.loop, count)
-        self._block(task.body, total)
+            total = self._enter(task.loop, count * task.lanes, task.lanes)
+        self._block(task.together, total)
         self.work.bytes = sum(place.size_bytes * place.accesses for place in self.places.values())
         return self.work
 
-    def _enter(self, loop: RangeFor, count: int = -1) -> int:
-        """Record the extents of a loop's axes; return its trip count, 1 if it is not known."""
+    def _enter(self, loop: RangeFor, count: int = -1, lanes: int = 1) -> int:
+        """Record the extents of a loop's axes; return its trip count, 1 if it is not known.
+
+        lanes: iterations that are one.
+        """
         found = []
-        for start, end, step in zip(loop.starts, loop.ends, loop.steps, strict=True):
+        for axis, (start, end, step) in enumerate(zip(loop.starts, loop.ends, loop.steps, strict=True)):
             begin, last, by = self._number(start), self._number(end), self._number(step)
+            by = 1 if lanes > 1 and axis == len(loop.starts) - 1 else by
             extent = None if None in (begin, last, by) or not by else max(0, -(-(last - begin) // by))
             found.append(extent)
         if None in found and count >= 0 and len(found) == 1:
@@ -120,7 +126,8 @@ class _Counter:
     def _statement(self, statement: Statement, factor: float) -> None:
         match statement:
             case Operation():
-                self.work.operations += factor * _operations(statement)
+                lanes = self.lanes if isinstance(statement.type, Tensor) else 1
+                self.work.operations += factor * _operations(statement) / lanes
             case GlobalLoad() | GlobalStore():
                 self._access(statement, statement.pointer, factor)
             case AtomicOp():
@@ -151,9 +158,10 @@ class _Counter:
         if not axes and not is_gather:
             accesses = 0  # one element for all iterations: it stays in a cache
         times = 2 if isinstance(statement, AtomicOp) else 1
+        width = _size(value) // base.lanes
         if not is_gather and key in self.places:
             return
-        place = self.places.setdefault(key, _Place(times * _size(value), 0.0))
+        place = self.places.setdefault(key, _Place(times * width, 0.0))
         place.accesses += accesses
 
 

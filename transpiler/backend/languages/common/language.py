@@ -113,6 +113,8 @@ class Language:
     restrict: what is behind the star of a pointer whose memory no other pointer of the kernel reaches.
     arrow: accesses a member through a pointer to a struct.
     read_only_load: a load of {} that nothing writes while the kernel runs.
+    wide_access: several neighbours in memory as one vector; in: its {type}, {data} and {number} of the first, {lanes}.
+    is_aligned: whether the address {data} is a multiple of {bytes}; `alignment_helpers`: keys of what this needs.
     volatile_load: a load of {} that other threads write, past a cache that may be stale.
     forwards_by_copy: members of `Args` in a readonly block must be copied before they are passed to a function.
     precise: qualifier of float variables for which each operation is rounded separately.
@@ -196,6 +198,9 @@ class Language:
     restrict: str = ""
     arrow: str = "->"
     read_only_load: str = "{}"
+    wide_access: str = ""
+    is_aligned: str = ""
+    alignment_helpers: tuple[str, ...] = ()
     volatile_load: str = "{}"
     forwards_by_copy: bool = False
     precise: str = ""

@@ -65,6 +65,11 @@ def has_row_vectors(language: Language, tensor: Tensor) -> bool:
     return len(tensor.shape) == 2 and is_native(language, Tensor(tensor.shape[1:], tensor.element))
 
 
+def zero_of(kind: Scalar) -> int | float | bool:
+    """Return the zero of a scalar type."""
+    return False if kind.kind == "bool" else 0.0 if kind.is_float else 0
+
+
 def whole_alignment(tensor: Tensor) -> int:
     """Return the largest alignment that needs no padding, at most that of the widest load [bytes]."""
     return gcd(tensor.size_bytes, WIDEST_LOAD)

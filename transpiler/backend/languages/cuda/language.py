@@ -51,6 +51,8 @@ CUDA = Language(
     braces_refuse_narrowing=True,
     size_check="static_assert",
     read_only_load="__ldg(&{})",
+    wide_access="(*({type} *)&{data}[{number}])",
+    is_aligned="(size_t){data} % {bytes} == 0",
     volatile_load="__ldcg(&{})",
     restrict="__restrict__",
     texture_handles=("cudaTextureObject_t", "cudaSurfaceObject_t"),
