@@ -4,7 +4,7 @@ usage: python benchmarks/derivatives.py [--arch cuda,vulkan] [--small] [--engine
 
 Each row: milliseconds forward, backward, and their ratio; medians of 5 rounds. The wave equation has 30 steps on
 512 x 512 elements: the gradients of all steps, launched one by one, and as one graph (`ti.graph.compile_tape`).
---engine: which package runs the same programs; a graph of a tape is ours alone. --without: passes to leave out.
+--engine: which package runs the same programs; a graph of a tape is ours alone. --without: a pass to leave out.
 """
 
 import argparse
@@ -210,11 +210,11 @@ def main() -> None:
     parser.add_argument("--arch", default="cuda,vulkan")
     parser.add_argument("--engine", default="shadesmith")
     parser.add_argument("--rows", default=",".join(ROWS))
-    parser.add_argument("--without", default="", help="passes to leave out")
+    parser.add_argument("--without", default="", help="a pass to leave out")
     parser.add_argument("--small", action="store_true", help="sizes for a processor")
     options = parser.parse_args()
     print(f"{options.engine:30} {'forward':>9} {'backward':>9} {'ratio':>6}")
-    choices = {"passes": ",".join(f"-{name}" for name in options.without.split(","))} if options.without else {}
+    choices = {"passes": f"-{options.without}"} if options.without else {}
     for arch in options.arch.split(","):
         for name in options.rows.split(","):
             measure, sizes, small = ROWS[name]

@@ -29,6 +29,7 @@ EFFECTIVE: dict[str, str] = {
     "debug": "checks indices, keeps asserts, verifies the IR between passes",
     "check_out_of_bound": "checks indices",
     "check_overflow": "traps integer overflow, division by zero, and numbers stored in a type that cannot hold them",
+    "trap_nan": "traps the operation that makes a NaN of other numbers",
     "kernel_profiler": "records the time of each task for `ti.profiler`",
     "fast_math": "lets compilers reorder floating-point operations",
     "short_circuit_operators": "`and` and `or` skip operands that they need not evaluate",
@@ -154,6 +155,7 @@ class Config:
     edits_dir: str = ""
     report_bytes: int = 1 << 20
     check_overflow: bool = False
+    trap_nan: bool = False
     line_comments: str = "short"
     passes: Any = ""
     templates_dir: str = ""
@@ -176,6 +178,7 @@ class Config:
             debug=self.debug,
             check_out_of_bound=self.check_out_of_bound or self.debug,
             check_overflow=self.check_overflow,
+            trap_nan=self.trap_nan,
             short_circuit_operators=self.short_circuit_operators,
             block_dim=min(self.default_gpu_block_dim, self.max_block_dim),
             unrolling_limit=self.unrolling_limit,

@@ -65,6 +65,7 @@ class CompileOptions:
     debug: bool = False
     check_out_of_bound: bool = False
     check_overflow: bool = False
+    trap_nan: bool = False
     short_circuit_operators: bool = True
     block_dim: int = 128
     unrolling_limit: int = 32

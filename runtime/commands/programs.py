@@ -37,7 +37,7 @@ DECIDING = frozenset(
     {
         "advanced_optimization", "cfg_optimization", "check_out_of_bound", "check_overflow", "debug", "default_fp",
         "default_gpu_block_dim", "default_ip", "default_up", "edits", "edits_dir", "fast_math",
-        "inline", "max_block_dim", "short_circuit_operators", "unroll_static_loops", "unrolling_limit",
+        "inline", "max_block_dim", "short_circuit_operators", "trap_nan", "unroll_static_loops", "unrolling_limit",
     }
 )  # fmt: skip
 """Options of `ti.init` that change a source or the folder of edits."""

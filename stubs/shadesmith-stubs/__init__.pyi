@@ -559,6 +559,7 @@ def init(
     edits_dir: str = ...,
     report_bytes: int = ...,
     check_overflow: bool = ...,
+    trap_nan: bool = ...,
     line_comments: str = ...,
     passes: Any = ...,
     templates_dir: str = ...,

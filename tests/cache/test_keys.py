@@ -299,6 +299,7 @@ OPTIONS = {
     "debug": {"debug": True},
     "check_out_of_bound": {"check_out_of_bound": True},
     "check_overflow": {"check_overflow": True},
+    "trap_nan": {"trap_nan": True},
     "short_circuit": {"short_circuit_operators": False},
     "block size": {"default_gpu_block_dim": 64},
     "optimization": {"advanced_optimization": False},

@@ -33,6 +33,7 @@ from .control.overflow import overflow
 from .control.packed_arrays import packed_arrays
 from .control.recursion import recursion
 from .control.split_arrays import split_arrays
+from .control.trap_nan import trap_nan
 from .derivatives.forward_mode import forward_mode
 from .derivatives.reverse_mode import reverse_mode
 from .gathers.gather_adjoints import gather_adjoints
@@ -92,6 +93,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
     Stage.FRONTEND: (  # returns and breaks may still be anywhere
         inline_calls,  # first: all others see the functions that remain
         overflow,  # before all others, since these add operations of their own, which are not checked
+        trap_nan,  # likewise
         split_arrays,  # no other pass supports split arrays
         packed_arrays,  # after `split_arrays`, whose parts may be packed; no other pass supports them
     ),

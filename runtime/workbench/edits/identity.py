@@ -75,7 +75,7 @@ def values_of(specialization: Specialization) -> tuple[tuple[str, str], ...]:
 
 def without_checks(options: CompileOptions) -> CompileOptions:
     """Return the options of the same program without debug: edits are of that program."""
-    return replace(options, debug=False, check_out_of_bound=False, check_overflow=False, verify=False)
+    return replace(options, debug=False, check_out_of_bound=False, check_overflow=False, trap_nan=False, verify=False)
 
 
 def shown(argument: Argument) -> str:

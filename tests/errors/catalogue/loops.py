@@ -11,7 +11,7 @@ CASES: list[Case] = [
     refused("loops/step_of_zero", TYPE, "step of a range cannot be 0", "1 or -1", kernel("for i in «range(0, 3, 0):", "    pass"), "range step 0"),
     refused("loops/range_of_four", SYNTAX, "Range should have 1 to 3 arguments, found 4", "range(begin, end, step)", kernel("for i in «range(0, 3, 1, 1):", "    pass"), "range of 4 arguments"),
     refused("loops/list_at_run_time", SYNTAX, "Cannot loop over a Python `list` at run time", "ti.static", kernel("for i in «[1, 2, 3]:", "    pass"), "iterating a list at run time"),
-    refused("loops/break_in_outermost", SYNTAX, "Cannot break in the outermost loop", "ti.loop_config(serialize=True)", kernel("for i in range(3):", "    if i > 1:", "        «break"), "break in outermost parallel loop"),
+    refused("loops/break_in_outermost", SYNTAX, "Cannot break in the outermost loop", "ti.loop_config(serialize=True)", kernel("for i in range(3):", "    print(i)", "    if i > 1:", "        «break"), "break in outermost parallel loop"),
     Case("loops/continue_outside_loop", "SyntaxError", "'continue' not properly in loop", "", kernel("«continue"), "continue outside loop", "python"),
     refused("loops/return_in_parallel", SYNTAX, "A `return` inside a parallel loop cannot have a value", "serialize=True", kernel("for i in range(3):", "    «return i", returns="ti.i32"), "return in parallel loop"),
     refused("loops/endless_while", SYNTAX, "never ends", "if ...: break", kernel("i = 0", "«while True:", "    i += 1"), "while True without break"),

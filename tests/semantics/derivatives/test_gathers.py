@@ -96,8 +96,8 @@ ATOMIC = {
 class Arrays:
     """The fields of a program; all but `count` have a gradient."""
 
-    def __init__(self, target: str, passes: str) -> None:
-        ti.init(arch=getattr(ti, target), default_fp=ti.f64, log_level=ti.ERROR, passes=passes)
+    def __init__(self, target: str, disabled: str) -> None:
+        ti.init(arch=getattr(ti, target), default_fp=ti.f64, log_level=ti.ERROR, passes=disabled)
         shapes = {"x": N, "y": N, "z": N, "a": (N, M), "b": (M, M), "c": (N, M), "w": 2}
         self.fields = {name: ti.field(ti.f64, shape, needs_grad=True) for name, shape in shapes.items()}
         self.fields["v"] = ti.Vector.field(2, ti.f64, N, needs_grad=True)
@@ -112,9 +112,9 @@ class Arrays:
         return {name: field.grad.to_numpy() for name, field in self.fields.items()}
 
 
-def launched(target: str, passes: str, body: str, define_kernel: Any) -> tuple[dict[str, Any], bool]:
+def launched(target: str, disabled: str, body: str, define_kernel: Any) -> tuple[dict[str, Any], bool]:
     """Return all gradients after the gradient of a kernel was launched, and whether that has atomic operations."""
-    arrays = Arrays(target, passes)
+    arrays = Arrays(target, disabled)
     kernel = define_kernel(f"def kernel(n: int, t: int):\n{body[1:]}\n", count=arrays.count, **arrays.fields)
     kernel.grad(N, 1)
     return arrays.gradients(), "atomic" in kernel.grad.ir("final", N, 1)
@@ -122,8 +122,10 @@ def launched(target: str, passes: str, body: str, define_kernel: Any) -> tuple[d
 
 @pytest.mark.parametrize("name", GATHERS)
 def test_a_gradient_gathers_what_others_add(name: str, target: str, define_kernel: Any) -> None:
-    expected, was_atomic = launched(target, "-gather_adjoints,-private_sums,-block_sums", GATHERS[name], define_kernel)
-    found, is_atomic = launched(target, "-private_sums,-block_sums", GATHERS[name], define_kernel)
+    expected, was_atomic = launched(
+        target, "-gather_adjoints, -private_sums, -block_sums", GATHERS[name], define_kernel
+    )
+    found, is_atomic = launched(target, "-private_sums, -block_sums", GATHERS[name], define_kernel)
     for array in expected:
         assert found[array] == pytest.approx(expected[array], rel=1e-13, abs=1e-14), array
     assert was_atomic and not is_atomic
@@ -132,8 +134,8 @@ def test_a_gradient_gathers_what_others_add(name: str, target: str, define_kerne
 @pytest.mark.one_target
 @pytest.mark.parametrize("name", ATOMIC)
 def test_other_additions_stay_atomic(name: str, target: str, define_kernel: Any) -> None:
-    expected, _ = launched(target, "-gather_adjoints,-private_sums,-block_sums", ATOMIC[name], define_kernel)
-    found, is_atomic = launched(target, "-private_sums,-block_sums", ATOMIC[name], define_kernel)
+    expected, _ = launched(target, "-gather_adjoints, -private_sums, -block_sums", ATOMIC[name], define_kernel)
+    found, is_atomic = launched(target, "-private_sums, -block_sums", ATOMIC[name], define_kernel)
     assert is_atomic
     for array in expected:
         assert found[array] == pytest.approx(expected[array], rel=1e-13, abs=1e-14), array

@@ -180,3 +180,46 @@ def test_a_load_that_is_overwritten_in_a_loop_of_run_time_length_is_named(in_f64
 
     with pytest.raises(ti.TaichiCompilationError, match="a loop whose trip count is known only at run time"):
         power.grad.compile(3)
+
+
+def test_equal_maxima_share_no_gradient(in_f64: str) -> None:
+    """One of equal candidates takes the gradient. Taichi 1.7.4 adds it to every candidate in each launch: [2, 2, 2]."""
+    x, best, loss = (ti.field(ti.f64, s, needs_grad=True) for s in (3, (), ()))
+
+    @ti.kernel
+    def find():
+        for i in x:
+            ti.atomic_max(best[None], x[i])
+
+    @ti.kernel
+    def use():
+        loss[None] += best[None]
+
+    x.from_numpy(np.array([1.0, 2.0, 2.0]))
+    with ti.ad.Tape(loss):
+        find()
+        find()
+        use()
+    assert sorted(x.grad.to_numpy().tolist()) == [0.0, 0.0, 1.0]
+    assert x.grad[0] == 0.0
+
+
+@pytest.mark.one_target
+def test_a_minimum_that_is_rounded_otherwise_when_it_is_computed_again(target: str) -> None:
+    """A compiler may contract products and sums in the gradient and not in the kernel, so that no candidate is equal."""
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
+    x, best = (ti.field(ti.f32, s, needs_grad=True) for s in (50, ()))
+
+    @ti.kernel
+    def find():
+        for i in x:
+            ti.atomic_min(best[None], ti.sqrt(x[i] * x[i] + 0.3 * x[i]))
+
+    x.from_numpy(np.linspace(1, 2, 50, dtype=np.float32))
+    best[None] = 9.0
+    find()
+    best[None] = np.nextafter(best[None], 0, dtype=np.float32)
+    best.grad[None] = 1.0
+    find.grad()
+    assert x.grad[0] == pytest.approx(2.3 / 2 / 1.3**0.5)
+    assert best.grad[None] == 0.0

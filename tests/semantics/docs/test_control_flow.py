@@ -185,9 +185,12 @@ def test_wrong_number_of_indices(target: str) -> None:
 
 
 def test_break_in_the_outermost_loop_is_refused(target: str) -> None:
+    x = ti.field(ti.i32, 10)
+
     @ti.kernel
     def run():
         for i in range(10):
+            x[i] = 1
             if i == 5:
                 break
 
@@ -269,12 +272,15 @@ def test_loop_config_block_dim(target: str, block_dim: int) -> None:
 
 
 def test_loop_config_is_for_the_next_loop_only(target: str) -> None:
+    x = ti.field(ti.i32, 3)
+
     @ti.kernel
     def run():
         ti.loop_config(serialize=True)
         for _ in range(2):
             pass
         for i in range(3):
+            x[i] = 1
             if i == 1:
                 break
 

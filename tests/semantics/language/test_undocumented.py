@@ -175,9 +175,12 @@ def test_return_ends_one_iteration_of_a_parallel_loop(target: str) -> None:
 
 
 def test_breaking_the_outermost_loop_is_refused_with_a_hint(target: str) -> None:
+    x = ti.field(ti.i32, 10)
+
     @ti.kernel
     def run():
         for i in range(10):
+            x[i] = i
             if i == 3:
                 break
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 from ...errors import TaichiSyntaxError, TaichiTypeError
@@ -26,8 +27,12 @@ from ..context.values import (
 from ..library.meshes import neighbor, relation_bounds
 from ..library.textures import texels
 from .assignment import static_argument
+from .search_loops import first_index, is_search, search
 from .statements import NEVER, Completion, build_body, leave_loop, says_static
 from .static_loops import build_static_loop
+
+LONG = 1024
+"""Iterations of a serial loop of which a warning is worth the reader's time."""
 
 
 @statement(ast.For)
@@ -254,28 +259,68 @@ def _finish_loop(
     loop.serialize = options.get("serialize", False) or loop.parallelize == 1 or context.nesting.is_conditional
     loop.block_dim = options.get("block_dim")
     is_parallel = context.builder.block is context.kernel.body and not loop.serialize
+    if not is_parallel and context.nesting.depth == 0 and not options:
+        _warn_of_serial_loop(context, loop, node)
     record = LoopRecord(loop, is_parallel)
-    outer, context.nesting.is_parallel = context.nesting.is_parallel, context.nesting.is_parallel or is_parallel
-    context.frame.scopes.append({})
-    with context.builder.into(loop.body):
-        if bind is None:
-            _bind_indices(context, node.target, loop, axes, grouped)
-        else:
-            bind(context.builder.add(LoopIndex(loop, 0, type=i32, name=loop.names[0])))
-        done = build_body(context, node.body, record)
-    context.frame.scopes.pop()
-    context.nesting.is_parallel = outer
-    context.builder.location = location
+
+    def build(loop: RangeFor | StructFor, record: LoopRecord) -> Completion:
+        outer, context.nesting.is_parallel = context.nesting.is_parallel, context.nesting.is_parallel or is_parallel
+        context.frame.scopes.append({})
+        with context.builder.into(loop.body):
+            if bind is None:
+                _bind_indices(context, node.target, loop, axes, grouped)
+            else:
+                bind(context.builder.add(LoopIndex(loop, 0, type=i32, name=loop.names[0])))
+            done = build_body(context, node.body, record)
+        context.frame.scopes.pop()
+        context.nesting.is_parallel = outer
+        context.builder.location = loop.location = location
+        return done
+
+    done = build(loop, record)
     if isinstance(loop, RangeFor):
         for step, name in zip(loop.steps, loop.names, strict=True):
             if is_const(step, 0):
                 raise context.error(
                     TaichiTypeError, f"The step of the range of `{name}` is 0", "use a step of at least 1", node.iter
                 )
-    loop.location = location
+    if record.first_break is not None:
+        loop = _add_search(context, loop, record.first_break)
+        done = build(loop, LoopRecord(loop))
     context.builder.add(loop)
     leave_loop(context, done.exits)
     return Completion(True, done.exits)
+
+
+def _warn_of_serial_loop(context: Context, loop: RangeFor | StructFor, node: ast.For) -> None:
+    """Warn of a long loop that would be parallel without the `if` around it."""
+    extents = [end.value for end in loop.ends if isinstance(end, Const)] if isinstance(loop, RangeFor) else []
+    is_short = isinstance(loop, RangeFor) and len(extents) == len(loop.ends) and prod(extents) < LONG
+    if not is_short and context.frame.function is None and not context.frame.is_library:
+        message = f"The loop over `{', '.join(loop.names)}` runs on one thread, because an `if` encloses it"
+        hint = (
+            "write the `if` in the loop, or `if ti.static(...)`; `ti.loop_config(serialize=True)` says that it is meant"
+        )
+        context.warn(message, hint, node)
+
+
+def _add_search(context: Context, loop: RangeFor | StructFor, node: ast.Break) -> RangeFor:
+    """Append a parallel loop with a `break` as the search for the first iteration that takes it.
+
+    Return the loop to build next, which begins there. Raises: TaichiSyntaxError for a loop that does more than that.
+    """
+    if not is_search(loop) or context.specialization.definition.derivative:
+        hint = "write `ti.loop_config(serialize=True)` before the loop to run it serially"
+        if isinstance(loop, RangeFor) and len(loop.names) == 1:
+            hint += ", or do nothing in iterations without `break`: such a search is parallel"
+        raise context.error(TaichiSyntaxError, "Cannot break in the outermost loop", hint, node)
+    assert isinstance(loop, RangeFor)
+    build = context.builder
+    first = first_index(build, loop)
+    context.nesting.outside.add(first)
+    search(build, loop, first)
+    build.add(loop)
+    return RangeFor([build.load(first)], [loop.ends[0]], [build.const(1)], [*loop.names], serialize=True)
 
 
 def _bind_indices(context: Context, target: ast.expr, loop: RangeFor | StructFor, axes: int, grouped: bool) -> None:
@@ -348,13 +393,8 @@ def build_break(context: Context, node: ast.Break) -> Completion:
         assert record.break_exit is not None
         context.exits.take(record.break_exit)
         return Completion(False, (record.break_exit,))
-    if record.is_parallel:
-        raise context.error(
-            TaichiSyntaxError,
-            "Cannot break in the outermost loop",
-            "write `ti.loop_config(serialize=True)` before the loop to run it serially",
-            node,
-        )
+    if record.is_parallel and record.first_break is None:
+        record.first_break = node
     context.builder.add(Break())
     record.is_broken = True
     return NEVER

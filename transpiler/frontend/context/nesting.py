@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import field
 from typing import Any
 
@@ -14,11 +15,15 @@ from .values import Lvalue, MeshElement
 
 @dataclass(eq=False, slots=True)
 class LoopRecord:
-    """A loop around the current statement. loop: the IR loop; None for an unrolled loop, which has exits instead."""
+    """A loop around the current statement.
+
+    loop: the IR loop; None for an unrolled loop, which has exits instead. first_break: of a parallel loop.
+    """
 
     loop: RangeFor | StructFor | While | None
     is_parallel: bool = False
     is_broken: bool = False
+    first_break: ast.Break | None = None
     break_exit: Exit | None = None
     continue_exit: Exit | None = None
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ...errors import TaichiCompilationError
+from ...ir.builder import Builder
 from ...ir.nodes import Statement
 from ...ir.statements import (
     Alloca,
@@ -79,7 +82,8 @@ def _store(sweep: ReverseSweep, statement: GlobalStore | LocalStore, scope: Scop
 def _extreme(sweep: ReverseSweep, statement: AtomicOp, pointer: Statement, scope: Scope) -> None:
     """Emit the adjoint of an atomic minimum or maximum: the value that became the result takes the adjoint, once.
 
-    The adjoint that is left belongs to what was there before.
+    The adjoint that is left belongs to what was there before. A value that is computed again may be rounded otherwise,
+    since compilers contract a product and a sum into one operation here and not there.
     """
     builder = sweep.builder
     assert isinstance(statement.pointer, GlobalPtr)
@@ -87,11 +91,25 @@ def _extreme(sweep: ReverseSweep, statement: AtomicOp, pointer: Statement, scope
     sweep.forward.originals[result] = statement
     name = f"{statement.pointer.array.name}_adj"
     taken = builder.add(Alloca(type=pointer.type, name=name))
-    branch = builder.add(If(builder.op("eq", scope.find(statement.value), result)))
+    branch = builder.add(If(_is_same(builder, scope.find(statement.value), result)))
     with builder.into(branch.then):
         old = builder.atomic("mul", pointer, builder.const(0, scalar_type(pointer)))
         builder.store(taken, old)
     sweep.contribute(statement.value, builder.load(taken), scope)
+
+
+def _is_same(builder: Builder, value: Statement, result: Statement) -> Statement:
+    """Return whether a value, which is computed again, became the result."""
+    kind = result.type
+    if isinstance(value, GlobalLoad) or not isinstance(kind, Scalar) or not kind.is_float:
+        return builder.op("eq", value, result)
+    tolerance = builder.const(ROUNDINGS * float(np.finfo(kind.numpy).eps), kind)
+    distance = builder.op("abs", builder.op("sub", value, result))
+    return builder.op("le", distance, builder.op("mul", tolerance, builder.op("abs", result)))
+
+
+ROUNDINGS = 16
+"""By so many units in the last place two evaluations of one expression may differ."""
 
 
 def _atomic(sweep: ReverseSweep, statement: AtomicOp, scope: Scope) -> None:

@@ -140,11 +140,25 @@ def exclusive_pointers(task: Task) -> set[GlobalPtr]:
     return {
         pointer
         for array, pointers in writes.items()
-        if array not in called and not (array.may_alias and len(aliasing) > 1)
+        if array not in called
+        and (not array.may_alias or len(aliasing) == 1 or _are_exclusive_if_equal(array, aliasing, writes, task.loop))
         for group in _disjoint_groups(array, pointers)
         if _are_exclusive(array, group, task.loop)
         for pointer in group
     }
+
+
+def _are_exclusive_if_equal(
+    array: Array, aliasing: set[Array], writes: dict[Array, list[GlobalPtr]], loop: RangeFor
+) -> bool:
+    """Return whether elements are exclusive also if the same array was passed for several parameters.
+
+    Gradients are arrays of their own: two of them are the same array, or have no element in common.
+    """
+    others = [other for other in aliasing if other.ndim == array.ndim and other.element == array.element]
+    if not all(other.is_gradient and other in writes for other in aliasing):
+        return False
+    return _are_exclusive(array, [pointer for other in others for pointer in writes[other]], loop)
 
 
 def _disjoint_groups(array: Array, pointers: list[GlobalPtr]) -> list[list[GlobalPtr]]:
