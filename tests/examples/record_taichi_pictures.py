@@ -63,6 +63,8 @@ def run(out: str, frames: int, program: str) -> None:
             super().show(f"{out}.png")
 
     class Window(window):
+        event = None
+
         def __init__(self, name: str, res: Any, vsync: bool = False, show_window: bool = True, fps_limit: int = 1000,
                      pos: Any = (100, 100)) -> None:  # fmt: skip
             super().__init__(name, res, vsync=vsync, show_window=False, fps_limit=fps_limit)
