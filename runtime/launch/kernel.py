@@ -125,6 +125,12 @@ class Kernel(KernelTools):
             return self
         return BoundKernel(self, instance)
 
+    def __copy__(self) -> Kernel:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Kernel:
+        return self  # as functions
+
     def __repr__(self) -> str:
         return f"<kernel {self.__name__}>"  # type: ignore[attr-defined]
 

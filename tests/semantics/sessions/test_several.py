@@ -1,6 +1,7 @@
 """Several sessions in one process: which is current, what belongs to which, launches of several threads."""
 
 import asyncio
+import copy
 import gc
 import threading
 
@@ -229,6 +230,40 @@ def test_devices_of_sessions_are_chosen_by_number_and_name():
     ti.init(ti.python, device=0, log_level=ti.WARN)
     with pytest.raises(ti.TaichiRuntimeError, match="ti.python has one device"):
         ti.init(ti.python, device=2, enable_fallback=False)
+
+
+def test_misuse_is_refused():
+    one, two = ti.Session(ti.python), ti.Session(ti.python)
+    for duplicate in (copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match=r"session \d+ .* cannot be copied or pickled"):
+            duplicate(one)
+    one.__enter__()
+    two.__enter__()
+    with pytest.raises(ti.TaichiRuntimeError, match=r"the `with` of session \d+ .* ends here"):
+        one.__exit__(None, None, None)
+    two.__exit__(None, None, None)
+    one.__exit__(None, None, None)
+    with pytest.raises(ti.TaichiRuntimeError, match=r"is not supported(?s:.*)Hint: `ti.devices\(\)` lists"):
+        ti.Session(ti.metal)
+    assert copy.deepcopy({"kernel": add})["kernel"] is add
+
+
+def test_a_graph_takes_arrays_of_the_current_session():
+    (other,) = made(ti.python)
+    ti.init(ti.cpu, log_level=ti.WARN)
+    arg = ti.graph.Arg(ti.graph.ArgKind.NDARRAY, "x", ti.i32, ndim=1)
+    builder = ti.graph.GraphBuilder()
+    builder.dispatch(add, arg, ti.graph.Arg(ti.graph.ArgKind.SCALAR, "n", ti.i32))
+    graph = builder.compile()
+    x = ti.ndarray(ti.i32, 2)
+    graph.run({"x": x, "n": 1})
+    with other:
+        y = ti.ndarray(ti.i32, 2)
+        graph.run({"x": y, "n": 2})
+    graph.run({"x": x, "n": 3})
+    assert (x[0], y[0]) == (4, 2)
+    with pytest.raises(ti.TaichiRuntimeError, match="this graph is called in"):
+        graph.run({"x": y, "n": 2})
 
 
 def test_a_session_has_a_limit_of_memory():
