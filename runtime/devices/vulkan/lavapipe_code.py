@@ -12,6 +12,8 @@ In: the SPIR-V of a compute shader. Out: SPIR-V that lavapipe runs right, or tha
    false for an `int x`). A shift left and right after each such conversion hides it from that rule.
 4. It takes an integer that is converted to a float and back for the integer itself (22.3.6; 16777217 by f32 should be
    16777216). `NoContraction` on the first conversion prevents that.
+5. It gives threads that leave an endless loop in its middle the values of an earlier place of the loop (22.3.6:
+   `while (true) { a *= 1.5; if (a > 4.0) break; a += 1.0; }`). So such a loop gets a condition, which always holds.
 
 Source: SPIR-V Specification 1.6, sections 2.4 (logical layout) and 3 (binary form).
 """
@@ -163,6 +165,7 @@ def _report_ended_loops(module: _Module, number: int) -> None:
     kind = next(i[4] for i in module.functions if i[0] & 0xFFFF == Op.FUNCTION and i[2] == shader)
     width = _width(module, shader)
     limits, lanes = _limits(module), _lanes(module, entry) if width % MOST_LANES else ()
+    _end_endless_loops(module, limits)
     entry[2] = new
     if module.header[1] >= INTERFACE_HAS_ALL:
         _append(entry, limits)
@@ -170,6 +173,73 @@ def _report_ended_loops(module: _Module, number: int) -> None:
         if instruction[0] & 0xFFFF in (Op.EXECUTION_MODE, Op.EXECUTION_MODE_ID) and instruction[1] == shader:
             instruction[1] = new
     module.functions += _entry(module, _Entry(new, kind, shader, limits, lanes, width, number))
+
+
+def _end_endless_loops(module: _Module, limits: int) -> None:
+    """Let each loop without a condition go on while the first word of the buffer is not 0, which it never is."""
+    blocks = _blocks(module.functions)
+    constants = {i[2] for i in module.declarations if i[0] & 0xFFFF == Op.CONSTANT_TRUE}
+    heads = {label for label, block in blocks.items() if _is_endless(label, blocks, constants)}
+    if not heads:
+        return
+    word, boolean = module.declared(Op.TYPE_INT, 32, 0), module.declared(Op.TYPE_BOOL)
+    pointer = module.declared(Op.TYPE_POINTER, STORAGE_BUFFER, word)
+    zero = module.declare(Op.CONSTANT, word, 0)
+    functions: list[list[int]] = []
+    for label, block in blocks.items():
+        if label in heads:
+            place = _place(block, Op.LOOP_MERGE)
+            merge, (_, body) = block[place : place + 2]
+            address, count, goes_on = (module.new_id() for _ in range(3))
+            block[place : place + 2] = [
+                _words(Op.ACCESS_CHAIN, pointer, address, limits, zero),
+                _words(Op.LOAD, word, count, address, VOLATILE),
+                _words(Op.I_NOT_EQUAL, boolean, goes_on, count, zero),
+                merge,
+                _words(Op.BRANCH_CONDITIONAL, goes_on, body, merge[1]),
+            ]
+            _add_undefined(module, blocks[merge[1]], label)
+    for block in blocks.values():
+        functions += block
+    module.functions = functions
+
+
+def _blocks(functions: Sequence[list[int]]) -> dict[int, list[list[int]]]:
+    """Return the blocks of all functions by their labels. What is between functions is at the end of a block."""
+    blocks: dict[int, list[list[int]]] = {0: []}
+    block = blocks[0]
+    for instruction in functions:
+        if instruction[0] & 0xFFFF == Op.LABEL:
+            block = blocks[instruction[1]] = []
+        block.append(instruction)
+    return blocks
+
+
+def _is_endless(label: int, blocks: dict[int, list[list[int]]], constants: set[int]) -> bool:
+    """Return whether a block is the head of a loop that only `break` and `return` leave. constants: ids of `true`."""
+    block = blocks[label]
+    place = _place(block, Op.LOOP_MERGE)
+    if place < 0 or block[place + 1][0] & 0xFFFF != Op.BRANCH:
+        return False
+    merge, again = block[place][1:3]
+    for other in (block[place + 1][1], again):
+        end = blocks[other][_place(blocks[other], Op.BRANCH_CONDITIONAL)]
+        if end[0] & 0xFFFF == Op.BRANCH_CONDITIONAL and end[1] not in constants and merge in end[2:4]:
+            return False
+    return True
+
+
+def _place(block: list[list[int]], opcode: int) -> int:
+    """Return the index of the instruction of a block that has this opcode, -1 if there is none."""
+    return next((n for n, instruction in enumerate(block) if instruction[0] & 0xFFFF == opcode), -1)
+
+
+def _add_undefined(module: _Module, block: list[list[int]], label: int) -> None:
+    """Give the phis of a block a value for a predecessor from which it is never entered."""
+    for instruction in block:
+        if instruction[0] & 0xFFFF == Op.PHI:
+            _append(instruction, module.declare(Op.UNDEF, instruction[1]))
+            _append(instruction, label)
 
 
 def _append(instruction: list[int], word: int) -> None:

@@ -11,6 +11,7 @@ from enum import IntEnum
 class Op(IntEnum):
     """Instructions."""
 
+    UNDEF = 1
     NAME = 5
     MEMBER_NAME = 6
     LINE = 8
@@ -33,6 +34,7 @@ class Op(IntEnum):
     TYPE_OPAQUE = 31
     TYPE_POINTER = 32
     TYPE_FORWARD_POINTER = 39
+    CONSTANT_TRUE = 41
     CONSTANT = 43
     CONSTANT_COMPOSITE = 44
     SPEC_CONSTANT = 50
@@ -69,6 +71,7 @@ class Op(IntEnum):
     I_SUB = 130
     I_MUL = 132
     SELECT = 169
+    I_NOT_EQUAL = 171
     U_LESS_THAN = 176
     SHIFT_RIGHT_ARITHMETIC = 195
     SHIFT_LEFT_LOGICAL = 196

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import golden_kernels
 import numpy as np
@@ -66,3 +67,27 @@ def test_loops_between_barriers_of_small_blocks(target: str, block_dim: int) -> 
     thread = np.arange(2 * block_dim)
     neighbour = thread // block_dim * block_dim + (thread + 1) % block_dim
     np.testing.assert_array_equal(x.to_numpy(), neighbour + 50 + 90)
+
+
+LEFT = {
+    "break": ["if a > 4.0: break"],
+    "two breaks": ["if a > 9.0: break", "if a > 4.0: break"],
+    "break of an inner loop": ["for k in range(3):", "    a *= 1.1", "    if a > 3.0: break", "if a > 4.0: break"],
+    "continue": ["if a < 2.0:", "    a += y[i]", "    continue", "if a > 4.0: break"],
+    "inner endless loop": ["while True:", "    a += y[i]", "    if a > 2.0 + y[i]: break", "    a *= 1.2", "if a > 4.0: break"],
+}  # fmt: skip
+"""How threads leave an endless loop in its middle, each in an iteration of its own."""
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_endless_loops_are_left_in_their_middle(target: str, name: str, define_kernel: Any) -> None:
+    x, y, o = (ti.field(ti.f32, 37) for _ in range(3))
+    start, growth = np.linspace(0.5, 1.2, 37, dtype=np.float32), np.linspace(0.3, 0.9, 37, dtype=np.float32)
+    x.from_numpy(start)
+    y.from_numpy(growth)
+    loop = ["while True:", *(f"    {line}" for line in ("a *= 1.0 + y[i]", *LEFT[name], "a += 0.3 * a"))]
+    body = [f"        {line}" for line in ("a = x[i]", *loop, "o[i] = a")]
+    define_kernel("\n".join(["def leave():", "    for i in x:", *body, ""]), x=x, y=y, o=o)()
+    expected = np.zeros(37)
+    exec("\n".join(["for i in range(37):", *(line[4:] for line in body)]), {"x": start, "y": growth, "o": expected})
+    np.testing.assert_allclose(o.to_numpy(), expected, rtol=1e-5)
