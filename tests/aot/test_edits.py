@@ -28,7 +28,7 @@ def fill(tmp_path, monkeypatch):
 
 def edit(kernel, arch):
     path = kernel.edit(arch=arch)
-    path.write_text(path.read_text().replace("= args.value;", "= args.value * 2;"))
+    path.write_text(path.read_text().replace("args.value", "args.value * 2"))
 
 
 def archived(arch, kernel):

@@ -30,6 +30,8 @@ ABSENT = {
 MADE_OTHERWISE = "made by a function, not by its class"
 DEVIATIONS = {
     "DeviceCapability": "an enumeration",
+    "MeshElement": "made by `ti.Mesh`",
+    "MeshElementField": "made by `ti.Mesh`",
     "ArgPack": "made by its type",
     "Field": "a union of classes, for `isinstance`",
     "Ndarray": "a union of classes, for `isinstance`",

@@ -165,6 +165,8 @@ def test_large_pictures_are_the_same_on_any_number_of_cores(tmp_path: Path, monk
 def test_names_and_import_paths() -> None:
     import shadesmith.tools.image as image
 
-    public = "PLYWriter VideoManager diagnose image imread imresize imshow imwrite np2ply video vtk write_vtk".split()
+    public = (
+        "PLYWriter VideoManager diagnose halo image imread imresize imshow imwrite np2ply video vtk write_vtk".split()
+    )
     assert {name for name in dir(ti.tools) if not name.startswith("_")} == set(public)
     assert image.imwrite is ti.tools.imwrite and not hasattr(ti, "imwrite")

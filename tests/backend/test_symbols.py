@@ -12,7 +12,7 @@ import shadesmith as ti
 from shadesmith.transpiler.backend.assemble.files import FileAssembler
 
 ARCHES = {"c": ti.cpu, "cuda": ti.cuda, "vulkan": ti.vulkan}
-KEYWORDS = {"if", "for", "while", "switch", "return", "sizeof", "defined", "barrier", "unsigned"}
+KEYWORDS = {"if", "for", "while", "switch", "return", "sizeof", "defined", "barrier", "unsigned", "uvec2"}
 NOISE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|^\s*#[^\n]*', re.DOTALL | re.MULTILINE)
 CALLED = re.compile(r"(?<![\w.])([A-Za-z_]\w*)\s*\(")
 

@@ -42,7 +42,8 @@ def test_the_cache_knows_the_option(target: str, tmp_path: object) -> None:
 
     one, other = ti.kernel(body, fast_math=True), ti.kernel(body, fast_math=False)
     one(1.0)
-    assert other(float("inf")) != other(float("inf"))
+    if target != "vulkan":  # lavapipe counts a product with a literal zero as zero
+        assert other(float("inf")) != other(float("inf"))
     assert one.inspect(1.0).module.options != other.inspect(1.0).module.options
 
 
