@@ -3,7 +3,7 @@
     python benchmarks/start.py [--arch cpu vulkan cuda] [--taichi PYTHON] [--case fill mpm99 p2g3d] [--rounds 5]
 
 Each measurement is a process of its own; modules take turns. Bytecode is made first, as an installed package has it,
-and one start is not counted: the first one ever keeps the code of the templates.
+and one start is not counted: the first one ever caches the code of the templates.
 Cold: an empty cache. Warm: the cache of the run before. A row shows medians [ms], and with Taichi the ratio of the
 medians. `--imports` lists what the cold first call imported instead, by time.
 """

@@ -119,7 +119,7 @@ DATA: dict[str, Any] = {"structures": [], "prototypes": [], "functions": [{"comm
 
 
 @pytest.mark.parametrize("damage", [None, b"", b"no code"])
-def test_code_of_templates_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: bytes | None) -> None:
+def test_code_of_templates_is_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: bytes | None) -> None:
     monkeypatch.setattr(render, "CODE", tmp_path / "code")
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     compiled: list[str] = []

@@ -1,7 +1,7 @@
 """The Jinja environment, which only this module uses. Jinja is imported when the first source is rendered.
 
 A program may have templates of its own in place of some (`OwnTemplate`); `shadesmith/NAME` is the one that it replaces.
-The code of our templates is kept beside them in `__pycache__`, as Python keeps that of modules: to compile them takes
+The code of our templates is cached beside them in `__pycache__`, as that of modules is: to compile them takes
 30 ms of each start.
 """
 
@@ -50,15 +50,15 @@ def environment(own: tuple[OwnTemplate, ...] = ()) -> Environment:
         keep_trailing_newline=True,
         autoescape=False,
         auto_reload=False,
-        bytecode_cache=None if own else _kept_code(),
+        bytecode_cache=None if own else _cached_code(),
     )
 
 
-def _kept_code() -> BytecodeCache:
+def _cached_code() -> BytecodeCache:
     """Return Jinja's cache of code; a file that is damaged, or of another Python or source, is made anew."""
     import jinja2
 
-    class KeptCode(jinja2.BytecodeCache):
+    class CodeCache(jinja2.BytecodeCache):
         def load_bytecode(self, bucket: Bucket) -> None:
             with suppress(OSError), _code_file(bucket.key, jinja2.__version__).open("rb") as file:
                 bucket.load_bytecode(file)
@@ -73,7 +73,7 @@ def _kept_code() -> BytecodeCache:
                 written.write_bytes(bucket.bytecode_to_string())
                 written.replace(path)
 
-    return KeptCode()
+    return CodeCache()
 
 
 def _code_file(key: str, version: str) -> Path:
