@@ -45,7 +45,7 @@ SLOW = 900
 """[s] `rendering/sdf_renderer.py` takes minutes on two cores."""
 NEAR = 2.5
 """Difference of the means of 16 x 16 parts of a picture, of 255; texts have another font, and circles other edges."""
-RANDOM = re.compile(r"ti\.random|tm\.random|np\.random|perf_counter|time\.time\(|ti\.randn|import random")
+RANDOM = re.compile(r"ti\.random|tm\.random|np\.random|perf_counter|time\.time(_ns)?\(|ti\.randn|import random")
 """In programs whose pictures differ from run to run, or with the seed."""
 ALIKE = 16
 """Difference of the mean colours of the pictures of these, of 255."""
