@@ -304,23 +304,17 @@ class Memory:
         self.refresh_lazily()
         other.refresh_lazily()
         whole = isinstance(other, Memory) and other.session is self.session
-        is_plain = self.mirrored and isinstance(other, Memory) and self.view.dtype == other.view.dtype
-        if is_plain and whole:
+        if self.mirrored and whole and self.view.dtype == other.view.dtype:
             other.flush()
             self.forget()
             self.session.device.copy(other.allocation, self.allocation, self.size_bytes)
-        elif is_plain and self._receive(other):
-            self.forget()
-        else:
+        elif not received(self, other):
             self.write_all(other.view if isinstance(other, Memory) and not other.mirrored else other.read_all())
 
-    def _receive(self, other: Memory) -> bool:
-        """Copy from the device of another session without the host, if the devices can; return whether they did."""
-        receive = getattr(self.session.device, "receive", None)
-        if receive is None or not other.mirrored:
-            return False
-        other.flush()
-        return bool(receive(other.session.device, other.allocation, self.allocation, self.size_bytes))
+    @property
+    def byte_range(self) -> tuple[Memory, int, int] | None:
+        """The memory that owns the bytes, and their start and number; None if there are gaps between them."""
+        return self, 0, self.size_bytes
 
     def end(self) -> None:
         """Free the allocation because the session ends; any later use raises."""
@@ -349,6 +343,26 @@ class Memory:
         if self.size_bytes:
             self.session.device.read(self.allocation, self._block_bytes(block), block * BLOCK_BYTES)
         self._blocks.add(block)
+
+
+def received(target: Any, source: Any) -> bool:
+    """Copy between two memories without the host, also of different sessions, if the devices can; return whether.
+
+    They are dense and have one number type, and both devices are GPUs.
+    """
+    receive = getattr(target.session.device, "receive", None)
+    if receive is None or not source.mirrored or target.view.dtype != source.view.dtype:
+        return False
+    to, start = getattr(target, "byte_range", None), getattr(source, "byte_range", None)
+    if to is None or start is None or to[2] != start[2]:
+        return False
+    start[0].refresh_lazily()
+    start[0].flush()
+    to[0].refresh_lazily()
+    to[0].flush()
+    to[0].forget()
+    giver, allocations = start[0].session.device, (start[0].allocation, to[0].allocation)
+    return bool(receive(giver, allocations[0], start[1], allocations[1], to[1], to[2]))
 
 
 def _mirror(shape: tuple[int, ...], dtype: np.dtype[Any], owner: str) -> Array:

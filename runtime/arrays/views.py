@@ -13,7 +13,7 @@ import numpy as np
 
 from ...transpiler.ir.types import Tensor, Type
 from ..devices.host_arrays import reach_below
-from .memory import Array, Memory
+from .memory import Array, Memory, received
 from .suballocation import SuballocatedMemory
 
 
@@ -80,6 +80,16 @@ class SliceMemory(SuballocatedMemory):
             part, data, start = self._loaded()
             np.copyto(part, values, casting="unsafe")
             self.whole.write_bytes(start, data.data)
+
+    @property
+    def byte_range(self) -> tuple[Memory, int, int] | None:
+        """As `Memory.byte_range`."""
+        return (self.whole, self.start_bytes, self.view.nbytes) if self.view.flags.c_contiguous else None
+
+    def copy_from(self, other: Any) -> None:
+        """Copy another memory of equal shape, converting its number type."""
+        if not received(self, other):
+            super().copy_from(other)
 
     def fill(self, value: Array) -> None:
         """Set every element to `value`, an array of the element's type and shape."""

@@ -3,6 +3,7 @@ from typing import Any, TypeAlias, TypeVar
 from shadesmith.runtime.tools.np2ply import PLYWriter as PLYWriter
 from shadesmith.runtime.tools.video import VideoManager as VideoManager
 from shadesmith.tools import diagnose as diagnose
+from shadesmith.tools import halo as halo
 from shadesmith.tools import image as image
 def imread(filename: Any, channels: Any = ...) -> Any:
     """Return the picture of a file as bytes, shape (width, height, channels)."""

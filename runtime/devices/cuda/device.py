@@ -218,11 +218,16 @@ class CudaDevice:
         """Make this GPU the current one of the thread; return what makes the one before current again."""
         return activate(self)
 
-    def receive(self, other: Any, source: CudaAllocation, destination: CudaAllocation, size_bytes: int) -> bool:
-        """Copy from another device's memory without the host, if it is a GPU too; return whether it is."""
+    def receive(
+        self, other: Any, source: CudaAllocation, start: int, destination: CudaAllocation, to: int, size_bytes: int
+    ) -> bool:
+        """Copy from another device's memory without the host, if it is a GPU too; return whether it is.
+
+        start, to: offsets of the bytes in their allocations.
+        """
         if not isinstance(other, CudaDevice):
             return False
-        copy_between(other, source, self, destination, size_bytes)
+        copy_between(other, source.address + start, self, destination.address + to, size_bytes)
         return True
 
     def enter_thread(self, error: Exception) -> bool:

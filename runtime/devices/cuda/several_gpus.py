@@ -65,8 +65,8 @@ def activate(device: Any) -> Callable[[], None]:
     return functools.partial(device.runtime.setDevice, before)
 
 
-def copy_between(owner: Any, source: Any, reader: Any, destination: Any, size_bytes: int) -> None:
-    """Copy from the memory of one device to that of another, on the same or another GPU, in order with both streams.
+def copy_between(owner: Any, source: int, reader: Any, destination: int, size_bytes: int) -> None:
+    """Copy from an address of one device to one of another, on the same or another GPU, in order with both streams.
 
     The host does not wait: the copy is on the destination's stream, after all earlier work on the source's stream, and
     later work there waits for the copy. The driver copies directly where the GPUs can do that, else through the host.
@@ -86,11 +86,10 @@ def copy_between(owner: Any, source: Any, reader: Any, destination: Any, size_by
         _let_read(runtime, reader.index, owner.index)
         stream = reader.ordered_stream()
         stream.wait_event(written)
-        to, start = destination.address, source.address
         if reader.index == owner.index:
-            runtime.memcpyAsync(to, start, size_bytes, runtime.memcpyDeviceToDevice, stream.ptr)
+            runtime.memcpyAsync(destination, source, size_bytes, runtime.memcpyDeviceToDevice, stream.ptr)
         else:
-            runtime.memcpyPeerAsync(to, reader.index, start, owner.index, size_bytes, stream.ptr)
+            runtime.memcpyPeerAsync(destination, reader.index, source, owner.index, size_bytes, stream.ptr)
         read = reader.cupy.cuda.Event(disable_timing=True)
         read.record(stream)
     except reader.failure as error:

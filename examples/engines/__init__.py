@@ -1,0 +1,1 @@
+"""Examples of engines that run kernels on several processes and devices."""
