@@ -41,6 +41,7 @@ EFFECTIVE: dict[str, str] = {
     "inline": "inlines calls of `ti.func` in the emitted source: True, False, or auto: short ones that are called once",
     "default_gpu_block_dim": "threads per block if the loop sets no number",
     "max_block_dim": "upper limit of threads per block",
+    "device_memory_GB": "memory for the pools of a sparse tree on CUDA and Vulkan, for each tree",
     "cpu_max_num_threads": "threads of the C target; 0: all cores",
     "random_seed": "start of `ti.random`",
     "print_ir": "prints every pass that changed a kernel; a kernel's name: only that one",
@@ -223,6 +224,8 @@ RANGES: dict[str, tuple[float, float]] = {
     "offline_cache_max_size_of_files": (0, 1 << 62),
 }
 """Accepted values of number options that do not accept any number."""
+SILENT = frozenset({"verbose", "print_preprocessed_ir", "gdb_trigger"})
+"""Options without effect that change no result and no speed in Taichi either."""
 DEFAULT_TYPES: dict[str, tuple[Scalar, ...]] = {
     "default_fp": (f32, f64, SCALARS["f16"]),
     "default_ip": (i32, i64),
@@ -259,7 +262,14 @@ def read_config(
             setattr(config, name, _parsed(name, variable, text))
         elif name == "default_up":  # after `default_ip` in the order of the options
             config.default_up = SCALARS[f"u{config.default_ip.bits}"]
+    ignored = [name for name in sorted(keywords) if name not in EFFECTIVE and _is_changed(keywords[name], name)]
+    if ignored:
+        warnings.append(f"without effect in ti.init, as docs/status.md lists: {', '.join(ignored)}")
     return config, tuple(warnings)
+
+
+def _is_changed(given: Any, name: str) -> bool:
+    return given is not None and given != OPTIONS[name] and name not in SILENT
 
 
 def _variable(name: str, environment: Mapping[str, str]) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""A path tracer: spheres of matt, metal and glass, lit by the sky and a lamp; 48 paths for each pixel."""
+"""A path tracer: spheres of matt, metal and glass, lit by the sky and a lamp; 256 paths for each pixel."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 import shadesmith as ti
 from shadesmith.math import dot, normalize, reflect, refract, vec3
 
-WIDTH, HEIGHT, PATHS, BOUNCES = 400, 260, 48, 7
+WIDTH, HEIGHT, PATHS, BOUNCES = 400, 260, 256, 7
 MATT, METAL, GLASS, LAMP = range(4)
 
 Sphere = ti.types.struct(centre=vec3, radius=ti.f32, colour=vec3, kind=ti.i32)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from ..workbench.inspect.charts import sparkline, strips
 from ..workbench.measure.ratios import FASTER, MARGIN, SLOWER
-from ..workbench.measure.timing import SECONDS
+from ..workbench.measure.timing import SECONDS, in_words
 from .programs import add_process_arguments, add_program_arguments, check_process_arguments, find_call
-from .screen import CommandError, Screen
+from .screen import CommandError, Screen, add_plot_argument, write_plot
 
 if TYPE_CHECKING:
     from ..workbench.measure.bench import Timing
@@ -30,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--require", choices=sorted(CONDITIONS), help="status 1 unless this is true of every variant after the first"
     )
+    add_plot_argument(parser, "all times of each variant")
     add_process_arguments(parser)
 
 
@@ -47,7 +49,13 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
         )  # fmt: skip
     screen.show(timing.title())
     heading, *rows = timing.table()
+    if screen.is_rich:
+        heading = (*heading, "distribution")
+        rows = [(*row, sparkline(found.times)) for row, found in zip(rows, timing.rows, strict=True)]
     screen.show_table(heading, rows)
+    if options.plot:
+        times = [(row.name, row.times) for row in timing.rows]
+        write_plot(options.plot, strips(timing.title(), times, in_words), screen)
     if timing.remark():
         screen.note(f"shadesmith: {timing.remark()}")
     screen.show_data(timing.to_json())

@@ -10,9 +10,13 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TextIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
 
 from ...transpiler.errors import ReportedError
+
+if TYPE_CHECKING:
+    import argparse
 
 GAP = "  "
 """Between the columns of a plain table."""
@@ -127,6 +131,26 @@ class Screen:
         from rich.console import Console
 
         return Console(file=self.output, force_terminal=True, highlight=False)
+
+
+def add_plot_argument(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add `--plot FILE.svg`. what: the chart shows."""
+    parser.add_argument("--plot", type=_svg, metavar="FILE.svg", help=f"write a chart: {what}")
+
+
+def _svg(name: str) -> Path:
+    if not name.endswith(".svg"):
+        raise ValueError(f"--plot writes SVG, and {name} has another suffix")
+    return Path(name)
+
+
+_svg.__name__ = "SVG file"  # what argparse says: invalid SVG file value
+
+
+def write_plot(path: Path, chart: str, screen: Screen) -> None:
+    """Write a chart. Raises: OSError."""
+    path.write_text(chart, encoding="utf-8")
+    screen.note(f"written: {path}")
 
 
 def _takes_colours(stream: TextIO) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from ..workbench.measure.timing import SECONDS
+from ..workbench.inspect.charts import Bar, bars
+from ..workbench.measure.timing import SECONDS, in_words
 from ..workbench.measure.tune import LIMIT
 from .programs import add_process_arguments, add_program_arguments, check_process_arguments, find_call
-from .screen import CommandError, Screen
+from .screen import CommandError, Screen, add_plot_argument, write_plot
 
 if TYPE_CHECKING:
     from ..workbench.measure.tuning_results import Tuning
@@ -22,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=int, default=LIMIT, help="the most settings to try (%(default)s)")
     parser.add_argument("--restart", action="store_true", help="forget the trials of earlier searches")
     parser.add_argument("--export", metavar="FILE", help="write all trials as a cache file of Kernel Tuner")
+    add_plot_argument(parser, "the time of each setting")
     add_process_arguments(parser)
 
 
@@ -42,8 +44,20 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     heading, *rows = tuning.table()
     screen.show_table(heading, rows)
     screen.show(tuning.verdict())
+    if options.plot:
+        write_plot(options.plot, _chart(tuning), screen)
     screen.show_data(tuning.to_json())
     if options.export:
         tuning.export(options.export)
         screen.note(f"written: {options.export}")
     return 0
+
+
+def _chart(tuning: Tuning) -> str:
+    """Return the times of the settings, the fastest first, with the ratio to the source as written."""
+    timed = sorted((trial for trial in tuning.trials if trial.status == "timed"), key=lambda trial: trial.seconds)
+    best = ", ".join(f"{name}={value}" for name, value in tuning.values.items())
+    rows = [
+        Bar(trial.label, trial.seconds, mark=f"({trial.ratio:.2f})", group=int(trial.label == best)) for trial in timed
+    ]
+    return bars(tuning.title(), rows, in_words)

@@ -78,7 +78,7 @@ class Inspection(Viewed):
     @property
     def source(self) -> str:
         """The emitted source."""
-        return Code(self.module.source(), str(self.module.target))
+        return _code(self.module)
 
     @property
     def python(self) -> str:
@@ -157,6 +157,15 @@ class Inspection(Viewed):
     def __str__(self) -> str:
         parts = [("python", self.python), *self.forms.items(), ("source", self.source)]
         return "\n".join(f"==== {name}\n{form}" for name, form in parts)
+
+
+def source_of(specialization: Specialization) -> str:
+    """Compile and return the emitted source alone: the forms on the way take twice as long to print."""
+    return _code(compile_source(specialization).module)
+
+
+def _code(module: BackendModule) -> str:
+    return Code(module.source(), str(module.target))
 
 
 def observe(specialization: Specialization) -> Inspection:

@@ -20,7 +20,7 @@ from ..session.session import Session
 from ..session.tracebacks import hides_own_frames
 from .arguments.call_arguments import CallArguments
 from .arguments.signatures import signature_of
-from .inspection import Inspection, observe
+from .inspection import Inspection, observe, source_of
 from .tool_registry import tool
 from .tuning import tunable_of
 
@@ -93,7 +93,7 @@ class KernelTools:
             >>> print(double.source(arch=ti.cuda).splitlines()[-1])
             }
         """
-        return self.inspect(*args, arch=arch).source
+        return source_of(self.specialize(args, arch).specialization)
 
     @hides_own_frames
     def ir(self, stage: str, *args: Any, arch: Arch | str | None = None) -> str:

@@ -52,6 +52,17 @@ def test_every_path_exists(page: str) -> None:
     assert wrong == []
 
 
+def test_every_test_that_a_page_names_exists() -> None:
+    page = ROOT / "docs" / "contributing" / "right-numbers.md"
+    wrong, file = [], ""
+    for path, name in re.findall(r"`((?:tests/[\w/]+\.py)?)::(\w+)`", page.read_text(encoding="utf-8")):
+        file = path or file
+        found = ROOT / file
+        if not found.exists() or f"\ndef {name}(" not in found.read_text(encoding="utf-8"):
+            wrong.append(f"{file}::{name}")
+    assert wrong == []
+
+
 def test_every_page_is_linked_from_the_readme() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     pages = [page.relative_to(ROOT).as_posix() for page in (ROOT / "docs").glob("*.md")]

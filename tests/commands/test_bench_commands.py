@@ -53,7 +53,9 @@ def test_bench_prints_a_table(command, spec: str) -> None:
 
 def test_bench_gives_data_and_a_status(command, spec: str) -> None:
     edited(command, spec, "args.turns", "(20 * args.turns)")
-    said = command("bench", spec, "--seconds", PATIENCE, "--json", "--require", "not-slower")
+    plot = Path(spec.rpartition(":")[0]).with_suffix(".svg")
+    said = command("bench", spec, "--seconds", PATIENCE, "--json", "--require", "not-slower", "--plot", str(plot))
+    assert plot.read_text().startswith("<svg") and f"written: {plot}" in said.notes
     assert said.status == 1 and "`edit` does not meet --require not-slower: slower" in said.notes
     assert [row["variant"] for row in said.data["variants"]] == ["generated", "edit"]
     turned = command("bench", spec, "--seconds", PATIENCE, "--variant", "edit", "--variant", "generated",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .comparing import difference
+from .other_forms import flattened, unfolded
 
 if TYPE_CHECKING:
     from .session import Failure
@@ -52,6 +53,19 @@ def _is_taichi_optimiser(failure: Failure, run: Run) -> bool:
     return kind == plain == "ok" and difference(found, expected) is None
 
 
+def _is_right_as(change: Callable[[str], str]) -> Callable[[Failure, Run], bool]:
+    """Taichi computes what we do in another form of the program."""
+
+    def is_it(failure: Failure, run: Run) -> bool:
+        if failure.target != "taichi" or failure.kind != "differs" or (changed := change(failure.text)) == failure.text:
+            return False
+        kind, expected = run("checked", failure.text)
+        again, found = run("taichi", changed)
+        return kind == again == "ok" and difference(found, expected) is None
+
+    return is_it
+
+
 def _is_narrow_atomic(failure: Failure, run: Run) -> bool:
     """A GPU has no atomic operations of the width; the message says so, with the line and a remedy."""
     return (
@@ -76,15 +90,18 @@ def _is_vulkan_driver(failure: Failure, run: Run) -> bool:
     return again[0] == "ok" and difference(again[1], expected) is not None
 
 
+FOLDING = "Taichi 1.7.4: right if literals cannot be folded"
+NESTING = "Taichi 1.7.4: right if nested nodes are one dense node"
+
 CAUSES: tuple[Cause, ...] = (
     Cause("the GPU has no atomics of 8 or 16 bits: refused by name", _is_narrow_atomic),
     Cause("the Vulkan driver: right in another spelling of the same shader (`respelled`)", _is_vulkan_driver),
     Cause("Taichi 1.7.4: its process dies or hangs (its own assertions, LLVM)", _is_taichi_dead),
     Cause("Taichi 1.7.4: it refuses the program", _is_taichi_refusal),
-    Cause(
-        "Taichi 1.7.4: right without its optimisations (constants are folded with C's division, u32 as i32)",
-        _is_taichi_optimiser,
-    ),
+    Cause("Taichi 1.7.4: right without its optimisations", _is_taichi_optimiser),
+    Cause(f"{FOLDING} (it folds with C's division, u32 as i32)", _is_right_as(unfolded)),
+    Cause(f"{NESTING} (an extent of 7 below another node)", _is_right_as(flattened)),
+    Cause(f"{FOLDING} and {NESTING}", _is_right_as(lambda text: unfolded(flattened(text)))),
 )
 
 

@@ -30,7 +30,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "emulated": {"arch": "cuda"},
     "emulated3": {"arch": "cuda"},
     "taichi": {"arch": "cpu"},
-    "taichi0": {"arch": "cpu", "advanced_optimization": False, "constant_folding": False, "opt_level": 0},
+    "taichi0": {"arch": "cpu", "advanced_optimization": False, "cfg_optimization": False, "opt_level": 0},
 }
 """Options of `ti.init`, by target. plain: no pass that is not needed. taichi0: Taichi without its optimisations.
 checked: raises at what no program may do. emulated: emitted CUDA C on the host, with checks; emulated3: with -O3, without.

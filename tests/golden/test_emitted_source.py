@@ -11,6 +11,8 @@ from golden_kernels import KERNELS, RECURSIVE, SUFFIX, compiled
 
 from shadesmith.transpiler.errors import UnsupportedError
 
+LONG = re.compile(r"\blong\b(?<!long long)(?! long)")
+
 
 @pytest.mark.parametrize("language", SUFFIX)
 @pytest.mark.parametrize("name", KERNELS)
@@ -70,6 +72,13 @@ def test_line_map_points_past_comments_on_what_passes_dropped(name: str, languag
     lines = file.text.split("\n")
     assert any("(demote_atomics)" in line for line in lines)
     assert not any(lines[emitted - 1].strip().startswith("//") for emitted, _, _ in file.lines)
+
+
+def test_c_has_no_type_whose_width_depends_on_the_system() -> None:
+    """`long` has 32 bits on Windows."""
+    sources = [compiled(name, "c").source() for name in KERNELS if name not in RECURSIVE]
+    wrong = [line for source in sources for line in source.splitlines() if LONG.search(line.partition("//")[0])]
+    assert wrong == []
 
 
 def test_interface_is_the_same_on_all_targets() -> None:

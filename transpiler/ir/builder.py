@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import TypeVar
 
 import numpy as np
@@ -34,9 +35,25 @@ from .statements import (
     StructPtr,
     base_pointer,
 )
-from .types import Scalar, Struct, Tensor, Type, describe_type, element_of, f32, i32, promote, u1, with_element
+from .types import (
+    Scalar,
+    Struct,
+    StructError,
+    Tensor,
+    Type,
+    describe_type,
+    element_of,
+    f32,
+    i32,
+    promote,
+    u1,
+    with_element,
+)
 
 S = TypeVar("S", bound=Statement)
+
+LEAST_LIMIT = 65504
+"""The largest f16: a number below it overflows in no type."""
 
 
 class Builder:
@@ -66,9 +83,12 @@ class Builder:
     def const(self, value: int | float | bool, type: Scalar = i32) -> Const:
         """Return a number, converted to `type` as NumPy would; one that has a name in Python keeps it."""
         origin = origin_in(value)
-        if type.is_float:
-            with np.errstate(over="ignore"):
+        if type.kind == "float":
+            if -LEAST_LIMIT < value < LEAST_LIMIT:
                 value = float(type.numpy.type(value))
+            else:
+                with np.errstate(over="ignore"):
+                    value = float(type.numpy.type(value))
         elif type.kind == "bool":
             value = bool(value)
         else:
@@ -103,25 +123,21 @@ class Builder:
 
         Raises: TaichiTypeError naming the operation, the types found and the types it takes.
         """
-        entry = OPS[name]
-        types = [operand.type for operand in operands]
-        assert len(operands) == entry.arity and None not in types
-        struct = next((type for type in types if isinstance(type, Struct)), None)
-        if struct is not None:
-            raise self._struct_operand(entry.symbol or name, struct)
+        types = tuple([operand.type for operand in operands])
         try:
-            needed, result = entry.rule([element_of(t) for t in types if t is not None], self.default_fp)
-            shape = (entry.shape_rule or elementwise_shape)([t.shape if isinstance(t, Tensor) else () for t in types])
+            needed, result, shape = operation_types(name, types, self.default_fp)
+        except StructError as error:
+            raise self._struct_operand(OPS[name].symbol or name, error.args[0]) from None
         except (RuleError, ShapeError) as error:
             type_names = " and ".join(f"`{describe_type(t)}`" for t in types)
             hint = error.hint if isinstance(error, ShapeError) else "write `ti.cast(x, ti.i32)`"
             raise self.location.error(
-                TaichiTypeError, f"`{entry.symbol or name}` {error}; found {type_names}", hint
+                TaichiTypeError, f"`{OPS[name].symbol or name}` {error}; found {type_names}", hint
             ) from None
-        if name == "pow" and shape and result.is_integral:  # of a vector both operands have one type, as in Taichi
-            result = promote(*(element_of(t) for t in types if t is not None))
-            needed = (result, result)
-        cast = [self.cast(operand, type) for operand, type in zip(operands, needed, strict=True)]
+        cast = [
+            operand if operand.type is type else self.cast(operand, type)
+            for operand, type in zip(operands, needed, strict=True)
+        ]
         if result == u1 and needed[0] == u1:
             if name in ("shl", "sar", "shr", "sign", "abs", "floor", "ceil", "round"):
                 return cast[0]
@@ -229,6 +245,25 @@ class Builder:
             message = f"Member mismatch between structs {list(type.names)}, {list(old.names)}"
             raise self.location.error(TaichiTypeError, message, "give both structs the same members")
         return self.struct([self.fit(self.member(value, name), member) for name, member in type.members], type)
+
+
+@lru_cache(maxsize=4096)
+def operation_types(
+    name: str, types: tuple[Type | None, ...], default_fp: Scalar
+) -> tuple[Sequence[Scalar], Scalar, tuple[int, ...]]:
+    """Return the types to which an operation casts the elements of its operands, that of its result, and its shape.
+
+    Raises: StructError, RuleError and ShapeError.
+    """
+    entry = OPS[name]
+    assert len(types) == entry.arity and None not in types
+    elements = [element_of(t) for t in types if t is not None]
+    needed, result = entry.rule(elements, default_fp)
+    shape = (entry.shape_rule or elementwise_shape)([t.shape if isinstance(t, Tensor) else () for t in types])
+    if name == "pow" and shape and result.is_integral:  # of a vector both operands have one type, as in Taichi
+        result = promote(*elements)
+        needed = (result, result)
+    return needed, result, shape
 
 
 def _cast_number(value: int | float | bool, type: Scalar) -> int | float | bool:

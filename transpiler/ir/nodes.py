@@ -7,9 +7,11 @@ A statement is one value or one effect. It names the statements it reads (`OPERA
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import field
-from typing import ClassVar, Final
+from dataclasses import field, fields
+from itertools import chain
+from typing import Any, ClassVar, Final
 
 from ..errors import NOWHERE, SourceLocation
 from ..lazy_dataclasses import dataclass
@@ -100,18 +102,13 @@ class Block:
 
 def operands(statement: Statement) -> list[Statement]:
     """Return the statements `statement` reads, in order; results of its blocks are not among them."""
-    statements: list[Statement] = []
-    for attribute in statement.OPERANDS:
-        value = getattr(statement, attribute)
-        if value.__class__ is list:
-            statements += value
-        elif value is not None:
-            statements.append(value)
-    return statements
+    return READERS[statement.__class__](statement)
 
 
 def blocks(statement: Statement) -> list[Block]:
     """Return the blocks `statement` holds, in order."""
+    if not statement.BLOCKS:
+        return []
     return [block for attribute in statement.BLOCKS if (block := getattr(statement, attribute)) is not None]
 
 
@@ -137,6 +134,11 @@ def walk_blocks(block: Block) -> Iterator[Block]:
         yield outer
         inside = [inner for statement in outer.statements if statement.BLOCKS for inner in blocks(statement)]
         stack += reversed(inside)
+
+
+def classes_in(*roots: Block) -> set[type[Statement]]:
+    """Return the classes of all statements of blocks and of the blocks inside them."""
+    return {statement.__class__ for root in roots for block in walk_blocks(root) for statement in block.statements}
 
 
 def map_operands(statement: Statement, function: Callable[[Statement], Statement]) -> bool:
@@ -180,13 +182,11 @@ def replace_uses(block: Block, mapping: dict[Statement, Statement]) -> bool:
 
 def count_uses(block: Block) -> dict[Statement, int]:
     """Return how often each statement is read in `block` and inside, as an operand or a block's result."""
-    uses: dict[Statement, int] = {}
+    readers, uses = READERS, Counter[Statement]()
     for inner in walk_blocks(block):
-        for statement in inner.statements:
-            for operand in operands(statement):
-                uses[operand] = uses.get(operand, 0) + 1
+        uses.update(chain.from_iterable([readers[s.__class__](s) for s in inner.statements]))
         if inner.result is not None:
-            uses[inner.result] = uses.get(inner.result, 0) + 1
+            uses[inner.result] += 1
     return uses
 
 
@@ -221,3 +221,79 @@ def has_effect(statement: Statement, effect: int) -> bool:
     if not statement.BLOCKS:
         return False
     return any(inner.EFFECT & effect for block in blocks(statement) for inner in walk(block))
+
+
+# --- functions made for each class of statement -----------------------------------------------------------------------
+
+Reader = Callable[[Any], list[Any]]
+"""Returns the operands of a statement, in order, as a new list. Made for each class at its first use: functions that
+name its attributes take a third of the time of a loop over their names: passes read all operands often."""
+Resolver = Callable[[Any, dict[Any, Any]], None]
+"""Replaces the operands of a statement that are keys of a mapping, and so the results of its blocks."""
+
+
+class _Readers(dict[type, Reader]):
+    """By class of statement."""
+
+    def __missing__(self, kind: type) -> Reader:
+        made: Reader = _function("statement", [f"return [{', '.join(map(_item, _members(kind)))}]"])
+        self[kind] = made
+        return made
+
+
+class _Resolvers(dict[type, Resolver]):
+    """By class of statement."""
+
+    def __missing__(self, kind: type) -> Resolver:
+        lines = [line for member in _members(kind) for line in _replacement(*member)]
+        for name in kind.BLOCKS:  # type: ignore[attr-defined]
+            lines += [
+                f"block = statement.{name}",
+                "if block is not None and block.result in mapping:",
+                "    block.result = mapping[block.result]",
+            ]
+        made: Resolver = _function("statement, mapping", lines or ["pass"])
+        self[kind] = made
+        return made
+
+
+def _members(kind: type) -> list[tuple[str, str]]:
+    """Return the names of the operands of a class, each with "list", "one", or "any" if its annotation says neither."""
+    annotations = {member.name: str(member.type) for member in fields(kind)}
+    found = []
+    for name in kind.OPERANDS:  # type: ignore[attr-defined]
+        annotation = annotations[name]
+        known = {"list[Statement]": "list", "Statement": "one"}.get(annotation, "any")
+        found.append((name, known))
+    return found
+
+
+def _item(member: tuple[str, str]) -> str:
+    name, form = member
+    value = f"statement.{name}"
+    if form == "any":
+        return f"*({value} if {value}.__class__ is list else () if {value} is None else ({value},))"
+    return f"*{value}" if form == "list" else value
+
+
+def _replacement(name: str, form: str) -> list[str]:
+    of_list = ["for index, operand in enumerate(value):", "    if operand in mapping:"]
+    of_list.append("        value[index] = mapping[operand]")
+    of_one = ["if value in mapping:", f"    statement.{name} = mapping[value]"]
+    if form == "any":
+        indented = [f"    {line}" for line in of_list]
+        lines = ["if value.__class__ is list:", *indented, f"elif value is not None and {of_one[0][3:]}", of_one[1]]
+    else:
+        lines = of_list if form == "list" else of_one
+    return [f"value = statement.{name}", *lines]
+
+
+def _function(parameters: str, lines: list[str]) -> Any:
+    names: dict[str, Any] = {}
+    body = "\n    ".join(lines)
+    exec(f"def access({parameters}):\n    {body}", names)  # noqa: S102 - made of names of members
+    return names["access"]
+
+
+READERS = _Readers()
+RESOLVERS = _Resolvers()

@@ -122,7 +122,7 @@ class Struct:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the members in order."""
-        return tuple(name for name, _ in self.members)
+        return tuple(self.types)
 
     @property
     def size_bytes(self) -> int:
@@ -140,7 +140,7 @@ class Struct:
         return f"{self.name}{{{', '.join(f'{name}: {described(type)}' for name, type in self.members)}}}"
 
     def __hash__(self) -> int:
-        return hash((self.name, self.names))
+        return hash((self.name, len(self.members)))
 
     def member(self, name: str) -> Type:
         """Return the type of a member. Raises: KeyError if it is missing."""

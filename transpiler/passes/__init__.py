@@ -8,6 +8,9 @@ from __future__ import annotations
 from time import perf_counter
 
 from ..errors import InternalError, ReportedError, TaichiCompilationError
+from ..ir.nodes import Statement, classes_in
+from ..ir.sparse import Deactivate
+from ..ir.statements import AtomicOp, RangeFor, StructFor, While
 from ..ir.tasks import Kernel
 from ..ir.verify import Stage, verify
 from ..nesting import deep_recursion
@@ -85,6 +88,22 @@ UNAFFECTED: dict[Pass, tuple[Pass, ...]] = {
     dead_code: (fold, simplify, common_subexpressions),
 }
 """Steps of the cleanup that find nothing more after a change by the step, if they found nothing before it."""
+
+NEEDED: dict[Pass, tuple[type[Statement], ...]] = {
+    struct_for: (StructFor,),
+    deactivate_cells: (Deactivate,),
+    demote_atomics: (AtomicOp,),
+    unroll_reductions: (AtomicOp,),
+    hoist_loads: (RangeFor,),
+    keep_elements: (RangeFor, While),
+    reduce_atomics: (AtomicOp,),
+    private_sums: (AtomicOp,),
+    block_sums: (AtomicOp,),
+    block_tiles: (RangeFor,),
+    rolled_loops: (RangeFor, While),
+    vector_atomics: (AtomicOp,),
+}
+"""Classes of statements; a pass finds nothing in a kernel without any of them."""
 
 limits = (branch_depth, iteration_limit)
 """What drivers need that end long loops or overflow their stack silently."""
@@ -247,6 +266,17 @@ def _run_until_stable(steps: Cleanup, stage: Stage, kernel: Kernel, context: Pas
     return False
 
 
+def _may_find(step: Pass, kernel: Kernel, context: PassContext) -> bool:
+    """Return whether a kernel has what a pass looks for. The classes of its statements are known until a pass runs."""
+    needed = NEEDED.get(step)
+    if needed is not None and context.classes is None:
+        context.classes = classes_in(*kernel.roots())
+    if needed is not None and context.classes is not None and context.classes.isdisjoint(needed):
+        return False
+    context.classes = None
+    return True
+
+
 def _run_pass(step: Pass, stage: Stage, kernel: Kernel, context: PassContext) -> bool:
     """Run one pass, record and verify its changes; return whether it changed anything."""
     name = step.__name__
@@ -254,7 +284,7 @@ def _run_pass(step: Pass, stage: Stage, kernel: Kernel, context: PassContext) ->
     if is_optional and (name in context.options.disabled_passes or context.changes == context.options.pass_limit):
         return False
     start = perf_counter()
-    has_changed = step(kernel, context)
+    has_changed = _may_find(step, kernel, context) and step(kernel, context)
     seconds = perf_counter() - start
     context.times[name] = context.times.get(name, 0.0) + seconds
     context.runs.append(PassRun(name, start, seconds, has_changed))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import field
 
 from ..errors import SourceLocation
+from ..ir.nodes import Statement
 from ..ir.tasks import Kernel
 from ..ir.verify import Stage
 from ..lazy_dataclasses import dataclass
@@ -56,6 +57,7 @@ class PassContext:
         times: seconds in each pass, summed over its runs, in order of the first run.
         runs: all runs of passes, in order.
         changes: how many runs of passes that are not required have changed the kernel.
+        classes: of all statements of the kernel, None if a pass has run since they were collected.
     """
 
     options: CompileOptions
@@ -66,3 +68,4 @@ class PassContext:
     times: dict[str, float] = field(default_factory=dict)
     runs: list[PassRun] = field(default_factory=list)
     changes: int = 0
+    classes: set[type[Statement]] | None = None

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import ClassVar
 
 from ..errors import NOWHERE
-from ..ir.nodes import Block, Effect, Statement
+from ..ir.nodes import RESOLVERS, Block, Effect, Statement
 from ..ir.statements import ArgLoad, Const, LoopIndex
 from ..ir.tasks import Kernel
 
@@ -54,17 +54,23 @@ class Rewriter:
     def block(self, block: Block) -> None:
         """Rewrite one block and those inside it."""
         outer, self.out = self.out, []
-        out, rules, mapping = self.out, self.rules, self.mapping
+        # Written without helpers: this is the innermost loop of all passes.
+        rule_of, mapping, resolvers, append = self.rules.get, self.mapping, RESOLVERS, self.out.append
+        records = self.records
         for statement in block.statements:
-            if statement.BLOCKS or statement.EFFECT & ORDERED or self.records:
+            if records or statement.EFFECT & ORDERED or statement.BLOCKS:
                 self.visit(statement)
                 continue
+            kind = statement.__class__
             if mapping:
-                self.resolve_operands(statement)
-            rule = rules.get(statement.__class__)
-            new = None if rule is None else rule(self, statement)
+                resolvers[kind](statement, mapping)
+            rule = rule_of(kind)
+            if rule is None:
+                append(statement)
+                continue
+            new = rule(self, statement)
             if new is None:
-                out.append(statement)
+                append(statement)
             else:
                 self.replace(statement, new)
         block.statements = self.out
@@ -109,20 +115,8 @@ class Rewriter:
         return self.mapping.get(value, value)
 
     def resolve_operands(self, statement: Statement) -> None:
-        """Make `statement` read the replacements. Written without helpers: this is the innermost loop of all passes."""
-        mapping = self.mapping
-        for attribute in statement.OPERANDS:
-            value = getattr(statement, attribute)
-            if value.__class__ is list:
-                for index, operand in enumerate(value):
-                    if operand in mapping:
-                        value[index] = mapping[operand]
-            elif value is not None and value in mapping:
-                setattr(statement, attribute, mapping[value])
-        for attribute in statement.BLOCKS:  # a rule may return the result of a block, which is read like an operand
-            inner = getattr(statement, attribute)
-            if inner is not None and inner.result in mapping:
-                inner.result = mapping[inner.result]
+        """Make `statement` read the replacements, and its blocks: a rule may return the result of a block."""
+        RESOLVERS[statement.__class__](statement, self.mapping)
 
 
 def transfer_name(old: Statement, new: Statement) -> None:

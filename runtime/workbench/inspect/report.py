@@ -107,6 +107,7 @@ class KernelReport:
     """All about one specialization. edits_note: shown where there are no edits.
 
     calls: (row, row of the call) for lines of functions that were built into their callers.
+    charts: SVG of `charts.py`, which has escaped it. facts: tasks, lines of sources, edits and time, for the index.
     """
 
     name: str
@@ -118,6 +119,8 @@ class KernelReport:
     edits: tuple[Text, ...] = ()
     calls: tuple[tuple[int, int], ...] = ()
     edits_note: str = "No hand edits: what is shown is what runs."
+    charts: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ("", "", "", "")
 
     @property
     def call_pairs(self) -> str:

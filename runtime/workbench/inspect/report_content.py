@@ -166,8 +166,11 @@ def describe_kernel(
     ]
     source = first.specialization.definition.source
     times = [stored_times(inspections, sessions.current_config().edits_dir)]
+    charts: tuple[str, ...] = ()
     if is_timed:
-        times = [measured_times(kernel, arguments), compile_times(inspections)]
+        (launches, of_launches), (compiler, of_compiler) = measured_times(kernel, arguments), compile_times(inspections)
+        times, charts = [launches, compiler], (*of_launches, *of_compiler)
+    edits = tuple(_edits(compiled, python))
     return KernelReport(
         name=name,
         signature="(" + ", ".join(_signature(first)) + ")",
@@ -175,9 +178,21 @@ def describe_kernel(
         panes=tuple(panes),
         histories=tuple(_histories(compiled, python)),
         tables=(*_tables(compiled, gpu), *times),
-        edits=tuple(_edits(compiled, python)),
+        edits=edits,
+        charts=charts,
+        facts=_facts(inspections, edits, times[0] if is_timed else None),
         calls=tuple((python.row(place), python.row(call)) for place, call in first.calls),
     )
+
+
+def _facts(inspections: Sequence[Inspection], edits: Sequence[Text], times: Table | None) -> tuple[str, ...]:
+    """Return what the index shows of a kernel: tasks, lines of its sources, edits, and the time of a launch."""
+    lines = [
+        f"{sum(file.text.count(chr(10)) for file in inspection.module.files)} {inspection.module.target}"
+        for inspection in inspections
+    ]
+    median = times.rows[0][1] if times is not None and times.rows else ""
+    return str(len(inspections[0].module.tasks)), ", ".join(lines), str(len(edits) or ""), median
 
 
 def _edits(compiled: Sequence[Forms], python: PythonPane) -> Iterator[Text]:

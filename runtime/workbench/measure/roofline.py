@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import statistics
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -29,6 +29,7 @@ from ...session.session import Session
 from .timing import in_words
 
 if TYPE_CHECKING:
+    from ....transpiler.backend.module.interface import BackendModule
     from ...launch.instance import Instance
 
 COPIED, THREADS = 1 << 26, 1 << 20
@@ -37,6 +38,7 @@ COPIED_ON_HOST, THREADS_ON_HOST = 1 << 24, 1 << 14
 INTERPRETED = 1 << 10
 ROUNDS, REPEATS = 512, 5
 OPERATIONS_A_ROUND = 16
+SECONDS_OF_CEILINGS = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +109,31 @@ def ceilings_of(session: Session) -> Ceilings:
     return found
 
 
-def _measured(session: Session) -> Ceilings:
-    count, threads = COPIED, THREADS
+def benched_ceilings(session: Session) -> Ceilings:
+    """Return the same, measured as `kernel.bench` measures, for sessions without a profile."""
+    found = _CEILINGS.get(session)
+    if found is None:
+        count, threads = _sizes(session)
+        source, target = ScalarNdarray(session, f32, (count,)), ScalarNdarray(session, f32, (count,))
+        copying: Any = copy_for_ceiling
+        copies = copying.bench(source, target, seconds=SECONDS_OF_CEILINGS).rows[0].times
+        del source, target
+        x = ScalarNdarray(session, f32, (threads,))
+        multiplying: Any = multiply_for_ceiling
+        others = multiplying.bench(x, ROUNDS, seconds=SECONDS_OF_CEILINGS).rows[0].times
+        rate = OPERATIONS_A_ROUND * ROUNDS * threads / min(others)
+        found = _CEILINGS[session] = Ceilings(8 * count / min(copies), rate)
+    return found
+
+
+def _sizes(session: Session) -> tuple[int, int]:
     if tools_of(session.device.name).is_interpreter:
-        count, threads = INTERPRETED, 4
-    elif session.device.lazy_memory:
-        count, threads = COPIED_ON_HOST, THREADS_ON_HOST
+        return INTERPRETED, 4
+    return (COPIED_ON_HOST, THREADS_ON_HOST) if session.device.lazy_memory else (COPIED, THREADS)
+
+
+def _measured(session: Session) -> Ceilings:
+    count, threads = _sizes(session)
     profile = profile_of(session)
     with profile.apart() as times:
         source, target = ScalarNdarray(session, f32, (count,)), ScalarNdarray(session, f32, (count,))
@@ -169,13 +190,30 @@ def _work(instance: Instance, record: LaunchTime, kernels: dict[int, Kernel]) ->
     return work_of(kernels[id(instance)], values, counts).get(record.task)
 
 
+def work_of_module(
+    session: Session,
+    specialization: Specialization,
+    module: BackendModule,
+    values: Mapping[Any, Any],
+    counts: Sequence[int],
+) -> list[Work]:
+    """Return the work of each task of a module. values: of the arguments' members by source. counts: trip counts."""
+    names = [task.name for task in module.tasks]
+    found = work_of(_final(session, specialization), values, dict(zip(names, counts, strict=True)))
+    return [found[name] for name in names if name in found]
+
+
 def final_kernel(instance: Instance) -> Kernel:
     """Return the kernel of an instance after all passes."""
     session = instance.session
     arguments = tuple(map(_with_value, instance.arguments))
-    options, capabilities = session.options, session.device.capabilities
-    found: Any = build(Specialization(instance.definition, arguments, options, capabilities)).kernel
-    run(found, PassContext(options, capabilities))
+    specialization = Specialization(instance.definition, arguments, session.options, session.device.capabilities)
+    return _final(session, specialization)
+
+
+def _final(session: Session, specialization: Specialization) -> Kernel:
+    found: Any = build(specialization).kernel
+    run(found, PassContext(session.options, session.device.capabilities))
     kernel_: Kernel = found
     return kernel_
 

@@ -35,6 +35,26 @@ def test_a_literal_has_the_type_that_is_called(target: str) -> None:
     assert out.tolist() == [0.1, 1.2345e300, 1 / 3, 2.9, float(np.float32(0.1))]
 
 
+@pytest.mark.parametrize("kind", ["i8", "u8", "i16", "u16", "u32", "i64"])
+def test_a_power_has_the_type_of_its_base(target: str, kind: str) -> None:
+    ti.init(arch=getattr(ti, target))
+    number = getattr(ti, kind)
+
+    @ti.kernel
+    def k(x: number, n: ti.i32, out: ti.types.ndarray(dtype=ti.i64, ndim=1)):
+        for e in ti.static(range(1, 10)):
+            ti.static_assert((x**e).dtype == number)
+            out[e] = x**e
+        ti.static_assert((x**n).dtype == number)
+        out[0] = x**n
+
+    out = np.zeros(10, np.int64)
+    k(7, 3, out)
+    bits = 64 if kind == "i64" else SMALL[kind]
+    expected = [wrapped(7**e, kind) if bits < 64 else 7**e for e in (3, *range(1, 10))]
+    assert out.tolist() == expected
+
+
 # --- assert
 
 

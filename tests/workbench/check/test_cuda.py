@@ -42,6 +42,7 @@ MISTAKES = (
     Seed("bounds below the block", "jacobi", ((BOUNDS, "__launch_bounds__(64)"),), "__launch_bounds__(64)", "compiled for blocks of up to 64 threads, but `BLOCK` is 128"),
     Seed("another shape of block", "jacobi", ((BOUNDS, "__block_size__((BLOCK / 2, 2, 1))"),), "__block_size__", "compiled for blocks of 64 x 2 x 1 threads"),
     Seed("block too large", "jacobi", (("BLOCK 128", "BLOCK 2048"),), "BLOCK 2048", "a block of 2048 threads is more than the device supports: 1024"),
+    Seed("block of none", "jacobi", (("BLOCK 128", "BLOCK 0"),), "BLOCK 0", "`BLOCK` is 0"),
     Seed("block unreadable", "jacobi", (("BLOCK 128", "BLOCK sizeof(int)"),), "BLOCK sizeof", "`BLOCK` is not an integer that the launcher can read"),
     Seed("block not said", "jacobi", (("#define BLOCK 128\n", ""), ("BLOCK", "128"), ("BLOCK", "128"), ("BLOCK", "128")), "jacobi_0", "`BLOCK` is missing"),
     Seed("items unreadable", "jacobi", (("#define BLOCK 128\n", "#define BLOCK 128\n#define ITEMS x\n"),), "ITEMS x", "`ITEMS` is not an integer"),

@@ -107,6 +107,7 @@ def test_a_wrong_setting_is_not_timed(work, target: str) -> None:
     (wrong,) = [trial for trial in found.trials if trial.status == "wrong"]
     assert wrong.label == "LESS=50" and wrong.reason.startswith("x[0]: ")
     assert found.best is None and found.values == {"LESS": "0"}
+    assert str(found).splitlines()[-1] == "no setting is faster than the source as written, which stays"
     work(x, 100)
     assert work.last_launch.knobs == {}
 

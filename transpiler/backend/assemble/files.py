@@ -42,12 +42,22 @@ NOT_VECTORIZED = (AtomicOp, Rand, *TOPOLOGY_WRITERS, *RECORDS, *TEXTURE_STATEMEN
 
 
 class FileAssembler:
-    """Assembles the files of one kernel. referenced: names that the files reference."""
+    """Assembles the files of one kernel.
+
+    Attributes:
+        referenced: names that the files reference.
+        members, temporaries, results: lines of the structs that each file declares; made once, as `member_types` is.
+    """
 
     def __init__(self, context: EmitContext, functions: Mapping[Function, PrintedFunction]) -> None:
         self.context, self.language, self.layout = context, context.language, context.layout
         self.functions = functions
         self.referenced: set[str] = set()
+        layout = context.layout
+        self.members, self.temporaries = padded(layout.declarations), padded(layout.temporaries.members)
+        self.results = padded(layout.results.members)
+        self.member_types = member_types(context.language, layout)
+        self.types = list(dict.fromkeys([*layout.usage.types, *layout.stored_types]))
 
     def file(self, printed: list[PrintedTask], number: int) -> SourceFile:
         """Return the file that contains these tasks."""
@@ -77,7 +87,7 @@ class FileAssembler:
         copied = [] if self.language.has_pointers else [array for p in printed for array in p.task.block_sums]
         macros, cell_functions, cell_helpers = definitions(layout.accessors, used, layout.cells, copied)
         helpers = [*layout.helpers, *cell_helpers, *_helpers_of(functions, printed)]
-        symbols = Symbols(set(cell_helpers), {*cell_helpers, *member_types(self.language, layout)})
+        symbols = Symbols(set(cell_helpers), {*cell_helpers, *self.member_types})
         for other in (*(f.symbols for f in functions), *(p.symbols for p in printed)):
             symbols.add(other)
         self.referenced |= referenced_names(context.target, layout, helpers, symbols)
@@ -89,14 +99,14 @@ class FileAssembler:
             "extensions": self._extensions(functions, printed),
             "modes": self._modes(),
             "references": layout.references,
-            "members": padded(layout.declarations),
+            "members": self.members,
             "by_pointer": context.by_pointer,
             "volatile": context.capabilities.volatile_vectors and any(has_vector(p.type) for p in layout.parameters),
             "row_major": any("mat" in declaration.type for declaration in layout.declarations),
             "row_major_result": any(has_matrix(type) for type in context.kernel.returns),
-            "temporaries": padded(layout.temporaries.members),
+            "temporaries": self.temporaries,
             "joins_in_order": any(p.reductions.done for p in printed),
-            "results": padded(layout.results.members),
+            "results": self.results,
             "textures": [] if has_pointers else declarations(used.textures, layout.usage, layout.textures),
             "headers": headers(self.language, symbols.named | helper_identifiers(self.language, helpers)),
             "accessors": macros,
@@ -135,7 +145,7 @@ class FileAssembler:
             return []
         names = ["GL_EXT_buffer_reference", "GL_EXT_scalar_block_layout"] if self.layout.declarations else []
         keys = [*self.layout.helpers, *_helpers_of(functions, printed)]
-        names += extensions(self.language, [*self.layout.usage.types, *self.layout.stored_types], keys)
+        names += extensions(self.language, self.types, keys)
         names += [FLOAT_CONTROLS] if self._modes() else []
         return list(dict.fromkeys(names))
 

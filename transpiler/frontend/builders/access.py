@@ -153,6 +153,8 @@ def _array_element(context: Context, array: Array, node: ast.Subscript) -> Lvalu
             node,
         )
     for axis, item in enumerate(() if array.clamped else flat):
+        if isinstance(item, Statement):
+            continue
         extent = array.shape[axis] if array.shape is not None else None
         begin = array.offset[axis] if array.offset else 0
         size = f"{array.name}.shape[{axis}]"

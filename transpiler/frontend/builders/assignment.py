@@ -22,7 +22,7 @@ from ..context.per_iteration import PerIteration
 from ..context.references import need_memory, need_memory_of
 from ..context.scope import Local
 from ..context.values import Formatted, Lvalue, MeshElement, Swizzle, describe_kind, is_number, is_runtime
-from ..library.operators import BINARY, binary
+from ..library.operators import BINARY, binary, warn_of_rounding
 from ..library.simt import name_shared_array
 from ..library.slices import has_slice, index_statements, slice_of_lvalue
 from ..library.structs import members_of
@@ -347,6 +347,7 @@ def _fitted(context: Context, value: Any, type: Type, target: ast.AST) -> Statem
 
 def warn_of_narrowing(context: Context, what: str, value: Any, target_type: Type) -> None:
     """Warn if the conversion to `target_type` may change a stored number. what: Taichi's name of the store."""
+    warn_of_rounding(context, value, target_type)
     if isinstance(value, Const):
         value = value.value
     held = value.type if is_runtime(value) else None

@@ -194,6 +194,10 @@ def _is_power_of_two(value: Statement) -> bool:
 # --- unrolled -------------------------------------------------------------------------------------------------------
 
 
+COPIES = 8
+"""Times `unrolling_limit`: so many copies of a body nested `ti.static` loops may make without a warning."""
+
+
 def _unroll(context: Context, node: ast.For, value: Any) -> Completion:
     """Build the body once for each item; `break` and `continue` become exits."""
     items = compile_time_items(context, value, node.iter)
@@ -202,7 +206,11 @@ def _unroll(context: Context, node: ast.For, value: Any) -> Completion:
         context.warn(
             message, "leave out `ti.static` to loop at run time, or raise `ti.init(unrolling_limit=...)`", node
         )
-    record = LoopRecord(None)
+    outer = next((loop.copies for loop in reversed(context.nesting.loops) if loop.loop is None), 1)
+    record = LoopRecord(None, copies=outer * len(items))
+    if outer > 1 and len(items) > 1 and record.copies > COPIES * context.options.unrolling_limit > 0:
+        message = f"nested `ti.static` loops make {record.copies} copies of this body"
+        context.warn(message, "leave out the inner `ti.static` to loop at run time", node, "copies")
     record.break_exit = context.exits.new("broken", context.nesting.depth)
     context.nesting.loops.append(record)
     done = _unroll_items(context, node, items, 0, record)

@@ -20,6 +20,7 @@ from ...ir.nodes import Block, Statement
 from ...ir.statements import Alloca, If, RangeFor
 from ...ir.tasks import Kernel
 from ...ir.types import SCALARS, Type
+from ...lang import struct as lang
 from ...lang.matrix import Matrix
 from ...lazy_dataclasses import dataclass
 from ..source.definition import KernelDefinition
@@ -37,7 +38,7 @@ from .scope import MISSING, Frame
 from .spelling_hints import missing_name_hint
 from .static_numbers import StaticNumbers
 from .struct_types import StructTypes
-from .values import Lvalue
+from .values import Lvalue, is_number
 
 Handler = Callable[["Context", Any], Any]
 H = TypeVar("H", bound=Handler)
@@ -179,9 +180,9 @@ class Context:
         """Return (not raise) an error at `node`, by default at the current location."""
         return self.reporter.error(kind, message, hint, node)
 
-    def warn(self, message: str, hint: str, node: ast.AST | None = None) -> None:
-        """Record a warning at `node`, by default at the current location."""
-        self.reporter.warn(message, hint, node)
+    def warn(self, message: str, hint: str, node: ast.AST | None = None, kind: str = "") -> None:
+        """Record a warning at `node`, by default at the current location. kind: of one that a kernel has once."""
+        self.reporter.warn(message, hint, node, kind)
 
     def python(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Call user code at compile time; an exception in it becomes an error at the current location."""
@@ -210,12 +211,17 @@ class Context:
         if local is not None:
             return local.value
         value = self.frame.outer(node.id)
+        if value is not MISSING and value is self.frame.recorded.get(node.id, MISSING):
+            return value
         if value is MISSING:
             hint = missing_name_hint(self.frame, node)
             raise self.error(TaichiNameError, f'Name "{node.id}" is not defined', hint, node)
         self.record_dependency(value, node.id, node.id, partial(self.frame.definition.outer, node.id), node)
         if node.id in self.frame.captured and not self.frame.hides_names:
             self.dependencies.record_specific(value, node.id)
+        if not isinstance(value, (Matrix, lang.Struct)) and not is_number(value):
+            self.frame.recorded[node.id] = value
+            return value
         return self.named(value, node.id)
 
     def named(self, value: Any, name: str, note: str = "") -> Any:

@@ -17,7 +17,8 @@ from .values import Lvalue, MeshElement
 class LoopRecord:
     """A loop around the current statement.
 
-    loop: the IR loop; None for an unrolled loop, which has exits instead. first_break: of a parallel loop.
+    loop: the IR loop; None for an unrolled loop, which has exits instead. first_break: of a parallel loop. copies: of
+    the body of an unrolled loop, those of the unrolled loops around it included.
     """
 
     loop: RangeFor | StructFor | While | None
@@ -26,6 +27,7 @@ class LoopRecord:
     first_break: ast.Break | None = None
     break_exit: Exit | None = None
     continue_exit: Exit | None = None
+    copies: int = 1
 
 
 @dataclass(eq=False, slots=True)

@@ -55,14 +55,16 @@ class Reporter:
         """Return (not raise) an error at `node`, by default at the current location."""
         return self.location(node).error(kind, message, hint)
 
-    def warn(self, message: str, hint: str, node: ast.AST | None = None) -> None:
+    def warn(self, message: str, hint: str, node: ast.AST | None = None, kind: str = "") -> None:
         """Record a warning at `node`, by default at the current location; it is shown after the compilation.
 
-        A line that is built many times, in unrolled loops and inlined functions, warns once.
+        A line that is built many times, in unrolled loops and inlined functions, warns once. kind: of a warning that a
+        kernel has at most once.
         """
         where = self.location(node)
-        if (where.file, where.line, where.column, message) not in self._warned:
-            self._warned.add((where.file, where.line, where.column, message))
+        key = ("", 0, 0, kind) if kind else (where.file, where.line, where.column, message)
+        if key not in self._warned:
+            self._warned.add(key)
             self.warnings.append(where.explained(message, hint))
 
     def mark(self) -> tuple[int, set[tuple[str, int, int, str]]]:

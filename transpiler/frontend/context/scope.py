@@ -78,6 +78,7 @@ class Frame:
         hides_names: nor do its names.
         captured: values from enclosing functions.
         references: by parameter, the caller's frame and the argument expression in it.
+        recorded: objects from outside that were read, by name, if it makes no difference how often they are read.
     """
 
     definition: KernelDefinition
@@ -95,6 +96,7 @@ class Frame:
     captured: dict[str, Any] = field(init=False)
     scopes: list[dict[str, Local]] = field(default_factory=lambda: [{}])
     locations: dict[ast.AST, SourceLocation] = field(default_factory=dict)
+    recorded: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.captured = self.definition.captured

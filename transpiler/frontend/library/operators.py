@@ -6,12 +6,15 @@ import ast
 import operator
 import re
 from collections.abc import Callable
+from math import inf, isfinite
 from typing import Any
+
+import numpy as np
 
 from ...errors import TaichiTypeError
 from ...ir.nodes import Statement
 from ...ir.ops import OPS
-from ...ir.types import SCALARS, Struct, Tensor, Type, describe_type, element_of, promote, u1
+from ...ir.types import SCALARS, Scalar, Struct, Tensor, Type, describe_type, element_of, f32, f64, promote, u1
 from ...lang.matrix import Matrix
 from ..context.context import Context
 from ..context.per_iteration import PerIteration, contains_per_iteration, each, logical_not
@@ -50,6 +53,8 @@ UNARY: dict[type[ast.unaryop], tuple[str, Meaning]] = {
     ast.Not: ("logical_not", operator.not_),
 }
 
+F32_LIMIT = 3.4028235677973366e38
+"""Numbers from here on are infinite as f32."""
 MAX_PRODUCTS_EXPONENT = 8
 """Up to this literal exponent a power becomes products: exact, and defined for negative bases."""
 
@@ -76,9 +81,24 @@ def binary(context: Context, entry: tuple[str, Meaning], left: Any, right: Any) 
     if name in ("add", "sub") and a.type == b.type == u1:
         message = f"`{OPS[name].symbol}` of two truth values gives a truth value, not a count, as in Taichi"
         context.warn(message, "write `int(a) + int(b)` to count, or `^` for exactly one of them")
+    warn_of_rounding(context, left, b.type)
+    warn_of_rounding(context, right, a.type)
     if name == "matmul" and _are_vectors(a, b):
         name = "dot"
     return context.builder.op(name, a, b)
+
+
+def warn_of_rounding(context: Context, number: Any, type: Type | None) -> None:
+    """Warn of a number of Python that becomes f64 by way of f32, and loses digits: `x * 0.1` of an f64."""
+    if not isinstance(number, float) or context.default_fp != f32 or context.frame.is_library:
+        return
+    if not isinstance(type, (Scalar, Tensor)) or element_of(type) != f64 or not isfinite(number):
+        return
+    rounded = float(np.float32(number)) if abs(number) < F32_LIMIT else inf
+    if rounded != number:
+        message = f"{float(number)!r} is an f32 here and becomes {rounded!r} in f64"
+        hint = f"write `ti.f64({float(number)!r})`, or `ti.init(default_fp=ti.f64)` if the program computes in f64"
+        context.warn(message, hint, kind="rounded")
 
 
 def _by_python(context: Context, entry: tuple[str, Meaning], left: Any, right: Any) -> Any:

@@ -109,6 +109,13 @@ class _Object:
             group = groups[bases] = _Group()
         return group
 
+    def only_group(self, path: Path, bases: Bases) -> _Group | None:
+        """Return the group with this path and these bases, if the object has no other."""
+        if len(self.paths) > 1:
+            return None
+        groups = self.paths.get(path)
+        return groups.get(bases) if groups is not None and len(groups) == 1 else None
+
     def forget(self, path: Path, bases: Bases, offsets: Offsets) -> Iterator[Statement]:
         """Remove and yield the pointers that a write to this address may change."""
         related = [path[:length] for length in range(len(path) + 1)]
@@ -189,9 +196,15 @@ class KnownElements:
             for other in [other for other in self.aliased if other is not target]:
                 self._forget_object(other)
         known = self.objects.get(target)
-        if known is not None:
-            for pointer in known.forget(path, bases, offsets):
+        if known is None:
+            return
+        group = known.only_group(path, bases)
+        if group is not None and len(group.pointers) > 1:  # most writes: then other constants are other elements
+            for pointer in group.pop(offsets):
                 del self.values[pointer]
+            return
+        for pointer in known.forget(path, bases, offsets):
+            del self.values[pointer]
 
     def forget_objects(self, written: Iterable[MemoryObject]) -> None:
         """Forget all elements of objects that may share memory with one of `written`."""

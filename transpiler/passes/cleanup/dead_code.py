@@ -7,7 +7,9 @@ for i in 0..n { }      (removed: a range loop always ends)
 
 from __future__ import annotations
 
-from ...ir.nodes import Block, Effect, Statement, operands, walk_blocks
+from collections import Counter
+
+from ...ir.nodes import Block, Effect, Statement, count_uses, operands, walk_blocks
 from ...ir.remarks import remark_dropped_task
 from ...ir.statements import If, RangeFor, StructFor
 from ...ir.tasks import Kernel
@@ -38,24 +40,15 @@ def dead_code(kernel: Kernel, context: PassContext) -> bool:
 
 class _Sweep:
     def __init__(self, kernel: Kernel) -> None:
-        self.uses: dict[Statement, int] = {}
+        self.uses = Counter[Statement]()
         self.changed = False
         self.kernel = kernel
         self.explains = False
         for root in kernel.roots():
-            for block in walk_blocks(root):
-                for statement in block.statements:
-                    self._count(statement)
-                if block.result is not None:
-                    self.uses[block.result] = self.uses.get(block.result, 0) + 1
+            self.uses.update(count_uses(root))
         for task in kernel.tasks:
             if task.loop is not None:
-                self._count(task.loop)
-
-    def _count(self, statement: Statement) -> None:
-        uses = self.uses
-        for operand in operands(statement):
-            uses[operand] = uses.get(operand, 0) + 1
+                self.uses.update(operands(task.loop))
 
     def _release(self, statement: Statement) -> None:
         """Subtract the uses by `statement` and the statements inside it."""

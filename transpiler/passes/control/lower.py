@@ -336,6 +336,9 @@ def _split_axes(block: Block) -> None:
     """Replace loops of several axes that contain a break by nests of 1-D loops."""
     result: list[Statement] = []
     for statement in block.statements:
+        if not statement.BLOCKS:
+            result.append(statement)
+            continue
         for inner in blocks(statement):
             _split_axes(inner)
         if isinstance(statement, StructFor) and _bound_breaks(statement.body):
@@ -354,7 +357,7 @@ def _bound_breaks(block: Block) -> list[Block]:
     """Return the blocks in `block`, without those of inner loops, that contain a break."""
     result = [block] if any(isinstance(statement, Break) for statement in block.statements) else []
     for statement in block.statements:
-        if not isinstance(statement, LOOPS):
+        if statement.BLOCKS and not isinstance(statement, LOOPS):
             for inner in blocks(statement):
                 result += _bound_breaks(inner)
     return result

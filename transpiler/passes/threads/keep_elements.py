@@ -63,14 +63,36 @@ def keep_elements(kernel: Kernel, context: PassContext) -> bool:
 
 def _candidates(task: Task) -> list[Array]:
     """Return the arrays that each iteration writes elements of its own of, in the order of their names."""
-    written = [s.pointer for s in walk(task.body) if isinstance(s, (GlobalStore, AtomicOp))]
-    arrays = {array for pointer in written if (array := _array(pointer)) is not None}
-    if task.loop is not None:
+    arrays = set(filter(_is_plain, _stored_in_loops(task.body)[2]))
+    if arrays and task.loop is not None:
         exclusive = exclusive_pointers(task)
+        written = [s.pointer for s in walk(task.body) if isinstance(s, (GlobalStore, AtomicOp))]
         arrays -= {
             array for pointer in written if base_pointer(pointer) not in exclusive and (array := _array(pointer))
         }
-    return sorted(filter(_is_plain, arrays), key=lambda array: (array.name, array.binding))
+    return sorted(arrays, key=lambda array: (array.name, array.binding))
+
+
+def _stored_in_loops(block: Block) -> tuple[set[Array], set[Array], set[Array]]:
+    """Return the arrays that a block loads and stores, and those that a loop in it stores and either loads or fills.
+
+    Other arrays have no element to keep: a kernel without loops is not searched for each of its arrays.
+    """
+    loaded: set[Array] = set()
+    stored: set[Array] = set()
+    found: set[Array] = set()
+    for statement in block.statements:
+        if isinstance(statement, (GlobalLoad, GlobalStore)) and (array := _array(statement.pointer)) is not None:
+            (loaded if isinstance(statement, GlobalLoad) else stored).add(array)
+        elif statement.BLOCKS:
+            inside = [_stored_in_loops(inner) for inner in blocks(statement)]
+            loads, stores, both = (set[Array]().union(*(sets[k] for sets in inside)) for k in range(3))
+            if isinstance(statement, (RangeFor, While)):
+                both |= stores if isinstance(statement, RangeFor) and statement.unroll else loads & stores
+            loaded |= loads
+            stored |= stores
+            found |= both
+    return loaded, stored, found
 
 
 def _is_plain(array: Array) -> bool:

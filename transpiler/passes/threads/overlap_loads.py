@@ -10,6 +10,8 @@ elements that it writes itself.
 
 from __future__ import annotations
 
+from itertools import islice
+
 from ...ir.functions import reachable
 from ...ir.nodes import Effect, Statement
 from ...ir.statements import (
@@ -45,7 +47,7 @@ def _overlaps(task: Task) -> bool:
     """Return whether a task loads and stores numbers of fields, and does nothing else."""
     if task.loop is None or task.reductions or task.block_sums or task.loop.cells is not None:
         return False
-    statements = list(reachable(task.body))
+    statements = list(islice(reachable(task.body), MOST_STATEMENTS + 1))
     if len(statements) > MOST_STATEMENTS or any(_is_excluded(statement) for statement in statements):
         return False
     stored = {_array(s) for s in statements if isinstance(s, GlobalStore)}

@@ -1,0 +1,90 @@
+"""The same program in another form, in which Taichi 1.7.4 does not have a defect that is known.
+
+`unfolded`: integers that a compiler cannot fold, since an element that is zero is added to each literal. Taichi folds
+operations on literals by other rules than those by which it computes them: `-7 // 6` is -1, u32 is taken for i32. It has
+no option that switches this off.
+
+`flattened`: one dense node in place of nested ones. `ti.root.bitmasked(ti.ij, (2, 1)).dense(ti.ij, (1, 7)).place(b)`, then
+`b[i - 2, j + 1] = 1` in a loop over `ti.ndrange((2, 4), (-1, 6))`, leaves elements that are 0 (an extent of 7 below
+another node).
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from math import prod
+from typing import Any
+
+ZERO = "zero_of_the_fuzzer"
+STATIC = ("static", "loop_config", "ndrange", "zero", "one", "unit", "identity", "static_assert")
+"""Functions whose arguments are known at compile time."""
+
+
+class _Unfolder(ast.NodeTransformer):
+    """Rewrites literals in the bodies of kernels and functions."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:  # noqa: N802
+        if any(isinstance(d, ast.Attribute) and d.attr in ("kernel", "func", "real_func") for d in node.decorator_list):
+            node.body = [self.visit(statement) for statement in node.body]
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:  # noqa: N802
+        return node
+
+    def visit_For(self, node: ast.For) -> ast.For:  # noqa: N802
+        node.body = [self.visit(statement) for statement in node.body]
+        return node
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.Subscript:  # noqa: N802
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        new = [part if isinstance(part, ast.Constant) else self.visit(part) for part in parts]
+        node.slice = ast.Tuple(new, ast.Load()) if isinstance(node.slice, ast.Tuple) else new[0]
+        return node
+
+    def visit_Tuple(self, node: ast.Tuple) -> ast.Tuple:  # noqa: N802
+        return node  # numbers of a membership test
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.BinOp:  # noqa: N802
+        node.left = self.visit(node.left)
+        if not isinstance(node.op, ast.Pow):
+            node.right = self.visit(node.right)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:  # noqa: N802
+        if isinstance(node.func, ast.Attribute) and node.func.attr in STATIC:
+            return node
+        node.args = [self.visit(argument) for argument in node.args]
+        node.keywords = [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords]
+        return node
+
+    def visit_Constant(self, node: ast.Constant) -> Any:  # noqa: N802
+        if type(node.value) is not int or node.value >= 2**31 - 1:
+            return node
+        zero = ast.parse(f"{ZERO}[None]", mode="eval").body
+        return ast.BinOp(node, ast.Add(), zero)
+
+
+LAYOUT = re.compile(r"ti\.root((?:\.\w+\((ti\.\w+), \([\d, ]+\)\)){2,})\.place")
+
+
+def flattened(text: str) -> str:
+    """Return a program in which fields of nested nodes with equal axes are dense."""
+
+    def one_node(match: re.Match[str]) -> str:
+        axes = set(re.findall(r"\((ti\.\w+),", match[1]))
+        shapes = [[int(n) for n in re.findall(r"\d+", shape)] for shape in re.findall(r", (\([\d, ]+\))\)", match[1])]
+        if len(axes) > 1:
+            return match[0]
+        shape = tuple(prod(extents) for extents in zip(*shapes, strict=True))
+        return f"ti.root.dense({match[2]}, {shape}).place"
+
+    return LAYOUT.sub(one_node, text)
+
+
+def unfolded(text: str) -> str:
+    """Return a program with the same results."""
+    tree = _Unfolder().visit(ast.parse(text))
+    after = 1 + max(k for k, node in enumerate(tree.body) if isinstance(node, (ast.Import, ast.ImportFrom)))
+    tree.body.insert(after, ast.parse(f"{ZERO} = ti.field(ti.i32, shape=())").body[0])
+    return ast.unparse(ast.fix_missing_locations(tree))
