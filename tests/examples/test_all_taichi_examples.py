@@ -34,9 +34,6 @@ PROGRAMS = sorted(str(path.relative_to(FOLDER)) for path in FOLDER.rglob("*.py")
 RECORDED = json.loads((Path(__file__).parents[1] / "data/taichi_examples.json").read_text())
 PACKAGES = r"pip install|ModuleNotFoundError: No module named '(matplotlib|cv2|scipy|cairo|wget)|requires cv2"
 MISSING = {
-    "autodiff/diff_sph/diff_sph.py": "scenes in three dimensions",
-    "ggui_examples/mass_spring_3d_ggui.py": "scenes in three dimensions",
-    "ggui_examples/mpm3d_ggui.py": "scenes in three dimensions",
     "features/io/export_videos.py": "videos need ffmpeg",
     "simulation/euler.py": "module 'matplotlib.cm' has no attribute 'get_cmap'",
 }  # fmt: skip
