@@ -179,9 +179,9 @@ class _KernelCheck:
 
 
 def _with_gradients(arrays: dict[str, Any]) -> dict[str, Any]:
-    """Return the arrays that have a gradient."""
-    return {
-        name: array
-        for name, array in arrays.items()
-        if isinstance(array, DenseArray) and getattr(array.grad, "is_placed", array.grad is not None)
-    }
+    """Return the arrays that have a gradient, each once: an argument is known by the name of its gradient, too."""
+    found: dict[int, tuple[str, Any]] = {}
+    for name, array in arrays.items():
+        if isinstance(array, DenseArray) and getattr(array.grad, "is_placed", array.grad is not None):
+            found.setdefault(id(array), (name, array))
+    return dict(found.values())

@@ -67,6 +67,8 @@ class Tape:
         clear_gradients: set the gradients of all fields to 0 at the start.
         validation: check before each gradient that the elements it needs have the values that its kernel read.
         grad_check: arrays whose gradients are compared with finite differences at the end.
+        keep: "auto" keeps values that a gradient needs and a later launch overwrites; "never" makes them an error with
+            the line that needs them, so that a tape costs no memory.
     Raises: TaichiRuntimeError for a loss without a gradient, or of several elements.
 
     Example:
@@ -84,9 +86,18 @@ class Tape:
     """
 
     def __init__(
-        self, loss: Any = None, clear_gradients: bool = True, validation: bool = False, grad_check: Any = None
+        self,
+        loss: Any = None,
+        clear_gradients: bool = True,
+        validation: bool = False,
+        grad_check: Any = None,
+        *,
+        keep: str = "auto",
     ) -> None:
+        if keep not in ("auto", "never"):
+            raise TaichiRuntimeError(f'`keep` of `Tape` is "auto" or "never", found {keep!r}')
         self.loss = loss
+        self.keep = keep
         self.clear_gradients = clear_gradients
         self.validation = validation
         self.to_check = grad_check
@@ -164,6 +175,7 @@ class Tape:
             if access.purpose == "needed":
                 record.needed.append(region)
             elif access.purpose == "replayed":
+                self._check_keeping(region, "its own kernel overwrites")
                 self._save(record, array, copies)
             else:
                 self._save_what_is_overwritten(region, copies)
@@ -218,9 +230,19 @@ class Tape:
         waiting = self._open.get(region.key, [])
         for record, needed in waiting:
             if needed.overlaps(region):
+                self._check_keeping(needed, "a later launch overwrites")
                 self._save(record, needed.array, copies)
         if waiting:
             self._open[region.key] = [pair for pair in waiting if not pair[1].overlaps(region)]
+
+    def _check_keeping(self, needed: Region, who: str) -> None:
+        """Raise TaichiRuntimeError if a value is to be kept, and the tape keeps none."""
+        if self.keep == "never" and needed.location is not None:
+            raise needed.location.error(
+                TaichiRuntimeError,
+                f"The gradient needs this value of `{needed.name}`, which {who}",
+                f'give `{needed.name}` an axis for the steps, or let the tape keep it: `ti.ad.Tape(loss, keep="auto")`',
+            )
 
     def _save(self, record: Record, array: Any, copies: dict[int, Any]) -> None:
         """Let the gradient of a call run with the present values of an array, and with its present duals."""

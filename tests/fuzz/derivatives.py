@@ -33,22 +33,31 @@ BINARY = ("({} + {})", "({} - {})", "({} * {})", "ti.atan2({}, 3.0 + ti.cos({}))
           "((9.5 + 0.3 * ti.sin({})) % (2.1 + 0.02 * ti.sin({})))", "ti.raw_div({}, 3.0 + ti.sin({}))",
           "ti.raw_mod(9.5 + 0.3 * ti.sin({}), 2.1 + 0.02 * ti.sin({}))")  # fmt: skip
 
+MISSING = ("asinh", "acosh", "atanh")
+"""Functions that Taichi 1.7.4 lacks."""
+NEIGHBOURS = ("(x[i - 1] if i > 0 else 0.5)", "(y[i + 1] if i < 3 else x[i])", "(v[i + 1][0] if i < 3 else y[3 - i])",
+              "(m[i - 1][0, 1] * x[i] if i > 1 else x[i + 2])", "ti.select(i < 2, x[i % 2 + 2], y[i])")  # fmt: skip
+"""Values of which most gradients are gathered."""
+
 
 class Program:
-    """One random kernel as source. `lines`: of its body."""
+    """One random kernel as source. `lines`: of its body. for_taichi: only what Taichi 1.7.4 differentiates."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, for_taichi: bool = False) -> None:
         self.random = random.Random(seed)
+        self.for_taichi = for_taichi
+        self.unary = [form for form in UNARY if not for_taichi or not any(name in form for name in MISSING)]
+        self.binary = [form for form in BINARY if not for_taichi or "raw_" not in form]
         self.lines: list[str] = []
         self.names = 0
         self.source = self.build()
 
     def build(self) -> str:
         """Return the module: helper functions and the kernel."""
-        loops = self.random.randint(1, 2)
+        loops = 1 if self.for_taichi else self.random.randint(1, 2)
         for number in range(loops):
             self.parallel_loop(number)
-        if self.random.random() < 0.3:
+        if self.random.random() < 0.3 and not self.for_taichi:
             self.reduction()
         return HEAD + "@ti.kernel\ndef kernel(n: int):\n" + "\n".join(self.lines) + "\n"
 
@@ -64,14 +73,14 @@ class Program:
         if depth == 0 or self.random.random() < 0.25:
             return self.random.choice([*values, *values, f"{self.random.uniform(-1, 1):.2f}"])
         if self.random.random() < 0.4:
-            return self.random.choice(UNARY).format(self.expression(values, depth - 1))
+            return self.random.choice(self.unary).format(self.expression(values, depth - 1))
         if self.random.random() < 0.15:
             a, b = self.expression(values, depth - 1), self.expression(values, depth - 1)
             return f"({a} if {self.condition(values)} else {b})"
         if self.random.random() < 0.15:
             a, b = self.expression(values, depth - 1), self.expression(values, depth - 1)
             return f"ti.select({self.condition(values)}, {a}, {b})"
-        form = self.random.choice(BINARY)
+        form = self.random.choice(self.binary)
         return form.format(self.expression(values, depth - 1), self.expression(values, depth - 1))
 
     def condition(self, values: list[str]) -> str:
@@ -84,6 +93,7 @@ class Program:
         """Add a parallel loop that writes its elements of one result."""
         self.emit(1, self.random.choice(["for i in x:", f"for i in range({N}):"]))
         sources = ["x[i]", "y[i]", "x[(i + 1) % 4]", "y[3 - i]", "v[i][1]", "v[i].norm()", "v[i].dot(v[(i + 1) % 4])"]
+        sources += self.random.sample(NEIGHBOURS, 2)
         if number:
             sources.append("z0[i]")
         self.body(2, sources, [], 3)
@@ -93,7 +103,7 @@ class Program:
             self.emit(2, f"z{number}[(i * 3) % 4] += {self.expression(values)}")
         else:
             self.emit(2, f"{target} = {' + '.join([self.expression(values), *self.known])}")
-            if self.random.random() < 0.3:
+            if self.random.random() < 0.3 and not self.for_taichi:
                 self.emit(2, f"{target} += {target} * {self.expression(values, 1)}")
         if self.random.random() < 0.3:
             self.emit(2, f"loss[None] += {self.expression(values)}")
@@ -155,7 +165,7 @@ class Program:
     def loop(self, depth: int, values: list[str], known: list[str], budget: int) -> None:
         """Add a serial loop that changes variables."""
         index = self.name("k")
-        kind = self.random.random()
+        kind = self.random.uniform(0.5, 0.65) if self.for_taichi else self.random.random()
         if kind < 0.3:
             count = self.random.choice(["3", "n", "n - i", "2"])
             self.emit(depth, f"for {index} in range({count}):")

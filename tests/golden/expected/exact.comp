@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 2809c0da, exact.py:4: exact(a: ndarray[f32, 1], b: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan e8f53bc7, exact.py:4: exact(a: ndarray[f32, 1], b: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -94,9 +94,9 @@ void task(int i) {
         // exact.py:6  a[i] = a[i] / b[i] + 1
         a4(i) = vec4_div(a4(i), b4(i)) + 1.0;
     } else {
-        int end_k = min(args.a_n - i, 4);
-        [[dont_unroll]] for (int k = 0; k < end_k; k++) {
-            a(i + k) = div_f32(a(i + k), b(i + k)) + 1.0;
+        int end_k = i + min(args.a_n - i, 4);
+        [[dont_unroll]] for (int k = i; k < end_k; k++) {
+            a(k) = div_f32(a(k), b(k)) + 1.0;
         }
     }
 }

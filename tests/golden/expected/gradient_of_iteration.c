@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 7e13614d, gradient_of_iteration.py:8: iterate_grad(n: i32)
+// shadesmith 0.1.0, c 22f5e1ac, gradient_of_iteration.py:8: iterate_grad(n: i32)
 #include <math.h>
 
 enum { x_n0 = 256 };  // shape of x, x_grad, y_grad
@@ -31,9 +31,7 @@ static inline void task(const struct Args args, int i) {
         a = sinf(a) + 0.1f * x(i) * a;  // :12
     }
     // adjoint of gradient_of_iteration.py:13  y[i] = a
-    float y_grad_i = y_grad(i);
-    y_grad(i) = 0.0f;
-    float a_adj = y_grad_i;
+    float a_adj = y_grad(i);
     for (int j = args.n - 1; j > -1; j--) {  // adjoint of :11
         int slot = j / stride;
         float a_1 = a_saved.e[slot];
@@ -47,6 +45,7 @@ static inline void task(const struct Args args, int i) {
         a_adj += old_a_adj * cosf(a_1);
     }
     x_grad(i) += a_adj;  // adjoint of :10
+    y_grad(i) = 0.0f;
 }
 
 void iterate_grad_0(const struct Args *arguments) {

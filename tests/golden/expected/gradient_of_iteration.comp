@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 6d54416e, gradient_of_iteration.py:8: iterate_grad(n: i32)
+// shadesmith 0.1.0, vulkan 86466be6, gradient_of_iteration.py:8: iterate_grad(n: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -46,9 +46,7 @@ void task(int i) {
         a = sin(a) + 0.1 * x(i) * a;  // :12
     }
     // adjoint of gradient_of_iteration.py:13  y[i] = a
-    float y_grad_i = y_grad(i);
-    y_grad(i) = 0.0;
-    float a_adj = y_grad_i;
+    float a_adj = y_grad(i);
     [[dont_unroll]] for (int j = args.n - 1; j > -1; j--) {  // adjoint of :11
         int slot = j / stride;
         float a_1 = a_saved.e[slot];
@@ -62,6 +60,7 @@ void task(int i) {
         a_adj += old_a_adj * cos(a_1);
     }
     x_grad(i) += a_adj;  // adjoint of :10
+    y_grad(i) = 0.0;
 }
 
 void main() {

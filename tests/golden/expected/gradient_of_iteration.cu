@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 65e4c090, gradient_of_iteration.py:8: iterate_grad(n: i32)
+// shadesmith 0.1.0, cuda 36a51729, gradient_of_iteration.py:8: iterate_grad(n: i32)
 
 #define BLOCK 128
 
@@ -30,9 +30,7 @@ __device__ inline void task(const Args &args, int i) {
         a = sinf(a) + 0.1f * x(i) * a;  // :12
     }
     // adjoint of gradient_of_iteration.py:13  y[i] = a
-    float y_grad_i = y_grad(i);
-    y_grad(i) = 0.0f;
-    float a_adj = y_grad_i;
+    float a_adj = y_grad(i);
     for (int j = args.n - 1; j > -1; j--) {  // adjoint of :11
         int slot = j / stride;
         float a_1 = a_saved.e[slot];
@@ -46,6 +44,7 @@ __device__ inline void task(const Args &args, int i) {
         a_adj += old_a_adj * cosf(a_1);
     }
     x_grad(i) += a_adj;  // adjoint of :10
+    y_grad(i) = 0.0f;
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) iterate_grad_0(const Args args) {

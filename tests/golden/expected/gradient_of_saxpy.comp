@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 4d95b766, gradient_of_saxpy.py:5:
+// shadesmith 0.1.0, vulkan 49daead0, gradient_of_saxpy.py:5:
 // saxpy_grad(a: f32, x: ndarray[f32, 1], y: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -34,10 +34,9 @@ void task(int i) {
         // adjoint of gradient_of_saxpy.py:7  y[i] += a * x[i] * x[i]
         x_grad4(i) += y_grad4(i) * (args.a * x4(i)) + y_grad4(i) * x4(i) * args.a;
     } else {
-        int end_k = min(args.x_n - i, 4);
-        [[dont_unroll]] for (int k = 0; k < end_k; k++) {
-            x_grad(i + k) += y_grad(i + k) * (args.a * x(i + k))
-                + y_grad(i + k) * x(i + k) * args.a;
+        int end_k = i + min(args.x_n - i, 4);
+        [[dont_unroll]] for (int k = i; k < end_k; k++) {
+            x_grad(k) += y_grad(k) * (args.a * x(k)) + y_grad(k) * x(k) * args.a;
         }
     }
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 60f54e96, gradient_of_wave.py:9: wave_grad(t: i32)
+// shadesmith 0.1.0, c f280c6c9, gradient_of_wave.py:9: wave_grad(t: i32)
 #include <stdbool.h>
 
 enum { u_grad_n1 = 64, u_grad_n2 = 64 };  // shape of u_grad
@@ -52,9 +52,8 @@ void wave_grad_0(const struct Args *arguments) {
 static inline void task_1(const struct Args args, int i, int j) {
     // adjoint of gradient_of_wave.py:12  u[t + 1, i, j] = 2 * u[t, i, j] - u[t - 1, i, j] + 0.1 *
     //     laplacian
-    float u_grad_tij = u_grad(args.t + 1, i, j);
+    u_grad(args.t - 1, i, j) += -u_grad(args.t + 1, i, j);
     u_grad(args.t + 1, i, j) = 0.0f;
-    u_grad(args.t - 1, i, j) += -u_grad_tij;
 }
 
 void wave_grad_1(const struct Args *arguments) {

@@ -50,7 +50,7 @@ void main() {
 }
 
 // ===== wave_grad_1.comp
-// shadesmith 0.1.0, vulkan 00d4b4cf, gradient_of_wave.py:9: wave_grad(t: i32)
+// shadesmith 0.1.0, vulkan ec79192c, gradient_of_wave.py:9: wave_grad(t: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -73,9 +73,8 @@ layout(push_constant, scalar) uniform Args {
 void task(int i, int j) {
     // adjoint of gradient_of_wave.py:12  u[t + 1, i, j] = 2 * u[t, i, j] - u[t - 1, i, j] + 0.1 *
     //     laplacian
-    float u_grad_tij = u_grad(args.t + 1, i, j);
+    u_grad(args.t - 1, i, j) += -u_grad(args.t + 1, i, j);
     u_grad(args.t + 1, i, j) = 0.0;
-    u_grad(args.t - 1, i, j) += -u_grad_tij;
 }
 
 void main() {

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 420ee1de, gradient_of_wave.py:9: wave_grad(t: i32)
+// shadesmith 0.1.0, cuda 078e4907, gradient_of_wave.py:9: wave_grad(t: i32)
 
 #define BLOCK 128
 
@@ -48,9 +48,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK) wave_grad_0(const Args args)
 __device__ inline void task_1(const Args &args, int i, int j) {
     // adjoint of gradient_of_wave.py:12  u[t + 1, i, j] = 2 * u[t, i, j] - u[t - 1, i, j] + 0.1 *
     //     laplacian
-    float u_grad_tij = u_grad(args.t + 1, i, j);
+    u_grad(args.t - 1, i, j) += -u_grad(args.t + 1, i, j);
     u_grad(args.t + 1, i, j) = 0.0f;
-    u_grad(args.t - 1, i, j) += -u_grad_tij;
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) wave_grad_1(const Args args) {

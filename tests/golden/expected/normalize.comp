@@ -125,7 +125,7 @@ void main() {
 }
 
 // ===== normalize_2.comp
-// shadesmith 0.1.0, vulkan f84f9320, normalize.py:4: normalize(a: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan a59df5c8, normalize.py:4: normalize(a: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -159,9 +159,9 @@ void task(int i) {
         // normalize.py:9  a[i] /= total
         a4(i) /= args.temporaries.total;
     } else {
-        int end_k = min(args.a_n - i, 4);
-        [[dont_unroll]] for (int k = 0; k < end_k; k++) {
-            a(i + k) /= args.temporaries.total;
+        int end_k = i + min(args.a_n - i, 4);
+        [[dont_unroll]] for (int k = i; k < end_k; k++) {
+            a(k) /= args.temporaries.total;
         }
     }
 }

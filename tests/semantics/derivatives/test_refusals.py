@@ -113,6 +113,7 @@ def test_a_gradient_reads_like_its_kernel(fields: dict[str, Any], define_kernel:
     source = kernel.grad.source(2.0)
     assert "kernel_grad_0(" in source
     assert "// adjoint of " in source
-    assert "v_adj = 2.0f * v * y_grad_i;" in source
+    assert "v_adj = 2.0f * v * y_grad(i);" in source
+    assert source.index("y_grad(i) = 0.0f;") > source.index("x_grad(i) +=")
     assert "x_grad(i) += v_adj * args.a;" in source
     assert len(source) <= 2.2 * len(kernel.source(2.0))

@@ -193,3 +193,37 @@ def test_a_method_has_a_gradient(fields: dict[str, Any]) -> None:
     assert x.grad.to_numpy().tolist() == [8.0] * 3
     owner.measure.grad()
     assert x.grad.to_numpy().tolist() == [16.0] * 3
+
+
+@pytest.mark.one_target
+def test_a_tape_that_keeps_nothing_names_what_is_overwritten(target: str) -> None:
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
+    x, loss = ti.field(ti.f32, 3, needs_grad=True), ti.field(ti.f32, (), needs_grad=True)
+
+    @ti.kernel
+    def square():
+        for i in x:
+            loss[None] += x[i] ** 2
+
+    @ti.kernel
+    def reset():
+        for i in x:
+            x[i] = 1.0
+
+    @ti.kernel
+    def power():
+        for i in x:
+            x[i] = x[i] * x[i]
+
+    with pytest.raises(ti.TaichiRuntimeError, match=r"(?s)loss\[None\] \+= x\[i\].*value of `x`.*a later launch"):
+        with ti.ad.Tape(loss, keep="never"):
+            square()
+            reset()
+    with pytest.raises(ti.TaichiRuntimeError, match=r"(?s)x\[i\] = x\[i\] \* x\[i\].*its own kernel overwrites"):
+        with ti.ad.Tape(loss, keep="never"):
+            power()
+    with pytest.raises(ti.TaichiRuntimeError, match='"auto" or "never"'):
+        ti.ad.Tape(loss, keep="maybe")
+    with ti.ad.Tape(loss, keep="auto"):
+        square()
+        reset()

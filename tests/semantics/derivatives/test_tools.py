@@ -12,6 +12,8 @@ import shadesmith as ti
 from shadesmith.runtime.commands.command_line import main
 from shadesmith.runtime.session import session as sessions
 
+MATRIX = ti.types.ndarray(ti.f64, ndim=2)
+
 pytestmark = pytest.mark.one_target  # the rest in `make test-all`
 
 N = 8
@@ -208,3 +210,22 @@ def test_the_report_and_the_command_line_show_gradients(target: str, tmp_path: P
     assert "measure_grad" in text
     assert "descend_grad" not in text  # it would do nothing
     assert main(["inspect", f"{file}:measure.grad"]) == 0
+
+
+@pytest.mark.one_target
+def test_gradcheck_takes_ndarrays(target: str) -> None:
+    ti.init(arch=getattr(ti, target), default_fp=ti.f64, log_level=ti.ERROR)
+
+    @ti.kernel
+    def layer(x: MATRIX, w: MATRIX, y: MATRIX):
+        for i, j in y:
+            s = 0.0
+            for k in range(x.shape[1]):
+                s += x[i, k] * w[k, j]
+            y[i, j] = s * s
+
+    x, w, y = (ti.ndarray(ti.f64, shape, needs_grad=True) for shape in ((2, 3), (3, 2), (2, 2)))
+    for array in (x, w):
+        array.from_numpy(np.random.default_rng(0).uniform(0.5, 1.5, array.shape))
+    assert ti.ad.gradcheck(layer, x, w, y)
+    assert ti.ad.gradcheck(layer, w, x, ti.ndarray(ti.f64, (3, 3), needs_grad=True))

@@ -114,7 +114,8 @@ def _bytes_moved(statements: list[Statement]) -> int:
                 is_write = not isinstance(statement, GlobalLoad)
                 path = _path(statement.pointer)
                 size = pointed.size_bytes if None not in path else base.array.element.size_bytes  # an index of a loop
-                moved[is_write, base.array, path] = size
+                key = is_write, base.array, path
+                moved[key] = max(size, moved.get(key, 0))
     return sum(moved.values())
 
 

@@ -209,6 +209,11 @@ def _differs(one: GlobalPtr, other: GlobalPtr, loops: list[Statement], within_it
     return False
 
 
+def are_apart(one: GlobalPtr, other: GlobalPtr) -> bool:
+    """Return whether two pointers into an array are to different elements in each iteration."""
+    return _differs(one, other, [])
+
+
 def _varies(base: Statement | None, loops: list[Statement], within_iteration: bool) -> bool:
     """Return whether an index may change from one iteration of the loops to the next."""
     if base is None or isinstance(base, (ArgLoad, ArrayShape, Const)):

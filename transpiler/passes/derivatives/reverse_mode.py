@@ -9,8 +9,8 @@ in reverse order. Both sweeps compute more than that; `prune` removes what no gr
 from __future__ import annotations
 
 from ...ir.builder import Builder
-from ...ir.nodes import Block, Statement, walk
-from ...ir.statements import Array
+from ...ir.nodes import Block, Statement, walk, walk_blocks
+from ...ir.statements import Array, AtomicOp, Break, Const, GlobalLoad, GlobalPtr, GlobalStore, MatrixInit, base_pointer
 from ...ir.tasks import Kernel
 from ..context import PassContext
 from ..control.lower import is_parallel_loop
@@ -20,7 +20,7 @@ from .forward_sweep import ForwardSweep
 from .iteration_order import find_updates
 from .memory_rules import MEMORY_RULES
 from .normal_form import normalize
-from .overwritten import element_accesses, find_overwritten
+from .overwritten import are_apart, element_accesses, find_overwritten
 from .prune import prune
 from .refusals import check_kernel, check_result
 from .reverse_sweep import ReverseSweep
@@ -70,5 +70,50 @@ def _gradient_of(body: Block, replayed: set[Array]) -> tuple[Block, list[Stateme
     forward.is_first = False
     ReverseSweep(builder, forward, varied_values(body), find_updates(body), RULES).block(body, scope)
     prune(builder.block)
+    for inner in walk_blocks(builder.block):
+        _clear_last(inner)
     needed = [forward.originals[statement] for statement in walk(builder.block) if statement in forward.originals]
     return builder.block, needed, forward.unrepeatable
+
+
+def _clear_last(block: Block) -> None:
+    """Move the stores that set a gradient to 0 behind the statements that use what it was.
+
+    A store to an element whose load is still under way costs an H200 4 to 6 times the time of the loop (a copy of 2^26
+    floats: 1.9 ms, and .32 so).
+    """
+    moved: list[Statement] = []
+    result: list[Statement] = []
+    for statement in block.statements:
+        waiting = [store for store in moved if not _may_pass(store, statement)]
+        result += waiting
+        moved = [store for store in moved if store not in waiting]
+        if isinstance(statement, GlobalStore) and statement.location.is_derivative and _is_zero(statement.value):
+            moved.append(statement)
+        else:
+            result.append(statement)
+    block.statements = result + moved
+
+
+def _is_zero(value: Statement) -> bool:
+    if isinstance(value, MatrixInit):
+        return all(map(_is_zero, value.elements))
+    return isinstance(value, Const) and value.value == 0
+
+
+def _may_pass(store: Statement, other: Statement) -> bool:
+    """Return whether a store may be executed after another statement, which comes after it."""
+    assert isinstance(store, GlobalStore)
+    pointer = base_pointer(store.pointer)
+    for statement in walk(Block([other])):
+        if isinstance(statement, Break):
+            return False
+        if isinstance(statement, (GlobalLoad, GlobalStore, AtomicOp)):
+            base = base_pointer(statement.pointer)
+            if not isinstance(base, GlobalPtr) or not isinstance(pointer, GlobalPtr):
+                return False
+            if base.array is pointer.array and not are_apart(base, pointer):
+                return False
+            if base.array is not pointer.array and base.array.may_alias and pointer.array.may_alias:
+                return False
+    return True

@@ -233,12 +233,21 @@ class ReverseSweep:
 
 def unsupported(statement: Statement) -> TaichiCompilationError:
     """Return the error for a statement that has no derivative, although one is needed."""
-    what = f"`{type(statement).__name__}`"
+    what = UNSUPPORTED.get(type(statement).__name__, f"`{type(statement).__name__}`")
     return statement.location.error(
         TaichiCompilationError,
         f"The gradient needs the derivative of this line, and {what} has none",
         "compute the value in a kernel of its own, outside of `ti.ad.Tape`, or replace its gradient: `ti.ad.grad_for`",
     )
+
+
+UNSUPPORTED = {
+    "TextureSample": "a sample of a texture",
+    "TextureFetch": "a texel of a texture",
+    "ImageLoad": "a texel of a texture",
+    "Rand": "a random number",
+}
+"""What a user calls these statements."""
 
 
 def _hint(value: Statement) -> str | None:

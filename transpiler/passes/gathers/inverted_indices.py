@@ -13,6 +13,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import field
 
 from ...ir.nodes import Block, Statement, blocks, walk
+from ...ir.snodes import is_sparse
 from ...ir.statements import (
     Array,
     AtomicOp,
@@ -134,7 +135,8 @@ def _is_addition(access: Access, used: Mapping[Statement, int]) -> bool:
     if not isinstance(statement, AtomicOp) or statement.op not in ("add", "sub") or used.get(statement):
         return False
     plain = not array.is_shared and not array.clamped and access.pointer.cell is None and not array.role
-    return plain and statement.location.is_derivative and not isinstance(array.element, Struct)
+    is_dense = array.place is None or not is_sparse(array.place)
+    return plain and is_dense and statement.location.is_derivative and not isinstance(array.element, Struct)
 
 
 def _add(found: dict[Hashable, Gathering], loop: RangeFor | StructFor, access: Access, reader: Reader) -> bool:

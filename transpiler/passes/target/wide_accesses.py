@@ -4,7 +4,7 @@
                                                   if x and y are aligned, and i <= n - 4 {
                                                       y[i .. i + 3] = a * x[i .. i + 3] + y[i .. i + 3]
                                                   } else {
-                                                      for k in min(n - i, 4) { y[i + k] = a * x[i + k] + y[i + k] }
+                                                      for k in i .. min(i + 4, n) { y[k] = a * x[k] + y[k] }
                                                   }
                                               }
 
@@ -12,22 +12,18 @@ A thread that loads 4 bytes waits most of the time; one that loads 16 uses all o
 multiples of 16 bytes, and where their extents are multiples of 4 there is no condition. The addresses of ndarrays are
 known when the kernel runs. Numbers of 8 bytes are taken in twos.
 
-The loop's body only loads, combines and stores elements at the loop's own index along the last axis, in any order
-that the statements have: so an iteration reads and writes nothing of the others, as far as a parallel loop may, and
-arrays that overlap are no obstacle.
+The body only loads, combines and stores elements at the loop's own index along the last axis; in a stencil it also
+loads neighbours along it, of which most are in the vector at the index itself. So an iteration reads and writes nothing
+of the others, as far as a parallel loop may, and arrays that overlap are no obstacle: statements stay in order.
 """
 
 from __future__ import annotations
 
-from math import prod
-
 from ...ir.builder import Builder
-from ...ir.nodes import Block, Effect, Remark, Statement, blocks, clone, clone_block, operands
+from ...ir.nodes import Block, Remark, Statement, clone, clone_block, operands
 from ...ir.statements import (
-    ArgLoad,
     Array,
     ArrayShape,
-    Cast,
     Const,
     GlobalLoad,
     GlobalPtr,
@@ -40,17 +36,8 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel, Task
 from ...ir.types import Scalar, Tensor, Type, i32, parts_of, u1
-from ...lazy_dataclasses import dataclass
 from ..context import PassContext
-
-WIDTH = 16
-"""Bytes of the widest load."""
-FEW = 1 << 16
-"""Iterations of which a GPU runs each in a thread of its own."""
-INTEGER = frozenset({"add", "sub", "mul"})
-ELEMENTWISE = INTEGER | {"div", "neg", "min", "max", "abs"}
-"""Operations on vectors that read like those on numbers: of integers, which some drivers get wrong, and of floats."""
-COUNTS = {4: "four", 2: "two"}
+from .widenable import COUNTS, WIDTH, Plan, comparisons, plan_of
 
 
 def wide_accesses(kernel: Kernel, context: PassContext) -> bool:
@@ -59,7 +46,7 @@ def wide_accesses(kernel: Kernel, context: PassContext) -> bool:
         return False
     changed = False
     for task in kernel.tasks:
-        plan = _plan(task, _vectors_in_memory(kernel))
+        plan = plan_of(task, _vectors_in_memory(kernel))
         if plan is not None:
             _widen(task, plan, context.options.why_comments)
             changed = True
@@ -73,142 +60,20 @@ def _vectors_in_memory(kernel: Kernel) -> set[Type]:
     return {part for type in stored for part in parts_of(type) if isinstance(part, Tensor)}
 
 
-# --- which loops ------------------------------------------------------------------------------------------------------
-
-
-@dataclass(eq=False, slots=True)
-class _Plan:
-    """How a task is widened.
-
-    lanes: iterations in one. wide: values and pointers that become vectors. rows: arrays of several axes.
-    """
-
-    lanes: int
-    wide: set[Statement]
-    arrays: list[Array]
-
-
-def _plan(task: Task, stored: set[Type]) -> _Plan | None:
-    """Return how a task is widened, None if it stays as it is."""
-    loop = task.loop
-    if loop is None or task.reductions or task.block_sums or task.private or task.synchronizes:
-        return None
-    start, end, step = loop.starts[-1], loop.ends[-1], loop.steps[-1]
-    is_usual = loop.cells is None and not loop.order and _is(start, 0) and _is(step, 1) and end.type == i32
-    if not is_usual or not _is_repeatable(end) or _is_small(loop):
-        return None
-    wide: set[Statement] = set()
-    found = all(_is_widened(statement, loop, wide) for statement in task.body)
-    pointers = [statement for statement in task.body if isinstance(statement, GlobalPtr) and statement in wide]
-    sizes = {statement.type.size_bytes for statement in wide if statement.type is not None}
-    if not found or len(sizes) != 1 or not any(isinstance(statement, GlobalStore) for statement in task.body):
-        return None
-    lanes = WIDTH // sizes.pop()
-    arrays = list(dict.fromkeys(pointer.array for pointer in pointers))
-    if lanes not in COUNTS or not all(_has_whole_rows(array, lanes) for array in arrays):
-        return None
-    kinds = {Tensor((lanes,), s.type) for s in wide if isinstance(s.type, Scalar)}
-    return None if kinds & stored else _Plan(lanes, wide, arrays)
-
-
-def _is(value: Statement, number: int) -> bool:
-    return isinstance(value, Const) and value.value == number
-
-
-def _is_repeatable(end: Statement) -> bool:
-    """Return whether a task can compute the end of its loop again."""
-    if isinstance(end, (Operation, Cast)):
-        return all(map(_is_repeatable, operands(end)))
-    return isinstance(end, (Const, ArgLoad, ArrayShape))
-
-
-def _repeated(builder: Builder, end: Statement) -> Statement:
-    """Compute the end of a loop again."""
-    return builder.add(clone(end, {operand: _repeated(builder, operand) for operand in operands(end)}))
-
-
-def _is_small(loop: RangeFor) -> bool:
-    """Return whether a loop certainly has few iterations."""
-    bounds = [b.value for b in (*loop.starts, *loop.ends) if isinstance(b, Const)]
-    if len(bounds) < 2 * len(loop.starts):
-        return False
-    axes = len(loop.starts)
-    return prod(int(end) - int(start) for start, end in zip(bounds[:axes], bounds[axes:])) < FEW
-
-
-def _is_widened(statement: Statement, loop: RangeFor, wide: set[Statement]) -> bool:
-    """Return whether a statement of the body can run for several iterations at once; record it if it is wide."""
-    if any(_is_along(operand, loop) for operand in operands(statement)) and not isinstance(statement, GlobalPtr):
-        return False
-    is_wide = any(operand in wide for operand in operands(statement))
-    match statement:
-        case GlobalPtr(indices=indices):
-            if is_wide or any(_is_along(index, loop) for index in indices[:-1]):
-                return False
-            if indices and _is_along(indices[-1], loop):
-                wide.add(statement)
-                return _is_plain(statement)
-            return True
-        case GlobalLoad(pointer=pointer):
-            is_wide = pointer in wide
-        case GlobalStore(pointer=pointer):
-            return pointer in wide
-        case Operation(op=op, type=Scalar() as kind):
-            if is_wide and op not in (ELEMENTWISE if kind.is_float else INTEGER):
-                return False
-        case Cast():
-            pass
-        case _:
-            return not (is_wide or statement.EFFECT & ~Effect.READ or blocks(statement))
-    if is_wide:
-        wide.add(statement)
-    return not is_wide or isinstance(statement.type, Scalar)
-
-
-def _is_along(value: Statement, loop: RangeFor) -> bool:
-    """Return whether a value is the loop's index along the last axis."""
-    return isinstance(value, LoopIndex) and value.loop is loop and value.axis == len(loop.starts) - 1
-
-
-def _is_plain(pointer: GlobalPtr) -> bool:
-    """Return whether the elements of an array are numbers, one after another along the last axis."""
-    array = pointer.array
-    if array.place is not None or array.node is not None or array.is_shared or array.strided or array.clamped:
-        return False
-    is_number = isinstance(array.element, Scalar) and array.element != u1
-    return is_number and pointer.cell is None and not any(array.offset)
-
-
-def _has_whole_rows(array: Array, lanes: int) -> bool:
-    """Return whether the rows of an array may have a length that is a multiple of `lanes`."""
-    return array.ndim == 1 or array.shape is None or array.shape[-1] % lanes == 0
-
-
-# --- what they become -------------------------------------------------------------------------------------------------
-
-
-def _widen(task: Task, plan: _Plan, comments: bool) -> None:
+def _widen(task: Task, plan: Plan, comments: bool) -> None:
     """Make the loop of a task take several iterations as one."""
-    loop, lanes = task.loop, plan.lanes
-    assert loop is not None
+    loop, lanes = plan.loop, plan.lanes
     step = Const(lanes, type=i32, location=loop.location)
     task.prologue.statements.append(step)
     loop.steps[-1] = step
     task.lanes, task.overlaps = lanes, False
-    scalar, mapping = Block(task.body.statements), dict[Statement, Statement]()
-    wide = clone_block(scalar, mapping)
-    for old, new in mapping.items():
-        if old in plan.wide:
-            assert isinstance(old.type, Scalar)
-            new.type = Tensor((lanes,), old.type)
-            if isinstance(new, GlobalPtr):
-                new.lanes = lanes
-    wide.statements = [part for statement in wide.statements for part in _filled(statement, lanes)]
-    task.body.statements = []  # in place: the block is the loop's too
+    outer = [statement for statement in task.body if plan.is_uniform(statement)]
+    scalar = Block([statement for statement in task.body if statement not in outer])
+    task.body.statements = outer  # in place: the block is the loop's too
     builder = Builder(task.body)
     builder.location = loop.location
-    condition = _condition(builder, loop, plan)
-    remark = Remark(f"{COUNTS[lanes]} iterations at a time, by accesses of {WIDTH} bytes (wide_accesses)", "above")
+    condition = _condition(builder, plan)
+    wide = _WideBody(plan).block(scalar)
     first: Statement
     if condition is None:
         task.body.statements += wide.statements
@@ -217,39 +82,30 @@ def _widen(task: Task, plan: _Plan, comments: bool) -> None:
         rest = Block()
         first = builder.add(If(condition, wide, rest))
         with builder.into(rest):
-            _add_rest(builder, loop, scalar, lanes)
+            _add_rest(builder, plan, scalar)
     if comments:
+        remark = Remark(f"{COUNTS[lanes]} iterations at a time, by accesses of {WIDTH} bytes (wide_accesses)", "above")
         first.remarks = (remark, *first.remarks)
 
 
-def _filled(statement: Statement, lanes: int) -> list[Statement]:
-    """Return a statement of the wide body; a number that is stored there is a vector first."""
-    if not isinstance(statement, GlobalStore) or isinstance(statement.value.type, Tensor):
-        return [statement]
-    block = Block()
-    builder = Builder(block)
-    builder.location = statement.location
-    assert statement.pointer.type is not None
-    statement.value = builder.fit(statement.value, statement.pointer.type)
-    return [*block.statements, statement]
+# --- the condition ----------------------------------------------------------------------------------------------------
 
 
-def _condition(builder: Builder, loop: RangeFor, plan: _Plan) -> Statement | None:
+def _condition(builder: Builder, plan: Plan) -> Statement | None:
     """Return whether an iteration may be widened, None if all may."""
-    parts: list[Statement] = []
-    last = len(loop.starts) - 1
     given = [array for array in plan.arrays if array.shape is None]
-    parts += [builder.add(IsAligned(array, WIDTH, type=u1)) for array in given]
+    parts: list[Statement] = [builder.add(IsAligned(array, WIDTH, type=u1)) for array in given]
     for array in given:
         if array.ndim > 1:
             extent = builder.add(ArrayShape(array, array.ndim - 1, type=i32))
             rest = builder.op("plain_mod", extent, builder.const(plan.lanes))
             parts.append(builder.op("eq", rest, builder.const(0)))
-    end = loop.ends[last]
+    end = plan.loop.ends[-1]
     if not (isinstance(end, Const) and int(end.value) % plan.lanes == 0) and not _ends_with_row(end, given):
-        index = builder.add(LoopIndex(loop, last, type=i32))
         limit = builder.op("sub", _repeated(builder, end), builder.const(plan.lanes))
-        parts.append(builder.op("le", index, limit))
+        parts.append(builder.op("le", _index(builder, plan), limit))
+    if plan.branch is not None:
+        parts += [_for_all(builder, test, plan) for test in comparisons(plan.branch.condition)]
     if not parts:
         return None
     condition = parts[0]
@@ -258,24 +114,138 @@ def _condition(builder: Builder, loop: RangeFor, plan: _Plan) -> Statement | Non
     return condition
 
 
+def _index(builder: Builder, plan: Plan) -> Statement:
+    return builder.add(LoopIndex(plan.loop, len(plan.loop.starts) - 1, type=i32))
+
+
+def _repeated(builder: Builder, end: Statement) -> Statement:
+    """Compute the end of a loop again."""
+    return builder.add(clone(end, {operand: _repeated(builder, operand) for operand in operands(end)}))
+
+
 def _ends_with_row(end: Statement, given: list[Array]) -> bool:
     """Return whether a loop ends where the rows of an array do, whose length is a multiple then."""
     return isinstance(end, ArrayShape) and end.axis > 0 and end.array in given and end.axis == end.array.ndim - 1
 
 
-def _add_rest(builder: Builder, loop: RangeFor, scalar: Block, lanes: int) -> None:
+def _for_all(builder: Builder, test: Operation, plan: Plan) -> Statement:
+    """Return whether a comparison holds for all iterations that are one: of an upper bound the last decides."""
+    if not any(operand in plan.shifts for operand in test.operands):
+        return builder.add(clone(test, {}))
+    first, second = test.operands
+    is_upper = (first in plan.shifts) == (test.op in ("lt", "le"))
+    by = plan.lanes - 1 if is_upper else 0
+    found = [_shifted(builder, operand, plan, by) if operand in plan.shifts else operand for operand in (first, second)]
+    return builder.op(test.op, *found)
+
+
+def _shifted(builder: Builder, index: Statement, plan: Plan, by: int) -> Statement:
+    """Return the loop's last index with what `index` adds to it, and `by`."""
+    number, own = plan.shifts[index] + by, _index(builder, plan)
+    if number == 0:
+        return own
+    return builder.op("add" if number > 0 else "sub", own, builder.const(abs(number)))
+
+
+# --- the wide body ----------------------------------------------------------------------------------------------------
+
+
+class _WideBody:
+    """Copies the statements of a body for several iterations at once.
+
+    mapping: the copies. rows: the vectors at the index itself, of which neighbours are elements, by array and indices.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan, self.lanes = plan, plan.lanes
+        self.mapping: dict[Statement, Statement] = {}
+        self.rows: dict[tuple[Array, tuple[Statement, ...]], Statement] = {}
+
+    def block(self, body: Block) -> Block:
+        """Return the copy of a body without its condition."""
+        builder = Builder(Block())
+        for statement in body:
+            if statement is self.plan.branch:
+                assert isinstance(statement, If)
+                for inner in statement.then:
+                    self.statement(builder, inner)
+            elif statement not in self.plan.tests:
+                self.statement(builder, statement)
+        return builder.block
+
+    def statement(self, builder: Builder, statement: Statement) -> None:
+        """Copy one statement."""
+        plan = self.plan
+        builder.location = statement.location
+        if statement in plan.shifts and isinstance(statement, Operation):
+            self.mapping[statement] = _shifted(builder, statement, plan, 0)
+            return
+        if isinstance(statement, GlobalPtr) and statement in plan.apart:
+            return
+        if isinstance(statement, GlobalLoad) and statement in plan.wide and plan.apart:
+            self.mapping[statement] = self.neighbours(builder, statement)
+            return
+        copied = clone(statement, self.mapping)
+        if statement in plan.wide:
+            assert isinstance(statement.type, Scalar)
+            copied.type = Tensor((self.lanes,), statement.type)
+            if isinstance(copied, GlobalPtr):
+                copied.lanes = self.lanes
+        if isinstance(copied, GlobalStore) and not isinstance(copied.value.type, Tensor):
+            assert copied.pointer.type is not None
+            copied.value = builder.fit(copied.value, copied.pointer.type)
+        builder.add(copied)
+
+    def neighbours(self, builder: Builder, load: GlobalLoad) -> Statement:
+        """Return several elements from the one that is loaded: most are in the vector at the index."""
+        pointer, kind = load.pointer, load.type
+        assert isinstance(pointer, GlobalPtr) and isinstance(kind, Scalar)
+        shift = self.plan.shifts[pointer.indices[-1]]
+        if shift % self.lanes:
+            row = self.row(builder, pointer, kind)
+            elements = [self.element(builder, pointer, row, shift + k) for k in range(self.lanes)]
+            return builder.tensor(elements, (self.lanes,), kind)
+        return self.row(builder, pointer, kind, shift)
+
+    def element(self, builder: Builder, pointer: GlobalPtr, row: Statement, number: int) -> Statement:
+        """Return the element that is `number` elements after the index."""
+        if 0 <= number < self.lanes:
+            return builder.element(row, [builder.const(number)])
+        indices = [self.mapping.get(index, index) for index in pointer.indices[:-1]]
+        own = _index(builder, self.plan)
+        last = builder.op("add" if number > 0 else "sub", own, builder.const(abs(number)))
+        return builder.load(builder.add(GlobalPtr(pointer.array, [*indices, last], type=pointer.array.element)))
+
+    def row(self, builder: Builder, pointer: GlobalPtr, kind: Scalar, shift: int = 0) -> Statement:
+        """Return the vector at the index, or a whole number of vectors from it."""
+        array, indices = pointer.array, [self.mapping.get(index, index) for index in pointer.indices[:-1]]
+        key = array, tuple(indices)
+        if shift == 0 and key in self.rows:
+            return self.rows[key]
+        last = _index(builder, self.plan)
+        if shift:
+            last = builder.op("add" if shift > 0 else "sub", last, builder.const(abs(shift)))
+        made = GlobalPtr(array, [*indices, last], lanes=self.lanes, type=Tensor((self.lanes,), kind))
+        loaded = builder.load(builder.add(made))
+        if shift == 0:
+            self.rows[key] = loaded
+        return loaded
+
+
+def _add_rest(builder: Builder, plan: Plan, scalar: Block) -> None:
     """Add a loop that runs the iterations of one wide iteration one by one."""
-    last = len(loop.starts) - 1
-    first = builder.add(LoopIndex(loop, last, type=i32))
-    left = builder.op("sub", _repeated(builder, loop.ends[last]), first)
-    count = builder.op("min", left, builder.const(lanes))
-    one = RangeFor([builder.const(0)], [count], [builder.const(1)], ["k"], location=loop.location)
+    first, end = _index(builder, plan), plan.loop.ends[-1]
+    count: Statement = builder.const(plan.lanes)
+    if not (isinstance(end, Const) and int(end.value) % plan.lanes == 0):
+        left = builder.op("sub", _repeated(builder, end), first)
+        count = builder.op("min", left, count)
+    bound = builder.op("add", first, count)
+    one = RangeFor([first], [bound], [builder.const(1)], ["k"], location=plan.loop.location)
     builder.add(one)
     with builder.into(one.body):
-        index = builder.op("add", first, builder.add(LoopIndex(one, 0, type=i32)))
+        index = builder.add(LoopIndex(one, 0, type=i32))
     mapping: dict[Statement, Statement] = {}
-    for statement in scalar:
-        if _is_along(statement, loop):
-            mapping[statement] = index
-    body = Block([statement for statement in scalar if not _is_along(statement, loop)])
-    one.body.statements += clone_block(body, mapping).statements
+    own = [statement for statement in scalar if isinstance(statement, LoopIndex) and statement in plan.shifts]
+    mapping |= dict.fromkeys(own, index)
+    body = clone_block(Block([statement for statement in scalar if statement not in own]), mapping)
+    one.body.statements += body.statements

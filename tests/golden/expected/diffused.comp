@@ -1,0 +1,57 @@
+// shadesmith 0.1.0, vulkan fd1ea7f9, diffused.py:10: diffused(rate: f32)
+#version 460
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_scalar_block_layout : require
+#extension GL_EXT_control_flow_attributes : require
+
+#define BLOCK 128
+layout(local_size_x = BLOCK) in;
+
+const int u_n0 = 512, u_n1 = 256;  // shape of u, w
+const int n = 512;  // captured
+const int m = 256;  // captured
+
+layout(buffer_reference, scalar, buffer_reference_align = 4)
+    restrict readonly buffer ReadF32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 16)
+    restrict readonly buffer ReadF32x4 { vec4 v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4)
+    restrict writeonly buffer WriteF32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 16)
+    restrict writeonly buffer WriteF32x4 { vec4 v[]; };
+layout(push_constant, scalar) uniform Args {
+    ReadF32 u_data;   // u: field[f32, 512x256]
+    WriteF32 w_data;  // w: field[f32, 512x256]
+    float rate;       // rate: f32
+} args;
+
+#define u(i, j) args.u_data.v[(i) * u_n1 + (j)]
+#define u4(i, j) ReadF32x4(args.u_data).v[((i) * u_n1 + (j)) / 4]
+#define w(i, j) args.w_data.v[(i) * u_n1 + (j)]
+#define w4(i, j) WriteF32x4(args.w_data).v[((i) * u_n1 + (j)) / 4]
+
+// diffused.py:11  for i, j in u:
+void task(int i, int j) {
+    // four iterations at a time, by accesses of 16 bytes (wide_accesses)
+    if (0 < i && i < n - 1 && 0 < j && j + 3 < m - 1) {
+        // diffused.py:13  total = u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1]
+        vec4 u_ij = u4(i, j);
+        vec4 total = u4(i - 1, j) + u4(i + 1, j) + vec4(u(i, j - 1), u_ij.x, u_ij.y, u_ij.z)
+            + vec4(u_ij.y, u_ij.z, u_ij.w, u(i, j + 4));
+        // diffused.py:14  w[i, j] = u[i, j] + rate * (total - 4.0 * u[i, j])
+        w4(i, j) = u_ij + args.rate * (total - 4.0 * u_ij);
+    } else {
+        [[dont_unroll]] for (int k = j; k < j + 4; k++) {
+            // diffused.py:12  if 0 < i < n - 1 and 0 < j < m - 1:
+            if (0 < i && i < n - 1 && 0 < k && k < m - 1) {
+                float total = u(i - 1, k) + u(i + 1, k) + u(i, k - 1) + u(i, k + 1);
+                w(i, k) = u(i, k) + args.rate * (total - 4.0 * u(i, k));
+            }
+        }
+    }
+}
+
+void main() {
+    uint index = gl_GlobalInvocationID.x;
+    if (index < u_n0 * 64u) task(int(index / 64), int(index % 64) * 4);
+}

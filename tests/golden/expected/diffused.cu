@@ -1,0 +1,56 @@
+// shadesmith 0.1.0, cuda 805f333b, diffused.py:10: diffused(rate: f32)
+
+#define BLOCK 128
+
+constexpr int u_n0 = 512, u_n1 = 256;  // shape of u, w
+constexpr int n = 512;  // captured
+constexpr int m = 256;  // captured
+
+struct alignas(16) vec4 { float x, y, z, w; };
+
+__device__ inline vec4 operator+(vec4 a, vec4 b) {
+    return {a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w};
+}
+
+__device__ inline vec4 operator*(float a, vec4 b) { return {a * b.x, a * b.y, a * b.z, a * b.w}; }
+
+__device__ inline vec4 operator-(vec4 a, vec4 b) {
+    return {a.x - b.x, a.y - b.y, a.z - b.z, a.w - b.w};
+}
+
+struct Args {
+    const float *__restrict__ u_data;  // u: field[f32, 512x256]
+    float *__restrict__ w_data;        // w: field[f32, 512x256]
+    float rate;                        // rate: f32
+};
+
+#define u(i, j) args.u_data[(i) * u_n1 + (j)]
+#define u4(i, j) (*(const vec4 *)&args.u_data[(i) * u_n1 + (j)])
+#define w(i, j) args.w_data[(i) * u_n1 + (j)]
+#define w4(i, j) (*(vec4 *)&args.w_data[(i) * u_n1 + (j)])
+
+// diffused.py:11  for i, j in u:
+__device__ inline void task(const Args &args, int i, int j) {
+    // four iterations at a time, by accesses of 16 bytes (wide_accesses)
+    if (0 < i && i < n - 1 && 0 < j && j + 3 < m - 1) {
+        // diffused.py:13  total = u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1]
+        vec4 u_ij = u4(i, j);
+        vec4 total = u4(i - 1, j) + u4(i + 1, j) + vec4{u(i, j - 1), u_ij.x, u_ij.y, u_ij.z}
+            + vec4{u_ij.y, u_ij.z, u_ij.w, u(i, j + 4)};
+        // diffused.py:14  w[i, j] = u[i, j] + rate * (total - 4.0 * u[i, j])
+        w4(i, j) = u_ij + args.rate * (total - 4.0f * u_ij);
+    } else {
+        for (int k = j; k < j + 4; k++) {
+            // diffused.py:12  if 0 < i < n - 1 and 0 < j < m - 1:
+            if (0 < i && i < n - 1 && 0 < k && k < m - 1) {
+                float total = u(i - 1, k) + u(i + 1, k) + u(i, k - 1) + u(i, k + 1);
+                w(i, k) = u(i, k) + args.rate * (total - 4.0f * u(i, k));
+            }
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) diffused_0(const Args args) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    if (index < u_n0 * 64u) task(args, int(index / 64), int(index % 64) * 4);
+}
