@@ -185,43 +185,6 @@ def polynomial(scale: int) -> Made:
     return lambda: evaluate(8), y.to_numpy
 
 
-def julia(scale: int) -> Made:
-    """Return a Julia set of 4096 x 4096 points and up to 256 steps."""
-    n = 4096 >> scale
-    pixels = ti.field(ti.f32, (n, n))
-
-    @ti.kernel
-    def draw():
-        for i, j in pixels:
-            z = ti.Vector([4.0 * i / n - 2.0, 4.0 * j / n - 2.0])
-            steps = 0
-            while z.norm_sqr() < 4.0 and steps < 256:
-                z = ti.Vector([z[0] * z[0] - z[1] * z[1] - 0.8, 2.0 * z[0] * z[1] + 0.156])
-                steps += 1
-            pixels[i, j] = steps
-
-    return draw, pixels.to_numpy
-
-
-def multiply_add(scale: int) -> Made:
-    """Return 2^24 chains of 256 multiply-adds, four of them at a time."""
-    n = (1 << 24) >> scale
-    x = ti.field(ti.f32, n)
-
-    @ti.kernel
-    def chain():
-        for i in x:
-            a, b, c, d = x[i], x[i] + 1.0, x[i] + 2.0, x[i] + 3.0
-            for _ in range(256):
-                a = a * 0.999 + 0.001
-                b = b * 0.999 + 0.001
-                c = c * 0.999 + 0.001
-                d = d * 0.999 + 0.001
-            x[i] = (a + b + c + d) * 0.1
-
-    return chain, x.to_numpy
-
-
 def bodies(scale: int) -> Made:
     """Return the forces between 65,536 bodies."""
     n = 65536 >> scale
@@ -287,7 +250,6 @@ def program(name: str) -> Callable[[int], Made]:
     return make
 
 
-VULKAN = ("vulkan",)
 ROWS = (
     Row("fill", moving("fill"), "wide_accesses"),
     Row("copy", moving("copy"), "wide_accesses"),
@@ -309,14 +271,6 @@ ROWS = (
     Row("scatter, two fields", scatter(False), "vector_atomics", ("cuda",), 1e-4),
     Row("mpm88", program("mpm88"), "vector_atomics", ("cuda",), 1.0),
     Row("mpm99", program("mpm99"), "vector_atomics", ("cuda",), 1.0),
-    Row("julia", julia, "rolled_loops", VULKAN),
-    Row("multiply-add", multiply_add, "rolled_loops", VULKAN),
-    Row("n-body", bodies, "rolled_loops", VULKAN),
-    Row("mpm88", program("mpm88"), "rolled_loops", VULKAN, 1.0),
-    Row("mpm99", program("mpm99"), "rolled_loops", VULKAN, 1.0),
-    Row("sgemm", program("sgemm"), "rolled_loops", VULKAN, 1e-3),
-    Row("sph", program("sph"), "rolled_loops", VULKAN, 1.0),
-    Row("raymarch", program("raymarch"), "rolled_loops", VULKAN, 1.0),
 )
 
 

@@ -128,8 +128,6 @@ class Capabilities:
     miscompiles_integers: bool = False
     """Whether its compiler may take the minimum of three integers of `a` in place of `-a`, and 1 for `x & 1` of an even
     x where that is a number: NVIDIA's driver 580 does."""
-    unrolls_long_loops: bool = False
-    """Whether its compiler unrolls loops until their code leaves the instruction cache: NVIDIA's driver 580 does."""
     extra: tuple[tuple[str, str], ...] = field(default=())
 
     @property

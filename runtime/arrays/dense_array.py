@@ -68,8 +68,10 @@ class DenseArray(Exchange, Viewed):
         "signature",
     )
 
-    def __init__(self, session: Session, element: Type, shape: tuple[int, ...], name: str = "") -> None:
-        memory = Memory(session, element, shape, owner_name(self.KIND, name, element, shape))
+    def __init__(
+        self, session: Session, element: Type, shape: tuple[int, ...], name: str = "", pinned: bool = False
+    ) -> None:
+        memory = Memory(session, element, shape, owner_name(self.KIND, name, element, shape), pinned=pinned)
         self._set_up(memory, element, shape, name)
         self.signature: object = self._signature()
         session.register(self)

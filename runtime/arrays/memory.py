@@ -103,6 +103,27 @@ def bytes_of(array: Array) -> memoryview:
     return array.reshape(-1).view(np.uint8).data
 
 
+class PinnedLender:
+    """Lends page-locked memory of the host, which a GPU reads and writes in place, instead of a session's own."""
+
+    def __init__(self, session: Any) -> None:
+        self._session = session
+
+    def allocate(self, size_bytes: int, owner: str, lazily: bool = False) -> Allocation:
+        """Return zeroed memory. Raises: TaichiRuntimeError if there is not that much."""
+        device = self._session.device
+        allocation: Allocation = self._session.obtain(lambda: device.allocate_pinned(size_bytes), owner)
+        return allocation
+
+    def release(self, allocation: Allocation) -> None:
+        """Free memory; may be called at any moment."""
+        self._session.release(allocation)
+
+    def register_handle(self, handle: AllocationHandle) -> None:
+        """Remember a handle for reports."""
+        self._session.register_handle(handle)
+
+
 class Memory:
     """Owns an allocation, which is freed when this object is garbage collected or the session ends.
 
@@ -138,7 +159,13 @@ class Memory:
     """The same for a store to sparse memory, which it activates first."""
 
     def __init__(
-        self, session: Owner, element: Type, shape: tuple[int, ...], owner: str = "an array", lazily: bool = False
+        self,
+        session: Owner,
+        element: Type,
+        shape: tuple[int, ...],
+        owner: str = "an array",
+        lazily: bool = False,
+        pinned: bool = False,
     ) -> None:
         check_count(shape)
         self.freed_error: Callable[[], TaichiRuntimeError] = partial(ended_error, session)
@@ -146,10 +173,12 @@ class Memory:
         full_shape = shape + (element.shape if isinstance(element, Tensor) else ())
         self.session, self.element, self.shape = session, element, shape
         self.size_bytes = prod(full_shape) * scalar.itemsize
-        self.handle = AllocationHandle(session, max(MIN_BYTES, self.size_bytes), owner, lazily)
+        is_pinned = pinned and hasattr(session.device, "allocate_pinned")
+        lender: Any = PinnedLender(session) if is_pinned else session
+        self.handle = AllocationHandle(lender, max(MIN_BYTES, self.size_bytes), owner, lazily)
         self.handle.item_bytes = self.size_bytes // max(1, prod(shape))
         self.allocation: Allocation = self.handle.allocation
-        self.mirrored = not session.device.host_memory
+        self.mirrored = not session.device.host_memory and not is_pinned
         self.partial = self.mirrored and self.size_bytes > BLOCK_BYTES
         if self.mirrored:
             self.view: Array = _mirror(full_shape, scalar, owner)

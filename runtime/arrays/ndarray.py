@@ -160,11 +160,12 @@ def _class_of(element: Type) -> type[ScalarNdarray] | type[MatrixNdarray] | type
 
 
 @hides_own_frames_of(TypeError, ValueError)
-def ndarray(dtype: Any, shape: Any, needs_grad: bool = False) -> DenseArray:
+def ndarray(dtype: Any, shape: Any, needs_grad: bool = False, pinned: bool = False) -> DenseArray:
     """Make a zeroed ndarray of `shape` (an integer or a tuple; extents may be 0).
 
     dtype: a number type, Python's `int` or `float`, or a vector, matrix or struct type. needs_grad: make `.grad` as
-    well.
+    well. pinned: in page-locked memory of the host if there is a CUDA driver: copies to GPUs are faster, and kernels of
+    a CUDA session use it in place. Other sessions ignore it.
     Raises: TaichiRuntimeError before `ti.init()`, for an invalid shape, and if there is not enough memory.
 
     Example:
@@ -179,10 +180,10 @@ def ndarray(dtype: Any, shape: Any, needs_grad: bool = False) -> DenseArray:
     if any(extent < 0 for extent in extents):
         raise _refused(extents)
     if not needs_grad:
-        return _make(session, element, extents)
+        return _make(session, element, extents, pinned)
     for scalar in scalars_of(element):
         check_gradient(scalar)
-    result, result.grad = make_all([partial(_make, session, element, extents)] * 2)
+    result, result.grad = make_all([partial(_make, session, element, extents, pinned)] * 2)
     return result  # type: ignore[no-any-return]
 
 
@@ -221,8 +222,8 @@ def array_in_memory(whole: Memory, view: Any, element: Type, name: str) -> Dense
     return result
 
 
-def _make(session: Session, element: Type, shape: tuple[int, ...]) -> DenseArray:
-    return _class_of(element)(session, element, shape)
+def _make(session: Session, element: Type, shape: tuple[int, ...], pinned: bool = False) -> DenseArray:
+    return _class_of(element)(session, element, shape, pinned=pinned)
 
 
 def _refused(shape: Any) -> Exception:

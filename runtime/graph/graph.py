@@ -133,7 +133,7 @@ class Graph:
             self.arguments[name].check(args[name])
             owner = getattr(args[name], "session", plan.session)
             if owner is not plan.session:
-                raise other_session(f"argument `{name}`, {args[name]!r},", owner, "graph", plan.session)
+                raise other_session(f"argument `{name}`, {args[name]!r},", owner, "this graph", plan.session)
         signatures = signatures_of(self.arguments, args)
         return plan if signatures == plan.signatures else self._plan_for(signatures, args)
 

@@ -125,6 +125,12 @@ class Kernel(KernelTools):
             return self
         return BoundKernel(self, instance)
 
+    def __copy__(self) -> Kernel:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Kernel:
+        return self  # as functions
+
     def __repr__(self) -> str:
         return f"<kernel {self.__name__}>"  # type: ignore[attr-defined]
 
@@ -284,7 +290,10 @@ class Kernel(KernelTools):
             restore()
 
     def _launch(self, args: Sequence[Any]) -> Any:
-        launch, self._last = self._find(args)
+        try:
+            launch, self._last = self._launchers[self._key(args) if self._is_keyed else ()]
+        except (AttributeError, KeyError, TypeError):
+            launch, self._last = self._find(args)
         try:
             return launch(*args)
         except _PACK_ERRORS:

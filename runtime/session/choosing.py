@@ -66,11 +66,16 @@ def _archs_of(arch: Arch | Sequence[Arch] | str | None) -> tuple[Arch, ...]:
 
 
 def open_first(
-    wanted: tuple[Arch, ...], config: Config, enable_fallback: bool, chosen: int | str | None = None
+    wanted: tuple[Arch, ...],
+    config: Config,
+    enable_fallback: bool,
+    chosen: int | str | None = None,
+    hint: str = "",
 ) -> tuple[Device, Arch, str]:
     """Return the first device that opens, its architecture, and a warning if it is not one of those wanted.
 
-    chosen: which device of the architecture, None for the first. Raises: TaichiRuntimeError if none opens.
+    chosen: which device of the architecture, None for the first. hint: instead of the one of `ti.init`.
+    Raises: TaichiRuntimeError if none opens.
     """
     missing: list[str] = []
     for arch in wanted:
@@ -80,9 +85,8 @@ def open_first(
     shown = list(wanted)
     reasons = "".join(f"\n  {reason}" for reason in missing)
     if not enable_fallback:
-        raise TaichiRuntimeError(
-            f"Arch={shown} is not supported{reasons}", f"{FALLBACK_HINT} {_fallback(wanted)} instead"
-        )
+        hint = hint or f"{FALLBACK_HINT} {_fallback(wanted)} instead"
+        raise TaichiRuntimeError(f"Arch={shown} is not supported{reasons}", hint)
     if not _names_host(wanted):
         device = _try(arches.cpu, config, True, missing)
         if device is not None:

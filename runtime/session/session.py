@@ -15,7 +15,7 @@ import os
 import warnings
 from collections.abc import Callable, Sequence
 from time import monotonic
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from weakref import WeakKeyDictionary, WeakSet
 
 from ...transpiler.errors import ShadesmithWarning, TaichiRuntimeError, as_seen_by_user
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+DEVICES_HINT = "`ti.devices()` lists what is there"
 LONGEST_WAIT, LONGEST_WAIT_AT_EXIT = 10.0, 1.0
 """How long the end of a session waits for launches of other threads [s]."""
 
@@ -130,7 +131,7 @@ class Session:
             wanted, chosen = wanted_of(arch, device)
             config, messages = read_config(options)
             with STARTING:
-                opened, config.arch, _ = open_first(wanted, config, False, chosen)
+                opened, config.arch, _ = open_first(wanted, config, False, chosen, DEVICES_HINT)
         except TaichiRuntimeError as error:
             raise as_seen_by_user(error) from None
         for message in messages:
@@ -197,12 +198,16 @@ class Session:
 
     def __exit__(self, *_: object) -> None:
         entered = ENTERED.get()
-        assert entered and entered[-1] is self, "`with` statements of sessions end in the order of their nesting"
+        if not entered or entered[-1] is not self:
+            raise TaichiRuntimeError(f"the `with` of {self.name} ends here, and another one was begun after it")
         ENTERED.set(entered[:-1])
         if self.activate is not None:
             restore = RESTORE.get()
             RESTORE.set(restore[:-1])
             restore[-1]()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"{self!r} cannot be copied or pickled: it is a device of this process. Hint: make another one")
 
     def __repr__(self) -> str:
         state = ", closed" if self.epoch == CLOSED else ""

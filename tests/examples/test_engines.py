@@ -24,6 +24,7 @@ ENGINES = {
         r"mpi: 4 ranks, 2-D stencil .*\nmpi: 4 ranks, 3-D stencil",
         ["--size", "12"],
     ),
+    "nccl_gradients": ("numpy", [], r"gradients: 2 sessions, .* largest difference", ["--points", "1000"]),
 }
 MOST_LINES = 120
 

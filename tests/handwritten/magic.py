@@ -61,7 +61,7 @@ def _numbers(path: str, lines: frozenset[int]) -> frozenset[float]:
     found: set[float] = set()
     for value in (_value(node) for function in used for node in ast.walk(function)):
         if value is not None:
-            found |= {_single(value), _single(-value)}
+            found |= {_single(value), _single(-value), _single(1.0 - value)}  # 1 - a of `ti.math.mix`
             if value:
                 found.add(_single(1 / value))  # of a division
     return frozenset(found)

@@ -25,21 +25,25 @@ from shadesmith.transpiler.backend.module.interface import BackendModule
 
 COLUMNS = 100
 CEILINGS = {
-    "p2g3d": 1.14,
-    "mpm88": 1.21,
-    "mpm99": 1.40,
-    "sgemm": 1.31,
+    "p2g3d": 1.09,
+    "mpm88": 1.11,
+    "mpm99": 1.30,
+    "sgemm": 1.27,
     "raymarch": 0.98,
-    "sph": 1.19,
+    "sph": 1.13,
     "advect": 1.34,
-    "lbm": 1.15,
-    "flux": 1.08,
-    "nbody": 1.07,
+    "lbm": 1.13,
+    "flux": 1.04,
+    "nbody": 1.04,
 }
 """Lines emitted for each line written by hand, at most. They are lowered whenever the emitted sources get shorter."""
-MEDIAN = 1.2
-UNFOLDED_MEDIAN = 1.40
-"""The same with functions and structs of one line counted as the hand-written sources have them."""
+MEDIAN = 1.12
+UNFOLDED_MEDIAN = 1.30
+UNFOLDED_CEILINGS = {"advect": 1.72, "mpm99": 1.46}
+"""The same with functions and structs of one line counted as the hand-written sources have them; of most at most 1.4.
+
+`advect` has functions for two types of fields, which are a template by hand; `svd` of `mpm99` takes subnormal numbers, too.
+"""
 OTHER_ALGORITHMS = "-block_sums,-block_tiles,-vector_atomics"
 """Passes that are left out of the comparison: the sources written by hand do not use shared memory for these."""
 
@@ -58,17 +62,18 @@ def emitted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Back
 
 
 def test_emitted_sources_are_no_longer_than_the_ceilings(emitted: dict[str, BackendModule]) -> None:
-    ratios, unfolded = {}, []
+    ratios, unfolded = {}, {}
     for name, program in PROGRAMS.items():
         source, by_hand = emitted[name].source(), program.cuda.read_text(encoding="utf-8")
         ratios[name] = counted_lines(source) / counted_lines(by_hand)
-        unfolded.append(unfolded_lines(source) / unfolded_lines(by_hand))
+        unfolded[name] = unfolded_lines(source) / unfolded_lines(by_hand)
         tokens = counted_tokens(source) / counted_tokens(by_hand)
         print(f"{name:10}{counted_lines(source):5}{counted_lines(by_hand):5}{ratios[name]:6.2f}  tokens{tokens:6.2f}")
-    print(f"median{median(ratios.values()):20.2f}  unfolded{median(unfolded):6.2f}")
+    print(f"median{median(ratios.values()):20.2f}  unfolded{median(unfolded.values()):6.2f}")
     assert {name: ratio for name, ratio in ratios.items() if ratio > CEILINGS[name]} == {}
     assert median(ratios.values()) <= MEDIAN
-    assert median(unfolded) <= UNFOLDED_MEDIAN
+    assert median(unfolded.values()) <= UNFOLDED_MEDIAN
+    assert {name: ratio for name, ratio in unfolded.items() if ratio > UNFOLDED_CEILINGS.get(name, 1.4)} == {}
 
 
 def test_emitted_sources_have_the_names_of_python(emitted: dict[str, BackendModule]) -> None:

@@ -66,7 +66,6 @@ def able(target: str) -> Capabilities:
         recursion=target != "vulkan",
         shared_atomics=portable(target).shared_atomics,
         vector_atomics=portable(target).vector_atomics,
-        unrolls_long_loops=portable(target).unrolls_long_loops,
     )
 
 

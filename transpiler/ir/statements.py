@@ -392,7 +392,6 @@ class While(Statement):
     """Runs `body` as long as the result of `condition`, which is evaluated before each iteration, is true.
 
     is_known: a reader of the Python source sees whether the condition holds.
-    stays_rolled: the target's compiler shall not unroll it.
     """
 
     BLOCKS: ClassVar[tuple[str, ...]] = ("condition", "body")
@@ -400,7 +399,6 @@ class While(Statement):
     condition: Block
     body: Block = field(default_factory=Block)
     is_known: bool = False
-    stays_rolled: bool = False
 
 
 @dataclass(eq=False, slots=True)
@@ -422,7 +420,6 @@ class RangeFor(Statement):
         cells: the sparse array over whose active cells it iterates; its indices are computed from lists (`CellIndex`).
         purpose: of a loop that the compiler added: what it does.
         unroll: it is a static loop of the user with constant bounds, which the target's compiler unrolls.
-        stays_rolled: the target's compiler shall not unroll it.
         unroll_count: so many of its iterations shall be unrolled together, 0: as the compiler likes.
     """
 
@@ -442,7 +439,6 @@ class RangeFor(Statement):
     cells: Array | None = None
     purpose: str = ""
     unroll: bool = False
-    stays_rolled: bool = False
     unroll_count: int = 0
 
 

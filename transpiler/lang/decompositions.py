@@ -86,7 +86,7 @@ def _working_type(wanted: Scalar) -> Scalar:
 # --- pieces ---------------------------------------------------------------------------------------------------------
 
 
-@func
+@func(inline=True)
 def _power_of_two(x: Any) -> Any:
     """Return the power of two at or below `x` >= 0 and its reciprocal; 0.0 and 2^127 (f64: 2^1023) if there is none.
 
@@ -99,20 +99,28 @@ def _power_of_two(x: Any) -> Any:
     return bit_cast(bits, f32), bit_cast(0x7F000000 - bits, f32)
 
 
+@func(inline=True)
+def _largest(a: Any) -> Any:
+    """Return the largest absolute value of the elements; no function on matrices is needed for it."""
+    if static(len(a.shape) == 1):
+        return max(*[abs(a[i]) for i in static(range(a.n))])
+    return max(*[abs(a[i, j]) for i in static(range(a.n)) for j in static(range(a.m))])
+
+
 @func
 def _into_range(a: Any) -> Any:
     """Return `a` with its largest element brought into [1, 2) by a power of two, and that power in two factors.
 
     The factors come with their reciprocals, which bring the result back: (a, scale, shift, 1 / scale, 1 / shift).
     """
-    largest = abs(a).max()
+    largest = _largest(a)
     one = cast(1.0, a.dtype)
     unshift = select(largest > BIG, cast(BIG, a.dtype), select(largest < SMALL, cast(SMALL, a.dtype), one))
     _, shift = _power_of_two(unshift)
     result = shift * a
     if unshift < one:
         _raise(a, result)
-    unscale, scale = _power_of_two(abs(result).max())
+    unscale, scale = _power_of_two(_largest(result))
     return scale * result, scale, shift, unscale, unshift
 
 
@@ -307,7 +315,8 @@ def svd(A: Any, dt: template = None) -> Any:  # type: ignore[assignment]
     diagonal = Matrix(
         [[cast(s[i], wanted) if static(i == j) else zero for j in static(range(n))] for i in static(range(n))]
     )
-    return cast(u, wanted), diagonal, cast(v, wanted)
+    U, S, V = cast(u, wanted), diagonal, cast(v, wanted)
+    return U, S, V
 
 
 @func
@@ -335,7 +344,8 @@ def polar_decompose(A: Any, dt: template = None) -> Any:  # type: ignore[assignm
     for k in static(range(1, a.n)):
         stretch += values[k] * v[:, k].outer_product(v[:, k])
     stretch = cast(0.5, b.dtype) * (stretch + stretch.transpose())
-    return cast(u @ v.transpose(), wanted), cast(_back(stretch, unscale, unshift), wanted)
+    U, P = cast(u @ v.transpose(), wanted), cast(_back(stretch, unscale, unshift), wanted)
+    return U, P
 
 
 # --- eigenvalues ----------------------------------------------------------------------------------------------------
@@ -414,7 +424,8 @@ def sym_eig(A: Any, dt: template = None) -> Any:  # type: ignore[assignment]
     wanted = static(_result_type(a.dtype, dt))
     b, _, _, unscale, unshift = _into_range(cast(a, static(_working_type(wanted))))
     values, vectors = static(_sym_eig_2 if a.n == 2 else _sym_eig_3)(b)
-    return cast(_back(values, unscale, unshift), wanted), cast(vectors, wanted)
+    eigenvalues, eigenvectors = cast(_back(values, unscale, unshift), wanted), cast(vectors, wanted)
+    return eigenvalues, eigenvectors
 
 
 @func
@@ -477,7 +488,8 @@ def eig(A: Any, dt: template = None) -> Any:  # type: ignore[assignment]
         values = Matrix([[mean, r], [mean, -r]])
         length = sqrt(p * p + r * r + c * c)
         vectors = Matrix([[p, p], [r, -r], [c, c], [zero, zero]]) / length
-    return cast(_back(values, unscale, unshift), wanted), cast(vectors, wanted)
+    eigenvalues, eigenvectors = cast(_back(values, unscale, unshift), wanted), cast(vectors, wanted)
+    return eigenvalues, eigenvectors
 
 
 # --- linear systems -------------------------------------------------------------------------------------------------

@@ -53,6 +53,12 @@ class Func:
             raise as_seen_by_user(TaichiSyntaxError(message, hint))
         return self.function(*arguments, **named)
 
+    def __copy__(self) -> Func:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Func:
+        return self  # as functions
+
     def __repr__(self) -> str:
         return (
             f"<{'real_func' if self.is_real else 'pyfunc' if self.in_python else 'func'} {self.function.__qualname__}>"

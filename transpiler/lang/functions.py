@@ -28,6 +28,8 @@ __all__ = [
     "global_thread_idx", "grouped", "loop_config", "loop_unique", "ndrange", "one", "randn", "random", "raw_div",
     "raw_mod", "rsqrt", "select", "static", "static_assert", "static_print", "stop_grad", "zero",
 ]  # fmt: skip
+
+two_pi = 6.283185307179586
 """Public names of `ti`."""
 
 
@@ -250,7 +252,7 @@ def randn(dt: template = float) -> Any:  # type: ignore[assignment]
         1
     """
     radius = sqrt(-2.0 * log(1.0 - random(dt)))
-    return radius * cos(random(dt) * 6.283185307179586)
+    return radius * cos(random(dt) * two_pi)
 
 
 def stop_grad(x: Any) -> Any:

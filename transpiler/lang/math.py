@@ -32,6 +32,7 @@ e = math.e
 pi = math.pi
 inf = math.inf
 nan = math.nan
+log_of_2 = math.log(2.0)
 
 vec2, vec3, vec4 = (vector(n, float) for n in (2, 3, 4))
 ivec2, ivec3, ivec4 = (vector(n, int) for n in (2, 3, 4))
@@ -147,7 +148,7 @@ def log2(x: Any) -> Any:
         >>> ti.math.log2(8.0)
         3.0
     """
-    return log(x) / log(2.0)
+    return log(x) / log_of_2
 
 
 @pyfunc

@@ -315,6 +315,12 @@ class StructType(DescribesType):
         """Make an ndarray of such structs; the arguments are those of `ti.ndarray` after `dtype`."""
         return make_ndarray(self, *args, **kwargs)
 
+    def __copy__(self) -> StructType:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> StructType:
+        return self  # as classes
+
     def __instancecheck__(self, instance: Any) -> bool:
         return isinstance(instance, Struct) and type_of_struct(instance) is self
 

@@ -48,7 +48,6 @@ from .target.legalize import legalize
 from .target.lowest_bits import lowest_bits
 from .target.minima import minima
 from .target.ranges import ranges
-from .target.rolled_loops import rolled_loops
 from .target.wide_accesses import wide_accesses
 from .target.wrapping import wrapping
 from .tasks.offload import offload
@@ -100,7 +99,6 @@ NEEDED: dict[Pass, tuple[type[Statement], ...]] = {
     private_sums: (AtomicOp,),
     block_sums: (AtomicOp,),
     block_tiles: (RangeFor,),
-    rolled_loops: (RangeFor, While),
     vector_atomics: (AtomicOp,),
 }
 """Classes of statements; a pass finds nothing in a kernel without any of them."""
@@ -166,7 +164,6 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         dead_code,  # what `expand_vectors` has replaced
         wide_accesses,  # after `expand_vectors`, which would take its vectors apart; before `wrapping`: it adds sums
         wrapping,  # after all passes that know what a sum is
-        rolled_loops,  # last of those that may change a loop: trip counts are constants by now
         minima,  # after all passes that know what a minimum is
         lowest_bits,  # likewise
         vector_atomics,  # after `legalize`, which makes atomic operations of vectors several, and the last cleanup

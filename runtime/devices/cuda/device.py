@@ -155,6 +155,7 @@ def _in_range(submit: Submit, nvtx: Any, kernel: str) -> Submit:
 @all_on_own_gpu(
     (
         "allocate",
+        "allocate_pinned",
         "build",
         "close",
         "copy",
@@ -203,6 +204,7 @@ class CudaDevice:
         self._last_stream = self.current_stream()
         self.used_bytes = 0
         self._waiting: list[Any] = []
+        self._pinned: set[int] = set()
         self._thread = threading.local()
         self._context: Callable[[], int] = driver.ctxGetCurrent
         self.copies_to_host = self.copies_to_device = 0
@@ -305,6 +307,17 @@ class CudaDevice:
         self.used_bytes += size_bytes
         return CudaAllocation(pointer, size_bytes)
 
+    def allocate_pinned(self, size_bytes: int) -> CudaAllocation:
+        """Return zeroed, page-locked memory of the host, which kernels use in place. Raises: OutOfMemory."""
+        try:
+            pointer = self.cupy.cuda.alloc_pinned_memory(max(1, size_bytes))
+        except self.failure as error:
+            raise OutOfMemory("the host (page-locked)", size_bytes, self.used_bytes, None, str(error)) from error
+        ctypes.memset(pointer.ptr, 0, max(1, size_bytes))
+        self.used_bytes += size_bytes
+        self._pinned.add(pointer.ptr)
+        return CudaAllocation(pointer, size_bytes)
+
     def lazy_bytes(self) -> int:
         """Return 0: memory is committed when it is allocated."""
         return 0
@@ -329,8 +342,10 @@ class CudaDevice:
 
         After work on several streams, it is returned by the next allocation or `synchronize`.
         """
-        if self.several_streams:  # the pool does not order launches on other streams
+        is_pinned = allocation.address in self._pinned
+        if self.several_streams or is_pinned:  # the pool does not order launches on other streams, or of the host
             self._waiting.append(allocation.pointer)
+        self._pinned.discard(allocation.address)
         self.used_bytes -= allocation.size_bytes
         allocation.pointer = None
         allocation.address = allocation.size_bytes = 0

@@ -14,6 +14,7 @@ import platform
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cache, partial
+from typing import Any
 
 import numpy as np
 
@@ -38,6 +39,8 @@ CHARACTERS_PER_COMPILER = 4000
 SPIN_COUNT = "10000"
 """Spin count of an idle OpenMP thread (about 0.1 ms) before it sleeps. libgomp's default of 300,000 keeps cores busy
 for milliseconds after each kernel; sleeping at once costs 16 us a launch instead of 1."""
+
+CUDA_DRIVER = "nvcuda.dll" if os.name == "nt" else "libcuda.so.1"
 
 Submit = Callable[..., None]
 
@@ -166,6 +169,17 @@ class HostDevice(HoldsTextures):
         self._lazy_bytes += size_bytes if lazily else 0
         return allocation
 
+    def allocate_pinned(self, size_bytes: int) -> HostAllocation:
+        """Return memory as `allocate`, page-locked if there is a CUDA driver and CuPy, without guards then."""
+        array = pinned_array(size_bytes)
+        if array is None:
+            return self.allocate(size_bytes)
+        allocation = HostAllocation.__new__(HostAllocation)
+        allocation.is_lazy, allocation.array, allocation.size_bytes = False, array, size_bytes
+        allocation.address = int(array.ctypes.data)
+        self.used_bytes += size_bytes
+        return allocation
+
     def lazy_bytes(self) -> int:
         """Return how much memory may be requested lazily, of which only part will be touched."""
         return self._budget.available_bytes(self.used_bytes - self._lazy_bytes) or LAZY_BYTES
@@ -286,6 +300,28 @@ class HostDevice(HoldsTextures):
             guards.trim()
         if self._limited is not None:
             _limit_threads([self._limited], _default_threads())
+
+
+def pinned_array(size_bytes: int) -> np.ndarray[Any, Any] | None:
+    """Return zeroed, page-locked bytes, None if there is no CUDA driver, or CuPy is missing."""
+    if _load_driver() is None:
+        return None
+    try:
+        import cupy
+
+        found = np.frombuffer(cupy.cuda.alloc_pinned_memory(max(1, size_bytes)), np.uint8, max(1, size_bytes))
+    except Exception:  # any failure of a driver: then it is memory as any other
+        return None
+    found[:] = 0
+    return found
+
+
+@cache
+def _load_driver() -> ctypes.CDLL | None:
+    try:
+        return ctypes.CDLL(CUDA_DRIVER)
+    except OSError:
+        return None
 
 
 def list_devices() -> list[tuple[str, int | None]]:

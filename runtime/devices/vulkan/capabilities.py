@@ -18,5 +18,4 @@ PORTABLE = Capabilities(
     shared_atomics=frozenset({("f32", "add")}),
     subgroup_size=None,
     miscompiles_integers=True,
-    unrolls_long_loops=True,
 )

@@ -17,14 +17,18 @@ from ...arrays.texture import Texture
 from ...session.allocation_handle import CLOSED
 from ...session.session import Session
 
+OWNED = (DenseArray, Texture)
+
 
 def check_arguments(definition: KernelDefinition, args: Sequence[Any], session: Session) -> None:
     """Check that all arrays among the arguments of a launch belong to `session`. Raises: TaichiRuntimeError."""
     for position, value in enumerate(args):
-        owner = value.session if isinstance(value, DenseArray | Texture) else session
+        if not isinstance(value, OWNED):
+            continue
+        owner: Session = value.session
         if owner is not session and owner.epoch != CLOSED:
             name = definition.flat_parameters[position].name
-            raise other_session(f"argument `{name}`, {value!r},", owner, definition.name, session)
+            raise other_session(f"argument `{name}`, {value!r},", owner, f"kernel `{definition.name}`", session)
 
 
 def check_captured(interface: Interface, fields: Sequence[Any], kernel: str, session: Session) -> None:
@@ -35,12 +39,12 @@ def check_captured(interface: Interface, fields: Sequence[Any], kernel: str, ses
     for array, field in zip(interface.arrays, fields, strict=True):
         owner = field.session if isinstance(field, DenseArray) else session
         if owner is not session and owner.epoch != CLOSED:
-            raise other_session(f"field `{array.name}`", owner, kernel, session)
+            raise other_session(f"field `{array.name}`", owner, f"kernel `{kernel}`", session)
 
 
-def other_session(what: str, owner: Session, kernel: str, session: Session) -> TaichiRuntimeError:
-    """Return the error for an array of another session."""
+def other_session(what: str, owner: Session, user: str, session: Session) -> TaichiRuntimeError:
+    """Return the error for an array of another session. user: the kernel or graph that takes it."""
     return TaichiRuntimeError(
-        f"{what} belongs to {owner.name}, and kernel `{kernel}` is called in {session.name}",
-        "call the kernel inside `with session:` of the array's session, or pass a copy, `x.to(session)`",
+        f"{what} belongs to {owner.name}, and {user} is called in {session.name}",
+        "call it inside `with session:` of the array's session, or pass a copy, `x.to(session)`",
     )

@@ -1,8 +1,7 @@
-// shadesmith 0.1.0, vulkan bf86a5a5, branches.py:4: branches(a: ndarray[i32, 1], n: i32)
+// shadesmith 0.1.0, vulkan 08673cde, branches.py:4: branches(a: ndarray[i32, 1], n: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
-#extension GL_EXT_control_flow_attributes : require
 
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
@@ -29,7 +28,7 @@ void task(int i) {
     } else {
         x = x > 1 ? 3 * x + 1 : 0;  // :14
     }
-    [[dont_unroll]] for (int k = 2; k < args.n; k += 3) {  // :15
+    for (int k = 2; k < args.n; k += 3) {  // :15
         if (a(k) == x || k > x) {  // :16
             break;  // :17
         }

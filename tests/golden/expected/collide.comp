@@ -181,11 +181,10 @@ void main() {
 }
 
 // ===== collide_2.comp
-// shadesmith 0.1.0, vulkan 4f3be83d, collide.py:9: collide(x: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan ebe27716, collide.py:9: collide(x: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
-#extension GL_EXT_control_flow_attributes : require
 
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
@@ -226,7 +225,7 @@ layout(push_constant, scalar) uniform Args {
 // task 2 of 4: range_for, lists the items of pairs in pieces of 32
 void task(int i) {
     int pieces = (pairs_length(i) + 31) / 32;
-    [[dont_unroll]] for (int piece = 0; piece < pieces; piece++) {
+    for (int piece = 0; piece < pieces; piece++) {
         uint position = atomicAdd(pairs_listed(), 1u);
         pairs_list(int(position)) = i * 2 + piece;
     }

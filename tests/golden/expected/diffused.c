@@ -1,8 +1,7 @@
-// shadesmith 0.1.0, c b5738d17, diffused.py:10: diffused(rate: f32)
+// shadesmith 0.1.0, c 5e554305, diffused.py:10: diffused(rate: f32)
 
 enum { u_n0 = 512, u_n1 = 256 };  // shape of u, w
-enum { n = 512 };  // captured
-enum { m = 256 };  // captured
+enum { n = 512, m = 256 };  // captured
 
 struct Args {
     const float *restrict u_data;  // u: field[f32, 512x256]

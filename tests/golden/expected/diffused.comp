@@ -1,15 +1,13 @@
-// shadesmith 0.1.0, vulkan fd1ea7f9, diffused.py:10: diffused(rate: f32)
+// shadesmith 0.1.0, vulkan ee87610a, diffused.py:10: diffused(rate: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
-#extension GL_EXT_control_flow_attributes : require
 
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
 
 const int u_n0 = 512, u_n1 = 256;  // shape of u, w
-const int n = 512;  // captured
-const int m = 256;  // captured
+const int n = 512, m = 256;  // captured
 
 layout(buffer_reference, scalar, buffer_reference_align = 4)
     restrict readonly buffer ReadF32 { float v[]; };
@@ -41,7 +39,7 @@ void task(int i, int j) {
         // diffused.py:14  w[i, j] = u[i, j] + rate * (total - 4.0 * u[i, j])
         w4(i, j) = u_ij + args.rate * (total - 4.0 * u_ij);
     } else {
-        [[dont_unroll]] for (int k = j; k < j + 4; k++) {
+        for (int k = j; k < j + 4; k++) {
             // diffused.py:12  if 0 < i < n - 1 and 0 < j < m - 1:
             if (0 < i && i < n - 1 && 0 < k && k < m - 1) {
                 float total = u(i - 1, k) + u(i + 1, k) + u(i, k - 1) + u(i, k + 1);

@@ -1,10 +1,9 @@
-// shadesmith 0.1.0, cuda 805f333b, diffused.py:10: diffused(rate: f32)
+// shadesmith 0.1.0, cuda d7caa7ce, diffused.py:10: diffused(rate: f32)
 
 #define BLOCK 128
 
 constexpr int u_n0 = 512, u_n1 = 256;  // shape of u, w
-constexpr int n = 512;  // captured
-constexpr int m = 256;  // captured
+constexpr int n = 512, m = 256;  // captured
 
 struct alignas(16) vec4 { float x, y, z, w; };
 

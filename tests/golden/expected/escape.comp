@@ -1,9 +1,8 @@
-// shadesmith 0.1.0, vulkan eb915cb8, escape.py:4:
+// shadesmith 0.1.0, vulkan 612457f2, escape.py:4:
 // escape(pixels: ndarray[f32, 2], n: i32, t: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
-#extension GL_EXT_control_flow_attributes : require
 
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
@@ -28,7 +27,7 @@ void task(int i, int j) {
     vec2 z = vec2(float(i) / float(args.n) - 1.0, float(j) / float(args.n) - 0.5) * 2.0;
     int iterations = 0;  // :8
     // escape.py:9  while z.norm() < 20 and iterations < 50:
-    [[dont_unroll]] while (length(z) < 20.0 && iterations < 50) {
+    while (length(z) < 20.0 && iterations < 50) {
         // escape.py:10  z = ti.Vector([z[0] ** 2 - z[1] ** 2, z[1] * z[0] * 2]) + c
         z = vec2(z.x * z.x - z.y * z.y, z.y * z.x * 2.0) + c;
         iterations += 1;  // :11

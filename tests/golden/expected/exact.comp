@@ -1,9 +1,8 @@
-// shadesmith 0.1.0, vulkan e8f53bc7, exact.py:4: exact(a: ndarray[f32, 1], b: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan bcbe2366, exact.py:4: exact(a: ndarray[f32, 1], b: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_EXT_buffer_reference_uvec2 : require
-#extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_spirv_intrinsics : require
 
 #define BLOCK 128
@@ -95,7 +94,7 @@ void task(int i) {
         a4(i) = vec4_div(a4(i), b4(i)) + 1.0;
     } else {
         int end_k = i + min(args.a_n - i, 4);
-        [[dont_unroll]] for (int k = i; k < end_k; k++) {
+        for (int k = i; k < end_k; k++) {
             a(k) = div_f32(a(k), b(k)) + 1.0;
         }
     }

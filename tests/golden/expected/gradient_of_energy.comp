@@ -1,8 +1,7 @@
-// shadesmith 0.1.0, vulkan 2dfcb2ef, gradient_of_energy.py:10: energy_grad()
+// shadesmith 0.1.0, vulkan 0f859f59, gradient_of_energy.py:10: energy_grad()
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
-#extension GL_EXT_control_flow_attributes : require
 
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
@@ -28,7 +27,7 @@ layout(push_constant, scalar) uniform Args {
 // gradient_of_energy.py:11  for i in x:
 void task(int j) {
     vec2 x_adj = vec2(0.0);
-    [[dont_unroll]] for (int i = 0; i < 64; i++) {  // adjoint of :11
+    for (int i = 0; i < 64; i++) {  // adjoint of :11
         if (i != j) {  // :14
             vec2 r = x(i) - x(j);  // :15
             // gradient_of_energy.py:16  e += 1 / ti.sqrt(r.norm_sqr() + 1e-3)
@@ -40,7 +39,7 @@ void task(int j) {
     // adjoint of gradient_of_energy.py:17  loss[None] += e
     float loss_grad_value = loss_grad();
     // gradient_of_energy.py:13  for j in range(N):
-    [[dont_unroll]] for (int j_1 = 0; j_1 < N; j_1++) {
+    for (int j_1 = 0; j_1 < N; j_1++) {
         if (j != j_1) {
             vec2 r = x(j) - x(j_1);
             float root = sqrt(dot(r, r) + 0.001);

@@ -1,8 +1,7 @@
-// shadesmith 0.1.0, vulkan 86466be6, gradient_of_iteration.py:8: iterate_grad(n: i32)
+// shadesmith 0.1.0, vulkan b1a06595, gradient_of_iteration.py:8: iterate_grad(n: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
-#extension GL_EXT_control_flow_attributes : require
 
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
@@ -39,7 +38,7 @@ void task(int i) {
     // gradient_of_iteration.py:11  for _ in range(n):
     int stride = max((args.n + 63) >> 6, 1);
     vec64 a_saved = vec64_splat(0.0);
-    [[dont_unroll]] for (int j = 0; j < args.n; j++) {
+    for (int j = 0; j < args.n; j++) {
         if (j % stride == 0) {
             a_saved.e[j / stride] = a;  // for the backward loop (reverse_mode)
         }
@@ -47,10 +46,10 @@ void task(int i) {
     }
     // adjoint of gradient_of_iteration.py:13  y[i] = a
     float a_adj = y_grad(i);
-    [[dont_unroll]] for (int j = args.n - 1; j > -1; j--) {  // adjoint of :11
+    for (int j = args.n - 1; j > -1; j--) {  // adjoint of :11
         int slot = j / stride;
         float a_1 = a_saved.e[slot];
-        [[dont_unroll]] for (int again = slot * stride; again < j; again++) {
+        for (int again = slot * stride; again < j; again++) {
             a_1 = sin(a_1) + 0.1 * x(i) * a_1;
         }
         // adjoint of :12

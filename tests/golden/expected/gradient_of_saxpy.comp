@@ -1,10 +1,9 @@
-// shadesmith 0.1.0, vulkan 49daead0, gradient_of_saxpy.py:5:
+// shadesmith 0.1.0, vulkan 9049647d, gradient_of_saxpy.py:5:
 // saxpy_grad(a: f32, x: ndarray[f32, 1], y: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_EXT_buffer_reference_uvec2 : require
-#extension GL_EXT_control_flow_attributes : require
 
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
@@ -35,7 +34,7 @@ void task(int i) {
         x_grad4(i) += y_grad4(i) * (args.a * x4(i)) + y_grad4(i) * x4(i) * args.a;
     } else {
         int end_k = i + min(args.x_n - i, 4);
-        [[dont_unroll]] for (int k = i; k < end_k; k++) {
+        for (int k = i; k < end_k; k++) {
             x_grad(k) += y_grad(k) * (args.a * x(k)) + y_grad(k) * x(k) * args.a;
         }
     }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c f5cfce09, gradient_of_scatter.py:10: scatter_grad()
+// shadesmith 0.1.0, c 8bd1d912, gradient_of_scatter.py:10: scatter_grad()
 
 enum { x_n0 = 256 };  // shape of x, v, x_grad, v_grad
 enum { momentum_grad_n1 = 64 };  // shape of momentum_grad
@@ -45,7 +45,8 @@ static inline void task(const struct Args args, int p) {
         vec2_mul_sv(0.5f, vec2_mul(fx_difference_2, fx_difference_2))};
     mat2x3 w_adj = {0};
     // gradient_of_scatter.py:15  for i, j in ti.static(ti.ndrange(3, 3)):
-    vec2 v_p = v(p), v_grad_p = v_grad(p);
+    vec2 v_p = v(p);  // the same in all iterations (hoist_loads)
+    vec2 v_grad_p = v_grad(p);
     #pragma GCC unroll 3
     for (int i = 0; i < 3; i++) {
         #pragma GCC unroll 3

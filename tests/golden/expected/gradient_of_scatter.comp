@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 14322f4d, gradient_of_scatter.py:10: scatter_grad()
+// shadesmith 0.1.0, vulkan eac7ff23, gradient_of_scatter.py:10: scatter_grad()
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -42,7 +42,8 @@ void task(int p) {
         0.75 - fx_difference_1 * fx_difference_1, 0.5 * (fx_difference_2 * fx_difference_2));
     mat2x3 w_adj = mat2x3(0.0);
     // gradient_of_scatter.py:15  for i, j in ti.static(ti.ndrange(3, 3)):
-    vec2 v_p = v(p), v_grad_p = v_grad(p);
+    vec2 v_p = v(p);  // the same in all iterations (hoist_loads)
+    vec2 v_grad_p = v_grad(p);
     [[unroll]] for (int i = 0; i < 3; i++) {
         [[unroll]] for (int j = 0; j < 3; j++) {
             // adjoint of gradient_of_scatter.py:16  momentum[base + ti.Vector([i, j])] += w[i][0] *

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 0895b11b, gradient_of_scatter.py:10: scatter_grad()
+// shadesmith 0.1.0, cuda 174c031f, gradient_of_scatter.py:10: scatter_grad()
 
 #define BLOCK 128
 
@@ -46,7 +46,8 @@ __device__ inline void task(const Args &args, int p) {
         0.5f * (fx_difference_2 * fx_difference_2)};
     mat2x3 w_adj = {};
     // gradient_of_scatter.py:15  for i, j in ti.static(ti.ndrange(3, 3)):
-    vec2 v_p = v(p), v_grad_p = v_grad(p);
+    vec2 v_p = v(p);  // the same in all iterations (hoist_loads)
+    vec2 v_grad_p = v_grad(p);
     #pragma unroll
     for (int i = 0; i < 3; i++) {
         #pragma unroll

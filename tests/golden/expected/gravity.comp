@@ -1,8 +1,7 @@
-// shadesmith 0.1.0, vulkan 588dd127, gravity.py:11: gravity(dt: f32)
+// shadesmith 0.1.0, vulkan 8c69edba, gravity.py:11: gravity(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
-#extension GL_EXT_control_flow_attributes : require
 
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
@@ -38,7 +37,7 @@ void task(int i, bool has_iteration) {
         barrier();
         if (has_iteration) {
             int end_j = min(j_tile + BLOCK, n);
-            [[dont_unroll]] for (int j = j_tile; j < end_j; j++) {
+            for (int j = j_tile; j < end_j; j++) {
                 // gravity.py:15  d = position[j] - position[i]
                 vec3 d = position_tile[j - j_tile] - position(i);
                 // gravity.py:16  force += d * ti.rsqrt(d.dot(d) + 1e-4) ** 3

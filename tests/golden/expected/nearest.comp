@@ -1,9 +1,8 @@
-// shadesmith 0.1.0, vulkan 250f2f55, nearest.py:24:
+// shadesmith 0.1.0, vulkan aee23d83, nearest.py:24:
 // search(points: ndarray[f32[2], 1], found: ndarray[i32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
-#extension GL_EXT_control_flow_attributes : require
 
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
@@ -37,7 +36,7 @@ nearest_results nearest(vec2 p, inout int visited) {
     int best = -1;  // :12
     float least = 1e9;  // :13
     // nearest.py:14  for k in range(points.shape[0]):
-    [[dont_unroll]] for (int k = 0; k < args.points_n; k++) {
+    for (int k = 0; k < args.points_n; k++) {
         // nearest.py:15  d = distance(points[k], p)
         float d = distance_(points(k), p);
         if (d < 1e-6) {  // :16

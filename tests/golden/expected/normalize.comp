@@ -125,12 +125,11 @@ void main() {
 }
 
 // ===== normalize_2.comp
-// shadesmith 0.1.0, vulkan a59df5c8, normalize.py:4: normalize(a: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan 40e3ffa7, normalize.py:4: normalize(a: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_EXT_buffer_reference_uvec2 : require
-#extension GL_EXT_control_flow_attributes : require
 
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
@@ -160,7 +159,7 @@ void task(int i) {
         a4(i) /= args.temporaries.total;
     } else {
         int end_k = i + min(args.a_n - i, 4);
-        [[dont_unroll]] for (int k = i; k < end_k; k++) {
+        for (int k = i; k < end_k; k++) {
             a(k) /= args.temporaries.total;
         }
     }

@@ -1,8 +1,7 @@
-// shadesmith 0.1.0, vulkan b1872d3a, pi.py:4: pi(hits: ndarray[i32, 1], tries: i32)
+// shadesmith 0.1.0, vulkan 500f35e6, pi.py:4: pi(hits: ndarray[i32, 1], tries: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
-#extension GL_EXT_control_flow_attributes : require
 
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
@@ -48,7 +47,7 @@ void task(int i, uint index) {
     Random rng = random_start(args.seed, index);
     // pi.py:6  for _ in range(tries):
     int hits_i = hits(i);
-    [[dont_unroll]] for (int j = 0; j < args.tries; j++) {
+    for (int j = 0; j < args.tries; j++) {
         // pi.py:7  x = ti.random()
         float x = random_f32(rng);
         // pi.py:8  y = ti.random()

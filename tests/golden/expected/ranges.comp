@@ -1,9 +1,8 @@
-// shadesmith 0.1.0, vulkan 15d55a2f, ranges.py:4:
+// shadesmith 0.1.0, vulkan f1c3173c, ranges.py:4:
 // ranges(a: ndarray[f32, 1], begin: i32, end: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
-#extension GL_EXT_control_flow_attributes : require
 
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
@@ -21,8 +20,8 @@ layout(push_constant, scalar) uniform Args {
 void task(int i) {
     float r = 0.0;  // :6
     // ranges.py:7  for k in range(i, 0, -1):
-    [[dont_unroll]] for (int k = i; k > 0; k--) {
-        [[dont_unroll]] for (int q = 0; q < k; q++) {  // :8
+    for (int k = i; k > 0; k--) {
+        for (int q = 0; q < k; q++) {  // :8
             if (q == 3) {  // :9
                 continue;  // :10
             }

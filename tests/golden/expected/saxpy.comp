@@ -1,10 +1,9 @@
-// shadesmith 0.1.0, vulkan ecdd0a42, saxpy.py:4:
+// shadesmith 0.1.0, vulkan 16ebb094, saxpy.py:4:
 // saxpy(x: ndarray[f32, 1], y: ndarray[f32, 1], alpha: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_EXT_buffer_reference_uvec2 : require
-#extension GL_EXT_control_flow_attributes : require
 
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
@@ -31,7 +30,7 @@ void task(int i) {
         y4(i) = args.alpha * x4(i) + y4(i);
     } else {
         int end_k = i + min(args.x_n - i, 4);
-        [[dont_unroll]] for (int k = i; k < end_k; k++) {
+        for (int k = i; k < end_k; k++) {
             y(k) = args.alpha * x(k) + y(k);
         }
     }

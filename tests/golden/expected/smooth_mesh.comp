@@ -1,8 +1,7 @@
-// shadesmith 0.1.0, vulkan e8d651d3, smooth_mesh.py:25: smooth_mesh(weight: f32)
+// shadesmith 0.1.0, vulkan 65a6b06c, smooth_mesh.py:25: smooth_mesh(weight: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
-#extension GL_EXT_control_flow_attributes : require
 
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
@@ -33,7 +32,7 @@ void task(int v) {
     vec3 total = vec3(0.0);  // :27
     // smooth_mesh.py:28  for u in v.verts:
     int u_end = vert_verts_begin(v + 1);
-    [[dont_unroll]] for (int u_at = vert_verts_begin(v); u_at < u_end; u_at++) {
+    for (int u_at = vert_verts_begin(v); u_at < u_end; u_at++) {
         int u = vert_verts(u_at);
         // smooth_mesh.py:29  total += u.x - v.x
         total += vert_x(u) - vert_x(v);

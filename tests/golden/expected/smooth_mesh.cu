@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda b1383a88, smooth_mesh.py:25: smooth_mesh(weight: f32)
+// shadesmith 0.1.0, cuda 133f3280, smooth_mesh.py:25: smooth_mesh(weight: f32)
 
 #define BLOCK 128
 
@@ -7,11 +7,6 @@ constexpr int n_verts = 100;  // len(verts)
 struct vec3 { float x, y, z; };
 
 __device__ inline vec3 operator+(vec3 a, vec3 b) { return {a.x + b.x, a.y + b.y, a.z + b.z}; }
-
-__device__ inline vec3 &operator+=(vec3 &a, vec3 b) {
-    return a = {a.x + b.x, a.y + b.y, a.z + b.z};
-}
-
 __device__ inline vec3 operator/(vec3 a, float b) { return {a.x / b, a.y / b, a.z / b}; }
 __device__ inline vec3 operator*(float a, vec3 b) { return {a * b.x, a * b.y, a * b.z}; }
 __device__ inline vec3 operator-(vec3 a, vec3 b) { return {a.x - b.x, a.y - b.y, a.z - b.z}; }
@@ -37,7 +32,7 @@ __device__ inline void task(const Args &args, int v) {
     for (int u_at = vert_verts_begin(v); u_at < u_end; u_at++) {
         int u = vert_verts(u_at);
         // smooth_mesh.py:29  total += u.x - v.x
-        total += vert_x(u) - vert_x(v);
+        total = total + (vert_x(u) - vert_x(v));
     }
     // smooth_mesh.py:30  v.smooth = v.x + weight * total / v.verts.size
     vert_smooth(v) = vert_x(v) + args.weight * total / (float)(u_end - vert_verts_begin(v));

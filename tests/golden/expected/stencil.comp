@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan f7514730, stencil.py:12:
+// shadesmith 0.1.0, vulkan e972fa00, stencil.py:12:
 // stencil(a: ndarray[f32, 2], b: ndarray[f32, 2], order: ndarray[i32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -28,7 +28,7 @@ layout(push_constant, scalar) uniform Args {
 // with a = order
 int first(int x) {
     // stencil.py:6  for k in range(a.shape[0]):
-    [[dont_unroll]] for (int k = 0; k < args.order_n; k++) {
+    for (int k = 0; k < args.order_n; k++) {
         // stencil.py:7  if a[k] == x:
         if (order(k) == x) {
             return k;  // :8
@@ -50,7 +50,7 @@ void task(int i, int j) {
     // stencil.py:22  for k in ti.static(range(2)):
     [[unroll]] for (int k = 0; k < 2; k++) {
         int near = i + k;  // :23
-        [[dont_unroll]] while (near > order(k)) {  // :24
+        while (near > order(k)) {  // :24
             // stencil.py:25  near -= first(order, j)
             near -= first(j);
             if (near == 3) {  // :26

@@ -1,9 +1,8 @@
-// shadesmith 0.1.0, vulkan 924844a4, tiles.py:4:
+// shadesmith 0.1.0, vulkan 40ff9dc4, tiles.py:4:
 // tiles(a: ndarray[f32, 1], sums: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
-#extension GL_EXT_control_flow_attributes : require
 
 #define BLOCK 64
 layout(local_size_x = BLOCK) in;
@@ -32,7 +31,7 @@ void task(int i, bool has_iteration) {
     // tiles.py:11  ti.simt.block.sync()
     barrier();
     int stride = 32;  // :12
-    [[dont_unroll]] while (stride > 0) {  // :13
+    while (stride > 0) {  // :13
         if (has_iteration) {
             if (t < stride) {  // :14
                 // not atomic: no other thread writes it (demote_atomics)

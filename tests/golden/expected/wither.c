@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c e45a6b53, wither.py:9: wither(dt: f32)
+// shadesmith 0.1.0, c 6c23daeb, wither.py:9: wither(dt: f32)
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -42,8 +42,7 @@ static inline void task(const struct Args args, int i, int j) {
         age(i, j) += args.dt;  // :11, not atomic: no other iteration writes it (demote_atomics)
         if (age(i, j) > 9.0f) {  // :12
             // wither.py:13  ti.deactivate(grid, [i, j])
-            bool was_active = deactivate_grid(args, i, j);
-            if (was_active) {
+            if (deactivate_grid(args, i, j)) {
                 alive(i, j) = 0;
                 age(i, j) = 0.0f;
             }

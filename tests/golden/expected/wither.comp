@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 2b9386eb, wither.py:9: wither(dt: f32)
+// shadesmith 0.1.0, vulkan e43c8b1a, wither.py:9: wither(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -45,8 +45,7 @@ void task(int i, int j) {
         age(i, j) += args.dt;  // :11, not atomic: no other iteration writes it (demote_atomics)
         if (age(i, j) > 9.0) {  // :12
             // wither.py:13  ti.deactivate(grid, [i, j])
-            bool was_active = deactivate_grid(i, j);
-            if (was_active) {
+            if (deactivate_grid(i, j)) {
                 alive(i, j) = 0;
                 age(i, j) = 0.0;
             }

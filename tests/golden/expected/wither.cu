@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 256e39f5, wither.py:9: wither(dt: f32)
+// shadesmith 0.1.0, cuda b8b25c4c, wither.py:9: wither(dt: f32)
 
 #define BLOCK 128
 
@@ -43,8 +43,7 @@ __device__ inline void task(const Args &args, int i, int j) {
         age(i, j) += args.dt;  // :11, not atomic: no other iteration writes it (demote_atomics)
         if (age(i, j) > 9.0f) {  // :12
             // wither.py:13  ti.deactivate(grid, [i, j])
-            bool was_active = deactivate_grid(args, i, j);
-            if (was_active) {
+            if (deactivate_grid(args, i, j)) {
                 alive(i, j) = 0;
                 age(i, j) = 0.0f;
             }

@@ -28,7 +28,7 @@ def test_a_bitmasked_cell_is_emptied_by_who_cleared_its_bit(sketch):
     deactivate_all(sketch, "bits", 8)
     assert tasks(sketch) == ["the user's"]
     lines = [line.strip() for line in sketch.text.splitlines()]
-    made = next(k for k, line in enumerate(lines) if "was_active: u1 = deactivate bits" in line)
+    made = next(k for k, line in enumerate(lines) if ": u1 = deactivate bits" in line)
     assert lines[made + 1].startswith("if $") and "ptr x" in lines[made + 2] and "global store" in lines[made + 4]
 
 

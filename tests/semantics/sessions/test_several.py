@@ -1,36 +1,23 @@
 """Several sessions in one process: which is current, what belongs to which, launches of several threads."""
 
 import asyncio
+import copy
 import gc
 import threading
-from collections.abc import Iterator
 
 import pytest
+from several_sessions import LAUNCHES, add, closing_all, mixed_launches
 
 import shadesmith as ti
 from shadesmith.runtime.events import CALL_OBSERVERS
 from shadesmith.runtime.session import session as sessions
 from shadesmith.runtime.session import several
 
-THREADS = 4
-LAUNCHES = 10_000
-
 
 @pytest.fixture(autouse=True)
-def closing() -> Iterator[None]:
+def closing():
     """Close what a test opens."""
-    ti.reset()
-    yield
-    for session in list(several.OTHERS):
-        session.close()
-    assert CALL_OBSERVERS == []
-    ti.reset()
-
-
-@ti.kernel
-def add(x: ti.types.ndarray(ti.i32, 1), n: ti.i32):
-    for i in x:
-        x[i] += n
+    yield from closing_all()
 
 
 def made(*archs):
@@ -245,6 +232,40 @@ def test_devices_of_sessions_are_chosen_by_number_and_name():
         ti.init(ti.python, device=2, enable_fallback=False)
 
 
+def test_misuse_is_refused():
+    one, two = ti.Session(ti.python), ti.Session(ti.python)
+    for duplicate in (copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match=r"session \d+ .* cannot be copied or pickled"):
+            duplicate(one)
+    one.__enter__()
+    two.__enter__()
+    with pytest.raises(ti.TaichiRuntimeError, match=r"the `with` of session \d+ .* ends here"):
+        one.__exit__(None, None, None)
+    two.__exit__(None, None, None)
+    one.__exit__(None, None, None)
+    with pytest.raises(ti.TaichiRuntimeError, match=r"is not supported(?s:.*)Hint: `ti.devices\(\)` lists"):
+        ti.Session(ti.metal)
+    assert copy.deepcopy({"kernel": add})["kernel"] is add
+
+
+def test_a_graph_takes_arrays_of_the_current_session():
+    (other,) = made(ti.python)
+    ti.init(ti.cpu, log_level=ti.WARN)
+    arg = ti.graph.Arg(ti.graph.ArgKind.NDARRAY, "x", ti.i32, ndim=1)
+    builder = ti.graph.GraphBuilder()
+    builder.dispatch(add, arg, ti.graph.Arg(ti.graph.ArgKind.SCALAR, "n", ti.i32))
+    graph = builder.compile()
+    x = ti.ndarray(ti.i32, 2)
+    graph.run({"x": x, "n": 1})
+    with other:
+        y = ti.ndarray(ti.i32, 2)
+        graph.run({"x": y, "n": 2})
+    graph.run({"x": x, "n": 3})
+    assert (x[0], y[0]) == (4, 2)
+    with pytest.raises(ti.TaichiRuntimeError, match="this graph is called in"):
+        graph.run({"x": y, "n": 2})
+
+
 def test_a_session_has_a_limit_of_memory():
     session = ti.Session(ti.cpu, memory_limit_GB=1 / 1024)
     with session:
@@ -273,47 +294,6 @@ def test_random_numbers_options_and_compiled_kernels_are_per_session():
         assert ti.field(int, 1).dtype is ti.i64
 
 
-def mixed_launches(first, second, launches):
-    """Launch from four threads in two sessions in turn; check all results."""
-
-    @ti.kernel
-    def total(x: ti.types.ndarray(ti.i32, 1)) -> ti.i64:
-        s = ti.i64(0)
-        for i in x:
-            s += x[i]
-        return s
-
-    errors, start = [], threading.Barrier(THREADS)
-
-    def work(number):
-        try:
-            arrays = []
-            for session in (first, second):
-                with session:
-                    arrays.append((session, ti.ndarray(ti.i32, 100 + number), ti.field(ti.i32, 4)))
-            start.wait()
-            for launch in range(launches // THREADS):
-                session, x, f = arrays[(launch * 7 + number) // 3 % 2]
-                with session:
-                    add(x, number + 1)
-                    if launch % 500 == 0:
-                        f[number] += 1
-                        assert total(x) == x[0] * x.shape[0]
-            done = launches // THREADS
-            mine = [sum((n * 7 + number) // 3 % 2 == k for n in range(done)) for k in range(2)]
-            for (_, x, _), count in zip(arrays, mine, strict=True):
-                assert x.to_numpy().tolist() == [count * (number + 1)] * x.shape[0]
-        except BaseException as error:  # noqa: BLE001 - shown by the test
-            errors.append(error)
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(THREADS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert errors == []
-
-
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("pair", [("cpu", "vulkan"), ("cpu", "python"), ("vulkan", "vulkan"), ("cpu", "cpu")])
 def test_four_threads_launch_in_two_sessions(pair):
@@ -339,3 +319,23 @@ def test_the_validation_layer_is_silent(monkeypatch):
     for session in (first, second, third):
         session.close()
     assert [message for device in devices for message in device.messages] == []
+
+
+def test_pinned_arrays_are_arrays(target):
+    x, y = ti.ndarray(ti.i32, 100, pinned=True), ti.ndarray(ti.i32, 100)
+    add(x, 3)
+    assert x.to_numpy().tolist() == [3] * 100
+    x[7] = 5
+    add(x, 1)
+    y.copy_from(x)
+    x.fill(0)
+    assert (y[7], y[8], x[7]) == (6, 4, 0)
+    x.copy_from(y)
+    assert x[7] == 6 and ti.ndarray(ti.f32, 0, pinned=True).shape == (0,)
+    g = ti.ndarray(ti.f32, 3, needs_grad=True, pinned=True)
+    g.grad.fill(2)
+    assert g.grad[1] == 2
+    used = ti.Session.current().device.used_bytes
+    del x
+    ti.sync()
+    assert ti.Session.current().device.used_bytes < used

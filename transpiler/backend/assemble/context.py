@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...ir.functions import Function
+from ...ir.nodes import Statement
 from ...ir.tasks import Kernel, Task, TaskKind
 from ...lazy_dataclasses import dataclass
 from ...options import Capabilities, CompileOptions
@@ -16,6 +17,7 @@ from ..languages.common.target import Target
 from ..layout.layout import Layout
 from ..layout.signatures import Signature, signatures
 from .names import user_names
+from .plain_assignments import plain_assignments
 
 PUSH_BYTES = 128
 """Size of push constants if a device does not state it."""
@@ -30,6 +32,7 @@ class EmitContext:
     user_names: names with file scope that come from the user.
     taken: names that no local variable may have.
     block_dims: the numbers of threads of the kernel's blocks.
+    plain: operations that are printed as `v = v + w` (`plain_assignments.py`).
     """
 
     kernel: Kernel
@@ -43,6 +46,7 @@ class EmitContext:
     user_names: frozenset[str]
     taken: frozenset[str]
     block_dims: frozenset[int] = frozenset()
+    plain: frozenset[Statement] = frozenset()
 
     @property
     def language(self) -> Language:
@@ -80,5 +84,7 @@ def emit_context(
     context = EmitContext(
         kernel, target, layout, options, capabilities, name, by_pointer, of_functions, own, taken | own | tasks
     )
+    if target.language.has_tensor_assignment and not target.language.has_vectors:
+        context.plain = plain_assignments(kernel)
     context.block_dims = frozenset(task.block_dim for task in kernel.tasks if context.has_block_size(task))
     return context

@@ -167,7 +167,7 @@ class TaskPrinter:
         return replace(printed, body=self._with_comments(printed.body))
 
     def _is_infix(self, operation: Any) -> bool:
-        return infix_symbol(self.context.target, operation) is not None
+        return operation not in self.context.plain and infix_symbol(self.context.target, operation) is not None
 
     def _statements(self, placement: Placement, writers: Mapping[type, Callable[..., None]] = EFFECTS) -> Statements:
         context = self.context

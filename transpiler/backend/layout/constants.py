@@ -13,16 +13,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
-from itertools import groupby
 
 from ...ir.nodes import walk
 from ...ir.origins import Origin, extent_of
 from ...ir.statements import Array, Const
 from ...ir.tasks import Kernel
+from ...ir.types import Scalar
 from ...lazy_dataclasses import dataclass
 from ..languages.common.language import Language
 from ..languages.common.literals import literal
 from ..languages.common.naming import Names, legal
+from ..languages.common.one_line import COLUMNS
 
 COMMON = ("i32", "f32")
 """Types whose numbers get the plain names first."""
@@ -51,14 +52,28 @@ class NamedConstants:
         return self.names.get(extent_of(array, axis).key, number) if number != "1" else number
 
     def declarations(self, language: Language, used: Iterable[str]) -> list[str]:
-        """Return the declarations of those that a source uses, in the order of the kernel; of a shape on one line."""
+        """Return the declarations of those that a source uses, in the order of the kernel.
+
+        Numbers of one type and one origin share a line: extents of a shape, captured numbers.
+        """
         wanted = set(used)
-        names = (name for name in self.numbers if name in wanted)
-        lines = []
-        for note, group in groupby(names, lambda name: self.shapes.get(name) or _note(self.numbers[name], name)):
-            is_shape = note in self.shapes.values()
-            for joined in [list(group)] if is_shape else ([name] for name in group):
-                lines.append(f"{_declaration(language, [(name, self.numbers[name]) for name in joined])}  // {note}")
+        groups: dict[tuple[str, Scalar], list[str]] = {}
+        for name in (name for name in self.numbers if name in wanted):
+            origin = self.numbers[name]
+            groups.setdefault((self.shapes.get(name) or _note(origin, name), origin.type), []).append(name)
+        return [line for (note, _), names in groups.items() for line in self._lines(language, names, note)]
+
+    def _lines(self, language: Language, names: Sequence[str], note: str) -> list[str]:
+        """Return the declarations of numbers of one type, as many on a line as fit."""
+        lines: list[str] = []
+        shown: list[str] = []
+        for name in names:
+            shown = [*shown, name]
+            line = f"{_declaration(language, [(each, self.numbers[each]) for each in shown])}  // {note}"
+            if len(shown) > 1 and len(line) > COLUMNS:
+                shown = [name]
+                line = f"{_declaration(language, [(name, self.numbers[name])])}  // {note}"
+            lines[-1:] = [line] if len(shown) > 1 else [*lines[-1:], line]
         return lines
 
 

@@ -37,7 +37,8 @@ class Signature:
 def signatures(kernel: Kernel, target: Target, taken: frozenset[str]) -> dict[Function, Signature]:
     """Return the signature of each function; their names differ from those of `taken`."""
     names = Names(taken)
-    return {function: _signature(function, target, names) for function in kernel.functions}
+    by_user_first = sorted(kernel.functions, key=lambda function: bool(function.library))
+    return {function: _signature(function, target, names) for function in by_user_first}
 
 
 def _signature(function: Function, target: Target, names: Names) -> Signature:

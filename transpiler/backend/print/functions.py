@@ -61,7 +61,7 @@ class PrintedFunction:
 
 def print_function(function: Function, printer: Statements, branch_depth_limit: int | None) -> PrintedFunction:
     """Print a function with a fresh printer of statements. branch_depth_limit: of the target."""
-    e = printer.e
+    e, printer.is_library = printer.e, bool(function.library)
     signature = e.signatures[function]
     language = e.language
     for parameter in function.parameters:
@@ -131,6 +131,8 @@ def _reuse_parameters(function: Function, printer: Statements) -> None:
 
 def _comment(function: Function, printer: Statements) -> list[str]:
     """Return the comments above a function: the `def` in Python, and the values it is specialised on."""
+    if printer.comments and function.library:
+        return [] if function.library.startswith("_") else [function.library]
     if not printer.comments or function.location is NOWHERE:
         return []
     printer.commented.add((function.location.file, function.location.line))

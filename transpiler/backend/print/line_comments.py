@@ -79,7 +79,7 @@ def shortened(lines: Sequence[Line], language: Language, file: str) -> list[Line
             continue
         code, _, remark = statement[0].text.partition("  // ")
         text = _numbered(code, "" if statement[0] is line else remark, line, file)
-        words = [code.removeprefix(language.rolled), *(s.text for s in statement[1:])]
+        words = [code, *(s.text for s in statement[1:])]
         if line.text.startswith(f"// {ADJOINT} :"):
             result += _adjoint(line, code, remark) or [*lines[first:start], statement[0]]
             position = start + 1

@@ -6,7 +6,7 @@ In: a `RangeFor` whose bounds are rendered. Out: `for (int k = 0; k < n; k++)`, 
 from __future__ import annotations
 
 from ...ir.nodes import Statement
-from ...ir.statements import Const, RangeFor, While
+from ...ir.statements import Const, RangeFor
 from ...ir.types import i32
 from ..languages.common.naming import Names
 from ..languages.common.syntax_forms import Rendered
@@ -39,14 +39,9 @@ def unroll_hint(e: Expressions, loop: RangeFor, axis: int) -> str:
     return e.language.unroll.format(count=count)
 
 
-def rolled_hint(e: Expressions, loop: RangeFor | While) -> str:
-    """Return what is before the head of a loop that the compiler shall not unroll, or only in part."""
-    if isinstance(loop, RangeFor) and loop.unroll_count and e.language.unroll_some:
-        return e.language.unroll_some.format(count=loop.unroll_count)
-    if not loop.stays_rolled or not e.language.rolled:
-        return ""
-    e.need(*e.language.unroll_helpers)
-    return e.language.rolled
+def partial_hint(e: Expressions, loop: RangeFor) -> str:
+    """Return what is before the head of a loop that the compiler shall unroll in part."""
+    return e.language.unroll_some.format(count=loop.unroll_count) if loop.unroll_count else ""
 
 
 def comparison_operand(rendered: Rendered) -> str:

@@ -84,7 +84,7 @@ class Placement:
     declared_by_store: the store that declares a local variable, if one can.
     dead: locals that are never read, and their stores.
     set_by_branches: locals whose first mention is an `if` that sets them on every path.
-    direct: atomics, random numbers and calls whose only user is the store that is printed next.
+    direct: atomics, random numbers and calls whose only user is the store or the condition that is printed next.
     names: all names of the user in the function, also of what is declared further below.
     ends: of loops, with names for them: `end_k`.
     """
@@ -230,7 +230,7 @@ class _Placer:
                     self.placement.direct.add(statement)
                     self.next_printed = None  # what is called before must not be called within the same statement
             self._place(statement)
-            if isinstance(statement, (LocalStore, GlobalStore, Return)) and statement not in self.placement.dead:
+            if isinstance(statement, (LocalStore, GlobalStore, Return, If)) and statement not in self.placement.dead:
                 self.next_printed, result = statement, None
             elif statement.EFFECT & (Effect.WRITE | Effect.CONTROL) or self._prints_lines(statement):
                 if statement not in self.placement.direct and statement not in self.placement.dead:

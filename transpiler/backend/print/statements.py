@@ -17,6 +17,7 @@ from ...ir.statements import (
     Break,
     Const,
     Continue,
+    GlobalLoad,
     GlobalStore,
     If,
     IfExp,
@@ -38,7 +39,7 @@ from ..languages.common.target import Target
 from .expressions import Expressions, result_of
 from .line_comments import adjoint_comment, python_comment
 from .lines import Line, wrapped, wrapped_comment
-from .loop_heads import declare_axis, loop_head, rolled_hint, unroll_hint
+from .loop_heads import declare_axis, loop_head, partial_hint, unroll_hint
 from .placement import ADDRESSES, Placement
 from .remarks import inert, remarks_above
 from .repetition import ATOMS
@@ -84,6 +85,8 @@ class Statements:
         self.shared_atomics: frozenset[tuple[str, str]] = frozenset()
         self.declare_per_thread: Callable[[Statements, Alloca, str], str] = _as_local
         self.commented: set[tuple[str, int]] = set()
+        self.is_library = False
+        """Whether no statement has a line of Python."""
         self.prints_remarks = False
         """Whether the remarks of statements are printed."""
         self.printed_remarks: set[tuple[str, str, int]] = set()
@@ -117,7 +120,7 @@ class Statements:
     def declare_value(self, kind: str, name: str, value: str, location: SourceLocation) -> None:
         """Append `kind name = value;`, in one line with a declaration of the same type and Python line before it."""
         before, kind_before = self.declaration
-        is_same_line = location is not NOWHERE and (location.file, location.line) == self.last
+        is_same_line = self.is_library or (location is not NOWHERE and (location.file, location.line) == self.last)
         is_short = len(value) <= MAX_DECLARATOR
         if before and is_same_line and is_short and kind == kind_before and self.lines and self.lines[-1] is before:
             text = f"{before.text[:-1]}, {name} = {value};"
@@ -166,6 +169,12 @@ class Statements:
         self.printed_remarks.add(key)
         self.lines += [Line(self.depth, part) for part in wrapped_comment(inert(remark.message), self.width)]
         return True
+
+    def _append_remark(self, text: str) -> None:
+        """Print a remark at the end of the last line, if it fits."""
+        line = f"{self.lines[-1].text}  // {text}"
+        if len(line) <= self.width and "  // " not in self.lines[-1].text:
+            self.lines[-1] = self.lines[-1]._replace(text=line)
 
     def _print_remarks(self, statement: Statement, start: int) -> None:
         """Print the remarks of a statement whose lines start at `start`: inline ones at the end of the line."""
@@ -277,6 +286,8 @@ class Statements:
             self.emit(f"{declared} = {rendered.initializer};", value.location)
         else:
             self.declare_value(kind, name, rendered.initializer, value.location)
+            if isinstance(value, GlobalLoad) and value.name is None and value.copies > 1 and self.prints_remarks:
+                self._append_remark("read once (common_subexpressions)")
         self.e.rendered[value] = Rendered(name)
 
     def declared_type(self, value: Statement) -> str:
@@ -497,7 +508,6 @@ def _while(p: Statements, loop: While) -> None:
         if lines:
             p.e.symbols.named.add("true")  # C has it in a header
         head = "while (true) {" if lines else f"while ({p.e.of(condition).source}) {{"
-        head = f"{rolled_hint(p.e, loop)}{head}"
         p.lines.append(Line(p.depth - 1, head, start))
         if lines:
             p.lines.extend(lines)
@@ -515,7 +525,7 @@ def _range_for(p: Statements, loop: RangeFor) -> None:
         for axis in range(len(loop.starts)):
             name = declare_axis(p.names, loop, axis)
             p.e.loop_names[loop, axis] = name
-            hint, head = rolled_hint(p.e, loop), f"{loop_head(p.e, loop, axis, name)} {{"
+            hint, head = partial_hint(p.e, loop), f"{loop_head(p.e, loop, axis, name)} {{"
             if loop.unroll:
                 hint = unroll_hint(p.e, loop, axis)
             if hint.endswith("\n"):

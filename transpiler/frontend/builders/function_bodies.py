@@ -9,7 +9,7 @@ import ast
 from dataclasses import field, replace
 from typing import Any
 
-from ...errors import SourceLocation
+from ...errors import NOWHERE, SourceLocation
 from ...ir.functions import Call, Function, Reference, calls
 from ...ir.nodes import Block, Statement, replace_uses, walk, walk_blocks
 from ...ir.snodes import is_sparse_tree, top_of
@@ -48,6 +48,7 @@ from .inlining import (
     bind_self,
     check_all_return,
     declaration_of,
+    is_of_library,
     joined,
 )
 from .statements import execute
@@ -114,7 +115,10 @@ def build_function(
     }
     saved = _Saved(context)
     function = Function(definition.name, [], [], is_inline=True, location=definition.location())
+    if is_library := is_of_library(definition):
+        function.name, function.location, function.library = definition.name.lstrip("_"), NOWHERE, _known_as(definition)
     frame = Frame(definition, context.builder.location, function.body, function=function, returns=[])
+    frame.is_library = is_library
     frame.references = references(definition, callee, node, context.frame)
     try:
         _build_body(context, frame, function, built, node)
@@ -136,11 +140,40 @@ def build_function(
     if must_inline:
         saved.drop(context)
         return True
-    _strip_call_sites(function, frame.call_site)
-    function.statements = _count_statements(definition.tree) if is_auto else None
+    if is_library:
+        for statement in walk(function.body):
+            statement.location = NOWHERE
+    else:
+        _strip_call_sites(function, frame.call_site)
+    is_known = is_library and not function.library.startswith("_")
+    function.statements = _count_statements(definition.tree) if is_auto and not is_known else None
     built.function = function
     context.kernel.functions.append(function)
     return True
+
+
+def stays_a_function(context: Context, definition: KernelDefinition) -> bool:
+    """Return whether a function of our own library may be one of the source: users know it, and it is more than one
+    operation.
+    """
+    options = context.options
+    if options.debug or options.check_overflow or options.check_out_of_bound:
+        return False  # a failed check in it is one of the call
+    return _count_statements(definition.tree) > 1 or _repeats_a_parameter(definition.tree)
+
+
+def _repeats_a_parameter(tree: ast.FunctionDef) -> bool:
+    """Return whether an argument would need a variable where the function is inlined: `x - floor(x)`."""
+    names = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    return tree.name != "normalize" and any(names.count(parameter.arg) > 1 for parameter in tree.args.args)
+
+
+def _known_as(definition: KernelDefinition) -> str:
+    """Return what users call a function of ours; "_" and its name for a part of one."""
+    if definition.name.startswith("_"):
+        return definition.name
+    is_of_math = (definition.function.__module__ or "").endswith(".math")
+    return f"ti.math.{definition.name}" if is_of_math else f"ti.{definition.name}"
 
 
 class _Saved:

@@ -35,12 +35,12 @@ from ..context.per_iteration import ArgumentNumber, PerIteration, contains_per_i
 from ..context.values import Lvalue, MeshElement, MeshRelation, holds_runtime, is_number
 from ..source.definition import NO_DEFAULT, KernelDefinition, ParameterDefinition, definition_of
 from ..source.named_numbers import number_type, origin_in, plain
-from .function_bodies import Built, Passed, build_function
+from .function_bodies import Built, Passed, build_function, stays_a_function
 from .inlining import (
-    LIBRARY,
     converted,
     declaration_of,
     inline,
+    is_of_library,
     match_arguments,
     require_source,
 )
@@ -99,7 +99,7 @@ def _call(
     is_auto: bool,
 ) -> Any:
     definition = definition_of(callee.function)
-    if (definition.function.__module__ or "").startswith(LIBRARY) or context.frame.is_library:
+    if is_of_library(definition) and not stays_a_function(context, definition):
         raise NeedsInlining
     require_source(context, definition)
     method = isinstance(callee, BoundFunc)
@@ -168,6 +168,8 @@ def _passed(
     if _is_plain_number(context, value) and (definition, parameter.name) not in context.functions.static_numbers:
         number = value.number if isinstance(value, ArgumentNumber) else value
         return Passed(parameter, value, "number", number_type(number, context.options))
+    if is_number(value) and is_of_library(definition):
+        raise NeedsInlining  # `mix(x, y, 0.25)` computes with 0.75, which is no argument
     if isinstance(value, ArgumentNumber):
         value.needs_one()
     return _static(parameter, value)

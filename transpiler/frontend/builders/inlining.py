@@ -49,9 +49,8 @@ def inline(
     if isinstance(callee, BoundFunc):
         arguments = [callee.instance, *arguments]
     frame = Frame(definition, context.builder.location, context.builder.block)
-    module = definition.function.__module__ or ""
-    frame.is_library = module.startswith(LIBRARY)
-    frame.hides_names = frame.is_library and module != ALGORITHMS
+    frame.is_library = is_of_library(definition)
+    frame.hides_names = frame.is_library and definition.function.__module__ != ALGORITHMS
     frame.references = references(definition, callee, node, context.frame)
     bound = match_arguments(context, definition, arguments, named, node)
     outer = context.frame
@@ -75,6 +74,11 @@ def inline(
     if frame.is_library and not outer.is_library:
         _forget_names(result)
     return result
+
+
+def is_of_library(definition: KernelDefinition) -> bool:
+    """Return whether a function is one of shadesmith's own."""
+    return (definition.function.__module__ or "").startswith(LIBRARY)
 
 
 def _forget_names(result: Any) -> None:

@@ -59,6 +59,11 @@ class NeedsMemory(Exception):
         self.mutable = frame.definition.parsed.mutable
 
 
+NAMED_IN_LIBRARY = frozenset({"pi", "two_pi", "log_of_2"})
+"""Numbers of our own functions that sources name."""
+MODULE_OF_NUMBERS = "ti.math"
+
+
 class NeedsInlining(BaseException):
     """A call of a function needs the function's statements in its place.
 
@@ -225,8 +230,10 @@ class Context:
         return self.named(value, node.id)
 
     def named(self, value: Any, name: str, note: str = "") -> Any:
-        """Return a number from outside the kernel with its name; numbers of our own functions stay as they are."""
+        """Return a number from outside the kernel with its name; most numbers of our own functions stay as they are."""
         is_user = not (self.frame.is_library or self.frame.hides_names)
+        if not is_user and name in NAMED_IN_LIBRARY:
+            return named(value, name, f"{MODULE_OF_NUMBERS}.{name}", self.options)
         if is_user and isinstance(value, Matrix):
             self.values.vectors.setdefault(id(value), (value, name, note or name))
         return named(value, name, note, self.options) if is_user else value
@@ -271,8 +278,8 @@ class Context:
         """Unroll the innermost kept static loop, and inline the function under construction, if there are any: what
         follows may do another thing in each iteration and in each call.
         """
-        if any(frame.returns is not None for frame in self.frames):
-            raise NeedsInlining
+        if any(frame.returns is not None and not frame.is_library for frame in self.frames):
+            raise NeedsInlining  # functions of ours do the same in each call
         if self.static_loops:
             raise NeedsUnroll(self.static_loops[-1].node)
 

@@ -122,6 +122,7 @@ class _Finder:
             self.keys[_key(statement)] += statement.copies
             is_repeated = statement.name is None and max(self.uses.get(statement, 0), statement.copies) > 1
             is_part = statement.name is None and statement in self.operands  # `v + vec2{...}` is harder to read
+            is_part = is_part and not (isinstance(statement, Operation) and statement.op == "neg")
             if statement in self.inner or statement in self.compound or not _is_elementwise(statement):
                 continue
             if is_repeated or is_part:
@@ -158,8 +159,8 @@ class _Finder:
             return len(self.args + value.parameter.name) + part
         if value.name is not None:
             return len(value.name) + part
-        if isinstance(value, LocalLoad) and value.pointer.name is not None:
-            return len(value.pointer.name) + part
+        if isinstance(value, LocalLoad) and (name := value.pointer.name or value.pointer.hint):
+            return len(name) + part
         if isinstance(value, Cast) and isinstance(value.type, Scalar):
             width = self.leaf_width(value.value)
             return None if width is None else width + CAST_WIDTH

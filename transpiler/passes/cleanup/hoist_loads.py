@@ -11,7 +11,7 @@ compiler, which unrolls the loop, does not know it.
 from __future__ import annotations
 
 from ...ir.functions import Call
-from ...ir.nodes import Block, Effect, Statement, blocks, operands, walk
+from ...ir.nodes import Block, Effect, Remark, Statement, blocks, operands, walk
 from ...ir.statements import Array, AtomicOp, Break, Continue, GlobalLoad, GlobalStore, LoopIndex, RangeFor, Return
 from ...ir.tasks import Kernel
 from ..analysis.aliasing import MemoryObject, underlying_object
@@ -35,6 +35,8 @@ def _in_block(block: Block) -> bool:
         if isinstance(statement, RangeFor) and statement.unroll and (moved := _invariant_loads(statement)):
             for load in moved:
                 load.location = statement.location
+                if isinstance(load, GlobalLoad):
+                    load.remarks = (Remark("the same in all iterations (hoist_loads)"),)
             result.extend(moved)
             gone = set(moved)
             statement.body.statements = [inner for inner in statement.body.statements if inner not in gone]

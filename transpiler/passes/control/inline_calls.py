@@ -3,11 +3,13 @@
     function half(x) { return 0.5 * x }    ->    b = 0.5 * a
     b = call half(a)
 
-A function with several `return`s stays one: its source is closer to Python's than its statements with flags.
+A function with several `return`s stays one: its source is closer to Python's than its statements with flags. A part of
+a function of our own library is inlined however long it is, if it is called once.
 """
 
 from __future__ import annotations
 
+from ...errors import NOWHERE
 from ...ir.functions import Call, CallResult, Function, Reference, called, calls
 from ...ir.nodes import Block, Effect, Statement, clone, replace_uses, walk, walk_blocks
 from ...ir.statements import ArgLoad, Const, Return
@@ -32,7 +34,8 @@ def inline_calls(kernel: Kernel, context: PassContext) -> bool:
         _inline(function.body, chosen, only)
         if function.statements is None or not _is_straight(function):
             continue
-        if len(sites[function]) == 1 and function.statements <= FEW:
+        is_short = function.statements <= FEW or function.library.startswith("_")
+        if len(sites[function]) == 1 and is_short:
             only.add(function)
             chosen.update(sites[function])
         elif _is_pure(function):
@@ -49,7 +52,7 @@ def _use_plain_names(kernel: Kernel) -> None:
     kernel.functions = [function for function in kernel.functions if function in used]
     taken = {function.name for function in kernel.functions}
     for function in kernel.functions:
-        plain = function.location.function
+        plain = function.library.rpartition(".")[2].lstrip("_") or function.location.function
         if function.is_inline and plain and plain not in taken:
             function.name = plain
             taken.add(plain)
@@ -113,5 +116,6 @@ def _append_body(statements: list[Statement], call: Call, is_only: bool) -> list
     if is_only:
         replace_uses(body, values)
     for statement in walk(body):
-        statement.location = statement.location.called_from(call.location)
+        own = statement.location
+        statement.location = call.location if own is NOWHERE else own.called_from(call.location)
     return results

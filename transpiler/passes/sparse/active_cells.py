@@ -152,7 +152,12 @@ def over_active_cells(
         ]
         same = dict(zip(counted, user_indices, strict=True))
         if pool is not node:
-            cell = [same.get(index, index) for index in cell_loop.cell]
+            cell = [
+                builder.op("plain_div", same.get(index, index), builder.const(ratio))
+                if ratio > 1
+                else same.get(index, index)
+                for index, ratio in cell_loop.cell
+            ]
             builder.add(CellNumber(pool, cell, type=u32, name=node_name(kernel, pool)))
         if pool.kind == "dynamic" or sparse_above(node)[-1] is not pool:
             cell_indices = [same.get(index, index) for index in indices]
@@ -250,13 +255,13 @@ class _CellLoop:
 
     Attributes:
         axes: by axis of the tree, the axis of the loop for cells of `inner` inside one cell of `outer`.
-        cell: the indices of the cell of `outer`, after `indices` has added them.
+        cell: for each index of the cell of `outer`, an index of `inner` and how many of these it has, after `indices`.
     """
 
     def __init__(self, kernel: Kernel, builder: Builder, outer: Node | None, inner: Node, names: list[str]) -> None:
         self.kernel, self.outer, self.inner = kernel, outer, inner
         self.axes: dict[int, int] = {}
-        self.cell: list[Statement] = []
+        self.cell: list[tuple[Statement, int]] = []
         ends: list[Statement] = []
         names_of_axes: list[str] = []
         if outer is not None:
@@ -282,7 +287,7 @@ class _CellLoop:
     def indices(self, builder: Builder) -> list[Statement]:
         """Add the indices of the cell of `inner`, counted from 0, to the body of the loop."""
         outer = self._outer_indices(builder)
-        self.cell = [outer[axis] for axis in sorted(outer)]
+        cell = {axis: (index, 1) for axis, index in outer.items()}
         result = []
         for axis, extent in zip(axes_of(self.inner), shape_of(self.inner), strict=True):
             offset_in_cell = self._index(builder, self.axes[axis]) if axis in self.axes else None
@@ -292,9 +297,12 @@ class _CellLoop:
             ratio = extent // self._extent_of_outer(axis)
             index = outer[axis]
             if ratio > 1 and self.outer is not None:
-                index.name = index.name or f"{node_name(self.kernel, self.outer)}_{AXES[axis]}"
                 index = builder.op("mul", index, builder.const(ratio))
-            result.append(index if offset_in_cell is None else builder.op("add", index, offset_in_cell))
+            index = index if offset_in_cell is None else builder.op("add", index, offset_in_cell)
+            result.append(index)
+            if ratio > 1 and self.outer is not None:  # `i / 4` needs no name, other than what `i` is made of
+                cell[axis] = index, ratio
+        self.cell = [cell[axis] for axis in sorted(cell)]
         return result
 
     def _index(self, builder: Builder, axis: int) -> Statement:

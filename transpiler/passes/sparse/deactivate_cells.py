@@ -73,8 +73,8 @@ def _collect_all(kernel: Kernel, builder: Builder, freed: dict[Node, None]) -> N
 
 def _deactivate(kernel: Kernel, builder: Builder, node: Node, indices: list[Statement]) -> None:
     """Deactivate a cell of a node, and clear it, unless that happens after the loop."""
-    name = None if node.has_pool else "was_active"
-    deactivation = builder.add(Deactivate(node, indices, type=None if node.has_pool else u1, name=name))
+    deactivation = builder.add(Deactivate(node, indices, type=None if node.has_pool else u1))
+    deactivation.hint = "was_active"
     if node.has_pool:
         return
     then = Block()

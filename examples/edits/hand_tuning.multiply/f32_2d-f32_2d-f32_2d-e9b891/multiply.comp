@@ -1,6 +1,6 @@
-// shadesmith 0.1.0, vulkan dd61f224, hand_tuning.py:28:
+// shadesmith 0.1.0, vulkan 571f98ba, hand_tuning.py:28:
 // multiply(a: ndarray[f32, 2], b: ndarray[f32, 2], c: ndarray[f32, 2])
-// @base e8122fdfca4e287f  digest of the generated source that was edited; keep this line
+// @base 511d5369ae178d12  digest of the generated source that was edited; keep this line
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

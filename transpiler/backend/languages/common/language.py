@@ -133,7 +133,6 @@ class Language:
     Threads
     unroll: before the head of a loop that the compiler shall unroll; {count} is its trip count.
     unroll_some: the same of one of which it shall unroll {count} iterations; "" if there is no way to say so.
-    rolled: the same of a loop that it shall not unroll; "" if there is no way to say so.
     unroll_helpers: keys of what these need.
     nested_loops: a parallel loop is emitted as loops that count in int; else as one thread per iteration, unsigned.
     shared_qualifier, shared_start: before and after the declaration of an array shared by a block.
@@ -218,7 +217,6 @@ class Language:
 
     unroll: str = "#pragma unroll\n"
     unroll_some: str = "#pragma unroll {count}\n"
-    rolled: str = ""
     unroll_helpers: tuple[str, ...] = ()
     nested_loops: bool = False
     shared_qualifier: str = ""

@@ -63,7 +63,6 @@ GLSL = Language(
     reference="inout {type} {name}",
     unroll="[[unroll]] ",
     unroll_some="",
-    rolled="[[dont_unroll]] ",
     unroll_helpers=("extension GL_EXT_control_flow_attributes",),
     shared_qualifier="shared ",
     thread_numbers=collectives.THREAD_NUMBERS,

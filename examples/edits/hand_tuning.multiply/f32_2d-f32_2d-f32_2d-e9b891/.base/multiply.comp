@@ -1,9 +1,8 @@
-// shadesmith 0.1.0, vulkan dd61f224, hand_tuning.py:28:
+// shadesmith 0.1.0, vulkan 571f98ba, hand_tuning.py:28:
 // multiply(a: ndarray[f32, 2], b: ndarray[f32, 2], c: ndarray[f32, 2])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
-#extension GL_EXT_control_flow_attributes : require
 
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
@@ -26,9 +25,8 @@ layout(push_constant, scalar) uniform Args {
 // hand_tuning.py:29  for i, j in c:
 void task(int i, int j) {
     float total = 0.0;  // :30
-    // fits the instruction cache (rolled_loops)
     // hand_tuning.py:31  for k in range(a.shape[1]):
-    [[dont_unroll]] for (int k = 0; k < args.a_n1; k++) {
+    for (int k = 0; k < args.a_n1; k++) {
         total += a(i, k) * b(k, j);  // :32
     }
     c(i, j) = total;  // :33
