@@ -9,7 +9,8 @@ TEST ?=
 # Bytecode is written, whatever the environment says: tests start many processes, each of which imports shadesmith.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup demo test test-all test-debug test-engines test-gpu check golden stubs docs docs-check gallery c-api taichi-name bench bench-gpu fuzz clean
+.PHONY: setup demo test test-all test-debug test-engines test-gpu check golden stubs docs docs-check gallery wheels c-api \
+	taichi-name bench bench-gpu fuzz clean
 
 setup: $(VENV)/.ready
 
@@ -62,16 +63,21 @@ golden: setup
 
 # The site, in build/site: `make docs`, then `python -m http.server -d build/site`. The API reference is generated.
 docs: $(VENV)/.docs
-	@$(PYTHON) .ci/site.py && NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build -q && echo "site: build/site/index.html"
+	@$(PYTHON) .ci/site.py && NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build -q && $(PYTHON) .ci/build_playground.py
+	@echo "site: build/site/index.html"
 
 # Links, accessibility (axe), search without network, pictures at three widths in build/screenshots; needs Chromium and npm.
 docs-check: docs
 	@[ -d build/axe/node_modules ] || npm install --silent --no-audit --no-fund --prefix build/axe axe-core
-	@$(PYTHON) .ci/check_site.py index first-kernel gallery api/ti troubleshooting 404 playground
+	@$(PYTHON) .ci/check_site.py index first-kernel gallery api/ti troubleshooting 404 playground/index
 
 # The pictures of the gallery, in docs/gallery, on the CPU; with the C of the longest kernel of each program.
 gallery: $(VENV)/.demo
 	@$(PYTHON) -m shadesmith.examples.gallery
+
+# An sdist and a wheel in dist/, the wheel tried on each Python from 3.10 to 3.14 that is here.
+wheels: setup
+	@$(PYTHON) .ci/wheels.py
 
 # What editors and type checkers read: stubs/shadesmith-stubs, from the public names and stubs/core.pyi.
 stubs: setup

@@ -26,7 +26,7 @@ sys.path.insert(0, str(ROOT / "tests" / "support"))
 import chromium  # noqa: E402
 
 WIDTHS = {"phone": 390, "tablet": 820, "desktop": 1440}
-TEMPLATES = ("index", "first-kernel", "gallery", "api/ti", "troubleshooting", "404", "playground")
+TEMPLATES = ("index", "first-kernel", "gallery", "api/ti", "troubleshooting", "404", "playground/index")
 """A page of each kind: tables, code, pictures, the reference, long tables, the page for wrong addresses."""
 SEARCHES = {"atomic_add": "api/ti", "grid-stride": "", "out of bound": ""}
 

@@ -39,6 +39,24 @@ def long(n: ti.f32) -> ti.i32:
     return (n + 1.0 + n + 2.0 + n + 3.0 + n + 4.0 + n + 5.0 + n) << 1
 
 
+@ti.kernel
+def of_branches(n: ti.f32) -> ti.f32:
+    v = ti.Vector([n, 2.0])
+    return (v if n > 0 else ti.Vector([n, n, n]))[0]
+
+
+@ti.kernel
+def augmented(n: ti.f32) -> ti.f32:
+    v = ti.Vector([n, 2.0])
+    v *= ti.Vector([n, n, n])
+    return v[0]
+
+
+@ti.kernel
+def called(n: ti.f32) -> ti.f32:
+    return ti.max(ti.Vector([n, 2.0]), ti.Vector([n, n, n]))[0]
+
+
 @pytest.mark.parametrize(
     ("kernel", "operands"),
     [
@@ -46,6 +64,9 @@ def long(n: ti.f32) -> ti.i32:
         (chained, "found `f32` for `n * 2.0` and `i32` for `ti.cast(n, ti.i32) + 1`"),
         (compared, "found `vector(2, f32)` for `v` and `vector(3, f32)` for `w`"),
         (inlined, "found `vector(2, f32)` for `a` and `vector(3, f32)` for `b`"),
+        (of_branches, "found `vector(2, f32)` for `v` and `vector(3, f32)` for `ti.Vector([n, n, n])`"),
+        (augmented, "found `vector(2, f32)` for `v` and `vector(3, f32)` for `ti.Vector([n, n, n])`"),
+        (called, "found `vector(2, f32)` for `ti.Vector([n, 2.0])` and `vector(3, f32)` for `ti.Vector([n, n, n])`"),
         (long, "found `f32` for `n + 1.0 + n + 2.0 + n + 3.0 + n + 4. ...` and `i32` for `1`"),
     ],
 )

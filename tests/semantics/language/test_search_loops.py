@@ -96,7 +96,7 @@ def test_what_else_is_done_is_refused(mistake: str, tmp_path) -> None:
 
 def test_a_long_loop_under_an_if_warns() -> None:
     ti.init(arch=ti.python)
-    x = ti.field(ti.i32, 5)
+    x, short = ti.field(ti.i32, 5000), ti.field(ti.i32, 5)
 
     @ti.kernel
     def fill(flag: ti.i32, n: ti.i32):
@@ -104,8 +104,8 @@ def test_a_long_loop_under_an_if_warns() -> None:
             for i in x:
                 x[i] = 1
         if flag > 1:
-            for i in range(3):  # short
-                x[i] = 2
+            for i in short:
+                short[i] = 2
         if flag > 2:
             ti.loop_config(serialize=True)
             for i in range(n):

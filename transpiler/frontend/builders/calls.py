@@ -48,7 +48,7 @@ from ..library.frexp import frexp
 from ..library.meshes import mesh_functions
 from ..library.messages import build_print, static_assert
 from ..library.methods import call_method, matrix_constructors
-from ..library.operators import BINARY, binary
+from ..library.operators import BINARY, binary, naming_operands
 from ..library.ranges import grouped, ndrange
 from ..library.simt import thread_functions
 from ..library.sparse import sparse_functions
@@ -103,7 +103,10 @@ def build_call(context: Context, node: ast.Call) -> Any:
         return format_method(context, callee.__self__, arguments, named)
     operation = _lookup(OPERATION_OF, callee)
     if operation is not None:
-        return _operation(context, callee, operation, arguments, named)
+        if len(node.args) != 2 or any(isinstance(argument, ast.Starred) for argument in node.args):
+            return _operation(context, callee, operation, arguments, named)
+        with naming_operands(*node.args):
+            return _operation(context, callee, operation, arguments, named)
     meaning = _lookup(FUNCTIONS, callee)
     if meaning is not None:
         return _checked(context, meaning, arguments, named, callee)

@@ -30,7 +30,18 @@ from ..context.per_iteration import logical as combined
 from ..context.values import holds_runtime, is_number, is_runtime
 from ..library.format_strings import formatted, percent_format
 from ..library.membership import is_member
-from ..library.operators import BINARY, COMPARE, UNARY, binary, compare, logical, unary, unify, with_operands
+from ..library.operators import (
+    BINARY,
+    COMPARE,
+    UNARY,
+    binary,
+    compare,
+    logical,
+    naming_operands,
+    unary,
+    unify,
+    with_operands,
+)
 from ..source.named_numbers import plain
 from .assignment import assign_name
 
@@ -239,7 +250,8 @@ def build_conditional(context: Context, node: ast.IfExp) -> Any:
         _splice(context, otherwise)
         return context.builder.op("select", test, first, second)
     condition = context.values.condition(test, "if")
-    type = unify(context, [first, second])
+    with naming_operands(node.body, node.orelse):
+        type = unify(context, [first, second])
     for block, value in ((then, first), (otherwise, second)):
         with context.builder.into(block):
             block.result = context.builder.fit(value, type)

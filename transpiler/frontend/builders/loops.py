@@ -294,8 +294,11 @@ def _finish_loop(
 
 def _warn_of_serial_loop(context: Context, loop: RangeFor | StructFor, node: ast.For) -> None:
     """Warn of a long loop that would be parallel without the `if` around it."""
-    extents = [end.value for end in loop.ends if isinstance(end, Const)] if isinstance(loop, RangeFor) else []
-    is_short = isinstance(loop, RangeFor) and len(extents) == len(loop.ends) and prod(extents) < LONG
+    if isinstance(loop, StructFor):
+        extents, axes = list(loop.array.shape or ()), loop.array.ndim
+    else:
+        extents, axes = [int(end.value) for end in loop.ends if isinstance(end, Const)], len(loop.ends)
+    is_short = len(extents) == axes and prod(extents) < LONG
     if not is_short and context.frame.function is None and not context.frame.is_library:
         message = f"The loop over `{', '.join(loop.names)}` runs on one thread, because an `if` encloses it"
         hint = (

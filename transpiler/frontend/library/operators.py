@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from math import inf, isfinite
 from typing import Any
 
@@ -206,9 +207,18 @@ def unify(context: Context, values: list[Any]) -> Type:
 
 # --- messages
 
-FOUND = re.compile(r"; found (`[^`]*`) and (`[^`]*`)$")
+FOUND = re.compile(r"[;,] found (`[^`]*`) and (`[^`]*`)$")
 MAX_OPERAND = 40
 """Characters of an operand that a message shows."""
+
+
+@contextmanager
+def naming_operands(left: ast.expr, right: ast.expr) -> Iterator[None]:
+    """Let an error of the operation that is built in the block name both operands."""
+    try:
+        yield
+    except TaichiTypeError as error:
+        raise with_operands(error, left, right) from None
 
 
 def with_operands(error: TaichiTypeError, left: ast.expr, right: ast.expr) -> TaichiTypeError:
@@ -217,7 +227,7 @@ def with_operands(error: TaichiTypeError, left: ast.expr, right: ast.expr) -> Ta
     if found is None or error.location is None:
         return error
     shown = [_shortened(ast.unparse(operand)) for operand in (left, right)]
-    operands = f"; found {found[1]} for `{shown[0]}` and {found[2]} for `{shown[1]}`"
+    operands = f"{found[0][0]} found {found[1]} for `{shown[0]}` and {found[2]} for `{shown[1]}`"
     return error.location.error(type(error), error.message[: found.start()] + operands, error.hint)
 
 
