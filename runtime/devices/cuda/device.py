@@ -440,6 +440,9 @@ class CudaDevice:
     ) -> Any:
         """Return a CuPy array over part of an allocation; see `GpuDevice`."""
         pointer = self.share(allocation)
+        if allocation.address in self._pinned:  # CuPy's arrays take memory of GPUs, or memory that they do not own
+            owner = self.cupy.cuda.UnownedMemory(allocation.address, allocation.size_bytes, pointer, self.index)
+            pointer = self.cupy.cuda.MemoryPointer(owner, 0)
         return self.cupy.ndarray(shape, dtype, memptr=pointer + offset_bytes, strides=strides)
 
     def build(self, module: BackendModule, keep: bool = True) -> CudaProgram:

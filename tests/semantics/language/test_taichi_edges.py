@@ -296,3 +296,32 @@ def test_sign_of_a_truth_value(target: str) -> None:
 
     assert k(False) == 0.0
     assert k(True) > 0.0
+
+
+MIXED = {
+    ("u64", "i32", "i32"): ([1, -1, 0], 1, 1),
+    ("i32", "i32", "u64"): ([-1, 0, 1], 0, 2**64 - 1),
+    ("i8", "u8", "i8", "i32"): ([-5, 250, -5, -1], -5, 250),
+    ("f32", "u64", "i32"): ([0.5, 1, -1], 0.5, 2.0**64),
+    ("i32", "u64", "f32"): ([-1, 1, 0.5], -1, 1),
+    ("u64", "i64", "u32", "i8"): ([1, -7, 3000000000, -5], 1, 4294967291),
+}
+"""Types of the arguments: values, least and greatest as Taichi 1.7.4 gives them."""
+
+
+@pytest.mark.parametrize("kinds", MIXED, ids="-".join)
+def test_minima_of_mixed_signs_are_taken_from_the_right(target: str, kinds: tuple[str, ...]) -> None:
+    ti.init(arch=getattr(ti, target))
+    values, least, greatest = MIXED[kinds]
+    made = ti.types.struct(**{f"m{k}": getattr(ti, kind) for k, kind in enumerate(kinds)})
+
+    @ti.kernel
+    def k(s: made, out: ti.types.ndarray(dtype=ti.f64, ndim=1)):
+        if ti.static(len(kinds) == 3):
+            out[0], out[1] = ti.min(s.m0, s.m1, s.m2), max(s.m0, s.m1, s.m2)
+        else:
+            out[0], out[1] = ti.min(s.m0, s.m1, s.m2, s.m3), max(s.m0, s.m1, s.m2, s.m3)
+
+    out = np.zeros(2)
+    k(made(*values), out)
+    assert out.tolist() == [float(least), float(greatest)]

@@ -71,6 +71,8 @@ def test_pinned_memory_is_used_in_place(gpus):
         add(x, 1)
         y.copy_from(x)
         assert (y[3], y[4]) == (2, 8)
+        cupy = pytest.importorskip("cupy")
+        assert int(cupy.asarray(x).sum()) == 8 * 999 + 2
         for _ in range(50):
             z = ti.ndarray(ti.i32, 1000, pinned=True)
             add(z, 5)

@@ -13,14 +13,14 @@ from typing import Any
 
 from ...errors import TaichiSyntaxError, TaichiTypeError
 from ...ir.nodes import Statement
-from ...ir.types import Struct, Tensor
+from ...ir.types import Struct, Tensor, scalars_of
 from ...lang import struct as lang
 from ...lang.matrix import Matrix, Vector
 from ..context.context import Context
 from ..context.iteration import compile_time_items, positional
 from ..context.per_iteration import PerIteration, contains_per_iteration, each
 from ..context.values import Method, RangeValue, describe_kind, holds_runtime, is_number, is_runtime
-from ..source.named_numbers import plain
+from ..source.named_numbers import number_type, plain
 from .methods import call_method
 from .operators import BINARY, binary
 
@@ -45,10 +45,34 @@ def minimum_maximum(context: Context, name: str, arguments: list[Any]) -> Any:
             return arguments[0]
         extremum = context.python(getattr(builtins, name), *arguments)
         return next((argument for argument in arguments if plain(argument) is extremum), extremum)
+    if len(arguments) > 2 and _has_both_signs(context, arguments):  # min(a, min(b, c)), as in Taichi
+        *others, result = [context.values.lift(argument) for argument in arguments]
+        for other in reversed(others):
+            result = context.builder.op(name, other, result)
+        return result
     result = context.values.lift(arguments[0])
     for argument in arguments[1:]:
         result = context.builder.op(name, result, context.values.lift(argument))
     return result
+
+
+def _has_both_signs(context: Context, values: list[Any]) -> bool:
+    """Return whether values promote to one number or another, depending on which two come first.
+
+    A negative integer becomes a large one where the other type is unsigned; all else that casts do keeps the order.
+    """
+    signs: set[str] = set()
+    for value in values:
+        if is_runtime(value):
+            type = value.type
+            kinds = {scalar.kind for scalar in scalars_of(type)} if type is not None else set()
+        elif is_number(value):
+            is_plain = isinstance(value, float) or value >= 0
+            kinds = set() if is_plain else {number_type(value, context.options).kind}
+        else:
+            kinds = {"int", "uint"}
+        signs |= {"uint" if kind == "bool" else kind for kind in kinds}
+    return {"int", "uint"} <= signs
 
 
 def _length(context: Context, value: Any) -> Any:
