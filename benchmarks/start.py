@@ -2,7 +2,8 @@
 
     python benchmarks/start.py [--arch cpu vulkan cuda] [--taichi PYTHON] [--case fill mpm99 p2g3d] [--rounds 5]
 
-Each measurement is a process of its own; modules take turns. Bytecode is made first, as an installed package has it.
+Each measurement is a process of its own; modules take turns. Bytecode is made first, as an installed package has it,
+and one start is not counted: the first one ever caches the code of the templates.
 Cold: an empty cache. Warm: the cache of the run before. A row shows medians [ms], and with Taichi the ratio of the
 medians. `--imports` lists what the cold first call imported instead, by time.
 """
@@ -90,6 +91,8 @@ def main() -> None:
     compileall.compile_dir(PACKAGE, quiet=2, maxlevels=20)
     pythons = {"shadesmith": sys.executable, **({"taichi": arguments.taichi} if arguments.taichi else {})}
     for arch in arguments.arch:
+        with tempfile.TemporaryDirectory() as cache:
+            run(sys.executable, "shadesmith", arch, "fill", cache)
         for case in arguments.case:
             if arguments.imports:
                 show_imports(arch, case)

@@ -14,7 +14,10 @@ except ModuleNotFoundError:  # Python 3.10
     from pip._vendor import tomli as tomllib  # type: ignore[no-redef]
 
 HEAVY = {"jinja2", "vulkan", "cupy", "cupy_backends", "torch", "paddle", "rich", "glfw", "PIL", "platformdirs", "scipy"}
-NOT_SHIPPED = [ROOT / "runtime" / "c_api" / name for name in ("sections", "join.py", "__pycache__")]
+NOT_SHIPPED = [
+    *(ROOT / "runtime" / "c_api" / name for name in ("sections", "join.py", "__pycache__")),
+    ROOT / "templates" / "__pycache__",
+]
 """What `runtime/c_api/shadesmith.c`, which ships, is made from."""
 MAX_FILE_LINES = 600
 MAX_FUNCTION_LINES = 60

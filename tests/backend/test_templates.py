@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
+import jinja2
 import numpy as np
 import pytest
 
 import shadesmith as ti
+from shadesmith.transpiler.backend.assemble import render
 from shadesmith.transpiler.backend.assemble.render import TEMPLATES
 
 pytestmark = pytest.mark.one_target  # the rest in `make test-all`
@@ -110,3 +113,39 @@ def test_files_that_replace_nothing_are_refused(tmp_path: Path) -> None:
     written(tmp_path, "c/range_for.c.j2", "").write_bytes(b"\xff")
     with pytest.raises(ValueError, match="not UTF-8"):
         ti.init(arch=ti.cpu, templates_dir=str(tmp_path))
+
+
+DATA: dict[str, Any] = {"structures": [], "prototypes": [], "functions": [{"comment": "", "source": "int f();"}]}
+
+
+@pytest.mark.parametrize("damage", [None, b"", b"no code"])
+def test_code_of_templates_is_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: bytes | None) -> None:
+    monkeypatch.setattr(render, "CODE", tmp_path / "code")
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    compiled: list[str] = []
+    compile_template = jinja2.Environment.compile
+
+    def counted(self: jinja2.Environment, source: str, name: str, *rest: object) -> object:
+        compiled.append(name)
+        return compile_template(self, source, name, *rest)
+
+    monkeypatch.setattr(jinja2.Environment, "compile", counted)
+    texts = []
+    for _ in range(2):
+        render.environment.cache_clear()
+        texts.append(render.render("functions.j2", DATA))
+        for file in (tmp_path / "code").iterdir() if damage is not None else ():
+            file.write_bytes(damage)
+    render.environment.cache_clear()
+    assert "int f();" in texts[0] == texts[1]
+    assert compiled == ["functions.j2"] * (1 if damage is None else 2)
+    assert [file.suffix for file in (tmp_path / "code").iterdir()] == [".pyc"]
+
+
+def test_a_package_that_cannot_be_written_renders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr(render, "CODE", tmp_path / "file" / "code")
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    render.environment.cache_clear()
+    assert render.render("functions.j2", DATA)
+    render.environment.cache_clear()
