@@ -57,7 +57,7 @@ from .runtime.fields.snodes import AXES as _AXES
 from .runtime.fields.snodes import SNode, axes, deactivate_all_snodes, root
 from .runtime.launch.kernel import kernel
 from .runtime.launch.pickling import install as _install_pickling
-from .runtime.launch.real_function import real_func
+from .runtime.launch.real_function import native, real_func
 from .runtime.launch.tuning import tune
 from .runtime.missing_names import missing as _missing
 from .runtime.notebook.install import install as _install_notebooks
@@ -143,7 +143,7 @@ __all__ = [
     "float16", "float32", "float64", "func", "get_addr", "gles", "gpu", "graph", "hex_to_rgb", "i16", "i32", "i64",
     "i8", "init", "int16", "int32", "int64", "int8", "is_active", "is_logging_effective", "kernel", "lang", "length",
     "math", "mesh_local", "mesh_patch_idx",
-    "metal", "ndarray", "no_activate", "opengl", "polar_decompose", "pyfunc", "python", "real_func", "ref",
+    "metal", "native", "ndarray", "no_activate", "opengl", "polar_decompose", "pyfunc", "python", "real_func", "ref",
     "rescale_index", "reset", "rgb_to_hex", "root", "set_logging_level", "simt", "solve", "sparse",
     "sparse_matrix_builder", "svd", "sym_eig", "sync", "template", "tools", "tune", "types", "u1", "u16", "u32",
     "u64", "u8", "ui", "uint1", "uint16", "uint32", "uint64", "uint8", "var", "vulkan", "x64", "x86_64",

@@ -26,7 +26,8 @@ def content_key(specialization: Specialization) -> str:
     kernel = build(specialization).kernel
     arrays = [f"{array.name} at {_location_of(array)}" for array in kernel.arrays]
     trees = [str(_members_of(top)) for top in kernel.trees if is_sparse_tree(top)]
-    material = [specialization.key, print_frontend(kernel), *remark_lines(kernel), *arrays, *trees]
+    snippets = [str(function.snippets) for function in kernel.functions]
+    material = [specialization.key, print_frontend(kernel), *remark_lines(kernel), *arrays, *trees, *snippets]
     return sha256("\x00".join(material).encode()).hexdigest()[:16]
 
 

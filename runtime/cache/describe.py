@@ -300,7 +300,9 @@ def _func(walk: Walk, value: Func) -> str:
     attributes = own_attributes(value)
     if attributes:
         walk.defer_members(value, lambda: attributes)
-    inline = {True: "inlined ", False: "called ", None: ""}[value.inline]
+    inline = {True: "inlined ", False: "called ", None: ""}[value.inline] + (
+        str(value.snippets) if value.snippets else ""
+    )
     return f"{'real ' if value.is_real else ''}{'python ' if value.in_python else ''}{inline}{text}"
 
 

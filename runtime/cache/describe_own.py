@@ -39,7 +39,7 @@ MAX_ARRAY_BYTES = 1 << 25
 HASHED_BYTES = 256
 """Contents longer than this are described by a digest."""
 OWN_ATTRIBUTES = frozenset(
-    {"function", "in_python", "inline", "is_real", "__wrapped__", *functools.WRAPPER_ASSIGNMENTS}
+    {"function", "in_python", "inline", "is_real", "snippets", "__wrapped__", *functools.WRAPPER_ASSIGNMENTS}
 )
 """Attributes that shadesmith sets on functions and kernels; a program has set all others."""
 

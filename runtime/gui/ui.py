@@ -1,7 +1,7 @@
 """`ti.ui`: a window with a 2-D canvas and widgets; `ti.GUI` draws it and, without a display, saves frames (see there).
 
 In: images and shapes in the unit square, origin at the bottom left, colours as three floats from 0 to 1; sizes are
-fractions of the window's height. Out: what `ti.GUI` shows. Scenes in three dimensions come with a later issue.
+fractions of the window's height. Out: what `ti.GUI` shows. Scenes are in `scene.py`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from ...transpiler.errors import NotYetError
 from .arguments import rgb_to_hex
 from .color_maps import colors_of
 from .events import EType, Event, without_side
 from .gui import GUI
 from .images import image_of, picture_to_bytes, write_file
+from .scene import Camera, ProjectionMode, Scene  # noqa: F401 - names of `ti.ui`
 
 Array = np.ndarray[Any, Any]
 
@@ -29,13 +29,16 @@ LMB, MMB, RMB = GUI.LMB, GUI.MMB, GUI.RMB
 PRESS, RELEASE = EType.Press.name, EType.Release.name
 
 GREY = (0.5, 0.5, 0.5)
-LATER = ("Camera", "ProjectionMode", "Scene", "make_camera")
 
 
-def __getattr__(name: str) -> object:
-    if name in LATER:
-        raise NotYetError(f"ti.ui.{name}", "scenes in three dimensions", None)
-    raise AttributeError(f"module 'shadesmith.ui' has no attribute '{name}'")
+def make_camera() -> Camera:
+    """Return a camera; Taichi's old name for `ti.ui.Camera()`.
+
+    Example:
+        >>> ti.ui.make_camera().curr_lookat.to_list()
+        [0.0, 0.0, 1.0]
+    """
+    return Camera()
 
 
 def check_ggui_availability() -> None:
@@ -66,6 +69,7 @@ class Window:
         self._canvas = Canvas(self._gui)
         self._widgets = Gui(self._gui)
         self._event: Event | None = None
+        self._scene = Scene()
 
     @property
     def running(self) -> bool:
@@ -133,9 +137,9 @@ class Window:
         """Close the window."""
         self._gui.close()
 
-    def get_scene(self) -> object:
-        """Raise NotYetError, since scenes come with a later issue."""
-        raise NotYetError("Window.get_scene", "scenes in three dimensions", None)
+    def get_scene(self) -> Scene:
+        """Return the scene of the window, which `canvas.scene` draws."""
+        return self._scene
 
 
 class Canvas:
@@ -202,9 +206,11 @@ class Canvas:
         colors = _hex(color) if per_vertex_color is None else _hex(_chosen(per_vertex_color, indices, 3).mean(1))
         self._gui.triangles(corners[:, 0, :2], corners[:, 1, :2], corners[:, 2, :2], colors)
 
-    def scene(self, scene: object) -> None:
-        """Raise NotYetError, since scenes come with a later issue."""
-        raise NotYetError("Canvas.scene", "scenes in three dimensions", None)
+    def scene(self, scene: Scene) -> None:
+        """Draw a scene over what is there; its surfaces and lights are gone then."""
+        pixels = np.array(self._gui.get_image()[..., :3], float)
+        scene.draw(pixels)
+        self._gui.set_image(pixels)
 
     def _line_radius(self, width: float) -> float:
         """Return the radius [pixels] of a line of some width whose edges are smoothed, nothing thinner than a pixel."""

@@ -601,6 +601,8 @@ def mesh_patch_idx() -> Any:
 metal: Any
 def min(*args: _T) -> _T:
     """Return the least of one or more numbers `args`, by elements for vectors and matrices."""
+def native(*, glsl: Any = ..., cuda: Any = ..., c: Any = ...) -> Any:
+    """Mark a function whose body in some languages the program writes; its Python body says what it means."""
 def no_activate(*args: Any) -> Any:
     """Declare that the next loop stores only to active cells of the fields `args`; kernels only."""
 def one(x: _T) -> _T:

@@ -73,7 +73,77 @@ def test_widgets_keep_the_programs_values(window: ti.ui.Window) -> None:
         assert options.color_edit_3("colour", (0.1, 0.2, 0.3)) == (0.1, 0.2, 0.3)
 
 
-def test_three_dimensions_say_that_they_come_later(window: ti.ui.Window) -> None:
-    for use in (lambda: ti.ui.Scene, lambda: ti.ui.make_camera, window.get_scene):
-        with pytest.raises(AttributeError, match="scenes in three dimensions come with a later issue"):
-            use()
+def scene_of(res: tuple[int, int] = (200, 100), fov: float = 45) -> tuple[ti.ui.Window, ti.ui.Scene]:
+    window, camera = ti.ui.Window("scene", res, show_window=False), ti.ui.Camera()
+    camera.position(0, 0, 3)
+    camera.lookat(0, 0, 0)
+    camera.fov(fov)
+    window.get_scene().set_camera(camera)
+    return window, window.get_scene()
+
+
+def test_matrices_of_a_camera_are_taichis() -> None:
+    camera = ti.ui.make_camera()
+    camera.position(1, 2, 3)
+    camera.lookat(0.5, 0, 0)
+    camera.fov(60)
+    view = camera.get_view_matrix()
+    assert np.allclose(view[1:3, :3], [[0, 0.83553165, 0.54944223], [-0.164399, -0.5419665, 0.8241633]], atol=1e-6)
+    assert np.allclose(view[3], [-0.49319693, 0.04516399, -3.708735, 1], atol=1e-6)
+    projection = camera.get_projection_matrix(2.0)
+    assert np.allclose(projection[1:], [[0, 1.7320507, 0, 0], [0, 0, 1.0001e-4, -1], [0, 0, 0.10001, 0]], atol=1e-6)
+    camera.projection_mode(ti.ui.ProjectionMode.Orthogonal)
+    projection = camera.get_projection_matrix(2.0)
+    assert np.allclose(projection[2:], [[0, 0, 1.0000999e-3, 0], [0, 0, 1.0001, 1]], atol=1e-6)
+
+
+TAICHIS = [((200, 100), 45, 0.1, (0, 0, 0), (92, 107, 42, 57)), ((200, 100), 45, 0.4, (0, 0, 0), (68, 131, 18, 81)),
+           ((100, 200), 45, 0.1, (0, 0, 0), (46, 53, 96, 103)), ((200, 100), 70, 0.2, (0.5, 0.3, -1), (102, 115, 48, 61))]  # fmt: skip
+"""Size, angle, radius, position, and which pixels Taichi 1.7.4 sets: first and last column, first and last row."""
+
+
+@pytest.mark.parametrize(("res", "fov", "radius", "place", "expected"), TAICHIS)
+def test_a_particle_is_where_taichis_is(res: tuple, fov: float, radius: float, place: tuple, expected: tuple) -> None:
+    window, scene = scene_of(res, fov)
+    scene.ambient_light((0.2, 0.2, 0.2))
+    scene.particles(np.array([place], np.float32), radius, color=(1, 1, 1))
+    window.get_canvas().scene(scene)
+    image = window.get_image_buffer_as_numpy()[..., :3]
+    columns, rows = (np.flatnonzero((image > 0).any((axis, 2))) for axis in (1, 0))
+    assert np.abs(np.subtract((columns[0], columns[-1], rows[0], rows[-1]), expected)).max() <= 1
+    assert image.max() == pytest.approx(0.2, abs=0.01)
+
+
+def test_what_is_nearer_covers_and_lights_fall() -> None:
+    window, scene = scene_of((64, 64))
+    square = np.array([[-1, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]], np.float32)
+    scene.point_light((0, 0, 3), (1, 1, 1))
+    scene.mesh(square, np.array([0, 1, 2, 0, 2, 3]), color=(0, 1, 0))
+    scene.particles(np.array([[0, 0, -1], [0.5, 0.5, 0.4]], np.float32), 0.2, per_vertex_color=np.eye(3)[[0, 2]])
+    scene.lines(np.array([[-0.5, -0.5, 0.5], [-0.5, 0.5, 0.5]], np.float32), 1, color=(1, 0, 1))
+    window.get_canvas().scene(scene)
+    image = window.get_image_buffer_as_numpy()[..., :3]
+    assert image[32, 32, 1] > 0.98 and image[32, 32, 0] == 0  # the red ball is behind the square
+    assert image[44, 44, 2] > 0.5 and image[44, 44, 1] == 0
+    assert image[16, 32].tolist() == [1, 0, 1] and image[31, 31, 1] > image[14, 31, 1] > 0.5
+    scene.mesh(square, np.array([0, 2, 1]), color=(1, 1, 1), two_sided=False)
+    window.get_canvas().scene(scene)  # the lights went with the first picture
+    assert window.get_image_buffer_as_numpy()[36, 28, :3].max() == 0
+
+
+def test_meshes_by_instances_and_mistakes_of_scenes() -> None:
+    window, scene = scene_of((64, 64))
+    triangle = np.array([[-0.2, -0.2, 0], [0.2, -0.2, 0], [0, 0.2, 0]], np.float32)
+    moved = np.tile(np.eye(4), (2, 1, 1))
+    moved[:, 0, 3] = -0.5, 0.5
+    scene.ambient_light((1, 1, 1))
+    scene.mesh_instance(triangle, transforms=moved, color=(1, 1, 1))
+    window.get_canvas().scene(scene)
+    image = window.get_image_buffer_as_numpy()[..., 0]
+    assert image[19, 30] == image[44, 30] == 1 and image[32, 30] == 0
+    with pytest.raises(ValueError, match="an index of a scene is 9, and there are 3 vertices"):
+        scene.mesh(triangle, np.array([0, 1, 9]))
+    with pytest.raises(ValueError, match="positions of three numbers"):
+        scene.particles(np.zeros((4, 2)), 0.1)
+    scene.particles(np.array([[np.nan, 0, 0], [0, 0, 9], [1e30, 0, 0]]), 0.1)  # none is seen
+    window.get_canvas().scene(scene)

@@ -96,7 +96,8 @@ def run(out: str, frames: int, program: str) -> None:
 
 def record(folder: Path, program: str) -> dict[str, Any]:
     """Return what is recorded of a program, nothing if Taichi cannot run it here."""
-    is_window = "ui.Window" in (folder / program).read_text()
+    text = (folder / program).read_text()
+    is_window = "ui.Window" in text and "ti.GUI(" not in text
     frames = FRAMES_OF_WINDOWS if is_window else FRAMES
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch, "picture.npy")

@@ -31,6 +31,8 @@ class Function:
         template: compile-time parameters and their arguments, as strings.
         statements: the number of Python statements of a `ti.func`, which a pass may inline; None: it stays a function.
         is_inline: the target's compiler is to inline it: it is a `ti.func`.
+        snippets: bodies that the program wrote, by the language's name; `body` says what they mean, and is that of
+            other languages.
         library: what users call a function of shadesmith's own, such as "ti.math.smoothstep"; it has no location.
         reads, writes: arrays that it and its callees access.
         is_ordered: it prints, asserts or draws random numbers, so that the order and number of calls is observable;
@@ -49,6 +51,7 @@ class Function:
     is_ordered: bool = True
     statements: int | None = None
     is_inline: bool = False
+    snippets: tuple[tuple[str, str], ...] = ()
     library: str = ""
     location: SourceLocation = NOWHERE
 

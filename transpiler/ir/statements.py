@@ -421,6 +421,7 @@ class RangeFor(Statement):
         purpose: of a loop that the compiler added: what it does.
         unroll: it is a static loop of the user with constant bounds, which the target's compiler unrolls.
         unroll_count: so many of its iterations shall be unrolled together, 0: as the compiler likes.
+        exact_ends: by axis, the index at which a source shall compare by `!=`, None for `<` (pass `exact_ends`).
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("starts", "ends", "steps")
@@ -440,6 +441,7 @@ class RangeFor(Statement):
     purpose: str = ""
     unroll: bool = False
     unroll_count: int = 0
+    exact_ends: tuple[int | None, ...] = ()
 
 
 @dataclass(eq=False, slots=True)

@@ -24,6 +24,7 @@ class Func:
         in_python: whether Python may call it too (`ti.pyfunc`).
         is_real: a `ti.real_func`: its types are declared, and kernels always call it.
         inline: whether kernels inline it; None: the compiler decides.
+        snippets: of a `ti.native`, its body in some languages: their names and sources.
     """
 
     def __init__(
@@ -32,6 +33,7 @@ class Func:
         in_python: bool = False,
         is_real: bool = False,
         inline: bool | None = None,
+        snippets: tuple[tuple[str, str], ...] = (),
     ) -> None:
         if not callable(function):
             raise TypeError(f"{function} is not a callable object")
@@ -39,6 +41,7 @@ class Func:
         self.in_python = in_python
         self.is_real = is_real
         self.inline = inline
+        self.snippets = snippets
         update_wrapper(self, function)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Func | BoundFunc:

@@ -44,6 +44,7 @@ from .sparse.activate_cells import activate_cells
 from .sparse.deactivate_cells import deactivate_cells
 from .sparse.sparse_arrays import sparse_arrays
 from .sparse.struct_for import struct_for
+from .target.exact_ends import exact_ends
 from .target.legalize import legalize
 from .target.lowest_bits import lowest_bits
 from .target.minima import minima
@@ -166,6 +167,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         wrapping,  # after all passes that know what a sum is
         minima,  # after all passes that know what a minimum is
         lowest_bits,  # likewise
+        exact_ends,  # after all passes that change loops
         vector_atomics,  # after `legalize`, which makes atomic operations of vectors several, and the last cleanup
         sparse_arrays,  # last: it adds the arrays that the emitted source uses
     ),
@@ -174,7 +176,8 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
 REQUIRED = frozenset({
     "split_arrays", "packed_arrays", "lower", "call_effects", "recursion",
     "activate_cells", "deactivate_cells", "offload", "struct_for",
-    "check_threads", "split_threads", "clamp_indices", "legalize", "wrapping", "minima", "lowest_bits", "sparse_arrays",
+    "check_threads", "split_threads", "clamp_indices", "legalize", "wrapping", "minima", "lowest_bits", "exact_ends",
+    "sparse_arrays",
     "forward_mode", "reverse_mode",
 })  # fmt: skip
 """Passes that every kernel needs; `disabled_passes` does not apply to them."""

@@ -75,6 +75,10 @@ GATHERS = {
     "a trip count of the iteration": """
     for i in x:
         for j in range(i): z[i] += x[i] * y[j]""",
+    "a sum of all iterations": """
+    total = 0.0
+    for i in range(1, 6): total += x[i - 1] - 3 * x[i + 1]
+    z[0] = total * total""",
     "two loops": """
     for i in range(6): z[i] = x[i] * x[i + 1]
     for i in range(6): c[i, 0] = z[i] - z[i + 1]""",

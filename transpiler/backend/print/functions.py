@@ -77,9 +77,13 @@ def print_function(function: Function, printer: Statements, branch_depth_limit: 
     qualifier = language.helper_qualifier if function.is_inline else language.function_qualifier
     _reuse_parameters(function, printer)
     comment = _comment(function, printer)
-    printer.block(function.body)
-    leave_by_loop(printer, branch_depth_limit)
-    if language.warns_of_unused:
+    snippet = dict(function.snippets).get(language.name)
+    if snippet is not None:
+        printer.lines += [_line_of(source) for source in snippet.splitlines()]
+    else:
+        printer.block(function.body)
+        leave_by_loop(printer, branch_depth_limit)
+    if language.warns_of_unused and snippet is None:
         unused = [name for p in function.parameters if (name := e.parameters[p]) not in e.variables_used]
         printer.lines[:0] = [Line(0, f"(void){name};") for name in unused]
     return PrintedFunction(
@@ -93,6 +97,13 @@ def print_function(function: Function, printer: Statements, branch_depth_limit: 
         helpers=list(e.helpers),
         symbols=e.symbols,
     )
+
+
+def _line_of(source: str) -> Line:
+    """Return a line of a snippet with its indentation."""
+    text = source.lstrip(" ")
+    depth, more = divmod(len(source) - len(text), len(INDENT))
+    return Line(depth, " " * more + text)
 
 
 def _take_context(printer: Statements, signature: Signature) -> list[str]:

@@ -27,8 +27,14 @@ def loop_head(e: Expressions, loop: RangeFor, axis: int, name: str) -> str:
     step, size = int(step_value.value), abs(int(step_value.value))
     by = e.of(step_value).source if step_value.origin is not None and step > 1 else str(size)
     start, end = bound(e, loop.starts[axis]), bound(e, loop.ends[axis])
+    is_open = not loop.exact_ends or loop.exact_ends[axis] is None
+    if not is_open:
+        constant = loop.ends[axis]
+        is_end = isinstance(constant, Const) and int(constant.value) == loop.exact_ends[axis]
+        end = end if is_end else Rendered(str(loop.exact_ends[axis]))
+    comparison = ("<" if step > 0 else ">") if is_open else "!="
     advance = {1: f"{name}++", -1: f"{name}--"}.get(step, f"{name} {'+' if step > 0 else '-'}= {by}")
-    return f"for (int {name} = {start.source}; {name} {'<' if step > 0 else '>'} {comparison_operand(end)}; {advance})"
+    return f"for (int {name} = {start.source}; {name} {comparison} {comparison_operand(end)}; {advance})"
 
 
 def unroll_hint(e: Expressions, loop: RangeFor, axis: int) -> str:

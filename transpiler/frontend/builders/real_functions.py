@@ -68,6 +68,7 @@ def call(
         else:
             values.append(_value_argument(context, parameter, value, node))
     function = _specialized(context, definition, template)
+    function.snippets = (callee.func if isinstance(callee, BoundFunc) else callee).snippets
     _check_distinct(context, function, values, node)
     call_statement = context.builder.add(Call(function, values))
     for lvalue, copy in copies:

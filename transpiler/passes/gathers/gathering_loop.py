@@ -331,7 +331,7 @@ class _Iteration:
             elif statement in self.additions:
                 assert isinstance(statement, AtomicOp)
                 pointer = self._pointer(builder, statement.pointer)
-                builder.atomic(statement.op, pointer, self.copies[statement.value])
+                builder.atomic(statement.op, pointer, self.copies.get(statement.value, statement.value))
             elif not _writes_memory(statement):
                 self._copy(builder, statement)
         if block.result is not None:
