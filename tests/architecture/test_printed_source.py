@@ -23,6 +23,7 @@ REPLACES = {
     "lines": "a line of a comment",
     "tree_structs": "a name of the user's",
     "read_module": "a stored module",
+    "render": "the version of Jinja, for the name of a file",
 }  # fmt: skip
 """Modules outside `languages` that replace parts of a string, and of which."""
 

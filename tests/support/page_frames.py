@@ -8,6 +8,10 @@ from __future__ import annotations
 HEAD = "import numpy as np\nimport shadesmith as ti\n\nti.init(arch=ti.cpu)\n"
 
 FRAMES: dict[tuple[str, int], str] = {
+    ("performance", 1): (
+        "x, z = ti.field(ti.f32, 4), ti.field(ti.f32, 4)\nz.fill(2)\n@ti.kernel\ndef move():\n    for i in x:\n        # BLOCK\n"
+        "move()\nassert x[3] == 2 and z[3] == 0"
+    ),
     ("several-devices", 1): "# BLOCK",
     ("README", 0): "# BLOCK\na = np.zeros((4, 4), np.float32)\njacobi(a, a.copy(), 0.5)",
     ("cache", 0): "init = ti.init\nti.init = lambda arch: init(arch=ti.python)\n# BLOCK\nti.init = init",

@@ -186,7 +186,7 @@ def test_every_task_can_be_edited(target: str, tmp_path: Path) -> None:
     place = begin(program.both, x, y)
     files = sorted(place.glob("*.comp")) if target == "vulkan" else [place]
     assert len(files) == (2 if target == "vulkan" else 1)
-    written_programs.replaced(files[-1], "i + 2", "i + 30")
+    written_programs.replaced(files[-1], "+ 2;", "+ 30;")
     program.both(x, y)
     assert list(x) == list(range(1, 11)) and list(y) == list(range(30, 42))
     assert program.both.last_launch.paths == (files[-1],)
