@@ -31,7 +31,7 @@ NEEDS_SCIPY = {"ti.sparse_matrix_builder", "ti.linalg.SparseMatrix", "ti.linalg.
     "ti.linalg.SparseCG",
 }
 NEEDS_PILLOW = {"ti.tools.imread", "ti.tools.VideoManager"}
-MADE_BY_OTHERS = {"session", "element", "self"}
+MADE_BY_OTHERS = {"session", "element", "self", "pinned"}
 """Parameters of constructors that programs never call."""
 
 

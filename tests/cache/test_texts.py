@@ -395,6 +395,7 @@ HARMLESS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("head, value", HARMLESS.values(), ids=HARMLESS)
 def test_what_is_not_read_does_no_harm(
     head: str, value: str, begin: Callable[..., None], target: str, tmp_path: Path

@@ -20,7 +20,7 @@ from fuzz.reducing import has_new_parallel_loop, reduce
 
 import shadesmith as ti
 
-SEEDS = 6
+SEEDS = 4
 MANY = 120
 FIRST = {"cpu": 0, "vulkan": 1000, "cuda": 2000, "python": 3000}
 """Each target runs other programs."""

@@ -132,7 +132,8 @@ def test_a_gradient_gathers_what_others_add(name: str, target: str, define_kerne
     found, is_atomic = launched(target, "-private_sums, -block_sums", GATHERS[name], define_kernel)
     for array in expected:
         assert found[array] == pytest.approx(expected[array], rel=1e-13, abs=1e-14), array
-    assert was_atomic and not is_atomic
+    sums = target == "python" and name == "a sum of all iterations"  # the interpreter adds up in memory
+    assert was_atomic and (not is_atomic or sums)
 
 
 @pytest.mark.one_target

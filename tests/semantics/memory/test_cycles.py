@@ -73,7 +73,7 @@ def test_large_fields_made_and_dropped(target: str, full: bool) -> None:
         x[number] = 1
         assert x[number] == 1 and x[number + 1] == 0
 
-    repeat(turn, 1000 if full and target == "cpu" else 300, warm=5)
+    repeat(turn, 1000 if full and target == "cpu" else 100, warm=5)
 
 
 def test_a_thousand_fields_through_one_kernel(target: str, full: bool) -> None:
@@ -85,7 +85,7 @@ def test_a_thousand_fields_through_one_kernel(target: str, full: bool) -> None:
         if number % 100 == 0:
             assert x[99] == 1
 
-    repeat(turn, 1000 if full and target != "python" else 200)
+    repeat(turn, 1000 if full and target != "python" else 100)
     assert increment.instances() == []
     if target != "python":
         assert programs.built == 1 and len(programs) == 1

@@ -65,6 +65,7 @@ def model(a: np.ndarray, each: Callable[[list[Any], int], Any]) -> list[Any]:
     return [each(group, lane) for group in groups(a) for lane in range(len(group))]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("n", [1, 64, 100])
 @pytest.mark.parametrize("name", FOLDS)
 def test_reductions_and_scans_of_i32(target: str, name: str, n: int) -> None:

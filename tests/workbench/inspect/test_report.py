@@ -350,6 +350,7 @@ def test_panes_can_be_chosen_and_the_address_keeps_them(browser: Browser, julia:
     assert browser.run(shown) == ["python", "glsl", "c"]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("fragment", ["#%E0%A4%A", "#nothing;none;x", "#paint;;999", "#;;;", "#paint;python,python"])
 def test_addresses_that_name_nothing_show_the_first_kernel(browser: Browser, julia: Path, fragment: str) -> None:
     browser.open(julia, fragment)

@@ -71,6 +71,7 @@ def test_all_kinds_of_arguments_reach_the_process(target: str) -> None:
     assert not v.to_numpy().any()
 
 
+@pytest.mark.one_target
 def test_textures_and_sparse_trees_reach_the_process(target: str) -> None:
     texture = ti.Texture(ti.Format.rgba8, (8, 4))
     texture.from_numpy(np.arange(8 * 4 * 4, dtype=np.uint8).reshape(8, 4, 4))
@@ -132,6 +133,7 @@ def test_bench_and_tune_name_what_does_not_end(target: str) -> None:
     assert status == {"STOP=0": "timed", "STOP=1": "failed", "STOP=2": "timed"}, found
 
 
+@pytest.mark.one_target
 def test_a_killed_process_is_told_and_leaves_nothing(target: str) -> None:
     process = ChildProcess(sessions.CURRENT)
     process._open()

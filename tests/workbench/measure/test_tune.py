@@ -97,6 +97,7 @@ def test_the_fastest_right_setting_wins_and_is_used(work, target: str) -> None:
     assert "EXTRA=0 wins: faster" in str(found) and "refused: " in str(found)
 
 
+@pytest.mark.one_target
 def test_a_wrong_setting_is_not_timed(work, target: str) -> None:
     x = ones()
     path = work.edit(x, 100)
@@ -112,6 +113,7 @@ def test_a_wrong_setting_is_not_timed(work, target: str) -> None:
     assert work.last_launch.knobs == {}
 
 
+@pytest.mark.one_target
 def test_a_text_that_is_wrong_as_written_is_not_tuned(work, target: str) -> None:
     x = ones()
     path = with_extra(work, x, EXTRA)
