@@ -1,12 +1,12 @@
 """What `make test` leaves to `make test-all`: tests marked `exhaustive`, and some cases of others.
 
-A test with four cases or more runs two thirds of them on each target, and `sampled` leaves more out:
+A test with four cases or more runs two thirds of them on each target, one with twelve or more a third, and `sampled`
+leaves more out:
 
     @pytest.mark.sampled(3)                           each target runs a third of the cases in `make test`
     @pytest.mark.parametrize("value", range(90))
 
-Which third it is differs from target to target, so with three targets `make test` still runs every case, and each case
-of a test without a mark on two targets. Every test runs at least one case on every target. The choice depends on the
+Which third it is differs from target to target, so with three targets `make test` still runs every case. Every test runs at least one case on every target. The choice depends on the
 names of the cases alone. Tests marked `one_target` run on the first target, with all their cases unless sampled.
 """
 
@@ -18,8 +18,8 @@ from zlib import crc32
 
 import pytest
 
-MANY_CASES = 4
-"""A test with so many cases runs two thirds of them on each target."""
+SOME_CASES, MANY_CASES = 4, 12
+"""A test with so many cases runs two thirds of them on each target, or a third."""
 
 
 def mark_exhaustive(items: Iterable[pytest.Item], targets: list[str]) -> None:
@@ -32,11 +32,14 @@ def mark_exhaustive(items: Iterable[pytest.Item], targets: list[str]) -> None:
             groups[item.nodeid.partition("[")[0], _target(item)].append(item)
     for (_, target), cases in groups.items():
         mark = cases[0].get_closest_marker("sampled")
-        if mark is None and (target == "" or len(cases) < MANY_CASES or cases[0].get_closest_marker("one_target")):
+        if mark is None and (target == "" or len(cases) < SOME_CASES or cases[0].get_closest_marker("one_target")):
             continue
         shift = targets.index(target) if target in targets else 0
         numbers = [crc32(_case(case, target).encode()) + shift for case in cases]
-        chosen = [case for case, n in zip(cases, numbers) if (n % mark.args[0] == 0 if mark else n % 3 != 0)]
+        if mark is None and len(cases) < MANY_CASES:
+            chosen = [case for case, n in zip(cases, numbers) if n % 3 != 0]
+        else:
+            chosen = [case for case, n in zip(cases, numbers) if n % (mark.args[0] if mark else 3) == 0]
         for case in cases:
             if case not in (chosen or cases[:1]):
                 case.add_marker(pytest.mark.exhaustive)

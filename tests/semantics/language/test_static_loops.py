@@ -36,6 +36,7 @@ def check(folder: Path, target: str, seed: int) -> None:
     np.testing.assert_array_equal(kept, unrolled)
 
 
+@pytest.mark.one_target
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(2))
 def test_random_static_loops_compute_what_their_copies_compute(target: str, seed: int, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ COUNT = 120
 STEPS = 12
 
 
+@pytest.mark.one_target
 @pytest.mark.sampled(60)  # compilers take seconds for the kernels of one tree
 @pytest.mark.parametrize("first", range(0, COUNT, TOGETHER))
 def test_random_trees_do_what_sets_do(target: str, first: int) -> None:
