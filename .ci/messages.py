@@ -78,6 +78,7 @@ def _said(case: Any, outcome: Any, folder: str) -> list[tuple[str, str, str]]:
 def _parted(message: str, kind: str, hint: str) -> tuple[str, str, str]:
     before, _, after = message.partition("Hint: ")
     before = re.sub(r"\(?\w+\.py, line \d+\)?", "", before)
+    before = re.sub(r"/k-[0-9a-f]{12}\b", "/k-...", before)  # a digest of the kernel and of the machine
     lines = [" ".join(line.split()) for line in before.splitlines()]
     return "; ".join(filter(None, lines)), kind, " ".join((hint or after).split())
 

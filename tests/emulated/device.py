@@ -132,6 +132,7 @@ def cupy() -> SimpleNamespace:
     api = SimpleNamespace(
         **dict.fromkeys(functions.split(), _nothing),
         CUDARuntimeError=EmulatedError,
+        getDevice=lambda: 0,
         getDeviceProperties=lambda index: properties,
         deviceGetLimit=lambda limit: 1 << 30,
         memsetAsync=_fill,
@@ -145,6 +146,7 @@ def cupy() -> SimpleNamespace:
         runtime=api,
         get_current_stream=lambda: STREAM,
         alloc=Memory,
+        alloc_pinned_memory=Memory,
         memory=SimpleNamespace(OutOfMemoryError=MemoryError),
         function=SimpleNamespace(Module=Loaded),
         nvtx=SimpleNamespace(available=False),
