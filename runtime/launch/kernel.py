@@ -103,11 +103,8 @@ class Kernel(KernelTools):
                 self._enter(sessions.current())
             try:
                 launch, self._last = self._launchers[self._key(args) if self._is_keyed else ()]
-            except AttributeError:  # arrays of other libraries; later calls probably have them too
-                self._key = self._keys.of
-                launch, self._last = self._find(args)
-            except (KeyError, TypeError):
-                launch, self._last = self._find(args)
+            except (AttributeError, KeyError, TypeError) as error:
+                launch, self._last = self._missed(args, error)
             try:
                 return launch(*args)
             except _PACK_ERRORS:
@@ -290,15 +287,22 @@ class Kernel(KernelTools):
             restore()
 
     def _launch(self, args: Sequence[Any]) -> Any:
+        """Launch in the kernel's own session. `__call__` repeats these lines: its calls cost half a microsecond."""
         try:
             launch, self._last = self._launchers[self._key(args) if self._is_keyed else ()]
-        except (AttributeError, KeyError, TypeError):
-            launch, self._last = self._find(args)
+        except (AttributeError, KeyError, TypeError) as error:
+            launch, self._last = self._missed(args, error)
         try:
             return launch(*args)
         except _PACK_ERRORS:
             self._explain(args)
             raise
+
+    def _missed(self, args: Sequence[Any], error: Exception) -> tuple[Launch, Choice]:
+        """Find the launcher of arguments whose key is new, or could not be made in the fast way."""
+        if isinstance(error, AttributeError):  # arrays of other libraries; later calls probably have them too
+            self._key = self._keys.of
+        return self._find(args)
 
     def _enter(self, session: Session) -> None:
         if session is not self._session:

@@ -4,7 +4,7 @@ A thread is in the sessions of its `with` statements; a context variable has the
 has its own. `ti.init` makes the default session, which is current in every thread that is in no other.
 
 While no other session is open, launches pay nothing for this: kernels look for observers of calls anyway, and the first
-other session adds one to them (`CALL_OBSERVERS`), so that `launch/in_sessions.py` gets each call.
+other session adds one to them (`CALL_OBSERVERS`), so that `Kernel._launch_here` gets each call.
 """
 
 from __future__ import annotations

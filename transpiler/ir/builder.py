@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 
 from ..errors import NOWHERE, SourceLocation, TaichiCompilationError, TaichiTypeError
-from .nodes import Block, Statement
+from .nodes import Block, Statement, clone, operands
 from .ops import OPS, U1_OPS, RuleError, ShapeError
 from .origins import origin_in, settled
 from .statements import (
@@ -79,6 +79,26 @@ class Builder:
             statement.location = self.location
         self.block.statements.append(statement)
         return statement
+
+    def again(self, value: Statement) -> Statement:
+        """Compute a value again, with all that it is computed from."""
+        copies: dict[Statement, Statement] = {}
+
+        def copy(statement: Statement) -> Statement:
+            if statement not in copies:
+                for operand in operands(statement):
+                    copy(operand)
+                copies[statement] = self.add(clone(statement, copies))
+            return copies[statement]
+
+        return copy(value)
+
+    def all_of(self, conditions: Sequence[Statement]) -> Statement | None:
+        """Return whether all conditions hold, None if there are none."""
+        total: Statement | None = None
+        for condition in conditions:
+            total = condition if total is None else self.op("logical_and", total, condition)
+        return total
 
     def const(self, value: int | float | bool, type: Scalar = i32) -> Const:
         """Return a number, converted to `type` as NumPy would; one that has a name in Python keeps it."""

@@ -88,7 +88,7 @@ class _Module:
 def for_lavapipe(code: bytes, number: int) -> bytes:
     """Return a module for lavapipe. number: what it writes to the buffer if loops were ended, not 0.
 
-    Shaders without loops get only the last two changes. The buffer is binding 0 of set `LIMIT_SET`: two words, 2 and 0.
+    Shaders without loops get only changes 3 and 4. The buffer is binding 0 of set `LIMIT_SET`: two words, 2 and 0.
     """
     words = array("I", code)
     if len(words) < HEADER_WORDS or words[0] != MAGIC:

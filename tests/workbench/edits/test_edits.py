@@ -192,6 +192,20 @@ def test_every_task_can_be_edited(target: str, tmp_path: Path) -> None:
     assert program.both.last_launch.paths == (files[-1],)
 
 
+@pytest.mark.wide
+@pytest.mark.parametrize("size", [SIZE, SIZE + 3])
+def test_an_edit_of_four_iterations_at_a_time_runs_and_is_compared(target: str, size: int, tmp_path: Path) -> None:
+    ti.init(arch=sessions.CURRENT.arch, log_level=ti.WARN)  # the session reads which passes it leaves out
+    program = written_programs.write(tmp_path / "p.py", SCALE)
+    x = np.ones(size, np.float32)
+    path = begin(program.scale, 2.0, x)
+    assert ("x4(i)" in path.read_text()) == (target != "cpu")
+    path.write_text(path.read_text().replace("args.a * x", "3.0f * args.a * x"))
+    program.scale(2.0, x)
+    assert np.all(x == 12) and program.scale.last_launch.variant == "edit"
+    assert not program.scale.compare(2.0, x).passed
+
+
 def test_named_variants_do_not_run_unasked(target: str, tmp_path: Path) -> None:
     program = written_programs.write(tmp_path / "p.py", SCALE)
     x = ones()

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from math import prod
 
-from ...ir.nodes import Statement
-from ...ir.statements import ArrayShape, Const, RangeFor
+from ...ir.statements import ArrayShape, Const, RangeFor, is_const
 from ...ir.tasks import Task
 from ...lazy_dataclasses import dataclass
 from ..languages.common.naming import bound_name
@@ -122,11 +121,7 @@ def indices_in_block(e: Expressions, loop: RangeFor, linear: str) -> list[str]:
 
 def _is_rounded(loop: RangeFor, axis: int) -> bool:
     """Return whether a trip count is an end by a step, rounded up: unsigned, since their sum may be large."""
-    return _is(loop.starts[axis], 0) and step_of(loop, axis) > 1 and not isinstance(loop.ends[axis], Const)
-
-
-def _is(value: Statement, number: int) -> bool:
-    return isinstance(value, Const) and value.value == number
+    return is_const(loop.starts[axis], 0) and step_of(loop, axis) > 1 and not isinstance(loop.ends[axis], Const)
 
 
 def _is_known(loop: RangeFor, axis: int) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Statement, blocks
 from ...ir.ops import OPS
-from ...ir.statements import Assert, MatrixElement, Operation
+from ...ir.statements import Assert, Operation
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Tensor, element_of
 from ..context import PassContext
@@ -67,5 +67,5 @@ def _any_nan(builder: Builder, value: Statement) -> Statement:
     found: list[Statement] = []
     for index in np.ndindex(value.type.shape):
         indices: list[Statement] = [builder.const(k) for k in index]
-        found.append(builder.op("isnan", builder.add(MatrixElement(value, indices, type=value.type.element))))
+        found.append(builder.op("isnan", builder.element(value, indices)))
     return reduce(lambda a, b: builder.op("logical_or", a, b), found)

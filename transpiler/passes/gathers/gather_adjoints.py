@@ -27,6 +27,7 @@ from ...ir.statements import (
     RangeFor,
     StructFor,
     While,
+    is_const,
 )
 from ...ir.tasks import Kernel
 from ..context import PassContext
@@ -83,7 +84,7 @@ def _is_plain(loop: RangeFor | StructFor) -> bool:
     """Return whether the iterations of a loop are all index tuples between its bounds."""
     if isinstance(loop, StructFor):
         return not loop.array.ndim or loop.array.place is None or not is_sparse(loop.array.place)
-    return loop.cells is None and all(isinstance(step, Const) and step.value == 1 for step in loop.steps)
+    return loop.cells is None and all(is_const(step, 1) for step in loop.steps)
 
 
 def _has_other_effect(statement: Statement) -> bool:

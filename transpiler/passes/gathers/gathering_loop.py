@@ -442,10 +442,7 @@ class _Iteration:
                 conditions.append(builder.op("ge", self.values[index], self.bounds.emit(builder, index, 0)))
             if not any(is_at_most(high, end) for _, high in [*known, *([own] if own else [])] if high is not None):
                 conditions.append(builder.op("lt", self.values[index], self.bounds.emit(builder, index, 1)))
-        total: Statement | None = None
-        for condition in conditions:
-            total = condition if total is None else builder.op("logical_and", total, condition)
-        return total
+        return builder.all_of(conditions)
 
     def _implied(self, copied: Block) -> dict[Index, list[tuple[Linear | None, Linear | None]]]:
         """Return the bounds that the condition around all loads gives to indices."""

@@ -18,7 +18,6 @@ from ...ir.statements import (
     Array,
     AtomicOp,
     Break,
-    Const,
     Continue,
     GlobalLoad,
     GlobalPtr,
@@ -27,6 +26,7 @@ from ...ir.statements import (
     StructFor,
     While,
     base_pointer,
+    is_const,
 )
 from ...ir.types import Struct, i32
 from ...lazy_dataclasses import dataclass
@@ -185,8 +185,7 @@ def _is_plain_loop(loop: Statement) -> bool:
     """Return whether a serial loop runs to its end, one by one."""
     if not isinstance(loop, RangeFor) or len(loop.starts) != 1 or loop.starts[0].type != i32:
         return False
-    step = loop.steps[0]
-    return isinstance(step, Const) and step.value == 1 and not _leaves(loop.body)
+    return is_const(loop.steps[0], 1) and not _leaves(loop.body)
 
 
 def _leaves(block: Block) -> bool:

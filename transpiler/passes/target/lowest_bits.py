@@ -11,7 +11,7 @@ of 0 in some shaders with 64-bit numbers. It sees through `% 2`, shifts, and con
 from __future__ import annotations
 
 from ...ir.nodes import Statement, operands, walk
-from ...ir.statements import Const, Operation
+from ...ir.statements import Operation, is_const
 from ...ir.tasks import Kernel
 from ...ir.types import element_of
 from ..context import PassContext
@@ -47,11 +47,7 @@ def _number_of(operation: Operation) -> Statement | None:
         return None
     if operation.op == "bit_and":
         first, second = operation.operands
-        return first if _is(second, 1) else second if _is(first, 1) else None
+        return first if is_const(second, 1) else second if is_const(first, 1) else None
     if operation.op in REMAINDERS or (operation.op == "raw_mod" and element_of(operation.type).kind == "uint"):
-        return operation.operands[0] if _is(operation.operands[1], 2) else None
+        return operation.operands[0] if is_const(operation.operands[1], 2) else None
     return None
-
-
-def _is(statement: Statement, value: int) -> bool:
-    return isinstance(statement, Const) and statement.value == value

@@ -20,7 +20,7 @@ of the others, as far as a parallel loop may, and arrays that overlap are no obs
 from __future__ import annotations
 
 from ...ir.builder import Builder
-from ...ir.nodes import Block, Remark, Statement, clone, clone_block, operands
+from ...ir.nodes import Block, Remark, Statement, clone, clone_block
 from ...ir.statements import (
     Array,
     ArrayShape,
@@ -102,25 +102,17 @@ def _condition(builder: Builder, plan: Plan) -> Statement | None:
             parts.append(builder.op("eq", rest, builder.const(0)))
     end = plan.loop.ends[-1]
     if not (isinstance(end, Const) and int(end.value) % plan.lanes == 0) and not _ends_with_row(end, given):
-        limit = builder.op("sub", _repeated(builder, end), builder.const(plan.lanes))
+        limit = builder.op("sub", builder.again(end), builder.const(plan.lanes))
         parts.append(builder.op("le", _index(builder, plan), limit))
     if plan.branch is not None:
         parts += [_for_all(builder, test, plan) for test in comparisons(plan.branch.condition)]
-    if not parts:
-        return None
-    condition = parts[0]
-    for part in parts[1:]:
-        condition = builder.op("logical_and", condition, part)
-    return condition
+    return builder.all_of(parts)
 
 
-def _index(builder: Builder, plan: Plan) -> Statement:
-    return builder.add(LoopIndex(plan.loop, len(plan.loop.starts) - 1, type=i32))
-
-
-def _repeated(builder: Builder, end: Statement) -> Statement:
-    """Compute the end of a loop again."""
-    return builder.add(clone(end, {operand: _repeated(builder, operand) for operand in operands(end)}))
+def _index(builder: Builder, plan: Plan, by: int = 0) -> Statement:
+    """Return the last index of the loop, and `by`."""
+    own: Statement = builder.add(LoopIndex(plan.loop, len(plan.loop.starts) - 1, type=i32))
+    return builder.op("add" if by > 0 else "sub", own, builder.const(abs(by))) if by else own
 
 
 def _ends_with_row(end: Statement, given: list[Array]) -> bool:
@@ -141,10 +133,7 @@ def _for_all(builder: Builder, test: Operation, plan: Plan) -> Statement:
 
 def _shifted(builder: Builder, index: Statement, plan: Plan, by: int) -> Statement:
     """Return the loop's last index with what `index` adds to it, and `by`."""
-    number, own = plan.shifts[index] + by, _index(builder, plan)
-    if number == 0:
-        return own
-    return builder.op("add" if number > 0 else "sub", own, builder.const(abs(number)))
+    return _index(builder, plan, plan.shifts[index] + by)
 
 
 # --- the wide body ----------------------------------------------------------------------------------------------------
@@ -212,8 +201,7 @@ class _WideBody:
         if 0 <= number < self.lanes:
             return builder.element(row, [builder.const(number)])
         indices = [self.mapping.get(index, index) for index in pointer.indices[:-1]]
-        own = _index(builder, self.plan)
-        last = builder.op("add" if number > 0 else "sub", own, builder.const(abs(number)))
+        last = _index(builder, self.plan, number)
         return builder.load(builder.add(GlobalPtr(pointer.array, [*indices, last], type=pointer.array.element)))
 
     def row(self, builder: Builder, pointer: GlobalPtr, kind: Scalar, shift: int = 0) -> Statement:
@@ -222,9 +210,7 @@ class _WideBody:
         key = array, tuple(indices)
         if shift == 0 and key in self.rows:
             return self.rows[key]
-        last = _index(builder, self.plan)
-        if shift:
-            last = builder.op("add" if shift > 0 else "sub", last, builder.const(abs(shift)))
+        last = _index(builder, self.plan, shift)
         made = GlobalPtr(array, [*indices, last], lanes=self.lanes, type=Tensor((self.lanes,), kind))
         loaded = builder.load(builder.add(made))
         if shift == 0:
@@ -237,7 +223,7 @@ def _add_rest(builder: Builder, plan: Plan, scalar: Block) -> None:
     first, end = _index(builder, plan), plan.loop.ends[-1]
     count: Statement = builder.const(plan.lanes)
     if not (isinstance(end, Const) and int(end.value) % plan.lanes == 0):
-        left = builder.op("sub", _repeated(builder, end), first)
+        left = builder.op("sub", builder.again(end), first)
         count = builder.op("min", left, count)
     bound = builder.op("add", first, count)
     one = RangeFor([first], [bound], [builder.const(1)], ["k"], location=plan.loop.location)

@@ -28,6 +28,7 @@ from ...ir.statements import (
     LoopIndex,
     Operation,
     RangeFor,
+    is_const,
 )
 from ...ir.tasks import Task
 from ...ir.types import Scalar, Tensor, Type, i32, u1
@@ -75,7 +76,7 @@ def plan_of(task: Task, stored: set[Type]) -> Plan | None:
     if loop is None or task.reductions or task.block_sums or task.private or task.synchronizes:
         return None
     start, end, step = loop.starts[-1], loop.ends[-1], loop.steps[-1]
-    is_usual = loop.cells is None and not loop.order and _is(start, 0) and _is(step, 1) and end.type == i32
+    is_usual = loop.cells is None and not loop.order and is_const(start, 0) and is_const(step, 1) and end.type == i32
     if not is_usual or not _is_repeatable(end) or _is_small(loop):
         return None
     plan, body = Plan(loop), list(task.body)
@@ -86,16 +87,12 @@ def plan_of(task: Task, stored: set[Type]) -> Plan | None:
         if any(statement.EFFECT & Effect.WRITE for statement in body):
             return None
         body[-1:] = branch.then.statements
-    if not all(_is_widened(statement, plan) for statement in body) or not _has_order(body, plan):
+    if not all(_is_widened(statement, plan) for statement in body) or not _has_lanes(body, plan):
         return None
-    if not _has_lanes(body, plan) or stored & _vectors(plan):
+    if not _has_order(body, plan) or stored & _vectors(plan):
         return None
     is_long = plan.branch is not None and any(array.shape is None for array in plan.arrays)
     return None if is_long else plan  # two conditions and both bodies: more to read than a stencil of ndarrays wins
-
-
-def _is(value: Statement, number: int) -> bool:
-    return isinstance(value, Const) and value.value == number
 
 
 def _is_repeatable(end: Statement) -> bool:
@@ -234,8 +231,7 @@ def _has_whole_rows(array: Array, lanes: int) -> bool:
 
 def _has_order(body: list[Statement], plan: Plan) -> bool:
     """Return whether neighbours are only read, and before anything is stored: each is loaded once then."""
-    sizes = [s.type.size_bytes for s in plan.wide if s.type is not None]
-    lanes = WIDTH // sizes[0] if sizes else 1
+    lanes = plan.lanes
     pointers = {s for s in plan.wide if isinstance(s, GlobalPtr) and plan.shifts[s.indices[-1]] % lanes}
     if not pointers:
         return True

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from ...ir.builder import Builder
 from ...ir.functions import Reference
-from ...ir.nodes import Block, Effect, Statement, clone, operands, walk, walk_blocks
+from ...ir.nodes import Block, Effect, Statement, walk, walk_blocks
 from ...ir.ops import ATOMIC_OPS
 from ...ir.statements import Const, GlobalLoad, GlobalStore, GlobalTemporary, Return, Temporary
 from ...ir.tasks import Kernel, Reduction, Task
@@ -116,7 +116,7 @@ def _replace_variables(
         total = builder.cast(builder.load(pointer), element_of(temporary.type))
         if _is_neutral(start, reduction.op, context):
             return total
-        return builder.op(ATOMIC_OPS[reduction.op], _copied(builder, start), total)
+        return builder.op(ATOMIC_OPS[reduction.op], builder.again(start), total)
 
     Rewriter({GlobalLoad: rule}).block(body)
     _drop_pointers(body, starts)
@@ -135,13 +135,3 @@ def _is_neutral(start: Statement, op: str, context: PassContext) -> bool:
     if not isinstance(start, Const) or op != "add" or start.value != 0:
         return False
     return context.options.fast_math or not element_of(start.type).is_float if start.type is not None else False
-
-
-def _copied(builder: Builder, value: Statement) -> Statement:
-    """Return a copy of an invariant value, with all that it is computed from."""
-    mapping: dict[Statement, Statement] = {}
-    for operand in operands(value):
-        mapping[operand] = _copied(builder, operand)
-    copied = clone(value, mapping)
-    builder.block.statements.append(copied)
-    return copied

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from ...ir.builder import Builder
 from ...ir.functions import Reference, reachable
-from ...ir.nodes import Block, Remark, Statement, clone, operands
+from ...ir.nodes import Block, Remark, Statement
 from ...ir.ops import ATOMIC_OPS
 from ...ir.statements import (
     ArgLoad,
@@ -189,7 +189,7 @@ def _store(task: Task, place: Place, reduction: Reduction, context: PassContext)
         branch = If(_has_iterations(builder, task.loop))
         builder.add(branch)
         builder.block = branch.then
-    pointer = _copied(builder, place.pointer)
+    pointer = builder.again(place.pointer)
     total = builder.load(builder.add(Reference(reduction.accumulator, type=reduction.accumulator.type)))
     total = builder.cast(total, element_of(place.type))
     is_alone = context.capabilities.blocks_as_loops or task.blocks_done is not None
@@ -211,25 +211,11 @@ def _has_iterations(builder: Builder, loop: RangeFor) -> Statement:
     result: Statement | None = None
     for start, end, step in zip(loop.starts, loop.ends, loop.steps, strict=True):
         assert isinstance(step, Const)
-        pair = (_copied(builder, start), _copied(builder, end))
+        pair = (builder.again(start), builder.again(end))
         below = builder.op("lt", *(pair if step.value > 0 else pair[::-1]))
         result = below if result is None else builder.op("logical_and", result, below)
     assert result is not None
     return result
-
-
-def _copied(builder: Builder, value: Statement) -> Statement:
-    """Return a copy of a pointer or an invariant value, with all that it is computed from."""
-    mapping: dict[Statement, Statement] = {}
-
-    def copy(statement: Statement) -> Statement:
-        if statement not in mapping:
-            for operand in operands(statement):
-                copy(operand)
-            builder.block.statements.append(clone(statement, mapping))
-        return mapping[statement]
-
-    return copy(value)
 
 
 def _accumulate(body: Block, accumulators: dict[Statement, Statement], context: PassContext) -> None:
