@@ -55,6 +55,7 @@ EFFECTIVE: dict[str, str] = {
     "cfg_optimization": "False: leaves out store forwarding",
     "print_full_traceback": "errors show shadesmith's own frames too",
     "edits": "how hand-edited sources are used: strict, fallback, off or watch",
+    "edit_macros": "whether SM_PRINT, SM_ASSERT and SM_TRAP_NAN in edited sources are active; auto: under debug",
     "edits_dir": "folder of edited sources; next to the Python file, if empty",
     "line_comments": "Python lines in emitted sources: short (a number, where the words are equal), full or none",
     "why_comments": "comments in emitted sources show where a pass dropped an atomic operation, a branch or a task",
@@ -154,6 +155,7 @@ class Config:
     profile_source: bool = False
     edits: str = "strict"
     edits_dir: str = ""
+    edit_macros: bool | str = "auto"
     report_bytes: int = 1 << 20
     check_overflow: bool = False
     trap_nan: bool = False
@@ -215,6 +217,7 @@ UNNAMED_FILE = "interactive"
 CHOICES: dict[str, tuple[str | bool, ...]] = {
     "edits": ("strict", "fallback", "off", "watch"),
     "inline": ("auto", True, False),
+    "edit_macros": ("auto", True, False),
     "line_comments": ("short", "full", "none"),
     "offline_cache_cleaning_policy": ("never", "version", "lru", "fifo"),
 }
@@ -291,7 +294,7 @@ def _parsed(name: str, variable: str, text: str) -> Any:
         return found[text]
     if name == "passes":
         return _passes().read_passes(text, f"environment variable {variable}")
-    if name == "inline" and text in ("0", "1"):
+    if name in ("inline", "edit_macros") and text in ("0", "1"):
         return text == "1"
     if isinstance(default, str):
         return _chosen(name, text)
@@ -311,7 +314,9 @@ def _converted(name: str, value: Any) -> Any:
     default = OPTIONS[name]
     if name in DEFAULT_TYPES:
         return _default_type(name, value)
-    if (name == "print_ir" and isinstance(value, str)) or (name == "inline" and isinstance(value, bool)):
+    if (name == "print_ir" and isinstance(value, str)) or (
+        name in ("inline", "edit_macros") and isinstance(value, bool)
+    ):
         return value
     if name == "passes":
         return _passes().read_passes(value, "option `passes` of ti.init")
