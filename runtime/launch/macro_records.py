@@ -24,6 +24,7 @@ TYPES: dict[int, Any] = {
 """Types by their numbers in `templates/macros`."""
 CONVERSION = re.compile(r"%([-+ #0]*\d*(?:\.\d*)?)(?:hh|h|ll|l|L|z|t|j|q)?(.)", re.DOTALL)
 LETTERS = "diuxXocfFeEgGaAsp"
+CHARACTERS = "c"
 
 Value = Any
 """A NumPy scalar, or an array of one or two axes."""
@@ -155,7 +156,7 @@ def _converted(flags: str, letter: str, number: Any) -> str:
     value = int(number)
     if letter in "uxXop" and value < 0:
         value += 1 << 8 * number.dtype.itemsize
-    if letter == "c":
+    if letter in CHARACTERS:
         return chr(value & 255)
     if letter == "p":
         return f"0x{value:x}"

@@ -203,7 +203,7 @@ class Reports:
         task = self._module.tasks[self._sites[site]["task"]]
         if record.indices:
             return ", ".join(f"{name} = {index}" for name, index in record.indices.items())
-        return "" if task.loop is None or self._module.target == "c" else f"thread {thread}"
+        return f"thread {thread}" if task.loop is not None and self._sites[site]["has_thread"] else ""
 
     def _formatter(self, site: int) -> Callable[[Sequence[Any]], str]:
         if site not in self._formatters:

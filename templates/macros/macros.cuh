@@ -3,7 +3,7 @@
 #define SM_REPORT ((unsigned *)@ADDRESS@ull)
 #define SM_SIZE(...) (1u + (unsigned(sizeof(__VA_ARGS__)) + 3u) / 4u)
 
-// Start a record of `size` words in a section of the buffer; returns its first word, 0 if there is no room.
+// Start a record of `size` words in a section of the buffer; returns its first word, 0 if there is no space.
 __device__ inline unsigned *sm_start(unsigned section, unsigned site, unsigned thread, unsigned size) {
     unsigned *report = SM_REPORT, end = report[section + 1];
     if (*(volatile unsigned *)&report[section] < end) {

@@ -16,7 +16,7 @@
     long long: 8u, unsigned long long: 9u, float: 11u, double: 12u)
 #define SM_SIZE(...) (1u + ((unsigned)sizeof((__VA_ARGS__)) + 3u) / 4u)
 
-// Start a record of `size` words in a section of the buffer; returns its first word, 0 if there is no room.
+// Start a record of `size` words in a section of the buffer; returns its first word, 0 if there is no space.
 __attribute__((unused)) static unsigned *sm_start(unsigned section, unsigned site, unsigned thread, unsigned size) {
     unsigned *report = SM_REPORT, end = report[section + 1];
     if (__atomic_load_n(&report[section], __ATOMIC_RELAXED) < end) {

@@ -68,8 +68,8 @@ def _statement(use: Statement, thread: str, put: str, type: str, is_nan: str) ->
     names = [f"sm_{number}" for number in range(len(use.values))]
     declared = " ".join(f"{type.format(value)} {name} = {value};" for name, value in zip(names, use.values))
     test = " || ".join(is_nan.format(name) for name in names)
-    kept = [*use.before, *names]
-    body = " ".join((_start(use, thread, kept), *(f"{put.format(value)};" for value in kept)))
+    recorded = [*use.before, *names]
+    body = " ".join((_start(use, thread, recorded), *(f"{put.format(value)};" for value in recorded)))
     return f"do {{ {declared} if ({test}) {{ {body} }} }} while (0)"
 
 

@@ -132,6 +132,7 @@ class Expansion:
                 "span": [use.line, column, use.line, column + len(first)],
                 "text": source.split("\n")[use.line - 1],
                 "function": function.name if function is not None else use.definition,
+                "has_thread": tools.has_threads,
                 "has_line": bool(use.definition),
                 "lines": source.split("\n") if use.definition else [],
                 "indices": known,

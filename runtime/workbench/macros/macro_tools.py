@@ -39,6 +39,7 @@ class MacroTools(Part):
     place: takes the source without comments and strings; returns where the header goes.
     statement: returns the code of a use, on one line.
     additions: takes the source without comments and strings; returns code by the position at which it is inserted.
+    has_threads: a record has the number of the thread that wrote it.
     """
 
     MODULE: ClassVar[str] = "macros"
@@ -47,3 +48,4 @@ class MacroTools(Part):
     place: Callable[[str], int]
     statement: Callable[[Statement], str]
     additions: Callable[[str], dict[int, str]] = lambda code: {}
+    has_threads: bool = True
