@@ -111,9 +111,9 @@ def scan(values: Any, out: Any, op: str, inclusive: bool) -> bool:
         if inclusive:
             function(source, dtype=source.dtype, out=target)
         elif values is out:
-            kept = source.copy()
+            before = source.copy()
             target[:1] = int(op == "mul")
-            function(kept, dtype=kept.dtype, out=target[1:])
+            function(before, dtype=before.dtype, out=target[1:])
         else:
             target[:1] = int(op == "mul")
             function(source, dtype=source.dtype, out=target[1:])
