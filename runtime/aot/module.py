@@ -8,6 +8,7 @@ launches, and a kernel object has no state of it.
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import os
 import shutil
 import tempfile
@@ -29,6 +30,7 @@ from .binaries import compile_binaries, requirements
 from .compilation import compile_for, instance_name, specialize, specialize_call, specialize_flattened
 from .container import MAX_MEMBERS, write_container
 from .manifest import MAX_NAME, Compiled, Trees
+from .taichi_files import old_shaders, taichi_files
 from .targets import find_target
 
 SUFFIX = ".tcm"
@@ -188,11 +190,13 @@ class Module:
     def save(self, filepath: str | os.PathLike[str], filename: str = "", *, also: Sequence[str] = ()) -> None:
         """Write the module as a folder: the members of the archive, sources next to binaries.
 
+        Beside them a Vulkan module has `metadata.json`, `graphs.json` and shaders for tools that read Taichi's modules.
         filename: the second argument in Taichi 1.3, which has no effect. also, raises: as `archive`.
         """
         folder = Path(filepath)
         folder.mkdir(parents=True, exist_ok=True)
         members = self.members(also)
+        members |= taichi_files(json.loads(members[manifest.MANIFEST]), members)
         new = Path(tempfile.mkdtemp(prefix=".kernels-", dir=folder))
         try:
             for name, data in members.items():
@@ -200,6 +204,8 @@ class Module:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(data)
             shutil.rmtree(folder / manifest.FOLDER, ignore_errors=True)
+            for old in old_shaders(folder / "metadata.json"):
+                old.unlink(missing_ok=True)
             for each in sorted(new.iterdir()):
                 os.replace(each, folder / each.name)
         finally:
