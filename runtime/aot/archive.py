@@ -22,8 +22,8 @@ from .archive_tools import ArchiveTools
 from .container import MAX_BYTES, MAX_DIRECTORY_BYTES, MAX_MEMBERS, ArchiveError, Container, container_of
 from .manifest import FOLDER, MANIFEST
 from .read_manifest import MAX_MANIFEST_BYTES, StoredKernel, read_manifest
-from .taichi_files import is_taichi_module
 
+TAICHI_METADATA = "metadata.json"
 MAX_FILE_BYTES = MAX_BYTES + MAX_DIRECTORY_BYTES
 SHARED_OBJECTS = (b"\x7fELF", b"\xcf\xfa\xed\xfe")
 """First bytes of machine code: ELF, and Mach-O of 64 bit."""
@@ -84,7 +84,7 @@ def _named(title: str, read: Callable[[], Archive]) -> Archive:
 
 def _read(members: Members, title: str) -> Archive:
     sizes = members.sizes()
-    if MANIFEST not in sizes and is_taichi_module([*sizes, *getattr(members, "others", ())]):
+    if MANIFEST not in sizes and TAICHI_METADATA in [*sizes, *getattr(members, "others", ())]:
         hint = "build it again from the Python program: `ti.aot.Module` of shadesmith, or `shadesmith build`"
         raise ArchiveError("it is a module of Taichi, whose shaders take their arguments otherwise", hint)
     if MANIFEST not in sizes:

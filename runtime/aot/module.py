@@ -21,16 +21,18 @@ from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.lang.arch import Arch
 from ...transpiler.lang.describe import is_described
 from ..cache.compiler import Request
+from ..devices.target_tools import part_of
 from ..launch.kernel import Kernel
 from ..session import session as sessions
 from ..session.tracebacks import hides_own_frames
 from ..store.atomic_files import write_bytes
 from . import manifest
+from .archive import TAICHI_METADATA
+from .archive_facts import ArchiveFacts
 from .binaries import compile_binaries, requirements
 from .compilation import compile_for, instance_name, specialize, specialize_call, specialize_flattened
 from .container import MAX_MEMBERS, write_container
 from .manifest import MAX_NAME, Compiled, Trees
-from .taichi_files import old_shaders, taichi_files
 from .targets import find_target
 
 SUFFIX = ".tcm"
@@ -196,7 +198,8 @@ class Module:
         folder = Path(filepath)
         folder.mkdir(parents=True, exist_ok=True)
         members = self.members(also)
-        members |= taichi_files(json.loads(members[manifest.MANIFEST]), members)
+        beside = part_of(self.target.name, ArchiveFacts).beside
+        members |= beside(json.loads(members[manifest.MANIFEST]), members) if beside is not None else {}
         new = Path(tempfile.mkdtemp(prefix=".kernels-", dir=folder))
         try:
             for name, data in members.items():
@@ -204,7 +207,7 @@ class Module:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(data)
             shutil.rmtree(folder / manifest.FOLDER, ignore_errors=True)
-            for old in old_shaders(folder / "metadata.json"):
+            for old in _shaders_beside(folder / TAICHI_METADATA):
                 old.unlink(missing_ok=True)
             for each in sorted(new.iterdir()):
                 os.replace(each, folder / each.name)
@@ -282,6 +285,16 @@ class KernelTemplate:
 def _name_of(kernel_fn: Any) -> str:
     definition = getattr(kernel_fn, "definition", None)
     return definition.name if definition is not None else str(getattr(kernel_fn, "__name__", ""))
+
+
+def _shaders_beside(metadata: Path) -> list[Path]:
+    """Return the shaders that an older module in the same folder left, by its metadata for readers of Taichi's."""
+    try:
+        kernels = json.loads(metadata.read_text())["kernels"]
+        names = [task["name"] for kernel in kernels for task in kernel["tasks_attribs"]]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+    return [metadata.parent / f"{name}.spv" for name in names if Path(str(name)).name == name]
 
 
 def _own_version() -> str:

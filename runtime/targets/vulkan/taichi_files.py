@@ -11,12 +11,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod
-from pathlib import Path
 from typing import Any
 
-from .manifest import folders
+from ...aot.manifest import folders
 
-LEVEL, SUFFIX = "1.7.4", ".spv"
+LEVEL = "1.7.4"
 TYPE_NAMES = "f16 f32 f64 i8 i16 i32 i64 u1 u8 u16 u32 u64"
 TYPES = {name: number for number, name in enumerate(TYPE_NAMES.split())}  # noqa: SIM905
 """Taichi's numbers of types."""
@@ -46,9 +45,7 @@ CAPABILITIES = {
 
 
 def taichi_files(manifest: Mapping[str, Any], members: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Return the files by name; {} for other targets than Vulkan."""
-    if manifest["target"] != "vulkan":
-        return {}
+    """Return the files by name."""
     stems = folders(list(manifest["kernels"]))
     files = dict(_shaders(manifest, members, stems))
     content = [f"kernel:{name}" for name in manifest["kernels"]] + [f"cgraph:{name}" for name in manifest["graphs"]]
@@ -59,11 +56,6 @@ def taichi_files(manifest: Mapping[str, Any], members: Mapping[str, bytes]) -> d
         "__version__": LEVEL,
     }
     return {**files, **{name: text.encode() for name, text in texts.items()}}
-
-
-def is_taichi_module(names: Sequence[str]) -> bool:
-    """Return whether files of these names are a module that Taichi wrote."""
-    return "metadata.json" in names and ("__version__" in names or "graphs.json" in names)
 
 
 def _json(data: Any) -> str:
@@ -158,17 +150,7 @@ def _shaders(
     for name, kernel in manifest["kernels"].items():
         files = kernel["module"]["files"]
         for task_name, task in _tasks(stems[name], kernel):
-            yield f"{task_name}{SUFFIX}", members[files[task["file"]]["binary"]["spirv"]]
-
-
-def old_shaders(metadata: Path) -> list[Path]:
-    """Return the shaders that an older module in the same folder left, by its `metadata.json`."""
-    try:
-        kernels = json.loads(metadata.read_text())["kernels"]
-        names = [task["name"] for kernel in kernels for task in kernel["tasks_attribs"]]
-    except (OSError, ValueError, KeyError, TypeError):
-        return []
-    return [metadata.parent / f"{name}{SUFFIX}" for name in names if Path(str(name)).name == name]
+            yield f"{task_name}.spv", members[files[task["file"]]["binary"]["spirv"]]
 
 
 def _task(name: str, task: Mapping[str, Any]) -> dict[str, Any]:
