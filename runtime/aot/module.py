@@ -198,8 +198,8 @@ class Module:
         folder = Path(filepath)
         folder.mkdir(parents=True, exist_ok=True)
         members = self.members(also)
-        beside = part_of(self.target.name, ArchiveFacts).beside
-        members |= beside(json.loads(members[manifest.MANIFEST]), members) if beside is not None else {}
+        companions = part_of(self.target.name, ArchiveFacts).companions
+        members |= companions(json.loads(members[manifest.MANIFEST]), members) if companions is not None else {}
         new = Path(tempfile.mkdtemp(prefix=".kernels-", dir=folder))
         try:
             for name, data in members.items():
@@ -207,7 +207,7 @@ class Module:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(data)
             shutil.rmtree(folder / manifest.FOLDER, ignore_errors=True)
-            for old in _shaders_beside(folder / TAICHI_METADATA):
+            for old in _older_shaders(folder / TAICHI_METADATA):
                 old.unlink(missing_ok=True)
             for each in sorted(new.iterdir()):
                 os.replace(each, folder / each.name)
@@ -287,7 +287,7 @@ def _name_of(kernel_fn: Any) -> str:
     return definition.name if definition is not None else str(getattr(kernel_fn, "__name__", ""))
 
 
-def _shaders_beside(metadata: Path) -> list[Path]:
+def _older_shaders(metadata: Path) -> list[Path]:
     """Return the shaders that an older module in the same folder left, by its metadata for readers of Taichi's."""
     try:
         kernels = json.loads(metadata.read_text())["kernels"]

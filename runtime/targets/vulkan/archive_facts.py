@@ -71,5 +71,5 @@ TOOLS = ArchiveFacts(
     minimum=MINIMUM,
     choice="caps=None, or more of ti.DeviceCapability",
     with_capabilities=_with_capabilities,
-    beside=taichi_files,
+    companions=taichi_files,
 )
