@@ -10,6 +10,7 @@ from pathlib import Path
 from ....transpiler.backend.module.interface import SourceFile
 from ....transpiler.errors import TaichiCompilationError
 from ...launch.inspection import Inspection
+from ..adopt.in_slot import advice, explanation_of
 from ..edits.header import without_header
 from ..edits.merge import same_source
 from ..edits.slots import Slot, read_text, slot_of
@@ -32,6 +33,11 @@ def describe_edits(inspection: Inspection, edits_dir: str, rows_of: RowsOf) -> I
                 yield from _edit(slot, file, variant, rows_of)
             except TaichiCompilationError as error:  # it cannot be read
                 yield Text(slot.path(file.name, variant).name, "plain", str(error), subtitle="cannot be read")
+        explanation = explanation_of(inspection.specialization, inspection.module, slot, variant)
+        definition = inspection.specialization.definition
+        words = advice(explanation, definition.qualname, os.path.basename(definition.source.file))
+        if words:
+            yield Text(variant or "edit", "plain", words, subtitle="the same from Python")
 
 
 def _edit(slot: Slot, file: SourceFile, variant: str, rows_of: RowsOf) -> Iterator[Text]:
