@@ -63,9 +63,9 @@ KERNELS = """
 """
 LANGUAGES = {"cpu": "c", "cuda": "cu", "vulkan": "comp"}
 UNROLL = {
-    "cpu": ("    for (int k", "    #pragma GCC unroll 8\n    for (int k"),
-    "cuda": ("    for (int k", "    #pragma unroll\n    for (int k"),
-    "vulkan": ("    for (int k", "    [[unroll]] for (int k"),
+    "cpu": ("    for (int k = 0; k < 8", "    #pragma GCC unroll 8\n    for (int k = 0; k < 8"),
+    "cuda": ("    for (int k = 0; k < 8", "    #pragma unroll\n    for (int k = 0; k < 8"),
+    "vulkan": ("    for (int k = 0; k < 8", "    [[unroll]] for (int k = 0; k < 8"),
 }
 
 
@@ -102,7 +102,8 @@ def check_adopted(command, file: Path, kernel: str, arch: str, edited: str) -> N
     """Adopt, and check that Python gives the source of the edit, which is set aside."""
     said = command("adopt", f"{file}:{kernel}", "--arch", arch)
     assert said.status == 0 and "is kept as" in said.notes
-    assert same_code(source_of(command, file, kernel, arch), edited)
+    parts = re.split(r"// ===== \S+\n", source_of(command, file, kernel, arch))
+    assert any(same_code(part, edited) for part in parts)
     kept = list(file.parent.rglob("*.adopted"))
     assert len(kept) == 1 and without_header(kept[0].read_text()) == edited
 
@@ -177,10 +178,8 @@ def test_what_a_pass_does_is_recognised_if_it_is_written_by_hand(command, file, 
 def test_one_file_of_several_is_about_its_loop(command, file) -> None:
     path = start(command, file, "poly", "vulkan")
     edited = change(path.with_name("poly_1.comp"), ("BLOCK 128", "BLOCK 64"))
-    said = command("adopt", f"{file}:poly")
-    assert said.status == 0
-    assert edited.partition("\n#")[2] in source_of(command, file, "poly", "vulkan")
-    assert "    ti.loop_config(block_dim=64)\n    for i in c:" in file.read_text()
+    check_adopted(command, file, "poly", "vulkan", edited)
+    assert "    ti.loop_config(block_dim=64, grid_stride=False)\n    for i in c:" in file.read_text()
 
 
 def test_several_directives_give_one_edit(command, file) -> None:

@@ -298,6 +298,7 @@ class _Flat(_Printer):
         )
         if isinstance(loop, RangeFor):
             count = "all" if loop.unroll_count == ALL else loop.unroll_count
+            options += "" if loop.grid_stride is None else f" grid_stride={loop.grid_stride}"
             options += " unroll" if loop.unroll else f" unroll={count}" if count else ""
         if isinstance(loop, StructFor):
             return f"for {names} in {loop.array.name}{options}"

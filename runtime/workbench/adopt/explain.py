@@ -25,7 +25,7 @@ from .python_text import FunctionText, function_text
 from .same_code import Difference, Unit, differences, same_code, size, units
 
 FAMILIES: tuple[tuple[Callable[[State], Iterator[Candidate]], ...], ...] = (
-    (loops.blocks, loops.cpu_threads, loops.unrolled, expressions.renamed, expressions.numbers,
+    (loops.blocks, loops.cpu_threads, loops.grids, loops.unrolled, expressions.renamed, expressions.numbers,
      expressions.dropped_conditions, compiler_options.fast_math),
     (compiler_options.passes, compiler_options.session_options),
 )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from .candidate import Candidate, State
 from .python_text import FunctionText, statements_before
@@ -17,16 +17,24 @@ UNROLL = re.compile(r"#pragma (?:GCC )?unroll(?: ?\(?(\d+)\)?)?")
 def blocks(state: State) -> Iterator[Candidate]:
     """`ti.loop_config(block_dim=64)` for `#define BLOCK 64`."""
     for number in _numbers(BLOCK, state.added()):
-        yield from _configured(state, "block_dim", number)
+        yield from _configured(state, {"block_dim": number})
+        for value in ("True", "False"):  # blocks of another size may have another grid
+            yield from _configured(state, {"block_dim": number, "grid_stride": value})
 
 
 def cpu_threads(state: State) -> Iterator[Candidate]:
     """`ti.loop_config(parallelize=4)` for `num_threads(4)`, `serialize=True` for a pragma that is gone."""
     for number in _numbers(THREADS, state.added()):
-        yield from _configured(state, "parallelize", number)
+        yield from _configured(state, {"parallelize": number})
     tokens = [*state.removed(), *state.added()]
     if any(token.startswith("#pragma omp") or "blockIdx" in token or "gl_WorkGroupID" in token for token in tokens):
-        yield from _configured(state, "serialize", "True")
+        yield from _configured(state, {"serialize": "True"})
+
+
+def grids(state: State) -> Iterator[Candidate]:
+    """`ti.loop_config(grid_stride=...)`, with the number of threads that the edit has."""
+    for value in ("True", "False"):
+        yield from _configured(state, {"grid_stride": value})
 
 
 def unrolled(state: State) -> Iterator[Candidate]:
@@ -35,7 +43,7 @@ def unrolled(state: State) -> Iterator[Candidate]:
     counts = [match[1] for match in map(UNROLL.match, added) if match is not None]
     is_wanted = bool(counts) or "unroll" in added
     for number in dict.fromkeys([*filter(None, counts), *(["True"] if is_wanted else [])]):
-        yield from _configured(state, "unroll", number, is_inner=True)
+        yield from _configured(state, {"unroll": number}, is_inner=True)
     for _, node in statements_before(state.text.tree.body):
         if not isinstance(node, ast.For):
             continue
@@ -67,24 +75,32 @@ def _static_argument(node: ast.For) -> ast.expr | None:
     return call.args[0] if isinstance(call, ast.Call) and is_static and len(call.args) == 1 else None
 
 
-def _configured(state: State, option: str, value: str, is_inner: bool = False) -> Iterator[Candidate]:
-    """Yield an option of `ti.loop_config` for all loops together, then for each of them."""
-    body = state.text.tree.body
-    positions = [index for index, loop in enumerate(_loops(state.text, is_inner))]
-    if not state.module_name or not body:
+def _configured(state: State, options: Mapping[str, str], is_inner: bool = False) -> Iterator[Candidate]:
+    """Yield options of `ti.loop_config` for each loop, then for all of them together."""
+    count = len(list(_loops(state.text, is_inner)))
+    if not state.module_name:
         return
-    all_at_once: FunctionText | None = state.text
-    title = f"`{state.module_name}.loop_config({option}={value})`"
-    each = []
-    for index in positions:
-        before, loop = list(_loops(state.text, is_inner))[index]
-        each += list(_made(_with_option(state, state.text, before, loop, option, value), title, loop))
-        if all_at_once is not None:
-            before, loop = list(_loops(all_at_once, is_inner))[index]
-            all_at_once = _with_option(state, all_at_once, before, loop, option, value)
-    if len(positions) > 1 and all_at_once is not None:
-        yield Candidate(f"{title} for each loop", all_at_once, next(_loops(state.text, is_inner))[1].lineno)
-    yield from each
+    call = f"{state.module_name}.loop_config({', '.join(f'{name}={value}' for name, value in options.items())})"
+    for index in range(count):
+        made = _with_options(state, state.text, index, options, is_inner)
+        yield from _made(made, f"`{call}`", list(_loops(state.text, is_inner))[index][1])
+    if count > 1:
+        together: FunctionText | None = state.text
+        for index in range(count):
+            together = together and _with_options(state, together, index, options, is_inner)
+        yield from _made(together, f"`{call}` for each loop", next(_loops(state.text, is_inner))[1])
+
+
+def _with_options(
+    state: State, text: FunctionText, index: int, options: Mapping[str, str], is_inner: bool
+) -> FunctionText | None:
+    """Return the function with options of one loop."""
+    made: FunctionText | None = text
+    for name, value in options.items():
+        if made is not None:
+            before, loop = list(_loops(made, is_inner))[index]
+            made = _with_option(state, made, before, loop, name, value)
+    return made
 
 
 def _loops(text: FunctionText, is_inner: bool) -> Iterator[tuple[ast.stmt | None, ast.For]]:

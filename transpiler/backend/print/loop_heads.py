@@ -12,8 +12,9 @@ from ..languages.common.naming import Names
 from ..languages.common.syntax_forms import Rendered
 from .expressions import Expressions
 
-MOST = 65534
-"""The largest number that gcc takes behind `unroll`."""
+AT_ONCE = 8
+"""Iterations that gcc, which takes no `unroll` without a number, unrolls where the trip count is not known; it takes
+minutes for a large number."""
 
 
 def declare_axis(names: Names, loop: RangeFor, axis: int) -> str:
@@ -43,7 +44,7 @@ def loop_head(e: Expressions, loop: RangeFor, axis: int, name: str) -> str:
 def unroll_hint(e: Expressions, loop: RangeFor, axis: int) -> str:
     """Return what is before the head of a loop to unroll completely; the line of a pragma ends with a line break."""
     bounds = [int(b.value) for b in (loop.starts[axis], loop.ends[axis], loop.steps[axis]) if isinstance(b, Const)]
-    count = len(range(*bounds)) if len(bounds) == 3 else MOST
+    count = len(range(*bounds)) if len(bounds) == 3 else AT_ONCE
     e.need(*e.language.unroll_helpers)
     return e.language.unroll.format(count=count)
 

@@ -269,7 +269,7 @@ def _finish_loop(
     options, context.nesting.loop_options = context.nesting.loop_options, {}
     loop.parallelize = options.get("parallelize")
     loop.serialize = options.get("serialize", False) or loop.parallelize == 1 or context.nesting.is_conditional
-    loop.block_dim = options.get("block_dim")
+    loop.block_dim, loop.grid_stride = options.get("block_dim"), options.get("grid_stride")
     is_parallel = context.builder.block is context.kernel.body and not loop.serialize
     if isinstance(loop, RangeFor):
         loop.unroll_count = ALL if options.get("unroll") is True else int(options.get("unroll", 0))

@@ -9,7 +9,7 @@ from ..source.named_numbers import plain
 from .context import Context
 from .values import is_runtime
 
-OPTIONS = ("block_dim", "serialize", "parallelize", "unroll", "block_dim_adaptive", "bit_vectorize")
+OPTIONS = ("block_dim", "serialize", "parallelize", "unroll", "grid_stride", "block_dim_adaptive", "bit_vectorize")
 
 
 HINTS = {
@@ -37,6 +37,9 @@ def loop_config(context: Context, **options: Any) -> None:
         value = options.get(name)
         if value is not None and not (isinstance(value, int) and value > 0):
             raise context.error(TaichiTypeError, f"`{name}` must be a positive integer, found {value!r}", hint)
+    if not isinstance(options.get("grid_stride"), bool | None):
+        found = options["grid_stride"]
+        raise context.error(TaichiTypeError, f"`grid_stride` must be True or False, found {found!r}", "or leave it out")
     if not context.dependencies.allows("max_block_dim", "at least", options.get("block_dim") or 0):
         limit = context.dependencies.capabilities.max_block_dim
         raise context.error(
