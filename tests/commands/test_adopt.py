@@ -101,7 +101,7 @@ def source_of(command, file: Path, kernel: str, arch: str) -> str:
 def check_adopted(command, file: Path, kernel: str, arch: str, edited: str) -> None:
     """Adopt, and check that Python gives the source of the edit, which is set aside."""
     said = command("adopt", f"{file}:{kernel}", "--arch", arch)
-    assert said.status == 0 and "is kept as" in said.notes
+    assert said.status == 0 and "is stored as" in said.notes
     parts = re.split(r"// ===== \S+\n", source_of(command, file, kernel, arch))
     assert any(same_code(part, edited) for part in parts)
     kept = list(file.parent.rglob("*.adopted"))

@@ -1,7 +1,7 @@
 """`shadesmith adopt`: write the directives that give the source of an edit into the Python file.
 
 The file is written only if the directives give the whole edit; then the program is read again, and if the source that
-it generates now is not that of the edit, the file is restored. So the edit is kept until Python gives the same.
+it generates now is not that of the edit, the file is restored. So the edit is stored until Python gives the same.
 """
 
 from __future__ import annotations
@@ -158,11 +158,11 @@ def _write(options: argparse.Namespace, file: PythonFile, data: bytes, edit: Edi
             f"{file.path.name} is as it was: with the directives, {reason}", "write them by hand, and compare"
         )
     for state in edit.states.values():
-        kept = state.slot.base(state.name, state.variant)
-        kept = kept.with_name(kept.name + ADOPTED)
-        kept.parent.mkdir(exist_ok=True)
-        os.replace(state.path, kept)
-        screen.note(f"shadesmith: the edit is kept as {from_here(kept)}; the generated source is the same now")
+        stored = state.slot.base(state.name, state.variant)
+        stored = stored.with_name(stored.name + ADOPTED)
+        stored.parent.mkdir(exist_ok=True)
+        os.replace(state.path, stored)
+        screen.note(f"shadesmith: the edit is stored as {from_here(stored)}; the generated source is the same now")
 
 
 def _restore(file: PythonFile, written: bytes) -> None:

@@ -86,7 +86,7 @@ def same_code(one: str, other: str) -> bool:
 
 def differences(before: Sequence[Unit], after: Sequence[Unit]) -> list[Difference]:
     """Return what differs between the statements of two sources, in order."""
-    found = []
+    found: list[Difference] = []
     keys = [[tuple(_texts(unit)) for unit in side] for side in (before, after)]
     for tag, i1, i2, j1, j2 in SequenceMatcher(None, keys[0], keys[1], autojunk=False).get_opcodes():
         if tag != "equal":
