@@ -19,7 +19,8 @@ from shadesmith.transpiler.errors import TaichiCompilationError, TaichiRuntimeEr
 
 from .compiler import CHECKS, OPTIMISED, Refused, compile_source, line_of, runtime
 
-STREAM = SimpleNamespace(ptr=0)
+STREAM = SimpleNamespace(ptr=0, record=lambda stream: None, wait_event=lambda event: None)
+"""The only stream, and every event: what is launched has ended."""
 LAUNCHES = itertools.count(1)
 """Each launch has another order of its threads."""
 MULTIPROCESSORS, RESIDENT_THREADS = 1, 256
