@@ -87,6 +87,7 @@ runtime/workbench/macros
 runtime/workbench/edits
 runtime/workbench/measure
 runtime/workbench/bisect
+runtime/workbench/adopt
 runtime/workbench/inspect
 runtime/workbench
 runtime/recording
