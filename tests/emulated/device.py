@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import os
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,6 +23,7 @@ from .compiler import CHECKS, OPTIMISED, Refused, compile_source, line_of, runti
 STREAM = SimpleNamespace(ptr=0)
 LAUNCHES = itertools.count(1)
 """Each launch has another order of its threads."""
+ONE_AT_A_TIME = threading.Lock()
 MULTIPROCESSORS, RESIDENT_THREADS = 1, 256
 
 
@@ -71,8 +73,9 @@ PATHS: dict[int, Path] = {}
 
 
 def launch(function: int, x: int, y: int, z: int, size: int, *rest: Any) -> None:
-    """Run a kernel, as `cuLaunchKernel` starts one."""
-    problem = runtime().emulator_launch(function, rest[4], x, y, size, next(LAUNCHES))
+    """Run a kernel, as `cuLaunchKernel` starts one; the runtime has one GPU, which threads take in turns."""
+    with ONE_AT_A_TIME:
+        problem = runtime().emulator_launch(function, rest[4], x, y, size, next(LAUNCHES))
     if problem is not None:
         raise EmulatedError(_located(problem.decode(errors="replace"), PATHS[function]))
 

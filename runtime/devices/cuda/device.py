@@ -32,7 +32,7 @@ from .capabilities import PORTABLE
 from .graph import CudaGraph
 from .nvrtc import LINES, compile_cubin, warm_up
 from .several_gpus import DRIVER, OPENED, activate, all_on_own_gpu, copy_between, list_devices, number_of
-from .submitting import Start, Submit, make_starter, make_submitter
+from .submitting import Start, Submit, Submitter, make_block, make_starter
 from .textures import CudaTexture, copy_in, copy_out, make_texture
 from .timer import CudaTimer
 
@@ -88,13 +88,13 @@ class CudaProgram:
     """A loaded kernel. arguments: buffer of the `Args` struct; log: NVRTC's output.
 
     submit(counts, stream): start all tasks, on CuPy's current stream if none is given.
-    submits_alone: one task whose arguments never change is submitted without the lock.
+    inlined: lines of `submit`, by which a kernel of one task is started without the lock: its arguments never change,
+    or each launch has a block of its own. None if `submit` does more.
     """
 
-    submits_alone = True
     is_whole = False
 
-    __slots__ = ("_device", "_functions", "_loaded", "_module", "arguments", "lock", "log", "submit")
+    __slots__ = ("_device", "_functions", "_loaded", "_module", "arguments", "inlined", "lock", "log", "submit")
 
     def __init__(self, device: CudaDevice, module: BackendModule, loaded: Any, log: str) -> None:
         self.log = log
@@ -103,9 +103,12 @@ class CudaProgram:
         self._loaded = loaded  # CuPy unloads the code with this object
         self.arguments = (ctypes.c_ubyte * max(1, module.interface.args_size_bytes))()
         self._functions = [loaded.get_function(task.entry).ptr for task in module.tasks]
-        self.submit = make_submitter(device, module.kernel, module.tasks, self._functions, self.arguments, loaded)
+        starting = Submitter(device, module.kernel, module.tasks, self._functions, self.arguments, loaded)
+        self.submit: Submit = starting.submit
+        self.inlined: Submitter | None = starting
         if device.sources is not None and device.cupy.cuda.nvtx.available:
             self.submit = _in_range(self.submit, device.cupy.cuda.nvtx, module.kernel)
+            self.inlined = None
 
     @property
     def name(self) -> str:
@@ -114,8 +117,9 @@ class CudaProgram:
 
     def starts(self, launch: Callable[..., None], arguments: Any) -> list[Start]:
         """Return a function of count and stream for each task, which calls `launch`, the driver's or a substitute."""
+        block = make_block(arguments)
         return [
-            make_starter(launch, self._device.resident_threads, task, function, arguments)
+            make_starter(launch, self._device.resident_threads, task, function, block)
             for task, function in zip(self._module.tasks, self._functions, strict=True)
         ]
 
