@@ -181,7 +181,9 @@ class EmulatedDevice(cuda.CudaDevice):
 LACKS = "The emulated GPU has no"
 
 
-def open_device(index: int = 0, sources: Path | None = None, store: Any = None) -> EmulatedDevice:
+def open_device(
+    index: int = 0, sources: Path | None = None, store: Any = None, prepares: bool = False
+) -> EmulatedDevice:
     """Open the emulated GPU."""
     driver = SimpleNamespace(launchKernel=launch, CUDADriverError=EmulatedError, ctxGetCurrent=lambda: 1)
     return EmulatedDevice(cupy(), driver, index, sources, store)

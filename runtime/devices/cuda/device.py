@@ -544,24 +544,31 @@ def _host_address(data: memoryview) -> int:
     return int(np.frombuffer(data, np.uint8).ctypes.data) if data.nbytes else 0
 
 
-def _make_context(index: int) -> None:
-    """Create the GPU's context, which takes 0.2 s, while CuPy is imported; CuPy reports any failure later."""
+def _make_context(index: int, prepares: bool) -> None:
+    """Create the GPU's context, which takes 0.2 s, while CuPy is imported; CuPy reports any failure later.
+
+    prepares: start the compiler too.
+    """
     with contextlib.suppress(OSError):
         driver = ctypes.CDLL(DRIVER)
-        device, context = ctypes.c_int(), ctypes.c_void_p()
+        device, context, major, minor = ctypes.c_int(), ctypes.c_void_p(), ctypes.c_int(), ctypes.c_int()
         if driver.cuInit(0) == 0 and driver.cuDeviceGet(ctypes.byref(device), index) == 0:
+            if prepares and driver.cuDeviceComputeCapability(ctypes.byref(major), ctypes.byref(minor), device) == 0:
+                warm_up(f"sm_{major.value}{minor.value}")
             driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
 
 
-def open_device(index: int | str = 0, sources: Path | None = None, store: Store | None = None) -> CudaDevice:
+def open_device(
+    index: int | str = 0, sources: Path | None = None, store: Store | None = None, prepares: bool = False
+) -> CudaDevice:
     """Open GPU number `index`, or the first whose name has it. Raises: TaichiRuntimeError for a missing driver or GPU.
 
     It is the current GPU of this thread from now on, unless another one is open already.
     sources: folder of the sources; then cubins have line information, and launches are inside NVTX ranges.
-    store: caches compiled kernels.
+    store: caches compiled kernels. prepares: start the compiler too, since a kernel will be compiled.
     """
     number = index if isinstance(index, int) else 0
-    making = threading.Thread(target=_make_context, args=(number,), daemon=True)
+    making = threading.Thread(target=_make_context, args=(number, prepares), daemon=True)
     making.start()
     try:
         import cupy
