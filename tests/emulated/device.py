@@ -15,12 +15,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+
 from shadesmith.runtime.devices.cuda import device as cuda
 from shadesmith.transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 
 from .compiler import CHECKS, OPTIMISED, Refused, compile_source, line_of, runtime
 
-STREAM = SimpleNamespace(ptr=0)
+STREAM = SimpleNamespace(ptr=0, record=lambda stream: None, wait_event=lambda event: None)
+"""The only stream, and every event: what is launched has ended."""
 LAUNCHES = itertools.count(1)
 """Each launch has another order of its threads."""
 ONE_AT_A_TIME = threading.Lock()
@@ -42,9 +45,31 @@ class Memory:
         if not self.ptr:
             raise MemoryError
 
+    def __add__(self, offset_bytes: int) -> int:
+        return self.ptr + offset_bytes
+
     def __del__(self) -> None:
         if getattr(self, "ptr", 0):
             self._free(self.ptr)
+
+
+class View(np.ndarray):
+    """CuPy's arrays, as NumPy's. Sorts are stable."""
+
+    def sort(self, *args: Any) -> None:  # type: ignore[override]
+        """Sort in place."""
+        super().sort(kind="stable")
+
+    def argsort(self, *args: Any) -> Any:  # type: ignore[override]
+        """Return where each element is in their order."""
+        return super().argsort(kind="stable")
+
+
+def view_of_memory(shape: Any, dtype: Any, memptr: int, strides: Any) -> View:
+    """Return an array over memory of the emulated GPU, without negative strides."""
+    reach = 1 + sum((extent - 1) * stride for extent, stride in zip(shape, strides, strict=True))
+    size = 0 if 0 in shape else reach - 1 + np.dtype(dtype).itemsize
+    return View(shape, dtype, (ctypes.c_char * size).from_address(memptr), strides=strides)
 
 
 class Loaded:
@@ -156,7 +181,12 @@ def cupy() -> SimpleNamespace:
         Event=lambda **options: STREAM,
     )
     pool = SimpleNamespace(free_all_blocks=_nothing)
-    return SimpleNamespace(cuda=of_cuda, get_default_memory_pool=lambda: pool)
+    functions_of_arrays = {
+        name: getattr(np, name) for name in ("cumsum", "cumprod", "sum", "prod", "amax", "amin", "argsort")
+    }
+    return SimpleNamespace(
+        cuda=of_cuda, get_default_memory_pool=lambda: pool, ndarray=view_of_memory, **functions_of_arrays
+    )
 
 
 class EmulatedDevice(cuda.CudaDevice):
