@@ -9,6 +9,8 @@ A kernel cannot be unwound by siglongjmp: an OpenMP thread that leaves its team 
 - Ctrl-C gives a kernel GRACE to end. Then a timer interrupts all threads again and again, and a thread that is in a
   kernel's own code returns from its outermost function there, to libffi or to libgomp, which ends the parallel region
   as always. Kernels hold no locks and no memory, so leaving them at any instruction is safe.
+- A kernel that runs longer than the watchdog allows (`watch`) is left in the same way, by a timer and a signal of its
+  own, so that it does not matter what a program does with SIGINT. Other kernels go on.
 
 Only accesses by kernels are handled: the instruction is in a library of `state.libraries`, or the address is in a guard
 of our allocations and a kernel is on the stack. Everything else goes to the handlers that were there before.
@@ -49,10 +51,13 @@ enum {
 #define IDLE 100            /* [REPEAT] */
 #define FAULTED 1
 #define INTERRUPTED 2
+#define EXPIRED 2  /* why a library was left; 1: Ctrl-C */
+#define WATCHDOG (SIGRTMIN + 9)
 #define CACHE_LINE 64
 
 struct guard { uint64_t low, first, end, high; };  /* guards are [low, first) and [end, high), the rest may be used */
-struct library { uint64_t start, end, left; char name[104]; };  /* left: 1 if a thread was made to leave it */
+struct library { uint64_t start, end, left, deadline, launches; char name[104]; };
+/* left: why threads were made to leave it. deadline: of the launches that run now [ns of CLOCK_MONOTONIC] */
 struct fault { uint64_t address, instruction; int32_t library, writes; };
 struct window { uint64_t address, size; };
 
@@ -263,7 +268,7 @@ static void on_fault(int number, siginfo_t *info, void *context) {
 
 /* --- Ctrl-C */
 
-struct walk { ucontext_t *context; int library, frames, found; };
+struct walk { ucontext_t *context; int library, frames, found, why; };
 
 /* Find the frame that called the outermost function of the kernel's library: that of libffi or libgomp. */
 static _Unwind_Reason_Code leave(struct _Unwind_Context *frame, void *argument) {
@@ -275,7 +280,7 @@ static _Unwind_Reason_Code leave(struct _Unwind_Context *frame, void *argument) 
     }
     if (library == walk->library)
         return ++walk->frames > 4096 ? _URC_END_OF_STACK : _URC_NO_REASON;
-    state->libraries[walk->library].left = 1;
+    __atomic_fetch_or(&state->libraries[walk->library].left, walk->why, __ATOMIC_RELAXED);
     __atomic_fetch_or(&state->attention, INTERRUPTED, __ATOMIC_RELEASE);
     resume(walk->context, frame);
     return _URC_END_OF_STACK;
@@ -313,8 +318,8 @@ static void set_timer(long first, long repeat) {
     armed = first != 0;
 }
 
-/* Send a signal to all other threads, so that those in a kernel leave it. */
-static void interrupt_threads(void) {
+/* Send a signal of a timer to all other threads, so that those in a kernel leave it. */
+static void interrupt_threads(int signal, void *timer) {
     struct entry { uint64_t inode, offset; unsigned short size; unsigned char type; char name[]; };
     char buffer[4096] __attribute__((aligned(8)));
     pid_t process = getpid(), own = syscall(SYS_gettid);
@@ -325,13 +330,13 @@ static void interrupt_threads(void) {
             for (const char *c = ((struct entry *)(buffer + at))->name; *c >= '0' && *c <= '9'; c++)
                 thread = thread * 10 + *c - '0';
             siginfo_t info = {0};
-            info.si_signo = SIGINT;
+            info.si_signo = signal;
             info.si_code = SI_QUEUE;
             info.si_pid = process;
             info.si_uid = getuid();
-            info.si_value.sival_ptr = &timer;
+            info.si_value.sival_ptr = timer;
             if (thread && thread != own)
-                syscall(SYS_rt_tgsigqueueinfo, process, thread, SIGINT, &info);
+                syscall(SYS_rt_tgsigqueueinfo, process, thread, signal, &info);
         }
     if (folder >= 0)
         close(folder);
@@ -347,8 +352,8 @@ static void on_interrupt(int number, siginfo_t *info, void *context) {
         }
         if (armed) {
             if (is_main)
-                interrupt_threads();
-            struct walk walk = {context, library_of(instruction_of(context)), 0, 0};
+                interrupt_threads(SIGINT, &timer);
+            struct walk walk = {context, library_of(instruction_of(context)), 0, 0, 1};
             if (walk.library >= 0)
                 backtrace_(leave, &walk);
         }
@@ -365,7 +370,83 @@ static void on_interrupt(int number, siginfo_t *info, void *context) {
     errno = saved;
 }
 
+/* --- the watchdog */
+
+static timer_t watchdog;
+static pid_t watchdog_process;
+
+static uint64_t now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + time.tv_nsec;
+}
+
+static void on_watchdog(int number, siginfo_t *info, void *context) {
+    int saved = errno;
+    if (info->si_value.sival_ptr == &watchdog) {
+        if (info->si_code == SI_TIMER)
+            interrupt_threads(number, &watchdog);
+        struct walk walk = {context, library_of(instruction_of(context)), 0, 0, EXPIRED};
+        uint64_t deadline = walk.library >= 0 ? state->libraries[walk.library].deadline : 0;
+        if (deadline && now() >= deadline)
+            backtrace_(leave, &walk);
+    }
+    errno = saved;
+}
+
+/* Return whether this system has a watchdog; install its handler. */
+static int start_watchdog(void) {
+#if defined(__x86_64__)
+    if (!word_ || !instruction_ || !frame_ || !backtrace_)
+        return 0;
+    if (watchdog_process == getpid())
+        return 1;
+    struct sigaction wanted = {0};
+    wanted.sa_sigaction = on_watchdog;
+    wanted.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+    sigfillset(&wanted.sa_mask);
+    struct sigevent event = {0};
+    event.sigev_notify = SIGEV_THREAD_ID;
+    event.sigev_signo = WATCHDOG;
+    event.sigev_value.sival_ptr = &watchdog;
+    ((int *)&event)[4] = getpid();  /* sigev_notify_thread_id: the main thread */
+    int id = 0;
+    if (sigaction(WATCHDOG, &wanted, 0) || syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &id))
+        return 0;
+    watchdog = (timer_t)(intptr_t)id;
+    watchdog_process = getpid();
+    return 1;
+#else
+    return 0;
+#endif
+}
+
 /* --- what Python calls */
+
+/* Give the launch of libraries a time limit, 0 at its end. Return whether it will be stopped. */
+int watch(const int32_t *libraries, int count, uint64_t nanoseconds) {
+    uint64_t earliest = 0, deadline = now() + nanoseconds;
+    acquire();
+    int works = start_watchdog();
+    for (int l = 0; l < count; l++) {
+        struct library *library = &state->libraries[libraries[l]];
+        if (nanoseconds) {
+            library->launches++;
+            library->deadline = deadline;
+        } else if (--library->launches == 0)
+            library->deadline = 0;
+    }
+    for (int k = 0; k < LIBRARIES && state->libraries[k].end; k++) {
+        uint64_t other = state->libraries[k].deadline;
+        if (other && (!earliest || other < earliest))
+            earliest = other;
+    }
+    struct itimerspec times = {{0, earliest ? REPEAT : 0}, {earliest / 1000000000u, earliest % 1000000000u}};
+    if (works)
+        syscall(SYS_timer_settime, (int)(intptr_t)watchdog, TIMER_ABSTIME, &times, 0);
+    release();
+    return works;
+}
 
 static void unlock_child(void) {
     state->lock = 0;
@@ -449,7 +530,7 @@ int add_library(uint64_t function, const char *name) {
     if (number < LIBRARIES) {
         struct library *place = &state->libraries[number];
         strncpy(place->name, name, sizeof place->name - 1);
-        place->left = 0;
+        place->left = place->deadline = place->launches = 0;
         place->start = range.start;
         __atomic_store_n(&place->end, range.end, __ATOMIC_RELEASE);
     }
@@ -491,7 +572,7 @@ void unmap(int guard, uint64_t base, uint64_t size) {
 
 /* Move the faults of these libraries to `taken`, which has room for FAULTS; return their number.
 
-With the last of them the windows are closed. left: set to 1 if a thread was made to leave one of the libraries. */
+With the last of them the windows are closed. left: why threads were made to leave one of the libraries, else 0. */
 int take_faults(const int32_t *libraries, int count, struct fault *taken, int32_t *left) {
     uint32_t found = 0, kept = 0;
     acquire();
@@ -514,7 +595,7 @@ int take_faults(const int32_t *libraries, int count, struct fault *taken, int32_
     }
     *left = 0;
     for (int l = 0; l < count; l++) {
-        *left |= state->libraries[libraries[l]].left != 0;
+        *left |= state->libraries[libraries[l]].left;
         state->libraries[libraries[l]].left = 0;
     }
     release();

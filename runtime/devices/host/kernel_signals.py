@@ -19,11 +19,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError
+from ....transpiler.errors import LaunchTimeoutError, TaichiCompilationError, TaichiRuntimeError
 from ...locks import new_lock
 from ...store.compiler_files import c_compiler_identity
 from ...store.store import Store
-from ..device import format_size
+from ..device import WATCHDOG_HINT, format_size
 from ..host_arrays import view_address
 from .compiler import HostCompiler, Library, compiler_process, load_library
 from .guarded_memory import GUARDED, Guards, Mapping, has_guards, lasting_memory
@@ -32,6 +32,8 @@ SOURCE = Path(__file__).with_name("kernel_signals.c")
 FLAGS = ("-std=gnu11", "-O2", "-fPIC", "-shared", "-w")
 FAULTS, WINDOWS, LIBRARIES = 64, 2048, 8192
 """As in the source."""
+EXPIRED = 2
+"""Why threads left a library: its launch took longer than the watchdog allows."""
 HINT = "`ti.init(debug=True)` checks all indices, and names the line and the index"
 
 OwnerOf = Callable[[int], "tuple[str, int] | None"]
@@ -59,7 +61,7 @@ class _Guard(ctypes.Structure):
 
 class _LoadedLibrary(ctypes.Structure):
     _fields_ = (
-        *((name, ctypes.c_uint64) for name in ("start", "end", "left")),
+        *((name, ctypes.c_uint64) for name in ("start", "end", "left", "deadline", "launches")),
         ("name", ctypes.c_char * 104),
     )
 
@@ -96,6 +98,7 @@ class _Handlers:
             "take_faults", number, ctypes.c_void_p, number, ctypes.c_void_p, ctypes.c_void_p
         )
         self.unmap = library.typed_function("unmap", None, number, size, size)
+        self.watch = library.typed_function("watch", number, ctypes.c_void_p, number, size)
 
 
 _handlers: _Handlers | None = None
@@ -182,10 +185,16 @@ def add_library(library: Library, kernel: str, entry: str) -> None:
         library.number, library.remove = number, _handlers.remove_library
 
 
-def raise_errors(kernel: str, libraries: Sequence[Library], owner_of: OwnerOf) -> None:
-    """Raise the error of a launch that has ended, if there is one.
+def watch_function() -> Callable[[object, int, int], int] | None:
+    """Return the function that gives launches a time limit, None where kernels cannot be stopped."""
+    return None if _handlers is None else _handlers.watch
 
-    Raises: TaichiRuntimeError for accesses outside memory; KeyboardInterrupt if the kernel was stopped.
+
+def raise_errors(kernel: str, libraries: Sequence[Library], owner_of: OwnerOf, expired: str = "") -> None:
+    """Raise the error of a launch that has ended, if there is one. expired: what is said of one that took too long.
+
+    Raises: TaichiRuntimeError for accesses outside memory; KeyboardInterrupt if Ctrl-C stopped the kernel;
+    LaunchTimeoutError if the watchdog did.
     """
     if _handlers is None:
         return
@@ -193,6 +202,8 @@ def raise_errors(kernel: str, libraries: Sequence[Library], owner_of: OwnerOf) -
     own = (ctypes.c_int32 * len(numbers))(*numbers)
     taken, left = (Fault * FAULTS)(), ctypes.c_int32()
     count = _handlers.take_faults(own, len(numbers), taken, ctypes.byref(left))
+    if left.value & EXPIRED:
+        raise LaunchTimeoutError(expired, WATCHDOG_HINT)
     if left.value:
         raise KeyboardInterrupt(f"kernel `{kernel}` was stopped; what it computes is incomplete")
     if count:

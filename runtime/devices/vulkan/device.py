@@ -215,6 +215,19 @@ class VulkanDevice:
         """Return a timer of launches by the device's clock."""
         return make_timer(self._api, self.adapter, self._handle, self._queue)
 
+    @property
+    def ends_loops(self) -> bool:
+        """Whether the driver ends all loops, so that each launch ends."""
+        return bool(self.adapter.is_llvmpipe)
+
+    def finish_within(self, seconds: float, stream: int | None = None) -> bool:
+        """Wait for all launches, at most for some seconds; return whether they have ended."""
+        return self._queue.finish_within(seconds)
+
+    def refuse(self, reason: str) -> None:
+        """Refuse later use, for a reason, without waiting for launches."""
+        self._queue.refuse(reason)
+
     def close(self) -> None:
         """Free everything; the device cannot be used afterwards. A forked child leaves its parent's device alone."""
         if self._is_closed or not self._queue.is_owned:
