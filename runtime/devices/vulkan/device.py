@@ -35,6 +35,7 @@ from .instance import (
 )
 from .labels import Labels
 from .lavapipe import LoopLimits
+from .lavapipe_faults import ShaderFaults
 from .memory import Memory, VulkanAllocation, local_bytes
 from .program import Builder, VulkanProgram
 from .queue import Queue
@@ -104,10 +105,16 @@ class VulkanDevice:
         self.host_memory = self._memory.addresses_are_host_pointers()
 
     def _loop_limits(self) -> LoopLimits:
-        limits = LoopLimits(self._api, self._handle)
+        faults = ShaderFaults(self.store)
+        limits = LoopLimits(self._api, self._handle, faults.prepare)
         self._closing.callback(limits.close)
         limits.open(self._memory)
-        self._queue.check = limits.check
+
+        def check() -> None:
+            faults.check(tuple(reversed(self._queue.recent)))
+            limits.check()
+
+        self._queue.check = check
         return limits
 
     def allocate(self, size_bytes: int, lazily: bool = False) -> VulkanAllocation:
