@@ -2,7 +2,8 @@
 #include <math.h>
 #include <stdbool.h>
 
-enum { ends_n0 = 256 };  // shape of ends, length, stiffness, length_grad, stiffness_...
+// shape of ends, length, stiffness, length_grad, stiffness_grad
+enum { ends_n0 = 256 };
 
 typedef struct { float x, y; } vec2;
 typedef struct { int x, y; } ivec2;

@@ -7,7 +7,8 @@
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
 
-const int ends_n0 = 256;  // shape of ends, length, stiffness, length_grad, stiffness_...
+// shape of ends, length, stiffness, length_grad, stiffness_grad
+const int ends_n0 = 256;
 
 layout(buffer_reference, scalar, buffer_reference_align = 8)
     restrict readonly buffer ReadI32x2 { ivec2 v[]; };

@@ -2,7 +2,8 @@
 
 #define BLOCK 128
 
-constexpr int ends_n0 = 256;  // shape of ends, length, stiffness, length_grad, stiffness_...
+// shape of ends, length, stiffness, length_grad, stiffness_grad
+constexpr int ends_n0 = 256;
 
 // Adds to 2 neighbouring floats, each atomically; from sm_90 on by one instruction, for which
 // `address` is a multiple of 8 bytes.

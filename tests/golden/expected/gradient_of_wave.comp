@@ -50,7 +50,7 @@ void main() {
 }
 
 // ===== wave_grad_1.comp
-// shadesmith 0.1.0, vulkan ec79192c, gradient_of_wave.py:9: wave_grad(t: i32)
+// shadesmith 0.1.0, vulkan e737e28c, gradient_of_wave.py:9: wave_grad(t: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -59,6 +59,7 @@ void main() {
 layout(local_size_x = BLOCK) in;
 
 const int u_grad_n1 = 64, u_grad_n2 = 64;  // shape of u_grad
+const int N = 64;  // captured
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) restrict buffer F32 { float v[]; };
 layout(push_constant, scalar) uniform Args {
@@ -79,5 +80,5 @@ void task(int i, int j) {
 
 void main() {
     uint index = gl_GlobalInvocationID.x;
-    if (index < 3844u) task(1 + int(index / 62), 1 + int(index % 62));
+    if (index < (N - 2) * (N - 2)) task(1 + int(index / (N - 2)), 1 + int(index % (N - 2)));
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 078e4907, gradient_of_wave.py:9: wave_grad(t: i32)
+// shadesmith 0.1.0, cuda 1bb32e04, gradient_of_wave.py:9: wave_grad(t: i32)
 
 #define BLOCK 128
 
@@ -54,5 +54,5 @@ __device__ inline void task_1(const Args &args, int i, int j) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) wave_grad_1(const Args args) {
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < 3844u) task_1(args, 1 + int(index / 62), 1 + int(index % 62));
+    if (index < (N - 2) * (N - 2)) task_1(args, 1 + int(index / (N - 2)), 1 + int(index % (N - 2)));
 }

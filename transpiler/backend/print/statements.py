@@ -5,7 +5,7 @@ In: a block, its placement and the rendered values. Out: `Line` objects, without
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from ...errors import NOWHERE, InternalError, SourceLocation
@@ -223,8 +223,11 @@ class Statements:
 
     def block(self, block: Block) -> None:
         """Print every statement of a block, and what was left out between them."""
-        above = remarks_above(block.statements) if self.prints_remarks else {}
-        for position, statement in enumerate(block.statements):
+        self.statements(block.statements, remarks_above(block.statements) if self.prints_remarks else {})
+
+    def statements(self, statements: Sequence[Statement], above: Mapping[int, Sequence[Remark]]) -> None:
+        """Print statements, with the remarks above each of them by its position."""
+        for position, statement in enumerate(statements):
             for remark in above.get(position, ()):
                 self.remark(remark)
             start = len(self.lines)
@@ -474,17 +477,17 @@ def _if(p: Statements, statement: If) -> None:
 
 def _else(p: Statements, block: Block) -> None:
     """Print an else branch; one that contains only an If is an `else if`."""
+    above = remarks_above(block.statements) if p.prints_remarks else {}
     with p.indented():
         with p.captured() as before:
-            for statement in block.statements[:-1]:
-                p.statement(statement)
+            p.statements(block.statements[:-1], above)
             lines = list(before)
         last = block.statements[-1]
         chained = isinstance(last, If) and not lines and bool(last.then.statements)
         if not chained:
             p.lines.append(Line(p.depth - 1, "} else {"))
             p.lines.extend(lines)
-            p.statement(last)
+            p.statements([last], {0: above.get(len(block.statements) - 1, ())})
     if chained and isinstance(last, If):
         is_new = last.location is not NOWHERE and last.location.key != p.last
         comment = f"  // {python_comment(last.location)}" if p.comments and is_new else ""
