@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 93a682fa, smooth_mesh.py:25: smooth_mesh(weight: f32)
+// shadesmith 0.1.0, cuda d5b88c88, smooth_mesh.py:25: smooth_mesh(weight: f32)
 
 #define BLOCK 128
 
@@ -35,7 +35,8 @@ __device__ inline void task(const Args &args, int v) {
         total = total + (vert_x(u) - vert_x(v));
     }
     // smooth_mesh.py:30  v.smooth = v.x + weight * total / v.verts.size
-    vert_smooth(v) = vert_x(v) + args.weight * total / (float)(u_end - vert_verts_begin(v));
+    vert_smooth(v) = vert_x(v)
+        + args.weight * total / (float)int(unsigned(u_end) - vert_verts_begin(v));
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) smooth_mesh_0(const Args args) {

@@ -6,7 +6,7 @@ In: a `RangeFor` whose bounds are rendered. Out: `for (int k = 0; k < n; k++)`, 
 from __future__ import annotations
 
 from ...ir.nodes import Statement
-from ...ir.statements import Const, RangeFor
+from ...ir.statements import Const, RangeFor, is_const
 from ...ir.types import i32
 from ..languages.common.naming import Names
 from ..languages.common.syntax_forms import Rendered
@@ -33,6 +33,8 @@ def loop_head(e: Expressions, loop: RangeFor, axis: int, name: str) -> str:
         is_end = isinstance(constant, Const) and int(constant.value) == loop.exact_ends[axis]
         end = end if is_end else Rendered(str(loop.exact_ends[axis]))
     comparison = ("<" if step > 0 else ">") if is_open else "!="
+    if is_open and step < 0 and is_const(loop.ends[axis], -1):
+        comparison, end = ">=", Rendered("0")
     advance = {1: f"{name}++", -1: f"{name}--"}.get(step, f"{name} {'+' if step > 0 else '-'}= {by}")
     return f"for (int {name} = {start.source}; {name} {comparison} {comparison_operand(end)}; {advance})"
 
