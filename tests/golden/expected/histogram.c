@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 46da538c, histogram.py:10:
+// shadesmith 0.1.0, c e55ee9e4, histogram.py:10:
 // histogram(a: ndarray[f32, 1], order: ndarray[i32, 1])
 #include <stdbool.h>
 #include <stdint.h>
@@ -47,7 +47,7 @@ static inline void task(const struct Args args, int i, double *total_sum) {
     // histogram.py:13  order[i] = ti.atomic_add(counts[bucket], 1)
     order(i) = atomic_add_i32(&counts(bucket), 1);
     // histogram.py:14  total[None] += a[i]
-    *total_sum += (double)a(i);  // not atomic: joined below (reduce_atomics)
+    *total_sum += a(i);  // not atomic: joined below (reduce_atomics)
 }
 
 void histogram_0(const struct Args *arguments) {

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 7c7352f8, normalize.py:4: normalize(a: ndarray[f32, 1])
+// shadesmith 0.1.0, c 80f483ae, normalize.py:4: normalize(a: ndarray[f32, 1])
 #include <stdint.h>
 
 // A loop that computes a sum is cut into so many parts.
@@ -38,7 +38,7 @@ void normalize_0(const struct Args *arguments) {
 // task 1 of 3: range_for over a
 // normalize.py:6  for i in range(a.shape[0]):
 static inline void task_1(const struct Args args, int i, double *total) {
-    *total += (double)a(i);  // :7, not atomic: joined below (reduce_atomics)
+    *total += a(i);  // :7, not atomic: joined below (reduce_atomics)
 }
 
 void normalize_1(const struct Args *arguments) {

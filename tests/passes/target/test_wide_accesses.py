@@ -277,15 +277,15 @@ def test_sources() -> None:
 
 
 def test_names_of_single_iterations_and_of_extents() -> None:
-    """The user's own `ii`, `end` and `k` keep their names; a field whose length is no multiple of 4 ends early."""
+    """The user's own `ii` and `k` keep their names; a field whose length is no multiple of 4 ends early."""
     ti.init(arch=ti.python, log_level=ti.ERROR)
     odd, n = ti.field(ti.f32, LONG + 2), LONG + 2
 
     @ti.kernel
-    def scale(end: ti.f32):
+    def scale(by: ti.f32):
         for i in odd:
             ii = 2.0 * odd[i]
-            k = ii + end
+            k = ii + by
             odd[i] = k * ii
 
     @ti.kernel

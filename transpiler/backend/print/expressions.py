@@ -61,6 +61,7 @@ from ..languages.common.syntax import (
     swizzle,
     type_helpers,
     type_name,
+    unconverted,
 )
 from ..languages.common.syntax_forms import EQUAL, INFIX, MULTIPLY, OR, PRIMARY, TERNARY, UNARY, Rendered, Syntax
 from ..languages.common.target import Target
@@ -180,8 +181,7 @@ class Expressions:
                 self.uses_args = True
                 if array.place is not None and (pool := pool_above(array.place)) is not None:
                     self.used.cells["number", pool] = None
-                sources = [self.of(index).source for index in indices]
-                sources = wrapping.wide_sums(self.language, indices, sources, self.parameters, self.innermost)
+                sources = wrapping.wide_sums(self.language, indices, self.of, self.parameters, self.innermost)
                 names = self.layout.accessors
                 return f"{names.names[array] if lanes == 1 else names.wide[array][0]}({', '.join(sources)})"
             case GlobalTemporary(temporary=temporary):
@@ -362,7 +362,8 @@ class Expressions:
 
     def second_operand(self, operation: Operation) -> str:
         """Return what stands behind the operator of `target op= value`."""
-        operand = self.wrapping_operand(operation.operands[1])
+        value = unconverted(self.language, operation.operands[1], lambda operand: self.of(operand).template)
+        operand = self.wrapping_operand(value if isinstance(operation.type, Scalar) else operation.operands[1])
         if operation.op not in WRAPPING.values() or not isinstance(operation.type, Scalar):
             return operand.source
         return wrapping.as_unsigned(self.language, operand, operation.type, self.name_of_type)

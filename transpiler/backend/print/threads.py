@@ -218,7 +218,7 @@ def _number(e: Expressions, loop: RangeFor, names: list[str]) -> str:
 
 
 def _extent(e: Expressions, loop: RangeFor, axis: int, name: str, declarations: list[str]) -> str:
-    """Return the trip count along an axis as a primary expression, that of a single axis as any; others are declared."""
+    """Return the trip count along an axis as a primary expression, or as any if it is the only axis."""
     start, end, step = loop.starts[axis], loop.ends[axis], step_of(loop, axis)
     if _is_known(loop, axis):
         text = _known_extent(e, loop, axis)

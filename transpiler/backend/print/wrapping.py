@@ -13,7 +13,7 @@ from ...ir.statements import ArgLoad, Cast, Const, LoopIndex, Operation, Paramet
 from ...ir.types import Scalar, Type, u32, u64
 from ..languages.common.language import Language
 from ..languages.common.syntax import constant_syntax
-from ..languages.common.syntax_forms import PRIMARY, UNARY, Syntax
+from ..languages.common.syntax_forms import PRIMARY, UNARY, Rendered, Syntax
 from ..languages.common.wrapping import convert
 
 NameOf = Callable[[Type], str]
@@ -68,7 +68,7 @@ def signed(kind: Scalar, total: tuple[str, int], name_of: NameOf) -> tuple[str, 
 def wide_sums(
     language: Language,
     indices: Sequence[Statement],
-    sources: list[str],
+    of: Callable[[Statement], Rendered],
     parameters: Collection[Parameter],
     innermost: dict[Statement, bool],
 ) -> list[str]:
@@ -80,12 +80,17 @@ def wide_sums(
     others, which gcc does not vectorize, is as Python has it. parameters: those of the function that is printed.
     innermost: by loop, whether none is in it, which this call extends.
     """
+    sources = [of(index).source for index in indices]
     if not language.has_wide_indices or len(indices) != 1:
         return sources
     match indices[0]:
         case Operation(op="add" | "sub" as op, type=Scalar(bits=32, is_float=False), operands=[_, Const() as number]):
             distance = int(number.value) if op == "add" else -int(number.value)
-            if number.origin is None and distance >= -FARTHEST_BEFORE and _is_vectorized(indices[0], parameters, innermost):
+            if (
+                number.origin is None
+                and distance >= -FARTHEST_BEFORE
+                and _is_vectorized(indices[0], parameters, innermost)
+            ):
                 suffix = language.literals.integer_suffixes["i64"]
                 return [f"{sources[0]}{suffix}" if sources[0][-1].isdigit() and " " in sources[0] else sources[0]]
     return sources

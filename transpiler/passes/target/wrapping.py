@@ -73,7 +73,7 @@ class _Search(ValueRanges):
 
 
 def _is_at_most_an_operand(operation: Operation) -> bool:
-    """Return whether a result lies between values that exist: a + min(b - a, c), and a // b * b of non-negative ones."""
+    """Return whether a result is no farther from 0 than a value that exists: a + min(b - a, c), a // b * b."""
     match operation:
         case Operation(op="add", operands=[a, Operation(op="min", operands=[Operation(op="sub", operands=[_, b]), _])]):
             return a is b or same_value(a, b)
