@@ -27,6 +27,7 @@ from .cleanup.hoist_loads import hoist_loads
 from .cleanup.operand_order import operand_order
 from .cleanup.simplify import simplify
 from .cleanup.split_vectors import split_vectors
+from .cleanup.unroll_components import unroll_components
 from .context import Pass, PassContext, PassRun
 from .control.branch_depth import branch_depth
 from .control.inline_calls import inline_calls
@@ -39,6 +40,7 @@ from .control.split_arrays import split_arrays
 from .control.trap_nan import trap_nan
 from .derivatives.forward_mode import forward_mode
 from .derivatives.reverse_mode import reverse_mode
+from .derivatives.tidy_adjoints import tidy_adjoints
 from .gathers.gather_adjoints import gather_adjoints
 from .sparse.activate_cells import activate_cells
 from .sparse.deactivate_cells import deactivate_cells
@@ -95,6 +97,7 @@ NEEDED: dict[Pass, tuple[type[Statement], ...]] = {
     demote_atomics: (AtomicOp,),
     unroll_reductions: (AtomicOp,),
     hoist_loads: (RangeFor,),
+    unroll_components: (RangeFor,),
     keep_elements: (RangeFor, While),
     reduce_atomics: (AtomicOp,),
     private_sums: (AtomicOp,),
@@ -138,8 +141,10 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         deactivate_cells,  # after `activate_cells`: its stores activate nothing; before `offload`: its loops are tasks
         offload,
         demote_atomics,  # after `offload`, which decides which iterations run in parallel
+        unroll_components,  # before cleanup, which puts the components into one vector
         unroll_reductions,  # before cleanup, which folds the indices, and `reduce_atomics`, which needs them
         hoist_loads,  # before cleanup, which merges a moved load with an earlier one
+        tidy_adjoints,  # after `demote_atomics`: `x_adj += -y` is a sum; before cleanup, which drops what it replaces
         cleanup,
         keep_elements,  # after cleanup: equal indices are one value; after `demote_atomics`: `+=` is a load and a store
         reduce_atomics,  # after cleanup, which merges pointers and drops atomic operations in branches never taken

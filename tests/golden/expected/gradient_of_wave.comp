@@ -1,5 +1,5 @@
 // ===== wave_grad_0.comp
-// shadesmith 0.1.0, vulkan 5407caeb, gradient_of_wave.py:9: wave_grad(t: i32)
+// shadesmith 0.1.0, vulkan 00ea2eda, gradient_of_wave.py:9: wave_grad(t: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -27,7 +27,7 @@ void task(int i, int j) {
     if (both && j >= 1 && j < N - 1) {
         // adjoint of gradient_of_wave.py:11  laplacian = u[t, i - 1, j] + u[t, i + 1, j] +
         //     u[t, i, j - 1] + u[t, i, j + 1] - 4 * u[t, i, j]
-        u_adj += u_grad(args.t + 1, i, j) * 2.0 + -(u_grad(args.t + 1, i, j) * 0.1) * 4.0;
+        u_adj += 2.0 * u_grad(args.t + 1, i, j) - 4.0 * u_grad(args.t + 1, i, j) * 0.1;
     }
     if (both && j - 1 >= 1) {
         u_adj += u_grad(args.t + 1, i, j - 1) * 0.1;
@@ -50,7 +50,7 @@ void main() {
 }
 
 // ===== wave_grad_1.comp
-// shadesmith 0.1.0, vulkan e737e28c, gradient_of_wave.py:9: wave_grad(t: i32)
+// shadesmith 0.1.0, vulkan 17fcd279, gradient_of_wave.py:9: wave_grad(t: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -74,7 +74,7 @@ layout(push_constant, scalar) uniform Args {
 void task(int i, int j) {
     // adjoint of gradient_of_wave.py:12  u[t + 1, i, j] = 2 * u[t, i, j] - u[t - 1, i, j] + 0.1 *
     //     laplacian
-    u_grad(args.t - 1, i, j) += -u_grad(args.t + 1, i, j);
+    u_grad(args.t - 1, i, j) -= u_grad(args.t + 1, i, j);
     u_grad(args.t + 1, i, j) = 0.0;
 }
 

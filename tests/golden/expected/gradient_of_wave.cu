@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 1bb32e04, gradient_of_wave.py:9: wave_grad(t: i32)
+// shadesmith 0.1.0, cuda 14d3ad4b, gradient_of_wave.py:9: wave_grad(t: i32)
 
 #define BLOCK 128
 
@@ -21,7 +21,7 @@ __device__ inline void task_0(const Args &args, int i, int j) {
     if (both && j >= 1 && j < N - 1) {
         // adjoint of gradient_of_wave.py:11  laplacian = u[t, i - 1, j] + u[t, i + 1, j] +
         //     u[t, i, j - 1] + u[t, i, j + 1] - 4 * u[t, i, j]
-        u_adj += u_grad(args.t + 1, i, j) * 2.0f + -(u_grad(args.t + 1, i, j) * 0.1f) * 4.0f;
+        u_adj += 2.0f * u_grad(args.t + 1, i, j) - 4.0f * u_grad(args.t + 1, i, j) * 0.1f;
     }
     if (both && j - 1 >= 1) {
         u_adj += u_grad(args.t + 1, i, j - 1) * 0.1f;
@@ -48,7 +48,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) wave_grad_0(const Args args)
 __device__ inline void task_1(const Args &args, int i, int j) {
     // adjoint of gradient_of_wave.py:12  u[t + 1, i, j] = 2 * u[t, i, j] - u[t - 1, i, j] + 0.1 *
     //     laplacian
-    u_grad(args.t - 1, i, j) += -u_grad(args.t + 1, i, j);
+    u_grad(args.t - 1, i, j) -= u_grad(args.t + 1, i, j);
     u_grad(args.t + 1, i, j) = 0.0f;
 }
 

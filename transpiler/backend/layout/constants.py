@@ -27,8 +27,6 @@ from ..languages.common.one_line import COLUMNS
 
 COMMON = ("i32", "f32")
 """Types whose numbers get the plain names first."""
-MAX_NOTE = 60
-"""Characters of a comment behind a declaration; a longer one is above it."""
 MAX_EXPRESSION = 180
 """Characters of an expression in a comment; longer ones are cut."""
 MAX_SHARED = 12
@@ -69,18 +67,17 @@ class NamedConstants:
 
     def _lines(self, language: Language, names: Sequence[str], note: str) -> list[str]:
         """Return the declarations of numbers of one type, as many on a line as fit; a long note is above them."""
-        is_short = len(note) <= MAX_NOTE
-        lines: list[str] = [] if is_short else [f"// {note}"]
-        comment = f"  // {note}" if is_short else ""
+        lines: list[str] = []
         shown: list[str] = []
         for name in names:
             shown = [*shown, name]
-            line = f"{_declaration(language, [(each, self.numbers[each]) for each in shown])}{comment}"
+            line = _declaration(language, [(each, self.numbers[each]) for each in shown])
             if len(shown) > 1 and len(line) > COLUMNS:
                 shown = [name]
-                line = f"{_declaration(language, [(name, self.numbers[name])])}{comment}"
+                line = _declaration(language, [(name, self.numbers[name])])
             lines[-1:] = [line] if len(shown) > 1 else [*lines[-1:], line]
-        return lines
+        behind = [f"{line}  // {note}" for line in lines]
+        return behind if len(lines) == 1 and len(behind[0]) <= COLUMNS else [f"// {note}", *lines]
 
 
 def named_constants(kernel: Kernel, arrays: Iterable[Array], taken: frozenset[str]) -> NamedConstants:
