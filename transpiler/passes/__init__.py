@@ -27,6 +27,7 @@ from .cleanup.hoist_loads import hoist_loads
 from .cleanup.operand_order import operand_order
 from .cleanup.simplify import simplify
 from .cleanup.split_vectors import split_vectors
+from .cleanup.tidy_adjoints import tidy_adjoints
 from .cleanup.unroll_components import unroll_components
 from .context import Pass, PassContext, PassRun
 from .control.branch_depth import branch_depth
@@ -40,7 +41,6 @@ from .control.split_arrays import split_arrays
 from .control.trap_nan import trap_nan
 from .derivatives.forward_mode import forward_mode
 from .derivatives.reverse_mode import reverse_mode
-from .derivatives.tidy_adjoints import tidy_adjoints
 from .gathers.gather_adjoints import gather_adjoints
 from .sparse.activate_cells import activate_cells
 from .sparse.deactivate_cells import deactivate_cells
