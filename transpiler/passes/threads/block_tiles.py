@@ -185,7 +185,7 @@ def _tile(task: Task, loop: RangeFor, tiles: dict[Array, Array], context: PassCo
     else:  # what is left, since `first + step` may overflow
         last = builder.op("add", first, builder.op("min", builder.op("sub", end, first), step))
     loop.starts, loop.ends = [first], [last]
-    loop.unroll_count = UNROLLED
+    loop.unroll_count = loop.unroll_count or UNROLLED
     outer.body.statements.append(loop)
     builder.add(Barrier("block"))
     _read_tiles(loop, tiles, first)
