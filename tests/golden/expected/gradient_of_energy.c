@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c d2876dfe, gradient_of_energy.py:10: energy_grad()
+// shadesmith 0.1.0, c b7c65c5e, gradient_of_energy.py:10: energy_grad()
 #include <math.h>
 
 enum { x_n0 = 64 };  // shape of x, x_grad
@@ -24,7 +24,7 @@ struct Args {
 // gradient_of_energy.py:11  for i in x:
 static inline void task(const struct Args args, int j) {
     vec2 x_adj = {0.0f, 0.0f};
-    for (int i = 0; i < 64; i++) {  // adjoint of :11
+    for (int i = 0; i < x_n0; i++) {  // adjoint of :11
         if (i != j) {  // :14
             // gradient_of_energy.py:15  r = x[i] - x[j]
             vec2 r = vec2_sub(x(i), x(j));

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 2ebee7d9, gradient_of_energy.py:10: energy_grad()
+// shadesmith 0.1.0, vulkan 022abf71, gradient_of_energy.py:10: energy_grad()
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -27,7 +27,7 @@ layout(push_constant, scalar) uniform Args {
 // gradient_of_energy.py:11  for i in x:
 void task(int j) {
     vec2 x_adj = vec2(0.0);
-    for (int i = 0; i < 64; i++) {  // adjoint of :11
+    for (int i = 0; i < x_n0; i++) {  // adjoint of :11
         if (i != j) {  // :14
             vec2 r = x(i) - x(j);  // :15
             // gradient_of_energy.py:16  e += 1 / ti.sqrt(r.norm_sqr() + 1e-3)

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 666d6932, gradient_of_energy.py:10: energy_grad()
+// shadesmith 0.1.0, cuda bc186426, gradient_of_energy.py:10: energy_grad()
 
 #define BLOCK 128
 
@@ -25,7 +25,7 @@ struct Args {
 // gradient_of_energy.py:11  for i in x:
 __device__ inline void task(const Args &args, int j) {
     vec2 x_adj = {0.0f, 0.0f};
-    for (int i = 0; i < 64; i++) {  // adjoint of :11
+    for (int i = 0; i < x_n0; i++) {  // adjoint of :11
         if (i != j) {  // :14
             vec2 r = x(i) - x(j);  // :15
             // gradient_of_energy.py:16  e += 1 / ti.sqrt(r.norm_sqr() + 1e-3)

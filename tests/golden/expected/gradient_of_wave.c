@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 46c31d36, gradient_of_wave.py:9: wave_grad(t: i32)
+// shadesmith 0.1.0, c fce8d46b, gradient_of_wave.py:9: wave_grad(t: i32)
 #include <stdbool.h>
 
 enum { u_grad_n1 = 64, u_grad_n2 = 64 };  // shape of u_grad
@@ -39,9 +39,9 @@ static inline void task_0(const struct Args args, int i, int j) {
 
 void wave_grad_0(const struct Args *arguments) {
     const struct Args args = *arguments;
-    for (int i = 0; i < 64; i++) {
+    for (int i = 0; i < u_grad_n1; i++) {
         #pragma omp simd
-        for (int j = 0; j < 64; j++) {
+        for (int j = 0; j < u_grad_n2; j++) {
             task_0(args, i, j);
         }
     }

@@ -1,5 +1,5 @@
 // ===== wave_grad_0.comp
-// shadesmith 0.1.0, vulkan 00ea2eda, gradient_of_wave.py:9: wave_grad(t: i32)
+// shadesmith 0.1.0, vulkan e0e33456, gradient_of_wave.py:9: wave_grad(t: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -46,7 +46,7 @@ void task(int i, int j) {
 
 void main() {
     uint index = gl_GlobalInvocationID.x;
-    if (index < 4096u) task(int(index / 64), int(index % 64));
+    if (index < u_grad_n1 * u_grad_n2) task(int(index / u_grad_n2), int(index % u_grad_n2));
 }
 
 // ===== wave_grad_1.comp

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 14d3ad4b, gradient_of_wave.py:9: wave_grad(t: i32)
+// shadesmith 0.1.0, cuda 94f5cd7f, gradient_of_wave.py:9: wave_grad(t: i32)
 
 #define BLOCK 128
 
@@ -40,7 +40,7 @@ __device__ inline void task_0(const Args &args, int i, int j) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) wave_grad_0(const Args args) {
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < 4096u) task_0(args, int(index / 64), int(index % 64));
+    if (index < u_grad_n1 * u_grad_n2) task_0(args, int(index / u_grad_n2), int(index % u_grad_n2));
 }
 
 // task 1 of 2: range_for over i, j

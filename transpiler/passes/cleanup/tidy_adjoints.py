@@ -61,8 +61,7 @@ class _Tidier(Rewriter):
         known = self.factored.get(value)
         if known is not None:
             return known
-        is_number = isinstance(value, Const) and isinstance(value.type, Scalar) and value.origin is None
-        if is_number and self.fast_math and value.value and math.isfinite(value.value):
+        if isinstance(value, Const) and self.fast_math and _is_plain(value):
             mantissa, exponent = math.frexp(value.value)
             if abs(mantissa) == 0.5:
                 return _Factored(1 if mantissa > 0 else -1, exponent - 1, None)
@@ -187,6 +186,12 @@ def _factors(value: Statement) -> list[Statement]:
     if isinstance(value, Operation) and value.op == "mul" and value.name is None:
         return [factor for operand in value.operands for factor in _factors(operand)]
     return [value]
+
+
+def _is_plain(number: Const) -> bool:
+    """Return whether a number has no name in Python, and has a logarithm."""
+    is_named = number.origin is not None
+    return isinstance(number.type, Scalar) and not is_named and bool(number.value) and math.isfinite(number.value)
 
 
 def _is_float(kind: Type | None) -> bool:
