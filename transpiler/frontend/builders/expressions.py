@@ -145,7 +145,7 @@ def build_logical(context: Context, node: ast.BoolOp) -> Any:
             result = _logical_of_numbers(context, name, result, operand, is_truth)
             continue
         if not is_runtime(result) and not holds_runtime(result):
-            if bool(result) == (name == "or"):
+            if context.python(bool, result) == (name == "or"):
                 return result
             result = evaluate(operand)
             continue
