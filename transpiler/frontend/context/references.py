@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import inspect
 
-from ...errors import TaichiTypeError
 from ...ir.nodes import Statement
 from ...lang.decorators import BoundFunc, Func
 from ..source.definition import KernelDefinition
@@ -47,7 +46,7 @@ PASS_ON = frozenset({"static", "enumerate", "zip", "reversed", "list", "tuple"})
 def need_memory(frame: Frame, target: ast.AST) -> None:
     """Restart the build with memory for the variable of `target`, if it is bound as a value; for those of a list too.
 
-    Raises: NeedsMemory for it, TaichiTypeError for a part of a tuple.
+    Raises: NeedsMemory for it.
     """
     root = target
     while isinstance(root, (ast.Subscript, ast.Attribute, ast.Starred)):
@@ -56,11 +55,6 @@ def need_memory(frame: Frame, target: ast.AST) -> None:
         for item in _held(root):
             need_memory(frame, item)
         return
-    local = frame.find(root.id)
-    is_item = isinstance(target, ast.Subscript) and target.value is root
-    if is_item and local is not None and isinstance(local.value, tuple):
-        message = "A part of a tuple cannot be changed"
-        raise frame.location(target).error(TaichiTypeError, message, "keep it in a variable of its own, or use a list")
     need_memory_of(frame, root.id)
 
 
