@@ -5,6 +5,7 @@ usage: python benchmarks/derivatives.py [--arch cuda,vulkan] [--small] [--engine
 Each row: milliseconds forward, backward, and their ratio; medians of 5 rounds. The wave equation has 30 steps on
 512 x 512 elements: the gradients of all steps, launched one by one, and as one graph (`ti.graph.compile_tape`).
 --engine: which package runs the same programs; a graph of a tape is ours alone. --without: a pass to leave out.
+NVIDIA Warp's programs of the same rows are in derivatives_warp.py.
 """
 
 import argparse
@@ -22,17 +23,18 @@ ti: Any = importlib.import_module(sys.argv[sys.argv.index("--engine") + 1] if "-
 ROUNDS = 5
 
 
-def seconds(run: Callable[[], Any], launches: int = 20) -> float:
-    """Return the time of one of many runs in a row."""
+def seconds(run: Callable[[], Any], launches: int = 20, wait: Callable[[], None] | None = None) -> float:
+    """Return the time of one of many runs in a row; `wait` is what waits for them, by default `ti.sync`."""
+    wait = wait or ti.sync
     for _ in range(2):
         run()
-    ti.sync()
+    wait()
     times = []
     for _ in range(ROUNDS):
         start = time.perf_counter()
         for _ in range(launches):
             run()
-        ti.sync()
+        wait()
         times.append((time.perf_counter() - start) / launches)
     return statistics.median(times)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -144,6 +145,24 @@ def test_diff_of_one_text_and_of_one_variant(command, edited) -> None:
     assert "BLOCK 64" in command("diff", file, "--variant", "edit").text
     both = command("diff", text.parent).text
     assert "BLOCK 64" in both and "BLOCK 256" in both
+
+
+def test_compare_of_an_unchanged_copy_says_so(command, program) -> None:
+    spec, arguments = f"{program(KERNELS)}:scale", ("--args", "np.ones(20, np.float32), 2.0")
+    assert command("edit", spec, *arguments).status == 0
+    said = command("compare", spec, *arguments)
+    assert said.status == 2 and "scale.c there is an unchanged copy of the generated source" in said.notes
+
+
+def test_status_leaves_out_virtual_environments(command, edited) -> None:
+    file, text = edited
+    installed = file.parent / "env" / "lib" / "edits"
+    shutil.copytree(text.parents[1], installed / text.parents[1].name)
+    listed = [entry["path"] for entry in command("status", file.parent, "--json").data["edits"]]
+    assert len(listed) == 2
+    (file.parent / "env" / "pyvenv.cfg").write_text("home = /usr/bin")
+    assert command("status", file.parent, "--json").data["edits"][0]["path"] == str(text)
+    assert len(command("status", file.parent, "--json").data["edits"]) == 1
 
 
 def test_status_tells_what_runs(command, edited) -> None:

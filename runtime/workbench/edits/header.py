@@ -84,6 +84,12 @@ def base_digest(source: str) -> str:
     return hashlib.sha256(unnumbered(source).encode()).hexdigest()[:DIGITS]
 
 
+def is_untouched(source: str, base: str | None) -> bool:
+    """Return whether a source is an unchanged copy of the generated one. base: from `.base`, if there is one."""
+    bare = without_header(source)
+    return bare == base or base_digest(bare) == header_of(source).base
+
+
 def inert(value: str) -> str:
     """Return a value as part of one line of a comment."""
     shown = "".join(c if " " <= c <= "~" and c != "\\" else f"<{ord(c):x}>" for c in value).strip()

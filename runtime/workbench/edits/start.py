@@ -14,7 +14,7 @@ from ...devices.target_tools import tools_of
 from ...store.atomic_files import write_text
 from ..check.edit_error import EditError
 from .bases import device_of
-from .header import Header, base_digest, header_of, with_header, without_header
+from .header import Header, base_digest, header_of, is_untouched, with_header, without_header
 from .identity import recorded_values, shown
 from .ir_edits import final_form, header_for, ir_name
 from .slots import Slot, exact_slot, python_file, read_text, slot_of
@@ -43,7 +43,7 @@ def start_edit(specialization: Specialization, module: BackendModule, edits_dir:
         header = Header(base_digest(file.text), values, device)
         path, base = slot.path(file.name, variant), slot.base(file.name, variant)
         found = read_text(path)
-        if found is None or _is_untouched(found, read_text(base)):
+        if found is None or is_untouched(found, read_text(base)):
             if found is None or without_header(found) != file.text or header_of(found) != header:
                 write_text(base, file.text)
                 write_text(path, with_header(file.text, header))
@@ -67,7 +67,7 @@ def start_ir_edit(specialization: Specialization, module: BackendModule, edits_d
     header = header_for(specialization, text, recorded_values(specialization))
     path, base = slot.path(name, variant), slot.base(name, variant)
     found = read_text(path)
-    if found is None or (_is_untouched(found, read_text(base)) and without_header(found) != text):
+    if found is None or (is_untouched(found, read_text(base)) and without_header(found) != text):
         write_text(base, text)
         write_text(path, with_header(text, header))
     slot.write_facts(facts_of(specialization, module))
@@ -96,11 +96,6 @@ def _names_its_base(slot: Slot, module: BackendModule) -> bool:
 def _is_of(slot: Slot, module: BackendModule) -> bool:
     """Return whether `.base` has the sources generated now."""
     return all(base_digest(read_text(slot.base(file.name)) or "") == base_digest(file.text) for file in module.files)
-
-
-def _is_untouched(text: str, base: str | None) -> bool:
-    """Return whether a source is an unchanged copy of the generated one. base: from `.base`, if there is one."""
-    return text == base or base_digest(without_header(text)) == header_of(text).base
 
 
 def facts_of(specialization: Specialization, module: BackendModule) -> dict[str, object]:

@@ -12,7 +12,7 @@ from ....transpiler.backend.module.interface import BackendModule
 from ....transpiler.frontend.source.specialization import Specialization
 from ....transpiler.options import CompileOptions
 from ..check.edit_error import EditError
-from .header import base_digest, header_of, inert, without_header
+from .header import header_of, inert, is_untouched
 from .identity import OPTION, recorded_values, shown, without_checks
 from .other_sizes import carried_over
 from .slots import Slot, kernel_folder, python_file, read_text, slot_of
@@ -38,7 +38,7 @@ def unused_edit(specialization: Specialization, module: BackendModule, edits_dir
             path = slot.path(file.name)
             try:
                 text = read_text(path)
-                if text is None or _is_untouched(text, read_text(slot.base(file.name))):
+                if text is None or is_untouched(text, read_text(slot.base(file.name))):
                     continue
             except EditError:
                 continue
@@ -50,11 +50,6 @@ def unused_edit(specialization: Specialization, module: BackendModule, edits_dir
                 f"Hint: {hint}; ti.init(edits='off') runs none"
             )
     return ""
-
-
-def _is_untouched(text: str, base: str | None) -> bool:
-    bare = without_header(text)
-    return bare == base or base_digest(bare) == header_of(text).base
 
 
 def _why(specialization: Specialization, slot: Slot, text: str) -> str:

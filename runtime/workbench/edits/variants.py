@@ -26,6 +26,9 @@ def unknown_variant(module: BackendModule, name: str | None, known: Iterable[str
     """Return the error for a variant that a kernel does not have. known: those that it has."""
     names = ", ".join(dict.fromkeys((GENERATED, *known)))
     hint = f"name one of {names}" if names != GENERATED else "`kernel.edit(*args, variant=...)` writes one"
+    files = (Slot(folder).path(file.name, "" if name == EDIT else name or "") for file in module.files)
+    if copy := next(filter(Path.is_file, files), None):
+        hint = f"{copy.name} there is an unchanged copy of the generated source: change it first"
     return TaichiRuntimeError(
         f"kernel `{module.kernel}` has no variant `{name}` for these arguments in {folder}; there are {names}", hint
     )

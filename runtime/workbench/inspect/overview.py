@@ -115,9 +115,15 @@ class EditState:
 
 
 def slots_below(folder: Path) -> list[Slot]:
-    """Return the slots in a folder and below it, in order; folders whose names start with a dot are skipped."""
+    """Return the slots in a folder and below it, in order.
+
+    Folders whose names start with a dot are skipped, and virtual environments, which hold what others wrote.
+    """
     found: list[Slot] = []
     for path, folders, files in os.walk(folder):
+        if "pyvenv.cfg" in files and Path(path) != folder:
+            folders.clear()
+            continue
         if _is_slot(Path(path), files):
             found.append(Slot(Path(path)))
             folders.clear()
