@@ -59,7 +59,7 @@ def ordered_loops(kernel: Kernel, context: PassContext) -> bool:
     statements = kernel.body.statements
     if not any(becomes_task(statement) for statement in statements):
         return False
-    variables = {statement: None for statement in statements if isinstance(statement, Alloca)}
+    variables: dict[Statement, None] = {statement: None for statement in statements if isinstance(statement, Alloca)}
     changed = False
     live: set[Statement] = set()
     for statement in reversed(statements) if variables else ():
