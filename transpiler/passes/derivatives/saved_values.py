@@ -63,7 +63,8 @@ def begin(builder: Builder, loop: Statement, scope: Scope) -> SavedLoop:
     else:
         assert isinstance(loop, RangeFor)
         one = builder.const(1)
-        last = builder.op("sub", builder.op("max", trip_count(builder, loop, scope), one), one)
+        count = builder.cast(trip_count(builder, loop, scope), i32)
+        last = builder.op("sub", builder.op("max", count, one), one)
         saved.stride = builder.op("add", builder.op("plain_div", last, builder.const(SLOTS)), one)
         saved.stride.hint = "stride"
     for variable in variables_of(loop).stored:
