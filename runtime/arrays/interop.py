@@ -21,7 +21,7 @@ from ..session import session as sessions
 from ..session.session import Session
 from .dense_array import DenseArray
 from .foreign import GpuArray, dense_strides, find_memory, is_strided_tensor, is_tensor
-from .memory import Array
+from .memory import Array, handle_of
 from .structured import struct_of
 
 ALIGNED = 0x100
@@ -241,6 +241,32 @@ def cupy_address(array: Any) -> int:
 def has_grad(value: Any) -> bool:
     """Return whether an argument has a gradient, or is a tensor that gets one."""
     return getattr(value, "grad", None) is not None or bool(getattr(value, "requires_grad", False))
+
+
+def owns_gradients(values: Sequence[Any]) -> bool:
+    """Return whether the gradient of each array among arguments has memory of its own; False if that is not known."""
+    arrays, gradients, kinds = set(), [], set()
+    for value in values:
+        if isinstance(value, DenseArray) and value.KIND == "ndarray":
+            kinds.add("ndarray")
+            memories = [_allocation_of(value)] if value.grad is None else [_allocation_of(value), _allocation_of(value.grad)]
+        elif is_tensor(value):
+            kinds.add("tensor")
+            memories = [t.untyped_storage().data_ptr() for t in (value, value.grad) if t is not None]
+        elif hasattr(value, "__array_interface__") and not isinstance(value, np.generic) or hasattr(value, "__dlpack__"):
+            return False
+        else:
+            continue
+        if memories[0] is None:
+            return False
+        arrays.add(memories[0])
+        gradients += memories[1:]
+    return len(kinds) == 1 and len({*gradients} - arrays) == len(gradients)
+
+
+def _allocation_of(array: DenseArray) -> Any:
+    """Return what arrays in one allocation have in common, None for a placeholder."""
+    return None if array.allocation is None else handle_of(array)
 
 
 def gradient_of(value: Any, name: str, is_dense: bool) -> Any:
