@@ -9,7 +9,7 @@ TEST ?=
 # Bytecode is written, whatever the environment says: tests start many processes, each of which imports shadesmith.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup demo test test-all test-debug test-engines test-gpu check golden stubs docs docs-check gallery wheels c-api \
+.PHONY: setup demo test test-all test-debug test-gpu check golden stubs docs docs-check gallery wheels c-api \
 	taichi-name bench bench-gpu fuzz clean
 
 setup: $(VENV)/.ready
@@ -43,11 +43,6 @@ test-all: setup
 # For false alarms: all kernels checked, each pass verified.
 test-debug: setup
 	@$(PYTHON) -m pytest -n $(JOBS) -m "not gpu" --debug-kernels $(TEST)
-
-# Dask, Ray and MPI on this machine, with what pickles they need. MPI: apt-get install openmpi-bin libopenmpi-dev
-test-engines: setup
-	@$(PYTHON) -m pip install -q --disable-pip-version-check -e ".[dask,ray,mpi]"
-	@$(PYTHON) -m pytest tests/examples/test_engines.py tests/semantics/sessions/test_pickles.py $(TEST)
 
 # On a machine with an NVIDIA GPU that has its own Python: make test-gpu PYTHON=python3 (PYTHONPATH holding shadesmith)
 test-gpu:

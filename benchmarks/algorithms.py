@@ -54,12 +54,30 @@ def main() -> None:
             theirs, flags = cp.asarray(values), cp.asarray(mask).astype(bool)
             keys.copy_from(x)
 
+            field = ti.field(dtype, n)
+            numbers, given = ti.ndarray(ti.i32, n), cp.arange(n, dtype=np.int32)
+
             def sort(keys=keys, x=x) -> None:
                 keys.copy_from(x)
                 ti.algorithms.parallel_sort(keys)
 
+            def sort_field(field=field, x=x) -> None:
+                field.copy_from(x)
+                ti.algorithms.parallel_sort(field)
+
+            def sort_by_key(keys=keys, x=x, numbers=numbers) -> None:
+                keys.copy_from(x)
+                ti.algorithms.sort_by_key(keys, numbers)
+
+            def by_key(theirs=theirs, given=given) -> None:
+                order = cp.argsort(theirs)
+                theirs[order], given[order]
+
             rows = {
                 "sort": (sort, lambda theirs=theirs: cp.sort(theirs)),
+                "field": (sort_field, lambda theirs=theirs: cp.sort(theirs)),
+                "argsort": (lambda x=x: ti.algorithms.argsort(x), lambda theirs=theirs: cp.argsort(theirs)),
+                "by key": (sort_by_key, by_key),
                 "scan": (lambda x=x, out=out: ti.algorithms.scan(x, out), lambda theirs=theirs: cp.cumsum(theirs)),
                 "reduce": (lambda x=x: ti.algorithms.reduce(x), lambda theirs=theirs: theirs.sum().item()),
                 "select": (lambda x=x, chosen=chosen: ti.algorithms.select(x, chosen),

@@ -59,6 +59,7 @@ EFFECTIVE: dict[str, str] = {
     "line_comments": "Python lines in emitted sources: short (a number, where the words are equal), full or none",
     "why_comments": "comments in emitted sources show where a pass dropped an atomic operation, a branch or a task",
     "argument_offsets": "comments in emitted sources show the offset of each member of the argument block",
+    "grid_stride": "whether a GPU's threads run several iterations of a loop: True, False, or auto",
     "warn_stale_globals": "warns at a launch where a global differs from the constant compiled in",
     "offline_cache": "caches compiled kernels on disk, so that the next start compiles nothing",
     "offline_cache_file_path": "folder of the cache; SHADESMITH_CACHE_DIR or the user's cache, if empty",
@@ -162,6 +163,7 @@ class Config:
     templates_dir: str = ""
     why_comments: bool = True
     argument_offsets: bool = False
+    grid_stride: bool | str = "auto"
     warn_stale_globals: bool = False
 
     def compile_options(self) -> CompileOptions:
@@ -192,6 +194,7 @@ class Config:
             line_comments=self.line_comments,
             why_comments=self.why_comments,
             argument_offsets=self.argument_offsets,
+            grid_stride=self.grid_stride if isinstance(self.grid_stride, bool) else None,
             disabled_passes=frozenset(disabled),
         )
         if self.templates_dir:
@@ -214,11 +217,14 @@ UNNAMED_FILE = "interactive"
 """File name of a kernel that was typed into a shell or a notebook."""
 CHOICES: dict[str, tuple[str | bool, ...]] = {
     "edits": ("strict", "fallback", "off", "watch"),
+    "grid_stride": ("auto", True, False),
     "inline": ("auto", True, False),
     "line_comments": ("short", "full", "none"),
     "offline_cache_cleaning_policy": ("never", "version", "lru", "fifo"),
 }
 """Accepted values of string options that do not accept any string."""
+SWITCHES_OR_AUTO = frozenset({"grid_stride", "inline"})
+"""Options that are True, False or "auto"."""
 RANGES: dict[str, tuple[float, float]] = {
     "offline_cache_cleaning_factor": (0.0, 1.0),
     "offline_cache_max_size_of_files": (0, 1 << 62),
@@ -291,7 +297,7 @@ def _parsed(name: str, variable: str, text: str) -> Any:
         return found[text]
     if name == "passes":
         return _passes().read_passes(text, f"environment variable {variable}")
-    if name == "inline" and text in ("0", "1"):
+    if name in SWITCHES_OR_AUTO and text in ("0", "1"):
         return text == "1"
     if isinstance(default, str):
         return _chosen(name, text)
@@ -311,7 +317,7 @@ def _converted(name: str, value: Any) -> Any:
     default = OPTIONS[name]
     if name in DEFAULT_TYPES:
         return _default_type(name, value)
-    if (name == "print_ir" and isinstance(value, str)) or (name == "inline" and isinstance(value, bool)):
+    if (name == "print_ir" and isinstance(value, str)) or (name in SWITCHES_OR_AUTO and isinstance(value, bool)):
         return value
     if name == "passes":
         return _passes().read_passes(value, "option `passes` of ti.init")

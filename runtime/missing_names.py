@@ -15,9 +15,9 @@ Later = tuple[str, int | None] | tuple[str, int | None, str]
 """The missing feature, its issue, and what to use instead, if there is something."""
 
 TAICHI_ARCHIVES: Later = (
-    "archives in Taichi's own format",
+    "the reader of archives in Taichi's own format",
     None,
-    "docs/archive.md describes shadesmith's: JSON in a zip",
+    "docs/archive.md describes shadesmith's; `Module.save` writes a `metadata.json` that Taichi's reader takes",
 )
 
 LATER: dict[str, dict[str, Later]] = {

@@ -51,6 +51,7 @@ class CompileOptions:
     deterministic: warn of atomic additions of floats, whose order differs from run to run.
     unroll_static_loops: `ti.static` loops are unrolled in the emitted source also if their index is only a number.
     inline: whether calls of `ti.func` are inlined; "auto": short ones that are called once, and where they have to be.
+    grid_stride: whether threads of a GPU run several iterations of a parallel loop; None: the compiler decides.
     disabled_passes: names of passes to skip, to compare or for bisection.
     argument_offsets: the comments of the argument block have the offset of each member.
     own_passes: passes of the program, in order.
@@ -78,6 +79,7 @@ class CompileOptions:
     line_comments: str = "short"
     why_comments: bool = True
     argument_offsets: bool = False
+    grid_stride: bool | None = None
     disabled_passes: frozenset[str] = frozenset()
     own_passes: tuple[OwnPass, ...] = ()
     own_templates: tuple[OwnTemplate, ...] = ()

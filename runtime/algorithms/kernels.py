@@ -1,7 +1,8 @@
 """The kernels of `ti.algorithms`, in our own language. All arrays are ndarrays with one axis.
 
 A chunk is a run of neighbouring elements that one iteration works on, one after the other. So a scan needs three steps:
-the total of each chunk, the scan of these totals, and the scan of each chunk, which begins at its total before.
+the total of each chunk, the scan of these totals, and the scan of each chunk, which begins at its total before. GPUs
+read neighbouring elements by neighbouring threads: `tiles.py`.
 """
 
 from ...transpiler.ir.types import f64, i32, u32, u64
@@ -43,7 +44,14 @@ def smaller(a: template(), b: template()):
     return min(a, b)
 
 
-# --- fields -----------------------------------------------------------------------------------------------------------
+# --- copies -----------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def copy(x: ndarray(), out: ndarray()):
+    """Copy an ndarray."""
+    for i in range(x.shape[0]):
+        out[i] = x[i]
 
 
 @kernel
@@ -114,11 +122,27 @@ def encoded(x: template(), kind: template(), bits: template()):
 
 
 @kernel
-def encode(x: ndarray(), codes: ndarray(), order: ndarray(), dtype: template(), kind: template(), bits: template()):
-    """Make the codes of all keys, and number the keys. dtype: a type of `bits` bits that holds all keys."""
+def encode(x: ndarray(), codes: ndarray(), dtype: template(), kind: template(), bits: template()):
+    """Make the codes of all keys. dtype: a type of `bits` bits that holds all keys."""
     for i in range(x.shape[0]):
         codes[i] = encoded(cast(x[i], dtype), kind, bits)
+
+
+@kernel
+def number(order: ndarray(i32, 1)):
+    """Number the elements."""
+    for i in range(order.shape[0]):
         order[i] = i
+
+
+@kernel
+def find_nan(x: ndarray(), found: ndarray(i32, 1), bits: template()):
+    """Store 1 if there is a NaN."""
+    unsigned = static(u64 if bits == 64 else u32)
+    infinity = static((0x7FF << 52) if bits == 64 else (0xFF << 23))
+    for i in range(x.shape[0]):
+        if (bit_cast(x[i], unsigned) << 1) > (cast(infinity, unsigned) << 1):
+            found[0] = 1
 
 
 @kernel
@@ -173,19 +197,29 @@ def mark(mask: ndarray(), marks: ndarray(i32, 1), kind: template(), bits: templa
 
 
 @kernel
-def mark_first(codes: ndarray(), marks: ndarray(i32, 1)):
-    """Store 1 where an element's code (`encoded`) differs from the one before it."""
-    for i in range(codes.shape[0]):
-        marks[i] = 1 if i == 0 or codes[max(i - 1, 0)] != codes[i] else 0
+def mark_first(x: ndarray(), marks: ndarray(i32, 1), dtype: template(), kind: template(), bits: template()):
+    """Store 1 where an element's code (`encoded`) differs from that of the one before it."""
+    for i in range(x.shape[0]):
+        code = encoded(cast(x[i], dtype), kind, bits)
+        before = encoded(cast(x[max(i - 1, 0)], dtype), kind, bits)
+        marks[i] = 1 if i == 0 or before != code else 0
 
 
 @kernel
-def move_marked(x: ndarray(), ends: ndarray(i32, 1), out: ndarray(), positions: ndarray(i32, 1)):
-    """Store marked elements one after the other, and where they were. ends: the inclusive scan of the marks."""
+def move_marked(x: ndarray(), ends: ndarray(i32, 1), out: ndarray()):
+    """Store marked elements one after the other. ends: the inclusive scan of the marks."""
     for i in range(x.shape[0]):
         before = 0 if i == 0 else ends[max(i - 1, 0)]
         if ends[i] != before:
             out[before] = x[i]
+
+
+@kernel
+def move_positions(ends: ndarray(i32, 1), positions: ndarray(i32, 1)):
+    """Store one after the other where marked elements are."""
+    for i in range(ends.shape[0]):
+        before = 0 if i == 0 else ends[max(i - 1, 0)]
+        if ends[i] != before:
             positions[before] = i
 
 

@@ -11,10 +11,11 @@ import numpy as np
 
 from ...transpiler.errors import TaichiTypeError
 from ...transpiler.ir.types import Scalar, f32, f64, i32, i64, u32, u64
-from ..arrays.ndarray import ScalarNdarray, ndarray
+from ..arrays.exchange import root_of
+from ..arrays.ndarray import ScalarNdarray, array_in_memory, ndarray
 from ..fields.field import ScalarField
 from ..session.tracebacks import hides_own_frames
-from . import kernels
+from . import cub, kernels, tiles
 
 CHUNK = 256
 """Elements of a chunk: one iteration of a kernel works on them."""
@@ -42,8 +43,12 @@ def reduce(x: Array, op: str = "add") -> int | float:
         if op in ("max", "min"):
             raise ValueError(f"an array without elements has no {op}")
         return values.dtype.numpy.type(op == "mul").item()  # type: ignore[no-any-return]
+    found = cub.reduce(values, op)
+    if found is not None:
+        return found
+    neutral = _neutral(op, values.dtype)
     while values.shape[0] > 1:
-        values = _totals(values, operation)
+        values = _totals(values, operation, neutral)
     return values[0]  # type: ignore[no-any-return]
 
 
@@ -61,9 +66,13 @@ def scan(x: Array, out: Array | None = None, op: str = "add", inclusive: bool = 
         >>> ti.algorithms.scan(x).to_numpy().tolist()
         [3, 4, 6]
     """
-    values, operation = _values(x, "scan"), _operation(op)
-    result = values if out is x and values is x else _result(values, out)
-    _scan(values, result, operation, _neutral(op, values.dtype), inclusive)
+    values, _ = _values(x, "scan"), _operation(op)
+    result = values if out is x else _result(values, out)
+    if _is_in_place(values, result):
+        values = result
+    elif _overlap(values, result):
+        values = _copy(values)  # parts of one array
+    _scan(values, result, op, inclusive)
     return _delivered(result, out)
 
 
@@ -112,12 +121,14 @@ def parallel_sort(keys: Array, values: Array | None = None) -> None:
         raise TaichiTypeError(f"{moved.shape[0]} values cannot be sorted by {given.shape[0]} keys", "make as many")
     if given.shape[0] < 2:
         return
-    order = _sort(given)[0]
+    if moved is None:
+        _sort(given)
+    else:
+        order = _order(given)
+        _take(given, order)
+        _take(moved, order)
+        _put(moved, values)
     _put(given, keys)
-    if values is not None and moved is not None:
-        result = ndarray(moved.dtype, moved.shape)
-        kernels.gather(moved, order, result)
-        _put(result, values)
 
 
 def sort_by_key(keys: Array, values: Array) -> None:
@@ -145,8 +156,8 @@ def argsort(keys: Array) -> Array:
         >>> ti.algorithms.argsort(keys).to_numpy().tolist()
         [1, 2, 0]
     """
-    given = _copy(_values(keys, "argsort"))
-    return _sort(given)[0] if given.shape[0] else ndarray(i32, 0)
+    given = _values(keys, "argsort")
+    return _order(given) if given.shape[0] else ndarray(i32, 0)
 
 
 @hides_own_frames
@@ -169,7 +180,7 @@ def select(x: Array, mask: Array) -> Array:
     marks = ndarray(i32, values.shape)
     if values.shape[0]:
         kernels.mark(chosen, marks, *_kind(chosen.dtype))
-    return _marked(values, marks)[0]
+    return _marked(values, marks)
 
 
 @hides_own_frames
@@ -189,10 +200,12 @@ def unique(x: Array) -> tuple[Array, Array]:
     n = values.shape[0]
     marks = ndarray(i32, n)
     if n:
-        kernels.mark_first(_sort(values)[1], marks)
-    found, positions = _marked(values, marks)
-    counts = ndarray(i32, found.shape)
+        _sort(values)
+        kernels.mark_first(values, marks, *_widened(values.dtype))
+    found = _marked(values, marks)
+    positions, counts = ndarray(i32, found.shape), ndarray(i32, found.shape)
     if n:
+        kernels.move_positions(marks, positions)
         kernels.lengths(positions, n, counts)
     return found, counts
 
@@ -223,7 +236,7 @@ def histogram(x: Array, bins: int, low: float, high: float) -> Array:
 
 
 def _values(x: Array, user: str) -> Any:
-    """Return an ndarray with the elements of a field, or the ndarray itself."""
+    """Return the ndarray itself, one over the memory of a field, or one with copies of a field's elements."""
     if not isinstance(x, ScalarField | ScalarNdarray) or len(x.shape) != 1:
         raise TaichiTypeError(
             f"ti.algorithms.{user} takes a field or an ndarray of numbers with one axis, found {x!r}",
@@ -231,39 +244,56 @@ def _values(x: Array, user: str) -> Any:
         )
     if isinstance(x, ScalarNdarray):
         return x
+    memory: Any = x.memory
+    whole = root_of(memory)
+    if whole is not None and memory.locate is None and memory.view.flags.c_contiguous and not whole.is_freed:
+        return array_in_memory(whole, memory.view, x.dtype, x.name)
     values = ndarray(x.dtype, x.shape)
     kernels.load(x, values)
     return values
 
 
+def _is_in_place(values: Any, where: Array) -> bool:
+    """Return whether `_values` made `values` of this array without a copy."""
+    return values is where or (_overlap(values, where) and _begin(values) == _begin(where))
+
+
+def _overlap(values: Any, where: Array) -> bool:
+    """Return whether both may be parts of the same memory."""
+    whole = root_of(values.memory)
+    return whole is not None and whole is root_of(where.memory)
+
+
+def _begin(array: Array) -> int:
+    return int(array.memory.view.ctypes.data)
+
+
 def _copy(values: Any) -> Any:
     made = ndarray(values.dtype, values.shape)
-    made.copy_from(values)
+    kernels.copy(values, made)
     return made
 
 
 def _result(values: Any, out: Array | None) -> Any:
-    return (
-        out
-        if isinstance(out, ScalarNdarray) and _values(out, "scan").shape == values.shape
-        else (ndarray(values.dtype, values.shape))
-    )
+    """Return the ndarray to write a scan to."""
+    found = None if out is None else _values(out, "scan")
+    return found if found is not None and found.shape == values.shape else ndarray(values.dtype, values.shape)
 
 
 def _delivered(result: Any, out: Array | None) -> Any:
-    if out is None or out is result:
+    if out is None:
         return result
     _put(result, out)
     return out
 
 
 def _put(values: Any, where: Array) -> None:
-    if values is where:
+    if _is_in_place(values, where):
         return
     if isinstance(where, ScalarField):
         kernels.store(values, where)
     else:
-        where.copy_from(values)
+        kernels.copy(values, where)
 
 
 def _operation(op: str) -> Any:
@@ -285,27 +315,50 @@ def _neutral(op: str, dtype: Scalar) -> int | float:
 # --- scans and sorts --------------------------------------------------------------------------------------------------
 
 
-def _chunks(n: int) -> int:
-    return -(-n // CHUNK)
+def _runs_on_threads(values: Any) -> bool:
+    """Return whether neighbouring elements are for neighbouring threads: on GPUs, not on lavapipe."""
+    return not values.memory.session.device.host_memory
 
 
-def _totals(values: Any, operation: Any) -> Any:
-    totals = ndarray(values.dtype, _chunks(values.shape[0]))
-    kernels.total_of_chunks(values, totals, CHUNK, operation)
+def _per_thread(dtype: Scalar) -> int:
+    """Return how many elements of a tile a thread works on."""
+    return 16 if dtype.bits < 64 else 8
+
+
+def _filled(dtype: Scalar, number: int | float) -> Any:
+    made = ndarray(dtype, 1)
+    made.fill(number)
+    return made
+
+
+def _totals(values: Any, operation: Any, neutral: int | float) -> Any:
+    """Combine the elements of each tile, or of each chunk."""
+    n, dtype = values.shape[0], values.dtype
+    if _runs_on_threads(values):
+        each = _per_thread(dtype)
+        totals = ndarray(dtype, -(-n // (tiles.THREADS * each)))
+        tiles.total_of_tiles(values, _filled(dtype, neutral), totals, operation, dtype, each)
+    else:
+        totals = ndarray(dtype, -(-n // CHUNK))
+        kernels.total_of_chunks(values, totals, CHUNK, operation)
     return totals
 
 
-def _scan(values: Any, out: Any, operation: Any, neutral: int | float, inclusive: bool) -> None:
-    n = values.shape[0]
-    if n == 0:
+def _scan(values: Any, out: Any, op: str, inclusive: bool) -> None:
+    n, dtype, operation = values.shape[0], values.dtype, OPERATIONS[op]
+    if n == 0 or cub.scan(values, out, op, inclusive):
         return
-    if n <= CHUNK:
-        before = ndarray(values.dtype, 1)
-        before.fill(neutral)
+    neutral, on_threads, each = _neutral(op, dtype), _runs_on_threads(values), _per_thread(dtype)
+    if n <= (tiles.THREADS * each if on_threads else CHUNK):
+        before = _filled(dtype, neutral)
     else:
-        before = _totals(values, operation)
-        _scan(before, before, operation, neutral, False)
-    kernels.scan_chunks(values, before, out, CHUNK, operation, inclusive)
+        before = _totals(values, operation, neutral)
+        _scan(before, before, op, False)
+    if on_threads:
+        nothing = _filled(dtype, neutral)
+        tiles.scan_tiles(values, before, nothing, out, operation, inclusive, dtype, each)
+    else:
+        kernels.scan_chunks(values, before, out, CHUNK, operation, inclusive)
 
 
 def _kind(dtype: Scalar) -> tuple[str, int]:
@@ -313,31 +366,50 @@ def _kind(dtype: Scalar) -> tuple[str, int]:
     return "float" if dtype.is_float else "signed" if dtype.is_signed else "unsigned", 64 if dtype.bits == 64 else 32
 
 
-def _sort(keys: Any) -> tuple[Any, Any]:
-    """Sort an ndarray in place, by 4 bits after the other; return where each key was, and the codes in their order."""
-    n, (kind, bits) = keys.shape[0], _kind(keys.dtype)
-    full = {"float": (f32, f64), "signed": (i32, i64), "unsigned": (u32, u64)}[kind][bits == 64]
-    code = u64 if bits == 64 else u32
-    codes, order = [ndarray(code, n) for _ in range(2)], [ndarray(i32, n) for _ in range(2)]
-    counts = ndarray(i32, kernels.BUCKETS * _chunks(n))
-    kernels.encode(keys, codes[0], order[0], full, kind, bits)
+def _widened(dtype: Scalar) -> tuple[Scalar, str, int]:
+    """Return the type from which keys are encoded, and what `_kind` returns."""
+    kind, bits = _kind(dtype)
+    return {"float": (f32, f64), "signed": (i32, i64), "unsigned": (u32, u64)}[kind][bits == 64], kind, bits
+
+
+def _sort(keys: Any) -> None:
+    """Sort an ndarray in place."""
+    if not cub.sort(keys):
+        _take(keys, _order(keys))
+
+
+def _take(values: Any, order: Any) -> None:
+    """Replace the elements by those at the positions `order`."""
+    kernels.gather(_copy(values), order, values)
+
+
+def _order(keys: Any) -> Any:
+    """Return where each key is in the order, as an ndarray of i32; our own kernels sort by 4 bits after the other."""
+    n, (full, kind, bits) = keys.shape[0], _widened(keys.dtype)
+    codes = [ndarray(u64 if bits == 64 else u32, n) for _ in range(2)]
+    kernels.encode(keys, codes[0], full, kind, bits)
+    found = cub.order_of(codes[0])
+    if found is not None:
+        return found
+    order = [ndarray(i32, n) for _ in range(2)]
+    kernels.number(order[0])
+    counts = ndarray(i32, kernels.BUCKETS * -(-n // CHUNK))
     for shift in range(0, bits, 4):
         kernels.count_buckets(codes[0], counts, CHUNK, shift)
-        _scan(counts, counts, kernels.add, 0, False)
+        _scan(counts, counts, "add", False)
         kernels.move_by_bucket(codes[0], order[0], counts, codes[1], order[1], CHUNK, shift)
         codes.reverse()
         order.reverse()
-    kernels.gather(_copy(keys), order[0], keys)
-    return order[0], codes[0]
+    return order[0]
 
 
-def _marked(values: Any, marks: Any) -> tuple[Any, Any]:
-    """Return the elements that are marked by 1, and their numbers."""
-    if values.shape[0] == 0:
-        return ndarray(values.dtype, 0), ndarray(i32, 0)
-    _scan(marks, marks, kernels.add, 0, True)
-    count = marks[values.shape[0] - 1]
-    found, positions = ndarray(values.dtype, count), ndarray(i32, count)
-    if count:
-        kernels.move_marked(values, marks, found, positions)
-    return found, positions
+def _marked(values: Any, marks: Any) -> Any:
+    """Return the elements that are marked by 1, and replace the marks by their inclusive scan."""
+    n = values.shape[0]
+    if n == 0:
+        return ndarray(values.dtype, 0)
+    _scan(marks, marks, "add", True)
+    found = ndarray(values.dtype, marks[n - 1])
+    if found.shape[0]:
+        kernels.move_marked(values, marks, found)
+    return found

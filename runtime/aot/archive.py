@@ -23,6 +23,7 @@ from .container import MAX_BYTES, MAX_DIRECTORY_BYTES, MAX_MEMBERS, ArchiveError
 from .manifest import FOLDER, MANIFEST
 from .read_manifest import MAX_MANIFEST_BYTES, StoredKernel, read_manifest
 
+TAICHI_METADATA = "metadata.json"
 MAX_FILE_BYTES = MAX_BYTES + MAX_DIRECTORY_BYTES
 SHARED_OBJECTS = (b"\x7fELF", b"\xcf\xfa\xed\xfe")
 """First bytes of machine code: ELF, and Mach-O of 64 bit."""
@@ -83,6 +84,9 @@ def _named(title: str, read: Callable[[], Archive]) -> Archive:
 
 def _read(members: Members, title: str) -> Archive:
     sizes = members.sizes()
+    if MANIFEST not in sizes and TAICHI_METADATA in [*sizes, *getattr(members, "others", ())]:
+        hint = "build it again from the Python program: `ti.aot.Module` of shadesmith, or `shadesmith build`"
+        raise ArchiveError("it is a module of Taichi, whose shaders take their arguments otherwise", hint)
     if MANIFEST not in sizes:
         raise ArchiveError(f"there is no {MANIFEST} in it, so it is no module of shadesmith")
     if sizes[MANIFEST] > MAX_MANIFEST_BYTES:
@@ -127,13 +131,15 @@ class _Folder:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._sizes: dict[str, int] = {}
+        self.others: list[str] = []
         for root, folders, files in os.walk(folder):
             folders[:] = [name for name in folders if not name.startswith(".")]
             for name in files:
                 path = Path(root, name)
                 member = path.relative_to(folder).as_posix()
                 if member != MANIFEST and not member.startswith(f"{FOLDER}/"):
-                    continue  # a file of the user
+                    self.others.append(member)
+                    continue  # a file of the user, or for readers of Taichi's modules
                 if path.is_symlink() or len(self._sizes) >= MAX_MEMBERS:
                     raise ArchiveError(f"`{path}` is a link, or there are more than {MAX_MEMBERS} files")
                 status = path.stat()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ...transpiler.backend.module.read_module import Reader
 from ...transpiler.options import Capabilities
@@ -30,6 +30,7 @@ class ArchiveFacts(Part):
     device needs, with the readers of it. minimum: what `caps="portable"` means; march: the option of gcc for it.
     with_capabilities: takes names of `DeviceCapability`; returns the minimum with them, and the environment of glslang;
     None where there are no such capabilities. choice: what to choose where a kernel needs more than a module has.
+    companions: takes the manifest and the members; returns more files for the folder of a saved module.
     """
 
     MODULE: ClassVar[str] = "archive_facts"
@@ -40,3 +41,4 @@ class ArchiveFacts(Part):
     choice: str
     march: Callable[[], str] = native_march
     with_capabilities: Callable[[Sequence[str]], tuple[Capabilities, str]] | None = None
+    companions: Callable[[Mapping[str, Any], Mapping[str, bytes]], dict[str, bytes]] | None = None

@@ -8,6 +8,7 @@ launches, and a kernel object has no state of it.
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import os
 import shutil
 import tempfile
@@ -20,11 +21,14 @@ from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.lang.arch import Arch
 from ...transpiler.lang.describe import is_described
 from ..cache.compiler import Request
+from ..devices.target_tools import part_of
 from ..launch.kernel import Kernel
 from ..session import session as sessions
 from ..session.tracebacks import hides_own_frames
 from ..store.atomic_files import write_bytes
 from . import manifest
+from .archive import TAICHI_METADATA
+from .archive_facts import ArchiveFacts
 from .binaries import compile_binaries, requirements
 from .compilation import compile_for, instance_name, specialize, specialize_call, specialize_flattened
 from .container import MAX_MEMBERS, write_container
@@ -188,11 +192,14 @@ class Module:
     def save(self, filepath: str | os.PathLike[str], filename: str = "", *, also: Sequence[str] = ()) -> None:
         """Write the module as a folder: the members of the archive, sources next to binaries.
 
+        Beside them a Vulkan module has `metadata.json`, `graphs.json` and shaders for tools that read Taichi's modules.
         filename: the second argument in Taichi 1.3, which has no effect. also, raises: as `archive`.
         """
         folder = Path(filepath)
         folder.mkdir(parents=True, exist_ok=True)
         members = self.members(also)
+        companions = part_of(self.target.name, ArchiveFacts).companions
+        members |= companions(json.loads(members[manifest.MANIFEST]), members) if companions is not None else {}
         new = Path(tempfile.mkdtemp(prefix=".kernels-", dir=folder))
         try:
             for name, data in members.items():
@@ -200,6 +207,8 @@ class Module:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(data)
             shutil.rmtree(folder / manifest.FOLDER, ignore_errors=True)
+            for old in _older_shaders(folder / TAICHI_METADATA):
+                old.unlink(missing_ok=True)
             for each in sorted(new.iterdir()):
                 os.replace(each, folder / each.name)
         finally:
@@ -276,6 +285,16 @@ class KernelTemplate:
 def _name_of(kernel_fn: Any) -> str:
     definition = getattr(kernel_fn, "definition", None)
     return definition.name if definition is not None else str(getattr(kernel_fn, "__name__", ""))
+
+
+def _older_shaders(metadata: Path) -> list[Path]:
+    """Return the shaders that an older module in the same folder left, by its metadata for readers of Taichi's."""
+    try:
+        kernels = json.loads(metadata.read_text())["kernels"]
+        names = [task["name"] for kernel in kernels for task in kernel["tasks_attribs"]]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+    return [metadata.parent / f"{name}.spv" for name in names if Path(str(name)).name == name]
 
 
 def _own_version() -> str:

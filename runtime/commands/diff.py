@@ -15,7 +15,7 @@ from ..workbench.edits.merge import same_source
 from ..workbench.edits.slots import read_text
 from ..workbench.inspect.overview import UNREADABLE, UNTOUCHED, EditState, difference
 from .screen import Screen
-from .slots import add_slot_arguments, find_edits, find_slots
+from .slots import add_slot_arguments, advices, find_edits, find_slots
 
 SHOWN_CHARACTERS = 200
 """Of a value in a table."""
@@ -33,7 +33,9 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     if options.other is not None:
         return _compare_modules(Path(options.program), Path(options.other), screen)
     shown = []
-    for state in find_edits(options, find_slots(options, screen)):
+    states = find_edits(options, find_slots(options, screen))
+    advised = advices(states)
+    for state in states:
         if options.variant is not None and (state.variant or "edit") != options.variant:
             continue
         if state.state == UNREADABLE:
@@ -41,9 +43,14 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
         if state.state in (UNREADABLE, UNTOUCHED):
             continue
         edited, since = _differences(state)
-        shown.append({"path": str(state.path), "state": state.state, "edited": edited, "generated_since": since})
+        same = advised.get(state.path, "")
+        data = {"path": str(state.path), "state": state.state, "edited": edited, "generated_since": since}
+        shown.append({**data, "same_as": same})
         for part in filter(None, (edited, since)):
             screen.show_code(part, "diff")
+            screen.show()
+        if same:
+            screen.show(same)
             screen.show()
     screen.show_data({"edits": shown})
     if not shown:

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ...transpiler.lang.arch import ARCHES
 from ..launch.inspection import Inspection
 from ..session import session as sessions
+from ..workbench.adopt.in_slot import advice, explanation_of
 from ..workbench.edits.bases import Bases
 from ..workbench.edits.selection import select
 from ..workbench.edits.slots import Slot, folder_of, slot_of
 from ..workbench.edits.variants import EDIT
-from ..workbench.inspect.overview import ARCH_OF_SUFFIX, UNDECIDED, EditState, Now, edits_in, owner_of, slots_below
+from ..workbench.inspect.overview import (
+    ARCH_OF_SUFFIX,
+    EDITED,
+    UNDECIDED,
+    EditState,
+    Now,
+    edits_in,
+    owner_of,
+    slots_below,
+)
 from .programs import Call, arch_of, find_calls, parse_spec
 from .screen import CommandError, Screen
 
@@ -45,7 +55,7 @@ def find_slots(options: argparse.Namespace, screen: Screen) -> dict[Path, Mappin
     if path.is_file() and path.suffix in ARCH_OF_SUFFIX:
         return {path.resolve().parent: {}}
     spec = parse_spec(options.program)
-    generated, folder = _generated(options, screen)
+    generated, folder = generated_now(options, screen)
     found: dict[Path, Mapping[str, Now]] = {}
     for slot in slots_below(folder):
         name, file, _ = owner_of(slot)
@@ -64,8 +74,23 @@ def find_edits(options: argparse.Namespace, slots: Mapping[Path, Mapping[str, No
     return [state for state in states if wanted is None or ARCHES[state.target].target == wanted.target]
 
 
-def _generated(options: argparse.Namespace, screen: Screen) -> tuple[dict[Path, dict[str, Now]], Path]:
-    """Return the sources generated now, by slot and name, as far as the program compiles, and their folder."""
+def advices(states: Sequence[EditState]) -> dict[Path, str]:
+    """Return the directives that give an edit, by its first file, as far as what is generated now is known."""
+    found: dict[Path, str] = {}
+    seen: set[tuple[Path, str, str]] = set()
+    for state in states:
+        key = (state.slot.folder, state.target, state.variant)
+        bases = None if state.now is None else state.now.bases
+        if state.state == EDITED and bases is not None and key not in seen:
+            seen.add(key)
+            explanation = explanation_of(bases.specialization, bases.module, state.slot, state.variant)
+            words = advice(explanation, state.kernel, state.python_file)
+            found |= {state.path: words} if words else {}
+    return found
+
+
+def generated_now(options: argparse.Namespace, screen: Screen) -> tuple[dict[Path, dict[str, Now]], Path]:
+    """Return the sources generated now, by slot and name, as far as the program compiles, and the folder of slots."""
     folder = parse_spec(options.program).path.parent / "edits"
     try:
         calls = find_calls(options)

@@ -22,7 +22,7 @@ from ..workbench.inspect.overview import (
 )
 from .diff import from_here
 from .screen import Screen
-from .slots import add_slot_arguments, find_edits, find_slots
+from .slots import add_slot_arguments, advices, find_edits, find_slots
 
 COLUMNS = ("kernel", "arguments", "source", "variant", "lines", "state", "runs")
 
@@ -37,13 +37,17 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     slots = find_slots(options, screen)
     with screen.progress("compiling edits"):
         states = checked(find_edits(options, slots))
+        advised = advices(states)
     tuned = [_tuned(Slot(folder), entry) for folder in slots for entry in read_entries(Slot(folder))]
-    screen.show_data({"edits": [_data(state) for state in states], "tuned": tuned})
+    edits = [{**_data(state), "same_as": advised.get(state.path, "")} for state in states]
+    screen.show_data({"edits": edits, "tuned": tuned})
     if not states and not tuned:
         screen.note("shadesmith: there are no edits here. Hint: `shadesmith edit FILE:KERNEL` writes a source to edit")
         return 0
     if states:
         _show(states, screen)
+    for path, same in advised.items():
+        screen.show(f"{path.name}: {same}")
     if tuned:
         screen.show_table(tuple(tuned[0]), [tuple(row.values()) for row in tuned], title="tuned values")
     for reason in dict.fromkeys(state.reason for state in states if state.reason):

@@ -146,7 +146,7 @@ class Placed:
         if session is self.session:
             return self
         with session:
-            has_grad, offset = self.grad is not None, self.offset or None
+            has_grad, offset = self.grad is not None and self.grad.is_placed, self.offset or None
             made = field(self.element, self.shape, name=self.name, offset=offset, needs_grad=has_grad)
             made.copy_from(self)
             if has_grad:
@@ -222,6 +222,9 @@ class Placed:
     def __repr__(self) -> str:
         return super().__repr__() if self.is_placed else "<Field: Definition of this field is incomplete>"
 
+    def __str__(self: Any) -> str:
+        return str(self.to_numpy()) if self.is_placed else repr(self)
+
     def __getattr__(self: Any, name: str) -> Any:
         # Called only for unset attributes, so before the field has memory; no cost afterwards.
         if name in MEMORY_SLOTS and self.is_placed:
@@ -258,9 +261,6 @@ class ScalarField(Placed, ScalarArray):
     def _signature(self) -> object:
         return object()  # shape and address are part of the compiled code, so each field has its own
 
-    def __str__(self) -> str:
-        return str(self.to_numpy())
-
 
 class MatrixField(Placed, MatrixArray):
     """A field of vectors or matrices, stored row-major.
@@ -280,9 +280,6 @@ class MatrixField(Placed, MatrixArray):
 
     def _signature(self) -> object:
         return object()  # shape and address are part of the compiled code, so each field has its own
-
-    def __str__(self) -> str:
-        return str(self.to_numpy())
 
     def to_numpy(self, keep_dims: bool = False, dtype: Any = None) -> Any:  # type: ignore[override]
         """Return a copy, shape (*shape, n, m); (*shape, n) if there is one column, unless `keep_dims`."""
@@ -330,9 +327,6 @@ class StructField(Placed, StructArray):
     def _member_array(self, name: str, element: Type) -> ScalarField | MatrixField | StructField:
         member: ScalarField | MatrixField | StructField = self.part(name)
         return member
-
-    def __str__(self) -> str:
-        return str(self.to_numpy())
 
 
 def _class_of(element: Type) -> type[ScalarField] | type[MatrixField] | type[StructField]:

@@ -36,7 +36,7 @@ from .arguments import (
 from .canvas import paint
 from .color_maps import colors_of, stretched
 from .events import EType, is_held
-from .images import clear_picture, fill_picture, image_of, picture_to_bytes, write_file
+from .images import clear_picture, fill_picture, image_of, pack_picture, picture_to_bytes, unpack_picture, write_file
 from .letters import cover_text
 from .raster import Coverage, cover_discs, cover_lines, cover_triangles
 from .window import NoWindowError, Window, open_window
@@ -85,6 +85,7 @@ class GUI:
         self.event: events.Event | None = None
         self._picture: Array = np.empty((*self.res, 4), np.float32)
         self._color: Array | None = None  # of a cleared canvas that is not filled yet, since an image may cover it
+        self._packed: tuple[Array, Array] | None = None  # of `img` with `fast_gui`, and as it was when it was made
         self._events: deque[events.Event] = deque()
         self._frame_seconds = 1 / 60
         self._stop = False
@@ -151,9 +152,9 @@ class GUI:
         Raises: RuntimeError if the program continues to show frames in a closed window, or a file cannot be written.
         """
         if file is not None:
-            write_file(file, picture_to_bytes(self.img))
+            write_file(file, picture_to_bytes(self._canvas()))
         elif self._window is not None:
-            self._events.extend(self._window.show(picture_to_bytes(self.img), self._frame_seconds))
+            self._events.extend(self._window.show(picture_to_bytes(self._canvas()), self._frame_seconds))
         elif self._saves_frames:
             self._save_frame()
         self.frame += 1
@@ -164,7 +165,7 @@ class GUI:
     def _save_frame(self) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
         stem = re.sub(r"\W+", "_", self.name).strip("_") or "frame"
-        write_file(self._folder / f"{stem}-{self.frame:05d}.png", picture_to_bytes(self.img))
+        write_file(self._folder / f"{stem}-{self.frame:05d}.png", picture_to_bytes(self._canvas()))
         self._frames_left -= 1
         if self._frames_left <= 0:
             self._events.clear()
@@ -174,7 +175,22 @@ class GUI:
 
     @property
     def img(self) -> Array:
-        """The canvas itself: floats, shape (width, height, 4)."""
+        """The canvas itself: floats, shape (width, height, 4).
+
+        With `fast_gui=True` it is flat, from the top left pixel row by row: u32, red * 65536 + green * 256 + blue.
+        """
+        if not self.fast_gui:
+            return self._canvas()
+        if self._packed is None:
+            packed = pack_picture(self._canvas())
+            self._packed = packed, packed.copy()
+        return self._packed[0]
+
+    def _canvas(self) -> Array:
+        """Return the picture, cleared, with what the program wrote to a packed one."""
+        if self._packed is not None and not np.array_equal(*self._packed):
+            unpack_picture(self._packed[0], self._picture)
+            self._packed[1][:] = self._packed[0]
         if self._color is not None:
             clear_picture(self._picture, self._color)
             self._color = None
@@ -182,7 +198,7 @@ class GUI:
 
     def clear(self, color: int | None = None) -> None:
         """Fill the canvas with `color`, or the background colour."""
-        self._color = to_rgba(self.background_color if color is None else color, 1, "clear")[0]
+        self._color, self._packed = to_rgba(self.background_color if color is None else color, 1, "clear")[0], None
 
     def set_image(self, img: Any) -> None:
         """Show an image of the canvas's size, (width, height[, channels]): a field, ndarray, NumPy array or tensor.
@@ -199,7 +215,7 @@ class GUI:
 
     def _fill(self, image: Array) -> None:
         fill_picture(self._picture, image)
-        self._color = None
+        self._color = self._packed = None
 
     def cook_image(self, img: Any) -> Array:
         """Return an image as `set_image` shows it: floats, shape (width, height, 4)."""
@@ -217,7 +233,7 @@ class GUI:
         return image
 
     def get_image(self) -> Array:
-        """Return a copy of the canvas: floats, shape (width, height, 4)."""
+        """Return a copy of the canvas: floats, shape (width, height, 4); with `fast_gui=True` as `img`."""
         picture: Array = self.img.copy()
         return picture
 
@@ -366,7 +382,8 @@ class GUI:
 
     def _paint(self, coverage: Iterable[Coverage], color: Any, count: int, user: str) -> None:
         with np.errstate(invalid="ignore", over="ignore"):  # positions that are not numbers are not drawn
-            paint(self.img, coverage, to_rgba(color, count, user))
+            paint(self._canvas(), coverage, to_rgba(color, count, user))
+        self._packed = None
 
     # --- widgets
 

@@ -132,6 +132,22 @@ def picture_to_bytes(picture: Array) -> Array:
     return result
 
 
+def pack_picture(picture: Array) -> Array:
+    """Return the colours of a picture as flat u32, upright: red * 65536 + green * 256 + blue."""
+    colors = np.floor(np.clip(np.nan_to_num(picture[:, ::-1, :3]), 0, 1) * 255).astype(np.uint32)
+    packed: Array = (colors @ np.array([1 << 16, 1 << 8, 1], np.uint32)).T.reshape(-1)
+    return np.ascontiguousarray(packed)
+
+
+def unpack_picture(packed: Array, picture: Array) -> None:
+    """Set a picture from what `pack_picture` returned."""
+    width, height = picture.shape[:2]
+    colors = packed.reshape(height, width).T[:, ::-1]
+    for channel, shift in enumerate((16, 8, 0)):
+        picture[:, :, channel] = (colors >> shift & 0xFF) / np.float32(255)
+    picture[:, :, 3] = 1
+
+
 def _bands(width: int) -> list[slice]:
     return [slice(x, x + BAND) for x in range(0, width, BAND)]
 

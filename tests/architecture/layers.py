@@ -86,6 +86,7 @@ runtime/workbench/check
 runtime/workbench/edits
 runtime/workbench/measure
 runtime/workbench/bisect
+runtime/workbench/adopt
 runtime/workbench/inspect
 runtime/workbench
 runtime/recording

@@ -9,19 +9,24 @@ from __future__ import annotations
 import ctypes
 import itertools
 import os
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+
+import numpy as np
 
 from shadesmith.runtime.devices.cuda import device as cuda
 from shadesmith.transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 
 from .compiler import CHECKS, OPTIMISED, Refused, compile_source, line_of, runtime
 
-STREAM = SimpleNamespace(ptr=0)
+STREAM = SimpleNamespace(ptr=0, record=lambda stream: None, wait_event=lambda event: None)
+"""The only stream, and every event: what is launched has ended."""
 LAUNCHES = itertools.count(1)
 """Each launch has another order of its threads."""
+ONE_AT_A_TIME = threading.Lock()
 MULTIPROCESSORS, RESIDENT_THREADS = 1, 256
 
 
@@ -40,9 +45,31 @@ class Memory:
         if not self.ptr:
             raise MemoryError
 
+    def __add__(self, offset_bytes: int) -> int:
+        return self.ptr + offset_bytes
+
     def __del__(self) -> None:
         if getattr(self, "ptr", 0):
             self._free(self.ptr)
+
+
+class View(np.ndarray):
+    """CuPy's arrays, as NumPy's. Sorts are stable."""
+
+    def sort(self, *args: Any) -> None:  # type: ignore[override]
+        """Sort in place."""
+        super().sort(kind="stable")
+
+    def argsort(self, *args: Any) -> Any:  # type: ignore[override]
+        """Return where each element is in their order."""
+        return super().argsort(kind="stable")
+
+
+def view_of_memory(shape: Any, dtype: Any, memptr: int, strides: Any) -> View:
+    """Return an array over memory of the emulated GPU, without negative strides."""
+    reach = 1 + sum((extent - 1) * stride for extent, stride in zip(shape, strides, strict=True))
+    size = 0 if 0 in shape else reach - 1 + np.dtype(dtype).itemsize
+    return View(shape, dtype, (ctypes.c_char * size).from_address(memptr), strides=strides)
 
 
 class Loaded:
@@ -71,8 +98,9 @@ PATHS: dict[int, Path] = {}
 
 
 def launch(function: int, x: int, y: int, z: int, size: int, *rest: Any) -> None:
-    """Run a kernel, as `cuLaunchKernel` starts one."""
-    problem = runtime().emulator_launch(function, rest[4], x, y, size, next(LAUNCHES))
+    """Run a kernel, as `cuLaunchKernel` starts one; the runtime has one GPU, which threads take in turns."""
+    with ONE_AT_A_TIME:
+        problem = runtime().emulator_launch(function, rest[4], x, y, size, next(LAUNCHES))
     if problem is not None:
         raise EmulatedError(_located(problem.decode(errors="replace"), PATHS[function]))
 
@@ -153,7 +181,12 @@ def cupy() -> SimpleNamespace:
         Event=lambda **options: STREAM,
     )
     pool = SimpleNamespace(free_all_blocks=_nothing)
-    return SimpleNamespace(cuda=of_cuda, get_default_memory_pool=lambda: pool)
+    functions_of_arrays = {
+        name: getattr(np, name) for name in ("cumsum", "cumprod", "sum", "prod", "amax", "amin", "argsort")
+    }
+    return SimpleNamespace(
+        cuda=of_cuda, get_default_memory_pool=lambda: pool, ndarray=view_of_memory, **functions_of_arrays
+    )
 
 
 class EmulatedDevice(cuda.CudaDevice):
@@ -178,7 +211,9 @@ class EmulatedDevice(cuda.CudaDevice):
 LACKS = "The emulated GPU has no"
 
 
-def open_device(index: int = 0, sources: Path | None = None, store: Any = None) -> EmulatedDevice:
+def open_device(
+    index: int = 0, sources: Path | None = None, store: Any = None, prepares: bool = False
+) -> EmulatedDevice:
     """Open the emulated GPU."""
     driver = SimpleNamespace(launchKernel=launch, CUDADriverError=EmulatedError, ctxGetCurrent=lambda: 1)
     return EmulatedDevice(cupy(), driver, index, sources, store)

@@ -401,6 +401,10 @@ class While(Statement):
     is_known: bool = False
 
 
+ALL = -1
+"""The `unroll_count` of a loop that shall be unrolled completely."""
+
+
 @dataclass(eq=False, slots=True)
 class RangeFor(Statement):
     """Runs `body` for all index tuples, the last axis fastest: axis k from starts[k] to ends[k] (exclusive) by
@@ -420,7 +424,8 @@ class RangeFor(Statement):
         cells: the sparse array over whose active cells it iterates; its indices are computed from lists (`CellIndex`).
         purpose: of a loop that the compiler added: what it does.
         unroll: it is a static loop of the user with constant bounds, which the target's compiler unrolls.
-        unroll_count: so many of its iterations shall be unrolled together, 0: as the compiler likes.
+        grid_stride: of a parallel loop on a GPU, whether a thread runs several iterations; None: the compiler decides.
+        unroll_count: so many of its iterations shall be unrolled together, `ALL`: all, 0: as the compiler likes.
         exact_ends: by axis, the index at which a source shall compare by `!=`, None for `<` (pass `exact_ends`).
     """
 
@@ -441,6 +446,7 @@ class RangeFor(Statement):
     purpose: str = ""
     unroll: bool = False
     unroll_count: int = 0
+    grid_stride: bool | None = None
     exact_ends: tuple[int | None, ...] = ()
 
 
@@ -456,6 +462,7 @@ class StructFor(Statement):
     serialize: bool = False
     block_dim: int | None = None
     parallelize: int | None = None
+    grid_stride: bool | None = None
 
 
 @dataclass(eq=False, slots=True)

@@ -15,6 +15,7 @@ from .nodes import Block, Statement, operands
 from .ops import OPS
 from .sparse import Append, format_sparse
 from .statements import (
+    ALL,
     Alloca,
     ArgLoad,
     Array,
@@ -295,7 +296,10 @@ class _Flat(_Printer):
         options = "".join(
             (" serialize" if loop.serialize else "", f" block_dim={loop.block_dim}" if loop.block_dim else "")
         )
-        options += " unroll" if isinstance(loop, RangeFor) and loop.unroll else ""
+        if isinstance(loop, RangeFor):
+            count = "all" if loop.unroll_count == ALL else loop.unroll_count
+            options += "" if loop.grid_stride is None else f" grid_stride={loop.grid_stride}"
+            options += " unroll" if loop.unroll else f" unroll={count}" if count else ""
         if isinstance(loop, StructFor):
             return f"for {names} in {loop.array.name}{options}"
         over = f" over {loop.over.name}" if loop.over is not None else ""

@@ -336,6 +336,8 @@ def loop_config(
     block_dim: int | None = None,
     serialize: bool = False,
     parallelize: int | None = None,
+    unroll: int | bool | None = None,
+    grid_stride: bool | None = None,
     block_dim_adaptive: bool = True,
     bit_vectorize: bool = False,
 ) -> Any:
@@ -343,6 +345,8 @@ def loop_config(
 
     block_dim: threads in a block [threads], a power of two; None: the compiler decides.
     serialize: the loop runs on one thread, in order. parallelize: number of host threads.
+    unroll: of a serial loop, True for a hint to unroll it; in CUDA C and C also how many iterations together.
+    grid_stride: whether a thread of a GPU runs several iterations, where both are possible; None: the compiler decides.
     block_dim_adaptive, bit_vectorize: accepted as Taichi's options, without effect.
 
     Example:

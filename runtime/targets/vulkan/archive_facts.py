@@ -10,6 +10,7 @@ from ....transpiler.options import Capabilities
 from ...aot.archive_facts import VULKAN_1_1, VULKAN_1_2, ArchiveFacts
 from ...devices.portable import BITWISE
 from ...devices.vulkan.capabilities import ATOMICS as BASIC_ATOMICS
+from .taichi_files import taichi_files
 
 MINIMUM = Capabilities(
     "vulkan",
@@ -70,4 +71,5 @@ TOOLS = ArchiveFacts(
     minimum=MINIMUM,
     choice="caps=None, or more of ti.DeviceCapability",
     with_capabilities=_with_capabilities,
+    companions=taichi_files,
 )

@@ -10,6 +10,7 @@ from pathlib import Path
 from ....transpiler.backend.module.interface import SourceFile
 from ....transpiler.errors import TaichiCompilationError
 from ...launch.inspection import Inspection
+from ..adopt.in_slot import advice, explanation_of
 from ..edits.header import without_header
 from ..edits.merge import same_source
 from ..edits.slots import Slot, read_text, slot_of
@@ -26,15 +27,19 @@ def describe_edits(inspection: Inspection, edits_dir: str, rows_of: RowsOf) -> I
     if not slot.folder.is_dir():
         return
     names = tuple(file.name for file in inspection.module.files)
+    definition = inspection.specialization.definition
     for variant in ("", *slot.variants(names)):
+        explanation = explanation_of(inspection.specialization, inspection.module, slot, variant)
+        same = advice(explanation, definition.qualname, os.path.basename(definition.source.file))
         for file in inspection.module.files:
             try:
-                yield from _edit(slot, file, variant, rows_of)
+                yield from _edit(slot, file, variant, rows_of, same)
             except TaichiCompilationError as error:  # it cannot be read
                 yield Text(slot.path(file.name, variant).name, "plain", str(error), subtitle="cannot be read")
 
 
-def _edit(slot: Slot, file: SourceFile, variant: str, rows_of: RowsOf) -> Iterator[Text]:
+def _edit(slot: Slot, file: SourceFile, variant: str, rows_of: RowsOf, same: str) -> Iterator[Text]:
+    """Yield what differs in one file. same: what gives the edit from Python, "" if nothing does."""
     path = slot.path(file.name, variant)
     text = read_text(path)
     if text is None:
@@ -44,7 +49,7 @@ def _edit(slot: Slot, file: SourceFile, variant: str, rows_of: RowsOf) -> Iterat
     if base is None:
         base = file.text
     if text != base:
-        yield _difference(path.name, f"in {_shown(slot)}", base, text, file.name, rows_of)
+        yield _difference(path.name, f"in {_shown(slot)}{same and f'; {same}'}", base, text, file.name, rows_of)
     if text != base and not same_source(base, file.text):
         yield _difference(path.name, "generated source since then", base, file.text, file.name, rows_of)
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
+from shadesmith.runtime.algorithms import cub, library
 
 TYPES = [ti.i32, ti.u32, ti.f32, ti.i64, ti.f64]
 SMALL_TYPES = [ti.u8, ti.i16, ti.u64]
@@ -22,7 +23,7 @@ def numbers(dtype: Any, n: int, different: bool = False) -> np.ndarray:
         found = rng.integers(limits.min, limits.max, n, dtype=dtype.numpy, endpoint=True)
     else:
         found = rng.normal(0, 100, n).round(1).astype(dtype.numpy)
-        special = [-0.0, 0.0, np.inf, -np.inf, np.nan, 1e-40][: n // 3]
+        special = [-0.0, 0.0, np.inf, -np.inf, np.nan, 1e-40, -np.nan, 0.0, -0.0][: n // 3]
         found[: len(special)] = special
     found[n // 2 :] = found[: n - n // 2]
     return rng.permutation(found)
@@ -74,6 +75,13 @@ def check_counts(dtype: Any, n: int) -> None:
 def check_scans(dtype: Any, n: int) -> None:
     values = np.nan_to_num(numbers(dtype, n), posinf=50, neginf=-50) if dtype.is_float else numbers(dtype, n)
     is_field = n % 2 == 1
+    if not dtype.is_float:
+        values |= values.dtype.type(1)
+        products = np.cumprod(values, dtype=dtype.numpy)
+        assert np.array_equal(ti.algorithms.scan(stored(values, dtype), op="mul").to_numpy(), products)
+        before = ti.algorithms.scan(stored(values, dtype), op="mul", inclusive=False).to_numpy()
+        assert np.array_equal(before, np.append(values.dtype.type(1), products)[:n])
+        assert ti.algorithms.reduce(stored(values, dtype), "mul") == (products[-1] if n else 1)
     x = stored(values, dtype, is_field)
     wide = np.float64 if dtype.is_float else dtype.numpy
     near = (
@@ -126,6 +134,57 @@ def test_millions(target: str, check: str, dtype: Any, n: int) -> None:
         assert np.array_equal(ti.algorithms.scan(values).to_numpy(), np.arange(1, n + 1, dtype=np.float32))
         return
     CHECKS[check](dtype, n)
+
+
+def test_tiles_of_threads(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On lavapipe, too, where chunks are faster."""
+    if target not in ("vulkan", "cuda"):
+        pytest.skip("for GPUs")
+    monkeypatch.setattr(library, "_runs_on_threads", lambda values: True)
+    monkeypatch.setattr(cub, "takes", lambda values: False)
+    check_scans(ti.f32, 4100)
+
+
+def test_parts_of_one_array(target: str) -> None:
+    x = stored(np.arange(1, 9), ti.i32)
+    ti.algorithms.scan(x[:6], out=x[2:])
+    assert x.to_numpy().tolist() == [1, 2, 1, 3, 6, 10, 15, 21]
+    ti.algorithms.scan(x[:3], out=x[:3], inclusive=False)
+    assert x.to_numpy().tolist() == [0, 1, 3, 3, 6, 10, 15, 21]
+    y = stored(np.array([3, 9, 1, 9, 2, 9]), ti.i32)
+    ti.algorithms.parallel_sort(y[::2], y[1::2])
+    assert y.to_numpy().tolist() == [1, 9, 2, 9, 3, 9]
+    y[0] = 7
+    ti.algorithms.parallel_sort(y[:4])
+    assert y[0] == 2 and y.to_numpy().tolist() == [2, 7, 9, 9, 3, 9]
+
+
+def test_fields_of_one_tree(target: str) -> None:
+    a, b = ti.field(ti.i32), ti.field(ti.i32)
+    ti.root.dense(ti.i, 4).place(a)
+    ti.root.dense(ti.i, 4).place(b)
+    c, d = ti.field(ti.i32), ti.field(ti.i32)
+    ti.root.dense(ti.i, 4).place(c, d)  # one after the other in each cell
+    for k, field in enumerate((a, b, c, d)):
+        field.from_numpy(np.array([4, 1, 3, 2], np.int32) + 10 * k)
+    ti.algorithms.scan(a, out=b)
+    assert a.to_numpy().tolist() == [4, 1, 3, 2] and b.to_numpy().tolist() == [4, 5, 8, 10]
+    ti.algorithms.parallel_sort(c, d)
+    assert c.to_numpy().tolist() == [21, 22, 23, 24] and d.to_numpy().tolist() == [31, 32, 33, 34]
+    ti.algorithms.parallel_sort(b, a)
+    ti.algorithms.PrefixSumExecutor(4).run(d)
+    assert d.to_numpy().tolist() == [31, 63, 96, 130] and a.to_numpy().tolist() == [4, 1, 3, 2]
+
+
+def test_cub_does_what_it_can_on_cuda(target: str) -> None:
+    """Sorts, and scans of integers; our own kernels where its results would differ, and while launches are recorded."""
+    x, y = stored(np.array([3, 1, 2]), ti.i32), stored(np.array([3.0, 1.0, 2.0]), ti.f32)
+    on_cuda = target == "cuda"
+    assert cub.sort(x) is cub.sort(y) is on_cuda
+    assert cub.scan(x, x, "add", True) is on_cuda and not cub.scan(y, y, "add", True)
+    assert not cub.scan(x, x, "max", True) and (cub.reduce(x, "add") is not None) is on_cuda
+    y[1] = float("nan")
+    assert not cub.sort(y)
 
 
 def test_mistakes_name_what_is_needed() -> None:

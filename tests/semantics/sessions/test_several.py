@@ -180,6 +180,9 @@ def test_copies_go_to_other_sessions_and_leave_the_array():
         arrays = [ti.ndarray(ti.f32, (2, 3)), ti.ndarray(ti.i32, ()), ti.ndarray(ti.f32, 0)]
         arrays += [ti.Vector.ndarray(3, ti.f64, 4), ti.field(ti.i64, (2, 2)), ti.field(ti.f32, 3, offset=-1)]
         arrays += [kind.field(shape=3), ti.Matrix.field(2, 2, ti.f32, shape=2, layout=ti.Layout.SOA)]
+        arrays.append(ti.field(ti.f32))
+        ti.root.dense(ti.i, 4).place(arrays[-1])  # its gradient exists, and is not placed
+        assert str(arrays[-1].grad) == "<Field: Definition of this field is incomplete>"
         for number, array in enumerate(arrays):
             if isinstance(array, ti.StructField):
                 array.a.fill(number)

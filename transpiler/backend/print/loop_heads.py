@@ -6,11 +6,15 @@ In: a `RangeFor` whose bounds are rendered. Out: `for (int k = 0; k < n; k++)`, 
 from __future__ import annotations
 
 from ...ir.nodes import Statement
-from ...ir.statements import Const, RangeFor
+from ...ir.statements import ALL, Const, RangeFor
 from ...ir.types import i32
 from ..languages.common.naming import Names
 from ..languages.common.syntax_forms import Rendered
 from .expressions import Expressions
+
+AT_ONCE = 8
+"""Iterations that gcc, which takes no `unroll` without a number, unrolls where the trip count is not known; it takes
+minutes for a large number."""
 
 
 def declare_axis(names: Names, loop: RangeFor, axis: int) -> str:
@@ -38,15 +42,17 @@ def loop_head(e: Expressions, loop: RangeFor, axis: int, name: str) -> str:
 
 
 def unroll_hint(e: Expressions, loop: RangeFor, axis: int) -> str:
-    """Return what is before the head of a static loop; the line of a pragma ends with a line break."""
-    bounds = (loop.starts[axis], loop.ends[axis], loop.steps[axis])
-    count = len(range(*(int(bound.value) for bound in bounds if isinstance(bound, Const))))
+    """Return what is before the head of a loop to unroll completely; the line of a pragma ends with a line break."""
+    bounds = [int(b.value) for b in (loop.starts[axis], loop.ends[axis], loop.steps[axis]) if isinstance(b, Const)]
+    count = len(range(*bounds)) if len(bounds) == 3 else AT_ONCE
     e.need(*e.language.unroll_helpers)
     return e.language.unroll.format(count=count)
 
 
-def partial_hint(e: Expressions, loop: RangeFor) -> str:
+def partial_hint(e: Expressions, loop: RangeFor, axis: int) -> str:
     """Return what is before the head of a loop that the compiler shall unroll in part."""
+    if loop.unroll_count == ALL:
+        return unroll_hint(e, loop, axis)
     return e.language.unroll_some.format(count=loop.unroll_count) if loop.unroll_count else ""
 
 

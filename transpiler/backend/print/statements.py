@@ -525,7 +525,7 @@ def _range_for(p: Statements, loop: RangeFor) -> None:
         for axis in range(len(loop.starts)):
             name = declare_axis(p.names, loop, axis)
             p.e.loop_names[loop, axis] = name
-            hint, head = partial_hint(p.e, loop), f"{loop_head(p.e, loop, axis, name)} {{"
+            hint, head = partial_hint(p.e, loop, axis), f"{loop_head(p.e, loop, axis, name)} {{"
             if loop.unroll:
                 hint = unroll_hint(p.e, loop, axis)
             if hint.endswith("\n"):

@@ -9,7 +9,19 @@ from typing import Any
 
 from ...errors import TaichiSyntaxError, TaichiTypeError
 from ...ir.nodes import Block, Statement
-from ...ir.statements import Array, ArrayShape, Break, Const, Continue, LoopIndex, RangeFor, StructFor, While, is_const
+from ...ir.statements import (
+    ALL,
+    Array,
+    ArrayShape,
+    Break,
+    Const,
+    Continue,
+    LoopIndex,
+    RangeFor,
+    StructFor,
+    While,
+    is_const,
+)
 from ...ir.textures import Texture
 from ...ir.types import Scalar, describe_type, i32
 from ...lang.meshes import is_elements
@@ -257,8 +269,16 @@ def _finish_loop(
     options, context.nesting.loop_options = context.nesting.loop_options, {}
     loop.parallelize = options.get("parallelize")
     loop.serialize = options.get("serialize", False) or loop.parallelize == 1 or context.nesting.is_conditional
-    loop.block_dim = options.get("block_dim")
+    loop.block_dim, loop.grid_stride = options.get("block_dim"), options.get("grid_stride")
     is_parallel = context.builder.block is context.kernel.body and not loop.serialize
+    if isinstance(loop, RangeFor):
+        loop.unroll_count = ALL if options.get("unroll") is True else int(options.get("unroll", 0))
+    if is_parallel and "unroll" in options:
+        context.warn(
+            "`ti.loop_config(unroll=...)` is for serial loops, and this one is parallel",
+            "write it before a loop inside, or with `serialize=True`",
+            node,
+        )
     if not is_parallel and context.nesting.depth == 0 and not options:
         _warn_of_serial_loop(context, loop, node)
     record = LoopRecord(loop, is_parallel)

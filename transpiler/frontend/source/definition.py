@@ -10,7 +10,7 @@ import ast
 import builtins
 import inspect
 import linecache
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from types import CodeType
 from typing import Any, cast
@@ -299,19 +299,33 @@ def parse(function: Callable[..., Any]) -> ParsedFunction:
             "A `lambda` cannot be a kernel or a function of kernels: its source has no name and no lines of its own"
         )
         raise where.error(TaichiSyntaxError, reason, "write a `def` below `@ti.kernel` or `@ti.func`")
-    source_lines = lines[code.co_firstlineno - 1 :]
+    return _parsed(function, lines[code.co_firstlineno - 1 :], code.co_firstlineno, nowhere)
+
+
+def parsed_from(function: Callable[..., Any], lines: Sequence[str], first_line: int) -> ParsedFunction:
+    """Parse other source for a function, as it would be after an edit of its file. lines: without their ends.
+
+    Raises: as `parse`.
+    """
+    nowhere = SourceLocation(SourceText(function.__code__.co_filename, first_line, ()), first_line, 1, 1, 1, "")
+    return _parsed(function, [f"{line}\n" for line in lines], first_line, nowhere)
+
+
+def _parsed(
+    function: Callable[..., Any], source_lines: list[str], first_line: int, nowhere: SourceLocation
+) -> ParsedFunction:
+    """Parse the lines of a file from the first line of a function on."""
+    code = function.__code__
     with deep_recursion():
-        tree = parse_function(source_lines, code.co_firstlineno) if source_lines else None
+        tree = parse_function(source_lines, first_line) if source_lines else None
     if tree is None or not isinstance(tree[0], (ast.FunctionDef, ast.AsyncFunctionDef)) or tree[0].name != code.co_name:
         raise nowhere.error(
             TaichiSyntaxError,
-            f"The source of `{code.co_name}` is not available in {code.co_filename}, line {code.co_firstlineno}",
+            f"The source of `{code.co_name}` is not available in {code.co_filename}, line {first_line}",
             "define it in a file or a notebook cell, or register the source with `linecache.cache`",
         )
     definition, count = tree
-    source = SourceText(
-        code.co_filename, code.co_firstlineno, tuple(line.rstrip("\r\n") for line in source_lines[:count])
-    )
+    source = SourceText(code.co_filename, first_line, tuple(line.rstrip("\r\n") for line in source_lines[:count]))
     _check_kind(definition, location_of(source, definition, code.co_name))
     if any("__" in line for line in source.lines):
         _mangle(definition, function.__qualname__)

@@ -19,6 +19,7 @@ from ..functions import Call, CallResult, Function, Reference
 from ..nodes import Block, Statement, operands, walk
 from ..ops import ATOMIC_OPS, OPS
 from ..statements import (
+    ALL,
     Alloca,
     ArgLoad,
     ArrayShape,
@@ -59,7 +60,8 @@ from .lines import DEFINITION, NAME, Line, TextError, lines_of, plain_line
 
 LOOP = re.compile(
     r"for ([\w, ]*) in \((.*?)\)\.\.\((.*?)\) step \((.*?)\)"
-    r"(?: over (\w+))?( in order of memory)?( serialize)?(?: block_dim=(\d+))?( unroll)?$"
+    r"(?: over (\w+))?( in order of memory)?( serialize)?(?: block_dim=(\d+))?"
+    r"(?: grid_stride=(True|False))?( unroll(?:=(\d+|all))?)?$"
 )
 TENSOR = re.compile(r"(\w+)\[(\d+(?:x\d+)*)\]")
 
@@ -226,12 +228,14 @@ class _Reader:
         match = LOOP.fullmatch(head)
         if match is None:
             raise TextError(line.number, f"`{head}` is no loop", "write `for i in ($start)..($end) step ($step)`")
-        names, starts, ends, steps, over, ordered, serialize, block_dim, unroll = match.groups()
+        names, starts, ends, steps, over, ordered, serialize, block_dim, stride, unroll, count = match.groups()
         bounds = [self._all(text, line) for text in (starts, ends, steps)]
         loop: RangeFor = self._copy(line, RangeFor) or RangeFor(bounds[0], bounds[1], bounds[2], [])
         loop.starts, loop.ends, loop.steps = bounds
         loop.names = [name.strip() for name in names.split(",")]
-        loop.serialize, loop.unroll = bool(serialize), bool(unroll)
+        loop.serialize, loop.unroll = bool(serialize), unroll == " unroll"
+        loop.grid_stride = None if stride is None else stride == "True"
+        loop.unroll_count = ALL if count == "all" else int(count or 0)
         loop.block_dim = int(block_dim) if block_dim else None
         if loop.over is None or loop.over.name != over:  # the array itself may be split into parts
             loop.over = self._array(over, line) if over else None

@@ -123,7 +123,7 @@ def codec_of(declared: Any) -> Codec:
     """Return the codec of a declared type."""
     if declared in _PLAIN:
         return _plain(declared)
-    if declared == int | float | bool:
+    if declared is float or declared == int | float | bool:
         return Codec(_write_number, _read_number)
     if declared == Type or declared is Scalar:
         return Codec(lambda value, writer: writer.type(value), lambda data, reader, path: reader.type(data, path))

@@ -379,7 +379,7 @@ def _nest(loop: RangeFor) -> list[Statement]:
     for axis in reversed(range(len(loop.starts))):
         bounds = ([loop.starts[axis]], [loop.ends[axis]], [loop.steps[axis]])
         new = RangeFor(*bounds, [loop.names[axis]], body, loop.serialize, loop.block_dim, location=loop.location)
-        new.unroll = loop.unroll
+        new.unroll, new.unroll_count = loop.unroll, loop.unroll_count
         nest.insert(0, new)
         body = Block([new])
         builder = Builder(body)

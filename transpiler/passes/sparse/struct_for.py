@@ -101,6 +101,7 @@ def as_range_for(loop: StructFor) -> tuple[list[Statement], RangeFor]:
         loop.parallelize,
         () if loop.array.place is None else memory_order(loop.array.place),
         location=loop.location,
+        grid_stride=loop.grid_stride,
     )
     if body is not loop.body:
         _add_activity_test(new, loop)

@@ -166,6 +166,8 @@ class _Offload:
         for bounds in (loop.starts, loop.ends, loop.steps):
             bounds[:] = [mapping.get(value, value) for value in bounds]
         block_dim = min(loop.block_dim or self.context.options.block_dim, self.context.capabilities.max_block_dim)
+        if loop.grid_stride is None:
+            loop.grid_stride = self.context.options.grid_stride
         task = Task("", TaskKind.RANGE_FOR, loop.body, Block(imports), loop, block_dim, loop.location)
         return _Draft(task, *self.import_values(_used(loop.body), index))
 

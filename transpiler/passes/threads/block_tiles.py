@@ -181,7 +181,7 @@ def _tile(task: Task, loop: RangeFor, tiles: dict[Array, Array], context: PassCo
     position = task.body.statements.index(loop)
     task.body.statements[position : position + 1] = [step, outer]
     loop.starts, loop.ends = [first], [builder.op("min", builder.op("add", first, step), end)]
-    loop.unroll_count = UNROLLED
+    loop.unroll_count = loop.unroll_count or UNROLLED
     outer.body.statements.append(loop)
     builder.add(Barrier("block"))
     _read_tiles(loop, tiles, first)

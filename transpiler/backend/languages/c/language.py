@@ -60,6 +60,7 @@ C = Language(
     no_parameters="void",
     warns_of_unused=True,
     unroll="#pragma GCC unroll {count}\n",
+    unroll_some="#pragma GCC unroll {count}\n",
     nested_loops=True,
     shared_start=" = {0}",
     thread_numbers=collectives.THREAD_NUMBERS,

@@ -1,0 +1,1 @@
+"""Commands that carry edits back to Python."""

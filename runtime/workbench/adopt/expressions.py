@@ -1,0 +1,94 @@
+"""Candidates inside a kernel: a condition dropped, a variable renamed, a number changed."""
+
+from __future__ import annotations
+
+import ast
+import keyword
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from .candidate import Candidate, State
+from .python_text import FunctionText, Replacement
+
+NAME = re.compile(r"[A-Za-z_]\w*")
+NUMBER = re.compile(r"((?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|0[xX][0-9a-fA-F]+)(?:[fFhH]|[uU]?[lL]{0,2}|LF|lf)?")
+
+
+def dropped_conditions(state: State) -> Iterator[Candidate]:
+    """An `if` without its condition, or without a part of it."""
+    if not any(token in ("if", "&&", "?", "min", "max", "clamp") for token in state.removed()):
+        return
+    text = state.text
+    for node in ast.walk(text.tree):
+        if isinstance(node, ast.If) and not node.orelse:
+            condition = " ".join(text.text(node.test).split())
+            yield from _made(text.without_head(node), f"no `if {condition}:`", node)
+            for part, rest in _rests(node.test):
+                title = f"`if {rest if isinstance(rest, str) else text.text(rest)}:`"
+                yield from _made(_with_rest(text, node.test, part, rest), title, node)
+
+
+def _rests(test: ast.expr) -> Iterator[tuple[ast.expr, Any]]:
+    """Yield a condition with what is left of it if a part is dropped."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        for dropped in range(len(test.values)):
+            yield (
+                test,
+                ast.unparse(
+                    ast.BoolOp(ast.And(), [value for k, value in enumerate(test.values) if k != dropped])
+                    if len(test.values) > 2
+                    else test.values[1 - dropped]
+                ),
+            )
+        for value in test.values:
+            yield from _rests(value)
+    elif isinstance(test, ast.Compare) and len(test.ops) > 1:
+        yield test, ast.unparse(ast.Compare(test.comparators[0], test.ops[1:], test.comparators[1:]))
+        yield test, ast.unparse(ast.Compare(test.left, test.ops[:-1], test.comparators[:-1]))
+
+
+def _with_rest(text: FunctionText, test: ast.expr, part: ast.expr, rest: Any) -> FunctionText | None:
+    return text.replaced(part, str(rest))
+
+
+def renamed(state: State) -> Iterator[Candidate]:
+    """A variable under another name."""
+    text = state.text
+    names = [node for node in ast.walk(text.tree) if isinstance(node, ast.Name)]
+    parameters = {argument.arg for argument in ast.walk(text.tree.args) if isinstance(argument, ast.arg)}
+    local = {node.id for node in names if isinstance(node.ctx, ast.Store)} - parameters
+    used = {node.id for node in names} | parameters
+    for old, new in dict.fromkeys(state.pairs()):
+        if old in local and new not in used and NAME.fullmatch(new) and not keyword.iskeyword(new):
+            spans = [Replacement(*text.span(node), new) for node in names if node.id == old]
+            first = next(node for node in names if node.id == old and isinstance(node.ctx, ast.Store))
+            yield from _made(text.with_replacements(spans), f"`{new}` in place of `{old}`", first)
+
+
+def numbers(state: State) -> Iterator[Candidate]:
+    """A number in place of another."""
+    text = state.text
+    body = [node for statement in text.tree.body for node in ast.walk(statement)]
+    constants = [node for node in body if isinstance(node, ast.Constant) and type(node.value) in (int, float)]
+    for old, new in dict.fromkeys(state.pairs()):
+        pair = (NUMBER.fullmatch(old), NUMBER.fullmatch(new))
+        if pair[0] is None or pair[1] is None:
+            continue
+        value, written = _value(pair[0][1]), pair[1][1]
+        equal = [node for node in constants if float(node.value) == value]  # type: ignore[arg-type]
+        for node in equal:
+            yield from _made(text.replaced(node, written), f"`{written}` in place of `{text.text(node)}`", node)
+        if len(equal) > 1:
+            spans = [Replacement(*text.span(node), written) for node in equal]
+            title = f"`{written}` in place of each `{text.text(equal[0])}`"
+            yield from _made(text.with_replacements(spans), title, equal[0])
+
+
+def _value(number: str) -> float:
+    return float(int(number, 16)) if number[:2] in ("0x", "0X") else float(number)
+
+
+def _made(text: FunctionText | None, title: str, node: Any) -> Iterator[Candidate]:
+    if text is not None:
+        yield Candidate(title, text, node.lineno)
