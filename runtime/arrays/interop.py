@@ -29,6 +29,8 @@ PLAIN = 0x101
 """Flags of a NumPy array (`flags.num`): elements are aligned; and in C order without gaps."""
 
 
+ARRAY_PROTOCOLS = ("__array_interface__", "__cuda_array_interface__", "__dlpack__")
+"""Members by which arrays of other libraries are known."""
 GRADIENT_HINT = "`ti.ndarray(dtype, shape, needs_grad=True)`, or a torch tensor that requires grad"
 
 
@@ -245,23 +247,24 @@ def has_grad(value: Any) -> bool:
 
 def owns_gradients(values: Sequence[Any]) -> bool:
     """Return whether the gradient of each array among arguments has memory of its own; False if that is not known."""
-    arrays, gradients, kinds = set(), [], set()
+    arrays: set[Any] = set()
+    gradients: list[Any] = []
+    kinds = set()
     for value in values:
-        if isinstance(value, DenseArray) and value.KIND == "ndarray":
-            kinds.add("ndarray")
-            memories = [_allocation_of(value)] if value.grad is None else [_allocation_of(value), _allocation_of(value.grad)]
+        if isinstance(value, DenseArray):
+            if value.KIND != "ndarray":
+                continue
+            kinds.add(DenseArray)
+            arrays.add(_allocation_of(value))
+            gradients += [] if value.grad is None else [_allocation_of(value.grad)]
         elif is_tensor(value):
-            kinds.add("tensor")
-            memories = [t.untyped_storage().data_ptr() for t in (value, value.grad) if t is not None]
-        elif hasattr(value, "__array_interface__") and not isinstance(value, np.generic) or hasattr(value, "__dlpack__"):
+            kinds.add(type(value))
+            memories = [tensor.untyped_storage().data_ptr() for tensor in (value, value.grad) if tensor is not None]
+            arrays.add(memories[0])
+            gradients += memories[1:]
+        elif any(hasattr(value, name) for name in ARRAY_PROTOCOLS) and not isinstance(value, np.generic):
             return False
-        else:
-            continue
-        if memories[0] is None:
-            return False
-        arrays.add(memories[0])
-        gradients += memories[1:]
-    return len(kinds) == 1 and len({*gradients} - arrays) == len(gradients)
+    return len(kinds) == 1 and None not in arrays and len({*gradients} - arrays) == len(gradients)
 
 
 def _allocation_of(array: DenseArray) -> Any:

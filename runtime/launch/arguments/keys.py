@@ -56,7 +56,8 @@ class Keys:
             + own,
             names,
         )
-        self.of: Key = _tuple_of([_item(position, annotation, derivative) for position, annotation in keyed] + own, names)
+        items = [_item(position, annotation, derivative) for position, annotation in keyed]
+        self.of: Key = _tuple_of(items + own, names)
 
 
 def _tuple_of(items: Sequence[str], names: dict[str, Any]) -> Key:
