@@ -257,7 +257,7 @@ def owns_gradients(values: Sequence[Any]) -> bool:
             kinds.add(DenseArray)
             arrays.add(_allocation_of(value))
             gradients += [] if value.grad is None else [_allocation_of(value.grad)]
-        elif is_tensor(value):
+        elif is_strided_tensor(value):
             kinds.add(type(value))
             memories = [tensor.untyped_storage().data_ptr() for tensor in (value, value.grad) if tensor is not None]
             arrays.add(memories[0])

@@ -42,8 +42,9 @@ def classify(
 
 
 def _with_own_gradient(argument: Argument) -> Argument:
-    has_gradient = isinstance(argument, ArrayArgument) and argument.has_gradient
-    return replace(argument, owns_gradient=True) if has_gradient else argument  # type: ignore[type-var]
+    if isinstance(argument, ArrayArgument) and argument.has_gradient:
+        return replace(argument, owns_gradient=True)
+    return argument
 
 
 def _classify_one(
