@@ -23,6 +23,7 @@ COMMANDS = {
     "diff": "show what was edited, and what changed since; or how two AOT modules differ",
     "status": "list the edits and which of them run",
     "adopt": "write the directives that give the source of an edit into the Python file",
+    "editors": "write files by which editors complete and check the names in edited sources",
     "compare": "run an edit against the generated kernel on copies of the inputs",
     "bisect": "name the first pass after which a result differs from the interpreter's",
     "merge": "accept the merge of an edit with a generated source that has changed",
@@ -37,7 +38,7 @@ COMMANDS = {
 }
 """Every command with its purpose. The module of that name in `commands` implements it."""
 
-PATHS = {"run": "taichi.run", "bisect": "passes.bisect", "adopt": "edits.adopt"}
+PATHS = {"run": "taichi.run", "bisect": "passes.bisect", "adopt": "edits.adopt", "editors": "edits.editors"}
 """The modules of commands in folders."""
 
 YES, NO, FAILED = 0, 1, 2
