@@ -63,9 +63,13 @@ INPUTS = {"program": ("a program", "main.py"), "kernel": ("a kernel: FILE:KERNEL
 PROBLEM = {
     "owner": "shadesmith",
     "fileLocation": ["autoDetect", "${workspaceFolder}"],
-    "pattern": {"regexp": r"^(?:shadesmith: )?(?:\w+: )?(\S+?\.(?:comp|cu|c|py|ssa)):(\d+): (.*)$", "file": 1, "line": 2,
-                "message": 3},
-}  # fmt: skip
+    "pattern": {
+        "regexp": r"^(?:shadesmith: )?(?:\w+: )?(\S+?\.(?:comp|cu|c|py|ssa)):(\d+): (.*)$",
+        "file": 1,
+        "line": 2,
+        "message": 3,
+    },
+}
 """How VS Code finds the line of a message."""
 
 
@@ -133,9 +137,9 @@ def _merged(before: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
         if isinstance(value, dict) and isinstance(old, dict):
             result[name] = {**old, **value}
         elif isinstance(value, list) and isinstance(old, list) and value and isinstance(value[0], dict):
-            ours = {entry.get("label", entry.get("id")) for entry in value}
-            mine = [entry for entry in old if not isinstance(entry, dict) or _name(entry) not in ours]
-            result[name] = [*mine, *value]
+            labels = {entry.get("label", entry.get("id")) for entry in value}
+            others = [entry for entry in old if not isinstance(entry, dict) or _name(entry) not in labels]
+            result[name] = [*others, *value]
         elif name == "clangd.arguments" and isinstance(old, list):
             result[name] = [*(word for word in old if "--compile-commands-dir" not in str(word)), *value]
         else:
