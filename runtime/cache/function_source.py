@@ -89,13 +89,18 @@ def source_of(function: Any) -> FunctionSource:
     code: CodeType = function.__code__
     lines = _source_lines(code, function.__globals__)
     text = "\n".join(lines)
-    chains = tuple(dict.fromkeys(_chains(text)))
+    chains = tuple(dict.fromkeys(_chains(_without_own_name(text, code.co_name))))
     joined = [item for inner in _nested(code) for item in inner.co_consts if isinstance(item, str)]
     names = frozenset(chain.from_iterable([*chains, IDENTIFIER.findall(" ".join(joined)) if joined else ()]))
     computed = "attr" in text and len(GETATTR.findall(text)) > len(PLAIN_GETATTR.findall(text))
     computed = computed or ("format" in text and len(FORMAT.findall(text)) > len(PLAIN_FORMAT.findall(text)))
     constants = "".join(_constants(code))
     return FunctionSource(code.co_filename, code.co_firstlineno, lines, chains, names, constants, computed)
+
+
+def _without_own_name(text: str, name: str) -> str:
+    """Return a source in which `def` is followed by no name: it reads nothing, least of all a global of that name."""
+    return re.sub(rf"\bdef\s+{re.escape(name)}\b", "def", text, count=1)
 
 
 def _chains(text: str) -> Iterator[tuple[str, ...]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Sequence
 from functools import partial
 from numbers import Integral, Real
@@ -204,7 +203,8 @@ class Instance:
 
     def _find_reports(self) -> Reports | None:
         interface = self.module.interface
-        if not any(member.source == ("report",) for member in interface.members):
+        has_macros = any(site["kind"] == "macro" for site in interface.reports)  # whose source has the address
+        if not has_macros and not any(member.source == ("report",) for member in interface.members):
             return None
         return Reports(self.session, self.module, self.program.arguments)
 
@@ -234,7 +234,7 @@ class Instance:
                 observed.append(launches)
         constants = self._constants(compilation.fields)
         hooks = self._hooks(compilation, argument_kinds, keeps, program)
-        launch = self._wrapped(make_launcher(self.module, program, argument_kinds, constants, hooks))
+        launch = make_launcher(self.module, program, argument_kinds, constants, hooks)
         captured = [None if field is None else handle_of(field) for field in compilation.fields]
         is_plain = hooks.are_plain and not self.session.config.kernel_profiler  # a graph would not be timed
         packer = partial(self._make_packer, argument_kinds, constants, hooks, captured) if is_plain else None
@@ -265,6 +265,7 @@ class Instance:
             flatten_struct=self._flatten_struct,
             seed=self.session.next_seed,
             iteration_limit=self.session.device.capabilities.loop_iteration_limit,
+            in_range=self._in_range(),
             stream=cast(GpuDevice, self.session.device).torch_stream() if on_stream else None,
             after=self._after if has_end else None,
             own=own,
@@ -279,14 +280,15 @@ class Instance:
     ) -> Packer:
         is_sparse = any(source[0] == "capacity" for source in constants)
         find_access_set = access_set_function(self.module.interface, captured, self._temporaries, is_sparse)
-        return self._wrapped(make_packer(self.module, argument_kinds, constants, hooks)), find_access_set
+        return make_packer(self.module, argument_kinds, constants, hooks), find_access_set
 
-    def _wrapped(self, launch: Callable[..., Any]) -> Callable[..., Any]:
+    def _in_range(self) -> Callable[..., Sequence[Any]] | None:
+        """Return the function that wraps integer arguments; None if the kernel takes none."""
         types = [a.type if isinstance(a, ScalarArgument) else None for a in self.arguments]
         if any(isinstance(t, Scalar) and t.is_integral for t in types):
             names = [parameter.name for parameter in self.definition.flat_parameters]
-            return _wrapping(launch, types, names, self.accepts)
-        return launch
+            return _wrapping(types, names, self.accepts)
+        return None
 
     def _flatten_struct(self, value: Any, position: int) -> list[Any]:
         argument = self.arguments[position]
@@ -356,21 +358,18 @@ def _size_of(value: Any) -> int:
 
 
 def _wrapping(
-    raw: Callable[..., Any], types: Sequence[Any], names: Sequence[str], accepts: Callable[[int, Any], bool]
-) -> Callable[..., Any]:
-    """Return `raw` that also takes integers out of range, as Taichi does: modulo 2^bits, with a warning."""
+    types: Sequence[Any], names: Sequence[str], accepts: Callable[[int, Any], bool]
+) -> Callable[..., Sequence[Any]]:
+    """Return the function that takes integers out of range as Taichi does: modulo 2^bits, with a warning."""
 
-    def launch(*args: Any) -> Any:
-        try:
-            return raw(*args)
-        except struct.error:
-            values = list(args)
-            for position, kind in enumerate(types):
-                if isinstance(kind, Scalar) and kind.is_integral and accepts(position, args[position]):
-                    values[position] = kind(args[position])
-                    if values[position] != args[position]:
-                        consequence = f"does not fit {kind} and wraps to {values[position]}"
-                        warn_user(f"argument {position} (`{names[position]}`): {args[position]} {consequence}")
-            return raw(*values)
+    def in_range(*args: Any) -> Sequence[Any]:
+        values = list(args)
+        for position, kind in enumerate(types):
+            if isinstance(kind, Scalar) and kind.is_integral and accepts(position, args[position]):
+                values[position] = kind(args[position])
+                if values[position] != args[position]:
+                    consequence = f"does not fit {kind} and wraps to {values[position]}"
+                    warn_user(f"argument {position} (`{names[position]}`): {args[position]} {consequence}")
+        return values
 
-    return launch
+    return in_range

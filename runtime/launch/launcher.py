@@ -64,6 +64,7 @@ class LaunchHooks:
         flatten: returns the components of a tensor.
         flatten_struct: returns the components of a struct, given its parameter's position.
         seed: returns the number of a launch that draws random numbers.
+        in_range: takes all arguments and returns them with wrapped integers; None if there are none that may need it.
         iteration_limit: iterations of serial loops after which the driver stops a thread, None if it has no limit.
         stream: returns the stream to launch on; None for launches without one.
         after: called last, with the staged arguments if there are some; returns the result.
@@ -82,6 +83,7 @@ class LaunchHooks:
     flatten_struct: Callable[[Any, int], list[Any]]
     seed: Callable[[], int]
     iteration_limit: int | None
+    in_range: Callable[..., Sequence[Any]] | None = None
     stream: Callable[[], int] | None = None
     after: Callable[..., Any] | None = None
     own: AbstractContextManager[Any] | None = None
@@ -110,13 +112,10 @@ def make_launcher(
         constants: values of members that are known already, by their source.
         hooks: what the source calls.
     """
-    brings_arguments = program.lock is None and hooks.own is None
-    submits_alone = getattr(program, "submits_alone", False)
-    generator = _LauncherSource(
-        module, argument_kinds, constants, brings_arguments, program.lock is not None, submits_alone
-    )
+    generator = _LauncherSource(module, argument_kinds, constants, program, hooks)
     form = struct.Struct(pack_format(module.interface.members, module.interface.args_size_bytes))
     namespace = {
+        "__name__": __name__,  # warnings look for the user's frame, above all of ours
         **{name: getattr(hooks, name) for name in LaunchHooks.__slots__},
         "buffer": program.arguments,
         "lock": program.lock,
@@ -124,10 +123,13 @@ def make_launcher(
         "use_textures": getattr(program, "use_textures", None),
         "pack": form.pack,
         "pack_into": form.pack_into,
+        "struct_error": struct.error,
         "refuse_count": _refuse_count,
         "warn_of_iterations": _warn_of_iterations,
     }
-    source = generator.source(hooks)
+    if generator.inlined is not None:
+        namespace.update(generator.inlined.names)
+    source = generator.source()
     if generator.packs_once:
         form.pack_into(program.arguments, 0, *(constants[m.source] for m in module.interface.members))
     exec(compile(source, f"<launcher of {module.kernel}>", "exec"), namespace)
@@ -177,11 +179,10 @@ class _LauncherSource:
         module: BackendModule,
         argument_kinds: Sequence[str],
         constants: dict[tuple[Any, ...], int],
-        brings_arguments: bool,
-        locks: bool,
-        submits_alone: bool,
+        program: Any,
+        hooks: LaunchHooks,
     ) -> None:
-        self.brings_arguments, self.locks, self.submits_alone = brings_arguments, locks, submits_alone
+        self.hooks = hooks
         self.module = module
         self.argument_kinds = argument_kinds
         self.constants = constants
@@ -194,9 +195,17 @@ class _LauncherSource:
         self.staged: dict[int, int] = {}
         """Position among the staged arrays, by array index."""
         self.packs_once = all(member.source in constants for member in self.members)
+        self.locks = program.lock is not None
+        self.brings_arguments = not self.locks and hooks.own is None
+        is_alone = len(module.tasks) == 1 and hooks.are_plain and hooks.stream is None
+        self.inlined = getattr(program, "inlined", None) if is_alone else None
+        """What submits without a lock: nothing can come between the tasks, and a launch has its own argument block."""
+        if self.inlined is not None:
+            self.locks = False
 
-    def source(self, hooks: LaunchHooks) -> str:
+    def source(self) -> str:
         """Return the definition of `launch`."""
+        hooks = self.hooks
         lines = ["if session.pending: session.flush_pending()"]
         has_stream = hooks.stream is not None
         if has_stream:
@@ -205,8 +214,7 @@ class _LauncherSource:
         if not self.packs_once:
             work += [f"v{k} = {self._member(member)}" for k, member in enumerate(self.members)]
         start = self._start(", s" if has_stream else "")
-        is_alone = self.submits_alone and self.packs_once and len(self.module.tasks) == 1 and not has_stream
-        work += _held("lock", start) if self.locks and not is_alone else start
+        work += _held("lock", start) if self.locks else start
         if hooks.after is not None:
             work.append(f"return after({'staged' if self.staged else ''})")
         lines += _held("own", work) if hooks.own is not None else work
@@ -233,17 +241,44 @@ class _LauncherSource:
         names = [expression if bounded else f"c{index}" for index, (expression, bounded) in enumerate(counts)]
         numbers = f"({', '.join(names)}{',' if len(names) == 1 else ''})"
         values = ", ".join(f"v{k}" for k in range(len(self.members)))
-        checks = self._checks(counts)
-        checks = self._textures() + checks
-        if self.packs_once:
+        checks = self._textures() + self._checks(counts)
+        if self.inlined is not None:
+            lines = self._inlined(values, checks, names[0])
+        elif self.packs_once:
             lines = [*checks, f"submit({numbers}{stream})"]
         elif not self.brings_arguments:
-            lines = [f"pack_into(buffer, 0, {values})", *checks, f"submit({numbers}{stream})"]
-        elif checks:
-            lines = [f"packed = pack({values})", *checks, f"submit({numbers}, packed)"]
+            lines = [*self._packed(f"pack_into(buffer, 0, {values})"), *checks, f"submit({numbers}{stream})"]
         else:
-            lines = [f"submit({numbers}, pack({values}))"]
+            lines = [*self._packed(f"packed = pack({values})"), *checks, f"submit({numbers}, packed)"]
         return [*lines, "session.epoch += 1"]
+
+    def _inlined(self, values: str, checks: Sequence[str], count: str) -> list[str]:
+        """Return the lines of a launch that contains those of `submit`; one that fails loses its argument block."""
+        assert self.inlined is not None
+        counted = [] if count == "c0" else [f"c0 = {count}"]
+        if self.packs_once:
+            return [*checks, *counted, "block = arguments", *self.inlined.lines]
+        take = ["try: taken = take()", "except IndexError: taken = new_block()"]
+        pack = self._packed(f"pack_into(taken[0], 0, {values})")
+        return [*take, *pack, *checks, *counted, "block = taken[1]", *self.inlined.lines, "give(taken)"]
+
+    def _packed(self, line: str) -> list[str]:
+        """Return a line that packs, after which integers out of range are wrapped and packed again."""
+        if self.hooks.in_range is None:
+            return [line]
+        given = ", ".join(f"p{k}" for k in range(len(self.argument_kinds)))
+        again = [
+            f"v{k} = {self._member(member)}"
+            for k, member in enumerate(self.members)
+            if member.source[0] == "argument" and f"p{member.source[1]}" == self._member(member)
+        ]
+        return [
+            "try:",
+            f"    {line}",
+            "except struct_error:",
+            f"    {given}, = in_range({given})",
+            *(f"    {more}" for more in (*again, line)),
+        ]
 
     def _textures(self) -> list[str]:
         """Return the line that passes the textures to a program that does not find them by its arguments."""
@@ -355,9 +390,20 @@ class _LauncherSource:
 
     def _extent(self, extent: Expression) -> str:
         source = self._expression(extent)
-        if source.lstrip("-").isdigit() or (extent[0] == "member" and self.members[extent[1]].source[0] == "shape"):
-            return source
-        return f"max(0, {source})"
+        return source if self._is_not_negative(extent) else f"max(0, {source})"
+
+    def _is_not_negative(self, expression: Expression) -> bool:
+        """Return whether an expression is at least 0 whatever the arguments are."""
+        match expression:
+            case ("const", value):
+                return bool(int(value) >= 0)
+            case ("member", index):
+                return bool(self.members[index].source[0] == "shape")
+            case ("max", *operands):
+                return any(map(self._is_not_negative, operands))
+            case ("add" | "mul" | "floordiv" | "min", *operands):
+                return all(map(self._is_not_negative, operands))
+        return False
 
     def _expression(self, expression: Expression) -> str:
         match expression:
@@ -366,6 +412,10 @@ class _LauncherSource:
             case ("member", index):
                 source = self.members[index].source
                 return str(self.constants[source]) if source in self.constants else f"v{index}"
+            case ("max", value, ("const", 0)) | ("max", ("const", 0), value) if self._is_not_negative(value):
+                return self._expression(value)
+            case ("floordiv", value, ("const", by)) if by > 0:
+                return f"{self._expression(value)} // {by}"
             case ("shl", value, by) if by[0] != "const" or by[1] > MAX_SHIFT:
                 return f"({self._expression(value)} << min({self._expression(by)}, {MAX_SHIFT}))"
             case (op, *operands):

@@ -60,6 +60,15 @@ class Store:
             self._version = source_digest(self)
         return self._version
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no entry of a kernel; an unreadable folder has none."""
+        try:
+            with os.scandir(self.folder) as entries:
+                return not any(entry.name.endswith(".text") for entry in entries)
+        except OSError:
+            return True
+
     def get(self, stage: str, material: bytes, what: str = "") -> Entry | None:
         """Return the entry of this stage and material, or None; `ti.cache.stats()` shows the reason.
 

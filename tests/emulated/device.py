@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import os
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,6 +26,7 @@ STREAM = SimpleNamespace(ptr=0, record=lambda stream: None, wait_event=lambda ev
 """The only stream, and every event: what is launched has ended."""
 LAUNCHES = itertools.count(1)
 """Each launch has another order of its threads."""
+ONE_AT_A_TIME = threading.Lock()
 MULTIPROCESSORS, RESIDENT_THREADS = 1, 256
 
 
@@ -96,8 +98,9 @@ PATHS: dict[int, Path] = {}
 
 
 def launch(function: int, x: int, y: int, z: int, size: int, *rest: Any) -> None:
-    """Run a kernel, as `cuLaunchKernel` starts one."""
-    problem = runtime().emulator_launch(function, rest[4], x, y, size, next(LAUNCHES))
+    """Run a kernel, as `cuLaunchKernel` starts one; the runtime has one GPU, which threads take in turns."""
+    with ONE_AT_A_TIME:
+        problem = runtime().emulator_launch(function, rest[4], x, y, size, next(LAUNCHES))
     if problem is not None:
         raise EmulatedError(_located(problem.decode(errors="replace"), PATHS[function]))
 
@@ -208,7 +211,9 @@ class EmulatedDevice(cuda.CudaDevice):
 LACKS = "The emulated GPU has no"
 
 
-def open_device(index: int = 0, sources: Path | None = None, store: Any = None) -> EmulatedDevice:
+def open_device(
+    index: int = 0, sources: Path | None = None, store: Any = None, prepares: bool = False
+) -> EmulatedDevice:
     """Open the emulated GPU."""
     driver = SimpleNamespace(launchKernel=launch, CUDADriverError=EmulatedError, ctxGetCurrent=lambda: 1)
     return EmulatedDevice(cupy(), driver, index, sources, store)

@@ -32,7 +32,7 @@ from .capabilities import PORTABLE
 from .graph import CudaGraph
 from .nvrtc import LINES, compile_cubin, warm_up
 from .several_gpus import DRIVER, OPENED, activate, all_on_own_gpu, copy_between, list_devices, number_of
-from .submitting import Start, Submit, make_starter, make_submitter
+from .submitting import Start, Submit, Submitter, make_block, make_starter
 from .textures import CudaTexture, copy_in, copy_out, make_texture
 from .timer import CudaTimer
 
@@ -88,13 +88,13 @@ class CudaProgram:
     """A loaded kernel. arguments: buffer of the `Args` struct; log: NVRTC's output.
 
     submit(counts, stream): start all tasks, on CuPy's current stream if none is given.
-    submits_alone: one task whose arguments never change is submitted without the lock.
+    inlined: lines of `submit`, by which a kernel of one task is started without the lock: its arguments never change,
+    or each launch has a block of its own. None if `submit` does more.
     """
 
-    submits_alone = True
     is_whole = False
 
-    __slots__ = ("_device", "_functions", "_loaded", "_module", "arguments", "lock", "log", "submit")
+    __slots__ = ("_device", "_functions", "_loaded", "_module", "arguments", "inlined", "lock", "log", "submit")
 
     def __init__(self, device: CudaDevice, module: BackendModule, loaded: Any, log: str) -> None:
         self.log = log
@@ -103,9 +103,12 @@ class CudaProgram:
         self._loaded = loaded  # CuPy unloads the code with this object
         self.arguments = (ctypes.c_ubyte * max(1, module.interface.args_size_bytes))()
         self._functions = [loaded.get_function(task.entry).ptr for task in module.tasks]
-        self.submit = make_submitter(device, module.kernel, module.tasks, self._functions, self.arguments, loaded)
+        starting = Submitter(device, module.kernel, module.tasks, self._functions, self.arguments, loaded)
+        self.submit: Submit = starting.submit
+        self.inlined: Submitter | None = starting
         if device.sources is not None and device.cupy.cuda.nvtx.available:
             self.submit = _in_range(self.submit, device.cupy.cuda.nvtx, module.kernel)
+            self.inlined = None
 
     @property
     def name(self) -> str:
@@ -114,8 +117,9 @@ class CudaProgram:
 
     def starts(self, launch: Callable[..., None], arguments: Any) -> list[Start]:
         """Return a function of count and stream for each task, which calls `launch`, the driver's or a substitute."""
+        block = make_block(arguments)
         return [
-            make_starter(launch, self._device.resident_threads, task, function, arguments)
+            make_starter(launch, self._device.resident_threads, task, function, block)
             for task, function in zip(self._module.tasks, self._functions, strict=True)
         ]
 
@@ -540,24 +544,31 @@ def _host_address(data: memoryview) -> int:
     return int(np.frombuffer(data, np.uint8).ctypes.data) if data.nbytes else 0
 
 
-def _make_context(index: int) -> None:
-    """Create the GPU's context, which takes 0.2 s, while CuPy is imported; CuPy reports any failure later."""
+def _make_context(index: int, prepares: bool) -> None:
+    """Create the GPU's context, which takes 0.2 s, while CuPy is imported; CuPy reports any failure later.
+
+    prepares: start the compiler too.
+    """
     with contextlib.suppress(OSError):
         driver = ctypes.CDLL(DRIVER)
-        device, context = ctypes.c_int(), ctypes.c_void_p()
+        device, context, major, minor = ctypes.c_int(), ctypes.c_void_p(), ctypes.c_int(), ctypes.c_int()
         if driver.cuInit(0) == 0 and driver.cuDeviceGet(ctypes.byref(device), index) == 0:
+            if prepares and driver.cuDeviceComputeCapability(ctypes.byref(major), ctypes.byref(minor), device) == 0:
+                warm_up(f"sm_{major.value}{minor.value}")
             driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
 
 
-def open_device(index: int | str = 0, sources: Path | None = None, store: Store | None = None) -> CudaDevice:
+def open_device(
+    index: int | str = 0, sources: Path | None = None, store: Store | None = None, prepares: bool = False
+) -> CudaDevice:
     """Open GPU number `index`, or the first whose name has it. Raises: TaichiRuntimeError for a missing driver or GPU.
 
     It is the current GPU of this thread from now on, unless another one is open already.
     sources: folder of the sources; then cubins have line information, and launches are inside NVTX ranges.
-    store: caches compiled kernels.
+    store: caches compiled kernels. prepares: start the compiler too, since a kernel will be compiled.
     """
     number = index if isinstance(index, int) else 0
-    making = threading.Thread(target=_make_context, args=(number,), daemon=True)
+    making = threading.Thread(target=_make_context, args=(number, prepares), daemon=True)
     making.start()
     try:
         import cupy

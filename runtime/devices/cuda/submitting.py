@@ -42,21 +42,29 @@ class Owner(Protocol):
         """Return the error that names the kernels launched last."""
 
 
+Block = tuple[Any, int, Any]
+"""An argument block: the buffer, the address that launches take, and what lives with them."""
+
+
+def make_block(buffer: Any) -> Block:
+    """Return a buffer as an argument block."""
+    parameters = (ctypes.c_void_p * 1)(ctypes.addressof(buffer))
+    return buffer, ctypes.addressof(parameters), parameters
+
+
 def most_groups(task: TaskSource, resident_threads: int) -> int:
     """Return how many groups of a task are started at most; a grid-stride loop does the rest."""
     return max(1, resident_threads * WAVES // task.block_dim) if task.strided else MAX_GROUPS_X
 
 
 def make_starter(
-    launch: Callable[..., None], resident_threads: int, task: TaskSource, function: int, arguments: Any
+    launch: Callable[..., None], resident_threads: int, task: TaskSource, function: int, block: Block
 ) -> Start:
     """Return the function that launches one task, given its count and a stream."""
     block_dim, iterations = task.block_dim, task.iterations_per_block
-    most = most_groups(task, resident_threads)
-    parameters = (ctypes.c_void_p * 1)(ctypes.addressof(arguments))
-    address = ctypes.addressof(parameters)
+    most, address = most_groups(task, resident_threads), block[1]
 
-    def start(count: int, stream: int, keep: Any = (parameters, arguments)) -> None:
+    def start(count: int, stream: int, keep: Block = block) -> None:
         groups = (count + iterations - 1) // iterations if count >= 0 else most
         if groups:
             launch(function, groups if groups < most else most, 1, 1, block_dim, 1, 1, 0, stream, address, 0)
@@ -64,89 +72,115 @@ def make_starter(
     return start
 
 
-def make_submitter(
-    device: Owner, kernel: str, tasks: Sequence[TaskSource], functions: Sequence[int], arguments: Any, keep: Any
-) -> Submit:
-    """Return `submit(counts, stream)`, which starts all tasks, on CuPy's current stream if none is given.
+class Submitter:
+    """What starts the tasks of one kernel: a function, and its lines for a launcher that contains them.
 
-    For a kernel of one parallel loop in blocks of 128:
-
-        def submit(counts, given=None):
-            stream = current().ptr if given is None else given
-            if stream != device.stream: note_stream(stream, given is not None)
-            remember(kernel)
-            try:
-                c0, = counts
-                g0 = (c0 + 127) // 128 if c0 >= 0 else 2147483647
-                if g0: launch(f0, g0 if g0 < 2147483647 else 2147483647, 1, 1, 128, 1, 1, 0, stream, arguments, 0)
-            except failure as error:
-                again(error, counts, stream)
-
-    keep: what must live as long as the function.
+    Attributes:
+        submit: `submit(counts, stream, block)` starts all tasks, on CuPy's current stream if none is given. block:
+            address of the argument block, that of `arguments` if none is given.
+        lines: the body of `submit` for counts `c0`, `c1`, ... and a variable `block`, in terms of `names`.
+        names: also those of launches with argument blocks of their own: `take` and `give` unused ones, `new_block`.
     """
-    parameters = (ctypes.c_void_p * 1)(ctypes.addressof(arguments))
 
-    def again(error: Exception, counts: Sequence[int], stream: int) -> None:
-        """Start the tasks in a thread that had no context, which the first launch reports."""
-        if not device.enter_thread(error):
-            raise device.describe(error) from error
-        for task, function, count in zip(tasks, functions, counts, strict=True):
-            make_starter(device.launch_kernel, device.resident_threads, task, function, arguments)(count, stream)
+    def __init__(
+        self,
+        device: Owner,
+        kernel: str,
+        tasks: Sequence[TaskSource],
+        functions: Sequence[int],
+        arguments: Any,
+        keep: Any,
+    ) -> None:
+        """keep: what must live as long as the function."""
+        own = make_block(arguments)
 
-    namespace = {
-        "device": device,
-        "current": device.current_stream,
-        "note_stream": device.note_stream,
-        "remember": device.recent.append,
-        "failure": device.failure,
-        "launch": device.launch_kernel,
-        "kernel": kernel,
-        "again": again,
-        "arguments": ctypes.addressof(parameters),
-        "keep": (parameters, arguments, keep),
-        **{f"f{index}": function for index, function in enumerate(functions)},
-    }
-    exec(_code_of(tuple(_shape(task, device.resident_threads) for task in tasks)), namespace)  # noqa: S102
-    submit: Submit = namespace.pop("submit")  # else it would be in a reference cycle with its namespace
-    return submit
+        def again(error: Exception, counts: Sequence[int], stream: int, address: int) -> None:
+            """Start the tasks in a thread that had no context, which the first launch reports."""
+            if not device.enter_thread(error):
+                raise device.describe(error) from error
+            for task, function, count in zip(tasks, functions, counts, strict=True):
+                make_starter(device.launch_kernel, device.resident_threads, task, function, (None, address, None))(
+                    count, stream
+                )
+
+        spare: list[Block] = []
+        size_bytes = len(arguments)
+        self.names: dict[str, Any] = {
+            "device": device,
+            "current": device.current_stream,
+            "note_stream": device.note_stream,
+            "remember": device.recent.append,
+            "failure": device.failure,
+            "start_kernel": device.launch_kernel,
+            "kernel": kernel,
+            "again": again,
+            "arguments": own[1],
+            "take": spare.pop,
+            "give": spare.append,
+            "new_block": lambda: make_block((ctypes.c_ubyte * size_bytes)()),
+            "keep": (own, keep),
+            **{f"f{index}": function for index, function in enumerate(functions)},
+        }
+        shapes = tuple(_shape(task, device.resident_threads) for task in tasks)
+        self.lines = _lines(shapes, "current().ptr", "False")
+        exec(_code_of(shapes), self.names)  # noqa: S102
+        self.submit: Submit = self.names.pop("submit")  # else it would be in a reference cycle with its namespace
 
 
 Shape = tuple[int, int, int, bool]
-"""Of a task: threads of a block, iterations of a block, most groups, whether it is serial."""
+"""Of a task: threads of a block, iterations of a block, most groups, whether it is a grid-stride loop."""
 
 
 def _shape(task: TaskSource, resident_threads: int) -> Shape:
-    return task.block_dim, task.iterations_per_block, most_groups(task, resident_threads), task.kind == "serial"
+    return task.block_dim, task.iterations_per_block, most_groups(task, resident_threads), task.strided
 
 
 @lru_cache(256)
 def _code_of(shapes: tuple[Shape, ...]) -> CodeType:
-    """Return the code that defines `submit`; kernels whose tasks have the same shapes share it."""
-    names = [f"c{index}" for index in range(len(shapes))]
-    lines = [f"{', '.join(names)}{',' if len(names) == 1 else ''} = counts"] if names else ["pass"]
-    for index, shape in enumerate(shapes):
-        lines += _start_lines(index, *shape)
-    source = [
-        "def submit(counts, given=None):",
-        "    stream = current().ptr if given is None else given",
-        "    if stream != device.stream: note_stream(stream, given is not None)",
-        "    remember(kernel)",
-        "    try:",
-        *(f"        {line}" for line in lines),
-        "    except failure as error:",
-        "        again(error, counts, stream)",
-    ]
+    """Return the code that defines `submit`; kernels whose tasks have the same shapes share it.
+
+    For a kernel of one parallel loop in blocks of 128:
+
+        def submit(counts, given=None, block=arguments):
+            c0, = counts
+            stream = current().ptr if given is None else given
+            if stream != device.stream: note_stream(stream, given is not None)
+            remember(kernel)
+            try:
+                g0 = (c0 + 127) // 128
+                if g0: start_kernel(f0, g0, 1, 1, 128, 1, 1, 0, stream, block, 0)
+            except failure as error:
+                again(error, (c0,), stream, block)
+    """
+    body = _lines(shapes, "current().ptr if given is None else given", "given is not None")
+    unpacked = [f"{_counts(shapes)} = counts"] if shapes else []
+    source = ["def submit(counts, given=None, block=arguments):", *(f"    {line}" for line in (*unpacked, *body))]
     return compile("\n".join(source), "<launcher of CUDA kernels>", "exec")
 
 
-def _start_lines(index: int, block_dim: int, iterations: int, most: int, is_serial: bool) -> list[str]:
-    """Return the lines that start one task."""
+def _counts(shapes: Sequence[Shape]) -> str:
+    return f"({''.join(f'c{index}, ' for index in range(len(shapes)))})"
+
+
+def _lines(shapes: Sequence[Shape], stream: str, is_given: str) -> list[str]:
+    """Return the lines that start all tasks. stream, is_given: expressions."""
+    starts = [line for index, shape in enumerate(shapes) for line in _start_lines(index, *shape)]
+    return [
+        f"stream = {stream}",
+        f"if stream != device.stream: note_stream(stream, {is_given})",
+        "remember(kernel)",
+        "try:",
+        *(f"    {line}" for line in starts or ["pass"]),
+        "except failure as error:",
+        f"    again(error, {_counts(shapes)}, stream, block)",
+    ]
+
+
+def _start_lines(index: int, block_dim: int, iterations: int, most: int, is_strided: bool) -> list[str]:
+    """Return the lines that start one task; only of a grid-stride loop may the count be unknown to the host, -1."""
     count, groups = f"c{index}", f"g{index}"
     rounded = f"({count} + {iterations - 1}) // {iterations}" if iterations > 1 else count
-    if not is_serial:
-        rounded = f"{rounded} if {count} >= 0 else {most}"
-    limited = f"{groups} if {groups} < {most} else {most}"
-    return [
-        f"{groups} = {rounded}",
-        f"if {groups}: launch(f{index}, {limited}, 1, 1, {block_dim}, 1, 1, 0, stream, arguments, 0)",
-    ]
+    lines = [f"{groups} = {rounded}"]
+    if is_strided:
+        lines.append(f"if {count} < 0 or {groups} > {most}: {groups} = {most}")
+    return [*lines, f"if {groups}: start_kernel(f{index}, {groups}, 1, 1, {block_dim}, 1, 1, 0, stream, block, 0)"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...config import Config
 from ...devices.cuda.capabilities import PORTABLE
-from ...devices.opening import binaries_for, sources_for
+from ...devices.opening import binaries_for, preload_compiler, sources_for, starts_cold
 from ...devices.target_tools import TargetTools
 from ...loading import loader
 
@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 
     class _DeviceModule(Protocol):
         def open_device(
-            self, index: int | str = 0, sources: Path | None = None, store: Store | None = None
+            self,
+            index: int | str = 0,
+            sources: Path | None = None,
+            store: Store | None = None,
+            prepares: bool = False,
         ) -> Device: ...
 
         def list_devices(self) -> list[tuple[str, int | None]]: ...
@@ -36,7 +40,10 @@ _compiler: Callable[[], _CompilerModule] = loader("...devices.cuda.nvrtc", __pac
 
 def _open(config: Config, allow_software: bool, chosen: int | str | None = None) -> Device:
     number = gpu_number(os.environ) if chosen is None else chosen
-    return _device().open_device(number, sources_for(config), binaries_for(config))
+    is_cold = starts_cold(config)
+    if is_cold:
+        preload_compiler()
+    return _device().open_device(number, sources_for(config), binaries_for(config), is_cold)
 
 
 def gpu_number(environment: Mapping[str, str]) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ...config import Config
-from ...devices.opening import binaries_for, sources_for
+from ...devices.opening import binaries_for, preload_compiler, sources_for, starts_cold
 from ...devices.target_tools import TargetTools
 from ...devices.vulkan.capabilities import PORTABLE
 from ...loading import loader
@@ -45,6 +45,8 @@ _compiler: Callable[[], _CompilerModule] = loader("...devices.vulkan.glslang", _
 
 
 def _open(config: Config, allow_software: bool, chosen: int | str | None = None) -> Device:
+    if starts_cold(config):
+        preload_compiler()
     return _device().open_device(
         chosen,
         allow_software=allow_software,

@@ -12,7 +12,7 @@ import pytest
 
 from shadesmith.runtime.devices.cuda import graph as cuda_graph
 from shadesmith.runtime.devices.cuda.graph import CudaGraph
-from shadesmith.runtime.devices.cuda.submitting import make_starter
+from shadesmith.runtime.devices.cuda.submitting import make_block, make_starter
 from shadesmith.runtime.devices.device import Launch
 from shadesmith.transpiler.backend.module.interface import TaskSource
 from shadesmith.transpiler.errors import TaichiRuntimeError
@@ -105,7 +105,8 @@ class Program:
     tasks = (TaskSource("a", "range_for", "a", 0, 128, None), TaskSource("b", "serial", "b", 0, 1, None))
 
     def starts(self, launch, arguments):
-        return [make_starter(launch, 1024, task, 40 + k, arguments) for k, task in enumerate(self.tasks)]
+        block = make_block(arguments)
+        return [make_starter(launch, 1024, task, 40 + k, block) for k, task in enumerate(self.tasks)]
 
 
 @pytest.fixture(scope="module")
