@@ -30,7 +30,7 @@ from ...ir.statements import (
     While,
     is_const,
 )
-from ...ir.types import Scalar, Tensor
+from ...ir.types import Scalar, Tensor, Type
 from ..languages.common.naming import Names
 from ..languages.common.one_line import COLUMNS, INDENT
 from ..languages.common.syntax import Syntax, operation_syntax, type_name
@@ -98,6 +98,8 @@ class Statements:
         self.together: dict[int, dict[int, AtomicOp]] = {}
         """Additions that one instruction performs, by their number and position, as far as they were reached."""
         self.result_names: list[str] = []
+        self.first_types: dict[str, Type | None] = {}
+        """The type of the first variable of each of the user's names."""
         self.declaration: tuple[Line | None, str] = None, ""
         """The last declaration of a value, and its type."""
         self.shortened: list[list[tuple[Statement, Rendered]]] = [[]]
@@ -303,8 +305,15 @@ class Statements:
     def name(self, value: Statement) -> str:
         """Return a free name for a value: the user's, or one that says what it is."""
         if value.name:
-            return self.names.declare(value.name)
+            return self._name_of_user(value, value.name)
         return self.names.derive(self.placement.ends.get(value) or derived_name(value), self.placement.names)
+
+    def _name_of_user(self, value: Statement, name: str) -> str:
+        """Return the user's name of a value; of a further one of another type it says that: `a`, then `a_i64`."""
+        first = self.first_types.setdefault(name, value.type)
+        if value.type != first and isinstance(value.type, Scalar) and not self.names.is_free(name):
+            return self.names.derive(f"{name}_{value.type.name}", self.placement.names)
+        return self.names.declare(name)
 
     # --- choices
 
