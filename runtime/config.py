@@ -50,11 +50,13 @@ EFFECTIVE: dict[str, str] = {
     "templates_dir": "folder of templates in place of shadesmith's, by their names; see docs/templates.md",
     "dump_dir": "folder for copies of the emitted files",
     "profile_source": "binaries have line information, for RenderDoc, Nsight Compute and Nsight Systems",
+    "spirv_opt": "runs spirv-opt on the SPIR-V of kernels; `kernel.report(*args).sizes` has the sizes before and after",
     "passes": "passes of the compiler that are left out, and passes of the program; see docs/passes.md",
     "advanced_optimization": "False: leaves out common subexpressions, simplification and store forwarding",
     "cfg_optimization": "False: leaves out store forwarding",
     "print_full_traceback": "errors show shadesmith's own frames too",
     "edits": "how hand-edited sources are used: strict, fallback, off or watch",
+    "edit_macros": "whether SM_PRINT, SM_ASSERT and SM_TRAP_NAN in edited sources are active; auto: under debug",
     "edits_dir": "folder of edited sources; next to the Python file, if empty",
     "line_comments": "Python lines in emitted sources: short (a number, where the words are equal), full or none",
     "why_comments": "comments in emitted sources show where a pass dropped an atomic operation, a branch or a task",
@@ -155,10 +157,12 @@ class Config:
     profile_source: bool = False
     edits: str = "strict"
     edits_dir: str = ""
+    edit_macros: bool | str = "auto"
     report_bytes: int = 1 << 20
     check_overflow: bool = False
     trap_nan: bool = False
     line_comments: str = "short"
+    spirv_opt: bool = False
     passes: Any = ""
     templates_dir: str = ""
     why_comments: bool = True
@@ -219,11 +223,12 @@ CHOICES: dict[str, tuple[str | bool, ...]] = {
     "edits": ("strict", "fallback", "off", "watch"),
     "grid_stride": ("auto", True, False),
     "inline": ("auto", True, False),
+    "edit_macros": ("auto", True, False),
     "line_comments": ("short", "full", "none"),
     "offline_cache_cleaning_policy": ("never", "version", "lru", "fifo"),
 }
 """Accepted values of string options that do not accept any string."""
-SWITCHES_OR_AUTO = frozenset({"grid_stride", "inline"})
+SWITCHES_OR_AUTO = frozenset({"grid_stride", "inline", "edit_macros"})
 """Options that are True, False or "auto"."""
 RANGES: dict[str, tuple[float, float]] = {
     "offline_cache_cleaning_factor": (0.0, 1.0),

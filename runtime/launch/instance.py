@@ -203,7 +203,8 @@ class Instance:
 
     def _find_reports(self) -> Reports | None:
         interface = self.module.interface
-        if not any(member.source == ("report",) for member in interface.members):
+        has_macros = any(site["kind"] == "macro" for site in interface.reports)  # whose source has the address
+        if not has_macros and not any(member.source == ("report",) for member in interface.members):
             return None
         return Reports(self.session, self.module, self.program.arguments)
 

@@ -359,7 +359,7 @@ class Kernel(KernelTools):
             dump(session.config.dump_dir, compilation.module, specialization)
         choice = sources.choose(session, specialization, argument_kinds, compilation, args, wanted or self.wanted)
         if choice.module is not compilation.module:
-            compilation = replace(compilation, module=choice.module)
+            compilation = replace(compilation, module=choice.launched)
         instance = Instance(session, specialization, compilation, is_cacheable=self.is_cacheable)
         session.compiled_functions += 1
         launcher = instance.make_launch(compilation, argument_kinds, keeps)

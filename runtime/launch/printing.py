@@ -25,6 +25,9 @@ from ...transpiler.errors import ShadesmithWarning, TaichiAssertionError, Taichi
 from ...transpiler.ir.ops import OPS
 from ...transpiler.ir.snodes import IndexComponent, index_at
 from ..session.session import Session
+from .macro_records import MacroRecord, read_record
+from .macro_records import failed as failed_macro
+from .macro_records import printed as printed_macro
 
 if TYPE_CHECKING:
     from ...transpiler.backend.module.interface import BackendModule, LoopIndices, TaskSource
@@ -82,6 +85,14 @@ class ReportBuffer:
         return bytes(data)
 
 
+def report_buffer(session: Session) -> ReportBuffer:
+    """Return the buffer of a session, allocated at the first use."""
+    if session.reports is None:
+        session.reports = ReportBuffer(session)
+    found: ReportBuffer = session.reports
+    return found
+
+
 class Reports:
     """The record sites of one kernel.
 
@@ -89,16 +100,15 @@ class Reports:
     """
 
     def __init__(self, session: Session, module: BackendModule, arguments: Any) -> None:
-        if session.reports is None:
-            session.reports = ReportBuffer(session)
-        self._buffer: ReportBuffer = session.reports
+        self._buffer = report_buffer(session)
         self.address = self._buffer.address
         self._module = module
         self._arguments = arguments
         self._sites = sites = module.interface.reports
-        self._formats = [struct.Struct("<" + "".join(_codes(site))) for site in sites]
+        self._formats = [None if site["kind"] == "macro" else _format(site) for site in sites]
         self._formatters: dict[int, Callable[[Sequence[Any]], str]] = {}
         self._is_malformed = False
+        self._warned: set[str] = set()
 
     def show(self) -> None:
         """Wait for the launch; print what it printed.
@@ -114,7 +124,7 @@ class Reports:
         if found is None:
             return
         prints, failures, lost, count = found
-        output = "".join([self._formatter(site)(numbers) for site, _, numbers in self._ordered(prints)])
+        output = "".join([self._text(record) for record in self._ordered(prints)])
         if output:
             sys.stdout.write(output)
         if lost:
@@ -138,6 +148,9 @@ class Reports:
         if failed:
             record = failed[0]
             site, thread, numbers = record
+            if self._sites[site]["kind"] == "macro":
+                where = self._where(site, numbers[0], thread)
+                raise failed_macro(self._module.kernel, self._sites[site], numbers[0], where, count)
             calls = self._calls_around(record, failures)
             task = self._module.tasks[(calls[-1] if calls else self._sites[site])["task"]]
             loop = task.loop
@@ -148,7 +161,7 @@ class Reports:
         """Return the output in a copy of the buffer, and how many checks failed; nothing is shown or cleared."""
         words = np.frombuffer(data, np.uint32, HEADER_WORDS).tolist()
         prints = data[HEADER_WORDS * WORD_BYTES : min(words[0], words[1]) * WORD_BYTES]
-        return "".join([self._formatter(site)(numbers) for site, _, numbers in self._ordered(prints)]), words[6]
+        return "".join([self._text(record) for record in self._ordered(prints)]), words[6]
 
     def _is_call(self, record: Record) -> bool:
         return bool(self._sites[record[0]]["kind"] == "call")
@@ -185,10 +198,30 @@ class Reports:
             return int(struct.unpack_from(f"<{PACK_CODES[member.type]}", self._arguments, member.offset_bytes)[0])
         return int(OPS[kind].meaning(*[np.int64(self._value(operand)) for operand in operands]))
 
+    def _where(self, site: int, record: MacroRecord, thread: int) -> str:
+        """Return the iteration of a record of a macro, as far as it is known."""
+        task = self._module.tasks[self._sites[site]["task"]]
+        if record.indices:
+            return ", ".join(f"{name} = {index}" for name, index in record.indices.items())
+        return f"thread {thread}" if task.loop is not None and self._sites[site]["has_thread"] else ""
+
     def _formatter(self, site: int) -> Callable[[Sequence[Any]], str]:
         if site not in self._formatters:
             self._formatters[site] = text_writer(self._sites[site])
         return self._formatters[site]
+
+    def _text(self, record: Record) -> str:
+        """Return the output of a print."""
+        site, thread, numbers = record
+        if self._formats[site] is not None:
+            return self._formatter(site)(numbers)
+        (macro,) = numbers
+        return printed_macro(self._sites[site], macro, self._where(site, macro, thread), self._warn)
+
+    def _warn(self, problem: str) -> None:
+        if problem not in self._warned:
+            self._warned.add(problem)
+            warnings.warn(problem, ShadesmithWarning, stacklevel=7)
 
     def _ordered(self, region: bytes) -> list[Record]:
         """Return the records by task and loop iteration; those of one iteration keep the order of writing."""
@@ -205,10 +238,37 @@ class Reports:
             position = start + size * WORD_BYTES
             if site == EMPTY_SITE or position > len(region):
                 return
-            if site >= len(self._formats) or size * WORD_BYTES != self._formats[site].size:
+            found = self._record(site, thread, region[start:position]) if site < len(self._formats) else None
+            if found is None:
                 self._is_malformed = True
                 return
-            yield site, thread, self._formats[site].unpack_from(region, start)
+            yield found
+
+    def _record(self, site: int, thread: int, data: bytes) -> Record | None:
+        """Return a record, None if its data are none of its site."""
+        form = self._formats[site]
+        if form is not None:
+            return (site, thread, form.unpack(data)) if len(data) == form.size else None
+        macro = read_record(self._sites[site], data)
+        return None if macro is None else (site, self._iteration(site, macro, thread), (macro,))
+
+    def _iteration(self, site: int, record: MacroRecord, thread: int) -> int:
+        """Return the number of the iteration that wrote a record of a macro; its thread if that is not known."""
+        task = self._module.tasks[self._sites[site]["task"]]
+        loop, number = task.loop, 0
+        if loop is None or loop.order or task.extents is None or set(loop.names) != record.indices.keys():
+            return thread
+        for axis, name in enumerate(loop.names):
+            begin = loop.begins[axis]
+            if begin is None:
+                return thread
+            offset = (record.indices[name] - self._value(begin)) // loop.steps[axis]
+            number = offset if axis == 0 else number * self._value(task.extents[axis]) + offset
+        return number
+
+
+def _format(site: dict[str, Any]) -> struct.Struct:
+    return struct.Struct("<" + "".join(_codes(site)))
 
 
 def _codes(site: dict[str, Any]) -> Iterator[str]:

@@ -52,12 +52,19 @@ class Choice:
     selected: the variant that was selected; None for the generated module, whose digest is computed on demand.
     watched: files whose change repeats the choice.
     dispatch: returns the name of the variant for the arguments of a launch, if they decide.
+    active: the module with the macros of its sources active, None if it has none or they are off.
     """
 
     module: BackendModule
     selected: Variant | None = None
     watched: tuple[Path, ...] = ()
     dispatch: Callable[[Sequence[Any]], str] | None = None
+    active: BackendModule | None = None
+
+    @property
+    def launched(self) -> BackendModule:
+        """The module that a launch runs: the one with active macros, if there is one."""
+        return self.module if self.active is None else self.active
 
     @property
     def variant(self) -> Variant:

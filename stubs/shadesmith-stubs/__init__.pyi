@@ -557,6 +557,7 @@ def init(
     profile_source: bool = ...,
     edits: str = ...,
     edits_dir: str = ...,
+    edit_macros: bool | str = ...,
     report_bytes: int = ...,
     check_overflow: bool = ...,
     trap_nan: bool = ...,

@@ -83,6 +83,7 @@ runtime/cache
 runtime/launch
 runtime/ad
 runtime/workbench/check
+runtime/workbench/macros
 runtime/workbench/edits
 runtime/workbench/measure
 runtime/workbench/bisect

@@ -10,7 +10,7 @@ from time import perf_counter
 from ..errors import InternalError, ReportedError, TaichiCompilationError
 from ..ir.nodes import Statement, classes_in
 from ..ir.sparse import Deactivate
-from ..ir.statements import AtomicOp, RangeFor, StructFor, While
+from ..ir.statements import Alloca, AtomicOp, RangeFor, StructFor, While
 from ..ir.tasks import Kernel
 from ..ir.verify import Stage, verify
 from ..nesting import deep_recursion
@@ -52,6 +52,7 @@ from .target.ranges import ranges
 from .target.wide_accesses import wide_accesses
 from .target.wrapping import wrapping
 from .tasks.offload import offload
+from .tasks.ordered_loops import ordered_loops
 from .threads.block_sums import block_sums
 from .threads.block_tiles import block_tiles
 from .threads.check_threads import check_threads
@@ -93,6 +94,7 @@ UNAFFECTED: dict[Pass, tuple[Pass, ...]] = {
 NEEDED: dict[Pass, tuple[type[Statement], ...]] = {
     struct_for: (StructFor,),
     deactivate_cells: (Deactivate,),
+    ordered_loops: (Alloca,),
     demote_atomics: (AtomicOp,),
     unroll_reductions: (AtomicOp,),
     hoist_loads: (RangeFor,),
@@ -137,6 +139,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         struct_for,  # before `offload`: tasks contain range loops only
         activate_cells,  # after `struct_for`, whose loops know which cells are active
         deactivate_cells,  # after `activate_cells`: its stores activate nothing; before `offload`: its loops are tasks
+        ordered_loops,  # before `offload`, for which the variables of iterations are none of the kernel
         offload,
         demote_atomics,  # after `offload`, which decides which iterations run in parallel
         unroll_reductions,  # before cleanup, which folds the indices, and `reduce_atomics`, which needs them
@@ -177,7 +180,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
 
 REQUIRED = frozenset({
     "split_arrays", "packed_arrays", "lower", "call_effects", "recursion",
-    "activate_cells", "deactivate_cells", "offload", "struct_for",
+    "activate_cells", "deactivate_cells", "ordered_loops", "offload", "struct_for",
     "check_threads", "split_threads", "clamp_indices", "legalize", "wrapping", "minima", "lowest_bits", "exact_ends",
     "sparse_arrays",
     "forward_mode", "reverse_mode",

@@ -20,11 +20,16 @@ from .parsed_source import ParsedSource
 
 
 def check_edit(
-    generated: BackendModule, edited: BackendModule, capabilities: Capabilities, paths: Mapping[str, Path]
+    generated: BackendModule,
+    edited: BackendModule,
+    capabilities: Capabilities,
+    paths: Mapping[str, Path],
+    written: BackendModule | None = None,
 ) -> None:
     """Check the files of `edited` that differ from the generated ones.
 
-    capabilities: of the device that will run it. paths: the users' files by the names of the module's files.
+    capabilities: of the device that will run it. paths: the users' files by the names of the module's files. written:
+    the module with the users' sources, which messages show, if those of `edited` have code in place of macros.
     Raises: EditError with all mistakes; TaichiRuntimeError if a compiler is missing.
     """
     edits = [
@@ -33,9 +38,11 @@ def check_edit(
             edited,
             number,
             capabilities,
-            DiagnosticList(paths.get(new.name, Path(new.name)), ParsedSource(new.text), []),
+            DiagnosticList(paths.get(new.name, Path(new.name)), ParsedSource(shown.text), []),
         )
-        for number, (old, new) in enumerate(zip(generated.files, edited.files, strict=True))
+        for number, (old, new, shown) in enumerate(
+            zip(generated.files, edited.files, (written or edited).files, strict=True)
+        )
         if old.text != new.text
     ]
     if not edits:

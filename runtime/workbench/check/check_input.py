@@ -60,8 +60,13 @@ class EditedFile:
 
     @property
     def compiled_source(self) -> str:
-        """The edited source without `#line` directives, so that compilers report its own line numbers."""
-        return without_line_directives(self.source.text)
+        """The edited source without `#line` directives, so that compilers report its own line numbers.
+
+        A source in which macros are active has own ones, by which they do.
+        """
+        text = self.edited.files[self.number].text
+        has_active_macros = self.edited.interface.reports != self.generated.interface.reports
+        return text if has_active_macros else without_line_directives(text)
 
     @property
     def tasks(self) -> list[tuple[TaskSource, TaskSource]]:

@@ -10,7 +10,7 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 
-_NOISE = re.compile(r'//(?:\\\n|[^\n])*|/\*.*?(?:\*/|\Z)|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
+NOISE = re.compile(r'//(?:\\\n|[^\n])*|/\*.*?(?:\*/|\Z)|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
 _BLOCK = re.compile(r"\b(struct|union|uniform|buffer)\b((?:[^;{}()]|\([^()]*\))*)\{")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _DECLARATOR = re.compile(r"([A-Za-z_]\w*)\s*((?:\[[^\[\]]*\]\s*)*)\Z")
@@ -76,7 +76,7 @@ class ParsedSource:
     _starts: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.code = _NOISE.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), self.text)
+        self.code = NOISE.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), self.text)
         self._starts = [0, *(match.end() for match in re.finditer("\n", self.text))]
         self.blocks = {}
         for block in self._read_blocks():

@@ -25,6 +25,8 @@ from ...session.module_source import Choice
 from ...store.atomic_files import write_text
 from ..check.check_edit import check_edit
 from ..check.edit_error import EditError
+from ..macros.expand import check_macros, without_macros
+from .active_macros import expanded
 from .bases import Bases
 from .edited_module import edited_module
 from .header import base_digest, header_of, with_header, without_header
@@ -68,7 +70,8 @@ def choose(
         return Choice(module, variant_of(module))
     slot = slot_of(specialization, session.config.edits_dir)
     reason = ""
-    watched: tuple[Path, ...] = ()
+    no_paths: tuple[Path, ...] = ()
+    watched = no_paths
     if wanted is None and compared is not None and policy != "strict" and not _has_edit(slot, module):
         reason = _carry_over(specialization, module, session.config.edits_dir, compared)
         slot = slot_of(specialization, session.config.edits_dir)
@@ -85,14 +88,19 @@ def choose(
             return Choice(module, variant_of(module), watched, found.dispatch)
         bases = Bases(specialization, module)
         proposals: list[Proposal] | None = None if policy == "strict" or compared is None else []
-        stored, paths = (module, ()) if found.name == GENERATED else load(slot, module, found.name, bases, proposals)
+        stored, paths = module, no_paths
+        if found.name != GENERATED:
+            stored, paths = load(slot, module, found.name, bases, proposals, keeps_macros=True)
         variant = GENERATED if stored is module else found.name or EDIT
         if proposals and compared is not None:
             _accept_compared(proposals, compared(variant))
         edited, values = _tuned(session, specialization, slot, module, stored, variant, args)
         if edited is module:
             return Choice(module, variant_of(module, reason=found.reason), watched)
-        build(session, module, edited, paths)
+        named = {_VARIANT.sub("", path.name): path for path in paths}
+        written = edited
+        edited, active = expanded(session, module, written, named)
+        build(session, module, edited if active is None else active, paths, written=written)
     except TaichiCompilationError as error:
         if policy != "fallback":
             raise
@@ -100,7 +108,7 @@ def choose(
         return Choice(module, variant_of(module, reason="the edit was left out"), watched)
     by = accepted_by(slot, module, found.name) if variant != GENERATED else ""
     reason = "; ".join(filter(None, (found.reason, f"merged, accepted by {by}" if by else "")))
-    return Choice(edited, replace(variant_of(edited, variant, paths, reason), knobs=values), watched)
+    return Choice(edited, replace(variant_of(edited, variant, paths, reason), knobs=values), watched, active=active)
 
 
 def _has_edit(slot: Slot, module: BackendModule) -> bool:
@@ -127,7 +135,8 @@ def add_carried_over(variants: Variants) -> None:
         return
     proposals = carried_over(variants.specialization, module, variants.session.config.edits_dir)
     if proposals:
-        variants.edits[EDIT] = edited_module(module, {merge.name: merge.text for merge in proposals})
+        sources = {merge.name: merge.text for merge in proposals}
+        variants.edits[EDIT] = without_macros(edited_module(module, sources))
         variants.paths[EDIT] = tuple(merge.path for merge in proposals)
         variants.proposals[EDIT] = proposals
 
@@ -232,16 +241,20 @@ def build(
     edited: BackendModule,
     paths: Sequence[Path],
     load: Callable[[BackendModule], object] | None = None,
+    written: BackendModule | None = None,
 ) -> None:
     """Check an edit against the generated interface and compile it. Raises: TaichiCompilationError for a bad edit.
 
-    load: compiles it; None: this session does, which loads it into this process.
+    written: see `check_edit`. load: compiles it; None: this session does, which loads it into this process.
     """
     names = {_VARIANT.sub("", path.name): path for path in paths}
     if not any(map(is_ir, paths)):  # what is printed from IR has the interface
-        check_edit(generated, edited, session.device.capabilities, names)
+        check_edit(generated, edited, session.device.capabilities, names, written)
     try:
-        (session.programs.find if load is None else load)(edited)
+        if load is None:  # sites of macros: the source has an address of this process
+            session.programs.find(edited, keep=edited.interface.reports == generated.interface.reports)
+        else:
+            load(edited)
     except EditError:
         raise
     except TaichiCompilationError as error:  # the driver's compiler reports neither file nor line
@@ -255,11 +268,13 @@ def load(
     variant: str = "",
     bases: Bases | None = None,
     proposals: list[Proposal] | None = None,
+    keeps_macros: bool = False,
 ) -> tuple[BackendModule, tuple[Path, ...]]:
     """Return the module with the edits of a slot, and their files; the module itself if none is changed.
 
     bases: what is generated for other devices; None: only what this module has. proposals: takes the merges that
-    somebody has to accept before the module may run, but for a comparison; None: they are refused.
+    somebody has to accept before the module may run, but for a comparison; None: they are refused. keeps_macros: the
+    sources have their macros; else blanks are in place of them.
     Raises: EditError for an unreadable file, and for an edit of another source than the one generated now.
     """
     sources: dict[str, str] = {}
@@ -280,9 +295,13 @@ def load(
     for file in module.files if module.program is None else ():
         source = _current(slot, file.name, file.text, module.kernel, variant, bases, proposals)
         if source is not None:
+            check_macros(source, slot.path(file.name, variant))
             sources[file.name] = source
             paths.append(slot.path(file.name, variant))
-    return (edited_module(module, sources), tuple(paths)) if sources else (module, ())
+    if not sources:
+        return module, ()
+    edited = edited_module(module, sources)
+    return edited if keeps_macros else without_macros(edited), tuple(paths)
 
 
 def _refuse_two(slot: Slot, module: BackendModule, variant: str, path: Path) -> None:

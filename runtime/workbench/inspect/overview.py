@@ -26,6 +26,7 @@ from ..edits.proposals import CONFLICT, MERGED
 from ..edits.slots import BASE, FACTS, Slot, read_text
 from ..edits.stored_tunings import STORE
 from ..edits.variants import EDIT
+from ..macros.expand import check_macros, without_macros
 
 ARCH_OF_SUFFIX = {tools.suffix: tools.arch for tools in source_tools()}
 """By suffix of a source, its architecture, as for `--arch`."""
@@ -218,7 +219,7 @@ def edited_as_stored(slot: Slot, module: BackendModule, variant: str) -> Backend
             f"there is {known}",
             "`shadesmith edit FILE:KERNEL` writes the source to edit",
         )
-    return edited_module(module, sources)
+    return without_macros(edited_module(module, sources))
 
 
 def checked(states: Sequence[EditState]) -> list[EditState]:
@@ -234,6 +235,8 @@ def checked(states: Sequence[EditState]) -> list[EditState]:
             edited = edited_as_stored(state.slot, generated, state.variant or EDIT)
             paths = {file.name: state.slot.path(file.name, state.variant) for file in generated.files}
             try:
+                for path in paths.values():
+                    check_macros(read_text(path) or "", path)
                 check_edit(generated, edited, state.now.capabilities, paths)
             except TaichiCompilationError as error:
                 reasons[key] = str(error).strip()

@@ -62,7 +62,8 @@ def begin(builder: Builder, loop: Statement, scope: Scope) -> SavedLoop:
         builder.store(saved.stride, builder.const(1))
     else:
         assert isinstance(loop, RangeFor)
-        rounded = builder.op("add", trip_count(builder, loop, scope), builder.const(SLOTS - 1))
+        count = builder.cast(trip_count(builder, loop, scope), i32)
+        rounded = builder.op("add", count, builder.const(SLOTS - 1))
         stride = builder.op("floordiv", rounded, builder.const(SLOTS))
         saved.stride = builder.op("max", stride, builder.const(1))
         saved.stride.hint = "stride"
