@@ -71,7 +71,7 @@ def _serial_loop(sweep: ReverseSweep, statement: RangeFor | StructFor | While, s
     saved = sweep.forward.saved[statement]
     changed = _changed(statement)
     builder = sweep.builder
-    if isinstance(statement, RangeFor) and saved.iterations is None and keeps_order(statement):
+    if isinstance(statement, RangeFor) and saved.iterations is None and keeps_order(statement, sweep.updates):
         loop = copied_loop(statement, scope)
     else:
         loop = _reversed_loop(sweep, statement, saved, scope)
