@@ -168,7 +168,10 @@ def test_depths_are_taichis() -> None:
     depths = window.get_depth_buffer_as_numpy()
     assert depths.shape == (64, 48) and depths.dtype == np.float32
     assert np.allclose(depths[24, [0, 16, 24, 32, 40]], [0, 0.0311, 0.0283, 0.0256, 0], atol=5e-5)
-    assert np.allclose(depths.max(), 0.05544715, atol=1e-5) and tuple(np.argwhere(depths == depths.max())[0]) == (42, 19)
+    assert np.allclose(depths.max(), 0.05544715, atol=1e-5) and tuple(np.argwhere(depths == depths.max())[0]) == (
+        42,
+        19,
+    )
     stored = ti.field(ti.f32, (64, 48))
     window.get_depth_buffer(stored)
     assert (stored.to_numpy() == depths).all() and (window.get_image_buffer_as_numpy()[..., 3] == 1).all()
