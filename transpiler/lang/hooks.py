@@ -42,7 +42,7 @@ class Layout(Enum):
 
     AOS = 0
     SOA = 1
-    NULL = 0
+    NULL = 0  # noqa: PIE796 - Taichi has the name
 
 
 class uint:  # noqa: N801 - complements Python's `int` and `float`
