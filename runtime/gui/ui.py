@@ -135,7 +135,8 @@ class Window:
 
     def get_depth_buffer_as_numpy(self) -> Array:
         """Return the depths of the scenes drawn in this frame, shape (width, height), f32: 1 is nearest, 0 nothing."""
-        return self._canvas.depths.copy()
+        depths: Array = self._canvas.depths.copy()
+        return depths
 
     def get_depth_buffer(self, depth: Any) -> None:
         """Store what `get_depth_buffer_as_numpy` returns in a field or an ndarray of f32. Raises: RuntimeError."""
