@@ -16,6 +16,7 @@ from ..context import PassContext
 from ..control.lower import is_parallel_loop
 from .activity import varied_values
 from .control_rules import CONTROL_RULES
+from .flows import flows
 from .forward_sweep import ForwardSweep
 from .iteration_order import find_updates
 from .memory_rules import MEMORY_RULES
@@ -39,6 +40,7 @@ def reverse_mode(kernel: Kernel, context: PassContext) -> bool:
     if kernel.derivative not in ("reverse", "forward_over_reverse"):
         return False
     check_kernel(kernel)
+    context.flows += flows(kernel.body)
     normalize(kernel.body)
     replayed: set[Array] = set()
     while True:
