@@ -15,7 +15,7 @@ from .ir.nodes import walk
 from .ir.statements import AtomicOp, GlobalStore
 from .passes import PassContext, run
 from .passes.context import ElementAccess, Flow
-from .passes.derivatives import flows
+from .passes.derivatives import activity
 
 
 class DerivativeAccesses(NamedTuple):
@@ -48,7 +48,7 @@ def lines_with_kinks(
 
     specialization: of the gradient. binding: of the array.
     """
-    return flows.lines_with_kinks(build(specialization).kernel.body, binding)
+    return activity.lines_with_kinks(build(specialization).kernel.body, binding)
 
 
 def derivative_accesses(specialization: Specialization) -> DerivativeAccesses:

@@ -14,9 +14,8 @@ from ...ir.statements import Array, AtomicOp, Break, Const, GlobalLoad, GlobalPt
 from ...ir.tasks import Kernel
 from ..context import PassContext
 from ..control.lower import is_parallel_loop
-from .activity import varied_values
+from .activity import flows, varied_values
 from .control_rules import CONTROL_RULES
-from .flows import flows
 from .forward_sweep import ForwardSweep
 from .iteration_order import find_updates
 from .memory_rules import MEMORY_RULES
