@@ -67,6 +67,7 @@ from .threads.reduce_atomics import reduce_atomics
 from .threads.split_threads import split_threads
 from .threads.unroll_reductions import unroll_reductions
 from .threads.vector_atomics import vector_atomics
+from .threads.vector_lanes import vector_lanes
 
 __all__ = ["PASSES", "REQUIRED", "Cleanup", "Pass", "PassContext", "Stage", "run", "until_stable"]
 
@@ -169,6 +170,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         expand_vectors,  # after the last cleanup, which would use the elements of a vector in place of the vector
         dead_code,  # what `expand_vectors` has replaced
         wide_accesses,  # after `expand_vectors`, which would take its vectors apart; before `wrapping`: it adds sums
+        vector_lanes,  # after all passes that change what a loop does, and before `wrapping`: it knows sums
         wrapping,  # after all passes that know what a sum is
         minima,  # after all passes that know what a minimum is
         lowest_bits,  # likewise
