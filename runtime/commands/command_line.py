@@ -23,6 +23,7 @@ COMMANDS = {
     "diff": "show what was edited, and what changed since; or how two AOT modules differ",
     "status": "list the edits and which of them run",
     "adopt": "write the directives that give the source of an edit into the Python file",
+    "editors": "write files by which editors complete and check the names in edited sources",
     "compare": "run an edit against the generated kernel on copies of the inputs",
     "bisect": "name the first pass after which a result differs from the interpreter's",
     "merge": "accept the merge of an edit with a generated source that has changed",
@@ -33,11 +34,13 @@ COMMANDS = {
     "report": "write all forms, resources, timings and edits of kernels as one HTML page",
     "cache": "list, check and remove the kernels that are cached on disk",
     "build": "compile a file's kernels ahead of time for any target, into an archive or a folder",
+    "cppgen": "write a C++ header with one typed function for each kernel of an archive",
     "diagnose": "list what is installed, what is missing and how to get it",
 }
 """Every command with its purpose. The module of that name in `commands` implements it."""
 
-PATHS = {"run": "taichi.run", "bisect": "passes.bisect", "adopt": "edits.adopt"}
+PATHS = {"run": "taichi.run", "bisect": "passes.bisect", "adopt": "edits.adopt", "editors": "edits.editors",
+         "cppgen": "archives.cppgen"}  # fmt: skip
 """The modules of commands in folders."""
 
 YES, NO, FAILED = 0, 1, 2

@@ -10,7 +10,7 @@ from time import perf_counter
 from ..errors import InternalError, ReportedError, TaichiCompilationError
 from ..ir.nodes import Statement, classes_in
 from ..ir.sparse import Deactivate
-from ..ir.statements import AtomicOp, RangeFor, StructFor, While
+from ..ir.statements import Alloca, AtomicOp, RangeFor, StructFor, While
 from ..ir.tasks import Kernel
 from ..ir.verify import Stage, verify
 from ..nesting import deep_recursion
@@ -27,6 +27,8 @@ from .cleanup.hoist_loads import hoist_loads
 from .cleanup.operand_order import operand_order
 from .cleanup.simplify import simplify
 from .cleanup.split_vectors import split_vectors
+from .cleanup.tidy_adjoints import tidy_adjoints
+from .cleanup.unroll_components import unroll_components
 from .context import Pass, PassContext, PassRun
 from .control.branch_depth import branch_depth
 from .control.inline_calls import inline_calls
@@ -52,8 +54,10 @@ from .target.ranges import ranges
 from .target.wide_accesses import wide_accesses
 from .target.wrapping import wrapping
 from .tasks.offload import offload
+from .tasks.ordered_loops import ordered_loops
 from .threads.block_sums import block_sums
 from .threads.block_tiles import block_tiles
+from .threads.blocks_in_order import blocks_in_order
 from .threads.check_threads import check_threads
 from .threads.clamp_indices import clamp_indices
 from .threads.demote_atomics import demote_atomics
@@ -65,6 +69,7 @@ from .threads.reduce_atomics import reduce_atomics
 from .threads.split_threads import split_threads
 from .threads.unroll_reductions import unroll_reductions
 from .threads.vector_atomics import vector_atomics
+from .threads.vector_lanes import vector_lanes
 
 __all__ = ["PASSES", "REQUIRED", "Cleanup", "Pass", "PassContext", "Stage", "run", "until_stable"]
 
@@ -92,9 +97,11 @@ UNAFFECTED: dict[Pass, tuple[Pass, ...]] = {
 NEEDED: dict[Pass, tuple[type[Statement], ...]] = {
     struct_for: (StructFor,),
     deactivate_cells: (Deactivate,),
+    ordered_loops: (Alloca,),
     demote_atomics: (AtomicOp,),
     unroll_reductions: (AtomicOp,),
     hoist_loads: (RangeFor,),
+    unroll_components: (RangeFor,),
     keep_elements: (RangeFor, While),
     reduce_atomics: (AtomicOp,),
     private_sums: (AtomicOp,),
@@ -136,10 +143,13 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         struct_for,  # before `offload`: tasks contain range loops only
         activate_cells,  # after `struct_for`, whose loops know which cells are active
         deactivate_cells,  # after `activate_cells`: its stores activate nothing; before `offload`: its loops are tasks
+        ordered_loops,  # before `offload`, for which the variables of iterations are none of the kernel
         offload,
         demote_atomics,  # after `offload`, which decides which iterations run in parallel
+        unroll_components,  # before cleanup, which puts the components into one vector
         unroll_reductions,  # before cleanup, which folds the indices, and `reduce_atomics`, which needs them
         hoist_loads,  # before cleanup, which merges a moved load with an earlier one
+        tidy_adjoints,  # after `demote_atomics`: `x_adj += -y` is a sum; before cleanup, which drops what it replaces
         cleanup,
         keep_elements,  # after cleanup: equal indices are one value; after `demote_atomics`: `+=` is a load and a store
         reduce_atomics,  # after cleanup, which merges pointers and drops atomic operations in branches never taken
@@ -148,6 +158,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         block_sums,  # after `reduce_atomics`, likewise
         block_tiles,  # after these: an entry with reductions or copies has no barriers in its iterations
         overlap_loads,  # after `block_sums`, whose loops overlap already
+        blocks_in_order,  # after `overlap_loads`: its threads have several iterations, and stay together
         check_threads,  # after cleanup: a branch that is never taken does not make threads diverge
         clamp_indices,  # after `check_threads`, which finds the tasks whose threads synchronize
         split_threads,  # after `check_threads`, which refuses what cannot be split; control flow is simple by now
@@ -164,6 +175,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         expand_vectors,  # after the last cleanup, which would use the elements of a vector in place of the vector
         dead_code,  # what `expand_vectors` has replaced
         wide_accesses,  # after `expand_vectors`, which would take its vectors apart; before `wrapping`: it adds sums
+        vector_lanes,  # after all passes that change what a loop does, and before `wrapping`: it knows sums
         wrapping,  # after all passes that know what a sum is
         minima,  # after all passes that know what a minimum is
         lowest_bits,  # likewise
@@ -175,7 +187,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
 
 REQUIRED = frozenset({
     "split_arrays", "packed_arrays", "lower", "call_effects", "recursion",
-    "activate_cells", "deactivate_cells", "offload", "struct_for",
+    "activate_cells", "deactivate_cells", "ordered_loops", "offload", "struct_for",
     "check_threads", "split_threads", "clamp_indices", "legalize", "wrapping", "minima", "lowest_bits", "exact_ends",
     "sparse_arrays",
     "forward_mode", "reverse_mode",

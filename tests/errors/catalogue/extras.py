@@ -50,7 +50,6 @@ STRUCTS = [
     bad("further/struct_too_many", SYNTAX, "`S` has 2 members, found 3", "x = «S(1, 2, 3)", head=STRUCT),
     bad("further/struct_by_number", TYPE, "subscripted by the name", "x = «S(1)[n]", head=STRUCT, signature="n: ti.i32"),
     bad("further/struct_returned", TYPE, "The return type is `f32`, found `S`", "return «S(1)", head=STRUCT, returns="ti.f32"),
-    bad("further/part_of_tuple", TYPE, "A part of a tuple cannot be changed", "x = (S(1), S(2))", "«x[0].a = 3", head=STRUCT),
 ]  # fmt: skip
 
 TYPES = [

@@ -59,6 +59,8 @@ def build_assign(context: Context, node: ast.Assign) -> None:
     if static_nodes is not None and isinstance(node.targets[0], (ast.Name, ast.Tuple, ast.List)):
         value = context.evaluate(node.value)
         for target in node.targets:
+            if not context.frame.definition.parsed.mutable.isdisjoint(ast.walk(target)):
+                need_memory(context.frame, node.value)  # the name stands for a variable, which changes by it
             assign_static(context, target, value)
         return
     if isinstance(node.value, (ast.Tuple, ast.List)):
@@ -180,7 +182,10 @@ def assign_name(context: Context, name: str, node: ast.AST, value: Any, type: Ty
 
 
 def _check_reference(context: Context, name: str, local: Local, node: ast.AST) -> None:
-    """Raise if a variable is a `ti.template()` parameter whose argument is not a variable."""
+    """Raise if a name stands for a value that is no variable: an argument of `ti.template()`, an item of a list."""
+    if local.node is not None and isinstance(local.value, Statement):
+        message = f"`{name}` stands for the value of an expression, {describe_kind(local.value)}, which cannot change"
+        raise context.error(TaichiTypeError, message, f"copy it first: `k = {name}`", node)
     if local.node is None and name in context.frame.references:
         message = (
             f"The parameter `{name}` was given {describe_kind(local.value)}, which is no variable and cannot change"
@@ -205,14 +210,14 @@ def declare(context: Context, name: str, node: ast.AST, value: Any, type: Type |
     elif is_number(value) or isinstance(value, (Matrix, Struct, PerIteration)):
         value = context.values.lift(value)
     elif isinstance(value, list) and value and not isinstance(value[0], str):
-        bound = [
-            _bind_item(context, item, user_name and f"{user_name}_{k}", is_mutable) for k, item in enumerate(value)
-        ]
+        bound = bind_items(context, value, user_name, is_mutable)
         context.frame.declare(name, bound, node)
         block = context.builder.block
         last = block.statements[-1] if block.statements else None
         context.lists[id(bound)] = OwnList(bound, name, context.location(), block, last)
         return
+    elif isinstance(value, tuple) and is_mutable:
+        value = bind_items(context, value, user_name, True)
     if isinstance(value, Statement):
         if isinstance(value, LoopIndex) and value.name == value.hint and user_name is not None and not is_mutable:
             _name_index(value, user_name)
@@ -230,9 +235,14 @@ def _name_index(index: LoopIndex, name: str) -> None:
     index.hint = None
 
 
+def bind_items(context: Context, value: Any, name: str | None, is_mutable: bool) -> Any:
+    """Return a list or tuple with its values named, or stored in variables."""
+    return type(value)(_bind_item(context, one, name and f"{name}_{k}", is_mutable) for k, one in enumerate(value))
+
+
 def _bind_item(context: Context, item: Any, name: str | None, is_mutable: bool) -> Any:
     if isinstance(item, list):
-        return [_bind_item(context, inner, name and f"{name}_{k}", is_mutable) for k, inner in enumerate(item)]
+        return bind_items(context, item, name, is_mutable)
     if isinstance(item, Lvalue) or (is_mutable and (is_number(item) or isinstance(item, PerIteration))):
         item = context.values.lift(item)
     return bind(context, item, name, is_mutable) if isinstance(item, Statement) else item

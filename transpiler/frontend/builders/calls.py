@@ -61,6 +61,9 @@ from .function_calls import call_function
 Meaning = Callable[..., Any]
 Form = Callable[[Context, ast.Call], Any]
 
+PASSED_ON = frozenset({zip, enumerate, reversed, list, tuple})
+"""Functions whose result holds the items of their arguments."""
+
 HOST = f"{PACKAGE}.runtime."
 """Package of shadesmith's functions for Python scope."""
 CALLABLE = (f"{HOST}compat.", f"{HOST}session.taichi_program")
@@ -83,15 +86,15 @@ def build_call(context: Context, node: ast.Call) -> Any:
     """A call: of a method, a form, a function of the language, a type, a `@ti.func`, or a Python function."""
     callee = _callable(context.evaluate(node.func))
     if isinstance(callee, (Func, BoundFunc)):
-        arguments, named = _arguments(context, node)
+        arguments, named = _arguments(context, node, True)
         return _call_function(context, callee, arguments, named, node)
     if isinstance(callee, partial) and isinstance(inner := as_bound(callee.func), (Func, BoundFunc)):
-        arguments, named = _arguments(context, node)
+        arguments, named = _arguments(context, node, True)
         return _call_function(context, inner, [*callee.args, *arguments], {**callee.keywords, **named}, node)
     form = _lookup(FORMS, callee)
     if form is not None:
         return form(context, node)
-    arguments, named = _arguments(context, node)
+    arguments, named = _arguments(context, node, context.by_reference and _is_hashable(callee) and callee in PASSED_ON)
     if isinstance(callee, Method):
         return call_method(context, callee, arguments, named)
     atomic = _lookup(ATOMIC_OF, callee)
@@ -125,6 +128,15 @@ def _call_function(
     context: Context, callee: Func | BoundFunc, arguments: list[Any], named: dict[str, Any], node: ast.Call
 ) -> Any:
     """Call a `@ti.func`, or inline it; call a `@ti.real_func`."""
+    outer, context.by_reference = context.by_reference, False
+    result = _call_device_function(context, callee, arguments, named, node)
+    context.by_reference = outer
+    return result
+
+
+def _call_device_function(
+    context: Context, callee: Func | BoundFunc, arguments: list[Any], named: dict[str, Any], node: ast.Call
+) -> Any:
     is_real = (callee.func if isinstance(callee, BoundFunc) else callee).is_real
     if is_real and context.specialization.definition.derivative and real_functions.can_inline(context, callee):
         return real_functions.inlined(context, callee, arguments, named, node)
@@ -158,8 +170,12 @@ def _lookup(table: dict[Any, Any], callee: Any) -> Any:
     return table.get(callee) if _is_hashable(callee) else None
 
 
-def _arguments(context: Context, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
-    """Evaluate arguments without loading lvalues: `ti.template()` parameters take them by reference."""
+def _arguments(context: Context, node: ast.Call, by_reference: bool = False) -> tuple[list[Any], dict[str, Any]]:
+    """Evaluate arguments without loading lvalues: `ti.template()` parameters take them by reference.
+
+    by_reference: whether lists hold lvalues, too.
+    """
+    outer, context.by_reference = context.by_reference, by_reference
     arguments = positional(context, node)
     named: dict[str, Any] = {}
     for keyword in node.keywords:
@@ -167,6 +183,7 @@ def _arguments(context: Context, node: ast.Call) -> tuple[list[Any], dict[str, A
             named.update(_spread(context, keyword.value))
         else:
             named[keyword.arg] = context.evaluate(keyword.value)
+    context.by_reference = outer
     return arguments, named
 
 
@@ -387,6 +404,7 @@ def _stop_grad(context: Context, x: Any) -> Any:
     array = context.arrays.find(x)
     if array is not None:
         context.arrays.stopped.add(array)
+        array.is_constant = True
         return None
     if context.specialization.definition.derivative:
         raise context.error(
@@ -483,9 +501,10 @@ FUNCTIONS: dict[Any, Meaning] = {
 def _static(context: Context, node: ast.Call) -> Any:
     if node.keywords:
         raise context.error(TaichiSyntaxError, "`ti.static` takes no keywords", "write `ti.static(value)`", node)
-    outer, context.in_static = context.in_static, True
+    outer = context.in_static, context.by_reference
+    context.in_static = context.by_reference = True
     values = [context.evaluate(argument) for argument in node.args]
-    context.in_static = outer
+    context.in_static, context.by_reference = outer
     for value, argument in zip(values, node.args, strict=True):
         if isinstance(value, RangeValue) or (isinstance(value, (Statement, Lvalue)) and isinstance(value.type, Scalar)):
             raise context.error(

@@ -20,13 +20,15 @@ from ...ir.statements import (
     LocalLoad,
     LoopIndex,
     MatrixElement,
+    MatrixInit,
     Operation,
 )
-from ...ir.types import Tensor, u1
+from ...ir.types import Scalar, Tensor, u1
 from ..context.context import Context, expression
 from ..context.iteration import compile_time_items
 from ..context.per_iteration import PerIteration, choose, contains_per_iteration
 from ..context.per_iteration import logical as combined
+from ..context.references import is_view
 from ..context.values import holds_runtime, is_number, is_runtime
 from ..library.format_strings import formatted, percent_format
 from ..library.membership import is_member
@@ -43,7 +45,7 @@ from ..library.operators import (
     with_operands,
 )
 from ..source.named_numbers import plain
-from .assignment import assign_name
+from .assignment import assign_name, bind
 
 MAX_SPECULATED = 12
 """Up to this many cheap statements the second operand of `and` and `or` is computed unconditionally."""
@@ -143,7 +145,7 @@ def build_logical(context: Context, node: ast.BoolOp) -> Any:
             result = _logical_of_numbers(context, name, result, operand, is_truth)
             continue
         if not is_runtime(result) and not holds_runtime(result):
-            if bool(result) == (name == "or"):
+            if context.python(bool, result) == (name == "or"):
                 return result
             result = evaluate(operand)
             continue
@@ -297,12 +299,20 @@ def build_walrus(context: Context, node: ast.NamedExpr) -> Any:
 
 
 def _items(context: Context, nodes: list[ast.expr]) -> list[Any]:
+    evaluate = context.evaluate if context.by_reference else context.value
     items: list[Any] = []
     for node in nodes:
         if isinstance(node, ast.Starred):
             items.extend(compile_time_items(context, context.value(node.value), node))
         else:
-            items.append(context.value(node))
+            items.append(evaluate(node))
+            if context.by_reference and isinstance(items[-1], MatrixInit) and is_view(context.frame, node):
+                raise context.error(
+                    TaichiTypeError,
+                    f"`{ast.unparse(node)}` would be several elements of a vector that may change, not a copy",
+                    f"copy it first: `part = {ast.unparse(node)}`, or name one element",
+                    node,
+                )
     return items
 
 
@@ -373,8 +383,11 @@ def _comprehend(context: Context, generators: Sequence[ast.comprehension], add: 
 
 
 def bind_target(context: Context, target: ast.expr, item: Any) -> None:
-    """Bind the names of a loop target to a compile-time item."""
+    """Bind the names of a loop target to a compile-time item: a variable is meant itself, as in Taichi."""
     if isinstance(target, ast.Name):
+        is_vector = isinstance(item, Statement) and not isinstance(item.type, Scalar)
+        if is_vector and target in context.frame.definition.parsed.mutable:
+            item = bind(context, item, target.id, True)
         context.frame.declare(target.id, item, target)
     elif isinstance(target, (ast.Tuple, ast.List)):
         items = compile_time_items(context, item, target)

@@ -182,13 +182,14 @@ class _Saved:
     def __init__(self, context: Context) -> None:
         builder, reporter = context.builder, context.reporter
         self.place = builder.block, builder.location, context.nesting, context.static_loops
-        self.node, self.in_static, self.depth = context.truth_node, context.in_static, len(context.frames)
+        self.node, self.depth = context.truth_node, len(context.frames)
+        self.in_static, self.by_reference = context.in_static, context.by_reference
         self.warnings, self.shared = reporter.mark(), len(context.kernel.shared)
 
     def restore(self, context: Context) -> None:
         """Continue where the function is called."""
         context.builder.block, context.builder.location, context.nesting, context.static_loops = self.place
-        context.truth_node, context.in_static = self.node, self.in_static
+        context.truth_node, context.in_static, context.by_reference = self.node, self.in_static, self.by_reference
         del context.frames[self.depth :]
 
     def drop(self, context: Context) -> None:
@@ -201,7 +202,8 @@ def _build_body(context: Context, frame: Frame, function: Function, built: Built
     context.frames.append(frame)
     context.builder.block, context.builder.location = function.body, function.location
     context.nesting = Nesting(function.body)
-    context.static_loops, context.truth_node, context.in_static = [], None, False
+    context.static_loops, context.truth_node = [], None
+    context.in_static = context.by_reference = False
     built.parameters = [_bind(context, frame, function, built, one, node) for one in built.passed]
     done = execute(context, frame.definition.tree.body)
     context.builder.location = function.location

@@ -156,7 +156,7 @@ def _passed(
         if isinstance(value, Lvalue):
             return _by_reference(context, parameter, value, is_self)
         return _static(parameter, value)
-    value = context.loaded(value)
+    value = context.copied(value)
     is_mutable = declaration_of(definition, parameter.name) in definition.parsed.mutable
     type = None if parameter.annotation is NO_DEFAULT else context.values.type(parameter.annotation)
     if type is not None:

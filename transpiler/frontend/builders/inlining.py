@@ -25,7 +25,7 @@ from ..context.values import Lvalue, describe_kind, is_number
 from ..library.structs import join_structs
 from ..source.definition import NO_DEFAULT, KernelDefinition, ParameterDefinition, definition_of
 from ..source.unread_parameter_writes import unread_parameter_writes
-from .assignment import bind
+from .assignment import bind, bind_items
 from .statements import execute
 
 MAX_DEPTH = 100
@@ -173,7 +173,7 @@ def bind_parameter(context: Context, parameter: ParameterDefinition, value: Any,
             _need_memory(frame, parameter.name)
         frame.declare(parameter.name, value, None)
         return
-    value = context.loaded(value)
+    value = context.copied(value)
     type = None if parameter.annotation is NO_DEFAULT else context.values.type(parameter.annotation)
     if type is not None:
         value = converted(context, value, type, parameter, node)
@@ -185,6 +185,8 @@ def bind_parameter(context: Context, parameter: ParameterDefinition, value: Any,
             value.hint = parameter.name  # an argument gets a variable only if it is needed
         if is_mutable and not frame.is_library:
             _warn_of_unread_write(context, parameter.name)
+    elif is_mutable and isinstance(value, (list, tuple)):
+        value = bind_items(context, value, parameter.name, True)
     frame.declare(parameter.name, value, declaration)
 
 
@@ -233,9 +235,9 @@ def _need_memory(frame: Frame, parameter: str) -> None:
 def declaration_of(definition: KernelDefinition, name: str) -> ast.AST:
     """Return the node that declares a parameter."""
     arguments = definition.tree.args
-    named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
     for argument in named:
-        if argument.arg == name:
+        if argument is not None and argument.arg == name:
             return argument
     return definition.tree
 

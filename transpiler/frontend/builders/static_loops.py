@@ -25,6 +25,7 @@ from ..context.context import Context
 from ..context.iteration import compile_time_items
 from ..context.nesting import LoopRecord
 from ..context.per_iteration import MAX_ITERATIONS, MAX_UNROLLED, NeedsUnroll, PerIteration, StaticLoop, each
+from ..context.references import need_memory
 from ..context.scope import Exit
 from ..context.values import GroupedValue, NdrangeValue
 from ..source.named_numbers import plain
@@ -201,6 +202,8 @@ COPIES = 8
 def _unroll(context: Context, node: ast.For, value: Any) -> Completion:
     """Build the body once for each item; `break` and `continue` become exits."""
     items = compile_time_items(context, value, node.iter)
+    if _changes(context, node.target):
+        need_memory(context.frame, node.iter)  # the items are variables, which the body changes
     if len(items) > context.options.unrolling_limit > 0:
         message = f"unrolling {len(items)} iterations makes long code; the limit is {context.options.unrolling_limit}"
         context.warn(
@@ -217,6 +220,11 @@ def _unroll(context: Context, node: ast.For, value: Any) -> Completion:
     context.nesting.loops.pop()
     context.exits.close(record.break_exit)
     return Completion(done.falls or _holds(done, record.break_exit), _without(done.exits, record.break_exit))
+
+
+def _changes(context: Context, target: ast.expr) -> bool:
+    """Return whether the body of a loop changes one of its targets."""
+    return not context.frame.definition.parsed.mutable.isdisjoint(ast.walk(target))
 
 
 def _unroll_items(context: Context, node: ast.For, items: list[Any], position: int, record: LoopRecord) -> Completion:

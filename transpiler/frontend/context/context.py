@@ -131,6 +131,7 @@ class Context:
         nesting: loops and branches around the current statement.
         truth_node: an expression of which only the truth value is used.
         in_static: whether the argument of a `ti.static` is being evaluated.
+        by_reference: whether lists that are evaluated hold variables, not their values.
         unrolled: the static loops that cannot be kept as loops.
         rolled_loops: the static loops that stay loops, so far.
         lists: the lists of run-time values that have a name (`local_lists.OwnList`), by identity.
@@ -158,6 +159,7 @@ class Context:
         self.functions = FunctionTable()
         self.truth_node: ast.expr | None = None
         self.in_static = False
+        self.by_reference = False
         self.unrolled = unrolled
         self.static_loops: list[StaticLoop] = []
         self.rolled_loops: set[RangeFor] = set()
@@ -256,6 +258,12 @@ class Context:
     def loaded(self, value: Any) -> Any:
         """Return `value`, loaded if it is an lvalue."""
         return self.builder.load(value.pointer) if isinstance(value, Lvalue) else value
+
+    def copied(self, value: Any) -> Any:
+        """Return `value`, loaded if it is an lvalue, and so the items of a list that holds lvalues."""
+        if type(value) in (list, tuple) and any(isinstance(item, (Lvalue, list, tuple)) for item in value):
+            return type(value)(map(self.copied, value))
+        return self.loaded(value)
 
     def runtime(self, node: ast.expr) -> Statement:
         """Evaluate an expression to a run-time value."""

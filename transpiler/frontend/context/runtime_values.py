@@ -153,11 +153,11 @@ class RuntimeValues:
     def tensor(self, value: Any, element: Scalar | None = None) -> Statement:
         """Return nested lists of values (or of vectors, as rows) as a tensor; without `element` types promote."""
         rows = [self._row(item) for item in value]
-        if not rows:
+        lengths = {len(row) if isinstance(row, list) else -1 for row in rows}
+        if not rows or lengths == {0}:
             raise self.reporter.error(
                 TaichiTypeError, "A vector needs at least one element", "write `ti.Vector([0.0])`"
             )
-        lengths = {len(row) if isinstance(row, list) else 0 for row in rows}
         if len(lengths) > 1:
             raise self.reporter.error(
                 TaichiTypeError, "The rows of a matrix need equal lengths", "fill up the shorter rows"

@@ -111,7 +111,11 @@ def _zip(context: Context, *sequences: Any, strict: bool = False) -> list[Any]:
 
 
 def _enumerate(context: Context, sequence: Any, start: int = 0) -> list[Any]:
-    return list(enumerate(compile_time_items(context, sequence), start))
+    items = compile_time_items(context, sequence)
+    if not is_number(start) or isinstance(start, float):
+        message = f"`enumerate` counts from a Python integer, found {describe_kind(start)}"
+        raise context.error(TaichiTypeError, message, "add the number to the index: `k + start`")
+    return list(enumerate(items, int(start)))
 
 
 def _sum(context: Context, sequence: Any, start: Any = 0) -> Any:

@@ -48,7 +48,7 @@ def static_assert(context: Context, cond: Any, msg: Any = None) -> None:
         raise context.error(TaichiTypeError, message, "leave the value out, or use `assert`")
     if isinstance(cond, PerIteration) and all(cond.present):
         return
-    if not cond:
+    if not context.python(bool, cond):
         raise context.error(
             TaichiCompilationError,
             "Static assertion failed" + ("" if msg is None else f": {msg}"),
