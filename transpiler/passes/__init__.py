@@ -55,6 +55,7 @@ from .tasks.offload import offload
 from .tasks.ordered_loops import ordered_loops
 from .threads.block_sums import block_sums
 from .threads.block_tiles import block_tiles
+from .threads.blocks_in_order import blocks_in_order
 from .threads.check_threads import check_threads
 from .threads.clamp_indices import clamp_indices
 from .threads.demote_atomics import demote_atomics
@@ -66,6 +67,7 @@ from .threads.reduce_atomics import reduce_atomics
 from .threads.split_threads import split_threads
 from .threads.unroll_reductions import unroll_reductions
 from .threads.vector_atomics import vector_atomics
+from .threads.vector_lanes import vector_lanes
 
 __all__ = ["PASSES", "REQUIRED", "Cleanup", "Pass", "PassContext", "Stage", "run", "until_stable"]
 
@@ -151,6 +153,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         block_sums,  # after `reduce_atomics`, likewise
         block_tiles,  # after these: an entry with reductions or copies has no barriers in its iterations
         overlap_loads,  # after `block_sums`, whose loops overlap already
+        blocks_in_order,  # after `overlap_loads`: its threads have several iterations, and stay together
         check_threads,  # after cleanup: a branch that is never taken does not make threads diverge
         clamp_indices,  # after `check_threads`, which finds the tasks whose threads synchronize
         split_threads,  # after `check_threads`, which refuses what cannot be split; control flow is simple by now
@@ -167,6 +170,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         expand_vectors,  # after the last cleanup, which would use the elements of a vector in place of the vector
         dead_code,  # what `expand_vectors` has replaced
         wide_accesses,  # after `expand_vectors`, which would take its vectors apart; before `wrapping`: it adds sums
+        vector_lanes,  # after all passes that change what a loop does, and before `wrapping`: it knows sums
         wrapping,  # after all passes that know what a sum is
         minima,  # after all passes that know what a minimum is
         lowest_bits,  # likewise

@@ -227,16 +227,16 @@ def _extent(e: Expressions, loop: RangeFor, axis: int, name: str, declarations: 
 
 
 def _index(e: Expressions, loop: RangeFor, axis: int, extents: list[str]) -> str:
-    """Return the index along an axis from the linear `index`."""
+    """Return the index along an axis from the linear `index`.
+
+    It is divided by the inner extents one after the other, last axis first: compilers share these quotients among axes.
+    """
     if loop.order:
         return _index_in_order(e, loop, axis)
     inner = extents[axis + 1 :]
     if inner and all(text.isdigit() for text in inner):
-        divisor = str(prod(map(int, inner)))
-    else:
-        divisor = " * ".join(inner)
-        divisor = f"({divisor})" if len(inner) > 1 else divisor
-    text = f"index / {divisor}" if inner else "index"
+        inner = [str(prod(map(int, inner)))]
+    text = " / ".join(["index", *reversed(inner)])
     if axis > 0:
         text = f"{text} % {extents[axis]}"
     text = text if e.language.nested_loops else f"int({text})"

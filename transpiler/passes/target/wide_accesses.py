@@ -37,6 +37,7 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel, Task
 from ...ir.types import Scalar, Tensor, Type, i32, parts_of, u1
 from ..context import PassContext
+from .whole_rows import plan_of_whole_rows
 from .widenable import COUNTS, WIDTH, Plan, comparisons, plan_of
 
 
@@ -46,7 +47,8 @@ def wide_accesses(kernel: Kernel, context: PassContext) -> bool:
         return False
     changed = False
     for task in kernel.tasks:
-        plan = plan_of(task, _vectors_in_memory(kernel))
+        stored = _vectors_in_memory(kernel)
+        plan = plan_of(task, stored) or plan_of_whole_rows(task, stored)
         if plan is not None:
             _widen(task, plan, context.options.why_comments)
             changed = True
