@@ -152,6 +152,40 @@ def test_a_dropped_bounds_test_takes_the_if_away_and_keeps_comments(command, fil
     assert "0.5  # and this one\n        if y < limit and i != 7:  # why\n            x[i] = y\n" in file.read_text()
 
 
+def test_a_part_of_a_condition_is_dropped_with_else_too(command, program, monkeypatch) -> None:
+    monkeypatch.delenv("SHADESMITH_PASSES")
+    file = program("""
+        @ti.kernel
+        def clip(x: ti.types.ndarray(ti.f32, 1), n: ti.i32):
+            for i in x:
+                if 2 < i < n and i != 7:  # inside
+                    x[i] = 1.0
+                else:
+                    x[i] += 0.5
+    """)
+    path = start(command, file, "clip", "cuda")
+    edited = change(path, (" && i != 7", ""))
+    check_adopted(command, file, "clip", "cuda", edited)
+    assert "if 2 < i < n:  # inside\n" in file.read_text()
+    other = start(command, file, "clip", "cuda")
+    check_adopted(command, file, "clip", "cuda", change(other, ("2 < i && ", "")))
+    assert "if i < n:  # inside\n" in file.read_text()
+
+
+def test_edits_for_other_arguments_are_not_meant(command, program) -> None:
+    file = program("""
+        @ti.kernel
+        def double(x: ti.types.ndarray(ndim=1)):
+            for i in x:
+                x[i] *= 2
+    """)
+    for kind, block in (("float32", 64), ("int32", 32)):
+        said = command("edit", f"{file}:double", "--arch", "cuda", "--args", f"np.ones(3, np.{kind})")
+        change(Path(said.text.strip()), ("BLOCK 128", f"BLOCK {block}"))
+    said = command("adopt", f"{file}:double", "--args", "np.ones(3, np.int32)", "--dry-run")
+    assert said.status == 0 and "block_dim=32" in said.text
+
+
 PASTED = {
     "loads of 16 bytes": ("saxpy", ('passes=["-wide_accesses"]', "passes=[]"), "+wide_accesses", ("cuda", "vulkan")),
     "shared staging": ("pull", ('passes="-block_tiles"', 'passes=""'), "+block_tiles", ("cuda", "vulkan")),
