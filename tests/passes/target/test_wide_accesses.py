@@ -246,6 +246,25 @@ def test_neighbours_along_a_vector(target: str, n: int) -> None:
     assert np.array_equal(y.to_numpy(), np.concatenate(([0], some(n)[:-1] * 2)))
 
 
+@pytest.mark.parametrize("by", [1, 2, 3])
+def test_neighbours_of_a_part(target: str, by: int) -> None:
+    n = 403 if target == "python" else LONG + 2
+    start(target)
+    x, y = ti.field(ti.f32, n), ti.field(ti.f32, n)
+
+    @ti.kernel
+    def run():
+        for i in range(3, n - 3):
+            y[i] = y[i] + x[i] - x[i - by] * 2.0
+
+    x.from_numpy(some(n))
+    y.from_numpy(some(n) * 3)
+    run()
+    expected = some(n) * 3
+    expected[3:-3] += some(n)[3:-3] - some(n)[3 - by : n - 3 - by] * 2
+    assert np.array_equal(y.to_numpy(), expected)
+
+
 def test_cubes(target: str) -> None:
     start(target)
     n = 4 if target == "python" else 44
