@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ...config import Config
-from ...devices.opening import binaries_for, preload_compiler, sources_for, starts_cold
+from ...devices.opening import binaries_for, sources_for
 from ...devices.target_tools import TargetTools
 from ...devices.vulkan.capabilities import PORTABLE
 from ...loading import loader
+from ..preloading import preload
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,8 +46,7 @@ _compiler: Callable[[], _CompilerModule] = loader("...devices.vulkan.glslang", _
 
 
 def _open(config: Config, allow_software: bool, chosen: int | str | None = None) -> Device:
-    if starts_cold(config):
-        preload_compiler()
+    preload(config)
     return _device().open_device(
         chosen,
         allow_software=allow_software,
