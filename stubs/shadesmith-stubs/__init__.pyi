@@ -594,7 +594,7 @@ def length(node: Any, indices: Any) -> float:
 from shadesmith import linalg as linalg
 def log(x: _T) -> _T:
     """Return the natural logarithm of `x`; not a number below 0."""
-def loop_config(*, block_dim: Any = ..., serialize: Any = ..., parallelize: Any = ..., unroll: Any = ..., grid_stride: Any = ..., block_dim_adaptive: Any = ..., bit_vectorize: Any = ...) -> Any:
+def loop_config(*, block_dim: Any = ..., serialize: Any = ..., parallelize: Any = ..., block_dim_adaptive: Any = ..., bit_vectorize: Any = ..., unroll: Any = ..., grid_stride: Any = ...) -> Any:
     """Configure the loop that follows; kernels only."""
 def loop_unique(val: Any, covers: Any = ...) -> Any:
     """Return `val`, which the program promises to differ in all iterations of the loop; kernels only."""

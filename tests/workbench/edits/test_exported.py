@@ -71,7 +71,9 @@ def test_other_targets_need_no_device(tmp_path: Path) -> None:
     ti.init(arch=ti.cpu, log_level=ti.ERROR)
     x = ones(ti.f32)
     assert ti.export(scale, tmp_path / "a.cu", x, 1.0, arch=ti.cuda)[0].read_text().count("__global__") == 1
-    with pytest.raises(ti.TaichiCompilationError, match="a.cu is not of this target, for which `scale` becomes scale.c"):
+    with pytest.raises(
+        ti.TaichiCompilationError, match="a.cu is not of this target, for which `scale` becomes scale.c"
+    ):
         ti.kernel_from_source(tmp_path / "a.cu", like=scale)(x, 1.0)
     with pytest.raises(ti.TaichiRuntimeError, match="`scale` becomes .c here, found .*a.comp"):
         ti.export(scale, tmp_path / "a.comp", x, 1.0)
