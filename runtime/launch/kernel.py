@@ -264,9 +264,10 @@ class Kernel(KernelTools):
 
     def renewed(self) -> Kernel:
         """Return another kernel of the same function, which has run nothing."""
-        definition = self.definition
-        options = {"fast_math": definition.fast_math, "passes": definition.passes}
-        return Kernel(definition.function, self._is_method, self.is_cacheable, definition.derivative, **options)
+        known = self.definition
+        return Kernel(
+            known.function, self._is_method, self.is_cacheable, known.derivative, known.fast_math, known.passes
+        )
 
     def _copy_for(self, session: Session) -> Kernel:
         made = object.__new__(type(self))

@@ -59,11 +59,12 @@ def export(kernel: Kernel, path: str | os.PathLike[str], *args: Any, arch: Arch 
 
 @hides_own_frames
 def kernel_from_source(path: str | os.PathLike[str], like: Kernel) -> Kernel:
-    """Return a kernel that runs the source in a file, or in the files of a folder, in place of what `like` becomes.
+    """Return a kernel that runs the source in a file in place of what `like` becomes.
 
-    It takes the arguments of `like`, and is launched, compared and timed like any kernel. The files are read and
-    checked when it is compiled: for a session of another target, and for arguments of other types, their interface is
-    another. Raises: TaichiRuntimeError if there are no such files.
+    path: the file, or a folder with all files of the kernel. like: the kernel whose arguments it takes. It is launched,
+    compared and timed like any kernel. The files are read and checked when it is compiled: for a session of another
+    target, and for arguments of other types, their interface is another.
+    Raises: TaichiRuntimeError if there are no such files.
 
     Example:
         >>> @ti.kernel
