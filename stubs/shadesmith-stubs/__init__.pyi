@@ -348,6 +348,7 @@ from shadesmith.runtime.fields.fields_builder import FieldsBuilder as FieldsBuil
 from shadesmith.transpiler.lang.textures import Format as Format
 from shadesmith.runtime.gui.gui import GUI as GUI
 INFO: str
+from shadesmith.transpiler.errors import LaunchTimeoutError as LaunchTimeoutError
 from shadesmith.transpiler.lang.hooks import Layout as Layout
 from shadesmith.runtime.fields.mesh import Mesh as Mesh
 from shadesmith.runtime.fields.mesh import MeshInstance as MeshInstance
@@ -571,6 +572,7 @@ def init(
     argument_offsets: bool = ...,
     grid_stride: bool | str = ...,
     warn_stale_globals: bool = ...,
+    watchdog: float = ...,
 ) -> None:
     """Start a session: open a device and end the session before, with all its fields and ndarrays."""
 def is_active(node: Any, indices: Any) -> Any:
