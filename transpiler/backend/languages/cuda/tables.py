@@ -23,7 +23,8 @@ INTEGERS: dict[str, Syntax] = {
 
 LONG: dict[str, Syntax] = {"abs": call("llabs"), "popcnt": call("__popcll"), "clz": call("__clzll")}
 
-FLOATS: dict[str, Syntax] = {"rsqrt": call("rsqrt$f")}
+FLOATS: dict[str, Syntax] = {"rsqrt": call("rsqrt$f"), "normal_rsqrt": call("rsqrt$f")}
+NORMAL_RSQRT = call("normal_rsqrt_f32")
 
 BIT_CASTS: dict[tuple[str, str], Syntax] = {
     ("f32", "i32"): call("__float_as_int"),
@@ -45,6 +46,8 @@ def operation(op: str, type: Scalar) -> Syntax:
     """Return the syntax of `op` on scalars of `type` (of the values, for `select`)."""
     if type.name == "f16":
         return _half(op)
+    if op == "normal_rsqrt" and type.name == "f32":
+        return NORMAL_RSQRT
     if type.is_float and op in FLOATS:
         return tables_c.fill(FLOATS[op], type, TYPES)
     if type.kind not in ("int", "uint") or (type.kind == "uint" and op == "abs"):
