@@ -27,6 +27,8 @@ from .cleanup.hoist_loads import hoist_loads
 from .cleanup.operand_order import operand_order
 from .cleanup.simplify import simplify
 from .cleanup.split_vectors import split_vectors
+from .cleanup.tidy_adjoints import tidy_adjoints
+from .cleanup.unroll_components import unroll_components
 from .context import Pass, PassContext, PassRun
 from .control.branch_depth import branch_depth
 from .control.inline_calls import inline_calls
@@ -100,6 +102,7 @@ NEEDED: dict[Pass, tuple[type[Statement], ...]] = {
     demote_atomics: (AtomicOp,),
     unroll_reductions: (AtomicOp,),
     hoist_loads: (RangeFor,),
+    unroll_components: (RangeFor,),
     keep_elements: (RangeFor, While),
     reduce_atomics: (AtomicOp,),
     private_sums: (AtomicOp,),
@@ -144,8 +147,10 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         ordered_loops,  # before `offload`, for which the variables of iterations are none of the kernel
         offload,
         demote_atomics,  # after `offload`, which decides which iterations run in parallel
+        unroll_components,  # before cleanup, which puts the components into one vector
         unroll_reductions,  # before cleanup, which folds the indices, and `reduce_atomics`, which needs them
         hoist_loads,  # before cleanup, which merges a moved load with an earlier one
+        tidy_adjoints,  # after `demote_atomics`: `x_adj += -y` is a sum; before cleanup, which drops what it replaces
         cleanup,
         keep_elements,  # after cleanup: equal indices are one value; after `demote_atomics`: `+=` is a load and a store
         reduce_atomics,  # after cleanup, which merges pointers and drops atomic operations in branches never taken

@@ -277,7 +277,8 @@ def test_sources() -> None:
     x = some(8)
     for source in sources(saxpy, x, x, 1.0):
         assert "y4(i) = args.a * x4(i) + y4(i);" in source
-        assert "% 16" in source and "y(k) = args.a * x(k) + y(k);" in source
+        assert "% 16" in source and "y(ii) = args.a * x(ii) + y(ii);" in source
+        assert "// one by one; i + 4 might overflow\n        int end = i + min(args.x_n - i, 4);" in source
     assert "x4(" not in saxpy.source(x, x, 1.0, arch=ti.x64)
     field = ti.field(ti.f32, LONG)
 
@@ -308,9 +309,42 @@ def test_sources() -> None:
     for source in sources(relax):
         assert "if (0 < i && i < 511 && 0 < j && j + 3 < 255) {" in source
         assert "u4(i - 1, j) + u4(i + 1, j) + vec4" in source
-        assert "w(i, k) = 0.25" in source and "if (0 < i && i < 511 && 0 < k && k < 255) {" in source
+        assert "w(i, jj) = 0.25" in source and "if (0 < i && i < 511 && 0 < jj && jj < 255) {" in source
+        assert "index < u_n0 * (u_n1 / 4)" in source and "int(index % (u_n1 / 4)) * 4)" in source
     ti.init(arch=ti.python, log_level=ti.ERROR, passes="-wide_accesses")
     assert not any("x4(" in source for source in sources(saxpy, x, x, 1.0))
+
+
+def test_names_of_single_iterations_and_of_extents() -> None:
+    """The user's own `ii` and `k` keep their names; a field whose length is no multiple of 4 ends early."""
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    odd, n = ti.field(ti.f32, LONG + 2), LONG + 2
+
+    @ti.kernel
+    def scale(by: ti.f32):
+        for i in odd:
+            ii = 2.0 * odd[i]
+            k = ii + by
+            odd[i] = k * ii
+
+    @ti.kernel
+    def clear(x: ti.types.ndarray(ti.f32, 1)):
+        for number in x:
+            x[number] = 0.0
+
+    @ti.kernel
+    def steps():
+        for i in range(3, n - 1, 2):
+            odd[i] = odd[i // 2]
+
+    for source in sources(scale, 1.0):
+        assert "int end = min(i + 4, odd_n0);\n        for (int each_i = i; each_i < end; each_i++) {" in source
+        assert "float ii = 2.0" in source and "overflow" not in source
+        assert "if (index < (odd_n0 + 3) / 4) task(" in source
+    for source in sources(clear, some(8)):
+        assert "for (int each_number = number; each_number < end; each_number++) {" in source
+    for source in sources(steps):
+        assert "if (index < (n - 4) / 2) task(" in source and "3 + int(index) * 2" in source
 
 
 def test_what_is_not_widened() -> None:

@@ -6,7 +6,7 @@ In: a `RangeFor` whose bounds are rendered. Out: `for (int k = 0; k < n; k++)`, 
 from __future__ import annotations
 
 from ...ir.nodes import Statement
-from ...ir.statements import ALL, Const, RangeFor
+from ...ir.statements import ALL, Const, RangeFor, is_const
 from ...ir.types import Scalar, i32, i64
 from ..languages.common.literals import scalar_name
 from ..languages.common.naming import Names
@@ -38,6 +38,8 @@ def loop_head(e: Expressions, loop: RangeFor, axis: int, name: str) -> str:
         is_end = isinstance(constant, Const) and int(constant.value) == loop.exact_ends[axis]
         end = end if is_end else Rendered(str(loop.exact_ends[axis]))
     comparison = ("<" if step > 0 else ">") if is_open else "!="
+    if is_open and step < 0 and is_const(loop.ends[axis], -1):
+        comparison, end = ">=", Rendered("0")
     advance = {1: f"{name}++", -1: f"{name}--"}.get(step, f"{name} {'+' if step > 0 else '-'}= {by}")
     kind = loop.starts[axis].type
     assert isinstance(kind, Scalar)

@@ -209,14 +209,14 @@ def _loop_over_elements(context: Context, node: ast.For, elements: Any) -> Compl
 def _loop_over_relation(context: Context, node: ast.For, relation: MeshRelation) -> Completion:
     """Build a loop over the elements to which an element of a mesh leads.
 
-    for u in v.verts:    ->    for u_at in range(vert_verts_begin[v], vert_verts_begin[v + 1]): u = vert_verts[u_at]
+    for u in v.verts:    ->    for u_entry in range(verts_begin[v], verts_begin[v + 1]): u = verts[u_entry]
     """
     (name,) = _target_names(context, node, 1, False)
     build = context.builder
     begin, end = (context.values.lift(bound) for bound in relation_bounds(context, relation))
     if not isinstance(end, Const) and not context.frame.hides_names:
         end.name = f"{name}_end"
-    loop = RangeFor([begin], [end], [build.const(1)], [f"{name}_at"])
+    loop = RangeFor([begin], [end], [build.const(1)], [f"{name}_entry"])
 
     def bind(position: Statement) -> None:
         element = neighbor(context, relation, position)

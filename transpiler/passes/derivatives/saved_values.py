@@ -62,10 +62,10 @@ def begin(builder: Builder, loop: Statement, scope: Scope) -> SavedLoop:
         builder.store(saved.stride, builder.const(1))
     else:
         assert isinstance(loop, RangeFor)
+        one = builder.const(1)
         count = builder.cast(trip_count(builder, loop, scope), i32)
-        rounded = builder.op("add", count, builder.const(SLOTS - 1))
-        stride = builder.op("floordiv", rounded, builder.const(SLOTS))
-        saved.stride = builder.op("max", stride, builder.const(1))
+        last = builder.op("sub", builder.op("max", count, one), one)
+        saved.stride = builder.op("add", builder.op("plain_div", last, builder.const(SLOTS)), one)
         saved.stride.hint = "stride"
     for variable in variables_of(loop).stored:
         saved.arrays[variable] = [
