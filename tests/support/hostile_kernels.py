@@ -184,7 +184,6 @@ def edited(kernel, args: tuple, code: dict[str, str]) -> None:
     finally:
         for path in [found] if found.is_file() else sorted(found.glob("*.*")):
             path.unlink()
-        kernel(*args)
 
 
 def same(code: str) -> dict[str, str]:

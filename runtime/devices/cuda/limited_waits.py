@@ -50,7 +50,13 @@ STUCK_EVENTS: list[Any] = []
 def refuse(device: Any, reason: str) -> None:
     """Let a device refuse all later use, for a reason."""
     STUCK[device.index] = reason
-    device.runtime = _Refusing(reason)
+    device.runtime = refusing = _Refusing(reason)
+    for name in ("build", "load", "allocate", "allocate_pinned"):  # the driver waits in these too
+
+        def refused(*args: Any, name: str = name, **options: Any) -> NoReturn:
+            getattr(refusing, name)
+
+        setattr(device, name, refused)
 
 
 def require(index: int) -> None:

@@ -95,6 +95,10 @@ def test_waits_for_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
     stuck = fake_device(limited_waits.NOT_READY)
     assert not limited_waits.finish_within(stuck, 0.01)
     limited_waits.refuse(stuck, "it runs on")
-    for use in (lambda: stuck.runtime.memcpy(1, 2), lambda: limited_waits.finish_within(stuck, 1.0)):
+    for use in (
+        lambda: stuck.runtime.memcpy(1, 2),
+        lambda: stuck.build(None),
+        lambda: limited_waits.finish_within(stuck, 1.0),
+    ):
         with pytest.raises(ti.TaichiRuntimeError, match="it runs on"):
             use()
