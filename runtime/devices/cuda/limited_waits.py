@@ -53,8 +53,8 @@ def refuse(device: Any, reason: str) -> None:
     device.runtime = refusing = _Refusing(reason)
     for name in ("build", "load", "allocate", "allocate_pinned"):  # the driver waits in these too
 
-        def refused(*args: Any, name: str = name, **options: Any) -> NoReturn:
-            getattr(refusing, name)
+        def refused(*args: Any, name: str = name, **options: Any) -> Any:
+            return getattr(refusing, name)
 
         setattr(device, name, refused)
 
