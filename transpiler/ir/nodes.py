@@ -136,11 +136,6 @@ def walk_blocks(block: Block) -> Iterator[Block]:
         stack += reversed(inside)
 
 
-def classes_in(*roots: Block) -> set[type[Statement]]:
-    """Return the classes of all statements of blocks and of the blocks inside them."""
-    return {statement.__class__ for root in roots for block in walk_blocks(root) for statement in block.statements}
-
-
 def map_operands(statement: Statement, function: Callable[[Statement], Statement]) -> bool:
     """Replace every operand `o` of `statement` by `function(o)`; return whether one changed."""
     changed = False
