@@ -20,7 +20,7 @@ def kinds_in(kernel: Kernel) -> Kinds:
         for block in walk_blocks(root):
             statements = block.statements
             kinds.update([statement.__class__ for statement in statements])
-            kinds.update([statement.op for statement in statements if statement.__class__ is Operation])  # type: ignore[attr-defined]
+            kinds.update([statement.op for statement in statements if statement.__class__ is Operation])
     return kinds
 
 

@@ -53,12 +53,12 @@ from ..rewrite import DROPPED, Rewriter, transfer_name
 def forward_stores(kernel: Kernel, context: PassContext) -> bool:
     """Replace loads by stored values, drop unread stores and unused variables."""
     changed = False
-    for root in kernel.roots():
+    for root in kernel.roots() if context.may_have(kernel, (Alloca,)) else ():
         if any(isinstance(statement, Alloca) for statement in walk(root)):
             between_loops = root.statements if root is kernel.body and not kernel.tasks else []
             changed |= _Locals({s for s in between_loops if isinstance(s, Alloca)}).run(root)
             changed |= _drop_overwritten(root)
-    return _ForwardGlobals().run(kernel) or changed
+    return (context.may_have(kernel, (GlobalStore,)) and _ForwardGlobals().run(kernel)) or changed
 
 
 class _State:
@@ -387,13 +387,11 @@ class _ForwardGlobals(MemoryWalk):
         super().__init__({GlobalLoad: _read, GlobalStore: _write, AtomicOp: _write})
 
 
-def _read(rewriter: Rewriter, load: Statement) -> Statement | None:
-    assert isinstance(rewriter, _ForwardGlobals) and isinstance(load, GlobalLoad)
+def _read(rewriter: _ForwardGlobals, load: GlobalLoad) -> Statement | None:
     return rewriter.known.get(load.pointer)
 
 
-def _write(rewriter: Rewriter, write: Statement) -> Statement | None:
-    assert isinstance(rewriter, _ForwardGlobals) and isinstance(write, (GlobalStore, AtomicOp))
+def _write(rewriter: _ForwardGlobals, write: GlobalStore | AtomicOp) -> Statement | None:
     if isinstance(write, GlobalStore) and rewriter.known.get(write.pointer) is write.value:
         return DROPPED  # the element has this value already
     rewriter.known.forget(write.pointer)
