@@ -5,7 +5,10 @@ A pass looks for statements of few kinds, and most kernels have none of them: so
 
 from __future__ import annotations
 
-from ...ir.nodes import walk_blocks
+from collections.abc import Iterator
+from itertools import chain
+
+from ...ir.nodes import Statement, walk_blocks
 from ...ir.statements import Array, GlobalPtr, Operation
 from ...ir.tasks import Kernel
 
@@ -26,10 +29,9 @@ def kinds_in(kernel: Kernel) -> Kinds:
 
 def arrays_in(kernel: Kernel) -> set[Array]:
     """Return the arrays that a kernel accesses."""
-    return {
-        statement.array
-        for root in kernel.roots()
-        for block in walk_blocks(root)
-        for statement in block.statements
-        if isinstance(statement, GlobalPtr)
-    }
+    return {statement.array for statement in statements_in(kernel) if isinstance(statement, GlobalPtr)}
+
+
+def statements_in(kernel: Kernel) -> Iterator[Statement]:
+    """Return all statements of a kernel: a block's before those of the blocks inside it, and in no further order."""
+    return chain.from_iterable(block.statements for root in kernel.roots() for block in walk_blocks(root))

@@ -29,6 +29,7 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Tensor, Type, element_of, i32
 from ...lazy_dataclasses import dataclass
+from ..analysis.kinds import statements_in
 from ..context import PassContext
 from ..rewrite import Rewriter
 from .operand_order import compound_operations
@@ -49,7 +50,7 @@ Key = tuple[str, tuple[Type | None, ...], Type | None]
 
 def expand_vectors(kernel: Kernel, context: PassContext) -> bool:
     """Replace elementwise operations that need a function of their own by vectors of elements."""
-    if context.capabilities.has_vectors:
+    if context.capabilities.has_vectors or Tensor not in {s.type.__class__ for s in statements_in(kernel)}:
         return False
     total: Counter[Key] = Counter()
     trees: list[_Tree] = []

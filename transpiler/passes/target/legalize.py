@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from ...errors import SourceLocation, UnsupportedError
 from ...ir.builder import Builder
-from ...ir.nodes import Block, Statement, walk, walk_blocks
+from ...ir.nodes import Block, Statement, walk
 from ...ir.statements import AtomicOp, Const, GlobalPtr, Operation, base_pointer
 from ...ir.tasks import Kernel
 from ...ir.types import SCALARS, Scalar, Tensor, Type, element_of, scalars_of
+from ..analysis.kinds import statements_in
 from ..context import PassContext
 from ..rewrite import Rewriter
 
@@ -48,7 +49,7 @@ def legalize(kernel: Kernel, context: PassContext) -> bool:
 def _check_types(kernel: Kernel, context: PassContext) -> None:
     """Raise UnsupportedError for the first statement of a type or an atomic that the target lacks."""
     types = context.capabilities.types
-    used = {s.type for root in kernel.roots() for block in walk_blocks(root) for s in block.statements}
+    used = {statement.type for statement in statements_in(kernel)}
     has_atomics = context.may_have(kernel, (AtomicOp,))
     lacked = {type for type in used if type is not None and _lacking(type, types) is not None}
     for statement in (s for root in kernel.roots() for s in walk(root)) if lacked or has_atomics else ():
