@@ -54,15 +54,16 @@ def main() -> None:
             theirs, flags = cp.asarray(values), cp.asarray(mask).astype(bool)
             keys.copy_from(x)
 
-            field = ti.field(dtype, n)
+            field, given_field = ti.field(dtype, n), ti.field(dtype, n)
+            given_field.from_numpy(values)
             numbers, given = ti.ndarray(ti.i32, n), cp.arange(n, dtype=np.int32)
 
             def sort(keys=keys, x=x) -> None:
                 keys.copy_from(x)
                 ti.algorithms.parallel_sort(keys)
 
-            def sort_field(field=field, x=x) -> None:
-                field.copy_from(x)
+            def sort_field(field=field, given_field=given_field) -> None:
+                field.copy_from(given_field)
                 ti.algorithms.parallel_sort(field)
 
             def sort_by_key(keys=keys, x=x, numbers=numbers) -> None:

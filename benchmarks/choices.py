@@ -167,6 +167,35 @@ def stencil(ndim: int) -> Callable[[int], Made]:
     return make
 
 
+def inner_stencil(scale: int) -> Made:
+    """Average the four neighbours of the inner elements of a field."""
+    n = 8192 >> scale
+    x, y = ti.field(ti.f32, (n, n)), ti.field(ti.f32, (n, n))
+    x.from_numpy(np.random.default_rng(0).random((n, n), dtype=np.float32))
+
+    @ti.kernel
+    def average():
+        for i, j in ti.ndrange((1, n - 1), (1, n - 1)):
+            y[i, j] = 0.25 * (x[i - 1, j] + x[i + 1, j] + x[i, j - 1] + x[i, j + 1])
+
+    return average, y.to_numpy
+
+
+def cube_of_ndarrays(scale: int) -> Made:
+    """Diffuse heat in a cube of 1024^3 floats."""
+    n = 1024 >> scale
+    x, y = ti.ndarray(ti.f32, (n, n, n)), ti.ndarray(ti.f32, (n, n, n))
+    x.fill(1.5)
+
+    @ti.kernel
+    def diffuse(old: ti.types.ndarray(ti.f32, 3), new: ti.types.ndarray(ti.f32, 3)):
+        for i, j, k in ti.ndrange((1, old.shape[0] - 1), (1, old.shape[1] - 1), (1, old.shape[2] - 1)):
+            around = old[i - 1, j, k] + old[i + 1, j, k] + old[i, j - 1, k] + old[i, j + 1, k]
+            new[i, j, k] = 0.4 * old[i, j, k] + 0.1 * (around + old[i, j, k - 1] + old[i, j, k + 1])
+
+    return lambda: diffuse(x, y), y.to_numpy
+
+
 def polynomial(scale: int) -> Made:
     """Evaluate a polynomial of 8 coefficients at 2^26 points; the number is an argument."""
     n = (1 << 26) >> scale
@@ -260,6 +289,8 @@ ROWS = (
     Row("ndarrays, not aligned", given("saxpy", False), "wide_accesses"),
     Row("stencil, two axes", stencil(2), "wide_accesses"),
     Row("stencil, three axes", stencil(3), "wide_accesses"),
+    Row("inner elements", inner_stencil, "wide_accesses"),
+    Row("cube of ndarrays", cube_of_ndarrays, "blocks_in_order"),
     Row("polynomial", polynomial, "block_tiles", tolerance=1e-5),
     Row("histogram i32, 256 bins", histogram(ti.i32, 256), "block_sums"),
     Row("histogram i32, 16 bins", histogram(ti.i32, 16), "block_sums"),

@@ -24,6 +24,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -240,7 +241,8 @@ def has_package(python: str, package: str) -> bool:
 
 def compare(case: str, workers: dict[str, Worker], sizes: dict[str, int], rounds: int) -> int:
     """Print one row; return how many targets of shadesmith are slower than the best of the others, or wrong."""
-    answers = {label: worker.ask(f"make {case}") for label, worker in workers.items()}
+    with ThreadPoolExecutor() as pool:  # making a row's data takes seconds, and nothing is measured meanwhile
+        answers = dict(zip(workers, pool.map(lambda worker: worker.ask(f"make {case}"), workers.values()), strict=True))
     failed = {label: answer for label, answer in answers.items() if isinstance(answer, str)}
     failed |= {label: "the process ended" for label, worker in workers.items() if worker.has_ended}
     found = {label: answer for label, answer in answers.items() if isinstance(answer, list)}
@@ -253,7 +255,7 @@ def compare(case: str, workers: dict[str, Worker], sizes: dict[str, int], rounds
         for label in found:
             times[label].append(workers[label].ask("time"))
     medians = {label: statistics.median(column) for label, column in times.items()}
-    print(f"{case:11} " + "  ".join(f"{label} {time:.3f}" for label, time in medians.items()))
+    print(f"{case:11} " + "  ".join(f"{label} {time:.3f}" for label, time in medians.items()), flush=True)
     others = [label for label in found if not label.startswith("shadesmith") and label not in wrong]
     missed = 0
     for label in (label for label in found if label.startswith("shadesmith")):

@@ -50,6 +50,7 @@ EFFECTIVE: dict[str, str] = {
     "templates_dir": "folder of templates in place of shadesmith's, by their names; see docs/templates.md",
     "dump_dir": "folder for copies of the emitted files",
     "profile_source": "binaries have line information, for RenderDoc, Nsight Compute and Nsight Systems",
+    "spirv_opt": "runs spirv-opt on the SPIR-V of kernels; `kernel.report(*args).sizes` has the sizes before and after",
     "passes": "passes of the compiler that are left out, and passes of the program; see docs/passes.md",
     "advanced_optimization": "False: leaves out common subexpressions, simplification and store forwarding",
     "cfg_optimization": "False: leaves out store forwarding",
@@ -161,6 +162,7 @@ class Config:
     check_overflow: bool = False
     trap_nan: bool = False
     line_comments: str = "short"
+    spirv_opt: bool = False
     passes: Any = ""
     templates_dir: str = ""
     why_comments: bool = True

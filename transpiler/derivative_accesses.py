@@ -8,21 +8,27 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from .errors import SourceLocation
 from .frontend.builders.build import build
 from .frontend.source.specialization import Specialization
 from .ir.nodes import walk
 from .ir.statements import AtomicOp, GlobalStore
 from .passes import PassContext, run
-from .passes.context import ElementAccess
+from .passes.context import ElementAccess, Flow
+from .passes.derivatives import activity
 
 
 class DerivativeAccesses(NamedTuple):
-    """What a kernel and its gradient access; by binding: the captured array, the argument's position, the name."""
+    """What a kernel and its gradient access; by binding: the captured array, the argument's position, the name.
+
+    flows: through which arrays without a gradient the kernel passes numbers on.
+    """
 
     accesses: list[ElementAccess]
     fields: list[Any]
     parameters: list[int | None]
     names: list[str]
+    flows: list[Flow]
 
 
 def has_gradients(specialization: Specialization) -> bool:
@@ -35,6 +41,16 @@ def has_gradients(specialization: Specialization) -> bool:
     return any(isinstance(statement, (AtomicOp, GlobalStore)) for statement in walk(kernel.body))
 
 
+def lines_with_kinks(
+    specialization: Specialization, binding: int
+) -> tuple[list[SourceLocation], SourceLocation | None]:
+    """Return where steps and kinks of what an array's elements become may be in a kernel, and where it is read first.
+
+    specialization: of the gradient. binding: of the array.
+    """
+    return activity.lines_with_kinks(build(specialization).kernel.body, binding)
+
+
 def derivative_accesses(specialization: Specialization) -> DerivativeAccesses:
     """Return the accesses of a gradient's specialization.
 
@@ -45,4 +61,4 @@ def derivative_accesses(specialization: Specialization) -> DerivativeAccesses:
     run(result.kernel, context, last="reverse_mode")
     parameters = [array.parameter for array in result.kernel.arrays]
     names = [array.path or array.name for array in result.kernel.arrays]
-    return DerivativeAccesses(context.accesses, result.fields, parameters, names)
+    return DerivativeAccesses(context.accesses, result.fields, parameters, names, context.flows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
+from ...transpiler.errors import TaichiRuntimeError
 from ..arrays.dense_array import DenseArray
 from ..session import session as sessions
 from ..session.tracebacks import hides_own_frames
@@ -59,6 +60,22 @@ def fields_with(member: str) -> list[Any]:
     found = {id(getattr(array, member, None)): array for array in list(session.fields_with_derivatives)}
     others = ((array, getattr(array, member, None)) for array in found.values())
     return [array for array, other in others if isinstance(other, DenseArray) and _is_placed(other)]
+
+
+def check_placed(member: str) -> None:
+    """Check that gradients ("grad") or duals ("dual") that were asked for are placed. Raises: TaichiRuntimeError."""
+    waiting = sessions.current("gradients").derivatives_to_place[member]
+    for array in list(waiting):
+        if not array.is_placed:
+            continue
+        waiting.discard(array)
+        if not getattr(array, member).is_placed:
+            waiting.add(array)
+            shown = f"the field `{array.name}`" if array.name else f"a field of shape {array.shape}"
+            raise TaichiRuntimeError(
+                f"These field(s) need `needs_{member}=True`, however their {member} field(s) are not placed: {shown}",
+                f"place it, `ti.root.dense(ti.i, n).place(x, x.{member})`, or all of them: `ti.root.lazy_{member}()`",
+            )
 
 
 def _is_placed(array: Any) -> bool:

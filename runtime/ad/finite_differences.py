@@ -13,7 +13,7 @@ import numpy as np
 
 from ...transpiler.errors import TaichiAssertionError, TaichiRuntimeError
 from ..arrays.dense_array import DenseArray
-from ..launch.derivatives import accesses_of, named_arrays, values_are_restored
+from ..launch.derivatives import accesses_of, lines_with_kinks, named_arrays, values_are_restored
 from ..launch.kernel import Kernel
 from .contents import copy_of, write_back
 from .custom import is_paused
@@ -89,7 +89,9 @@ def gradcheck(kernel: Kernel, *args: Any, relative: float = 1e-5, absolute: floa
 
     All fields and arguments with a gradient take part; their contents and gradients are as before afterwards. The
     results get random adjoints. Returns True. relative, absolute: tolerances.
-    Raises: TaichiAssertionError naming the first wrong element; TaichiRuntimeError for arrays that are no f64.
+    Raises: TaichiAssertionError naming the first wrong element and the Python line: where the kernel has a step or a
+    kink, if the differences to both sides are not one, else where the element is read first; TaichiRuntimeError for
+    arrays that are no f64.
 
     Example:
         >>> x = ti.field(ti.f64, shape=3, needs_grad=True)
@@ -116,7 +118,7 @@ class _KernelCheck:
     def __init__(self, kernel: Kernel, args: tuple[Any, ...]) -> None:
         assert not is_paused()
         self.kernel, self.args = kernel, args
-        flat = kernel.arguments.flattened(args, {})
+        self.flat = flat = kernel.arguments.flattened(args, {})
         instance, _ = kernel.grad.launcher(flat)
         self.fields = _with_gradients(named_arrays(instance, flat))
         stored = {id(array) for access, array in accesses_of(instance, flat) if access.purpose == "stored"}
@@ -153,23 +155,37 @@ class _KernelCheck:
             for index in np.ndindex(np.shape(self.start[name])):
                 expected, actual = self.difference(name, array, index), float(found[name][index])
                 if not abs(actual - expected) <= absolute + relative * max(abs(expected), abs(actual)):
-                    shown = ", ".join(map(str, index))
-                    raise TaichiAssertionError(
-                        f"The gradient of `{self.kernel.definition.name}` by `{name}[{shown}]` is {actual:.6g}, and "
-                        f"differences give {expected:.6g}",
-                        "the kernel is not smooth there, or the gradient is wrong: `kernel.grad.source()` shows it",
-                    )
+                    raise self.found(name, index, actual, expected)
+
+    def found(self, name: str, index: tuple[int, ...], actual: float, expected: float) -> TaichiAssertionError:
+        """Return the error for an element whose gradient is wrong."""
+        array, shown = self.fields[name], ", ".join(map(str, index))
+        here, above, below = (self.moved(name, array, index, step) for step in (0.0, STEP, -STEP))
+        is_smooth = abs((above - here) - (here - below)) <= 1e-3 * max(abs(above - here), abs(here - below))
+        kinks, read = lines_with_kinks(self.kernel.grad, self.flat, array)
+        message = (
+            f"The gradient of `{self.kernel.definition.name}` by `{name}[{shown}]` is {actual:.6g}, and "
+            f"differences give {expected:.6g}"
+        )
+        if is_smooth or not kinks:
+            hint = f"`{name}[{shown}]` is read here; `kernel.grad.source()` shows the gradient"
+            return TaichiAssertionError(message, hint, read)
+        others = sorted({location.line for location in kinks} - {kinks[0].line})
+        lines = f", or line {', '.join(map(str, others))}" if others else ""
+        hint = f"the kernel is not smooth at this value: look at this line{lines}, or check with another value"
+        return TaichiAssertionError(message, hint, kinks[0])
 
     def difference(self, name: str, array: Any, index: tuple[int, ...]) -> float:
         """Return the central difference by one element."""
-        results = []
-        for sign in (1.0, -1.0):
-            self.reset()
-            values = np.array(self.start[name])
-            values[index] += sign * STEP
-            write_back(array, values)
-            results.append(self.outcome())
-        return (results[0] - results[1]) / (2 * STEP)
+        return (self.moved(name, array, index, STEP) - self.moved(name, array, index, -STEP)) / (2 * STEP)
+
+    def moved(self, name: str, array: Any, index: tuple[int, ...], step: float) -> float:
+        """Return the outcome with one element changed."""
+        self.reset()
+        values = np.array(self.start[name])
+        values[index] += step
+        write_back(array, values)
+        return self.outcome()
 
     def restore(self) -> None:
         """Give arrays and gradients their contents from before."""

@@ -13,7 +13,7 @@ from ..events import CALL_OBSERVERS
 from ..fields.field import ScalarField
 from ..launch.kernel import Kernel
 from ..session.tracebacks import hides_own_frames
-from .clearing import SNodeGradType, clear_all_gradients
+from .clearing import SNodeGradType, check_placed, clear_all_gradients
 from .custom import is_paused
 
 
@@ -58,6 +58,7 @@ class FwdMode:
         if self.entered:
             raise TaichiRuntimeError("Forward mode manager can be entered only once.", "make a new one")
         self.entered = True
+        check_placed("dual")
         for name, array in [("param", self.param), *(("loss", loss) for loss in self.loss)]:
             if not isinstance(array, ScalarField):
                 raise TaichiRuntimeError(f"`{name}` of `FwdMode` is a field of numbers, found {array!r:.60}")

@@ -23,10 +23,11 @@ from ..launch.derivatives import accesses_of, named_arrays, values_are_restored
 from ..launch.kernel import Kernel
 from ..session.tracebacks import hides_own_frames
 from .checkpoints import TAPES, CheckpointedLoop
-from .clearing import clear_all_gradients
-from .contents import Latest, Region, copy_of, evaluated, write_back
+from .clearing import check_placed, clear_all_gradients
+from .contents import Latest, Region, copy_of, evaluated, memory_key, write_back
 from .custom import RECORDERS, CustomFunction, is_paused
 from .finite_differences import check_gradients
+from .lost_gradients import LostGradients, warn_of_unwritten_loss
 
 PLACE_HINT = "make it with `ti.field(..., needs_grad=True)`"
 
@@ -65,7 +66,8 @@ class Tape:
         loss: a 0-D field, or an ndarray or tensor of one element, with a gradient. It is set to 0 at the start. None:
             nothing is computed at the end; call `grad()`.
         clear_gradients: set the gradients of all fields to 0 at the start.
-        validation: check before each gradient that the elements it needs have the values that its kernel read.
+        validation: check before each gradient that the elements it needs have the values that its kernel read; an
+            array without a gradient that passes numbers on is an error, else a warning.
         grad_check: arrays whose gradients are compared with finite differences at the end.
         keep: "auto" keeps values that a gradient needs and a later launch overwrites; "never" makes them an error with
             the line that needs them, so that a tape costs no memory.
@@ -109,6 +111,8 @@ class Tape:
         """Its launches are those of duals, and so are their gradients: the tape computes products of the Hessian."""
         self._open: dict[object, list[tuple[Record, Region]]] = {}
         self._loops: list[CheckpointedLoop] = []
+        self._lost = LostGradients(is_error=validation)
+        self._may_write_loss = loss is None
         if grad_check is not None and not isinstance(grad_check, list):
             raise TaichiRuntimeError("grad_check should be a list of fields that need to check gradients.")
 
@@ -117,6 +121,7 @@ class Tape:
         if self.entered:
             raise TaichiRuntimeError("Tape can be entered only once.", "make a new one: `with ti.ad.Tape(loss):`")
         self.entered = True
+        check_placed("grad")
         if self.loss is not None:
             check_loss(self.loss)
             if self.clear_gradients and isinstance(self.loss, DenseArray) and self.loss.KIND == "field":
@@ -149,10 +154,12 @@ class Tape:
 
     def insert(self, func: Any, args: Sequence[Any]) -> None:
         """Record a call."""
+        self._may_write_loss = True
         self.calls.append(Record(func, tuple(args), {}))
 
     def _record_custom(self, function: CustomFunction, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self._note_values()
+        self._may_write_loss = True
         record = Record(function, args, kwargs)
         if self._is_in_loop():
             self._loops[-1].add(record, [])
@@ -167,6 +174,7 @@ class Tape:
         flat = kernel.arguments.flattened(args, kwargs)
         copies: dict[int, Any] = {}
         gradient, _ = kernel.grad.launcher(flat)
+        self._lost.follow(gradient, flat)
         if self._is_in_loop():
             self._add_to_loop(record, gradient, flat)
             return
@@ -185,6 +193,7 @@ class Tape:
         for region in record.needed:
             self._open.setdefault(region.key, []).append((record, region))
         record.written = [region for region in record.needed if id(region.array) in stored]
+        self._may_write_loss = self._may_write_loss or self._writes_loss(gradient, flat)
         self.calls.append(record)
 
     def _add_to_loop(self, record: Record, gradient: Any, flat: Sequence[Any]) -> None:
@@ -205,6 +214,7 @@ class Tape:
         if is_paused():
             return
         self._note_values()
+        self._lost.overwrite(array)
         self._save_what_is_overwritten(Region(array, (None,) * len(array.shape), None), {})  # type: ignore[arg-type]
         if self._is_in_loop():
             self._loops[-1].add(Record(_Write(array, source, again), (), {}), [array])
@@ -216,6 +226,7 @@ class Tape:
         if self._is_in_loop():
             raise TaichiRuntimeError("`ti.ad.checkpoint` is inside another one", "give the outer one more memory")
         self._note_values()
+        self._may_write_loss = True
         self._loops.append(loop)
         self.calls.append(Record(loop, (), {}))
 
@@ -259,6 +270,10 @@ class Tape:
             copies[id(array)] = copy_of(array)
         return copies[id(array)]
 
+    def _writes_loss(self, gradient: Any, flat: Sequence[Any]) -> bool:
+        key = memory_key(self.loss)
+        return any(a.purpose == "stored" and memory_key(array) == key for a, array in accesses_of(gradient, flat))
+
     # --- gradients
 
     @hides_own_frames
@@ -269,6 +284,8 @@ class Tape:
             raise TaichiRuntimeError(f"Gradients of a Tape are evaluated {problem}.", "make a new tape")
         self.gradient_evaluated = True
         self._note_values()
+        if not self._may_write_loss:
+            warn_of_unwritten_loss()
         _fill(gradient_of_loss(self.loss), 1.0)
         self.run_gradients()
         if self.to_check is not None:
@@ -304,7 +321,7 @@ class Tape:
     def _for_iteration(self) -> Tape:
         """Return the tape of one iteration of a loop."""
         tape = Tape()
-        tape.second_order = self.second_order
+        tape.second_order, tape._lost = self.second_order, self._lost
         return tape
 
     # --- validation

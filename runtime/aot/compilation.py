@@ -6,6 +6,7 @@ In: a kernel, values of some of its parameters, options and a target. Out: the m
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from hashlib import sha256
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 from ...transpiler.backend.module.interface import BackendModule
 from ...transpiler.errors import TaichiRuntimeError, UnsupportedError, warn_user
 from ...transpiler.frontend.source.definition import ParameterDefinition
-from ...transpiler.frontend.source.specialization import describe
+from ...transpiler.frontend.source.specialization import Argument, ArrayArgument, describe
 from ...transpiler.ir.textures import FORMATS
 from ...transpiler.lang.annotations import NdarrayAnnotation, as_type, is_template
 from ...transpiler.lang.textures import RWTextureType, TextureType
@@ -59,7 +60,14 @@ def specialize_flattened(
         _example(parameter, argument, options)
         for parameter, argument in zip(kernel.definition.flat_parameters, flat_arguments, strict=True)
     ]
-    return compiler.specialize(kernel.definition, values, options, target.capabilities), tuple(values)
+    request = compiler.specialize(kernel.definition, values, options, target.capabilities)
+    arguments = tuple(map(_with_shared_gradient, request.specialization.arguments))
+    return replace(request, specialization=replace(request.specialization, arguments=arguments)), tuple(values)
+
+
+def _with_shared_gradient(argument: Argument) -> Argument:
+    """Return an argument of which a caller of the archive may pass the gradient's memory as another argument, too."""
+    return replace(argument, owns_gradient=False) if isinstance(argument, ArrayArgument) else argument
 
 
 def _example(parameter: ParameterDefinition, value: Any, options: CompileOptions) -> Any:

@@ -21,7 +21,7 @@ from ..session import session as sessions
 from ..session.session import Session
 from .dense_array import DenseArray
 from .foreign import GpuArray, dense_strides, find_memory, is_strided_tensor, is_tensor
-from .memory import Array
+from .memory import Array, handle_of
 from .structured import struct_of
 
 ALIGNED = 0x100
@@ -29,6 +29,8 @@ PLAIN = 0x101
 """Flags of a NumPy array (`flags.num`): elements are aligned; and in C order without gaps."""
 
 
+ARRAY_PROTOCOLS = ("__array_interface__", "__cuda_array_interface__", "__dlpack__")
+"""Members by which arrays of other libraries are known."""
 GRADIENT_HINT = "`ti.ndarray(dtype, shape, needs_grad=True)`, or a torch tensor that requires grad"
 
 
@@ -241,6 +243,33 @@ def cupy_address(array: Any) -> int:
 def has_grad(value: Any) -> bool:
     """Return whether an argument has a gradient, or is a tensor that gets one."""
     return getattr(value, "grad", None) is not None or bool(getattr(value, "requires_grad", False))
+
+
+def owns_gradients(values: Sequence[Any]) -> bool:
+    """Return whether the gradient of each array among arguments has memory of its own; False if that is not known."""
+    arrays: set[Any] = set()
+    gradients: list[Any] = []
+    kinds = set()
+    for value in values:
+        if isinstance(value, DenseArray):
+            if value.KIND != "ndarray":
+                continue
+            kinds.add(DenseArray)
+            arrays.add(_allocation_of(value))
+            gradients += [] if value.grad is None else [_allocation_of(value.grad)]
+        elif is_strided_tensor(value):
+            kinds.add(type(value))
+            memories = [tensor.untyped_storage().data_ptr() for tensor in (value, value.grad) if tensor is not None]
+            arrays.add(memories[0])
+            gradients += memories[1:]
+        elif any(hasattr(value, name) for name in ARRAY_PROTOCOLS) and not isinstance(value, np.generic):
+            return False
+    return len(kinds) == 1 and None not in arrays and len({*gradients} - arrays) == len(gradients)
+
+
+def _allocation_of(array: DenseArray) -> Any:
+    """Return what arrays in one allocation have in common, None for a placeholder."""
+    return None if array.allocation is None else handle_of(array)
 
 
 def gradient_of(value: Any, name: str, is_dense: bool) -> Any:

@@ -29,7 +29,7 @@ Array = np.ndarray[Any, Any]
 
 BLOCK_BYTES = 1 << 24
 """A mirror is filled in pieces of this size, so that reading one element of a large array does not copy all of it."""
-MAX_ITEMS = 2**31 - 1
+MAX_ITEMS, MAX_WIDE_ITEMS = 2**31 - 1, 2**46
 """Indices in emitted source are 32-bit; more items than this could not be addressed."""
 MIN_BYTES = 16
 """Allocated for empty arrays, since devices need not support empty buffers."""
@@ -85,13 +85,16 @@ def ended_error(session: Any = None) -> TaichiRuntimeError:
     )
 
 
-def check_count(shape: tuple[int, ...]) -> None:
-    """Check that the elements of a shape can be indexed. Raises: TaichiRuntimeError if there are too many."""
-    if prod(shape) > MAX_ITEMS:
-        raise TaichiRuntimeError(
-            f"shape {shape} has {prod(shape)} elements, and at most {MAX_ITEMS} can be indexed",
-            "split the data into several fields or ndarrays",
-        )
+def check_count(shape: tuple[int, ...], is_row_major: bool = False, limit: int | None = MAX_ITEMS) -> None:
+    """Check that the elements of a shape can be indexed. Raises: TaichiRuntimeError if there are too many.
+
+    limit: the device's `index_limit`. Row-major elements are addressed with 64 bits where it is None.
+    """
+    is_wide, count = is_row_major and limit is None, prod(shape)
+    if max(shape, default=0) > MAX_ITEMS or count > (MAX_WIDE_ITEMS if is_wide else MAX_ITEMS):
+        found = f"shape {shape} has {count} elements, and at most {MAX_ITEMS} can be indexed"
+        hint = "split the data into several fields or ndarrays"
+        raise TaichiRuntimeError(*((f"{found} along an axis", "use several axes") if is_wide else (found, hint)))
 
 
 def _blocks_between(start: int, end: int) -> range:
@@ -167,7 +170,7 @@ class Memory:
         lazily: bool = False,
         pinned: bool = False,
     ) -> None:
-        check_count(shape)
+        check_count(shape, is_row_major=True, limit=session.device.index_limit)
         self.freed_error: Callable[[], TaichiRuntimeError] = partial(ended_error, session)
         scalar = element.numpy if isinstance(element, Struct) else element_of(element).numpy
         full_shape = shape + (element.shape if isinstance(element, Tensor) else ())

@@ -18,26 +18,34 @@ from .screen import CommandError, Screen
 
 COMMANDS = {
     "run": "run a program that imports taichi, unchanged, on shadesmith",
+    "debug": "run a program with all checks, or in Python's debugger",
+    "example": "list, print, copy or run the programs that come with shadesmith",
+    "gallery": "list the programs of the gallery, or make their pictures",
     "inspect": "show a kernel in every form: Python, IR, source, SPIR-V or PTX and SASS, with Python lines",
     "edit": "write a kernel's source to the folder of its edits",
     "diff": "show what was edited, and what changed since; or how two AOT modules differ",
     "status": "list the edits and which of them run",
     "adopt": "write the directives that give the source of an edit into the Python file",
+    "editors": "write files by which editors complete and check the names in edited sources",
     "compare": "run an edit against the generated kernel on copies of the inputs",
     "bisect": "name the first pass after which a result differs from the interpreter's",
     "merge": "accept the merge of an edit with a generated source that has changed",
     "bench": "time an edit against the generated kernel",
     "tune": "try the values of tuning parameters and store the fastest that compute the same",
+    "profile": "time a program's tasks by the device's clock, ncu or nsys, with lines of Python",
     "repro": "write a kernel with its inputs as a program that runs without shadesmith",
     "replay": "launch again what ti.aot.start_recording recorded, without its program",
     "report": "write all forms, resources, timings and edits of kernels as one HTML page",
     "cache": "list, check and remove the kernels that are cached on disk",
     "build": "compile a file's kernels ahead of time for any target, into an archive or a folder",
+    "cppgen": "write a C++ header with one typed function for each kernel of an archive",
     "diagnose": "list what is installed, what is missing and how to get it",
 }
 """Every command with its purpose. The module of that name in `commands` implements it."""
 
-PATHS = {"run": "taichi.run", "bisect": "passes.bisect", "adopt": "edits.adopt"}
+PATHS = {"run": "taichi.run", "bisect": "passes.bisect", "adopt": "edits.adopt", "editors": "edits.editors",
+         "cppgen": "archives.cppgen", "profile": "profilers.profile", "debug": "taichi.debug",
+         "example": "examples.example", "gallery": "examples.gallery"}  # fmt: skip
 """The modules of commands in folders."""
 
 YES, NO, FAILED = 0, 1, 2
@@ -69,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _split(given: list[str]) -> tuple[list[str], list[str]]:
-    if given[:1] == ["run"]:
+    if given[:1] in (["run"], ["debug"]):
         end = _end_of_program(given)
         return given[:end], given[end:]
     if "--" not in given:

@@ -9,8 +9,9 @@ import subprocess
 from pathlib import Path
 
 from ..session import session as sessions
+from ..workbench.edits.editor_files import COMMANDS, write_compile_commands
 from ..workbench.edits.slots import Slot
-from ..workbench.inspect.overview import edits_in
+from ..workbench.inspect.overview import edits_in, slots_below
 from .programs import add_program_arguments, arch_of, find_call
 from .screen import CommandError, Screen
 
@@ -43,11 +44,19 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     )
     for file in files:
         screen.show(str(file))
+    _tell_editors(slot)
     if arch is None:
         screen.note(f"shadesmith: this is the source for arch=ti.{target}; `--arch` selects another")
     if any(states.get(file) == "edited" for file in files):
         screen.note("shadesmith: it was edited before and is left unchanged")
     return _open(files) if options.open else 0
+
+
+def _tell_editors(slot: Slot) -> None:
+    """Add the source to the files for editors, if the project has them."""
+    edits = slot.folder.parent.parent
+    if (edits / COMMANDS).is_file():
+        write_compile_commands(edits, [path for other in slots_below(edits) for path in other.sources()])
 
 
 def _files(slot: Slot, inspection: object, variant: str) -> list[Path]:

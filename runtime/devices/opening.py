@@ -5,9 +5,7 @@ The modules that store them are loaded only if the options need them.
 
 from __future__ import annotations
 
-import importlib
 import os
-import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
 
 
 _store_module: Callable[[], _StoreModule] = loader("..store.store", __package__)
-_compiler = loader("...transpiler.pipeline", __package__)
 _sources_module: Callable[[], _SourcesModule] = loader(".stored_sources", __package__)
 
 
@@ -50,40 +47,6 @@ def binaries_for(config: Config) -> Store | None:
     if config.offline_cache or not folder:
         return store_for(config)
     return _store_module().store_of_binaries(folder)
-
-
-_preloading: list[threading.Thread] = []
-
-
-def starts_cold(config: Config) -> bool:
-    """Return whether the first kernel has to be compiled: there is no cache, or it holds no kernel yet."""
-    store = store_for(config)
-    return store is None or store.is_empty
-
-
-def preload_compiler() -> None:
-    """Load the compiler's 300 modules in another thread, once in a process, while a driver opens a device.
-
-    They take as long as a driver, which needs no Python meanwhile. A first call that comes earlier waits for them.
-    """
-    if not _preloading:
-        _preloading.append(threading.Thread(target=_load_compiler, name="loading of the compiler", daemon=True))
-        _preloading[0].start()
-
-
-def _load_compiler() -> None:
-    _compiler()
-    importlib.import_module("jinja2")
-
-
-def _wait_for_compiler() -> None:
-    """Wait for the thread before a fork: the child would find modules half loaded, and wait for ever."""
-    for thread in _preloading:
-        thread.join()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_wait_for_compiler)
 
 
 def require_only_device(arch: str, chosen: int | str | None) -> None:

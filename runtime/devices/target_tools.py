@@ -21,6 +21,7 @@ from ...transpiler.options import Capabilities
 from ..config import Config
 
 if TYPE_CHECKING:
+    from ...transpiler.backend.module.interface import BackendModule
     from ..store.store import Store
     from .device import Device
 
@@ -40,6 +41,10 @@ def _no_compiler(store: Store | None) -> str:
     return ""
 
 
+def _no_sizes(module: BackendModule) -> dict[str, tuple[int, int | None]]:
+    return {}
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)  # each method more takes time at every start
 class TargetTools:
     """What differs between targets, for the runtime.
@@ -56,6 +61,7 @@ class TargetTools:
     lexer: Pygments' name of the language.
     suffix: of the emitted files.
     build_stages: names of the step from source to machine code, and of the step that makes that ready to launch.
+    binary_sizes: returns the bytes of each file's binary by name, before an optimizer and after it; None: not known.
     gpus: a regular expression for the names of GPUs that sources are compiled for, "" if sources fit any GPU.
     default_gpu: one of these names.
     is_interpreter: kernels run without an emitted source.
@@ -72,6 +78,7 @@ class TargetTools:
     lexer: str = ""
     suffix: str = ""
     build_stages: tuple[str, str] = ("compiler", "loading")
+    binary_sizes: Callable[[BackendModule], dict[str, tuple[int, int | None]]] = _no_sizes
     gpus: str = ""
     default_gpu: str = ""
     is_interpreter: bool = False

@@ -375,6 +375,7 @@ def field(
     order_of_axes, starts = _checked_order(extents, order), _checked_offset(extents, offset)
     make = partial(_make, session, element, extents, order=order_of_axes, offset=starts, layout=layout)
     is_open = extents is None and all(scalar.is_float for scalar in scalars_of(element))
+    required = {"grad": needs_grad, "dual": needs_dual}
     needs_grad, needs_dual = needs_grad or is_open, needs_dual or is_open  # `place(x, x.grad)` chooses
     wanted = [("grad", needs_grad), ("dual", needs_dual)]
     if needs_grad or needs_dual:
@@ -385,6 +386,9 @@ def field(
     result.set_derivatives(*(derivatives.pop(0) if is_needed else None for _, is_needed in wanted))
     if needs_grad or needs_dual:
         session.fields_with_derivatives.add(result)
+    for member, is_required in required.items():
+        if is_required and extents is None:
+            session.derivatives_to_place[member].add(result)
     return result  # type: ignore[no-any-return]
 
 

@@ -115,8 +115,9 @@ class TreeMemory:
             self._assign(tree, {place: CellMemory(tree, place) for place in places_of(self.top)})
             return
         places = list(places_of(self.top))
+        limit = self.session.device.index_limit
         for place in places:
-            check_count(shape_of(place))
+            check_count(shape_of(place), is_row_major=len(places) == 1 and is_row_major(place), limit=limit)
         if len(places) == 1 and is_row_major(places[0]):
             assert places[0].element is not None
             memory = Memory(self.session, places[0].element, shape_of(places[0]), self._owner())

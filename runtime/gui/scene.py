@@ -265,12 +265,16 @@ class Scene:
         shades = np.broadcast_to(_colors(color, per_vertex_color, slice(None)), points.shape)
         self._surfaces.append(lambda raster: raster.lines(points, pairs, shades, float(width)))
 
-    def draw(self, pixels: Array) -> None:
-        """Draw the scene over an image of shape (width, height, 3 or more), floats from 0 to 1, and forget it."""
+    def draw(self, pixels: Array) -> Array:
+        """Draw the scene over an image of shape (width, height, 3 or more), floats from 0 to 1, and forget it.
+
+        Return the depths of the pixels in the clip space: 1 for the nearest, 0 where nothing is.
+        """
         raster = Raster(self._camera, pixels, self._ambient, self._lights)
         for surface in self._surfaces:
             surface(raster)
         self.clear()
+        return raster.clip_depths()
 
 
 class Raster:
@@ -312,6 +316,14 @@ class Raster:
         inside[inside] = depth[inside] < self.depth[x[inside], y[inside]]
         self.depth[x[inside], y[inside]] = depth[inside]
         self.pixels[x[inside], y[inside], :3] = colors[inside]
+
+    def clip_depths(self) -> Array:
+        """Return the depth of each pixel after the projection, 0 where nothing is drawn."""
+        is_drawn = np.isfinite(self.depth)
+        distance = np.where(is_drawn, self.depth, 1)
+        depths = self.projection[3, 2] - distance * self.projection[2, 2]
+        found = np.where(is_drawn, depths / distance if self.is_perspective else depths, 0)
+        return found.astype(np.float32)
 
     def balls(self, centers: Array, radii: Array, colors: Array) -> None:
         """Draw balls."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ...transpiler.ir.types import f32
 from .arguments import rgb_to_hex
 from .color_maps import colors_of
 from .events import EType, Event, without_side
@@ -105,6 +106,7 @@ class Window:
     def show(self) -> None:
         """Show the canvas and start a new one."""
         self._gui.show()
+        self._canvas.depths = np.zeros(self._gui.res, np.float32)
 
     def get_events(self, tag: str | None = None) -> list[Event]:
         """Return the presses and releases since the last call; tag: only those of a type (`ti.ui.PRESS`) or key."""
@@ -126,8 +128,21 @@ class Window:
         return self._gui.get_cursor_pos()
 
     def get_image_buffer_as_numpy(self) -> Array:
-        """Return the canvas as floats, shape (width, height, 4)."""
-        return self._gui.get_image()
+        """Return the canvas as floats, shape (width, height, 4); the last is 1, as in Taichi."""
+        picture = self._gui.get_image()
+        picture[..., 3] = 1
+        return picture
+
+    def get_depth_buffer_as_numpy(self) -> Array:
+        """Return the depths of the scenes drawn in this frame, shape (width, height), f32: 1 is nearest, 0 nothing."""
+        depths: Array = self._canvas.depths.copy()
+        return depths
+
+    def get_depth_buffer(self, depth: Any) -> None:
+        """Store what `get_depth_buffer_as_numpy` returns in a field or an ndarray of f32. Raises: RuntimeError."""
+        if len(depth.shape) != 2 or depth.dtype != f32:
+            raise RuntimeError("Only Support 2d-shape and ti.f32 data format.")
+        depth.from_numpy(self._canvas.depths)
 
     def save_image(self, filename: str) -> None:
         """Write the canvas to a file; its suffix selects the format. Raises: RuntimeError if that fails."""
@@ -155,6 +170,7 @@ class Canvas:
 
     def __init__(self, gui: GUI) -> None:
         self._gui = gui
+        self.depths: Array = np.zeros(gui.res, np.float32)
 
     def set_background_color(self, color: Any) -> None:
         """Fill the canvas now, and each new one, with `color`."""
@@ -209,7 +225,7 @@ class Canvas:
     def scene(self, scene: Scene) -> None:
         """Draw a scene over what is there; its surfaces and lights are gone then."""
         pixels = np.array(self._gui.get_image()[..., :3], float)
-        scene.draw(pixels)
+        self.depths = np.maximum(self.depths, scene.draw(pixels))
         self._gui.set_image(pixels)
 
     def _line_radius(self, width: float) -> float:

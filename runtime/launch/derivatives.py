@@ -44,16 +44,43 @@ def find_accesses(instance: Instance, specialization: Specialization) -> None:
 
 def accesses_of(instance: Instance, flat_arguments: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
     """Yield the accesses of a launch and its gradient, each with the array: a captured one, or an argument."""
-    accesses, fields, parameters, _ = _KNOWN[instance]
-    for access in accesses:
-        parameter = parameters[access.binding]
-        yield access, fields[access.binding]() if parameter is None else flat_arguments[parameter]
+    known = _KNOWN[instance]
+    for access in known.accesses:
+        yield access, _array_of(known, access.binding, flat_arguments)
+
+
+def flows_of(instance: Instance, flat_arguments: Sequence[Any]) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield the flows through arrays without a gradient, each with source and target; None: one with a gradient."""
+    known = _KNOWN[instance]
+    for flow in known.flows:
+        source, target = (
+            None if binding is None else _array_of(known, binding, flat_arguments)
+            for binding in (flow.source, flow.target)
+        )
+        yield flow, source, target
+
+
+def _array_of(known: Any, binding: int, flat_arguments: Sequence[Any]) -> Any:
+    """Return a captured array, or an argument."""
+    parameter = known.parameters[binding]
+    return known.fields[binding]() if parameter is None else flat_arguments[parameter]
 
 
 def has_gradients(gradient: Any, arguments: Sequence[Any]) -> bool:
     """Return whether the kernel of a gradient does anything. gradient: `kernel.grad`."""
     module: Any = _derivative_accesses()
     return bool(module.has_gradients(gradient.specialize(arguments).specialization))
+
+
+def lines_with_kinks(gradient: Any, arguments: Sequence[Any], array: Any) -> Any:
+    """Return where steps and kinks of what an array's elements become may be in a kernel, and where it is read first.
+
+    gradient: `kernel.grad`. Both are source locations; None for an array that the kernel does not read.
+    """
+    known = _KNOWN[gradient.launcher(arguments)[0]]
+    bindings = (number for number in range(len(known.names)) if _array_of(known, number, arguments) is array)
+    module: Any = _derivative_accesses()
+    return module.lines_with_kinks(gradient.specialize(arguments).specialization, next(bindings))
 
 
 def check_archivable(specialization: Specialization) -> None:
@@ -71,7 +98,7 @@ def check_archivable(specialization: Specialization) -> None:
 
 def named_arrays(instance: Instance, flat_arguments: Sequence[Any]) -> dict[str, Any]:
     """Return the arrays of a kernel and of its gradient by name."""
-    _, fields, parameters, names = _KNOWN[instance]
+    _, fields, parameters, names, _ = _KNOWN[instance]
     values = (
         field() if field is not None else None if parameter is None else flat_arguments[parameter]
         for field, parameter in zip(fields, parameters, strict=True)
@@ -81,7 +108,7 @@ def named_arrays(instance: Instance, flat_arguments: Sequence[Any]) -> dict[str,
 
 def guarded(instance: Instance, launch: Callable[..., Any]) -> Callable[..., Any]:
     """Return `launch`; of a gradient that needs values from before its kernel's launch, one that asks for a tape."""
-    accesses, _, parameters, _ = _KNOWN[instance]
+    accesses, _, parameters, _, _ = _KNOWN[instance]
     needing = next((access for access in accesses if access.purpose == "replayed"), None)
     stored, needed = (
         {parameters[a.binding]: a for a in accesses if (a.purpose == "stored") == is_store}

@@ -85,6 +85,7 @@ class Session:
     compiled_functions: incremented by kernels.
     launches: incremented by kernels that take a seed.
     fields_with_derivatives: the fields that have a gradient or a dual.
+    derivatives_to_place: the fields without a shape that were made with `needs_grad` ("grad") or `needs_dual` ("dual").
     """
 
     __slots__ = (
@@ -96,6 +97,7 @@ class Session:
         "config",
         "device",
         "epoch",
+        "derivatives_to_place",
         "fields_with_derivatives",
         "handles",
         "is_closed",
@@ -177,6 +179,7 @@ class Session:
         self.watched: WeakSet[Watched] = WeakSet()
         self._watches = False
         self.fields_with_derivatives: WeakSet[Any] = WeakSet()
+        self.derivatives_to_place: dict[str, WeakSet[Any]] = {"grad": WeakSet(), "dual": WeakSet()}
         name_owners = getattr(device, "name_owners", None)
         if name_owners is not None:
             name_owners(OwnerNames(self.handles))

@@ -147,3 +147,35 @@ def test_meshes_by_instances_and_mistakes_of_scenes() -> None:
         scene.particles(np.zeros((4, 2)), 0.1)
     scene.particles(np.array([[np.nan, 0, 0], [0, 0, 9], [1e30, 0, 0]]), 0.1)  # none is seen
     window.get_canvas().scene(scene)
+
+
+def test_depths_are_taichis() -> None:
+    """Numbers of Taichi 1.7.4's window on lavapipe: reversed depths, 0 where nothing is."""
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    window = ti.ui.Window("depth", (64, 48), show_window=False)
+    canvas, scene, camera = window.get_canvas(), window.get_scene(), ti.ui.Camera()
+    camera.position(0, 0, 3)
+    camera.lookat(0, 0, 0)
+    camera.fov(60)
+    corners, faces, ball = ti.Vector.field(3, ti.f32, 4), ti.field(ti.i32, 6), ti.Vector.field(3, ti.f32, 1)
+    corners.from_numpy(np.array([[-1, -1, 0], [1, -1, 0], [1, 1, -1], [-1, 1, -1]], np.float32))
+    faces.from_numpy(np.array([0, 1, 2, 0, 2, 3], np.int32))
+    ball[0] = [0.5, -0.2, 1.0]
+    scene.set_camera(camera)
+    scene.mesh(corners, faces)
+    scene.particles(ball, 0.2)
+    canvas.scene(scene)
+    depths = window.get_depth_buffer_as_numpy()
+    assert depths.shape == (64, 48) and depths.dtype == np.float32
+    assert np.allclose(depths[24, [0, 16, 24, 32, 40]], [0, 0.0311, 0.0283, 0.0256, 0], atol=5e-5)
+    assert np.allclose(depths.max(), 0.05544715, atol=1e-5) and tuple(np.argwhere(depths == depths.max())[0]) == (
+        42,
+        19,
+    )
+    stored = ti.field(ti.f32, (64, 48))
+    window.get_depth_buffer(stored)
+    assert (stored.to_numpy() == depths).all() and (window.get_image_buffer_as_numpy()[..., 3] == 1).all()
+    with pytest.raises(RuntimeError, match="2d-shape and ti.f32"):
+        window.get_depth_buffer(ti.field(ti.f64, (64, 48)))
+    window.show()
+    assert not window.get_depth_buffer_as_numpy().any()

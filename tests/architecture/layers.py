@@ -89,6 +89,7 @@ runtime/workbench/measure
 runtime/workbench/bisect
 runtime/workbench/adopt
 runtime/workbench/inspect
+runtime/workbench/profile
 runtime/workbench
 runtime/recording
 runtime/graph

@@ -152,13 +152,16 @@ class Program:
     def update(self, depth: int, values: list[str], known: list[str], budget: int) -> None:
         """Add statements of a branch or an iteration: they change variables from outside, and may declare others."""
         inner = list(known)
+        only_sums = self.random.random() < 0.4
         for _ in range(self.random.randint(1, 2)):
             if self.random.random() < 0.3:
                 name = self.name("b")
                 self.emit(depth, f"{name} = {self.expression([*values, *inner])}")
                 inner.append(name)
             name = self.random.choice(known)
-            self.emit(depth, f"{name} = {self.expression([*values, *inner, name, name])} * 0.7")
+            value = self.expression([*values, *inner, name, name])
+            sums = [f"{name} = grown({name}, {value})", f"{name} += 0.1 * {value}", f"{name} -= 0.1 * ti.sin({value})"]
+            self.emit(depth, self.random.choice(sums) if only_sums else f"{name} = {value} * 0.7")
         if budget > 1 and self.random.random() < 0.3:
             self.loop(depth, [*values, *inner], known, budget - 1)
 
@@ -214,6 +217,11 @@ def mixed(a, b):
     c = a * b
     c += ti.cos(a)
     return c * 0.5
+
+
+@ti.func
+def grown(a, b):
+    return a + 0.1 * ti.sin(b) * a
 
 
 """

@@ -12,16 +12,25 @@ from handwritten.magic import magic_floats
 from shadesmith.transpiler.backend.module.interface import SourceFile
 
 CEILINGS = {
-    "c": {"temporaries": 0, "numbered": 56, "long_lines": 0, "magic": 0},
-    "cuda": {"temporaries": 0, "numbered": 56, "long_lines": 0, "magic": 0},
-    "vulkan": {"temporaries": 0, "numbered": 56, "long_lines": 0, "magic": 0},
+    "c": {"temporaries": 0, "numbered": 17, "long_lines": 0, "magic": 0},
+    "cuda": {"temporaries": 0, "numbered": 15, "long_lines": 0, "magic": 0},
+    "vulkan": {"temporaries": 0, "numbered": 15, "long_lines": 0, "magic": 0},
 }
 """At most so many in all sources of a language. They only fall; the goals are 60, 150, 0 and 0."""
-FROM_PYTHON = {"c": 0.76, "cuda": 0.78, "vulkan": 0.73}
-"""At least this part of the names of local variables is Python's. The corpus and the golden kernels have what programs seldom
-have: types in turn, cells of sparse trees, adjoints."""
+INVENTED = {
+    "c": {"threads": 22, "cells": 21, "reports": 8, "sweeps": 3, "derived": 39, "copies": 10, "values": 19},
+    "cuda": {"threads": 15, "cells": 20, "reports": 8, "sweeps": 3, "derived": 42, "copies": 10, "values": 19},
+    "vulkan": {"threads": 15, "cells": 20, "reports": 8, "sweeps": 3, "derived": 45, "copies": 10, "values": 17},
+}
+"""At most so many names of each kind are not Python's (`emitted_counts.kind_of`). The corpus and the golden kernels have
+what programs seldom have: types in turn, cells of sparse trees, adjoints, threads that wait for each other.
+"""
+NAMED = 0.95
+"""At least this part of the names is Python's, is made of a Python name and a word, or is of a kind that Python has no
+names for: the rest are numbered copies and invented names of values.
+"""
 IN_EXAMPLES = 0.95
-"""The same in the programs of examples/."""
+"""At least this part of the names of local variables in the programs of examples/ is Python's itself."""
 
 
 @pytest.mark.exhaustive
@@ -38,7 +47,9 @@ def test_all_sources_stay_below_the_ceilings() -> None:
         print(language, found)
         ceilings = CEILINGS[language]
         assert {kind: found[kind] for kind in ceilings if found[kind] > ceilings[kind]} == {}, language
-        assert 1 - found["foreign"] / found["locals"] >= FROM_PYTHON[language]
+        invented = INVENTED[language]
+        assert {kind: found[kind] for kind in invented if found[kind] > invented[kind]} == {}, language
+        assert 1 - (found["copies"] + found["values"]) / found["locals"] >= NAMED, language
 
 
 @pytest.mark.parametrize(
@@ -64,3 +75,15 @@ def test_a_float_is_magic_that_python_has_under_a_name(
     end = text.count("\n") + 1
     file = SourceFile("kernel.c", text, ((6, str(path), 4), (end, "", 0)))
     assert magic_floats(file) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("x_adj", "derived"), ("old_x", "derived"), ("end_k", "derived"), ("x_ik", "derived"), ("x_2", "copies"),
+        ("has_iteration", "threads"), ("cell_1", "cells"), ("slot", "sweeps"), ("record", "reports"),
+        ("holds", "values"), ("y_adj", "values"),
+    ],
+)  # fmt: skip
+def test_kinds_of_names_that_are_not_pythons(name: str, kind: str) -> None:
+    assert emitted_counts.kind_of(name, frozenset({"x", "i", "k"})) == kind

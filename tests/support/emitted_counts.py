@@ -35,6 +35,7 @@ if __name__ == "__main__":
 
 import shadesmith as ti
 from shadesmith.runtime.launch.kernel import CALL_OBSERVERS, Kernel
+from shadesmith.transpiler.backend.languages.common.naming import legal
 from shadesmith.transpiler.backend.module.interface import BackendModule, SourceFile
 from shadesmith.transpiler.errors import TaichiCompilationError, UnsupportedError
 
@@ -49,6 +50,23 @@ EXAMPLES = {
 LIBRARY = tuple(str(ROOT / "transpiler" / "lang" / name) for name in ("math.py", "decompositions.py"))
 """The functions of `ti.math` and the like are Python too; kernels take them in without a comment."""
 KINDS = ("temporaries", "numbered", "foreign", "long_lines")
+
+MACHINERY = {
+    "threads": "has_iteration thread threads count lanes end ii jj carried takes_part",
+    "cells": "block cell cells item list_index piece pieces",
+    "reports": "record",
+    "sweeps": "again slot stride",
+}
+"""Names for what Python has none for, by kind: threads of a block and iterations at a time, cells of sparse trees, what
+`print` and checks send to the host, loops of a gradient that compute values again."""
+WORDS = frozenset(
+    "add adj and difference dot each end entry grad greater inside is least less masked minus old over plus product quotient "
+    "remainder saved sum tile times value".split()
+)
+"""Words that say what is made of a Python name: `x_adj` is its adjoint, `old_x` its value before, `end_j` where a loop ends."""
+
+INVENTED = (*MACHINERY, "copies", "derived", "values")
+"""The kinds of names that are not Python's."""
 
 _DECLARATION = re.compile(
     r"^ +(?:const )?(?!return|else|goto|case|typedef)((?:unsigned |long )*[A-Za-z_]\w*) \*?(\w+)(?:\[[^\]]*\])*(?: =|;)"
@@ -69,7 +87,7 @@ class Source:
 
     def found(self) -> dict[str, list[str]]:
         """Return the declarations and lines of each kind in `KINDS`, and the names of all locals as `locals`."""
-        result: dict[str, list[str]] = {kind: [] for kind in (*KINDS, "locals")}
+        result: dict[str, list[str]] = {kind: [] for kind in (*KINDS, "locals", *INVENTED)}
         for file in self.module.files:
             result["long_lines"] += [line for line in file.text.splitlines() if len(line) > WIDTH]
             known = _identifiers((*LIBRARY, *sorted({python for _, python, _ in file.lines if python})))
@@ -79,6 +97,7 @@ class Source:
                     continue
                 if not _is_path(name, known):
                     result["foreign"].append(name)
+                    result[kind_of(name, known)].append(name)
                 if re.fullmatch(r"t\d+", name):
                     result["temporaries"].append(name)
                 elif re.search(r"_\d+$", name):
@@ -162,8 +181,30 @@ def _identifiers(files: tuple[str, ...]) -> frozenset[str]:
         found |= {f"{group}_{axis}" for group in _GROUP.findall(text) for axis in range(4)}
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.type == tokenize.NAME and not keyword.iskeyword(token.string):
-                found.add(token.string)
+                found |= {token.string, legal(token.string)}
     return frozenset(found)
+
+
+def kind_of(name: str, known: frozenset[str]) -> str:
+    """Return the kind of a name that is not Python's: one of `MACHINERY`, "copies", "derived" or "values".
+
+    copies: a number behind a Python name. derived: Python names and `WORDS`. values: all others, which a person would
+    have named otherwise, or not at all.
+    """
+    for kind, names in MACHINERY.items():
+        if re.sub(r"_\d+$", "", name) in names.split():
+            return kind
+    if re.sub(r"_\d+$", "", name) in known:
+        return "copies"
+    parts = name.split("_")
+    for first in range(len(parts)):
+        for last in range(first + 1, len(parts) + 1):
+            rest = [
+                part for part in (*parts[:first], *parts[last:]) if not part.isdecimal() and not known.issuperset(part)
+            ]
+            if "_".join(parts[first:last]) in known and WORDS.issuperset(rest):
+                return "derived"
+    return "values"
 
 
 def _is_path(name: str, known: frozenset[str]) -> bool:
@@ -325,16 +366,16 @@ def _list(found: Sequence[Source], kind: str, language: str, prefix: str = "") -
 
 
 def _print_table(totals: Mapping[str, Mapping[str, int]]) -> None:
-    columns = ("kernels", "lines", "locals", *KINDS)
-    print(f"{'':8}" + "".join(f"{column:>13}" for column in columns) + f"{'from Python':>13}")
+    columns = ("kernels", "lines", "locals", *KINDS, *INVENTED)
+    print(f"{'':8}" + "".join(f"{column:>12}" for column in columns) + f"{'from Python':>13}")
     for language, found in totals.items():
         share = 1 - found.get("foreign", 0) / max(1, found.get("locals", 0))
-        print(f"{language:8}" + "".join(f"{found.get(column, 0):>13}" for column in columns) + f"{share:>13.1%}")
+        print(f"{language:8}" + "".join(f"{found.get(column, 0):>12}" for column in columns) + f"{share:>13.1%}")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--list", choices=KINDS)
+    parser.add_argument("--list", choices=(*KINDS, *INVENTED))
     parser.add_argument("--language", choices=[*LANGUAGES], default="cuda")
     parser.add_argument("--dump", type=Path)
     parser.add_argument("--programs", type=Path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -29,11 +30,8 @@ RECURSIVE = {"cycles"}
 """Kernels whose functions call themselves, which GLSL cannot."""
 KERNELS = sorted(path.stem for path in FOLDER.glob("*.py"))
 SUFFIX = {"vulkan": "comp", "cuda": "cu", "c": "c"}
-NATIVE = {
-    "vulkan": frozenset({("i32", "add"), ("f32", "add")}),
-    "cuda": frozenset({("i32", "add"), ("f32", "add")}),
-    "c": frozenset({("i32", "add")}),
-}
+FLOAT_CONTROLS = frozenset({"DenormPreserve 32", "SignedZeroInfNanPreserve 32"})
+"""What most drivers of Vulkan have, and `exact.py` shows."""
 
 
 def load(name: str) -> ModuleType:
@@ -57,16 +55,7 @@ def compiled(name: str, target: str, with_derivative: bool = True) -> BackendMod
 
 def able(target: str) -> Capabilities:
     """Return what the golden texts are compiled for."""
-    return Capabilities(
-        target,
-        atomics=NATIVE[target],
-        max_push_bytes=128 if target == "vulkan" else None,
-        float_controls=frozenset({"DenormPreserve 32", "SignedZeroInfNanPreserve 32"}),
-        max_groups=portable(target).max_groups,
-        recursion=target != "vulkan",
-        shared_atomics=portable(target).shared_atomics,
-        vector_atomics=portable(target).vector_atomics,
-    )
+    return replace(portable(target), float_controls=FLOAT_CONTROLS)
 
 
 def _argument(type: Any) -> Argument:

@@ -88,7 +88,7 @@ NARROW = {"cpu": "(short)((x(i) + 3) * 5 * 16) / 16 >> 2", "vulkan": "((((x(i) +
           "cuda": "(short)((x(i) + 3) * 5 * 16) / 16 >> 2"}  # fmt: skip
 SHIFT = {"cpu": "(int)((unsigned)((x(i) + 3) * 5) >> 2)", "vulkan": "int(uint((x(i) + 3) * 5) >> 2)",
          "cuda": "(int)((unsigned)((x(i) + 3) * 5) >> 2)"}  # fmt: skip
-SUMMAND = {"cpu": "+= x(i);", "vulkan": "+= x(i);", "cuda": "+= unsigned(x(i));"}
+SUMMAND = {"cpu": "+= x(i);", "vulkan": "+= x(i);", "cuda": "+= x(i);"}
 ATOMIC = {  # on the host each thread has a copy: it is dropped, too
     "cpu": r"re:(?s:counts\(([^\n]*)\) \+= 1;[^\n]*\n(.*?) *own\.counts_data = start_sums[^\n]*\n(.*?) *join_sums[^\n]*\n)",
     "vulkan": r"re:atomicAdd\((counts.*), 1\);",

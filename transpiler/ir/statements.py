@@ -46,6 +46,7 @@ class Array:
         clamped: an index out of bounds means the nearest index in bounds.
         is_gradient: it is the gradient of the argument at `parameter`.
         derivative: in the kernel of a gradient, the array that holds its gradient; in that of a dual, its dual.
+        is_constant: the user calls it constant in derivatives, `ti.stop_grad`.
         tangent: in the kernel of a gradient that is to be differentiated again, the array that holds its dual.
         parts: of a split field (SoA): an array for each component or member, which may itself have parts. The whole
             then
@@ -71,6 +72,7 @@ class Array:
     clamped: bool = False
     is_gradient: bool = False
     derivative: Array | None = None
+    is_constant: bool = False
     tangent: Array | None = None
     parts: tuple[Array, ...] = ()
     path: str = ""

@@ -83,6 +83,7 @@ class Task:
         private: arrays of which each thread adds to a copy.
         block_sums: arrays of which each block adds to a copy in shared memory.
         overlaps: a thread may run several iterations at a time, whose loads overlap.
+        as_lanes: iterations of the innermost axis become lanes of vectors, though the body contains loops.
         lanes: iterations of the innermost axis that are one, which is the step of the loop there.
         blocks_done: counts the blocks of threads that have stored their partial results. The last one joins them in an
             order that does not change from run to run, and `epilogue` runs once. None: it runs in each block.
@@ -105,6 +106,7 @@ class Task:
     block_sums: list[Array] = field(default_factory=list)
     overlaps: bool = False
     lanes: int = 1
+    as_lanes: bool = False
 
     @property
     def together(self) -> Block:

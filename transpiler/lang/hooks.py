@@ -36,11 +36,13 @@ HOOKS = Hooks()
 class Layout(Enum):
     """Memory layout of the parts of a field's elements: array of structs (AOS), or one array per part (SOA).
 
-    Parts are the components of vectors and matrices, and the members of structs.
+    Parts are the components of vectors and matrices, and the members of structs. NULL, Taichi's name for the layout of
+    its ndarrays, is AOS.
     """
 
     AOS = 0
     SOA = 1
+    NULL = 0  # noqa: PIE796 - Taichi has the name
 
 
 class uint:  # noqa: N801 - complements Python's `int` and `float`

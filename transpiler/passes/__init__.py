@@ -37,6 +37,8 @@ from .cleanup.hoist_loads import hoist_loads
 from .cleanup.operand_order import operand_order
 from .cleanup.simplify import simplify
 from .cleanup.split_vectors import split_vectors
+from .cleanup.tidy_adjoints import tidy_adjoints
+from .cleanup.unroll_components import unroll_components
 from .context import Pass, PassContext, PassRun
 from .control.branch_depth import branch_depth
 from .control.inline_calls import inline_calls
@@ -65,6 +67,7 @@ from .tasks.offload import offload
 from .tasks.ordered_loops import ordered_loops
 from .threads.block_sums import block_sums
 from .threads.block_tiles import block_tiles
+from .threads.blocks_in_order import blocks_in_order
 from .threads.check_threads import check_threads
 from .threads.clamp_indices import clamp_indices
 from .threads.demote_atomics import demote_atomics
@@ -76,6 +79,7 @@ from .threads.reduce_atomics import reduce_atomics
 from .threads.split_threads import split_threads
 from .threads.unroll_reductions import unroll_reductions
 from .threads.vector_atomics import vector_atomics
+from .threads.vector_lanes import vector_lanes
 
 __all__ = ["PASSES", "REQUIRED", "Cleanup", "Pass", "PassContext", "Stage", "run", "until_stable"]
 
@@ -107,6 +111,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     demote_atomics: (AtomicOp,),
     unroll_reductions: (AtomicOp,),
     hoist_loads: (RangeFor,),
+    unroll_components: (RangeFor,),
     keep_elements: (RangeFor, While),
     reduce_atomics: (AtomicOp,),
     private_sums: (AtomicOp,),
@@ -164,8 +169,10 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         ordered_loops,  # before `offload`, for which the variables of iterations are none of the kernel
         offload,
         demote_atomics,  # after `offload`, which decides which iterations run in parallel
+        unroll_components,  # before cleanup, which puts the components into one vector
         unroll_reductions,  # before cleanup, which folds the indices, and `reduce_atomics`, which needs them
         hoist_loads,  # before cleanup, which merges a moved load with an earlier one
+        tidy_adjoints,  # after `demote_atomics`: `x_adj += -y` is a sum; before cleanup, which drops what it replaces
         cleanup,
         keep_elements,  # after cleanup: equal indices are one value; after `demote_atomics`: `+=` is a load and a store
         reduce_atomics,  # after cleanup, which merges pointers and drops atomic operations in branches never taken
@@ -174,6 +181,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         block_sums,  # after `reduce_atomics`, likewise
         block_tiles,  # after these: an entry with reductions or copies has no barriers in its iterations
         overlap_loads,  # after `block_sums`, whose loops overlap already
+        blocks_in_order,  # after `overlap_loads`: its threads have several iterations, and stay together
         check_threads,  # after cleanup: a branch that is never taken does not make threads diverge
         clamp_indices,  # after `check_threads`, which finds the tasks whose threads synchronize
         split_threads,  # after `check_threads`, which refuses what cannot be split; control flow is simple by now
@@ -190,6 +198,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         expand_vectors,  # after the last cleanup, which would use the elements of a vector in place of the vector
         dead_code,  # what `expand_vectors` has replaced
         wide_accesses,  # after `expand_vectors`, which would take its vectors apart; before `wrapping`: it adds sums
+        vector_lanes,  # after all passes that change what a loop does, and before `wrapping`: it knows sums
         wrapping,  # after all passes that know what a sum is
         minima,  # after all passes that know what a minimum is
         lowest_bits,  # likewise

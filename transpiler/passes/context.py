@@ -37,6 +37,22 @@ class ElementAccess:
 
 
 @dataclass(frozen=True, slots=True)
+class Flow:
+    """Elements of one array on which a kernel makes those of another depend, where one of both has no gradient.
+
+    Attributes:
+        source, target: bindings of the arrays, None: an array that has a gradient.
+        name: in Python, of the one without a gradient; of both, of the source.
+        location: of the statement that reads the source; of one that stores, if the source has a gradient.
+    """
+
+    source: int | None
+    target: int | None
+    name: str
+    location: SourceLocation
+
+
+@dataclass(frozen=True, slots=True)
 class PassRun:
     """One run of a pass. start: by `perf_counter` [s]."""
 
@@ -53,7 +69,7 @@ class PassContext:
     Args:
         record: called after each pass that changed the kernel, with its stage and name.
         warnings: messages for the user.
-        accesses: of a gradient's kernel, what a tape has to know.
+        accesses, flows: of a gradient's kernel, what a tape has to know.
         times: seconds in each pass, summed over its runs, in order of the first run.
         runs: all runs of passes, in order.
         changes: how many runs of passes that are not required have changed the kernel.
@@ -66,6 +82,7 @@ class PassContext:
     record: Callable[[Stage, str, Kernel], None] | None = None
     warnings: list[str] = field(default_factory=list)
     accesses: list[ElementAccess] = field(default_factory=list)
+    flows: list[Flow] = field(default_factory=list)
     times: dict[str, float] = field(default_factory=dict)
     runs: list[PassRun] = field(default_factory=list)
     changes: int = 0

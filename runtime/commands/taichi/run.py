@@ -28,10 +28,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, screen: Screen) -> int:
     """Run the program in this process's place; its exit status is that of the command."""
+    return start(options, [])
+
+
+def start(options: argparse.Namespace, below: list[str]) -> int:
+    """Run the program in this process's place. below: arguments of Python before it, such as those of a debugger.
+
+    Raises: CommandError if Python ignores its environment, or there is no such program.
+    """
     if sys.flags.ignore_environment:
         raise CommandError("python -E and -I ignore PYTHONPATH, by which `import taichi` is found", "leave them out")
     flags: list[str] = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
-    command = [sys.executable, *flags, *_program(options), *options.program_arguments]
+    command = [sys.executable, *flags, *below, *_program(options), *options.program_arguments]
     variables = {**os.environ, **environment(os.environ)}
     if options.arch is not None:
         variables["SHADESMITH_ARCH"] = options.arch

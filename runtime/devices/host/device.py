@@ -36,9 +36,13 @@ CHARACTERS_PER_COMPILER = 4000
 """Length of a source that takes a compiler about 50 ms; a second compiler is started only for more."""
 
 
-SPIN_COUNT = "10000"
-"""Spin count of an idle OpenMP thread (about 0.1 ms) before it sleeps. libgomp's default of 300,000 keeps cores busy
-for milliseconds after each kernel; sleeping at once costs 16 us a launch instead of 1."""
+SPIN_COUNT = "1000"
+"""Spin count of an idle OpenMP thread (about 10 us, longer than Python takes from one launch to the next).
+
+After it a thread sleeps, and waking it costs 16 us instead of 1. libgomp's default of 300,000 keeps cores busy for
+milliseconds after each kernel. On a machine whose cores other programs use, a thread that spins keeps the one that it
+waits for from running: with 10,000 a step of mpm99 took three times as long there (17 ms; 5.5 with 1,000).
+"""
 
 CUDA_DRIVER = "nvcuda.dll" if os.name == "nt" else "libcuda.so.1"
 

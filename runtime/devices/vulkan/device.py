@@ -65,7 +65,9 @@ class VulkanDevice:
         force_staging: bool,
         sources: Path | None = None,
         store: Store | None = None,
+        optimize: bool = False,
     ) -> None:
+        self._optimize = optimize
         self._api, self._instance = api, instance
         self.store = store
         self.adapter = adapter
@@ -93,7 +95,8 @@ class VulkanDevice:
         self._closing.callback(self._memory.close)
         self._images = Images(api, adapter, self._handle, self._queue, self._memory)
         self._closing.callback(self._images.close)
-        glslang = Glslang(validate=self._instance.validation, flags=_debug_flags(adapter) if sources else ())
+        flags = _debug_flags(adapter) if sources else ()
+        glslang = Glslang(validate=self._instance.validation, flags=flags, optimize=self._optimize)
         labels = Labels(api, self._instance.handle, self._handle) if self._instance.names else None
         limits = self._loop_limits() if adapter.is_llvmpipe else None
         sets = self._images.sets
@@ -251,6 +254,7 @@ def open_device(
     api: Api | None = None,
     sources: Path | None = None,
     store: Store | None = None,
+    optimize: bool = False,
 ) -> VulkanDevice:
     """Open a Vulkan device: discrete before integrated before software, unless one is named.
 
@@ -260,6 +264,7 @@ def open_device(
     api: functions that replace the installed ones.
     sources: folder of the sources; then SPIR-V includes its source, and pipelines and dispatches have names.
     store: caches compiled kernels.
+    optimize: run spirv-opt.
     Raises: TaichiRuntimeError naming what is missing and how to install it.
     """
     resident = None
@@ -277,7 +282,7 @@ def open_device(
     except BaseException:
         instance.close()
         raise
-    return VulkanDevice(api, instance, adapter, force_staging, sources, store)
+    return VulkanDevice(api, instance, adapter, force_staging, sources, store, optimize)
 
 
 _resident: tuple[tuple[int, object], Instance] | None = None

@@ -57,6 +57,7 @@ LINES_AND_SOURCE = ("-g",)
 OP_EXTENDED = 12
 
 INSTALL_HINT = "apt-get install glslang-tools"
+OPTIMIZER_HINT = "apt-get install spirv-tools, or leave the option out"
 MESSAGE = re.compile(r"^(ERROR|WARNING): [^:\n]+:(\d+): (.*)$")
 
 
@@ -65,6 +66,7 @@ class Glslang:
 
     validate: also check every module by `spirv-val`, if that tool is installed.
     flags: further flags of the tool.
+    optimize: run spirv-opt on every module; not with debug information, which it would drop.
     environment: the version of Vulkan that the shader is for.
     """
 
@@ -74,7 +76,9 @@ class Glslang:
         time_limit_seconds: float = TIME_LIMIT_SECONDS,
         flags: tuple[str, ...] = (),
         environment: str = ENVIRONMENT,
+        optimize: bool = False,
     ) -> None:
+        self._optimize = optimize and not flags
         self._flags, self._environment = flags, environment
         self._validate = validate
         self._time_limit = time_limit_seconds
@@ -112,13 +116,25 @@ class Glslang:
 
     def _request(self, file: SourceFile, path: Path | None) -> Request:
         settings = (*self._target(), *self._flags, "validated" if self._validate else "", str(path or ""))
+        settings += (file_identity(require_optimizer()),) if self._optimize else ()
         return Request("glslangValidator", file_identity(require_tool()), settings, file, exact=bool(self._flags))
 
     def _make(self, file: SourceFile, kernel: str, path: Path | None) -> bytes:
         module = self._run(file, kernel, path, self._debug_flags(file))
         if WHOLE_SOURCE in self._flags and has_null_id(module):
             module = self._run(file, kernel, path, LINES_AND_SOURCE)
-        return module
+        return self._optimized(module, file, kernel) if self._optimize else module
+
+    def _optimized(self, module: bytes, file: SourceFile, kernel: str) -> bytes:
+        """Return what spirv-opt makes of a module."""
+        command = [require_optimizer(), "-O", f"--target-env={self._environment}", "--scalar-block-layout",
+                   "-", "-o", "-"]  # fmt: skip
+        code, output, errors = self._converse(command, module, f"spirv-opt on {file.name}")
+        if code != 0 or not is_whole(output):
+            raise _failure(file, kernel, "spirv-opt did not accept the SPIR-V of the emitted source", errors)
+        if self._validate:
+            self._check(output, file, kernel)
+        return output
 
     def _debug_flags(self, file: SourceFile) -> tuple[str, ...]:
         """Return the flags for a source: if SPIR-V includes it, glslang 12 crashes on a `#line` that names a file."""
@@ -172,6 +188,19 @@ def require_tool() -> str:
     tool = find_tool()
     if tool is None:
         raise TaichiRuntimeError("`glslangValidator` was not found; Vulkan kernels are compiled by it", INSTALL_HINT)
+    return tool
+
+
+def find_optimizer() -> str | None:
+    """Return the path of spirv-opt, None if it is not installed."""
+    return find_program("spirv-opt")
+
+
+def require_optimizer() -> str:
+    """Return the path of spirv-opt. Raises: TaichiRuntimeError with how to install it."""
+    tool = find_optimizer()
+    if tool is None:
+        raise TaichiRuntimeError("`spirv-opt` was not found, and `spirv_opt=True` runs it", OPTIMIZER_HINT)
     return tool
 
 

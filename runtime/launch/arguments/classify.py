@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeTypeError
@@ -19,7 +20,7 @@ from ....transpiler.lang.annotations import NdarrayAnnotation, as_type, is_templ
 from ....transpiler.lang.describe import is_described
 from ....transpiler.lang.textures import RWTextureType, TextureType
 from ....transpiler.options import CompileOptions
-from ...arrays.interop import GRADIENT_HINT, ArgumentDescription, describe_argument, has_grad
+from ...arrays.interop import GRADIENT_HINT, ArgumentDescription, describe_argument, has_grad, owns_gradients
 from .textures import describe_texture
 
 
@@ -34,7 +35,16 @@ def classify(
         _classify_one(definition, position, parameter, value, options)
         for position, (parameter, value) in enumerate(zip(definition.flat_parameters, values, strict=True))
     ]
-    return tuple(pair[0] for pair in pairs), tuple(pair[1] for pair in pairs)
+    arguments = tuple(pair[0] for pair in pairs)
+    if definition.derivative == "reverse" and owns_gradients(values):
+        arguments = tuple(_with_own_gradient(argument) for argument in arguments)
+    return arguments, tuple(pair[1] for pair in pairs)
+
+
+def _with_own_gradient(argument: Argument) -> Argument:
+    if isinstance(argument, ArrayArgument) and argument.has_gradient:
+        return replace(argument, owns_gradient=True)
+    return argument
 
 
 def _classify_one(

@@ -13,7 +13,7 @@ from ....transpiler.frontend.source.definition import KernelDefinition
 from ....transpiler.lang.annotations import NdarrayAnnotation, is_template
 from ....transpiler.lang.describe import is_described
 from ....transpiler.lang.textures import RWTextureType, TextureType
-from ...arrays.interop import describe_argument, has_grad, key_of_argument
+from ...arrays.interop import describe_argument, has_grad, key_of_argument, owns_gradients
 from .identities import Identities
 from .textures import as_texture
 
@@ -45,15 +45,19 @@ class Keys:
             "texture": as_texture,
             "template": self.identities.key_of,
             "has_grad": has_grad,
+            "owns_gradients": owns_gradients,
         }
+        own = ["owns_gradients(args)"] if derivative == "reverse" and keyed else []
         self.fast: Key = _tuple_of(
             [
                 _with_gradient(f"args[{position}].{_signature_of(annotation)}", position, annotation, derivative)
                 for position, annotation in keyed
-            ],
-            {"has_grad": has_grad},
+            ]
+            + own,
+            names,
         )
-        self.of: Key = _tuple_of([_item(position, annotation, derivative) for position, annotation in keyed], names)
+        items = [_item(position, annotation, derivative) for position, annotation in keyed]
+        self.of: Key = _tuple_of(items + own, names)
 
 
 def _tuple_of(items: Sequence[str], names: dict[str, Any]) -> Key:

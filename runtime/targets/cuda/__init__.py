@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from ...config import Config
 from ...devices.cuda.capabilities import PORTABLE
-from ...devices.opening import binaries_for, preload_compiler, sources_for, starts_cold
+from ...devices.opening import binaries_for, sources_for
 from ...devices.target_tools import TargetTools
 from ...loading import loader
+from ..preloading import preload
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,9 +41,7 @@ _compiler: Callable[[], _CompilerModule] = loader("...devices.cuda.nvrtc", __pac
 
 def _open(config: Config, allow_software: bool, chosen: int | str | None = None) -> Device:
     number = gpu_number(os.environ) if chosen is None else chosen
-    is_cold = starts_cold(config)
-    if is_cold:
-        preload_compiler()
+    is_cold = preload(config)
     return _device().open_device(number, sources_for(config), binaries_for(config), is_cold)
 
 

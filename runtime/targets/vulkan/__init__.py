@@ -6,15 +6,17 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ...config import Config
-from ...devices.opening import binaries_for, preload_compiler, sources_for, starts_cold
+from ...devices.opening import binaries_for, sources_for
 from ...devices.target_tools import TargetTools
 from ...devices.vulkan.capabilities import PORTABLE
 from ...loading import loader
+from ..preloading import preload
 
 if TYPE_CHECKING:
     from pathlib import Path
     from typing import Protocol
 
+    from ....transpiler.backend.module.interface import BackendModule
     from ...devices.device import Device
     from ...store.store import Store
 
@@ -26,23 +28,31 @@ if TYPE_CHECKING:
             allow_software: bool = True,
             sources: Path | None = None,
             store: Store | None = None,
+            optimize: bool = False,
         ) -> Device: ...
 
         def list_devices(self) -> list[tuple[str, int | None]]: ...
+
+    class _OptimizerModule(Protocol):
+        def sizes_of(self, module: BackendModule) -> dict[str, tuple[int, int | None]]: ...
 
     class _CompilerModule(Protocol):
         def identity(self) -> str: ...
 
 
 _device: Callable[[], _DeviceModule] = loader("...devices.vulkan.device", __package__)
+_optimizer: Callable[[], _OptimizerModule] = loader("...devices.vulkan.optimizer", __package__)
 _compiler: Callable[[], _CompilerModule] = loader("...devices.vulkan.glslang", __package__)
 
 
 def _open(config: Config, allow_software: bool, chosen: int | str | None = None) -> Device:
-    if starts_cold(config):
-        preload_compiler()
+    preload(config)
     return _device().open_device(
-        chosen, allow_software=allow_software, sources=sources_for(config), store=binaries_for(config)
+        chosen,
+        allow_software=allow_software,
+        sources=sources_for(config),
+        store=binaries_for(config),
+        optimize=config.spirv_opt,
     )
 
 
@@ -58,4 +68,5 @@ TOOLS = TargetTools(
     lexer="glsl",
     suffix=".comp",
     build_stages=("glslang", "pipelines"),
+    binary_sizes=lambda module: _optimizer().sizes_of(module),
 )

@@ -31,6 +31,7 @@ from .resources import COLUMNS
 PACKAGE_FOLDER = str(Path(__file__).resolve().parents[3])
 TARGETS = tuple((ARCHES[tools.arch], tools.language, tools.title) for tools in source_tools())
 """Architecture, key of its pane, title."""
+NO_OPTIMIZER = "spirv-opt is not installed."
 SOURCE_KEYS = tuple(key for _, key, _ in TARGETS)
 
 _SHOWN_LINE = re.compile(r"\s*// (\S+):(\d+)  (.*)")
@@ -404,6 +405,7 @@ def _rows_before(change: Change, before: Sequence[int]) -> dict[int, int]:
 
 def _tables(compiled: Sequence[Forms], gpu: str | None) -> Iterator[Table]:
     yield _resources(compiled, gpu)
+    yield from _binary_sizes(compiled)
     yield _launches(compiled)
     yield from _members(compiled)
 
@@ -427,6 +429,24 @@ def _resources(compiled: Sequence[Forms], gpu: str | None) -> Table:
         statistics = [f"{name} {value}" for task in found.tasks for name, value in task.statistics.items()]
         notes += [f"{forms.title}, {found.device}: {', '.join(statistics)}."] if statistics else []
     return Table("Resources", ("target", *COLUMNS), tuple(rows), "\n".join(notes))
+
+
+def _binary_sizes(compiled: Sequence[Forms]) -> Iterator[Table]:
+    """Yield the sizes of binaries that an optimizer may shorten, which are those of Vulkan."""
+    for forms in compiled:
+        assert forms.inspection is not None
+        module = forms.inspection.module
+        try:
+            sizes = tools_of(module.target).binary_sizes(module)
+        except (TaichiCompilationError, TaichiRuntimeError) as error:
+            yield Table("SPIR-V", (), (), str(error).strip())
+            continue
+        if sizes:
+            rows = tuple(
+                (name, f"{size:,}", "" if best is None else f"{best:,}") for name, (size, best) in sizes.items()
+            )
+            note = "`ti.init(spirv_opt=True)` runs spirv-opt." if any(row[2] for row in rows) else NO_OPTIMIZER
+            yield Table("SPIR-V", ("file", "from glslang [bytes]", "after spirv-opt [bytes]"), rows, note)
 
 
 def _launches(compiled: Sequence[Forms]) -> Table:

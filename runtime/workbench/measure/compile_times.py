@@ -7,7 +7,7 @@ is taken from a cache: neither the entries on disk nor what the process remember
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,8 @@ _NUMBERS = itertools.count()
 class CompileReport(Viewed):
     """times: [s] by stage, in order: "parse", "frontend", "pass NAME" each, "between passes" (checks of the IR under
     `debug`), "emit", a compiler, and how its code is loaded. They leave out little: wall: [s] from begin to end.
+
+    sizes: of Vulkan, the bytes of each file's SPIR-V from glslang, and after spirv-opt; None: that is not installed.
     """
 
     kernel: str
@@ -38,12 +40,21 @@ class CompileReport(Viewed):
     device: str
     times: dict[str, float]
     wall: float
+    sizes: dict[str, tuple[int, int | None]] = field(default_factory=dict)
 
     def __str__(self) -> str:
         rows = [*self.times.items(), ("all", self.wall)]
         width = max(len(name) for name, _ in rows)
         lines = [f"{name:<{width}}  {1e3 * time:9.3f} ms  {time / self.wall:6.1%}" for name, time in rows]
-        return "\n".join([f"{self.kernel} on {self.device}, recompiled", *lines])
+        sizes = [f"{name}: {in_bytes(before, after)}" for name, (before, after) in self.sizes.items()]
+        return "\n".join([f"{self.kernel} on {self.device}, recompiled", *lines, *sizes])
+
+
+def in_bytes(before: int, after: int | None) -> str:
+    """Return the sizes of SPIR-V before and after spirv-opt in words."""
+    if after is None:
+        return f"{before:,} bytes of SPIR-V; spirv-opt is not installed"
+    return f"{before:,} bytes of SPIR-V, {after:,} after spirv-opt"
 
 
 def compile_report(specialization: Specialization, device: Device) -> CompileReport:
@@ -66,7 +77,8 @@ def compile_report(specialization: Specialization, device: Device) -> CompileRep
     if compilation.module.program is None:
         times |= _build_times(compilation.module, device)
     wall = perf_counter() - begin
-    return CompileReport(compilation.module.kernel, device.name, device.title, times, wall)
+    sizes = tools_of(device.name).binary_sizes(compilation.module)
+    return CompileReport(compilation.module.kernel, device.name, device.title, times, wall, sizes)
 
 
 def _build_times(module: BackendModule, device: Device) -> dict[str, float]:

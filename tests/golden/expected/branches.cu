@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 3e055576, branches.py:4: branches(a: ndarray[i32, 1], n: i32)
+// shadesmith 0.1.0, cuda bdbe7d85, branches.py:4: branches(a: ndarray[i32, 1], n: i32)
 
 #define BLOCK 128
 
@@ -21,13 +21,13 @@ __device__ inline void task(const Args &args, int i) {
         // branches.py:12  x //= 2
         x >>= 1;
     } else {
-        x = x > 1 ? 3 * x + 1 : 0;  // :14
+        x = x > 1 ? int(3u * x + 1) : 0;  // :14
     }
     for (int k = 2; k < args.n; k += 3) {  // :15
         if (a(k) == x || k > x) {  // :16
             break;  // :17
         }
-        x += a(k);  // :18
+        x += unsigned(a(k));  // :18
     }
     a(i) = x;  // :19
 }

@@ -237,13 +237,16 @@ void main() {
 }
 
 // ===== collide_3.comp
-// shadesmith 0.1.0, vulkan 2544428a, collide.py:9: collide(x: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan 7f147883, collide.py:9: collide(x: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
 
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
+
+// x & 1. NVIDIA's driver 580 takes 1 for 0 in `(x & 1) * n` of some shaders with 64-bit numbers.
+int lowest_bit_i32(int x) { return int(bitfieldExtract(uint(x), 0, 1)); }
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer CellNumbers {
     uint v[];
@@ -283,7 +286,7 @@ layout(push_constant, scalar) uniform Args {
 // task 3 of 4: range_for over near
 // collide.py:13  for i, k in near:
 void task(int list_index, int item) {
-    int piece = pairs_list(list_index), i = piece / 2, k = piece % 2 * 32 + item;
+    int piece = pairs_list(list_index), i = piece / 2, k = lowest_bit_i32(piece) * 32 + item;
     uint pairs = pairs_number(i, k);
     if (k < pairs_length(i)) {
         // collide.py:14  hits[near[i, k]] += near[i].length()

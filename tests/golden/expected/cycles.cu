@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 29decbe6, cycles.py:16: cycles(lengths: ndarray[i32, 1])
+// shadesmith 0.1.0, cuda 32462b47, cycles.py:16: cycles(lengths: ndarray[i32, 1])
 
 #define BLOCK 128
 
@@ -12,7 +12,7 @@ struct Args {
 __device__ int halve(int n, int steps);
 
 // cycles.py:12  def grow(n: ti.i32, steps: ti.i32) -> ti.i32:
-__device__ int grow(int n, int steps) { return n == 1 ? steps : halve(3 * n + 1, steps + 1); }
+__device__ int grow(int n, int steps) { return n == 1 ? steps : halve(int(3u * n + 1), steps + 1); }
 
 // cycles.py:5  def halve(n: ti.i32, steps: ti.i32) -> ti.i32:
 __device__ int halve(int n, int steps) {

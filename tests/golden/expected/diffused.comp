@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan ee87610a, diffused.py:10: diffused(rate: f32)
+// shadesmith 0.1.0, vulkan 1ba1965e, diffused.py:10: diffused(rate: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -39,11 +39,10 @@ void task(int i, int j) {
         // diffused.py:14  w[i, j] = u[i, j] + rate * (total - 4.0 * u[i, j])
         w4(i, j) = u_ij + args.rate * (total - 4.0 * u_ij);
     } else {
-        for (int k = j; k < j + 4; k++) {
-            // diffused.py:12  if 0 < i < n - 1 and 0 < j < m - 1:
-            if (0 < i && i < n - 1 && 0 < k && k < m - 1) {
-                float total = u(i - 1, k) + u(i + 1, k) + u(i, k - 1) + u(i, k + 1);
-                w(i, k) = u(i, k) + args.rate * (total - 4.0 * u(i, k));
+        for (int jj = j; jj < j + 4; jj++) {
+            if (0 < i && i < n - 1 && 0 < jj && jj < m - 1) {  // :12
+                float total = u(i - 1, jj) + u(i + 1, jj) + u(i, jj - 1) + u(i, jj + 1);
+                w(i, jj) = u(i, jj) + args.rate * (total - 4.0 * u(i, jj));
             }
         }
     }
@@ -51,5 +50,5 @@ void task(int i, int j) {
 
 void main() {
     uint index = gl_GlobalInvocationID.x;
-    if (index < u_n0 * 64u) task(int(index / 64), int(index % 64) * 4);
+    if (index < u_n0 * (u_n1 / 4)) task(int(index / (u_n1 / 4)), int(index % (u_n1 / 4)) * 4);
 }

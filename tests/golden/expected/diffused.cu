@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda d7caa7ce, diffused.py:10: diffused(rate: f32)
+// shadesmith 0.1.0, cuda 4277d5be, diffused.py:10: diffused(rate: f32)
 
 #define BLOCK 128
 
@@ -39,11 +39,10 @@ __device__ inline void task(const Args &args, int i, int j) {
         // diffused.py:14  w[i, j] = u[i, j] + rate * (total - 4.0 * u[i, j])
         w4(i, j) = u_ij + args.rate * (total - 4.0f * u_ij);
     } else {
-        for (int k = j; k < j + 4; k++) {
-            // diffused.py:12  if 0 < i < n - 1 and 0 < j < m - 1:
-            if (0 < i && i < n - 1 && 0 < k && k < m - 1) {
-                float total = u(i - 1, k) + u(i + 1, k) + u(i, k - 1) + u(i, k + 1);
-                w(i, k) = u(i, k) + args.rate * (total - 4.0f * u(i, k));
+        for (int jj = j; jj < j + 4; jj++) {
+            if (0 < i && i < n - 1 && 0 < jj && jj < m - 1) {  // :12
+                float total = u(i - 1, jj) + u(i + 1, jj) + u(i, jj - 1) + u(i, jj + 1);
+                w(i, jj) = u(i, jj) + args.rate * (total - 4.0f * u(i, jj));
             }
         }
     }
@@ -51,5 +50,5 @@ __device__ inline void task(const Args &args, int i, int j) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) diffused_0(const Args args) {
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < u_n0 * 64u) task(args, int(index / 64), int(index % 64) * 4);
+    if (index < u_n0 * (u_n1 / 4)) task(args, int(index / (u_n1 / 4)), int(index % (u_n1 / 4)) * 4);
 }

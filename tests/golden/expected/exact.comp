@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan bcbe2366, exact.py:4: exact(a: ndarray[f32, 1], b: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan a761abe4, exact.py:4: exact(a: ndarray[f32, 1], b: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -93,9 +93,10 @@ void task(int i) {
         // exact.py:6  a[i] = a[i] / b[i] + 1
         a4(i) = vec4_div(a4(i), b4(i)) + 1.0;
     } else {
-        int end_k = i + min(args.a_n - i, 4);
-        for (int k = i; k < end_k; k++) {
-            a(k) = div_f32(a(k), b(k)) + 1.0;
+        // one by one; i + 4 might overflow
+        int end = i + min(args.a_n - i, 4);
+        for (int ii = i; ii < end; ii++) {
+            a(ii) = div_f32(a(ii), b(ii)) + 1.0;
         }
     }
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 6e171817, exact.py:4: exact(a: ndarray[f32, 1], b: ndarray[f32, 1])
+// shadesmith 0.1.0, cuda dbe245d3, exact.py:4: exact(a: ndarray[f32, 1], b: ndarray[f32, 1])
 
 #define BLOCK 128
 
@@ -28,9 +28,10 @@ __device__ inline void task(const Args &args, int i) {
         // exact.py:6  a[i] = a[i] / b[i] + 1
         a4(i) = a4(i) / b4(i) + 1.0f;
     } else {
-        int end_k = i + min(args.a_n - i, 4);
-        for (int k = i; k < end_k; k++) {
-            a(k) = a(k) / b(k) + 1.0f;
+        // one by one; i + 4 might overflow
+        int end = i + min(args.a_n - i, 4);
+        for (int ii = i; ii < end; ii++) {
+            a(ii) = a(ii) / b(ii) + 1.0f;
         }
     }
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan de3e85d2, gather_mass.py:12: gather_mass(m: f32)
+// shadesmith 0.1.0, vulkan b1ca4737, gather_mass.py:12: gather_mass(m: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -12,6 +12,9 @@ layout(local_size_x = BLOCK) in;
 const int mass_n0 = 64;  // shape of mass
 const int count_n0 = 64, count_n1 = 2;  // shape of count
 const int n = 64;  // captured
+
+// x & 1. NVIDIA's driver 580 takes 1 for 0 in `(x & 1) * n` of some shaders with 64-bit numbers.
+int lowest_bit_i32(int x) { return int(bitfieldExtract(uint(x), 0, 1)); }
 
 layout(buffer_reference, scalar, buffer_reference_align = 4)
     restrict readonly buffer ReadF32 { float v[]; };
@@ -37,7 +40,7 @@ void task(int p) {
     // gather_mass.py:15  mass[cell] += m
     atomicAdd(mass(cell), args.m);  // to the block's copy (block_sums)
     // gather_mass.py:16  count[cell, p % 2] += 1
-    atomicAdd(count(cell, p & 1), 1);  // to the block's copy (block_sums)
+    atomicAdd(count(cell, lowest_bit_i32(p)), 1);  // to the block's copy (block_sums)
 }
 
 void main() {

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c d0e169bc, gradient_of_energy.py:10: energy_grad()
+// shadesmith 0.1.0, c b7c65c5e, gradient_of_energy.py:10: energy_grad()
 #include <math.h>
 
 enum { x_n0 = 64 };  // shape of x, x_grad
@@ -9,7 +9,6 @@ typedef struct { float x, y; } vec2;
 static inline vec2 vec2_add(vec2 a, vec2 b) { return (vec2){a.x + b.x, a.y + b.y}; }
 static inline float vec2_dot(vec2 a, vec2 b) { return a.x * b.x + a.y * b.y; }
 static inline vec2 vec2_mul_sv(float a, vec2 b) { return (vec2){a * b.x, a * b.y}; }
-static inline vec2 vec2_neg(vec2 a) { return (vec2){-a.x, -a.y}; }
 static inline vec2 vec2_sub(vec2 a, vec2 b) { return (vec2){a.x - b.x, a.y - b.y}; }
 
 struct Args {
@@ -25,15 +24,14 @@ struct Args {
 // gradient_of_energy.py:11  for i in x:
 static inline void task(const struct Args args, int j) {
     vec2 x_adj = {0.0f, 0.0f};
-    for (int i = 0; i < 64; i++) {  // adjoint of :11
+    for (int i = 0; i < x_n0; i++) {  // adjoint of :11
         if (i != j) {  // :14
             // gradient_of_energy.py:15  r = x[i] - x[j]
             vec2 r = vec2_sub(x(i), x(j));
             // gradient_of_energy.py:16  e += 1 / ti.sqrt(r.norm_sqr() + 1e-3)
             float root = sqrtf(vec2_dot(r, r) + 0.001f);
-            x_adj = vec2_add(x_adj,  // adjoint of :15
-                vec2_neg(vec2_mul_sv(2.0f * (0.5f * (-loss_grad() * (1.0f / root) / root) / root),
-                r)));
+            // adjoint of :15
+            x_adj = vec2_add(x_adj, vec2_mul_sv(loss_grad() * (1.0f / root) / root / root, r));
         }
     }
     // adjoint of gradient_of_energy.py:17  loss[None] += e
@@ -43,8 +41,7 @@ static inline void task(const struct Args args, int j) {
         if (j != j_1) {
             vec2 r = vec2_sub(x(j), x(j_1));
             float root = sqrtf(vec2_dot(r, r) + 0.001f);
-            x_adj = vec2_add(x_adj,
-                vec2_mul_sv(2.0f * (0.5f * (-loss_grad_value * (1.0f / root) / root) / root), r));
+            x_adj = vec2_sub(x_adj, vec2_mul_sv(loss_grad_value * (1.0f / root) / root / root, r));
         }
     }
     x_grad(j) = vec2_add(x_grad(j), x_adj);

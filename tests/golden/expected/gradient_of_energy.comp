@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 0f859f59, gradient_of_energy.py:10: energy_grad()
+// shadesmith 0.1.0, vulkan 022abf71, gradient_of_energy.py:10: energy_grad()
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -27,13 +27,12 @@ layout(push_constant, scalar) uniform Args {
 // gradient_of_energy.py:11  for i in x:
 void task(int j) {
     vec2 x_adj = vec2(0.0);
-    for (int i = 0; i < 64; i++) {  // adjoint of :11
+    for (int i = 0; i < x_n0; i++) {  // adjoint of :11
         if (i != j) {  // :14
             vec2 r = x(i) - x(j);  // :15
             // gradient_of_energy.py:16  e += 1 / ti.sqrt(r.norm_sqr() + 1e-3)
             float root = sqrt(dot(r, r) + 0.001);
-            // adjoint of :15
-            x_adj += -(2.0 * (0.5 * (-loss_grad() * (1.0 / root) / root) / root) * r);
+            x_adj += loss_grad() * (1.0 / root) / root / root * r;  // adjoint of :15
         }
     }
     // adjoint of gradient_of_energy.py:17  loss[None] += e
@@ -43,7 +42,7 @@ void task(int j) {
         if (j != j_1) {
             vec2 r = x(j) - x(j_1);
             float root = sqrt(dot(r, r) + 0.001);
-            x_adj += 2.0 * (0.5 * (-loss_grad_value * (1.0 / root) / root) / root) * r;
+            x_adj -= loss_grad_value * (1.0 / root) / root / root * r;
         }
     }
     x_grad(j) += x_adj;

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 48eaabf6, gradient_of_energy.py:10: energy_grad()
+// shadesmith 0.1.0, cuda bc186426, gradient_of_energy.py:10: energy_grad()
 
 #define BLOCK 128
 
@@ -10,7 +10,6 @@ struct alignas(8) vec2 { float x, y; };
 __device__ inline vec2 &operator+=(vec2 &a, vec2 b) { return a = {a.x + b.x, a.y + b.y}; }
 __device__ inline float dot(vec2 a, vec2 b) { return a.x * b.x + a.y * b.y; }
 __device__ inline vec2 operator*(float a, vec2 b) { return {a * b.x, a * b.y}; }
-__device__ inline vec2 operator-(vec2 a) { return {-a.x, -a.y}; }
 __device__ inline vec2 operator-(vec2 a, vec2 b) { return {a.x - b.x, a.y - b.y}; }
 
 struct Args {
@@ -26,13 +25,12 @@ struct Args {
 // gradient_of_energy.py:11  for i in x:
 __device__ inline void task(const Args &args, int j) {
     vec2 x_adj = {0.0f, 0.0f};
-    for (int i = 0; i < 64; i++) {  // adjoint of :11
+    for (int i = 0; i < x_n0; i++) {  // adjoint of :11
         if (i != j) {  // :14
             vec2 r = x(i) - x(j);  // :15
             // gradient_of_energy.py:16  e += 1 / ti.sqrt(r.norm_sqr() + 1e-3)
             float root = sqrtf(dot(r, r) + 0.001f);
-            // adjoint of :15
-            x_adj += -(2.0f * (0.5f * (-loss_grad() * (1.0f / root) / root) / root) * r);
+            x_adj += loss_grad() * (1.0f / root) / root / root * r;  // adjoint of :15
         }
     }
     // adjoint of gradient_of_energy.py:17  loss[None] += e
@@ -42,7 +40,7 @@ __device__ inline void task(const Args &args, int j) {
         if (j != j_1) {
             vec2 r = x(j) - x(j_1);
             float root = sqrtf(dot(r, r) + 0.001f);
-            x_adj += 2.0f * (0.5f * (-loss_grad_value * (1.0f / root) / root) / root) * r;
+            x_adj = x_adj - loss_grad_value * (1.0f / root) / root / root * r;
         }
     }
     x_grad(j) += x_adj;

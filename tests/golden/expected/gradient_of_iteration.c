@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 22f5e1ac, gradient_of_iteration.py:8: iterate_grad(n: i32)
+// shadesmith 0.1.0, c 736ed5d3, gradient_of_iteration.py:8: iterate_grad(n: i32)
 #include <math.h>
 
 enum { x_n0 = 256 };  // shape of x, x_grad, y_grad
@@ -22,7 +22,7 @@ struct Args {
 static inline void task(const struct Args args, int i) {
     float a = x(i);  // :10
     // gradient_of_iteration.py:11  for _ in range(n):
-    int stride = max_i32((args.n + 63) >> 6, 1);
+    int stride = (max_i32(args.n, 1) - 1) / 64 + 1;
     vec64 a_saved = {0};
     for (int j = 0; j < args.n; j++) {
         if (j % stride == 0) {
@@ -32,7 +32,7 @@ static inline void task(const struct Args args, int i) {
     }
     // adjoint of gradient_of_iteration.py:13  y[i] = a
     float a_adj = y_grad(i);
-    for (int j = args.n - 1; j > -1; j--) {  // adjoint of :11
+    for (int j = max_i32(args.n, 0) - 1; j >= 0; j--) {  // adjoint of :11
         int slot = j / stride;
         float a_1 = a_saved.e[slot];
         for (int again = slot * stride; again < j; again++) {

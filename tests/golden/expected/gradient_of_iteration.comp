@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan b1a06595, gradient_of_iteration.py:8: iterate_grad(n: i32)
+// shadesmith 0.1.0, vulkan 86ed1caf, gradient_of_iteration.py:8: iterate_grad(n: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -36,7 +36,7 @@ layout(push_constant, scalar) uniform Args {
 void task(int i) {
     float a = x(i);  // :10
     // gradient_of_iteration.py:11  for _ in range(n):
-    int stride = max((args.n + 63) >> 6, 1);
+    int stride = (max(args.n, 1) - 1) / 64 + 1;
     vec64 a_saved = vec64_splat(0.0);
     for (int j = 0; j < args.n; j++) {
         if (j % stride == 0) {
@@ -46,7 +46,7 @@ void task(int i) {
     }
     // adjoint of gradient_of_iteration.py:13  y[i] = a
     float a_adj = y_grad(i);
-    for (int j = args.n - 1; j > -1; j--) {  // adjoint of :11
+    for (int j = max(args.n, 0) - 1; j >= 0; j--) {  // adjoint of :11
         int slot = j / stride;
         float a_1 = a_saved.e[slot];
         for (int again = slot * stride; again < j; again++) {

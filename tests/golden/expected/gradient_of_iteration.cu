@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 36a51729, gradient_of_iteration.py:8: iterate_grad(n: i32)
+// shadesmith 0.1.0, cuda d734157c, gradient_of_iteration.py:8: iterate_grad(n: i32)
 
 #define BLOCK 128
 
@@ -21,7 +21,7 @@ struct Args {
 __device__ inline void task(const Args &args, int i) {
     float a = x(i);  // :10
     // gradient_of_iteration.py:11  for _ in range(n):
-    int stride = max((args.n + 63) >> 6, 1);
+    int stride = (max(args.n, 1) - 1) / 64 + 1;
     vec64 a_saved = {};
     for (int j = 0; j < args.n; j++) {
         if (j % stride == 0) {
@@ -31,7 +31,7 @@ __device__ inline void task(const Args &args, int i) {
     }
     // adjoint of gradient_of_iteration.py:13  y[i] = a
     float a_adj = y_grad(i);
-    for (int j = args.n - 1; j > -1; j--) {  // adjoint of :11
+    for (int j = max(args.n, 0) - 1; j >= 0; j--) {  // adjoint of :11
         int slot = j / stride;
         float a_1 = a_saved.e[slot];
         for (int again = slot * stride; again < j; again++) {

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 6aabc745, gradient_of_saxpy.py:5:
+// shadesmith 0.1.0, c 89b2dea7, gradient_of_saxpy.py:5:
 // saxpy_grad(a: f32, x: ndarray[f32, 1], y: ndarray[f32, 1])
 
 struct Args {
@@ -16,7 +16,7 @@ struct Args {
 // gradient_of_saxpy.py:6  for i in x:
 static inline void task(const struct Args args, int i) {
     // adjoint of gradient_of_saxpy.py:7  y[i] += a * x[i] * x[i]
-    x_grad(i) += y_grad(i) * (args.a * x(i)) + y_grad(i) * x(i) * args.a;
+    x_grad(i) += 2.0f * y_grad(i) * (args.a * x(i));
 }
 
 void saxpy_grad_0(const struct Args *arguments) {

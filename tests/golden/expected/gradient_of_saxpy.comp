@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 9049647d, gradient_of_saxpy.py:5:
+// shadesmith 0.1.0, vulkan bd4cb184, gradient_of_saxpy.py:5:
 // saxpy_grad(a: f32, x: ndarray[f32, 1], y: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -31,11 +31,12 @@ void task(int i) {
     if (uvec2(args.x_data).x % 16u == 0u && uvec2(args.y_grad_data).x % 16u == 0u
         && uvec2(args.x_grad_data).x % 16u == 0u && i <= args.x_n - 4) {
         // adjoint of gradient_of_saxpy.py:7  y[i] += a * x[i] * x[i]
-        x_grad4(i) += y_grad4(i) * (args.a * x4(i)) + y_grad4(i) * x4(i) * args.a;
+        x_grad4(i) += 2.0 * y_grad4(i) * (args.a * x4(i));
     } else {
-        int end_k = i + min(args.x_n - i, 4);
-        for (int k = i; k < end_k; k++) {
-            x_grad(k) += y_grad(k) * (args.a * x(k)) + y_grad(k) * x(k) * args.a;
+        // one by one; i + 4 might overflow
+        int end = i + min(args.x_n - i, 4);
+        for (int ii = i; ii < end; ii++) {
+            x_grad(ii) += 2.0 * y_grad(ii) * (args.a * x(ii));
         }
     }
 }

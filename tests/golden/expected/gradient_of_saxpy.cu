@@ -1,20 +1,15 @@
-// shadesmith 0.1.0, cuda c4dceee9, gradient_of_saxpy.py:5:
+// shadesmith 0.1.0, cuda 561dc1f4, gradient_of_saxpy.py:5:
 // saxpy_grad(a: f32, x: ndarray[f32, 1], y: ndarray[f32, 1])
 
 #define BLOCK 128
 
 struct alignas(16) vec4 { float x, y, z, w; };
 
-__device__ inline vec4 operator+(vec4 a, vec4 b) {
-    return {a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w};
-}
-
 __device__ inline vec4 &operator+=(vec4 &a, vec4 b) {
     return a = {a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w};
 }
 
 __device__ inline vec4 operator*(float a, vec4 b) { return {a * b.x, a * b.y, a * b.z, a * b.w}; }
-__device__ inline vec4 operator*(vec4 a, float b) { return {a.x * b, a.y * b, a.z * b, a.w * b}; }
 
 __device__ inline vec4 operator*(vec4 a, vec4 b) {
     return {a.x * b.x, a.y * b.y, a.z * b.z, a.w * b.w};
@@ -41,11 +36,12 @@ __device__ inline void task(const Args &args, int i) {
     if ((size_t)args.x_data % 16 == 0 && (size_t)args.y_grad_data % 16 == 0
         && (size_t)args.x_grad_data % 16 == 0 && i <= args.x_n - 4) {
         // adjoint of gradient_of_saxpy.py:7  y[i] += a * x[i] * x[i]
-        x_grad4(i) += y_grad4(i) * (args.a * x4(i)) + y_grad4(i) * x4(i) * args.a;
+        x_grad4(i) += 2.0f * y_grad4(i) * (args.a * x4(i));
     } else {
-        int end_k = i + min(args.x_n - i, 4);
-        for (int k = i; k < end_k; k++) {
-            x_grad(k) += y_grad(k) * (args.a * x(k)) + y_grad(k) * x(k) * args.a;
+        // one by one; i + 4 might overflow
+        int end = i + min(args.x_n - i, 4);
+        for (int ii = i; ii < end; ii++) {
+            x_grad(ii) += 2.0f * y_grad(ii) * (args.a * x(ii));
         }
     }
 }

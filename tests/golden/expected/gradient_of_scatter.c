@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 8bd1d912, gradient_of_scatter.py:10: scatter_grad()
+// shadesmith 0.1.0, c 94e8a77c, gradient_of_scatter.py:10: scatter_grad()
 
 enum { x_n0 = 256 };  // shape of x, v, x_grad, v_grad
 enum { momentum_grad_n1 = 64 };  // shape of momentum_grad
@@ -9,12 +9,12 @@ typedef struct { float m[3][2]; } mat2x3;  // 3 rows of 2
 typedef struct { int x, y; } ivec2;
 
 static inline vec2 vec2_add(vec2 a, vec2 b) { return (vec2){a.x + b.x, a.y + b.y}; }
+static inline float vec2_dot(vec2 a, vec2 b) { return a.x * b.x + a.y * b.y; }
 static inline vec2 vec2_mul_sv(float a, vec2 b) { return (vec2){a * b.x, a * b.y}; }
 static inline vec2 vec2_mul(vec2 a, vec2 b) { return (vec2){a.x * b.x, a.y * b.y}; }
-static inline vec2 vec2_neg(vec2 a) { return (vec2){-a.x, -a.y}; }
 static inline vec2 vec2_sub_sv(float a, vec2 b) { return (vec2){a - b.x, a - b.y}; }
 static inline vec2 vec2_sub_vs(vec2 a, float b) { return (vec2){a.x - b, a.y - b}; }
-static inline float vec2_sum(vec2 a) { return a.x + a.y; }
+static inline vec2 vec2_sub(vec2 a, vec2 b) { return (vec2){a.x - b.x, a.y - b.y}; }
 
 struct Args {
     const vec2 *restrict x_data;              // x: field[f32[2], 256]
@@ -53,22 +53,18 @@ static inline void task(const struct Args args, int p) {
         for (int j = 0; j < 3; j++) {
             // adjoint of gradient_of_scatter.py:16  momentum[base + ti.Vector([i, j])] += w[i][0] *
             //     w[j][1] * v[p]
-            float sum = vec2_sum(vec2_mul(momentum_grad(base.x + i, base.y + j), v_p));
+            float momentum_adj_dot_v = vec2_dot(momentum_grad(base.x + i, base.y + j), v_p);
             v_grad_p = vec2_add(v_grad_p,
                 vec2_mul_sv(w[i].x * w[j].y, momentum_grad(base.x + i, base.y + j)));
-            w_adj.m[j][1] += sum * w[i].x;
-            w_adj.m[i][0] += sum * w[j].y;
+            w_adj.m[j][1] += momentum_adj_dot_v * w[i].x;
+            w_adj.m[i][0] += momentum_adj_dot_v * w[j].y;
         }
     }
     v_grad(p) = v_grad_p;  // stored once: no other iteration writes it (keep_elements)
     // adjoint of :14
-    vec2 sum = vec2_add(vec2_mul(vec2_mul_sv(2.0f, fx_difference_2),
-        vec2_mul_sv(0.5f, (vec2){w_adj.m[2][0], w_adj.m[2][1]})),
-        vec2_mul(vec2_mul_sv(2.0f, fx_difference_1),
-        vec2_neg((vec2){w_adj.m[1][0], w_adj.m[1][1]})));
-    vec2 fx_adj = vec2_add(sum,
-        vec2_neg(vec2_mul(vec2_mul_sv(2.0f, fx_difference),
-        vec2_mul_sv(0.5f, (vec2){w_adj.m[0][0], w_adj.m[0][1]}))));
+    vec2 fx_adj = vec2_sub(vec2_sub(vec2_mul(fx_difference_2, (vec2){w_adj.m[2][0], w_adj.m[2][1]}),
+        vec2_mul(vec2_mul_sv(2.0f, fx_difference_1), (vec2){w_adj.m[1][0], w_adj.m[1][1]})),
+        vec2_mul(fx_difference, (vec2){w_adj.m[0][0], w_adj.m[0][1]}));
     x_grad(p) = vec2_add(x_grad(p), vec2_mul_sv((float)N, fx_adj));  // adjoint of :12
 }
 

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan eac7ff23, gradient_of_scatter.py:10: scatter_grad()
+// shadesmith 0.1.0, vulkan e309f5ce, gradient_of_scatter.py:10: scatter_grad()
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -10,8 +10,6 @@ layout(local_size_x = BLOCK) in;
 const int x_n0 = 256;  // shape of x, v, x_grad, v_grad
 const int momentum_grad_n1 = 64;  // shape of momentum_grad
 const int N = 64;  // captured
-
-float vec2_sum(vec2 a) { return a.x + a.y; }
 
 layout(buffer_reference, scalar, buffer_reference_align = 8)
     restrict readonly buffer ReadF32x2 { vec2 v[]; };
@@ -48,16 +46,16 @@ void task(int p) {
         [[unroll]] for (int j = 0; j < 3; j++) {
             // adjoint of gradient_of_scatter.py:16  momentum[base + ti.Vector([i, j])] += w[i][0] *
             //     w[j][1] * v[p]
-            float sum = vec2_sum(momentum_grad(base.x + i, base.y + j) * v_p);
+            float momentum_adj_dot_v = dot(momentum_grad(base.x + i, base.y + j), v_p);
             v_grad_p += w[i].x * w[j].y * momentum_grad(base.x + i, base.y + j);
-            w_adj[1][j] += sum * w[i].x;
-            w_adj[0][i] += sum * w[j].y;
+            w_adj[1][j] += momentum_adj_dot_v * w[i].x;
+            w_adj[0][i] += momentum_adj_dot_v * w[j].y;
         }
     }
     v_grad(p) = v_grad_p;  // stored once: no other iteration writes it (keep_elements)
-    vec2 fx_adj = 2.0 * fx_difference_2 * (0.5 * vec2(w_adj[0][2], w_adj[1][2]))  // adjoint of :14
-        + 2.0 * fx_difference_1 * -vec2(w_adj[0][1], w_adj[1][1])
-        + -(2.0 * fx_difference * (0.5 * vec2(w_adj[0][0], w_adj[1][0])));
+    vec2 fx_adj = fx_difference_2 * vec2(w_adj[0][2], w_adj[1][2])  // adjoint of :14
+        - 2.0 * fx_difference_1 * vec2(w_adj[0][1], w_adj[1][1])
+        - fx_difference * vec2(w_adj[0][0], w_adj[1][0]);
     x_grad(p) += float(N) * fx_adj;  // adjoint of :12
 }
 

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 174c031f, gradient_of_scatter.py:10: scatter_grad()
+// shadesmith 0.1.0, cuda 8c926947, gradient_of_scatter.py:10: scatter_grad()
 
 #define BLOCK 128
 
@@ -10,14 +10,13 @@ struct alignas(8) vec2 { float x, y; };
 struct mat2x3 { float m[3][2]; };  // 3 rows of 2
 struct ivec2 { int x, y; };
 
-__device__ inline vec2 operator+(vec2 a, vec2 b) { return {a.x + b.x, a.y + b.y}; }
 __device__ inline vec2 &operator+=(vec2 &a, vec2 b) { return a = {a.x + b.x, a.y + b.y}; }
+__device__ inline float dot(vec2 a, vec2 b) { return a.x * b.x + a.y * b.y; }
 __device__ inline vec2 operator*(float a, vec2 b) { return {a * b.x, a * b.y}; }
 __device__ inline vec2 operator*(vec2 a, vec2 b) { return {a.x * b.x, a.y * b.y}; }
-__device__ inline vec2 operator-(vec2 a) { return {-a.x, -a.y}; }
 __device__ inline vec2 operator-(float a, vec2 b) { return {a - b.x, a - b.y}; }
 __device__ inline vec2 operator-(vec2 a, float b) { return {a.x - b, a.y - b}; }
-__device__ inline float sum(vec2 a) { return a.x + a.y; }
+__device__ inline vec2 operator-(vec2 a, vec2 b) { return {a.x - b.x, a.y - b.y}; }
 
 struct Args {
     const vec2 *__restrict__ x_data;              // x: field[f32[2], 256]
@@ -54,17 +53,16 @@ __device__ inline void task(const Args &args, int p) {
         for (int j = 0; j < 3; j++) {
             // adjoint of gradient_of_scatter.py:16  momentum[base + ti.Vector([i, j])] += w[i][0] *
             //     w[j][1] * v[p]
-            float sum_1 = sum(momentum_grad(base.x + i, base.y + j) * v_p);
+            float momentum_adj_dot_v = dot(momentum_grad(base.x + i, base.y + j), v_p);
             v_grad_p += w[i].x * w[j].y * momentum_grad(base.x + i, base.y + j);
-            w_adj.m[j][1] += sum_1 * w[i].x;
-            w_adj.m[i][0] += sum_1 * w[j].y;
+            w_adj.m[j][1] += momentum_adj_dot_v * w[i].x;
+            w_adj.m[i][0] += momentum_adj_dot_v * w[j].y;
         }
     }
     v_grad(p) = v_grad_p;  // stored once: no other iteration writes it (keep_elements)
-    // adjoint of :14
-    vec2 fx_adj = 2.0f * fx_difference_2 * (0.5f * vec2{w_adj.m[2][0], w_adj.m[2][1]})
-        + 2.0f * fx_difference_1 * -vec2{w_adj.m[1][0], w_adj.m[1][1]}
-        + -(2.0f * fx_difference * (0.5f * vec2{w_adj.m[0][0], w_adj.m[0][1]}));
+    vec2 fx_adj = fx_difference_2 * vec2{w_adj.m[2][0], w_adj.m[2][1]}  // adjoint of :14
+        - 2.0f * fx_difference_1 * vec2{w_adj.m[1][0], w_adj.m[1][1]}
+        - fx_difference * vec2{w_adj.m[0][0], w_adj.m[0][1]};
     x_grad(p) += (float)N * fx_adj;  // adjoint of :12
 }
 

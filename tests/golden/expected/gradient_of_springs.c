@@ -1,8 +1,8 @@
-// shadesmith 0.1.0, c 51bd8c85, gradient_of_springs.py:11: springs_grad()
+// shadesmith 0.1.0, c ae78154f, gradient_of_springs.py:11: springs_grad()
 #include <math.h>
 #include <stdbool.h>
 
-enum { ends_n0 = 256 };  // shape of ends, length, stiffness, length_grad, stiffness_...
+enum { ends_n0 = 256 };  // shape of ends, length, stiffness, length_grad, stiffness_grad
 
 typedef struct { float x, y; } vec2;
 typedef struct { int x, y; } ivec2;
@@ -50,10 +50,10 @@ static inline void task(const struct Args args, int s) {
     float norm_d = vec2_length(d), length_s = length(s), length_quotient = norm_d / length_s;
     float strain = length_quotient - 1.0f;
     // adjoint of gradient_of_springs.py:15  energy[None] += 0.5 * stiffness[s] * strain**2
-    float strain_adj = 2.0f * strain * (energy_grad() * (0.5f * stiffness(s)));
-    stiffness_grad(s) += energy_grad() * (strain * strain) * 0.5f;
+    float strain_adj = strain * (energy_grad() * stiffness(s));
+    stiffness_grad(s) += 0.5f * energy_grad() * (strain * strain);
     // adjoint of :14
-    length_grad(s) += -strain_adj * length_quotient / length_s;
+    length_grad(s) -= strain_adj * length_quotient / length_s;
     vec2 d_adj = vec2_mul_sv(strain_adj / length_s / norm_d, d);
     // adjoint of :13
     atomic_add_f32(&x_grad(ends_s_1).x, -d_adj.x);

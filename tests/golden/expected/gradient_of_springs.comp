@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 51534c14, gradient_of_springs.py:11: springs_grad()
+// shadesmith 0.1.0, vulkan a042b370, gradient_of_springs.py:11: springs_grad()
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -7,7 +7,7 @@
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
 
-const int ends_n0 = 256;  // shape of ends, length, stiffness, length_grad, stiffness_...
+const int ends_n0 = 256;  // shape of ends, length, stiffness, length_grad, stiffness_grad
 
 layout(buffer_reference, scalar, buffer_reference_align = 8)
     restrict readonly buffer ReadI32x2 { ivec2 v[]; };
@@ -46,10 +46,10 @@ void task(int s) {
     float norm_d = length(d), length_s = length_(s), length_quotient = norm_d / length_s;
     float strain = length_quotient - 1.0;
     // adjoint of gradient_of_springs.py:15  energy[None] += 0.5 * stiffness[s] * strain**2
-    float strain_adj = 2.0 * strain * (energy_grad() * (0.5 * stiffness(s)));
-    stiffness_grad(s) += energy_grad() * (strain * strain) * 0.5;
+    float strain_adj = strain * (energy_grad() * stiffness(s));
+    stiffness_grad(s) += 0.5 * energy_grad() * (strain * strain);
     // adjoint of :14
-    length_grad(s) += -strain_adj * length_quotient / length_s;
+    length_grad(s) -= strain_adj * length_quotient / length_s;
     vec2 d_adj = strain_adj / length_s / norm_d * d;
     // adjoint of :13
     atomicAdd(x_grad(ends_s_1).x, -d_adj.x);

@@ -1,8 +1,8 @@
-// shadesmith 0.1.0, cuda 178b0064, gradient_of_springs.py:11: springs_grad()
+// shadesmith 0.1.0, cuda 568e7133, gradient_of_springs.py:11: springs_grad()
 
 #define BLOCK 128
 
-constexpr int ends_n0 = 256;  // shape of ends, length, stiffness, length_grad, stiffness_...
+constexpr int ends_n0 = 256;  // shape of ends, length, stiffness, length_grad, stiffness_grad
 
 // Adds to 2 neighbouring floats, each atomically; from sm_90 on by one instruction, for which
 // `address` is a multiple of 8 bytes.
@@ -51,10 +51,10 @@ __device__ inline void task(const Args &args, int s) {
     float norm_d = length(d), length_s = length_(s), length_quotient = norm_d / length_s;
     float strain = length_quotient - 1.0f;
     // adjoint of gradient_of_springs.py:15  energy[None] += 0.5 * stiffness[s] * strain**2
-    float strain_adj = 2.0f * strain * (energy_grad() * (0.5f * stiffness(s)));
-    stiffness_grad(s) += energy_grad() * (strain * strain) * 0.5f;
+    float strain_adj = strain * (energy_grad() * stiffness(s));
+    stiffness_grad(s) += 0.5f * energy_grad() * (strain * strain);
     // adjoint of :14
-    length_grad(s) += -strain_adj * length_quotient / length_s;
+    length_grad(s) -= strain_adj * length_quotient / length_s;
     vec2 d_adj = strain_adj / length_s / norm_d * d;
     // adjoint of :13
     atomic_add_f32x2(&x_grad(ends_s_1).x, -d_adj.x, -d_adj.y);  // one instruction (vector_atomics)

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c f280c6c9, gradient_of_wave.py:9: wave_grad(t: i32)
+// shadesmith 0.1.0, c fce8d46b, gradient_of_wave.py:9: wave_grad(t: i32)
 #include <stdbool.h>
 
 enum { u_grad_n1 = 64, u_grad_n2 = 64 };  // shape of u_grad
@@ -20,7 +20,7 @@ static inline void task_0(const struct Args args, int i, int j) {
     if (both && j >= 1 && j < N - 1) {
         // adjoint of gradient_of_wave.py:11  laplacian = u[t, i - 1, j] + u[t, i + 1, j] +
         //     u[t, i, j - 1] + u[t, i, j + 1] - 4 * u[t, i, j]
-        u_adj += u_grad(args.t + 1, i, j) * 2.0f + -(u_grad(args.t + 1, i, j) * 0.1f) * 4.0f;
+        u_adj += 2.0f * u_grad(args.t + 1, i, j) - 4.0f * u_grad(args.t + 1, i, j) * 0.1f;
     }
     if (both && j - 1 >= 1) {
         u_adj += u_grad(args.t + 1, i, j - 1) * 0.1f;
@@ -39,9 +39,9 @@ static inline void task_0(const struct Args args, int i, int j) {
 
 void wave_grad_0(const struct Args *arguments) {
     const struct Args args = *arguments;
-    for (int i = 0; i < 64; i++) {
+    for (int i = 0; i < u_grad_n1; i++) {
         #pragma omp simd
-        for (int j = 0; j < 64; j++) {
+        for (int j = 0; j < u_grad_n2; j++) {
             task_0(args, i, j);
         }
     }
@@ -52,7 +52,7 @@ void wave_grad_0(const struct Args *arguments) {
 static inline void task_1(const struct Args args, int i, int j) {
     // adjoint of gradient_of_wave.py:12  u[t + 1, i, j] = 2 * u[t, i, j] - u[t - 1, i, j] + 0.1 *
     //     laplacian
-    u_grad(args.t - 1, i, j) += -u_grad(args.t + 1, i, j);
+    u_grad(args.t - 1, i, j) -= u_grad(args.t + 1, i, j);
     u_grad(args.t + 1, i, j) = 0.0f;
 }
 

@@ -1,5 +1,5 @@
 // ===== wave_grad_0.comp
-// shadesmith 0.1.0, vulkan 5407caeb, gradient_of_wave.py:9: wave_grad(t: i32)
+// shadesmith 0.1.0, vulkan e0e33456, gradient_of_wave.py:9: wave_grad(t: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -27,7 +27,7 @@ void task(int i, int j) {
     if (both && j >= 1 && j < N - 1) {
         // adjoint of gradient_of_wave.py:11  laplacian = u[t, i - 1, j] + u[t, i + 1, j] +
         //     u[t, i, j - 1] + u[t, i, j + 1] - 4 * u[t, i, j]
-        u_adj += u_grad(args.t + 1, i, j) * 2.0 + -(u_grad(args.t + 1, i, j) * 0.1) * 4.0;
+        u_adj += 2.0 * u_grad(args.t + 1, i, j) - 4.0 * u_grad(args.t + 1, i, j) * 0.1;
     }
     if (both && j - 1 >= 1) {
         u_adj += u_grad(args.t + 1, i, j - 1) * 0.1;
@@ -46,11 +46,11 @@ void task(int i, int j) {
 
 void main() {
     uint index = gl_GlobalInvocationID.x;
-    if (index < 4096u) task(int(index / 64), int(index % 64));
+    if (index < u_grad_n1 * u_grad_n2) task(int(index / u_grad_n2), int(index % u_grad_n2));
 }
 
 // ===== wave_grad_1.comp
-// shadesmith 0.1.0, vulkan ec79192c, gradient_of_wave.py:9: wave_grad(t: i32)
+// shadesmith 0.1.0, vulkan 17fcd279, gradient_of_wave.py:9: wave_grad(t: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -59,6 +59,7 @@ void main() {
 layout(local_size_x = BLOCK) in;
 
 const int u_grad_n1 = 64, u_grad_n2 = 64;  // shape of u_grad
+const int N = 64;  // captured
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) restrict buffer F32 { float v[]; };
 layout(push_constant, scalar) uniform Args {
@@ -73,11 +74,11 @@ layout(push_constant, scalar) uniform Args {
 void task(int i, int j) {
     // adjoint of gradient_of_wave.py:12  u[t + 1, i, j] = 2 * u[t, i, j] - u[t - 1, i, j] + 0.1 *
     //     laplacian
-    u_grad(args.t - 1, i, j) += -u_grad(args.t + 1, i, j);
+    u_grad(args.t - 1, i, j) -= u_grad(args.t + 1, i, j);
     u_grad(args.t + 1, i, j) = 0.0;
 }
 
 void main() {
     uint index = gl_GlobalInvocationID.x;
-    if (index < 3844u) task(1 + int(index / 62), 1 + int(index % 62));
+    if (index < (N - 2) * (N - 2)) task(1 + int(index / (N - 2)), 1 + int(index % (N - 2)));
 }

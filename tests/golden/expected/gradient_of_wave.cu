@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 078e4907, gradient_of_wave.py:9: wave_grad(t: i32)
+// shadesmith 0.1.0, cuda 94f5cd7f, gradient_of_wave.py:9: wave_grad(t: i32)
 
 #define BLOCK 128
 
@@ -21,7 +21,7 @@ __device__ inline void task_0(const Args &args, int i, int j) {
     if (both && j >= 1 && j < N - 1) {
         // adjoint of gradient_of_wave.py:11  laplacian = u[t, i - 1, j] + u[t, i + 1, j] +
         //     u[t, i, j - 1] + u[t, i, j + 1] - 4 * u[t, i, j]
-        u_adj += u_grad(args.t + 1, i, j) * 2.0f + -(u_grad(args.t + 1, i, j) * 0.1f) * 4.0f;
+        u_adj += 2.0f * u_grad(args.t + 1, i, j) - 4.0f * u_grad(args.t + 1, i, j) * 0.1f;
     }
     if (both && j - 1 >= 1) {
         u_adj += u_grad(args.t + 1, i, j - 1) * 0.1f;
@@ -40,7 +40,7 @@ __device__ inline void task_0(const Args &args, int i, int j) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) wave_grad_0(const Args args) {
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < 4096u) task_0(args, int(index / 64), int(index % 64));
+    if (index < u_grad_n1 * u_grad_n2) task_0(args, int(index / u_grad_n2), int(index % u_grad_n2));
 }
 
 // task 1 of 2: range_for over i, j
@@ -48,11 +48,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK) wave_grad_0(const Args args)
 __device__ inline void task_1(const Args &args, int i, int j) {
     // adjoint of gradient_of_wave.py:12  u[t + 1, i, j] = 2 * u[t, i, j] - u[t - 1, i, j] + 0.1 *
     //     laplacian
-    u_grad(args.t - 1, i, j) += -u_grad(args.t + 1, i, j);
+    u_grad(args.t - 1, i, j) -= u_grad(args.t + 1, i, j);
     u_grad(args.t + 1, i, j) = 0.0f;
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) wave_grad_1(const Args args) {
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < 3844u) task_1(args, 1 + int(index / 62), 1 + int(index % 62));
+    if (index < (N - 2) * (N - 2)) task_1(args, 1 + int(index / (N - 2)), 1 + int(index % (N - 2)));
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 77d51c34, histogram.py:10:
+// shadesmith 0.1.0, c e55ee9e4, histogram.py:10:
 // histogram(a: ndarray[f32, 1], order: ndarray[i32, 1])
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,7 +42,7 @@ struct Args {
 #define total() args.total_data[0]
 
 // histogram.py:11  for i in a:
-static inline void task(const struct Args args, int i, float *total_sum) {
+static inline void task(const struct Args args, int i, double *total_sum) {
     int bucket = (int)(a(i) * 16.0f);  // :12
     // histogram.py:13  order[i] = ti.atomic_add(counts[bucket], 1)
     order(i) = atomic_add_i32(&counts(bucket), 1);
@@ -53,18 +53,18 @@ static inline void task(const struct Args args, int i, float *total_sum) {
 void histogram_0(const struct Args *arguments) {
     const struct Args args = *arguments;
     // Parts of the loop, joined in order: the result does not depend on the number of threads.
-    float total_sum_of[PARTS];
+    double total_sum_of[PARTS];
     #pragma omp parallel for firstprivate(args) schedule(static) if (args.a_n >= 8192)
     for (int part = 0; part < PARTS; part++) {
-        float total_sum = 0.0f;
+        double total_sum = 0.0;
         for (int64_t i = part_begin(args.a_n, part); i < part_end(args.a_n, part); i++) {
             task(args, i, &total_sum);
         }
         total_sum_of[part] = total_sum;
     }
-    float total_sum = 0.0f;
+    double total_sum = 0.0;
     for (int part = 0; part < PARTS; part++) {
         total_sum += total_sum_of[part];
     }
-    atomic_add_f32(&total(), total_sum);
+    atomic_add_f32(&total(), (float)total_sum);
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda c706e32c, moved.py:9: swap(n: i32)
+// shadesmith 0.1.0, cuda 1aeba6f5, moved.py:9: swap(n: i32)
 
 #define BLOCK 128
 
@@ -79,15 +79,15 @@ extern "C" __global__ void __launch_bounds__(BLOCK) swap_0(const Args args) {
 // moved.py:12  for i, j in tiles:
 __device__ inline void task_1(const Args &args, int i, int j, uint32_t index) {
     // moved.py:13  tiles[i, j] = columns[n - i, j]
-    if (args.n - i < -3 || args.n - i >= 3 || j < 2 || j >= 12) {
+    if (int(unsigned(args.n) - i) < -3 || int(unsigned(args.n) - i) >= 3 || j < 2 || j >= 12) {
         uint32_t record = report_failure(args.report, 0u, index, 4u);
-        record = report_i32(args.report, record, args.n - i);
+        record = report_i32(args.report, record, int(unsigned(args.n) - i));
         record = report_i32(args.report, record, j);
         record = report_i32(args.report, record, 6);
         report_i32(args.report, record, 10);
         return;
     }
-    tiles(i, j) = columns(args.n - i, j);
+    tiles(i, j) = columns(int(unsigned(args.n) - i), j);
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) swap_1(const Args args) {

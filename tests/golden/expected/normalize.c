@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 81afd824, normalize.py:4: normalize(a: ndarray[f32, 1])
+// shadesmith 0.1.0, c 80f483ae, normalize.py:4: normalize(a: ndarray[f32, 1])
 #include <stdint.h>
 
 // A loop that computes a sum is cut into so many parts.
@@ -37,28 +37,28 @@ void normalize_0(const struct Args *arguments) {
 
 // task 1 of 3: range_for over a
 // normalize.py:6  for i in range(a.shape[0]):
-static inline void task_1(const struct Args args, int i, float *total) {
+static inline void task_1(const struct Args args, int i, double *total) {
     *total += a(i);  // :7, not atomic: joined below (reduce_atomics)
 }
 
 void normalize_1(const struct Args *arguments) {
     const struct Args args = *arguments;
     // Parts of the loop, joined in order: the result does not depend on the number of threads.
-    float total_of[PARTS];
+    double total_of[PARTS];
     #pragma omp parallel for firstprivate(args) schedule(static) if (args.a_n >= 8192)
     for (int part = 0; part < PARTS; part++) {
-        float total = 0.0f;
+        double total = 0.0;
         #pragma omp simd reduction(+: total)
         for (int64_t i = part_begin(args.a_n, part); i < part_end(args.a_n, part); i++) {
             task_1(args, i, &total);
         }
         total_of[part] = total;
     }
-    float total = 0.0f;
+    double total = 0.0;
     for (int part = 0; part < PARTS; part++) {
         total += total_of[part];
     }
-    args.temporaries->total += total;
+    args.temporaries->total += (float)total;
 }
 
 // task 2 of 3: range_for over a

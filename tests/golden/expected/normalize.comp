@@ -125,7 +125,7 @@ void main() {
 }
 
 // ===== normalize_2.comp
-// shadesmith 0.1.0, vulkan 40e3ffa7, normalize.py:4: normalize(a: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan e6ed35d7, normalize.py:4: normalize(a: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -158,9 +158,10 @@ void task(int i) {
         // normalize.py:9  a[i] /= total
         a4(i) /= args.temporaries.total;
     } else {
-        int end_k = i + min(args.a_n - i, 4);
-        for (int k = i; k < end_k; k++) {
-            a(k) /= args.temporaries.total;
+        // one by one; i + 4 might overflow
+        int end = i + min(args.a_n - i, 4);
+        for (int ii = i; ii < end; ii++) {
+            a(ii) /= args.temporaries.total;
         }
     }
 }

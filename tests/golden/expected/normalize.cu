@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 8c3e7407, normalize.py:4: normalize(a: ndarray[f32, 1])
+// shadesmith 0.1.0, cuda 1b4c8498, normalize.py:4: normalize(a: ndarray[f32, 1])
 
 #define BLOCK 128
 #define LOADS 8  // iterations of a thread at a time, so that their loads overlap
@@ -119,9 +119,10 @@ __device__ inline void task_2(const Args &args, int i) {
         // normalize.py:9  a[i] /= total
         a4(i) /= args.temporaries->total;
     } else {
-        int end_k = i + min(args.a_n - i, 4);
-        for (int k = i; k < end_k; k++) {
-            a(k) /= args.temporaries->total;
+        // one by one; i + 4 might overflow
+        int end = i + min(args.a_n - i, 4);
+        for (int ii = i; ii < end; ii++) {
+            a(ii) /= args.temporaries->total;
         }
     }
 }

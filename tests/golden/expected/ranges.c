@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 097ab02f, ranges.py:4: ranges(a: ndarray[f32, 1], begin: i32, end: i32)
+// shadesmith 0.1.0, c a9598fbe, ranges.py:4: ranges(a: ndarray[f32, 1], begin: i32, end: i32)
 
 struct Args {
     float *restrict a_data;  // a: ndarray[f32, 1]
@@ -20,7 +20,7 @@ static inline void task(const struct Args args, int i) {
             r += a(q) * a(k);  // :11
         }
     }
-    a(i) = r > 0.0f && a(i + 1ll) > 0.0f ? r : -r;  // :12
+    a(i) = r > 0.0f && a(i + 1) > 0.0f ? r : -r;  // :12
 }
 
 void ranges_0(const struct Args *arguments) {

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 16ebb094, saxpy.py:4:
+// shadesmith 0.1.0, vulkan 6e76ac99, saxpy.py:4:
 // saxpy(x: ndarray[f32, 1], y: ndarray[f32, 1], alpha: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -29,9 +29,10 @@ void task(int i) {
         // saxpy.py:6  y[i] = alpha * x[i] + y[i]
         y4(i) = args.alpha * x4(i) + y4(i);
     } else {
-        int end_k = i + min(args.x_n - i, 4);
-        for (int k = i; k < end_k; k++) {
-            y(k) = args.alpha * x(k) + y(k);
+        // one by one; i + 4 might overflow
+        int end = i + min(args.x_n - i, 4);
+        for (int ii = i; ii < end; ii++) {
+            y(ii) = args.alpha * x(ii) + y(ii);
         }
     }
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 5be28119, saxpy.py:4:
+// shadesmith 0.1.0, cuda e33f66f5, saxpy.py:4:
 // saxpy(x: ndarray[f32, 1], y: ndarray[f32, 1], alpha: f32)
 
 #define BLOCK 128
@@ -30,9 +30,10 @@ __device__ inline void task(const Args &args, int i) {
         // saxpy.py:6  y[i] = alpha * x[i] + y[i]
         y4(i) = args.alpha * x4(i) + y4(i);
     } else {
-        int end_k = i + min(args.x_n - i, 4);
-        for (int k = i; k < end_k; k++) {
-            y(k) = args.alpha * x(k) + y(k);
+        // one by one; i + 4 might overflow
+        int end = i + min(args.x_n - i, 4);
+        for (int ii = i; ii < end; ii++) {
+            y(ii) = args.alpha * x(ii) + y(ii);
         }
     }
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 24dafc50, scaled.py:9: scaled(a: f32)
+// shadesmith 0.1.0, vulkan 3a0fe914, scaled.py:9: scaled(a: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -34,5 +34,5 @@ void task(int i, int j) {
 
 void main() {
     uint index = gl_GlobalInvocationID.x;
-    if (index < x_n0 * 256u) task(int(index / 256), int(index % 256) * 4);
+    if (index < x_n0 * (x_n1 / 4)) task(int(index / (x_n1 / 4)), int(index % (x_n1 / 4)) * 4);
 }

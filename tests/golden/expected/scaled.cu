@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 0e6bee82, scaled.py:9: scaled(a: f32)
+// shadesmith 0.1.0, cuda 7646ba59, scaled.py:9: scaled(a: f32)
 
 #define BLOCK 128
 
@@ -26,5 +26,5 @@ __device__ inline void task(const Args &args, int i, int j) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) scaled_0(const Args args) {
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < x_n0 * 256u) task(args, int(index / 256), int(index % 256) * 4);
+    if (index < x_n0 * (x_n1 / 4)) task(args, int(index / (x_n1 / 4)), int(index % (x_n1 / 4)) * 4);
 }

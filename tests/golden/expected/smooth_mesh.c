@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c f257e526, smooth_mesh.py:25: smooth_mesh(weight: f32)
+// shadesmith 0.1.0, c 4a469f9a, smooth_mesh.py:25: smooth_mesh(weight: f32)
 
 enum { n_verts = 100 };  // len(verts)
 
@@ -26,9 +26,9 @@ struct Args {
 static inline void task(const struct Args args, int v) {
     vec3 total = {0.0f, 0.0f, 0.0f};  // :27
     // smooth_mesh.py:28  for u in v.verts:
-    int u_end = vert_verts_begin(v + 1ll);
-    for (int u_at = vert_verts_begin(v); u_at < u_end; u_at++) {
-        int u = vert_verts(u_at);
+    int u_end = vert_verts_begin(v + 1);
+    for (int u_entry = vert_verts_begin(v); u_entry < u_end; u_entry++) {
+        int u = vert_verts(u_entry);
         // smooth_mesh.py:29  total += u.x - v.x
         total = vec3_add(total, vec3_sub(vert_x(u), vert_x(v)));
     }

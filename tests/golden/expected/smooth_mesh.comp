@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 65a6b06c, smooth_mesh.py:25: smooth_mesh(weight: f32)
+// shadesmith 0.1.0, vulkan ef04bafb, smooth_mesh.py:25: smooth_mesh(weight: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -32,8 +32,8 @@ void task(int v) {
     vec3 total = vec3(0.0);  // :27
     // smooth_mesh.py:28  for u in v.verts:
     int u_end = vert_verts_begin(v + 1);
-    for (int u_at = vert_verts_begin(v); u_at < u_end; u_at++) {
-        int u = vert_verts(u_at);
+    for (int u_entry = vert_verts_begin(v); u_entry < u_end; u_entry++) {
+        int u = vert_verts(u_entry);
         // smooth_mesh.py:29  total += u.x - v.x
         total += vert_x(u) - vert_x(v);
     }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 133f3280, smooth_mesh.py:25: smooth_mesh(weight: f32)
+// shadesmith 0.1.0, cuda d5b88c88, smooth_mesh.py:25: smooth_mesh(weight: f32)
 
 #define BLOCK 128
 
@@ -29,13 +29,14 @@ __device__ inline void task(const Args &args, int v) {
     vec3 total = {0.0f, 0.0f, 0.0f};  // :27
     // smooth_mesh.py:28  for u in v.verts:
     int u_end = vert_verts_begin(v + 1);
-    for (int u_at = vert_verts_begin(v); u_at < u_end; u_at++) {
-        int u = vert_verts(u_at);
+    for (int u_entry = vert_verts_begin(v); u_entry < u_end; u_entry++) {
+        int u = vert_verts(u_entry);
         // smooth_mesh.py:29  total += u.x - v.x
         total = total + (vert_x(u) - vert_x(v));
     }
     // smooth_mesh.py:30  v.smooth = v.x + weight * total / v.verts.size
-    vert_smooth(v) = vert_x(v) + args.weight * total / (float)(u_end - vert_verts_begin(v));
+    vert_smooth(v) = vert_x(v)
+        + args.weight * total / (float)int(unsigned(u_end) - vert_verts_begin(v));
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) smooth_mesh_0(const Args args) {

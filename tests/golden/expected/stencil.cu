@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 558ad6e7, stencil.py:12:
+// shadesmith 0.1.0, cuda 57ca8baf, stencil.py:12:
 // stencil(a: ndarray[f32, 2], b: ndarray[f32, 2], order: ndarray[i32, 1])
 
 #define BLOCK 128
@@ -48,7 +48,7 @@ __device__ inline void task(const Args &args, int i, int j) {
         int near = i + k;  // :23
         while (near > order(k)) {  // :24
             // stencil.py:25  near -= first(order, j)
-            near -= first(args, j);
+            near -= unsigned(first(args, j));
             if (near == 3) {  // :26
                 break;  // :27
             }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda fee4ac44, warps.py:5: warps(a: ndarray[i32, 1], b: ndarray[i32, 1])
+// shadesmith 0.1.0, cuda 80a90df1, warps.py:5: warps(a: ndarray[i32, 1], b: ndarray[i32, 1])
 
 #define BLOCK 256
 
@@ -59,7 +59,7 @@ __device__ inline void task(const Args &args, int i) {
     int y = __shfl_down_sync(0xffffffffu, x, 1);
     if (x > 0) {  // :10
         // warps.py:11  y += simt.subgroup.reduce_max(x)
-        y += reduce_max(__activemask(), x);
+        y += unsigned(reduce_max(__activemask(), x));
     }
     // warps.py:12  b[i] = y + simt.block.sync_count_nonzero(y)
     b(i) = y + __syncthreads_count(y != 0);

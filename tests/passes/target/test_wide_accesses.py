@@ -198,6 +198,37 @@ def test_stencils_of_fields(target: str, dtype: object) -> None:
     assert np.array_equal(w.to_numpy(), expected)
 
 
+@pytest.mark.parametrize("dtype", [ti.f32, ti.u32, ti.f64])
+def test_parts_of_rows(target: str, dtype: object) -> None:
+    start(target)
+    n, m = (5, 20) if target == "python" else (259, 260)
+    x, y, z = (ti.field(dtype, (n, m)) for _ in range(3))
+    line = ti.field(dtype, n * m + 3)
+
+    @ti.kernel
+    def run():
+        for i, j in ti.ndrange((1, n - 1), (1, m - 1)):
+            y[i, j] = x[i - 1, j] + x[i + 1, j] + x[i, j - 1] * 2 + x[i, j + 1] * 3
+        for i, j in ti.ndrange(n, (2, m)):
+            z[i, j] = z[i, j] + x[i, j]
+        for i in range(3, n * m + 1):
+            line[i] = line[i] * 2 + 1
+
+    values = (np.arange(n * m).reshape(n, m) % 911).astype(x.to_numpy().dtype)
+    x.from_numpy(values)
+    z.fill(1)
+    line.fill(4)
+    run()
+    expected = np.zeros_like(values)
+    two, three = values.dtype.type(2), values.dtype.type(3)
+    expected[1:-1, 1:-1] = values[:-2, 1:-1] + values[2:, 1:-1] + values[1:-1, :-2] * two + values[1:-1, 2:] * three
+    assert np.array_equal(y.to_numpy(), expected)
+    expected[:] = 1
+    expected[:, 2:] += values[:, 2:]
+    assert np.array_equal(z.to_numpy(), expected)
+    assert line.to_numpy().tolist() == [4] * 3 + [9] * (n * m - 2) + [4] * 2
+
+
 @pytest.mark.parametrize("n", [LONG, LONG + 2])
 def test_neighbours_along_a_vector(target: str, n: int) -> None:
     n = n % 1000 if target == "python" else n
@@ -246,7 +277,8 @@ def test_sources() -> None:
     x = some(8)
     for source in sources(saxpy, x, x, 1.0):
         assert "y4(i) = args.a * x4(i) + y4(i);" in source
-        assert "% 16" in source and "y(k) = args.a * x(k) + y(k);" in source
+        assert "% 16" in source and "y(ii) = args.a * x(ii) + y(ii);" in source
+        assert "// one by one; i + 4 might overflow\n        int end = i + min(args.x_n - i, 4);" in source
     assert "x4(" not in saxpy.source(x, x, 1.0, arch=ti.x64)
     field = ti.field(ti.f32, LONG)
 
@@ -266,12 +298,53 @@ def test_sources() -> None:
             if 0 < i < 511 and 0 < j < 255:
                 w[i, j] = 0.25 * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1])
 
+    @ti.kernel
+    def relax_part():
+        for i, j in ti.ndrange((1, 511), (1, 255)):
+            w[i, j] = 0.25 * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1])
+
+    for source in sources(relax_part):
+        assert "if (j >= 1 && j + 3 < 255) {" in source and "u4(i - 1, j) + u4(i + 1, j) + vec4" in source
+        assert "if (k >= 1 && k < 255) {" in source
     for source in sources(relax):
         assert "if (0 < i && i < 511 && 0 < j && j + 3 < 255) {" in source
         assert "u4(i - 1, j) + u4(i + 1, j) + vec4" in source
-        assert "w(i, k) = 0.25" in source and "if (0 < i && i < 511 && 0 < k && k < 255) {" in source
+        assert "w(i, jj) = 0.25" in source and "if (0 < i && i < 511 && 0 < jj && jj < 255) {" in source
+        assert "index < u_n0 * (u_n1 / 4)" in source and "int(index % (u_n1 / 4)) * 4)" in source
     ti.init(arch=ti.python, log_level=ti.ERROR, passes="-wide_accesses")
     assert not any("x4(" in source for source in sources(saxpy, x, x, 1.0))
+
+
+def test_names_of_single_iterations_and_of_extents() -> None:
+    """The user's own `ii` and `k` keep their names; a field whose length is no multiple of 4 ends early."""
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    odd, n = ti.field(ti.f32, LONG + 2), LONG + 2
+
+    @ti.kernel
+    def scale(by: ti.f32):
+        for i in odd:
+            ii = 2.0 * odd[i]
+            k = ii + by
+            odd[i] = k * ii
+
+    @ti.kernel
+    def clear(x: ti.types.ndarray(ti.f32, 1)):
+        for number in x:
+            x[number] = 0.0
+
+    @ti.kernel
+    def steps():
+        for i in range(3, n - 1, 2):
+            odd[i] = odd[i // 2]
+
+    for source in sources(scale, 1.0):
+        assert "int end = min(i + 4, odd_n0);\n        for (int each_i = i; each_i < end; each_i++) {" in source
+        assert "float ii = 2.0" in source and "overflow" not in source
+        assert "if (index < (odd_n0 + 3) / 4) task(" in source
+    for source in sources(clear, some(8)):
+        assert "for (int each_number = number; each_number < end; each_number++) {" in source
+    for source in sources(steps):
+        assert "if (index < (n - 4) / 2) task(" in source and "3 + int(index) * 2" in source
 
 
 def test_what_is_not_widened() -> None:
@@ -310,7 +383,7 @@ def test_what_is_not_widened() -> None:
             for i in x:
                 shared[i] = 1.0
         if ti.static(n == 8):
-            for i in range(2, LONG):
+            for i in range(2, LONG // 2):  # less than most of the row
                 x[i] = 1.0
         if ti.static(n == 9):
             for i in range(LONG // 2):

@@ -32,18 +32,18 @@ def test_what_may_wrap_is_unsigned() -> None:
     def k(x: Array, l: ti.types.ndarray(ti.i64, 1), h: ti.types.ndarray(ti.u16, 1), n: ti.i32):
         for i in x:
             a = x[i]
-            x[i] = a * 31 + n
+            x[i] = (a * 31 + n) // 3
             if a + 1 > n:
                 a += 5
             x[i] ^= a
-            l[i] = -l[i] - 7
+            l[i] = (-l[i] - 7) >> 1
             h[i] = h[i] * h[i]
 
     text = body(k, np.zeros(4, np.int32), np.zeros(4, np.int64), np.zeros(4, np.uint16), 3)
-    assert "x(i) = unsigned(a) * 31 + args.n;" in text
+    assert "x(i) = floor_div_positive_i32(int(unsigned(a) * 31 + args.n), 3);" in text
     assert "if (int(unsigned(a) + 1) > args.n)" in text
     assert "a += 5u;" in text
-    assert "l(i) = -uint64_t(l(i)) - 7ll;" in text
+    assert "l(i) = int64_t(-uint64_t(l(i)) - 7ll) >> 1ll;" in text
     assert "h(i) *= unsigned(h(i));" in text
 
 
@@ -60,6 +60,76 @@ def test_what_cannot_wrap_stays() -> None:
 
     text = body(k, np.zeros(4, np.int32), np.zeros(4, np.uint32), np.zeros(4, np.int16), 3)
     assert "unsigned(" not in text and "x(i + 2) = " in text and "x(i * args.n - 1)" in text
+
+
+def test_what_nobody_observes_stays() -> None:
+    """Sums that are stored, added atomically, passed to functions that store them, and counters of iterations."""
+
+    @ti.func
+    def put(y: ti.template(), i: ti.i32, value: ti.i32):
+        y[i] = value
+        if i > 5:
+            y[i] = value * 2
+
+    @ti.kernel
+    def k(x: Array, y: ti.types.ndarray(ti.i64, 1), z: Array, n: ti.i32):
+        for i in x:
+            total = n
+            for j in range(n):
+                total += x[j] * n
+            z[i] = total - 1
+            z[0] += -n
+            y[i] = y[i] * 3 + 1
+            put(z, i, total + 5)
+            steps = 0
+            while steps < n:
+                steps += 1
+
+    @ti.kernel
+    def counts(x: Array, y: Array):
+        for i in x:
+            near, pairs = 0, 0
+            for j in x:
+                if x[j] > x[i]:
+                    near += 1
+                for _ in range(3):
+                    pairs += 1
+            y[i] = near // 2 + pairs // 3
+
+    a, b = np.zeros(4, np.int32), np.zeros(4, np.int64)
+    text = k.source(a, b, a, 3, arch=ti.cuda)
+    assert "unsigned(" not in text.partition("extern")[0] and "total + 5" in text and "steps += 1;" in text
+    text = body(counts, a, a)
+    assert "near += 1;" in text and "pairs += 1u;" in text
+
+
+def test_seen_sums_are_marked() -> None:
+    """What is seen over a variable, an element, a function or a choice is seen; so are large constants."""
+
+    @ti.func
+    def is_positive(value: ti.i32) -> ti.i32:
+        return ti.select(value > 0, 1, 2)
+
+    @ti.kernel
+    def k(x: Array, y: Array, z: Array, n: ti.i32):
+        for i in x:
+            total = 0
+            for j in range(n):
+                total += x[j]
+            if total > 7:
+                y[i] = 1
+            z[i] = z[i] + n
+            if z[i] > 5:
+                y[i] = is_positive(x[i] + n)
+            y[i + 1] = n + (-2147483647 - 1)
+            chosen = n - 3 if n > 2 else n - 4
+            y[i + 2] = chosen // 2
+
+    text = k.source(*(np.zeros(4, np.int32),) * 3, 3, arch=ti.cuda)
+    assert "total += unsigned(x_tile[j - j_tile]);" in text and "z(i) += unsigned(args.n);" in text
+    assert "y(i + 1) = unsigned(args.n) + (-2147483647 - 1);" in text
+    assert "unsigned(x(i)) + args.n" in text
+    assert "unsigned(args.n) - 4" in text
 
 
 def test_an_index_that_is_tested_is_marked() -> None:

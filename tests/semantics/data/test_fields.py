@@ -112,7 +112,7 @@ def test_a_wrong_index_raises_and_names_the_field(target: str, key: object) -> N
         ({"shape": (3, 2), "order": "ii"}, SyntaxError, "must be different"),
         ({"shape": 2.5}, RuntimeError, "2.5 is not a shape"),
         ({"shape": (1,) * 13}, RuntimeError, "at most 12"),
-        ({"shape": (2**16, 2**16)}, RuntimeError, "can be indexed"),
+        ({"shape": 2**31}, RuntimeError, "can be indexed"),
     ],
 )
 def test_a_field_that_cannot_be_is_refused(arguments: dict, error: type, text: str) -> None:

@@ -140,6 +140,28 @@ def test_a_loop_of_any_trip_count_has_a_gradient(n: int, in_f64: str) -> None:
     compared(kernel, fields, ("z",), n)
 
 
+def test_a_sum_whose_term_depends_on_the_sum_is_differentiated_last_iteration_first(in_f64: str) -> None:
+    """`s = s + f(s)` has one load of `s`, where `f` is a `ti.func` that also returns the sum."""
+    fields = three_fields()
+    x, y, z = fields.values()
+
+    @ti.func
+    def advanced(s, k):
+        return s + k * s * s
+
+    @ti.kernel
+    def kernel():
+        for i in x:
+            s = x[i]
+            v = ti.Vector([x[i], y[i]])
+            for j in range(5):
+                s = advanced(s, y[j] * 0.3)
+                v = advanced(v, 0.2 * y[j])
+            z[i] = s * v[0] * v[1]
+
+    compared(kernel, fields, ("z",))
+
+
 def test_a_variable_of_several_loops_has_an_adjoint(in_f64: str) -> None:
     fields = three_fields()
     x, y, z = fields.values()

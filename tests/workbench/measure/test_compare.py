@@ -77,7 +77,7 @@ LOST = {
 SHIFT = {"cpu": "(int)((unsigned)((x(i) + 3) * 5) >> 2)", "vulkan": "int(uint((x(i) + 3) * 5) >> 2)",
          "cuda": "(int)((unsigned)((x(i) + 3) * 5) >> 2)"}  # fmt: skip
 BITS = {"cpu": "(x(i) + 3) * 5 >> 2", "vulkan": "(x(i) + 3) * 5 >> 2", "cuda": "int((unsigned(x(i)) + 3) * 5) >> 2"}
-SUMMAND = {"cpu": "+= x(i);", "vulkan": "+= x(i);", "cuda": "+= unsigned(x(i));"}
+SUMMAND = {"cpu": "+= x(i);", "vulkan": "+= x(i);", "cuda": "+= x(i);"}
 CELL = {"cpu": "args.cells[i]", "vulkan": "args.cells.v[i]", "cuda": "args.cells[i]"}
 FALL = "v(i).y -= 9.8f * args.dt;"
 

@@ -41,6 +41,12 @@ NOT_VECTORIZED = (AtomicOp, Rand, *TOPOLOGY_WRITERS, *RECORDS, *TEXTURE_STATEMEN
 """Statements that no compiler vectorizes."""
 
 
+INLINED = "static inline __attribute__((always_inline)) "
+"""Of a body with loops whose iterations become lanes: gcc inlines it before it looks for those, not after."""
+
+LANES_NOTE = "// several iterations of the innermost loop are lanes of vectors (vector_lanes)"
+
+
 class FileAssembler:
     """Assembles the files of one kernel.
 
@@ -165,8 +171,11 @@ class FileAssembler:
         if p.block_sums is not None and p.block_sums.own:
             arguments = [OWN, *p.arguments]
         call = f"{p.function}({', '.join(arguments)});"
+        qualifier = INLINED if p.task.as_lanes else language.helper_qualifier
+        lanes = [LANES_NOTE] if p.task.as_lanes else []
         simd = threads is not None and vectorizable and not p.task.synchronizes and not p.task.private
         simd = simd and threads is not None and is_vectorized(threads, *pointers_of(p.task))
+        simd = simd or p.task.as_lanes
         uneven = any(isinstance(s, While) or self._is_recursive(s) for s in statements)
         omp = pragma(p.task, threads, has_loops, uneven, simd)
         lines = nest(threads, call, simd and " simd " not in omp) if threads else []
@@ -187,9 +196,7 @@ class FileAssembler:
             "python": python_line(context, p.task),
             "title": task_title(context, p) if len(context.kernel.tasks) > 1 else "",
             "entry": p.entry,
-            "head": wrapped_head(
-                f"{language.helper_qualifier}void {p.function}({', '.join(parameters) or language.no_parameters}) {{"
-            ),
+            "head": wrapped_head(f"{qualifier}void {p.function}({', '.join(parameters) or language.no_parameters}) {{"),
             "body": "\n".join(INDENT * (line.depth + 1) + line.text if line.text else "" for line in p.body),
             "call": call,
             "guarded_call": _guarded(threads.count if threads else "1", call),
@@ -200,7 +207,7 @@ class FileAssembler:
             "iterations": constant_count(threads.extents) if threads else None,
             "ballot": language.warp.ballot if language.warp and p.block is not None and p.block.uses_lanes else "",
             "shared": bool(p.shared),
-            "prologue": [*p.prologue, *(threads.declarations if threads else [])],
+            "prologue": [*p.prologue, *(threads.declarations if threads else []), *lanes],
             "count": threads.count if threads else "1",
             "nest": lines,
             "reductions": p.reductions if p.task.reductions else None,

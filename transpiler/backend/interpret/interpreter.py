@@ -60,7 +60,7 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel, Reduction, Task
 from ...ir.textures import ImageLoad, ImageStore, Texture, TextureFetch, TextureSample, TextureStatement
 from ...ir.threads import SUBGROUP_SIZE, Barrier, ThreadIndex, neutral
-from ...ir.types import Scalar, Struct, Tensor, Type, element_of
+from ...ir.types import Scalar, Struct, Tensor, Type, element_of, i64
 from ...nesting import deep_recursion
 from ...options import MAX_ITERATIONS
 from ..module.random_stream import RandomStream, task_seed
@@ -168,7 +168,7 @@ class _Machine:
             StructElement: lambda s: _copied(self.values[s.value][s.member]),
             IfExp: self._if_exp,
             Rand: lambda s: s.type.numpy.type(self.random.draw(s.type)),
-            LoopIndex: lambda s: np.int32(self.indices[s.loop][s.axis]),
+            LoopIndex: lambda s: (np.int64 if s.type == i64 else np.int32)(self.indices[s.loop][s.axis]),
             ArgLoad: lambda s: self.parameters[s.parameter],
             ArrayShape: self._shape,
             TextureSample: lambda s: self._texture(s).sample(self._coordinates(s.coordinate), s.texture.element),

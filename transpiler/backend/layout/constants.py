@@ -27,8 +27,10 @@ from ..languages.common.one_line import COLUMNS
 
 COMMON = ("i32", "f32")
 """Types whose numbers get the plain names first."""
-MAX_NOTE = 60
-"""Characters of a comment; longer expressions are cut."""
+MAX_EXPRESSION = 180
+"""Characters of an expression in a comment; longer ones are cut."""
+MAX_SHARED = 12
+"""Fields that a comment names as those of one shape."""
 
 Key = tuple[object, ...]
 
@@ -64,17 +66,18 @@ class NamedConstants:
         return [line for (note, _), names in groups.items() for line in self._lines(language, names, note)]
 
     def _lines(self, language: Language, names: Sequence[str], note: str) -> list[str]:
-        """Return the declarations of numbers of one type, as many on a line as fit."""
+        """Return the declarations of numbers of one type, as many on a line as fit; a long note is above them."""
         lines: list[str] = []
         shown: list[str] = []
         for name in names:
             shown = [*shown, name]
-            line = f"{_declaration(language, [(each, self.numbers[each]) for each in shown])}  // {note}"
+            line = _declaration(language, [(each, self.numbers[each]) for each in shown])
             if len(shown) > 1 and len(line) > COLUMNS:
                 shown = [name]
-                line = f"{_declaration(language, [(name, self.numbers[name])])}  // {note}"
+                line = _declaration(language, [(name, self.numbers[name])])
             lines[-1:] = [line] if len(shown) > 1 else [*lines[-1:], line]
-        return lines
+        behind = [f"{line}  // {note}" for line in lines]
+        return behind if len(lines) == 1 and len(behind[0]) <= COLUMNS else [f"// {note}", *lines]
 
 
 def named_constants(kernel: Kernel, arrays: Iterable[Array], taken: frozenset[str]) -> NamedConstants:
@@ -100,7 +103,8 @@ def named_constants(kernel: Kernel, arrays: Iterable[Array], taken: frozenset[st
 def _share_shapes(found: NamedConstants, shapes: Iterable[list[Array]]) -> None:
     """Give the extents of fields of one shape one name."""
     for arrays in shapes:
-        note = _shown(f"shape of {', '.join(array.name for array in arrays)}")
+        others = f" and {len(arrays) - MAX_SHARED} more" if len(arrays) > MAX_SHARED else ""
+        note = _shown(f"shape of {', '.join(array.name for array in arrays[:MAX_SHARED])}{others}")
         for axis in range(arrays[0].ndim):
             name = found.names[extent_of(arrays[0], axis).key]
             found.names |= {extent_of(array, axis).key: name for array in arrays}
@@ -133,4 +137,4 @@ def _note(origin: Origin, name: str) -> str:
 
 def _shown(note: str) -> str:
     shown = "".join(c if c.isprintable() and c not in "\\?" else "_" for c in note)  # nothing continues the line
-    return shown if len(shown) <= MAX_NOTE else f"{shown[: MAX_NOTE - 3]}..."
+    return shown if len(shown) <= MAX_EXPRESSION else f"{shown[: MAX_EXPRESSION - 3]}..."

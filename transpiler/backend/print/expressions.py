@@ -61,6 +61,7 @@ from ..languages.common.syntax import (
     swizzle,
     type_helpers,
     type_name,
+    unconverted,
 )
 from ..languages.common.syntax_forms import EQUAL, INFIX, MULTIPLY, OR, PRIMARY, TERNARY, UNARY, Rendered, Syntax
 from ..languages.common.target import Target
@@ -80,8 +81,7 @@ class Expressions:
     """The rendered values of one function. loop_names: of the indices of loops, by loop and axis."""
 
     def __init__(self, target: Target, layout: Layout) -> None:
-        self.target, self.language = target, target.language
-        self.layout = layout
+        self.target, self.language, self.layout = target, target.language, layout
         self.rendered: dict[Statement, Rendered] = {}
         self.helpers: dict[str, None] = {}
         self.loop_names: dict[tuple[Statement, int], str] = {}
@@ -105,6 +105,7 @@ class Expressions:
         self.block_size = ""
         """The name of the number of threads in a block."""
         self.variable_names: dict[Statement, str] = {}
+        self.innermost: dict[Statement, bool] = {}
 
     def of(self, value: Statement) -> Rendered:
         """Return a value: its name, its remembered expression, or an argument, a number, an index."""
@@ -180,7 +181,7 @@ class Expressions:
                 self.uses_args = True
                 if array.place is not None and (pool := pool_above(array.place)) is not None:
                     self.used.cells["number", pool] = None
-                sources = wrapping.wide_sums(self.language, indices, [self.of(i).source for i in indices])
+                sources = wrapping.wide_sums(self.language, indices, self.of, self.parameters, self.innermost)
                 names = self.layout.accessors
                 return f"{names.names[array] if lanes == 1 else names.wide[array][0]}({', '.join(sources)})"
             case GlobalTemporary(temporary=temporary):
@@ -361,7 +362,8 @@ class Expressions:
 
     def second_operand(self, operation: Operation) -> str:
         """Return what stands behind the operator of `target op= value`."""
-        operand = self.wrapping_operand(operation.operands[1])
+        value = unconverted(self.language, operation.operands[1], lambda operand: self.of(operand).template)
+        operand = self.wrapping_operand(value if isinstance(operation.type, Scalar) else operation.operands[1])
         if operation.op not in WRAPPING.values() or not isinstance(operation.type, Scalar):
             return operand.source
         return wrapping.as_unsigned(self.language, operand, operation.type, self.name_of_type)
@@ -437,10 +439,8 @@ def _argument(e: Expressions, value: ArgLoad) -> Rendered:
         return Rendered(name)
     e.uses_args = True
     text = e.layout.parameters[value.parameter]
-    kind = value.type
-    if isinstance(kind, Scalar) and kind.name in WIDENED:
-        name = e.name_of_type(kind)
-        return Rendered(*e.language.converted(name, text, PRIMARY))
+    if isinstance(value.type, Scalar) and value.type.name in WIDENED:
+        return Rendered(*e.language.converted(e.name_of_type(value.type), text, PRIMARY))
     return Rendered(text)
 
 

@@ -6,8 +6,9 @@ In: a `RangeFor` whose bounds are rendered. Out: `for (int k = 0; k < n; k++)`, 
 from __future__ import annotations
 
 from ...ir.nodes import Statement
-from ...ir.statements import ALL, Const, RangeFor
-from ...ir.types import i32
+from ...ir.statements import ALL, Const, RangeFor, is_const
+from ...ir.types import Scalar, i32, i64
+from ..languages.common.literals import scalar_name
 from ..languages.common.naming import Names
 from ..languages.common.syntax_forms import Rendered
 from .expressions import Expressions
@@ -37,8 +38,13 @@ def loop_head(e: Expressions, loop: RangeFor, axis: int, name: str) -> str:
         is_end = isinstance(constant, Const) and int(constant.value) == loop.exact_ends[axis]
         end = end if is_end else Rendered(str(loop.exact_ends[axis]))
     comparison = ("<" if step > 0 else ">") if is_open else "!="
+    if is_open and step < 0 and is_const(loop.ends[axis], -1):
+        comparison, end = ">=", Rendered("0")
     advance = {1: f"{name}++", -1: f"{name}--"}.get(step, f"{name} {'+' if step > 0 else '-'}= {by}")
-    return f"for (int {name} = {start.source}; {name} {comparison} {comparison_operand(end)}; {advance})"
+    kind = loop.starts[axis].type
+    assert isinstance(kind, Scalar)
+    declared = "int" if kind != i64 else scalar_name(e.language, kind)
+    return f"for ({declared} {name} = {start.source}; {name} {comparison} {comparison_operand(end)}; {advance})"
 
 
 def unroll_hint(e: Expressions, loop: RangeFor, axis: int) -> str:
@@ -62,8 +68,8 @@ def comparison_operand(rendered: Rendered) -> str:
 
 
 def bound(e: Expressions, value: Statement) -> Rendered:
-    """Return a bound of a loop as an i32."""
-    if value.type == i32:
+    """Return a bound of a loop as an i32, or as an i64 of a loop that needs it."""
+    if value.type in (i32, i64):
         return e.of(value)
     text = e.of(value).source
     return Rendered(*e.language.converted("int", text))

@@ -316,7 +316,7 @@ class _Placer:
             for value in (*statement.starts[1:], *statement.ends):
                 self.add_points(value, inside)
             for end, name in zip(statement.ends, statement.names):
-                if isinstance(end, Operation) and name.strip("_"):
+                if isinstance(end, Operation) and name.strip("_") and not end.hint:
                     self.placement.ends.setdefault(end, bound_name("end", name))
         else:
             if isinstance(statement, Return) and len(statement.values) > 1:

@@ -5,7 +5,7 @@ In: a block, its placement and the rendered values. Out: `Line` objects, without
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from ...errors import NOWHERE, InternalError, SourceLocation
@@ -30,7 +30,7 @@ from ...ir.statements import (
     While,
     is_const,
 )
-from ...ir.types import Scalar, Tensor
+from ...ir.types import Scalar, Tensor, Type
 from ..languages.common.naming import Names
 from ..languages.common.one_line import COLUMNS, INDENT
 from ..languages.common.syntax import Syntax, operation_syntax, type_name
@@ -98,6 +98,8 @@ class Statements:
         self.together: dict[int, dict[int, AtomicOp]] = {}
         """Additions that one instruction performs, by their number and position, as far as they were reached."""
         self.result_names: list[str] = []
+        self.first_types: dict[str, Type | None] = {}
+        """The type of the first variable of each of the user's names."""
         self.declaration: tuple[Line | None, str] = None, ""
         """The last declaration of a value, and its type."""
         self.shortened: list[list[tuple[Statement, Rendered]]] = [[]]
@@ -223,8 +225,11 @@ class Statements:
 
     def block(self, block: Block) -> None:
         """Print every statement of a block, and what was left out between them."""
-        above = remarks_above(block.statements) if self.prints_remarks else {}
-        for position, statement in enumerate(block.statements):
+        self.statements(block.statements, remarks_above(block.statements) if self.prints_remarks else {})
+
+    def statements(self, statements: Sequence[Statement], above: Mapping[int, Sequence[Remark]]) -> None:
+        """Print statements, with the remarks above each of them by its position."""
+        for position, statement in enumerate(statements):
             for remark in above.get(position, ()):
                 self.remark(remark)
             start = len(self.lines)
@@ -300,8 +305,15 @@ class Statements:
     def name(self, value: Statement) -> str:
         """Return a free name for a value: the user's, or one that says what it is."""
         if value.name:
-            return self.names.declare(value.name)
+            return self._name_of_user(value, value.name)
         return self.names.derive(self.placement.ends.get(value) or derived_name(value), self.placement.names)
+
+    def _name_of_user(self, value: Statement, name: str) -> str:
+        """Return the user's name of a value; of a further one of another type it says that: `a`, then `a_i64`."""
+        first = self.first_types.setdefault(name, value.type)
+        if value.type != first and isinstance(value.type, Scalar) and not self.names.is_free(name):
+            return self.names.derive(f"{name}_{value.type.name}", self.placement.names)
+        return self.names.declare(name)
 
     # --- choices
 
@@ -474,17 +486,17 @@ def _if(p: Statements, statement: If) -> None:
 
 def _else(p: Statements, block: Block) -> None:
     """Print an else branch; one that contains only an If is an `else if`."""
+    above = remarks_above(block.statements) if p.prints_remarks else {}
     with p.indented():
         with p.captured() as before:
-            for statement in block.statements[:-1]:
-                p.statement(statement)
+            p.statements(block.statements[:-1], above)
             lines = list(before)
         last = block.statements[-1]
         chained = isinstance(last, If) and not lines and bool(last.then.statements)
         if not chained:
             p.lines.append(Line(p.depth - 1, "} else {"))
             p.lines.extend(lines)
-            p.statement(last)
+            p.statements([last], {0: above.get(len(block.statements) - 1, ())})
     if chained and isinstance(last, If):
         is_new = last.location is not NOWHERE and last.location.key != p.last
         comment = f"  // {python_comment(last.location)}" if p.comments and is_new else ""

@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from math import prod
 
+from ...ir.origins import LITERAL, Origin, literal, operation, settled
 from ...ir.statements import ArrayShape, Const, RangeFor, is_const
 from ...ir.tasks import Task
+from ...ir.types import i32
 from ...lazy_dataclasses import dataclass
+from ...options import MAX_ITERATIONS
 from ..languages.common.naming import bound_name
 from ..languages.common.one_line import INDENT
 from ..languages.common.syntax_forms import ADD, MULTIPLY, PRIMARY, UNARY, Rendered
@@ -130,13 +133,33 @@ def _is_known(loop: RangeFor, axis: int) -> bool:
 
 
 def _known_extent(e: Expressions, loop: RangeFor, axis: int) -> str:
-    """Return a constant trip count along an axis as a factor, by the names of which it is made, if it is the end."""
+    """Return a constant trip count along an axis as a factor, by the names of which its bounds are made."""
     start, end, step = loop.starts[axis], loop.ends[axis], step_of(loop, axis)
     assert isinstance(start, Const) and isinstance(end, Const)
-    if end.origin is not None and start.value == 0 and step == 1 and end.value > 0:
-        text = bound(e, end).source
-        return text if is_plain(text) else f"({text})"
-    return str(len(range(int(start.value), int(end.value), step)))
+    span = int(end.value) - int(start.value)
+    origin = _origin_of_span(start, end) if step > 0 and 0 < span <= MAX_ITERATIONS - step else None
+    if origin is None:
+        return str(len(range(int(start.value), int(end.value), step)))
+    text = e.of(Const(span, origin, type=i32))
+    if step == 1:
+        return text.source if is_plain(text.source) else f"({text.source})"
+    if span % step == 0:
+        return f"({_inside(text, MULTIPLY)} / {step})"
+    return f"(({_inside(text, ADD)} + {step - 1}) / {step})"
+
+
+def _origin_of_span(start: Const, end: Const) -> Origin | None:
+    """Return the expression of the names of two bounds for what is between them: n - 2 for 1 and n - 1."""
+    span = end.value - start.value
+    if end.origin is None or end.type != i32:
+        return None
+    if start.origin is not None:
+        return settled(operation("sub", (end.origin, start.origin), span, i32), span, i32)
+    base, distance = end.origin, -int(start.value)
+    if base.op in ("add", "sub") and base.operands[1].op == LITERAL:
+        distance += int(base.operands[1].value) * (1 if base.op == "add" else -1)
+        base = base.operands[0]
+    return settled(operation("add", (base, literal(distance, i32)), span, i32), span, i32)
 
 
 def extent_in_c(e: Expressions, loop: RangeFor, axis: int) -> str:
@@ -195,10 +218,11 @@ def _number(e: Expressions, loop: RangeFor, names: list[str]) -> str:
 
 
 def _extent(e: Expressions, loop: RangeFor, axis: int, name: str, declarations: list[str]) -> str:
-    """Return the trip count along an axis as a primary expression; a longer one is declared first."""
+    """Return the trip count along an axis as a primary expression, or as any if it is the only axis."""
     start, end, step = loop.starts[axis], loop.ends[axis], step_of(loop, axis)
     if _is_known(loop, axis):
-        return _known_extent(e, loop, axis)
+        text = _known_extent(e, loop, axis)
+        return text[1:-1] if len(loop.starts) == 1 and text.startswith("(") else text
     rendered = bound(e, end)
     if isinstance(start, Const) and start.value == 0 and step == 1:
         if isinstance(end, ArrayShape):
@@ -227,16 +251,16 @@ def _extent(e: Expressions, loop: RangeFor, axis: int, name: str, declarations: 
 
 
 def _index(e: Expressions, loop: RangeFor, axis: int, extents: list[str]) -> str:
-    """Return the index along an axis from the linear `index`."""
+    """Return the index along an axis from the linear `index`.
+
+    It is divided by the inner extents one after the other, last axis first: compilers share these quotients among axes.
+    """
     if loop.order:
         return _index_in_order(e, loop, axis)
     inner = extents[axis + 1 :]
     if inner and all(text.isdigit() for text in inner):
-        divisor = str(prod(map(int, inner)))
-    else:
-        divisor = " * ".join(inner)
-        divisor = f"({divisor})" if len(inner) > 1 else divisor
-    text = f"index / {divisor}" if inner else "index"
+        inner = [str(prod(map(int, inner)))]
+    text = " / ".join(["index", *reversed(inner)])
     if axis > 0:
         text = f"{text} % {extents[axis]}"
     text = text if e.language.nested_loops else f"int({text})"

@@ -5,15 +5,15 @@ In: the operation, its syntax, and its operands as they are printed. Out: source
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
-from ...ir.nodes import Statement
-from ...ir.statements import Const, Operation
+from ...ir.nodes import Statement, operands, walk
+from ...ir.statements import ArgLoad, Cast, Const, LoopIndex, Operation, Parameter, RangeFor, While
 from ...ir.types import Scalar, Type, u32, u64
 from ..languages.common.language import Language
 from ..languages.common.syntax import constant_syntax
-from ..languages.common.syntax_forms import PRIMARY, UNARY, Syntax
+from ..languages.common.syntax_forms import PRIMARY, UNARY, Rendered, Syntax
 from ..languages.common.wrapping import convert
 
 NameOf = Callable[[Type], str]
@@ -65,19 +65,46 @@ def signed(kind: Scalar, total: tuple[str, int], name_of: NameOf) -> tuple[str, 
     return source, UNARY if source.startswith("(") else PRIMARY
 
 
-def wide_sums(language: Language, indices: Sequence[Statement], sources: list[str]) -> list[str]:
+def wide_sums(
+    language: Language,
+    indices: Sequence[Statement],
+    of: Callable[[Statement], Rendered],
+    parameters: Collection[Parameter],
+    innermost: dict[Statement, bool],
+) -> list[str]:
     """Return indices as a language wants them: `x(i - 1ll)` where 32 bits wrap, so that `x(i)` is its neighbour in C.
 
     The wrapped index and the wide one must both be out of bounds: `i + n` wraps to a negative number, but `i - n` wraps
     to 2**31 - n or more, which is an element if n is large, as in `x[32 + i - 2147483635]`, where `32 + i` has wrapped.
-    With several axes the macro has a factor of 64 bits.
+    With several axes the macro has a factor of 64 bits. An index that moves with no loop, or only with one around
+    others, which gcc does not vectorize, is as Python has it. parameters: those of the function that is printed.
+    innermost: by loop, whether none is in it, which this call extends.
     """
+    sources = [of(index).source for index in indices]
     if not language.has_wide_indices or len(indices) != 1:
         return sources
     match indices[0]:
         case Operation(op="add" | "sub" as op, type=Scalar(bits=32, is_float=False), operands=[_, Const() as number]):
             distance = int(number.value) if op == "add" else -int(number.value)
-            if number.origin is None and distance >= -FARTHEST_BEFORE:
+            if (
+                number.origin is None
+                and distance >= -FARTHEST_BEFORE
+                and _is_vectorized(indices[0], parameters, innermost)
+            ):
                 suffix = language.literals.integer_suffixes["i64"]
                 return [f"{sources[0]}{suffix}" if sources[0][-1].isdigit() and " " in sources[0] else sources[0]]
     return sources
+
+
+def _is_vectorized(index: Statement, parameters: Collection[Parameter], innermost: dict[Statement, bool]) -> bool:
+    """Return whether an index may move with a loop without loops in it, or with one around the function's call."""
+    if isinstance(index, LoopIndex):
+        if index.loop not in innermost:
+            inside = walk(index.loop.body)
+            innermost[index.loop] = not any(isinstance(statement, (RangeFor, While)) for statement in inside)
+        return innermost[index.loop]
+    if isinstance(index, ArgLoad):
+        return index.parameter in parameters
+    return isinstance(index, (Operation, Cast)) and any(
+        _is_vectorized(operand, parameters, innermost) for operand in operands(index)
+    )

@@ -404,6 +404,7 @@ def _stop_grad(context: Context, x: Any) -> Any:
     array = context.arrays.find(x)
     if array is not None:
         context.arrays.stopped.add(array)
+        array.is_constant = True
         return None
     if context.specialization.definition.derivative:
         raise context.error(

@@ -23,7 +23,7 @@ from ...ir.statements import (
     is_const,
 )
 from ...ir.textures import Texture
-from ...ir.types import Scalar, describe_type, i32
+from ...ir.types import Scalar, describe_type, i32, i64, u32
 from ...lang.meshes import is_elements
 from ..context.context import Context, statement
 from ..context.nesting import LoopRecord
@@ -45,6 +45,9 @@ from .static_loops import build_static_loop
 
 LONG = 1024
 """Iterations of a serial loop of which a warning is worth the reader's time."""
+
+LANES = 1 << 30
+"""The most threads of a parallel loop whose index is i64."""
 
 
 @statement(ast.For)
@@ -101,8 +104,13 @@ def _loop_over_ranges(
     at = _bound_nodes(node, len(bounds))
     starts = [_bound(context, begin, at[0]) for begin, _ in bounds]
     ends = [_bound(context, end, at[1]) for _, end in bounds]
-    made_steps: list[Statement] = [context.builder.const(step) for step in steps]
     names = _target_names(context, node, len(bounds), grouped or len(bounds) > 1)
+    is_wide = len(bounds) == 1 and any(map(_is_wide, [*starts, *ends]))
+    if not is_wide:
+        starts, ends = ([_narrow(context, bound, at[n]) for bound in all_] for n, all_ in enumerate((starts, ends)))
+    kind = i64 if is_wide else i32
+    starts, ends = ([context.builder.cast(bound, kind, True) for bound in all_] for all_ in (starts, ends))
+    made_steps: list[Statement] = [context.builder.const(step, kind) for step in steps]
     loop = RangeFor(starts, ends, made_steps, names)
     loop.over = _array_of_extents(starts, ends, steps)
     return _finish_loop(context, node, loop, len(bounds), grouped)
@@ -126,25 +134,31 @@ def _bound(context: Context, value: Any, node: ast.AST) -> Statement:
             "write `ti.cast(x, ti.i32)` or `int(x)`",
             node,
         )
-    if lifted.type.bits > i32.bits:
-        _check_width(context, lifted, node)
-    return context.builder.cast(lifted, i32, True)
+    return lifted
 
 
-def _check_width(context: Context, bound: Statement, node: ast.AST) -> None:
-    """Indices are i32: reject a constant bound out of range, and warn of a wider bound known only at run time."""
-    if not isinstance(bound, Const):
+def _fits(bound: Const) -> bool:
+    return -(2**31) <= int(bound.value) < 2**31
+
+
+def _is_wide(bound: Statement) -> bool:
+    """Return whether a bound of a range may exceed i32, so that the index is i64."""
+    assert isinstance(bound.type, Scalar)
+    return not _fits(bound) if isinstance(bound, Const) else bound.type.bits > i32.bits
+
+
+def _narrow(context: Context, bound: Statement, node: ast.AST) -> Statement:
+    """Return a bound of an index that is i32: reject a constant out of range, and warn of a type that may exceed it."""
+    assert isinstance(bound.type, Scalar)
+    if isinstance(bound, Const):
+        if not _fits(bound):
+            message = f"The bound {bound.value} of a range exceeds i32, the type of the indices of `ti.ndrange`"
+            raise context.error(TaichiTypeError, message, "write an outer and an inner loop", node)
+    elif bound.type.bits > i32.bits or bound.type == u32:
         message = f"Casting range_for boundary values from {bound.type} to i32, which may cause numerical issues"
-        context.warn(
-            message, "loop indices are at most 2**31 - 1; write `ti.cast(n, ti.i32)` where the value fits", node
-        )
-    elif not -(2**31) <= int(bound.value) < 2**31:
-        raise context.error(
-            TaichiTypeError,
-            f"The bound {bound.value} of a range exceeds i32, the type of loop indices",
-            "write an outer and an inner loop",
-            node,
-        )
+        hint = "its indices are at most 2**31 - 1; write `ti.cast(n, ti.i32)` where the value fits, or `ti.i64`"
+        context.warn(message, hint, node)
+    return bound
 
 
 def _array_of_extents(starts: list[Statement], ends: list[Statement], steps: list[Any]) -> Array | None:
@@ -195,14 +209,14 @@ def _loop_over_elements(context: Context, node: ast.For, elements: Any) -> Compl
 def _loop_over_relation(context: Context, node: ast.For, relation: MeshRelation) -> Completion:
     """Build a loop over the elements to which an element of a mesh leads.
 
-    for u in v.verts:    ->    for u_at in range(vert_verts_begin[v], vert_verts_begin[v + 1]): u = vert_verts[u_at]
+    for u in v.verts:    ->    for u_entry in range(verts_begin[v], verts_begin[v + 1]): u = verts[u_entry]
     """
     (name,) = _target_names(context, node, 1, False)
     build = context.builder
     begin, end = (context.values.lift(bound) for bound in relation_bounds(context, relation))
     if not isinstance(end, Const) and not context.frame.hides_names:
         end.name = f"{name}_end"
-    loop = RangeFor([begin], [end], [build.const(1)], [f"{name}_at"])
+    loop = RangeFor([begin], [end], [build.const(1)], [f"{name}_entry"])
 
     def bind(position: Statement) -> None:
         element = neighbor(context, relation, position)
@@ -297,6 +311,8 @@ def _finish_loop(
         context.builder.location = loop.location = location
         return done
 
+    if isinstance(loop, RangeFor) and is_parallel and loop.starts[0].type == i64:
+        return _finish_wide_loop(context, node, loop, lambda: build(loop, record), record)
     done = build(loop, record)
     if isinstance(loop, RangeFor):
         for step, name in zip(loop.steps, loop.names, strict=True):
@@ -310,6 +326,53 @@ def _finish_loop(
     context.builder.add(loop)
     leave_loop(context, done.exits)
     return Completion(True, done.exits)
+
+
+def _index_type(loop: RangeFor | StructFor) -> Scalar:
+    return i64 if isinstance(loop, RangeFor) and loop.starts and loop.starts[0].type == i64 else i32
+
+
+def _finish_wide_loop(
+    context: Context, node: ast.For, loop: RangeFor, build_loop: Callable[[], Completion], record: LoopRecord
+) -> Completion:
+    """Append a parallel loop whose index is i64.
+
+    for i in range(a, b)    ->    for i_lane in range(min(b - a, 2^30)): for i in range(a + i_lane, b, 2^30)
+
+    So every index is a valid number of a thread, and a loop that is not longer has one iteration for each.
+    """
+    build = context.builder
+    first, end, step = loop.starts[0], loop.ends[0], loop.steps[0]
+    if not is_const(step, 1):
+        raise context.error(
+            TaichiTypeError,
+            "A parallel range with bounds of 64 bits has step 1",
+            f"multiply in the body: `for k in range(n): {loop.names[0]} = begin + step * k`",
+            node.iter,
+        )
+    length = build.op("sub", end, first)
+    lanes = build.cast(
+        build.op("min", build.op("max", length, build.const(0, i64)), build.const(LANES, i64)), i32, True
+    )
+    name = f"{loop.names[0]}_lane"
+    count = build.cast(lanes, i32, True)
+    outer = RangeFor([build.const(0)], [count], [build.const(1)], [name], block_dim=loop.block_dim)
+    outer.parallelize, outer.location = loop.parallelize, build.location
+    loop.block_dim = loop.parallelize = None
+    loop.steps = [build.const(LANES, i64)]
+    with build.into(outer.body):
+        lane = build.add(LoopIndex(outer, 0, type=i32, name=name))
+        loop.starts = [build.op("add", first, build.cast(lane, i64, True))]
+        build_loop()
+        leaves = record.first_break or next((inner for inner in ast.walk(node) if isinstance(inner, ast.Return)), None)
+        if leaves is not None:
+            keyword = "break" if isinstance(leaves, ast.Break) else "return"
+            hint = "use `continue`, or `ti.loop_config(serialize=True)` before the loop to run it serially"
+            message = f"`{keyword}` in a parallel range with bounds of 64 bits"
+            raise context.error(TaichiSyntaxError, message, hint, leaves)
+        build.add(loop)
+    build.add(outer)
+    return Completion(True, ())
 
 
 def _warn_of_serial_loop(context: Context, loop: RangeFor | StructFor, node: ast.For) -> None:
@@ -348,7 +411,8 @@ def _add_search(context: Context, loop: RangeFor | StructFor, node: ast.Break) -
 
 def _bind_indices(context: Context, target: ast.expr, loop: RangeFor | StructFor, axes: int, grouped: bool) -> None:
     indices: list[Statement] = [
-        context.builder.add(LoopIndex(loop, axis, type=i32, name=loop.names[axis])) for axis in range(axes)
+        context.builder.add(LoopIndex(loop, axis, type=_index_type(loop), name=loop.names[axis]))
+        for axis in range(axes)
     ]
     if isinstance(target, ast.Name):
         if grouped or axes > 1:

@@ -183,8 +183,10 @@ class Arrays:
             self._add_derivative(array, value, member, "derivative")
         for array in [array for array in self.kernel.arrays if array.parameter is not None and not array.is_gradient]:
             assert array.parameter is not None
-            if getattr(arguments[array.parameter], "has_gradient", False) and array not in self.stopped:
+            argument = arguments[array.parameter]
+            if getattr(argument, "has_gradient", False) and array not in self.stopped:
                 array.derivative = self.gradient(array)
+                array.derivative.may_alias = not argument.owns_gradient
         if mode == "forward_over_reverse":
             for array, value in list(self.objects.items()):
                 self._add_derivative(array, value, "dual", "tangent")

@@ -16,7 +16,7 @@ from ...ir.snodes import Node, axes_of, index_components_of, shape_of, sparse_ab
 from ...ir.sparse import Activate, Append, Deactivate, IsActive, Length, node_name
 from ...ir.sparse_storage import number_type
 from ...ir.statements import GlobalPtr
-from ...ir.types import Struct, Tensor, count_scalars, element_of, i32, u1, u64
+from ...ir.types import Struct, Tensor, Type, count_scalars, element_of, i32, u1, u64
 from ...lang import sparse
 from ...lang.describe import NodeDescription, is_described, safe_attribute
 from ...lang.matrix import Matrix
@@ -152,7 +152,20 @@ def _values(context: Context, description: NodeDescription, val: Any) -> list[St
             "a field of the list that `ti.append` stores to no longer exists",
             "keep a reference to it as long as to the node",
         )
-    types = [context.structs.named(child.element) for child in node.children if child.element is not None]
+    derivatives = {id(getattr(field, member, None)) for field in description.fields for member in ("grad", "dual")}
+    is_derivative = [id(field) in derivatives for field in description.fields]
+    elements = [context.structs.named(child.element) for child in node.children if child.element is not None]
+    types = [type for type, is_other in zip(elements, is_derivative, strict=True) if not is_other]
+    values = iter(_values_of(context, val, types))
+    zero = context.builder.const(0)
+    return [
+        context.values.fit(zero, type) if is_other else next(values)
+        for type, is_other in zip(elements, is_derivative, strict=True)
+    ]
+
+
+def _values_of(context: Context, val: Any, types: list[Type]) -> list[Statement]:
+    """Return the values that a call gives for fields of these types."""
     if len(types) == 1:
         return [context.values.fit(val, types[0])]
     parts = list(val) if isinstance(val, (list, tuple)) else [val]

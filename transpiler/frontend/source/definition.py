@@ -22,6 +22,7 @@ from ...lazy_dataclasses import dataclass
 from ...nesting import deep_recursion
 from .bindings import find_mutable
 from .function_lines import parse_function
+from .prompt_source import prompt_lines
 
 NO_DEFAULT = inspect.Parameter.empty
 """Represents a missing default or annotation."""
@@ -357,7 +358,7 @@ def _file_lines(code: CodeType, module_globals: dict[str, Any]) -> list[str]:
     file = code.co_filename
     if file.startswith("<") and file.endswith(">"):
         # Not through the module's loader: under `exec` it would return the source of the module that calls `exec`.
-        lines = linecache.getlines(file)
+        lines = linecache.getlines(file) or prompt_lines(code)
         by_code = getattr(linecache, "_getlines_from_code", None)  # how the prompt of Python 3.14 stores sources
         return lines or (by_code(code) if by_code is not None else [])
     linecache.checkcache(file)

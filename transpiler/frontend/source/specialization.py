@@ -49,7 +49,7 @@ class ArrayArgument:
     """An ndarray: its elements and number of axes.
 
     strided: its memory is not contiguous and row-major. clamped: an index out of bounds means the nearest in bounds.
-    has_gradient: of an argument of a gradient's kernel.
+    has_gradient: of an argument of a gradient's kernel. owns_gradient: no other argument has the gradient's memory.
     """
 
     element: Type
@@ -57,10 +57,12 @@ class ArrayArgument:
     strided: bool = False
     clamped: bool = False
     has_gradient: bool = False
+    owns_gradient: bool = False
 
     def __str__(self) -> str:
         flags = f"{', strided' if self.strided else ''}{', clamped' if self.clamped else ''}"
         flags += ", gradient" if self.has_gradient else ""
+        flags += " of its own" if self.owns_gradient else ""
         return f"ndarray[{described(self.element)}, {self.ndim}{flags}]"
 
 

@@ -20,6 +20,7 @@ from ...ir.statements import (
     Const,
     GlobalLoad,
     GlobalPtr,
+    ListItem,
     LocalLoad,
     LoopIndex,
     MatrixElement,
@@ -40,6 +41,8 @@ MAX_USES = 2
 """Uses of a function for which it is not declared."""
 MAX_WIDTH = 96
 """Columns of a statement that has the elements, estimated."""
+SHARED = 3
+"""Uses of an element that is loaded into a variable."""
 NUMBER_WIDTH = 4
 NAME_WIDTH = 8
 CAST_WIDTH = 6
@@ -124,6 +127,7 @@ class _Finder:
             is_repeated = statement.name is None and max(self.uses.get(statement, 0), statement.copies) > 1
             is_part = statement.name is None and statement in self.operands  # `v + vec2{...}` is harder to read
             is_part = is_part and not (isinstance(statement, Operation) and statement.op == "neg")
+            is_part = is_part and not any(isinstance(o, MatrixInit) and o.name is None for o in operands(statement))
             if statement in self.inner or statement in self.compound or not _is_elementwise(statement):
                 continue
             if is_repeated or is_part:
@@ -168,6 +172,11 @@ class _Finder:
         if isinstance(value, MatrixInit) and self.uses[value] == 1:
             widths = [self.leaf_width(element) for element in value.elements]
             return max((width for width in widths if width is not None), default=0) if None not in widths else None
+        if isinstance(value, ListItem) and value.origin.name is not None:
+            width = self.leaf_width(value.index)
+            return None if width is None else len(value.origin.name) + width + 2
+        if isinstance(value, GlobalLoad) and isinstance(value.type, Scalar) and self.uses[value] >= SHARED:
+            return NAME_WIDTH
         if isinstance(value, GlobalLoad) and isinstance(value.pointer, GlobalPtr) and self.uses[value] <= value.copies:
             widths = [self.leaf_width(index) for index in value.pointer.indices]
             known = [width for width in widths if width is not None]

@@ -71,7 +71,7 @@ def _serial_loop(sweep: ReverseSweep, statement: RangeFor | StructFor | While, s
     saved = sweep.forward.saved[statement]
     changed = _changed(statement)
     builder = sweep.builder
-    if isinstance(statement, RangeFor) and saved.iterations is None and keeps_order(statement):
+    if isinstance(statement, RangeFor) and saved.iterations is None and keeps_order(statement, sweep.updates):
         loop = copied_loop(statement, scope)
     else:
         loop = _reversed_loop(sweep, statement, saved, scope)
@@ -133,7 +133,10 @@ def _reversed_loop(sweep: ReverseSweep, statement: Statement, saved: SavedLoop, 
     assert isinstance(step, Const)
     size = int(step.value)
     if size == 1:
-        last = builder.op("sub", scope.find(statement.ends[0]), builder.const(1))
+        end = scope.find(statement.ends[0])
+        if isinstance(start, Const) and not isinstance(end, Const) and end.type == start.type:
+            end = builder.op("max", end, start)  # nothing is below it, so that the last index cannot wrap
+        last = builder.op("sub", end, builder.const(1))
     else:
         count = builder.op("sub", trip_count(builder, statement, scope), builder.const(1))
         last = builder.op("add", start, builder.op("mul", count, builder.const(size)))

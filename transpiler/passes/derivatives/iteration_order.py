@@ -39,11 +39,14 @@ def find_updates(body: Block) -> dict[Statement, Update]:
     return found
 
 
-def keeps_order(loop: RangeFor) -> bool:
-    """Return whether the adjoints of a loop's iterations may be computed in the order of the loop."""
+def keeps_order(loop: RangeFor, updates: dict[Statement, Update]) -> bool:
+    """Return whether the adjoints of a loop's iterations may be computed in the order of the loop.
+
+    updates: those of the kernel; in `s = s + f(s)` both may be one load of `s`, and the store is none.
+    """
     inside = [statement for block in blocks(loop) for statement in walk(block)]
     own = set(inside)
-    updates: set[Statement] = set()
+    sums: set[Statement] = set()
     loads: list[LocalLoad] = []
     added: set[Array] = set()
     read: set[Array] = set()
@@ -55,14 +58,14 @@ def keeps_order(loop: RangeFor) -> bool:
             if isinstance(base, GlobalPtr):
                 (added if isinstance(statement, AtomicOp) else read).add(base.array)
         if isinstance(statement, LocalStore) and base_pointer(statement.pointer) not in own:
-            load = _updated(statement)
+            load = _updated(statement) if statement in updates else None
             if load is None:
                 return False
-            updates.add(load)
+            sums.add(load)
         elif isinstance(statement, LocalLoad) and base_pointer(statement.pointer) not in own:
             loads.append(statement)
-    changed = {base_pointer(load.pointer) for load in updates if isinstance(load, LocalLoad)}
-    return not (added & read) and all(load in updates or base_pointer(load.pointer) not in changed for load in loads)
+    changed = {base_pointer(load.pointer) for load in sums if isinstance(load, LocalLoad)}
+    return not (added & read) and all(load in sums or base_pointer(load.pointer) not in changed for load in loads)
 
 
 def _updated(store: LocalStore) -> Statement | None:

@@ -14,7 +14,7 @@ from ...ir.statements import Array, AtomicOp, Break, Const, GlobalLoad, GlobalPt
 from ...ir.tasks import Kernel
 from ..context import PassContext
 from ..control.lower import is_parallel_loop
-from .activity import varied_values
+from .activity import flows, varied_values
 from .control_rules import CONTROL_RULES
 from .forward_sweep import ForwardSweep
 from .iteration_order import find_updates
@@ -39,6 +39,7 @@ def reverse_mode(kernel: Kernel, context: PassContext) -> bool:
     if kernel.derivative not in ("reverse", "forward_over_reverse"):
         return False
     check_kernel(kernel)
+    context.flows += flows(kernel.body)
     normalize(kernel.body)
     replayed: set[Array] = set()
     while True:

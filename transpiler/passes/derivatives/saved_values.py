@@ -62,9 +62,10 @@ def begin(builder: Builder, loop: Statement, scope: Scope) -> SavedLoop:
         builder.store(saved.stride, builder.const(1))
     else:
         assert isinstance(loop, RangeFor)
-        rounded = builder.op("add", trip_count(builder, loop, scope), builder.const(SLOTS - 1))
-        stride = builder.op("floordiv", rounded, builder.const(SLOTS))
-        saved.stride = builder.op("max", stride, builder.const(1))
+        one = builder.const(1)
+        count = builder.cast(trip_count(builder, loop, scope), i32)
+        last = builder.op("sub", builder.op("max", count, one), one)
+        saved.stride = builder.op("add", builder.op("plain_div", last, builder.const(SLOTS)), one)
         saved.stride.hint = "stride"
     for variable in variables_of(loop).stored:
         saved.arrays[variable] = [

@@ -183,6 +183,14 @@ class GatheringLoop:
             over = array if array.shape is not None else self.primal.get(array, array)
             return StructFor(over, names, parallelize=parallelize, location=location), True
         starts, ends = ([bound[k].emit(self.before, {}) for bound in self.domain] for k in (0, 1))
+        for axis, end in zip(axes, ends):
+            if (
+                isinstance(end, Const)
+                and array.shape is not None
+                and not array.offset
+                and end.value == array.shape[axis]
+            ):
+                end.origin = extent_of(array, axis)
         steps: list[Statement] = [self.before.const(1) for _ in axes]
         return RangeFor(starts, ends, steps, names, parallelize=parallelize, location=location), False
 
@@ -286,7 +294,7 @@ class _Iteration:
         loop, axis = index
         bounds = self.bounds.of(index)
         assert bounds is not None
-        start, end = (bound.emit(builder, {}) for bound in bounds)
+        start, end = (self.bounds.emit(builder, index, number) for number in (0, 1))
         unroll = isinstance(loop, RangeFor) and loop is not self.loop and loop.unroll
         made = RangeFor([start], [end], [builder.const(1)], [name_of(index)], serialize=True, unroll=unroll)
         made.location = derivative_of(loop.location)

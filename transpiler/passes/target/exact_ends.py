@@ -8,11 +8,12 @@ hints and other bodies change nothing. Right are `!=`, a start or end that is no
 
 from __future__ import annotations
 
-from ...ir.nodes import walk
+from ...ir.nodes import Remark, walk
 from ...ir.statements import Const, RangeFor
 from ...ir.tasks import Kernel
 from ..context import PassContext
 
+REMARK = Remark("`!=`: by `<` NVIDIA's driver 580 leaves out iterations of some such loops (exact_ends)", "above")
 I32_MIN, I32_MAX = -(1 << 31), (1 << 31) - 1
 
 
@@ -25,7 +26,10 @@ def exact_ends(kernel: Kernel, context: PassContext) -> bool:
         for statement in walk(root):
             if isinstance(statement, RangeFor):
                 statement.exact_ends = tuple(_exact_end(statement, axis) for axis in range(len(statement.starts)))
-                changed |= any(end is not None for end in statement.exact_ends)
+                if any(end is not None for end in statement.exact_ends):
+                    changed = True
+                    if context.options.why_comments:
+                        statement.remarks = (*statement.remarks, REMARK)
     return changed
 
 

@@ -4,7 +4,7 @@
                                                   if x and y are aligned, and i <= n - 4 {
                                                       y[i .. i + 3] = a * x[i .. i + 3] + y[i .. i + 3]
                                                   } else {
-                                                      for k in i .. min(i + 4, n) { y[k] = a * x[k] + y[k] }
+                                                      for ii in i .. min(i + 4, n) { y[ii] = a * x[ii] + y[ii] }
                                                   }
                                               }
 
@@ -20,7 +20,7 @@ of the others, as far as a parallel loop may, and arrays that overlap are no obs
 from __future__ import annotations
 
 from ...ir.builder import Builder
-from ...ir.nodes import Block, Remark, Statement, clone, clone_block
+from ...ir.nodes import Block, Remark, Statement, clone, clone_block, walk
 from ...ir.statements import (
     Array,
     ArrayShape,
@@ -36,7 +36,9 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel, Task
 from ...ir.types import Scalar, Tensor, Type, i32, parts_of, u1
+from ...options import MAX_ITERATIONS
 from ..context import PassContext
+from .whole_rows import plan_of_whole_rows
 from .widenable import COUNTS, WIDTH, Plan, comparisons, plan_of
 
 
@@ -46,7 +48,8 @@ def wide_accesses(kernel: Kernel, context: PassContext) -> bool:
         return False
     changed = False
     for task in kernel.tasks:
-        plan = plan_of(task, _vectors_in_memory(kernel))
+        stored = _vectors_in_memory(kernel)
+        plan = plan_of(task, stored) or plan_of_whole_rows(task, stored)
         if plan is not None:
             _widen(task, plan, context.options.why_comments)
             changed = True
@@ -82,7 +85,7 @@ def _widen(task: Task, plan: Plan, comments: bool) -> None:
         rest = Block()
         first = builder.add(If(condition, wide, rest))
         with builder.into(rest):
-            _add_rest(builder, plan, scalar)
+            _add_rest(builder, plan, scalar, comments)
     if comments:
         remark = Remark(f"{COUNTS[lanes]} iterations at a time, by accesses of {WIDTH} bytes (wide_accesses)", "above")
         first.remarks = (remark, *first.remarks)
@@ -218,15 +221,22 @@ class _WideBody:
         return loaded
 
 
-def _add_rest(builder: Builder, plan: Plan, scalar: Block) -> None:
+def _add_rest(builder: Builder, plan: Plan, scalar: Block, comments: bool) -> None:
     """Add a loop that runs the iterations of one wide iteration one by one."""
     first, end = _index(builder, plan), plan.loop.ends[-1]
-    count: Statement = builder.const(plan.lanes)
-    if not (isinstance(end, Const) and int(end.value) % plan.lanes == 0):
+    lanes = builder.const(plan.lanes)
+    may_overflow = not isinstance(end, Const) or int(end.value) > MAX_ITERATIONS - plan.lanes
+    if may_overflow:
         left = builder.op("sub", builder.again(end), first)
-        count = builder.op("min", left, count)
-    bound = builder.op("add", first, count)
-    one = RangeFor([first], [bound], [builder.const(1)], ["k"], location=plan.loop.location)
+        bound = builder.op("add", first, builder.op("min", left, lanes))
+    else:
+        bound = builder.op("add", first, lanes)
+        if isinstance(end, Const) and int(end.value) % plan.lanes:
+            bound = builder.op("min", bound, builder.again(end))
+    bound.hint = "end"
+    one = RangeFor([first], [bound], [builder.const(1)], [_name_of_one(plan, scalar)], location=plan.loop.location)
+    if may_overflow and comments:
+        one.remarks = (Remark(f"one by one; {_last_name(plan)} + {plan.lanes} might overflow", "above"),)
     builder.add(one)
     with builder.into(one.body):
         index = builder.add(LoopIndex(one, 0, type=i32))
@@ -235,3 +245,16 @@ def _add_rest(builder: Builder, plan: Plan, scalar: Block) -> None:
     mapping |= dict.fromkeys(own, index)
     body = clone_block(Block([statement for statement in scalar if statement not in own]), mapping)
     one.body.statements += body.statements
+
+
+def _name_of_one(plan: Plan, scalar: Block) -> str:
+    """Return the name of the index of a single iteration: `ii` beside `i`, where the user has no such variable."""
+    index = _last_name(plan)
+    own = index * 2 if len(index) == 1 else f"each_{index}"
+    return own if own not in {statement.name for statement in walk(scalar)} else f"each_{index}"
+
+
+def _last_name(plan: Plan) -> str:
+    """Return the name of the last index of the loop."""
+    loop = plan.loop
+    return loop.names[-1] if len(loop.names) == len(loop.starts) else "i"

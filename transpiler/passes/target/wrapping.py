@@ -1,23 +1,32 @@
 """Marks integer operations that may wrap, for languages in which signed overflow is undefined.
 
-    $3 = add $1, 1     ->    $3 = wrapping_add $1, 1    ($1: any i32; CUDA C then adds as unsigned)
-    $4 = add $i, 1     ->    (unchanged: $i is the index of a loop up to n, so the sum is at most n)
+    $3 = add $1, 1; if $3 > $2 { ... }     ->    $3 = wrapping_add $1, 1    ($1: any i32; CUDA C adds as unsigned)
+    $4 = add $i, 1                         ->    (unchanged: $i is the index of a loop up to n: the sum is at most n)
+    $5 = add $1, $2; store $5              ->    (unchanged: nothing asks for the sign of the sum)
 
 Integers wrap in Python's kernels, and LLVM, on which NVRTC is built, uses that signed sums do not: `x + 1 > x` is then
-true for all x. A value that serves only as an index keeps the plain operation: a wrapped index is out of bounds, which
-is undefined anyway.
+true for all x. It uses that where a sum is compared, divided, shifted, masked or converted (`unobserved`); what is only
+added up and stored has the bits of the wrapped sum. A value that serves only as an index keeps the plain operation,
+too: a wrapped index is out of bounds, which is undefined anyway.
 """
 
 from __future__ import annotations
 
-from ...ir.nodes import Statement, operands, walk, walk_blocks
+from math import prod
+
+from ...ir.nodes import Statement, walk
 from ...ir.ops import WRAPPING
-from ...ir.statements import GlobalPtr, Operation
+from ...ir.sparse import Length
+from ...ir.statements import Operation
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, i32
 from ..analysis.intervals import Interval, contains, exact_interval, whole
-from ..analysis.value_ranges import ValueRanges, stored_ranges
+from ..analysis.value_ranges import I32_MAX, ValueRanges, same_value, stored_ranges
 from ..context import PassContext
+from .unobserved import steps_of_counters, unobserved
+
+MOST_THREADS = 1 << 24
+"""Threads that a GPU runs at a time, at most."""
 
 
 def wrapping(kernel: Kernel, context: PassContext) -> bool:
@@ -26,7 +35,7 @@ def wrapping(kernel: Kernel, context: PassContext) -> bool:
         return False
     if not any(map(_is_candidate, (statement for root in kernel.roots() for statement in walk(root)))):
         return False
-    search = _Search(stored_ranges(kernel), _only_indices(kernel))
+    search = _Search(stored_ranges(kernel), unobserved(kernel) | steps_of_counters(kernel))
     search.run(kernel)
     for operation in search.found:
         operation.op = WRAPPING[operation.op]
@@ -34,27 +43,43 @@ def wrapping(kernel: Kernel, context: PassContext) -> bool:
 
 
 class _Search(ValueRanges):
-    """Collects the operations that may wrap."""
+    """Collects the operations that may wrap. harmless: those for which that makes no difference."""
 
-    def __init__(self, variables: dict[Statement, Interval], only_indices: set[Statement]) -> None:
+    def __init__(self, variables: dict[Statement, Interval], harmless: set[Statement]) -> None:
         super().__init__({}, variables)
-        self.only_indices = only_indices
+        self.harmless = harmless
         self.found: list[Operation] = []
 
+    def of(self, value: Statement) -> Interval | None:
+        """Return the interval of a value; the length of a list may be above its capacity while threads append."""
+        if isinstance(value, Length):
+            return 0, min(prod(value.node.extents) + MOST_THREADS, I32_MAX)
+        return super().of(value)
+
     def record(self, statement: Statement) -> None:
-        if isinstance(statement, Operation) and statement not in self.only_indices and self._may_wrap(statement):
+        if isinstance(statement, Operation) and statement not in self.harmless and self._may_wrap(statement):
             self.found.append(statement)
         super().record(statement)
 
     def _may_wrap(self, operation: Operation) -> bool:
         computed = _computed_type(operation)
-        if operation.op not in WRAPPING or computed is None:
+        if operation.op not in WRAPPING or computed is None or _is_at_most_an_operand(operation):
             return False
         intervals = [self.of(operand) for operand in operation.operands]
         known = [interval for interval in intervals if interval is not None]
         exact = exact_interval(operation.op, computed, known) if len(known) == len(intervals) else None
         limits = whole(computed)
         return exact is None or limits is None or not contains(limits, exact)
+
+
+def _is_at_most_an_operand(operation: Operation) -> bool:
+    """Return whether a result is no farther from 0 than a value that exists: a + min(b - a, c), a // b * b."""
+    match operation:
+        case Operation(op="add", operands=[a, Operation(op="min", operands=[Operation(op="sub", operands=[_, b]), _])]):
+            return a is b or same_value(a, b)
+        case Operation(op="mul", operands=[Operation(op="plain_div", operands=[_, b]), c]):
+            return b is c or same_value(b, c)
+    return False
 
 
 def _computed_type(operation: Operation) -> Scalar | None:
@@ -69,23 +94,3 @@ def _computed_type(operation: Operation) -> Scalar | None:
 
 def _is_candidate(statement: Statement) -> bool:
     return isinstance(statement, Operation) and statement.op in WRAPPING and _computed_type(statement) is not None
-
-
-def _only_indices(kernel: Kernel) -> set[Statement]:
-    """Return the values that are used for nothing but indices of arrays, which must be in bounds."""
-    values = [statement for root in kernel.roots() for statement in walk(root)]
-    others = {block.result for root in kernel.roots() for block in walk_blocks(root) if block.result is not None}
-    for value in reversed(values):  # the users of a value come after it
-        if isinstance(value, GlobalPtr) and value.cell is None and not value.array.clamped and not value.array.offset:
-            continue
-        if not _computes_index(value) or value in others:
-            others.update(operands(value))
-            others.add(value)
-    for task in kernel.tasks:
-        if task.loop is not None:
-            others.update(operands(task.loop))
-    return {value for value in values if value not in others}
-
-
-def _computes_index(value: Statement) -> bool:
-    return isinstance(value, Operation) and value.op in WRAPPING and value.type == i32

@@ -180,7 +180,11 @@ def _tile(task: Task, loop: RangeFor, tiles: dict[Array, Array], context: PassCo
     builder.add(Barrier("block"))
     position = task.body.statements.index(loop)
     task.body.statements[position : position + 1] = [step, outer]
-    loop.starts, loop.ends = [first], [builder.op("min", builder.op("add", first, step), end)]
+    if isinstance(end, Const):
+        last = builder.op("min", builder.op("add", first, step), end)
+    else:  # what is left, since `first + step` may overflow
+        last = builder.op("add", first, builder.op("min", builder.op("sub", end, first), step))
+    loop.starts, loop.ends = [first], [last]
     loop.unroll_count = loop.unroll_count or UNROLLED
     outer.body.statements.append(loop)
     builder.add(Barrier("block"))
@@ -204,7 +208,8 @@ def _staging(
     builder.location = loop.location
     thread = builder.add(ThreadIndex("thread", type=i32, name="thread"))
     element = builder.op("add", first, thread)
-    branch = If(builder.op("lt", element, end))
+    is_inside = (element, end) if isinstance(end, Const) else (thread, builder.op("sub", end, first))
+    branch = If(builder.op("lt", *is_inside))
     builder.add(branch)
     builder.block = branch.then
     for array, tile in tiles.items():

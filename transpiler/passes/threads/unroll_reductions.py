@@ -53,9 +53,9 @@ def _in_block(block: Block) -> bool:
     for statement in block.statements:
         for inner in blocks(statement):
             changed |= _in_block(inner)
-        if isinstance(statement, RangeFor) and (values := _values(statement)) and _hides_places(statement):
+        if isinstance(statement, RangeFor) and (values := values_of(statement)) and _hides_places(statement):
             for value in values:
-                result += _iteration(statement, value)
+                result += iteration_of(statement, value)
             changed = True
         else:
             result.append(statement)
@@ -63,7 +63,7 @@ def _in_block(block: Block) -> bool:
     return changed
 
 
-def _values(loop: RangeFor) -> list[int]:
+def values_of(loop: RangeFor) -> list[int]:
     """Return the values of the index of a short static loop that runs to its end, none for others."""
     bounds = (*loop.starts, *loop.ends, *loop.steps)
     if not loop.unroll or len(bounds) != 3 or any(isinstance(s, (Break, Continue)) for s in walk(loop.body)):
@@ -103,7 +103,7 @@ def _loops_of(pointer: Statement) -> Iterator[Statement | None]:
                 yield None
 
 
-def _iteration(loop: RangeFor, value: int) -> list[Statement]:
+def iteration_of(loop: RangeFor, value: int) -> list[Statement]:
     """Return a copy of the body for one value of the index."""
     number = Const(value, type=i32, location=loop.location)
     mapping: dict[Statement, Statement] = {}

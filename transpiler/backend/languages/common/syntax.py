@@ -258,7 +258,7 @@ CONVERTING = frozenset({"add", "sub", "mul", "div", "raw_div", "lt", "le", "gt",
 def printed_operands(
     language: Language, operation: Operation, template: Callable[[Statement], str]
 ) -> Sequence[Statement]:
-    """Return the operands of `(float)i - x`, without the conversion of an integer to the type of the other operand.
+    """Return the operands of `(float)i - x`, without the conversion of a number to the type of the other operand.
 
     template: returns that of a value's syntax, "" for a value that is printed as a name.
     """
@@ -267,14 +267,15 @@ def printed_operands(
     a, b = operation.operands
     if a.type != b.type or a.type not in (f32, f64) or (isinstance(a, Cast) and isinstance(b, Cast)):
         return operation.operands
-    return [_integer_of(language, value, template) or value for value in operation.operands]
+    return [unconverted(language, value, template) for value in operation.operands]
 
 
-def _integer_of(language: Language, value: Statement, template: Callable[[Statement], str]) -> Statement | None:
-    """Return the integer that is printed converted to a float; None for other values."""
-    if not isinstance(value, Cast) or value.bits or value.value.type not in (i32, u32):
-        return None
-    return value.value if template(value) == cast_syntax(language, value).template else None
+def unconverted(language: Language, value: Statement, template: Callable[[Statement], str]) -> Statement:
+    """Return the integer, or the f32, that is printed converted to a float as every language does; else the value."""
+    if not isinstance(value, Cast) or value.bits or value.type not in (f32, f64):
+        return value
+    is_implicit = value.value.type in (i32, u32) or (value.value.type, value.type) == (f32, f64)
+    return value.value if is_implicit and template(value) == cast_syntax(language, value).template else value
 
 
 def atomic_syntax(language: Language, op: str, type: Scalar, native: bool) -> Syntax:

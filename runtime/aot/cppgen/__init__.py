@@ -1,0 +1,1 @@
+"""C++ headers for archives: one typed function for each kernel and graph."""

@@ -1,0 +1,1 @@
+"""Commands on the programs that come with shadesmith."""

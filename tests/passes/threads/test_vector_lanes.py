@@ -1,0 +1,152 @@
+"""Pass `vector_lanes`: iterations of C that contain loops become lanes of vectors; results do not change."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import shadesmith as ti
+
+NOTE = "lanes of vectors (vector_lanes)"
+
+
+def start(arch=ti.cpu, **options) -> None:
+    ti.init(arch=arch, log_level=ti.ERROR, **options)
+
+
+def products(rows: int, columns: int, dtype=ti.f32):
+    a, v = ti.field(dtype, (rows, columns)), ti.field(dtype, rows)
+    w = ti.field(dtype, columns)
+    random = np.random.default_rng(0)
+    a.from_numpy(random.integers(-9, 9, (rows, columns)).astype(a.to_numpy().dtype))
+    v.from_numpy(random.integers(-9, 9, rows).astype(a.to_numpy().dtype))
+
+    @ti.kernel
+    def product():
+        for j in w:
+            s = ti.cast(0, dtype)
+            for k in range(rows):
+                s += a[k, j] * v[k]
+            w[j] = s
+
+    product()
+    return product, w.to_numpy(), v.to_numpy() @ a.to_numpy()
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(1, 16), (7, 17), (64, 100)])
+@pytest.mark.parametrize("dtype", [ti.f32, ti.f64, ti.i64], ids=str)
+def test_sums_of_columns(rows, columns, dtype):
+    start()
+    product, found, expected = products(rows, columns, dtype)
+    assert NOTE in product.source()
+    assert np.array_equal(found, expected)
+
+
+def test_the_pass_can_be_left_out():
+    start(passes="-vector_lanes")
+    product, found, expected = products(7, 17)
+    assert NOTE not in product.source() and "always_inline" not in product.source()
+    assert np.array_equal(found, expected)
+
+
+def test_few_columns_stay():
+    start()
+    product, found, expected = products(7, 3)
+    assert NOTE not in product.source()
+    assert np.array_equal(found, expected)
+
+
+def test_gpus_have_no_lanes():
+    start(ti.python)
+    product, _, _ = products(2, 17)
+    assert "always_inline" not in product.source(arch=ti.cuda)
+
+
+def stencil(n: int = 40):
+    u, f, o = ti.field(ti.f32, (n, n)), ti.field(ti.f32, (3, 3)), ti.field(ti.f32, (n, n))
+    u.from_numpy(np.arange(n * n, dtype=np.float32).reshape(n, n) % 7)
+    f.from_numpy(np.arange(9, dtype=np.float32).reshape(3, 3))
+
+    @ti.kernel
+    def convolve():
+        for i, j in ti.ndrange((1, n - 1), (1, n - 1)):
+            s = 0.0
+            for p in range(3):
+                for q in range(3):
+                    s += u[i + p - 1, j + q - 1] * f[p, q]
+            o[i, j] = s
+
+    convolve()
+    return convolve, o.to_numpy()
+
+
+def test_convolution():
+    start()
+    convolve, found = stencil()
+    assert "#pragma omp simd" in convolve.source() and NOTE in convolve.source()
+    start(passes="-vector_lanes")
+    assert np.array_equal(found, stencil()[1])
+
+
+BODIES = {
+    "sums of rows": "for k in range(20):\n s += a[j, k]",
+    "diagonals": "for k in range(20):\n s += a[k, 2 * j]",
+    "indirect": "for k in range(20):\n s += a[k, b[j]]",
+    "bounds of the lane": "for k in range(j % 5):\n s += a[k, j]",
+    "bounds of arguments": "for k in range(n):\n s += a[k, j]",
+    "branch": "for k in range(20):\n if a[k, j] > 3:\n  s += a[k, j]",
+    "break": "for k in range(20):\n if s > 50:\n  break\n s += a[k, j]",
+    "atomic": "for k in range(20):\n s += ti.atomic_add(b[k], 0) + a[k, j]",
+    "random": "for k in range(20):\n s += 0 * ti.cast(ti.random(), ti.i32) + a[k, j]",
+    "stores to columns": "for k in range(20):\n a[j, k] = j\n s += 1",
+    "empty": "for k in range(5, 5):\n s += a[k, j]",
+}
+
+
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
+def test_other_loops_stay(body, tmp_path):
+    indented = body.replace("\n", "\n            ").replace("            ", " " * 12)
+    path = tmp_path / "program.py"
+    path.write_text(
+        "import shadesmith as ti\n"
+        "def make(a, b, w):\n"
+        "    @ti.kernel\n"
+        "    def total(n: ti.i32):\n"
+        "        for j in w:\n"
+        "            s = 0\n"
+        f"            {indented}\n"
+        "            w[j] = s\n"
+        "    return total\n"
+    )
+    names: dict = {}
+    exec(compile(path.read_text(), str(path), "exec"), names)  # noqa: S102
+    results = []
+    for passes in ("", "-vector_lanes"):
+        start(passes=passes)
+        a, b, w = ti.field(ti.i32, (64, 64)), ti.field(ti.i32, 64), ti.field(ti.i32, 20)
+        a.from_numpy((np.arange(64 * 64, dtype=np.int32) % 11).reshape(64, 64))
+        total = names["make"](a, b, w)
+        total(9)
+        assert NOTE not in total.source(9)
+        results.append((w.to_numpy(), a.to_numpy()))
+    assert all(np.array_equal(one, other) for one, other in zip(*results, strict=True))
+
+
+def test_local_variables_that_become_of_the_lane_at_the_end_of_a_loop():
+    start()
+    a, w = ti.field(ti.f32, (32, 32)), ti.field(ti.f32, 32)
+    a.from_numpy(np.arange(1024, dtype=np.float32).reshape(32, 32))
+
+    @ti.kernel
+    def shifted():
+        for j in w:
+            at, s = 0, 0.0
+            for k in range(4):
+                s += a[k, at]
+                at = j
+            w[j] = s
+
+    shifted()
+    expected = [0 + 32 + j + 64 + j + 96 + j for j in range(32)]
+    assert NOTE not in shifted.source()
+    assert w.to_numpy().tolist() == expected

@@ -1,0 +1,76 @@
+"""Extends a loop over a part of each row to whole rows, so that `wide_accesses` may take several iterations as one.
+
+    for i, j in (1 .. n - 1, 1 .. m - 1) { b[i, j] = ... }    ->    for i, j in (1 .. n - 1, 0 .. m) {
+                                                                        if j >= 1 and j < m - 1 { b[i, j] = ... }
+                                                                    }
+
+A row of a field starts at a multiple of 16 bytes, its second element does not. Threads also find their indices sooner:
+they divide by 8192, a shift, and not by 8190. The iterations that are added do nothing.
+"""
+
+from __future__ import annotations
+
+from ...ir.builder import Builder
+from ...ir.nodes import Block, Statement, walk
+from ...ir.origins import extent_of
+from ...ir.statements import Array, Const, GlobalPtr, GlobalStore, If, LoopIndex, RangeFor, base_pointer, is_const
+from ...ir.tasks import Task
+from ...ir.types import Type, i32
+from .widenable import Plan, plan_of
+
+ADDED = 8
+"""At most one iteration is added to so many."""
+
+
+def plan_of_whole_rows(task: Task, stored: set[Type]) -> Plan | None:
+    """Extend the loop of a task and return how it is widened; None if it cannot be, and then it stays as it is.
+
+    stored: vectors that its kernel has in memory.
+    """
+    loop, array = task.loop, _stored_array(task)
+    if loop is None or array is None or not _is_part(loop, array):
+        return None
+    before = loop.starts[-1], loop.ends[-1], list(task.body)
+    _extend(task, loop, array)
+    plan = plan_of(task, stored)
+    if plan is None:
+        loop.starts[-1], loop.ends[-1], task.body.statements[:] = before
+        return None
+    task.prologue.statements += [loop.starts[-1], loop.ends[-1]]
+    return plan
+
+
+def _stored_array(task: Task) -> Array | None:
+    """Return the first array that a task stores to."""
+    for statement in walk(task.body):
+        if isinstance(statement, GlobalStore) and isinstance(base := base_pointer(statement.pointer), GlobalPtr):
+            return base.array
+    return None
+
+
+def _is_part(loop: RangeFor, array: Array) -> bool:
+    """Return whether a loop takes most of each row of an array, and not all."""
+    start, end = loop.starts[-1], loop.ends[-1]
+    if not (isinstance(start, Const) and isinstance(end, Const) and is_const(loop.steps[-1], 1) and array.shape):
+        return False
+    extent, count = array.shape[-1], int(end.value) - int(start.value)
+    return start.value >= 0 and end.value <= extent and 0 < extent - count <= count // ADDED
+
+
+def _extend(task: Task, loop: RangeFor, array: Array) -> None:
+    """Let the loop run over whole rows, with its body under a condition."""
+    axis = len(loop.starts) - 1
+    start, end = loop.starts[axis], loop.ends[axis]
+    loop.starts[axis] = Const(0, type=i32, location=loop.location)
+    extent = extent_of(array, array.ndim - 1)
+    loop.ends[axis] = Const(array.shape[-1], extent, type=i32, location=loop.location)  # type: ignore[index]
+    own = [s for s in task.body if isinstance(s, LoopIndex) and s.loop is loop]
+    rest = [s for s in task.body if s not in own]
+    task.body.statements[:] = own
+    builder = Builder(task.body)
+    builder.location = loop.location
+    index: Statement = next((s for s in own if s.axis == axis), None) or builder.add(LoopIndex(loop, axis, type=i32))
+    low, high = builder.op("ge", index, builder.again(start)), builder.op("lt", index, builder.again(end))
+    condition = builder.all_of([low, high])
+    assert condition is not None
+    builder.add(If(condition, Block(rest)))
