@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import field
 
 from ..errors import SourceLocation
+from ..ir.kinds import Kinds, kinds_in
 from ..ir.tasks import Kernel
 from ..ir.verify import Stage
 from ..lazy_dataclasses import dataclass
 from ..options import Capabilities, CompileOptions
-from .analysis.kinds import Kinds, kinds_in
 
 Pass = Callable[[Kernel, "PassContext"], bool]
 """Changes a kernel in place and returns whether it changed anything."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import field
 
+from ...ir.kinds import statements_in
 from ...ir.nodes import Block, Statement, blocks, count_uses, operands, walk
 from ...ir.statements import (
     ArgLoad,
@@ -30,7 +31,6 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Tensor, Type, element_of, i32
 from ...lazy_dataclasses import dataclass
-from ..analysis.kinds import statements_in
 from ..context import PassContext
 from ..rewrite import Rewriter
 from .operand_order import compound_operations

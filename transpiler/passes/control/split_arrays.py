@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...ir.builder import Builder, flat_index
+from ...ir.kinds import arrays_in
 from ...ir.nodes import Block, Statement, count_uses, operands
 from ...ir.ops import OPS
 from ...ir.statements import (
@@ -37,7 +38,6 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Struct, Tensor
 from ...lazy_dataclasses import dataclass
-from ..analysis.kinds import arrays_in
 from ..checks.bounds import Access, index_check, is_safe
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter

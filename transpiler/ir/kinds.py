@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
-from ...ir.nodes import Statement, walk_blocks
-from ...ir.statements import Array, GlobalPtr, Operation
-from ...ir.tasks import Kernel
+from .nodes import Statement, walk_blocks
+from .statements import Array, GlobalPtr, Operation
+from .tasks import Kernel
 
 Kinds = set[object]
 """Classes of statements, and names of operations."""
