@@ -70,6 +70,7 @@ from .runtime.taichi_name import as_taichi
 from .runtime.targets.registry import install as _install_targets
 from .runtime.workbench.facade import install as _install_workbench
 from .transpiler.errors import (
+    LaunchTimeoutError,
     ShadesmithWarning,
     TaichiAssertionError,
     TaichiCompilationError,
@@ -134,6 +135,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ArgPack", "CRITICAL", "DEBUG", "ERROR", "Field", "FieldsBuilder", "Format", "GUI", "INFO", "Layout", "Matrix",
+    "LaunchTimeoutError",
     "MatrixField", "MatrixNdarray", "NDArray", "Ndarray", "SNode", "ScalarField", "ScalarNdarray",
     "Session", "ShadesmithWarning", "Struct", "StructField", "TRACE", "TaichiAssertionError", "TaichiCompilationError",
     "TaichiIndexError", "TaichiNameError", "TaichiRuntimeError", "TaichiRuntimeTypeError", "TaichiSyntaxError",

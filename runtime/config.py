@@ -62,6 +62,7 @@ EFFECTIVE: dict[str, str] = {
     "why_comments": "comments in emitted sources show where a pass dropped an atomic operation, a branch or a task",
     "argument_offsets": "comments in emitted sources show the offset of each member of the argument block",
     "grid_stride": "whether a GPU's threads run several iterations of a loop: True, False, or auto",
+    "watchdog": "time that a launch may take [s], after which it is an error; 0: any. Each launch waits for its end",
     "warn_stale_globals": "warns at a launch where a global differs from the constant compiled in",
     "offline_cache": "caches compiled kernels on disk, so that the next start compiles nothing",
     "offline_cache_file_path": "folder of the cache; SHADESMITH_CACHE_DIR or the user's cache, if empty",
@@ -169,6 +170,7 @@ class Config:
     argument_offsets: bool = False
     grid_stride: bool | str = "auto"
     warn_stale_globals: bool = False
+    watchdog: float = 0.0
 
     def compile_options(self) -> CompileOptions:
         """Return the options that the compiler uses."""
@@ -233,6 +235,7 @@ SWITCHES_OR_AUTO = frozenset({"grid_stride", "inline", "edit_macros"})
 RANGES: dict[str, tuple[float, float]] = {
     "offline_cache_cleaning_factor": (0.0, 1.0),
     "offline_cache_max_size_of_files": (0, 1 << 62),
+    "watchdog": (0.0, 1e6),
 }
 """Accepted values of number options that do not accept any number."""
 SILENT = frozenset({"verbose", "print_preprocessed_ir", "gdb_trigger"})

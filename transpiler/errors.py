@@ -102,6 +102,12 @@ class TaichiRuntimeError(ReportedError, RuntimeError):
     __module__ = PACKAGE
 
 
+class LaunchTimeoutError(TaichiRuntimeError):
+    """A launch took longer than `ti.init(watchdog=...)` allows, and was stopped or is waited for no longer."""
+
+    __module__ = PACKAGE
+
+
 class TaichiAssertionError(TaichiRuntimeError, AssertionError):
     """A check failed while a kernel was running: an `assert`, an index, an overflow.
 

@@ -13,7 +13,7 @@ from .textures import TextureMemory, TextureSpec
 from .timer import Timer
 
 if TYPE_CHECKING:
-    from ...transpiler.backend.module.interface import BackendModule
+    from ...transpiler.backend.module.interface import BackendModule, TaskSource
 
 
 class OutOfMemory(TaichiRuntimeError):
@@ -34,6 +34,16 @@ class OutOfMemory(TaichiRuntimeError):
             f"out of memory on {self.where}: {owner} needs {format_size(self.requested)} ({self.requested:,} bytes), "
             f"{format_size(self.used)} are in use{most}{left}{because}"
         )
+
+
+WATCHDOG_HINT = "look for a loop that does not end; `ti.init(watchdog=...)` is the time that a launch may take [s]"
+
+
+def too_long(kernel: str, task: TaskSource, seconds: float, end: str = "") -> str:
+    """Return the message for a task that took too long. end: what became of it; else the watchdog stopped it."""
+    what = f"kernel `{kernel}`" if task.name == kernel else f"task `{task.name}` of kernel `{kernel}`"
+    loop = f", the loop of line {task.loop.line}," if task.loop is not None else ""
+    return f"{what}{loop} ran longer than {seconds:g} s and {end or 'was stopped; what it computes is incomplete'}"
 
 
 def format_size(size_bytes: int) -> str:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from ...transpiler.backend.module.interface import BackendModule
 
 _times = loader(".launch_times", __package__)
+_watchdog = loader(".watchdog", __package__)
 
 MIN_BUFFER_BYTES = 16
 
@@ -226,6 +227,8 @@ class Instance:
         program: Any = self.program
         if self.session.config.kernel_profiler:
             program = _times().timed(self, program)
+        if self.session.config.watchdog:
+            program = _watchdog().limited(self.session, self.module, program)
         observed: list[ObservedLaunches] = []
         for observer in LAUNCH_OBSERVERS:
             launches = observer.observe(self, program, compilation, argument_kinds)
@@ -236,7 +239,8 @@ class Instance:
         hooks = self._hooks(compilation, argument_kinds, keeps, program)
         launch = make_launcher(self.module, program, argument_kinds, constants, hooks)
         captured = [None if field is None else handle_of(field) for field in compilation.fields]
-        is_plain = hooks.are_plain and not self.session.config.kernel_profiler  # a graph would not be timed
+        config = self.session.config
+        is_plain = hooks.are_plain and not (config.kernel_profiler or config.watchdog)  # a graph would not be timed
         packer = partial(self._make_packer, argument_kinds, constants, hooks, captured) if is_plain else None
         if self.session.config.warn_stale_globals and compilation.captured:
             launch, packer = watch(launch, self.module.kernel, compilation.captured), None

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 _passes = loader("..passes", __package__)
+_watchdog = loader(".watchdog", __package__)
 
 _PACK_ERRORS = (struct.error, TypeError, OverflowError, ValueError, IndexError)
 
@@ -367,6 +368,8 @@ class Kernel(KernelTools):
             find_accesses(instance, specialization)
             launch = guarded(instance, launcher.launch)
             launcher = Launcher(launch, launcher.make_packer if launch is launcher.launch else None)
+        if session.config.watchdog:
+            launcher = Launcher(_watchdog().naming(launcher.launch, instance.module, choice.variant.paths))
         following = sources.follow(launcher.launch, choice, weakref.ref(self), key, session.config)
         if following is not None:
             launcher = Launcher(following)

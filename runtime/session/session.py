@@ -117,6 +117,7 @@ class Session:
         "sources",
         "staging",
         "store",
+        "stuck",
         "waited",
         "watched",
     )
@@ -154,6 +155,8 @@ class Session:
         self.number = next(several.NUMBERS)
         self.is_default = True
         self.device = device
+        self.stuck = ""
+        """Why the device is not waited for any more, "" while it answers."""
         self.activate: Callable[[], Callable[[], None]] | None = getattr(device, "activate", None)
         self.arch = config.arch
         self.config = config
@@ -183,6 +186,9 @@ class Session:
         name_owners = getattr(device, "name_owners", None)
         if name_owners is not None:
             name_owners(OwnerNames(self.handles))
+        limit_launches = getattr(device, "limit_launches", None)
+        if limit_launches is not None:
+            limit_launches(config.watchdog)
 
     # --- the current session
 
@@ -335,7 +341,7 @@ class Session:
         if self.is_closed or self.epoch == CLOSED:
             return
         several.remove(self)
-        if self.is_inherited:
+        if self.is_inherited or self.stuck:
             self._abandon()
             return
         try:
@@ -352,7 +358,7 @@ class Session:
         if getattr(self, "is_default", True) or self.is_closed:
             return
         several.remove(self)
-        if not self.is_inherited:  # nothing refers to it, so nothing runs in it
+        if not (self.is_inherited or self.stuck):  # nothing refers to it, so nothing runs in it
             self.epoch = CLOSED
             self._free()
 

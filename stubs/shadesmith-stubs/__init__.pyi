@@ -348,6 +348,7 @@ from shadesmith.runtime.fields.fields_builder import FieldsBuilder as FieldsBuil
 from shadesmith.transpiler.lang.textures import Format as Format
 from shadesmith.runtime.gui.gui import GUI as GUI
 INFO: str
+from shadesmith.transpiler.errors import LaunchTimeoutError as LaunchTimeoutError
 from shadesmith.transpiler.lang.hooks import Layout as Layout
 from shadesmith.runtime.fields.mesh import Mesh as Mesh
 from shadesmith.runtime.fields.mesh import MeshInstance as MeshInstance
@@ -562,12 +563,14 @@ def init(
     check_overflow: bool = ...,
     trap_nan: bool = ...,
     line_comments: str = ...,
+    spirv_opt: bool = ...,
     passes: Any = ...,
     templates_dir: str = ...,
     why_comments: bool = ...,
     argument_offsets: bool = ...,
     grid_stride: bool | str = ...,
     warn_stale_globals: bool = ...,
+    watchdog: float = ...,
 ) -> None:
     """Start a session: open a device and end the session before, with all its fields and ndarrays."""
 def is_active(node: Any, indices: Any) -> Any:
@@ -589,7 +592,7 @@ def length(node: Any, indices: Any) -> float:
 from shadesmith import linalg as linalg
 def log(x: _T) -> _T:
     """Return the natural logarithm of `x`; not a number below 0."""
-def loop_config(*, block_dim: Any = ..., serialize: Any = ..., parallelize: Any = ..., unroll: Any = ..., grid_stride: Any = ..., block_dim_adaptive: Any = ..., bit_vectorize: Any = ...) -> Any:
+def loop_config(*, block_dim: Any = ..., serialize: Any = ..., parallelize: Any = ..., block_dim_adaptive: Any = ..., bit_vectorize: Any = ..., unroll: Any = ..., grid_stride: Any = ...) -> Any:
     """Configure the loop that follows; kernels only."""
 def loop_unique(val: Any, covers: Any = ...) -> Any:
     """Return `val`, which the program promises to differ in all iterations of the loop; kernels only."""

@@ -144,6 +144,7 @@ using ::trunc; using ::truncf; using ::fma; using ::fmaf; using ::ldexp; using :
 using ::frexpf; using ::round; using ::roundf; using ::cbrt; using ::cbrtf; using ::hypot; using ::hypotf;
 using ::copysign; using ::copysignf; using ::remainder; using ::remainderf; 
 
+inline float __fdiv_rn(float a, float b) { return a / b; }
 inline float rsqrtf(float x) { return (float)(1.0 / sqrt((double)x)); }
 inline double rsqrt(double x) { return 1.0 / sqrt(x); }
 inline float __saturatef(float x) { return fminf(fmaxf(x, 0.0f), 1.0f); }

@@ -336,10 +336,10 @@ def loop_config(
     block_dim: int | None = None,
     serialize: bool = False,
     parallelize: int | None = None,
-    unroll: int | bool | None = None,
-    grid_stride: bool | None = None,
     block_dim_adaptive: bool = True,
     bit_vectorize: bool = False,
+    unroll: int | bool | None = None,
+    grid_stride: bool | None = None,
 ) -> Any:
     """Configure the loop that follows; kernels only.
 

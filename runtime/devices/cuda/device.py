@@ -30,6 +30,7 @@ from ..stored_sources import store_sources
 from ..textures import TextureMemory, TextureSpec
 from .capabilities import PORTABLE
 from .graph import CudaGraph
+from .limited_waits import finish_within, refuse
 from .nvrtc import LINES, compile_cubin, warm_up
 from .several_gpus import DRIVER, OPENED, activate, all_on_own_gpu, copy_between, list_devices, number_of
 from .submitting import Start, Submit, Submitter, make_block, make_starter
@@ -185,6 +186,7 @@ class CudaDevice:
     host_memory = False
     index_limit = None
     cuda_memory = True
+    finish_within, refuse = finish_within, refuse
     survives_fork = False
     lazy_memory = False
 

@@ -35,6 +35,9 @@ MAJORS = ("13", "12")
 QUIET = ("--ptxas-options=--suppress-stack-size-warning",)
 """ptxas warns that a recursive function has an unknown stack size; `CudaDevice.build` reserves a larger stack."""
 
+FAST, EXACT = ("-fmad=true", "-prec-div=false", "-prec-sqrt=false"), ("-fmad=false",)
+"""What `fast_math` allows: fused multiply-add, division within 2 ulp, square root within 1. Subnormals are kept."""
+
 LINES = ("-lineinfo",)
 """Line information, by the name of the source, which changes no instruction."""
 
@@ -61,7 +64,7 @@ def compile_cubin(
 ) -> tuple[bytes, str]:
     """Compile CUDA C; return the cubin and the log with the warnings.
 
-    fast_math: allows fused multiply-add; denormals, division and square root are always exact.
+    fast_math: allows fused multiply-add, division within 2 ulp, square root within 1 ulp (`FAST`).
     name, lines: as in `SourceFile`, for messages.
     options: further options of NVRTC.
     store: caches results between processes.
@@ -178,7 +181,7 @@ def _is_whole(found: Binaries) -> bool:
 
 
 def _options(arch: str, fast_math: bool, more: Sequence[str]) -> tuple[str, ...]:
-    return (f"-arch={arch}", "--std=c++17", f"-fmad={'true' if fast_math else 'false'}", *QUIET, *more)
+    return (f"-arch={arch}", "--std=c++17", *(FAST if fast_math else EXACT), *QUIET, *more)
 
 
 def _text(data: bytes) -> str:

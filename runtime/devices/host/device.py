@@ -31,6 +31,7 @@ from .capabilities import PORTABLE
 from .compiler import HostCompiler, Library, find_compiler, lacks_openmp, load_library
 from .guarded_memory import allocate
 from .kernel_signals import OwnerOf, Starting, add_library, attention, guards, raise_errors
+from .watched_launches import watched
 
 CHARACTERS_PER_COMPILER = 4000
 """Length of a source that takes a compiler about 50 ms; a second compiler is started only for more."""
@@ -66,19 +67,22 @@ class HostProgram:
     libraries: by task, the library with its function.
     """
 
-    __slots__ = ("_finish", "_functions", "_libraries", "_module", "_owner_of", "arguments", "submit")
+    __slots__ = ("_device", "_finish", "_functions", "_libraries", "_module", "arguments", "submit")
     lock = None
     """None: each launch passes its own arguments."""
     is_whole = False
 
-    def __init__(self, module: BackendModule, libraries: Sequence[Library], owner_of: OwnerOf) -> None:
-        self._module, self._libraries, self._owner_of = module, libraries, owner_of
+    def __init__(self, module: BackendModule, libraries: Sequence[Library], device: HostDevice) -> None:
+        self._module, self._libraries, self._device = module, libraries, device
         self.arguments = (ctypes.c_ubyte * max(1, module.interface.args_size_bytes))()
         functions = [library.function(task.entry) for task, library in zip(module.tasks, libraries)]
         for task, library in zip(module.tasks, libraries):
             add_library(library, module.kernel, task.entry)
-        finish = partial(raise_errors, module.kernel, libraries, owner_of)
+        finish = partial(raise_errors, module.kernel, libraries, device.owner_of)
         self.submit = _submitter(functions, ctypes.byref(self.arguments), libraries, finish)
+        if device.watchdog_seconds:
+            own = ctypes.byref(self.arguments)
+            self.submit = watched(module, functions, own, libraries, device.watchdog_seconds, finish) or self.submit
         self._functions, self._finish = functions, finish
 
     def submit_task(self, index: int, counts: Sequence[int], arguments: object = None) -> None:
@@ -88,7 +92,7 @@ class HostProgram:
 
     def instantiate(self) -> HostProgram:
         """Return the same code with its own argument block."""
-        return HostProgram(self._module, self._libraries, self._owner_of)
+        return HostProgram(self._module, self._libraries, self._device)
 
 
 def _submitter(
@@ -144,11 +148,16 @@ class HostDevice(HoldsTextures):
         self.used_bytes = self._lazy_bytes = 0
         self._budget = Budget("the host")
         self.copies_to_host = self.copies_to_device = 0
-        self._owner_of: OwnerOf = _unknown_owner
+        self.owner_of: OwnerOf = _unknown_owner
+        self.watchdog_seconds = 0.0
 
     def name_owners(self, owner_of: OwnerOf) -> None:
         """Let errors of launches name the owner of the memory at an address."""
-        self._owner_of = owner_of
+        self.owner_of = owner_of
+
+    def limit_launches(self, seconds: float) -> None:
+        """Stop launches that take longer; 0: none. It concerns programs that are made from now on."""
+        self.watchdog_seconds = seconds
 
     @property
     def title(self) -> str:
@@ -222,7 +231,7 @@ class HostDevice(HoldsTextures):
     def build(self, module: BackendModule, keep: bool = True) -> HostProgram:
         """Compile the module's one file and load it. Raises: TaichiCompilationError, TaichiRuntimeError."""
         if not module.files:  # a kernel without effect
-            return HostProgram(module, [], self._owner_of)
+            return HostProgram(module, [], self)
         signals = Starting(self.compiler, self.store if keep else None)
         entries = [task.entry for task in module.tasks]
         parts = _split(module.files[0], entries, self.threads or _usable_cores())
@@ -233,7 +242,7 @@ class HostDevice(HoldsTextures):
             self._limited = _limit_threads(libraries, self.threads) or self._limited
         owners = [next(library for part, library in zip(parts, libraries) if entry in part) for entry in entries]
         try:
-            return HostProgram(module, owners, self._owner_of)
+            return HostProgram(module, owners, self)
         except OSError as error:  # an entry point is missing, which only an edited source can cause
             message = f"{module.files[0].name} lacks a function the launcher calls: {error}."
             raise TaichiCompilationError(message) from error
@@ -246,7 +255,7 @@ class HostDevice(HoldsTextures):
         if self.threads is not None and libraries:
             self._limited = _limit_threads(libraries, self.threads) or self._limited
         try:
-            return HostProgram(module, [libraries[task.file] for task in module.tasks], self._owner_of)
+            return HostProgram(module, [libraries[task.file] for task in module.tasks], self)
         except OSError as error:
             message = f"the shared object of kernel `{module.kernel}` lacks a function the launcher calls: {error}."
             raise TaichiRuntimeError(message) from error

@@ -9,9 +9,14 @@ A kernel cannot be unwound by siglongjmp: an OpenMP thread that leaves its team 
 - Ctrl-C gives a kernel GRACE to end. Then a timer interrupts all threads again and again, and a thread that is in a
   kernel's own code returns from its outermost function there, to libffi or to libgomp, which ends the parallel region
   as always. Kernels hold no locks and no memory, so leaving them at any instruction is safe.
+- A kernel that exhausts its stack, or executes an instruction that traps (an integer divided by zero, `__builtin_trap`),
+  is left in the same way. A thread needs an alternate stack for the former: the main thread and libgomp's have one.
+- A kernel that runs longer than the watchdog allows (`watch`) is left in the same way, by a timer and a signal of its
+  own, so that it does not matter what a program does with SIGINT. Other kernels go on.
 
 Only accesses by kernels are handled: the instruction is in a library of `state.libraries`, or the address is in a guard
-of our allocations and a kernel is on the stack. Everything else goes to the handlers that were there before.
+of our allocations and a kernel is on the stack, or a shader of lavapipe, which leaves out the instruction. Everything
+else goes to the handlers that were there before.
 
 `state` is allocated by Python (`kernel_signals.py` declares the same structs). Python's functions hold no lock while a
 handler can run in the same thread. */
@@ -24,6 +29,7 @@ handler can run in the same thread. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -49,10 +55,18 @@ enum {
 #define IDLE 100            /* [REPEAT] */
 #define FAULTED 1
 #define INTERRUPTED 2
+#define EXPIRED 2  /* why a library was left; 1: Ctrl-C */
+#define EXHAUSTED 4
+#define TRAPPED 8
+#define INACCESSIBLE 16
+#define MOST_FRAMES 4096
+#define MOST_FRAMES_OF_RECURSION (1 << 22)
+#define WATCHDOG (SIGRTMIN + 9)
 #define CACHE_LINE 64
 
 struct guard { uint64_t low, first, end, high; };  /* guards are [low, first) and [end, high), the rest may be used */
-struct library { uint64_t start, end, left; char name[104]; };  /* left: 1 if a thread was made to leave it */
+struct library { uint64_t start, end, left, deadline, launches; char name[104]; };
+/* left: why threads were made to leave it. deadline: of the launches that run now [ns of CLOCK_MONOTONIC] */
 struct fault { uint64_t address, instruction; int32_t library, writes; };
 struct window { uint64_t address, size; };
 
@@ -185,12 +199,66 @@ static int open_window(uint64_t address, int guard) {
     return 1;
 }
 
+/* --- accesses by shaders on lavapipe */
+
+static int driver = -1;  /* the place of lavapipe in `state.libraries`, -1 without it */
+static void *disassembler;
+static size_t (*disassemble)(void *, const void *, uint64_t, uint64_t, char *, size_t);
+static uint64_t made_start, made_end;  /* code of the driver, found last */
+
+/* Return whether code was made in this process: it is in memory of no file. */
+static int is_made_code(uint64_t address) {
+    if (address >= made_start && address < made_end)
+        return 1;
+    FILE *file = fopen("/proc/self/maps", "r");  /* such a thread holds no lock of the C library */
+    char line[512];
+    int found = 0;
+    while (file && !found && fgets(line, sizeof line, file)) {
+        unsigned long start, end, node;
+        char access[5];
+        if (sscanf(line, "%lx-%lx %4s %*s %*s %lu", &start, &end, access, &node) == 4 && address >= start &&
+            address < end) {
+            found = access[2] == 'x' && !node && !strchr(line, '[');
+            made_start = found ? start : 0;
+            made_end = found ? end : 0;
+        }
+    }
+    if (file)
+        fclose(file);
+    return found;
+}
+
+/* Let a shader leave out an instruction whose access failed; return whether it does. */
+static int skip_instruction(siginfo_t *info, ucontext_t *context) {
+#if defined(__x86_64__)
+    uint64_t at = instruction_of(context);
+    char text[128];
+    if (driver < 0 || info->si_code <= 0 || !is_made_code(at))
+        return 0;
+    acquire();
+    size_t size = disassemble(disassembler, (const void *)at, 15, at, text, sizeof text);
+    if (size && state->fault_count < FAULTS)
+        state->faults[state->fault_count++] = (struct fault){(uint64_t)info->si_addr, at, driver, writes(context)};
+    if (size)
+        __atomic_fetch_or(&state->attention, FAULTED, __ATOMIC_RELEASE);
+    release();
+    context->uc_mcontext.gregs[REG_RIP] += size;
+    if (size && *(const unsigned char *)at == 0xf0)  /* a compare-and-swap has swapped: else its loop would not end */
+        context->uc_mcontext.gregs[REG_EFL] |= 1 << 6;
+    return size != 0;
+#else
+    return 0;
+#endif
+}
+
+/* --- accesses by kernels in C */
+
 static int recover(siginfo_t *info, ucontext_t *context, int *library) {
     uint64_t address = (uint64_t)info->si_addr, stack = stack_of(context);
+    *library = library_of(instruction_of(context));
     if (info->si_code != SEGV_MAPERR && info->si_code != SEGV_ACCERR)
         return 0;
     int guard = guard_of(address);
-    *library = library_of(instruction_of(context));
     if (*library < 0 && guard >= 0)
         *library = library_on_stack(stack);
     if (*library < 0)
@@ -241,9 +309,20 @@ static void pass_on(const struct sigaction *previous, int number, siginfo_t *inf
         previous->sa_handler(number);
 }
 
+static int leave_kernel(ucontext_t *context, int why);
+
+static int is_overflow(siginfo_t *info, ucontext_t *context) {
+    uint64_t distance = (uint64_t)info->si_addr - stack_of(context) + STACK_MARGIN;
+    return info->si_code == SEGV_MAPERR || info->si_code == SEGV_ACCERR ? distance < 2 * STACK_MARGIN : 0;
+}
+
 static void on_fault(int number, siginfo_t *info, void *context) {
     int saved = errno, library = -1;
-    if (!dying && recover(info, context, &library)) {
+    if (!dying && (skip_instruction(info, context) || recover(info, context, &library))) {
+        errno = saved;
+        return;
+    }
+    if (!dying && library >= 0 && leave_kernel(context, is_overflow(info, context) ? EXHAUSTED : INACCESSIBLE)) {
         errno = saved;
         return;
     }
@@ -263,7 +342,7 @@ static void on_fault(int number, siginfo_t *info, void *context) {
 
 /* --- Ctrl-C */
 
-struct walk { ucontext_t *context; int library, frames, found; };
+struct walk { ucontext_t *context; int library, frames, found, why; };
 
 /* Find the frame that called the outermost function of the kernel's library: that of libffi or libgomp. */
 static _Unwind_Reason_Code leave(struct _Unwind_Context *frame, void *argument) {
@@ -274,11 +353,64 @@ static _Unwind_Reason_Code leave(struct _Unwind_Context *frame, void *argument) 
         return ++walk->frames > 64 ? _URC_END_OF_STACK : _URC_NO_REASON;
     }
     if (library == walk->library)
-        return ++walk->frames > 4096 ? _URC_END_OF_STACK : _URC_NO_REASON;
-    state->libraries[walk->library].left = 1;
+        return ++walk->frames > (walk->why == EXHAUSTED ? MOST_FRAMES_OF_RECURSION : MOST_FRAMES)
+                   ? _URC_END_OF_STACK
+                   : _URC_NO_REASON;
+    walk->found = 2;
+    __atomic_fetch_or(&state->libraries[walk->library].left, walk->why, __ATOMIC_RELAXED);
     __atomic_fetch_or(&state->attention, INTERRUPTED, __ATOMIC_RELEASE);
     resume(walk->context, frame);
     return _URC_END_OF_STACK;
+}
+
+/* Let this thread return from the kernel in which it was interrupted; return whether it will. */
+static int leave_kernel(ucontext_t *context, int why) {
+#if defined(__x86_64__)
+    struct walk walk = {context, library_of(instruction_of(context)), 0, 0, why};
+    if (backtrace_ && walk.library >= 0)
+        backtrace_(leave, &walk);
+    return walk.found == 2;
+#else
+    return 0;
+#endif
+}
+
+static struct sigaction previous_traps[3];
+static const int TRAPS[3] = {SIGFPE, SIGILL, SIGBUS};
+
+static void on_trap(int number, siginfo_t *info, void *context) {
+    int saved = errno;
+    if (info->si_code <= 0 || !leave_kernel(context, TRAPPED))
+        for (int k = 0; k < 3; k++)
+            if (TRAPS[k] == number)
+                pass_on(&previous_traps[k], number, info, context);
+    errno = saved;
+}
+
+/* Give a thread of libgomp's a stack for handlers: its own one may be exhausted. */
+static void equip(void *unused) {
+    stack_t stack;
+    if (sigaltstack(0, &stack) || !(stack.ss_flags & SS_DISABLE))
+        return;
+    void *memory = mmap(0, ALTERNATE_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory != MAP_FAILED) {
+        stack = (stack_t){.ss_sp = memory, .ss_size = ALTERNATE_STACK};
+        sigaltstack(&stack, 0);
+    }
+}
+
+static void equip_threads(void) {
+    static int equipped;
+    void *openmp = dlopen("libgomp.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    if (!openmp)
+        return;
+    void (*parallel)(void (*)(void *), void *, unsigned, unsigned) = dlsym(openmp, "GOMP_parallel");
+    int (*threads)(void) = dlsym(openmp, "omp_get_max_threads");
+    int (*is_parallel)(void) = dlsym(openmp, "omp_in_parallel");
+    if (parallel && threads && is_parallel && !is_parallel() && threads() > equipped) {
+        equipped = threads();
+        parallel(equip, 0, 0, 0);
+    }
 }
 
 static _Unwind_Reason_Code is_kernel(struct _Unwind_Context *frame, void *found) {
@@ -313,8 +445,8 @@ static void set_timer(long first, long repeat) {
     armed = first != 0;
 }
 
-/* Send a signal to all other threads, so that those in a kernel leave it. */
-static void interrupt_threads(void) {
+/* Send a signal of a timer to all other threads, so that those in a kernel leave it. */
+static void interrupt_threads(int signal, void *timer) {
     struct entry { uint64_t inode, offset; unsigned short size; unsigned char type; char name[]; };
     char buffer[4096] __attribute__((aligned(8)));
     pid_t process = getpid(), own = syscall(SYS_gettid);
@@ -325,13 +457,13 @@ static void interrupt_threads(void) {
             for (const char *c = ((struct entry *)(buffer + at))->name; *c >= '0' && *c <= '9'; c++)
                 thread = thread * 10 + *c - '0';
             siginfo_t info = {0};
-            info.si_signo = SIGINT;
+            info.si_signo = signal;
             info.si_code = SI_QUEUE;
             info.si_pid = process;
             info.si_uid = getuid();
-            info.si_value.sival_ptr = &timer;
+            info.si_value.sival_ptr = timer;
             if (thread && thread != own)
-                syscall(SYS_rt_tgsigqueueinfo, process, thread, SIGINT, &info);
+                syscall(SYS_rt_tgsigqueueinfo, process, thread, signal, &info);
         }
     if (folder >= 0)
         close(folder);
@@ -347,8 +479,8 @@ static void on_interrupt(int number, siginfo_t *info, void *context) {
         }
         if (armed) {
             if (is_main)
-                interrupt_threads();
-            struct walk walk = {context, library_of(instruction_of(context)), 0, 0};
+                interrupt_threads(SIGINT, &timer);
+            struct walk walk = {context, library_of(instruction_of(context)), 0, 0, 1};
             if (walk.library >= 0)
                 backtrace_(leave, &walk);
         }
@@ -365,7 +497,83 @@ static void on_interrupt(int number, siginfo_t *info, void *context) {
     errno = saved;
 }
 
+/* --- the watchdog */
+
+static timer_t watchdog;
+static pid_t watchdog_process;
+
+static uint64_t now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + time.tv_nsec;
+}
+
+static void on_watchdog(int number, siginfo_t *info, void *context) {
+    int saved = errno;
+    if (info->si_value.sival_ptr == &watchdog) {
+        if (info->si_code == SI_TIMER)
+            interrupt_threads(number, &watchdog);
+        struct walk walk = {context, library_of(instruction_of(context)), 0, 0, EXPIRED};
+        uint64_t deadline = walk.library >= 0 ? state->libraries[walk.library].deadline : 0;
+        if (deadline && now() >= deadline)
+            backtrace_(leave, &walk);
+    }
+    errno = saved;
+}
+
+/* Return whether this system has a watchdog; install its handler. */
+static int start_watchdog(void) {
+#if defined(__x86_64__)
+    if (!word_ || !instruction_ || !frame_ || !backtrace_)
+        return 0;
+    if (watchdog_process == getpid())
+        return 1;
+    struct sigaction wanted = {0};
+    wanted.sa_sigaction = on_watchdog;
+    wanted.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+    sigfillset(&wanted.sa_mask);
+    struct sigevent event = {0};
+    event.sigev_notify = SIGEV_THREAD_ID;
+    event.sigev_signo = WATCHDOG;
+    event.sigev_value.sival_ptr = &watchdog;
+    ((int *)&event)[4] = getpid();  /* sigev_notify_thread_id: the main thread */
+    int id = 0;
+    if (sigaction(WATCHDOG, &wanted, 0) || syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &id))
+        return 0;
+    watchdog = (timer_t)(intptr_t)id;
+    watchdog_process = getpid();
+    return 1;
+#else
+    return 0;
+#endif
+}
+
 /* --- what Python calls */
+
+/* Give the launch of libraries a time limit, 0 at its end. Return whether it will be stopped. */
+int watch(const int32_t *libraries, int count, uint64_t nanoseconds) {
+    uint64_t earliest = 0, deadline = now() + nanoseconds;
+    acquire();
+    int works = start_watchdog();
+    for (int l = 0; l < count; l++) {
+        struct library *library = &state->libraries[libraries[l]];
+        if (nanoseconds) {
+            library->launches++;
+            library->deadline = deadline;
+        } else if (--library->launches == 0)
+            library->deadline = 0;
+    }
+    for (int k = 0; k < LIBRARIES && state->libraries[k].end; k++) {
+        uint64_t other = state->libraries[k].deadline;
+        if (other && (!earliest || other < earliest))
+            earliest = other;
+    }
+    struct itimerspec times = {{0, earliest ? REPEAT : 0}, {earliest / 1000000000u, earliest % 1000000000u}};
+    if (works)
+        syscall(SYS_timer_settime, (int)(intptr_t)watchdog, TIMER_ABSTIME, &times, 0);
+    release();
+    return works;
+}
 
 static void unlock_child(void) {
     state->lock = 0;
@@ -411,6 +619,10 @@ int install(struct state *given, int interrupts) {
     }
     int failed = handle(SIGSEGV, on_fault, &previous_fault, 0);
 #if defined(__x86_64__)
+    for (int k = 0; k < 3 && !failed && word_ && instruction_ && frame_ && backtrace_; k++)
+        failed = handle(TRAPS[k], on_trap, &previous_traps[k], 0);
+    if (!failed)
+        equip_threads();
     if (!failed && interrupts && word_ && instruction_ && frame_ && backtrace_) {
         state->interrupts = 1;
         failed = handle(SIGINT, on_interrupt, &previous_interrupt, 0);
@@ -449,12 +661,26 @@ int add_library(uint64_t function, const char *name) {
     if (number < LIBRARIES) {
         struct library *place = &state->libraries[number];
         strncpy(place->name, name, sizeof place->name - 1);
-        place->left = 0;
+        place->left = place->deadline = place->launches = 0;
         place->start = range.start;
         __atomic_store_n(&place->end, range.end, __ATOMIC_RELEASE);
     }
     release();
     return number < LIBRARIES ? number : -1;
+}
+
+/* Enter the driver lavapipe; return its number, -1 if there is no place. given, function: LLVM's disassembler. */
+int add_driver(void *given, void *function) {
+    acquire();
+    disassembler = given;
+    disassemble = function;
+    for (int number = 0; driver < 0 && number < LIBRARIES; number++)
+        if (!state->libraries[number].start) {
+            state->libraries[number] = (struct library){.start = 1, .end = 1, .name = "of lavapipe"};
+            driver = number;
+        }
+    release();
+    return driver;
 }
 
 /* Remove a library before it is unloaded. `end` stays above 0: it ends no search. */
@@ -491,7 +717,7 @@ void unmap(int guard, uint64_t base, uint64_t size) {
 
 /* Move the faults of these libraries to `taken`, which has room for FAULTS; return their number.
 
-With the last of them the windows are closed. left: set to 1 if a thread was made to leave one of the libraries. */
+With the last of them the windows are closed. left: why threads were made to leave one of the libraries, else 0. */
 int take_faults(const int32_t *libraries, int count, struct fault *taken, int32_t *left) {
     uint32_t found = 0, kept = 0;
     acquire();
@@ -514,7 +740,7 @@ int take_faults(const int32_t *libraries, int count, struct fault *taken, int32_
     }
     *left = 0;
     for (int l = 0; l < count; l++) {
-        *left |= state->libraries[libraries[l]].left != 0;
+        *left |= state->libraries[libraries[l]].left;
         state->libraries[libraries[l]].left = 0;
     }
     release();

@@ -16,14 +16,15 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
-from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError
+from ....transpiler.errors import LaunchTimeoutError, TaichiCompilationError, TaichiRuntimeError
 from ...locks import new_lock
 from ...store.compiler_files import c_compiler_identity
 from ...store.store import Store
-from ..device import format_size
+from ..device import WATCHDOG_HINT, format_size
 from ..host_arrays import view_address
 from .compiler import HostCompiler, Library, compiler_process, load_library
 from .guarded_memory import GUARDED, Guards, Mapping, has_guards, lasting_memory
@@ -33,6 +34,17 @@ FLAGS = ("-std=gnu11", "-O2", "-fPIC", "-shared", "-w")
 FAULTS, WINDOWS, LIBRARIES = 64, 2048, 8192
 """As in the source."""
 HINT = "`ti.init(debug=True)` checks all indices, and names the line and the index"
+EXPIRED = 2
+"""Why threads left a library: its launch took longer than the watchdog allows."""
+LEFT = {
+    4: ("needs more stack than its thread has", "look for a recursion that does not end, or make local arrays smaller"),
+    8: (
+        "executed an instruction that traps, such as a division of an integer by zero",
+        "ti.init(check_overflow=True) names the line of a division by zero",
+    ),
+    16: ("accessed memory that cannot be accessed", HINT),
+}
+"""The same for the other reasons, as messages with hints."""
 
 OwnerOf = Callable[[int], "tuple[str, int] | None"]
 """Returns owner and bytes of an element of the allocation at an address."""
@@ -59,7 +71,7 @@ class _Guard(ctypes.Structure):
 
 class _LoadedLibrary(ctypes.Structure):
     _fields_ = (
-        *((name, ctypes.c_uint64) for name in ("start", "end", "left")),
+        *((name, ctypes.c_uint64) for name in ("start", "end", "left", "deadline", "launches")),
         ("name", ctypes.c_char * 104),
     )
 
@@ -91,11 +103,13 @@ class _Handlers:
         number, size = ctypes.c_int, ctypes.c_uint64
         self.install = library.typed_function("install", number, ctypes.c_void_p, number)
         self.add_library = library.typed_function("add_library", number, size, ctypes.c_char_p)
+        self.add_driver = library.typed_function("add_driver", number, ctypes.c_void_p, ctypes.c_void_p)
         self.remove_library = library.typed_function("remove_library", None, number)
         self.take_faults = library.typed_function(
             "take_faults", number, ctypes.c_void_p, number, ctypes.c_void_p, ctypes.c_void_p
         )
         self.unmap = library.typed_function("unmap", None, number, size, size)
+        self.watch = library.typed_function("watch", number, ctypes.c_void_p, number, size)
 
 
 _handlers: _Handlers | None = None
@@ -182,10 +196,30 @@ def add_library(library: Library, kernel: str, entry: str) -> None:
         library.number, library.remove = number, _handlers.remove_library
 
 
-def raise_errors(kernel: str, libraries: Sequence[Library], owner_of: OwnerOf) -> None:
-    """Raise the error of a launch that has ended, if there is one.
+def add_driver(disassembler: int, disassemble: int) -> int:
+    """Handle accesses outside memory by shaders of lavapipe; return its number as a library, -1 if that fails.
 
-    Raises: TaichiRuntimeError for accesses outside memory; KeyboardInterrupt if the kernel was stopped.
+    disassembler, disassemble: a context of LLVM's disassembler, and the function that returns an instruction's length.
+    """
+    return -1 if _handlers is None else _handlers.add_driver(disassembler, disassemble)
+
+
+def watch_function() -> Callable[[object, int, int], int] | None:
+    """Return the function that gives launches a time limit, None where kernels cannot be stopped."""
+    return None if _handlers is None else _handlers.watch
+
+
+class Numbered(Protocol):
+    """What has a number among the libraries of kernels."""
+
+    number: int
+
+
+def raise_errors(kernel: str, libraries: Sequence[Numbered], owner_of: OwnerOf, expired: str = "") -> None:
+    """Raise the error of a launch that has ended, if there is one. expired: what is said of one that took too long.
+
+    Raises: TaichiRuntimeError for accesses outside memory; KeyboardInterrupt if Ctrl-C stopped the kernel;
+    LaunchTimeoutError if the watchdog did.
     """
     if _handlers is None:
         return
@@ -193,6 +227,12 @@ def raise_errors(kernel: str, libraries: Sequence[Library], owner_of: OwnerOf) -
     own = (ctypes.c_int32 * len(numbers))(*numbers)
     taken, left = (Fault * FAULTS)(), ctypes.c_int32()
     count = _handlers.take_faults(own, len(numbers), taken, ctypes.byref(left))
+    for reason, (message, hint) in LEFT.items():
+        if left.value & reason:
+            text = f"kernel `{kernel}` {message}. It was stopped; what it computes is incomplete"
+            raise TaichiRuntimeError(text, hint)
+    if left.value & EXPIRED:
+        raise LaunchTimeoutError(expired, WATCHDOG_HINT)
     if left.value:
         raise KeyboardInterrupt(f"kernel `{kernel}` was stopped; what it computes is incomplete")
     if count:

@@ -35,6 +35,7 @@ from .instance import (
 )
 from .labels import Labels
 from .lavapipe import LoopLimits
+from .lavapipe_faults import ShaderFaults
 from .memory import Memory, VulkanAllocation, local_bytes
 from .program import Builder, VulkanProgram
 from .queue import Queue
@@ -107,10 +108,16 @@ class VulkanDevice:
         self.host_memory = self._memory.addresses_are_host_pointers()
 
     def _loop_limits(self) -> LoopLimits:
-        limits = LoopLimits(self._api, self._handle)
+        faults = ShaderFaults(self.store)
+        limits = LoopLimits(self._api, self._handle, faults.prepare)
         self._closing.callback(limits.close)
         limits.open(self._memory)
-        self._queue.check = limits.check
+
+        def check() -> None:
+            faults.check(tuple(reversed(self._queue.recent)))
+            limits.check()
+
+        self._queue.check = check
         return limits
 
     def allocate(self, size_bytes: int, lazily: bool = False) -> VulkanAllocation:
@@ -217,6 +224,19 @@ class VulkanDevice:
     def timer(self) -> Timer:
         """Return a timer of launches by the device's clock."""
         return make_timer(self._api, self.adapter, self._handle, self._queue)
+
+    @property
+    def ends_loops(self) -> bool:
+        """Whether the driver ends all loops, so that each launch ends."""
+        return bool(self.adapter.is_llvmpipe)
+
+    def finish_within(self, seconds: float, stream: int | None = None) -> bool:
+        """Wait for all launches, at most for some seconds; return whether they have ended."""
+        return self._queue.finish_within(seconds)
+
+    def refuse(self, reason: str) -> None:
+        """Refuse later use, for a reason, without waiting for launches."""
+        self._queue.refuse(reason)
 
     def close(self) -> None:
         """Free everything; the device cannot be used afterwards. A forked child leaves its parent's device alone."""

@@ -26,8 +26,9 @@ class LoopLimits:
     layout, empty: of the set with the buffer, and of one with nothing. `close` destroys what `open` has made so far.
     """
 
-    def __init__(self, api: Api, device: Any) -> None:
-        self._api, self._device = api, device
+    def __init__(self, api: Api, device: Any, prepare: Callable[[], None]) -> None:
+        """prepare: is called before each shader is loaded."""
+        self._api, self._device, self._prepare = api, device, prepare
         self._tasks: dict[int, tuple[str, str]] = {}
         self.empty = self.layout = self._pool = api.ffi.NULL
 
@@ -92,6 +93,7 @@ class LoopLimits:
     def changed(self, code: bytes, kernel: str, task: str) -> bytes:
         """Return the SPIR-V of a task as lavapipe gets it. The number of a task is that of its code in every process,
         since Mesa caches what it compiles."""
+        self._prepare()
         number = crc32(task.encode(), crc32(kernel.encode(), crc32(code))) or 1
         self._tasks[number] = kernel, task
         return for_lavapipe(code, number)

@@ -311,6 +311,25 @@ class Queue:
         if self.check is not None:
             self.check()
 
+    def finish_within(self, seconds: float) -> bool:
+        """Wait until the device has finished all work, at most for some seconds; return whether it has."""
+        serial, end = self.flush(), perf_counter() + seconds
+        info, value = self._new_wait()
+        value[0] = serial
+        wait = self.api.lib.vkWaitSemaphores
+        while (
+            self._answer(wait(self.device, info, int(min(SLICE_NANOSECONDS, seconds * 1e9))), "waiting") == VK_TIMEOUT
+        ):
+            if perf_counter() > end:
+                return False
+        self.wait(serial)
+        return True
+
+    def refuse(self, reason: str) -> None:
+        """Refuse later use, for a reason, without waiting for the device."""
+        self._refusal, self.owner = reason, -1
+        self.slot = self.commands = None
+
     def _spin(self, serial: int) -> bool:
         """Return whether the device has finished all work up to `serial` within a moment."""
         reached = self.api.ffi.new("uint64_t*")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...config import Config
 from ...devices.cuda.capabilities import PORTABLE
+from ...devices.cuda.limited_waits import require
 from ...devices.opening import binaries_for, sources_for
 from ...devices.target_tools import TargetTools
 from ...loading import loader
@@ -41,6 +42,7 @@ _compiler: Callable[[], _CompilerModule] = loader("...devices.cuda.nvrtc", __pac
 
 def _open(config: Config, allow_software: bool, chosen: int | str | None = None) -> Device:
     number = gpu_number(os.environ) if chosen is None else chosen
+    require(number if isinstance(number, int) else 0)
     is_cold = preload(config)
     return _device().open_device(number, sources_for(config), binaries_for(config), is_cold)
 

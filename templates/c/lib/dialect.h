@@ -6,6 +6,7 @@
 
 #define FUNCTION static inline
 #define IN_OUT(name) *name
+#define DIVIDE(a, b) a / b
 #define HALF _Float16
 #define TO_HALF(x) (_Float16)(x)
 #define FLOAT_BITS(x) f32_bits_to_u32(x)

@@ -90,7 +90,7 @@ FUNCTION uint32_t pow_u32(uint32_t base, uint32_t exponent) {
 
 // Python's %: remainder with the sign of the divisor.
 FUNCTION float mod_f32(float a, float b) {
-    return a - b * floorf(a / b);
+    return a - b * floorf(DIVIDE(a, b));
 }
 
 FUNCTION float sign_f32(float x) {

@@ -5,6 +5,7 @@
 
 #define FUNCTION __device__ inline
 #define IN_OUT(name) &name
+#define DIVIDE(a, b) __fdiv_rn(a, b)
 #define HALF half
 #define TO_HALF(x) half(x)
 #define FLOAT_BITS(x) __float_as_uint(x)

@@ -246,6 +246,25 @@ def test_neighbours_along_a_vector(target: str, n: int) -> None:
     assert np.array_equal(y.to_numpy(), np.concatenate(([0], some(n)[:-1] * 2)))
 
 
+@pytest.mark.parametrize("by", [1, 2, 3])
+def test_neighbours_of_a_part(target: str, by: int) -> None:
+    n = 403 if target == "python" else LONG + 2
+    start(target)
+    x, y = ti.field(ti.f32, n), ti.field(ti.f32, n)
+
+    @ti.kernel
+    def run():
+        for i in range(3, n - 3):
+            y[i] = y[i] + x[i] - x[i - by] * 2.0
+
+    x.from_numpy(some(n))
+    y.from_numpy(some(n) * 3)
+    run()
+    expected = some(n) * 3
+    expected[3:-3] += some(n)[3:-3] - some(n)[3 - by : n - 3 - by] * 2
+    assert np.array_equal(y.to_numpy(), expected)
+
+
 def test_cubes(target: str) -> None:
     start(target)
     n = 4 if target == "python" else 44
@@ -305,7 +324,7 @@ def test_sources() -> None:
 
     for source in sources(relax_part):
         assert "if (j >= 1 && j + 3 < 255) {" in source and "u4(i - 1, j) + u4(i + 1, j) + vec4" in source
-        assert "if (k >= 1 && k < 255) {" in source
+        assert "if (ii >= 1 && ii < 255) {" in source
     for source in sources(relax):
         assert "if (0 < i && i < 511 && 0 < j && j + 3 < 255) {" in source
         assert "u4(i - 1, j) + u4(i + 1, j) + vec4" in source

@@ -108,7 +108,7 @@ def test_ptx_carries_python_lines_also_through_functions() -> None:
 def test_sass_carries_python_lines_also_through_functions() -> None:
     text = kernels.smooth.inspect(arch=ti.cuda).sass
     assert {8, 9, 16} <= python_lines(text, "//")
-    root = next(line for line in text.splitlines() if "MUFU.RSQ" in line)
+    root = next(line for line in text.splitlines() if "MUFU.SQRT" in line)
     assert root.endswith(f"// {HERE}:16")
     assert "## File" not in text
 

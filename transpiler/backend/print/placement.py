@@ -457,6 +457,8 @@ class _Placer:
             return True
         if len(points) > MAX_UNCHANGED_READS or not is_small(load.type):
             return False
+        if isinstance(load.pointer, GlobalPtr) and load.pointer.lanes > 1:
+            return False  # lavapipe reads `x4(i).x` for `x4(i).y` next to `x4(i)`
         last = max(point.position for point in points)
         return len(points) <= MAX_READS or not any(
             self.may_be_written(memory, self.position[load], last) for memory in self.writes

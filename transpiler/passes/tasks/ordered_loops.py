@@ -12,8 +12,8 @@
     return load s                                  return load s
 
 A loop stays parallel if the order of its iterations makes no difference: all change a variable by one kind of atomic
-operation and none reads it, or all store one value that they do not compute. Elements of a vector that are found by a
-computed index are left to the author, like those of arrays.
+operation and none reads it, or all store one value that they do not compute, or they look for the least index. Elements
+of a vector that are found by a computed index are left to the author, like those of arrays.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field
 
 from ...ir.functions import Call
-from ...ir.nodes import Block, Statement, blocks, operands, replace_uses, walk
+from ...ir.nodes import Block, Effect, Statement, blocks, operands, replace_uses, walk
 from ...ir.statements import (
     Alloca,
     AtomicOp,
@@ -33,7 +33,9 @@ from ...ir.statements import (
     IfExp,
     LocalLoad,
     LocalStore,
+    LoopIndex,
     MatrixPtr,
+    Operation,
     RangeFor,
     Return,
     StructPtr,
@@ -187,6 +189,8 @@ def _order(loop: RangeFor, uses: _Uses, live: set[Statement], context: PassConte
         if variable not in shared or variable in uses.indexed:
             continue
         inside = set(walk(loop.body)) if inside is None else inside
+        if _is_least_index(loop, variable, inside):
+            continue
         change = _ordered_change(uses.parts[variable], inside)
         if change is not None:
             name = f"`{variable.name}`" if variable.name else "a value of the kernel"
@@ -196,6 +200,23 @@ def _order(loop: RangeFor, uses: _Uses, live: set[Statement], context: PassConte
             loop.serialize = True
             return True
     return bool(own)
+
+
+def _is_least_index(loop: RangeFor, variable: Statement, inside: set[Statement]) -> bool:
+    """Return whether iterations look for the least index, and skip those above one that was found (`search_loops`)."""
+    uses = {statement for statement in inside if variable in operands(statement)}
+    loads = {statement for statement in uses if isinstance(statement, LocalLoad)}
+    compare = [statement for statement in inside if not loads.isdisjoint(operands(statement))]
+    writes = [s for s in inside if s.EFFECT & Effect.WRITE and not isinstance(s, LocalStore)]
+    return (
+        all(s in uses and isinstance(s, AtomicOp) and s.op == "min" and _is_index(s.value, loop) for s in writes)
+        and len(uses) == len(loads) + len(writes)
+        and all(isinstance(s, Operation) and s.op == "lt" and _is_index(s.operands[0], loop) for s in compare)
+    )
+
+
+def _is_index(value: Statement, loop: RangeFor) -> bool:
+    return isinstance(value, LoopIndex) and value.loop is loop
 
 
 def _make_own(loop: RangeFor, variables: Iterable[Statement]) -> None:

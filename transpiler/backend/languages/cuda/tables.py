@@ -25,6 +25,9 @@ LONG: dict[str, Syntax] = {"abs": call("llabs"), "popcnt": call("__popcll"), "cl
 
 FLOATS: dict[str, Syntax] = {"rsqrt": call("rsqrt$f")}
 
+FLOORDIV = custom("floorf(__fdiv_rn({0}, {1}))", PRIMARY, 1, 1)
+"""Rounded correctly: with `fast_math` 49 / 49 may be less than 1."""
+
 BIT_CASTS: dict[tuple[str, str], Syntax] = {
     ("f32", "i32"): call("__float_as_int"),
     ("f32", "u32"): call("__float_as_uint"),
@@ -45,6 +48,8 @@ def operation(op: str, type: Scalar) -> Syntax:
     """Return the syntax of `op` on scalars of `type` (of the values, for `select`)."""
     if type.name == "f16":
         return _half(op)
+    if type.name == "f32" and op == "floordiv":
+        return FLOORDIV
     if type.is_float and op in FLOATS:
         return tables_c.fill(FLOATS[op], type, TYPES)
     if type.kind not in ("int", "uint") or (type.kind == "uint" and op == "abs"):
@@ -57,7 +62,10 @@ def operation(op: str, type: Scalar) -> Syntax:
 
 
 def _half(op: str) -> Syntax:
-    """Return an operation on f16, computed as float, which rounds to the same result for + - * / and sqrt."""
+    """Return an operation on f16, computed as float, which rounds to the same result for + - * / and sqrt.
+
+    With `fast_math` quotients and roots next to a tie may differ by one unit.
+    """
     inner = operation(op, f32)
     if op in tables_c.COMPARISONS or op in ("isnan", "isinf", "select"):
         return inner

@@ -1,0 +1,58 @@
+"""Waits for a GPU that end although a kernel does not: CUDA has no call that stops a kernel.
+
+In: a device. Out: whether its launches have ended within some seconds; a device that refuses all later use.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any, NoReturn
+
+from ....transpiler.errors import TaichiRuntimeError
+
+FIRST_PAUSE, LONGEST_PAUSE = 2e-5, 1e-3
+"""Between two questions to the driver [s]: the first ones follow each other fast, since most kernels are short."""
+
+STUCK: dict[int, str] = {}
+"""By GPU, why this process cannot use it any more: its context runs a kernel that does not end."""
+
+
+def finish_within(device: Any, seconds: float, stream: int | None = None) -> bool:
+    """Wait for the launches of a stream, CuPy's current one if none is given; return whether they have ended."""
+    require(device.index)
+    event = device.cupy.cuda.Event(disable_timing=True)
+    event.record(device.current_stream() if stream is None else device.cupy.cuda.ExternalStream(stream))
+    end, pause = time.monotonic() + seconds, FIRST_PAUSE
+    while not event.done:
+        if time.monotonic() > end:
+            STUCK_EVENTS.append(event)
+            return False
+        time.sleep(pause)
+        pause = min(2 * pause, LONGEST_PAUSE)
+    return True
+
+
+STUCK_EVENTS: list[Any] = []
+"""Events that nothing may destroy, since that would wait."""
+
+
+def refuse(device: Any, reason: str) -> None:
+    """Let a device refuse all later use, for a reason."""
+    STUCK[device.index] = reason
+    device.runtime = _Refusing(reason)
+
+
+def require(index: int) -> None:
+    """Raise TaichiRuntimeError for a GPU that runs a kernel without end."""
+    if index in STUCK:
+        raise TaichiRuntimeError(STUCK[index], "start the program again")
+
+
+class _Refusing:
+    """In place of CUDA's runtime."""
+
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise TaichiRuntimeError(self._reason, "start the program again")
