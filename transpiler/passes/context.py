@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import field
 
 from ..errors import SourceLocation
-from ..ir.kinds import Kinds, kinds_in
-from ..ir.tasks import Kernel
+from ..ir.tasks import Kernel, Kinds, kinds_in
 from ..ir.verify import Stage
 from ..lazy_dataclasses import dataclass
 from ..options import Capabilities, CompileOptions

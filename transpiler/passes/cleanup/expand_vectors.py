@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import field
 
-from ...ir.kinds import statements_in
 from ...ir.nodes import Block, Statement, blocks, count_uses, operands, walk
 from ...ir.statements import (
     ArgLoad,
@@ -28,7 +27,7 @@ from ...ir.statements import (
     MatrixInit,
     Operation,
 )
-from ...ir.tasks import Kernel
+from ...ir.tasks import Kernel, statements_in
 from ...ir.types import Scalar, Tensor, Type, element_of, i32
 from ...lazy_dataclasses import dataclass
 from ..context import PassContext

@@ -15,10 +15,9 @@ from typing import Any
 
 from ...errors import TaichiTypeError
 from ...ir.builder import Builder
-from ...ir.kinds import arrays_in
 from ...ir.nodes import Block, Effect, Statement
 from ...ir.statements import Array, AtomicOp, Const, GlobalLoad, GlobalPtr, GlobalStore
-from ...ir.tasks import Kernel
+from ...ir.tasks import Kernel, arrays_in
 from ...ir.types import Packing, QuantType, Scalar, Type, f32, i32, i64, mask_of, u32, u64
 from ..analysis.aliasing import underlying_object
 from ..checks.bounds import Access, index_check, is_safe

@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...ir.builder import Builder, flat_index
-from ...ir.kinds import arrays_in
 from ...ir.nodes import Block, Statement, count_uses, operands
 from ...ir.ops import OPS
 from ...ir.statements import (
@@ -35,7 +34,7 @@ from ...ir.statements import (
     StructInit,
     StructPtr,
 )
-from ...ir.tasks import Kernel
+from ...ir.tasks import Kernel, arrays_in
 from ...ir.types import Scalar, Struct, Tensor
 from ...lazy_dataclasses import dataclass
 from ..checks.bounds import Access, index_check, is_safe

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from ...errors import SourceLocation, UnsupportedError
 from ...ir.builder import Builder
-from ...ir.kinds import statements_in
 from ...ir.nodes import Block, Statement, walk
 from ...ir.statements import AtomicOp, Const, GlobalPtr, Operation, base_pointer
-from ...ir.tasks import Kernel
+from ...ir.tasks import Kernel, statements_in
 from ...ir.types import SCALARS, Scalar, Tensor, Type, element_of, scalars_of
 from ..context import PassContext
 from ..rewrite import Rewriter
