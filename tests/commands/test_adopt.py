@@ -118,7 +118,7 @@ SIMPLE = {
 CASES = [(edit, arch) for edit in SIMPLE for arch in LANGUAGES if (edit, arch) != ("block", "cpu")]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize(("edit", "arch"), CASES)
 def test_a_simple_edit_is_written_into_the_python_file(command, file, edit: str, arch: str) -> None:
     kernel, expected, pairs = SIMPLE[edit]
@@ -152,6 +152,42 @@ def test_a_dropped_bounds_test_takes_the_if_away_and_keeps_comments(command, fil
     assert "0.5  # and this one\n        if y < limit and i != 7:  # why\n            x[i] = y\n" in file.read_text()
 
 
+@pytest.mark.exhaustive
+def test_a_part_of_a_condition_is_dropped_with_else_too(command, program, monkeypatch) -> None:
+    monkeypatch.delenv("SHADESMITH_PASSES")
+    file = program("""
+        @ti.kernel
+        def clip(x: ti.types.ndarray(ti.f32, 1), n: ti.i32):
+            for i in x:
+                if 2 < i < n and i != 7:  # inside
+                    x[i] = 1.0
+                else:
+                    x[i] += 0.5
+    """)
+    path = start(command, file, "clip", "cuda")
+    edited = change(path, (" && i != 7", ""))
+    check_adopted(command, file, "clip", "cuda", edited)
+    assert "if 2 < i < n:  # inside\n" in file.read_text()
+    other = start(command, file, "clip", "cuda")
+    check_adopted(command, file, "clip", "cuda", change(other, ("2 < i && ", "")))
+    assert "if i < n:  # inside\n" in file.read_text()
+
+
+@pytest.mark.exhaustive
+def test_edits_for_other_arguments_are_not_meant(command, program) -> None:
+    file = program("""
+        @ti.kernel
+        def double(x: ti.types.ndarray(ndim=1)):
+            for i in x:
+                x[i] *= 2
+    """)
+    for kind, block in (("float32", 64), ("int32", 32)):
+        said = command("edit", f"{file}:double", "--arch", "cuda", "--args", f"np.ones(3, np.{kind})")
+        change(Path(said.text.strip()), ("BLOCK 128", f"BLOCK {block}"))
+    said = command("adopt", f"{file}:double", "--args", "np.ones(3, np.int32)", "--dry-run")
+    assert said.status == 0 and "block_dim=32" in said.text
+
+
 PASTED = {
     "loads of 16 bytes": ("saxpy", ('passes=["-wide_accesses"]', "passes=[]"), "+wide_accesses", ("cuda", "vulkan")),
     "shared staging": ("pull", ('passes="-block_tiles"', 'passes=""'), "+block_tiles", ("cuda", "vulkan")),
@@ -175,6 +211,7 @@ def test_what_a_pass_does_is_recognised_if_it_is_written_by_hand(command, file, 
     assert expected in file.read_text()
 
 
+@pytest.mark.exhaustive
 def test_one_file_of_several_is_about_its_loop(command, file) -> None:
     path = start(command, file, "poly", "vulkan")
     edited = change(path.with_name("poly_1.comp"), ("BLOCK 128", "BLOCK 64"))
@@ -182,6 +219,7 @@ def test_one_file_of_several_is_about_its_loop(command, file) -> None:
     assert "    ti.loop_config(block_dim=64, grid_stride=False)\n    for i in c:" in file.read_text()
 
 
+@pytest.mark.exhaustive
 def test_several_directives_give_one_edit(command, file) -> None:
     path = start(command, file, "clip", "cuda")
     change(path, ("BLOCK 128", "BLOCK 256"), ("float y", "float scaled"), ("y <", "scaled <"), ("= y;", "= scaled;"))
@@ -214,6 +252,7 @@ def test_dry_run_shows_the_change_and_writes_nothing(command, file) -> None:
     assert file.read_bytes() == before and without_header(path.read_text()) == edited
 
 
+@pytest.mark.exhaustive
 def test_an_edit_of_comments_alone_is_nothing_to_adopt(command, file) -> None:
     change(start(command, file, "clip", "cuda"), ("struct Args", "// arguments\nstruct Args"))
     said = command("adopt", f"{file}:clip")

@@ -64,6 +64,7 @@ def test_files_for_vscode_leave_what_the_user_has(command, edited) -> None:
     assert settings["clangd.arguments"] == ["--compile-commands-dir=${workspaceFolder}/edits"]
 
 
+@pytest.mark.exhaustive
 def test_settings_with_comments_are_left_as_they_are(command, edited) -> None:
     folder = edited[".cu"].parents[3]
     (folder / ".vscode").mkdir()

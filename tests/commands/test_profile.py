@@ -85,6 +85,7 @@ def test_the_page_has_the_times_of_the_clock(command, program, tmp_path: Path) -
     assert "Profile: tasks" in page.read_text() and "program.py:7" in page.read_text()
 
 
+@pytest.mark.exhaustive
 def test_recorded_metrics_stand_at_the_lines_of_the_sources(command, program, tmp_path: Path) -> None:
     file = program(PROGRAM)
     (tmp_path / "details.csv").write_text(DETAILS)

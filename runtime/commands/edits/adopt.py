@@ -104,6 +104,8 @@ def _only_edit(options: argparse.Namespace, screen: Screen) -> Edit:
     for state in wanted:
         if state.state != UNTOUCHED:
             grouped.setdefault((state.slot.folder, state.target, state.variant), {})[state.name] = state
+    known = {key: edit for key, edit in grouped.items() if all(state.now is not None for state in edit.values())}
+    grouped = known or grouped  # edits for other arguments are not meant
     if not grouped:
         raise CommandError("There is no edit to adopt", "`shadesmith status` lists the edits")
     if len(grouped) > 1:

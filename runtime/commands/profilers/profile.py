@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -118,7 +118,8 @@ def _by_clock(path: Path, options: argparse.Namespace, screen: Screen) -> int:
     screen.show_table(COLUMNS, rows, title=title)
     if options.output is not None:
         table = Table("Profile: tasks", COLUMNS, tuple(tuple(map(str, row)) for row in rows), title)
-        reports = [replace(report, tables=(table, *report.tables)) for report, _ in _described(options)]
+        described = _described(find_calls(options), options)
+        reports = [replace(report, tables=(table, *report.tables)) for report in described]
         _write(reports, path, options.output, screen)
     return 0
 
@@ -159,13 +160,13 @@ def _python_line(record: LaunchTime) -> str:
 
 def _show_metrics(metrics: Metrics, options: argparse.Namespace, screen: Screen, data: dict[str, Any]) -> int:
     """Show the metrics of the kernels of a program, and write the page."""
-    shown: list[KernelReport] = []
-    tables: list[tuple[str, Table]] = []
-    for report, call in _described(options):
+    by_kernel: dict[str, list[Table]] = {}
+    calls = find_calls(options)
+    for call in calls:
         module = _module(call, options)
-        found = [table for table in (metrics_of_tasks(metrics, module), metrics_of_lines(metrics, module)) if table]
-        tables += [(report.name, table) for table in found]
-        shown.append(replace(report, tables=(*found, *report.tables)))
+        both = (metrics_of_tasks(metrics, module), metrics_of_lines(metrics, module))
+        by_kernel[_name(call)] = [table for table in both if table is not None]
+    tables = [(name, table) for name, found in by_kernel.items() for table in found]
     if not tables:
         known = ", ".join(sorted(metrics.kernels)) or "none"
         raise CommandError(f"No metric is of a kernel of {options.program}; there are metrics of {known}")
@@ -174,16 +175,22 @@ def _show_metrics(metrics: Metrics, options: argparse.Namespace, screen: Screen,
     for name, table in tables:
         screen.show_table(table.header, table.rows, title=f"{name}: {table.title}")
     if options.output is not None:
+        described = _described(calls, options)
+        shown = [replace(report, tables=(*by_kernel[report.name], *report.tables)) for report in described]
         _write(shown, parse_spec(options.program).path, options.output, screen)
     return 0
 
 
-def _described(options: argparse.Namespace) -> Iterator[tuple[KernelReport, Call]]:
-    """Yield the reports of the kernels of the program."""
-    for call in find_calls(options):
-        name = call.kernel.definition.qualname.rpartition("<locals>.")[2]
+def _name(call: Call) -> str:
+    name: str = call.kernel.definition.qualname
+    return name.rpartition("<locals>.")[2]
+
+
+def _described(calls: Iterable[Call], options: argparse.Namespace) -> Iterator[KernelReport]:
+    """Yield the reports of kernels."""
+    for call in calls:
         try:
-            yield describe_kernel(call.kernel, call.arguments, name, arch_of(options)), call
+            yield describe_kernel(call.kernel, call.arguments, _name(call), arch_of(options))
         except (TaichiCompilationError, TaichiRuntimeError):
             continue
 

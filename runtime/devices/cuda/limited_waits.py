@@ -13,6 +13,9 @@ from ....transpiler.errors import TaichiRuntimeError
 FIRST_PAUSE, LONGEST_PAUSE = 2e-5, 1e-3
 """Between two questions to the driver [s]: the first ones follow each other fast, since most kernels are short."""
 
+NOT_READY = 600
+"""`cudaErrorNotReady`."""
+
 STUCK: dict[int, str] = {}
 """By GPU, why this process cannot use it any more: its context runs a kernel that does not end."""
 
@@ -23,13 +26,21 @@ def finish_within(device: Any, seconds: float, stream: int | None = None) -> boo
     event = device.cupy.cuda.Event(disable_timing=True)
     event.record(device.current_stream() if stream is None else device.cupy.cuda.ExternalStream(stream))
     end, pause = time.monotonic() + seconds, FIRST_PAUSE
-    while not event.done:
+    while _is_running(device, event):
         if time.monotonic() > end:
             STUCK_EVENTS.append(event)
             return False
         time.sleep(pause)
         pause = min(2 * pause, LONGEST_PAUSE)
     return True
+
+
+def _is_running(device: Any, event: Any) -> bool:
+    """Return whether the work before an event goes on. After a fault it does not; the next wait reports it."""
+    try:
+        return bool(device.runtime.eventQuery(event.ptr) == NOT_READY)
+    except device.failure:
+        return False
 
 
 STUCK_EVENTS: list[Any] = []

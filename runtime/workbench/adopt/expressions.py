@@ -17,20 +17,20 @@ NUMBER = re.compile(r"((?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|0[xX][0-9a-fA-F]+)(?
 
 def dropped_conditions(state: State) -> Iterator[Candidate]:
     """An `if` without its condition, or without a part of it."""
-    if not any(token in ("if", "&&", "?", "min", "max", "clamp") for token in state.removed()):
+    if not any(token in ("if", "&", "?", "min", "max", "clamp") for token in state.removed()):
         return
     text = state.text
     for node in ast.walk(text.tree):
-        if isinstance(node, ast.If) and not node.orelse:
+        if isinstance(node, ast.If):
             condition = " ".join(text.text(node.test).split())
-            yield from _made(text.without_head(node), f"no `if {condition}:`", node)
+            if not node.orelse:
+                yield from _made(text.without_head(node), f"no `if {condition}:`", node)
             for part, rest in _rests(node.test):
-                title = f"`if {rest if isinstance(rest, str) else text.text(rest)}:`"
-                yield from _made(_with_rest(text, node.test, part, rest), title, node)
+                yield from _made(text.replaced(part, rest), f"`{rest}` in place of `{condition}`", node)
 
 
-def _rests(test: ast.expr) -> Iterator[tuple[ast.expr, Any]]:
-    """Yield a condition with what is left of it if a part is dropped."""
+def _rests(test: ast.expr) -> Iterator[tuple[ast.expr, str]]:
+    """Yield conditions with what is left of them if a part is dropped."""
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
         for dropped in range(len(test.values)):
             yield (
@@ -46,10 +46,6 @@ def _rests(test: ast.expr) -> Iterator[tuple[ast.expr, Any]]:
     elif isinstance(test, ast.Compare) and len(test.ops) > 1:
         yield test, ast.unparse(ast.Compare(test.comparators[0], test.ops[1:], test.comparators[1:]))
         yield test, ast.unparse(ast.Compare(test.left, test.ops[:-1], test.comparators[:-1]))
-
-
-def _with_rest(text: FunctionText, test: ast.expr, part: ast.expr, rest: Any) -> FunctionText | None:
-    return text.replaced(part, str(rest))
 
 
 def renamed(state: State) -> Iterator[Candidate]:

@@ -324,7 +324,7 @@ def test_sources() -> None:
 
     for source in sources(relax_part):
         assert "if (j >= 1 && j + 3 < 255) {" in source and "u4(i - 1, j) + u4(i + 1, j) + vec4" in source
-        assert "if (ii >= 1 && ii < 255) {" in source
+        assert "if (jj >= 1 && jj < 255) {" in source
     for source in sources(relax):
         assert "if (0 < i && i < 511 && 0 < j && j + 3 < 255) {" in source
         assert "u4(i - 1, j) + u4(i + 1, j) + vec4" in source

@@ -96,7 +96,10 @@ def build_call(context: Context, node: ast.Call) -> Any:
         return form(context, node)
     arguments, named = _arguments(context, node, context.by_reference and _is_hashable(callee) and callee in PASSED_ON)
     if isinstance(callee, Method):
-        return call_method(context, callee, arguments, named)
+        if not isinstance(node.func, ast.Attribute) or len(node.args) != 1 or isinstance(node.args[0], ast.Starred):
+            return call_method(context, callee, arguments, named)
+        with naming_operands(node.func.value, node.args[0]):
+            return call_method(context, callee, arguments, named)
     atomic = _lookup(ATOMIC_OF, callee)
     if atomic is not None:
         return _atomic(context, node, atomic, arguments)
