@@ -60,6 +60,7 @@ from .target.exact_ends import exact_ends
 from .target.legalize import legalize
 from .target.lowest_bits import lowest_bits
 from .target.minima import minima
+from .target.normal_rsqrt import normal_rsqrt
 from .target.ranges import ranges
 from .target.wide_accesses import wide_accesses
 from .target.wrapping import wrapping
@@ -202,6 +203,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         wrapping,  # after all passes that know what a sum is
         minima,  # after all passes that know what a minimum is
         lowest_bits,  # likewise
+        normal_rsqrt,  # likewise
         exact_ends,  # after all passes that change loops
         vector_atomics,  # after `legalize`, which makes atomic operations of vectors several, and the last cleanup
         sparse_arrays,  # last: it adds the arrays that the emitted source uses
