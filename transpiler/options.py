@@ -130,6 +130,8 @@ class Capabilities:
     miscompiles_integers: bool = False
     """Whether its compiler may take the minimum of three integers of `a` in place of `-a`, and 1 for `x & 1` of an even
     x where that is a number: NVIDIA's driver 580 does."""
+    slow_subnormals: bool = False
+    """Whether a reciprocal square root takes more instructions if its operand may be subnormal."""
     extra: tuple[tuple[str, str], ...] = field(default=())
 
     @property

@@ -377,6 +377,7 @@ OPS: dict[str, Op] = {
         Op("biased_min", 2, _plain, np.fmin, commutative=True),
         Op("biased_max", 2, _plain, np.fmax, commutative=True),
         Op("lowest_bit", 1, _plain, lambda a: a & 1),
+        Op("normal_rsqrt", 1, _real, lambda a: type(a)(1) / np.sqrt(a)),
         Op("min", 2, _promoted, np.fmin, commutative=True, on_u1="logical_and", atomic="min",
             host="min({}, {})", takes_many=True),
         Op("max", 2, _promoted, np.fmax, commutative=True, on_u1="logical_or", atomic="max",
@@ -453,6 +454,7 @@ OPS: dict[str, Op] = {
 `wrapping_add` and its like are sums that may wrap, in languages where signed overflow is undefined (`passes/target`).
 `biased_min` and `biased_max` are `min` and `max` of integers with inverted sign bits (`passes/target/minima.py`).
 `lowest_bit` is `x & 1`, extracted (`passes/target/lowest_bits.py`).
+`normal_rsqrt` is `rsqrt` of an f32 that is no subnormal number (`passes/target/normal_rsqrt.py`).
 """
 
 WRAPPING: dict[str, str] = {name: f"wrapping_{name}" for name in ("add", "sub", "mul", "neg")}

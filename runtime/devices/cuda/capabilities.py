@@ -18,4 +18,5 @@ PORTABLE = Capabilities(
     max_shared_bytes=SHARED_BYTES,
     shared_atomics=frozenset({("f32", "add")}),
     undefined_overflow=True,
+    slow_subnormals=True,
 )

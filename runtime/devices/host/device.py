@@ -37,7 +37,7 @@ CHARACTERS_PER_COMPILER = 4000
 """Length of a source that takes a compiler about 50 ms; a second compiler is started only for more."""
 
 
-SPIN_COUNT = "1000"
+SPIN_COUNT = "300"
 """Spin count of an idle OpenMP thread (about 10 us, longer than Python takes from one launch to the next).
 
 After it a thread sleeps, and waking it costs 16 us instead of 1. libgomp's default of 300,000 keeps cores busy for

@@ -10,4 +10,11 @@ __device__ inline int div_i32(int a, int b) {
     return b == 0 ? 0 : b == -1 ? int(-uint32_t(a)) : a / b;
 }
 
+// As rsqrtf for numbers that are not subnormal, without the instructions for those.
+__device__ inline float normal_rsqrt_f32(float x) {
+    float y;
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+
 #include "../../c_family/lib/numbers.h"

@@ -1,6 +1,6 @@
-// shadesmith 0.1.0, cuda e00a2c8d, gather_mass.py:12: gather_mass(m: f32)
+// shadesmith 0.1.0, cuda c32fc9d8, gather_mass.py:12: gather_mass(m: f32)
 
-#define BLOCK 128
+#define BLOCK 512
 #define LOADS 8  // iterations of a thread at a time, so that their loads overlap
 
 constexpr int mass_n0 = 64;  // shape of mass

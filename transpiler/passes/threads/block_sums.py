@@ -17,6 +17,7 @@ from ...ir.nodes import Remark
 from ...ir.statements import RECORDS, Array
 from ...ir.tasks import Kernel, Task
 from ...ir.types import Scalar, f32, i32, u32
+from ...options import CompileOptions
 from ..context import PassContext
 from .private_sums import scattered, trip_count
 
@@ -25,6 +26,9 @@ MOST_BYTES = 8192
 FEWEST_ITERATIONS = 1 << 14
 """Of a loop that is worth copies, if their number is known: fewer keep no GPU busy."""
 INTEGERS = (i32, u32)
+BLOCK = 512
+"""Threads of a block that has copies: each block adds its own to the array in the end, and there are fewer blocks. With
+128 that took 55 us of a histogram of 256 bins, as long as reading 2^26 numbers."""
 
 
 def block_sums(kernel: Kernel, context: PassContext) -> bool:
@@ -38,6 +42,8 @@ def block_sums(kernel: Kernel, context: PassContext) -> bool:
         found = {array: atomics for array, atomics in scattered(task).items() if _is_suitable(array, context)}
         if found and _is_worth_copies(task, list(found)):
             task.block_sums = list(found)
+            if task.loop and task.loop.block_dim is None and options.block_dim == CompileOptions().block_dim:
+                task.block_dim = min(BLOCK, capabilities.max_block_dim)
             remark = Remark("to the block's copy (block_sums)")
             for atomic in (atomic for atomics in found.values() for atomic in atomics if options.why_comments):
                 atomic.remarks = (*atomic.remarks, remark)

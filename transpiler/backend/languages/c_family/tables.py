@@ -75,6 +75,7 @@ FLOATS: dict[str, Syntax] = {
     "sign": call("sign_$t"),
     "round": call("rint$f"),
     "rsqrt": call("rsqrt_$t"),
+    "normal_rsqrt": call("rsqrt_$t"),
     "isnan": call("is_nan_$t"),
     "isinf": call("is_inf_$t"),
     **{name: call(f"{name}$f") for name in MATH_H},

@@ -23,7 +23,8 @@ INTEGERS: dict[str, Syntax] = {
 
 LONG: dict[str, Syntax] = {"abs": call("llabs"), "popcnt": call("__popcll"), "clz": call("__clzll")}
 
-FLOATS: dict[str, Syntax] = {"rsqrt": call("rsqrt$f")}
+FLOATS: dict[str, Syntax] = {"rsqrt": call("rsqrt$f"), "normal_rsqrt": call("rsqrt$f")}
+NORMAL_RSQRT = call("normal_rsqrt_f32")
 
 FLOORDIV = custom("floorf(__fdiv_rn({0}, {1}))", PRIMARY, 1, 1)
 """Rounded correctly: with `fast_math` 49 / 49 may be less than 1."""
@@ -48,6 +49,8 @@ def operation(op: str, type: Scalar) -> Syntax:
     """Return the syntax of `op` on scalars of `type` (of the values, for `select`)."""
     if type.name == "f16":
         return _half(op)
+    if op == "normal_rsqrt" and type.name == "f32":
+        return NORMAL_RSQRT
     if type.name == "f32" and op == "floordiv":
         return FLOORDIV
     if type.is_float and op in FLOATS:

@@ -76,6 +76,7 @@ FLOATS: dict[str, Syntax] = {
     "atan2": call("atan", 2),
     "round": call("roundEven"),
     "rsqrt": call("inversesqrt"),
+    "normal_rsqrt": call("inversesqrt"),
     "isnan": call("is_nan_$t"),
     "isinf": call("is_inf_$t"),
     **{name: call(name) for name in ("abs", "sign", *MATH_H)},
@@ -87,6 +88,7 @@ MATH_FILES = frozenset({"math_f32", "math_f64", "hyperbolic"})
 COARSE: dict[str, dict[str, Syntax]] = {
     "f32": {
         **{name: call(f"{name}_f32") for name in ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "rsqrt")},
+        "normal_rsqrt": call("rsqrt_f32"),
         **{name: call(f"exact_{name}_f32") for name in ("abs", "sign")},
         **{name: call(f"exact_{name}_f32", 2) for name in ("min", "max", "atan2")},
         "asin": call("exact_asin_f32"),
@@ -100,6 +102,7 @@ COARSE: dict[str, dict[str, Syntax]] = {
         **{name: call(f"accurate_{name}_f64") for name in ("sin", "cos", "tan")},
         "sign": call("sign_f64"),
         "rsqrt": custom("1.0lf / sqrt({0})", MULTIPLY, ASSIGN),
+        "normal_rsqrt": custom("1.0lf / sqrt({0})", MULTIPLY, ASSIGN),
         "mod": call("exact_mod_f64", 2),
         "raw_mod": call("fmod_f64", 2),
     },

@@ -1,0 +1,79 @@
+"""Pass `normal_rsqrt`: CUDA C takes the short instruction where a number cannot be subnormal; no bit of a result changes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import shadesmith as ti
+
+NORMAL = {
+    "softened square": "x * x + 1e-4",
+    "softening first": "1e-4 + x * x",
+    "two squares": "x * x + (x - 1.0) * (x - 1.0) + 1e-6",
+    "dot": "v.dot(v) + 1e-4",
+    "maximum": "ti.max(x, 1e-4)",
+    "absolute": "abs(x) + 1e-30",
+}
+OTHERS = {
+    "plain": "x",
+    "square": "x * x",
+    "negative": "x + 1e-4",
+    "product of two": "x * v.y + 1e-4",
+    "subnormal": "x * x + 1e-39",
+    "difference": "x * x - 1e-4",
+    "minimum": "ti.min(x, 1e-4)",
+}
+
+
+def make(tmp_path, expression: str, type: str = "f32"):
+    path = tmp_path / "program.py"
+    path.write_text(
+        "import shadesmith as ti\n"
+        "@ti.kernel\n"
+        f"def root(a: ti.types.ndarray(ti.{type}, 1), r: ti.types.ndarray(ti.{type}, 1)):\n"
+        "    for i in a:\n"
+        "        x = a[i]\n"
+        "        v = ti.Vector([x, x + 1.0])\n"
+        f"        r[i] = ti.rsqrt({expression})\n"
+    )
+    names: dict = {}
+    exec(compile(path.read_text(), str(path), "exec"), names)  # noqa: S102
+    return names["root"]
+
+
+def source(kernel, type=ti.f32, arch=ti.cuda) -> str:
+    return kernel.source(ti.ndarray(type, 3), ti.ndarray(type, 3), arch=arch)
+
+
+@pytest.mark.parametrize("expression", NORMAL.values(), ids=NORMAL)
+def test_normal_numbers(expression, tmp_path):
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    kernel = make(tmp_path, expression)
+    assert "rsqrt.approx.ftz.f32" in source(kernel)
+    assert "normal_rsqrt" not in source(kernel, arch=ti.vulkan) and "normal_rsqrt" not in source(kernel, arch=ti.cpu)
+
+
+@pytest.mark.parametrize("expression", OTHERS.values(), ids=OTHERS)
+def test_other_numbers(expression, tmp_path):
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    assert "normal_rsqrt" not in source(make(tmp_path, expression))
+
+
+def test_other_types_and_switch(tmp_path):
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    assert "normal_rsqrt" not in source(make(tmp_path, NORMAL["softened square"], "f64"), ti.f64)
+    ti.init(arch=ti.python, log_level=ti.ERROR, passes="-normal_rsqrt")
+    assert "normal_rsqrt" not in source(make(tmp_path, NORMAL["softened square"]))
+
+
+def test_bits(target, tmp_path):
+    values = np.array([0, -0.0, 1e-40, -1e-20, 1e-4, 0.5, 2, 1e18, 1e30, np.inf, -np.inf, np.nan], np.float32)
+    found = []
+    for passes in ("", "-normal_rsqrt"):
+        ti.init(arch=getattr(ti, {"c": "cpu"}.get(target, target)), log_level=ti.ERROR, passes=passes)
+        a, r = ti.ndarray(ti.f32, len(values)), ti.ndarray(ti.f32, len(values))
+        a.from_numpy(values)
+        make(tmp_path, NORMAL["softened square"])(a, r)
+        found.append(r.to_numpy())
+    assert np.array_equal(found[0].view(np.int32)[:-1], found[1].view(np.int32)[:-1]) and np.isnan(found[0][-1])
