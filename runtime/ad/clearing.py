@@ -23,10 +23,10 @@ class SNodeGradType(Enum):
 class AutodiffMode(Enum):
     """What a kernel computes: its function, or a derivative of it. Names and values are Taichi's."""
 
-    NONE = 0
-    VALIDATION = 1
-    FORWARD = 2
-    REVERSE = 3
+    FORWARD = 0
+    REVERSE = 1
+    NONE = 2
+    VALIDATION = 3
 
 
 MEMBERS = {SNodeGradType.ADJOINT: "grad", SNodeGradType.DUAL: "dual"}

@@ -206,6 +206,12 @@ def mark_first(x: ndarray(), marks: ndarray(i32, 1), dtype: template(), kind: te
 
 
 @kernel
+def last(x: ndarray(i32, 1)) -> i32:
+    """Return the last element. To read it in Python would copy megabytes around it."""
+    return x[x.shape[0] - 1]
+
+
+@kernel
 def move_marked(x: ndarray(), ends: ndarray(i32, 1), out: ndarray()):
     """Store marked elements one after the other. ends: the inclusive scan of the marks."""
     for i in range(x.shape[0]):

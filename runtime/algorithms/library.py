@@ -6,6 +6,7 @@ In: fields or ndarrays of numbers with one axis. Out: changed arrays, or new nda
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -14,6 +15,8 @@ from ...transpiler.ir.types import Scalar, f32, f64, i32, i64, u32, u64
 from ..arrays.exchange import root_of
 from ..arrays.ndarray import ScalarNdarray, array_in_memory, ndarray
 from ..fields.field import ScalarField
+from ..session import session as sessions
+from ..session.session import Session
 from ..session.tracebacks import hides_own_frames
 from . import cub, kernels, tiles
 
@@ -325,10 +328,16 @@ def _per_thread(dtype: Scalar) -> int:
     return 16 if dtype.bits < 64 else 8
 
 
-def _filled(dtype: Scalar, number: int | float) -> Any:
-    made = ndarray(dtype, 1)
-    made.fill(number)
-    return made
+def _nothing(dtype: Scalar, neutral: int | float) -> Any:
+    """Return an ndarray of one number, which is made once for a session and only read."""
+    known = _NOTHING.setdefault(sessions.current(), {})
+    if (dtype, neutral) not in known:
+        known[dtype, neutral] = ndarray(dtype, 1)
+        known[dtype, neutral].fill(neutral)
+    return known[dtype, neutral]
+
+
+_NOTHING: WeakKeyDictionary[Session, dict[tuple[Scalar, int | float], Any]] = WeakKeyDictionary()
 
 
 def _totals(values: Any, operation: Any, neutral: int | float) -> Any:
@@ -337,7 +346,7 @@ def _totals(values: Any, operation: Any, neutral: int | float) -> Any:
     if _runs_on_threads(values):
         each = _per_thread(dtype)
         totals = ndarray(dtype, -(-n // (tiles.THREADS * each)))
-        tiles.total_of_tiles(values, _filled(dtype, neutral), totals, operation, dtype, each)
+        tiles.total_of_tiles(values, _nothing(dtype, neutral), totals, operation, dtype, each)
     else:
         totals = ndarray(dtype, -(-n // CHUNK))
         kernels.total_of_chunks(values, totals, CHUNK, operation)
@@ -350,12 +359,12 @@ def _scan(values: Any, out: Any, op: str, inclusive: bool) -> None:
         return
     neutral, on_threads, each = _neutral(op, dtype), _runs_on_threads(values), _per_thread(dtype)
     if n <= (tiles.THREADS * each if on_threads else CHUNK):
-        before = _filled(dtype, neutral)
+        before = _nothing(dtype, neutral)
     else:
         before = _totals(values, operation, neutral)
         _scan(before, before, op, False)
     if on_threads:
-        nothing = _filled(dtype, neutral)
+        nothing = _nothing(dtype, neutral)
         tiles.scan_tiles(values, before, nothing, out, operation, inclusive, dtype, each)
     else:
         kernels.scan_chunks(values, before, out, CHUNK, operation, inclusive)
@@ -409,7 +418,7 @@ def _marked(values: Any, marks: Any) -> Any:
     if n == 0:
         return ndarray(values.dtype, 0)
     _scan(marks, marks, "add", True)
-    found = ndarray(values.dtype, marks[n - 1])
+    found = ndarray(values.dtype, kernels.last(marks))
     if found.shape[0]:
         kernels.move_marked(values, marks, found)
     return found

@@ -1582,6 +1582,7 @@ typedef struct Expression {
 typedef enum SourceKind {
     SOURCE_ARGUMENT,
     SOURCE_POINTER,
+    SOURCE_GRADIENT,
     SOURCE_SHAPE,
     SOURCE_STRIDE,
     SOURCE_BEGIN,
@@ -1596,8 +1597,8 @@ typedef enum SourceKind {
 static const struct {
     const char *name;
     uint32_t operands;
-} SOURCES[] = {{"argument", 2},      {"pointer", 1}, {"shape", 2},       {"stride", 2}, {"begin", 1}, {"capacity", 1},
-               {"texture_shape", 2}, {"seed", 0},    {"temporaries", 0}, {"result", 0}, {"report", 0}};
+} SOURCES[] = {{"argument", 2}, {"pointer", 1},       {"gradient", 1}, {"shape", 2},       {"stride", 2}, {"begin", 1},
+               {"capacity", 1}, {"texture_shape", 2}, {"seed", 0},     {"temporaries", 0}, {"result", 0}, {"report", 0}};
 
 typedef enum ConstantKind { CONSTANT_NONE, CONSTANT_INTEGER, CONSTANT_ADDRESS } ConstantKind;
 
@@ -1625,7 +1626,7 @@ typedef enum ParameterKind {
 
 /* types: of the numbers of a scalar, matrix or struct, in order. type: of the elements of an ndarray, UNKNOWN for
    structs; of the components of texels. element_size: size of an element with its shape [bytes]. format: of texels that
-   are loaded and stored. */
+   are loaded and stored. gradient: number of the parameter that is the gradient of this ndarray, 0 for none. */
 typedef struct Parameter {
     const char *name;
     ParameterKind kind;
@@ -1636,6 +1637,7 @@ typedef struct Parameter {
     uint32_t dim_count;
     uint64_t element_size;
     TiFormat format;
+    uint32_t gradient;
 } Parameter;
 
 /* parameter: number of the parameter that is the array, -1 for a field. */
@@ -1706,7 +1708,8 @@ typedef struct CodeFile {
 } CodeFile;
 
 /* args_size: of the argument block [bytes]. unsupported: null, or what the kernel needs that this runtime does not
-   support; then only its parameters are read. */
+   support; then only its parameters are read. parameter_count: with the gradients of ndarrays, which come last;
+   declared_count: without. */
 typedef struct KernelData {
     const char *name;
     const char *unsupported;
@@ -1719,7 +1722,7 @@ typedef struct KernelData {
     ResultValue *results;
     Site *sites;
     uint32_t parameter_count, member_count, array_count, texture_count, file_count, task_count, result_count;
-    uint32_t site_count;
+    uint32_t site_count, declared_count;
     uint32_t args_size;
     uint64_t result_size, temporaries_size;
     bool is_recursive;
@@ -2067,9 +2070,7 @@ static bool read_parameter(const KernelReader *reader, const Json *value, Parame
         !json_u32(fields[4], 0, TI_MAX_DIM_COUNT, &parameter->dim_count) || !json_bool(fields[6], &takes_gradient)) {
         return false;
     }
-    if (takes_gradient) {
-        reader->kernel->unsupported = "a gradient";
-    }
+    parameter->gradient = takes_gradient;
     return true;
 }
 
@@ -2078,7 +2079,7 @@ static bool read_parameters(const KernelReader *reader, const Json *value) {
     if (!json_array(value, 0, MAX_PARAMETERS)) {
         return false;
     }
-    reader->kernel->parameters = (Parameter *)allocate_items(reader->arena, value, sizeof(Parameter));
+    reader->kernel->parameters = (Parameter *)arena_allocate(reader->arena, 2 * (size_t)value->count + 1, sizeof(Parameter));
     if (!reader->kernel->parameters) {
         return false;
     }
@@ -2086,6 +2087,30 @@ static bool read_parameters(const KernelReader *reader, const Json *value) {
         if (!read_parameter(reader, item, &reader->kernel->parameters[reader->kernel->parameter_count++])) {
             return false;
         }
+    }
+    return true;
+}
+
+/* Let the gradient of each ndarray that the kernel takes with one be a parameter, behind all others, in their order. */
+static bool add_gradients(const KernelReader *reader) {
+    KernelData *kernel = reader->kernel;
+    uint32_t i;
+    kernel->declared_count = kernel->parameter_count;
+    for (i = 0; i < kernel->declared_count; i++) {
+        Parameter *parameter = &kernel->parameters[i], *gradient;
+        char name[256];
+        if (!parameter->gradient) {
+            continue;
+        }
+        gradient = &kernel->parameters[kernel->parameter_count];
+        *gradient = *parameter;
+        gradient->gradient = 0;
+        snprintf(name, sizeof name, "%.240s.grad", parameter->name);
+        gradient->name = arena_string(reader->arena, name, strlen(name));
+        if (!gradient->name) {
+            return false;
+        }
+        parameter->gradient = kernel->parameter_count++;
     }
     return true;
 }
@@ -2166,6 +2191,12 @@ static bool read_texture(const KernelReader *reader, const Json *value, TextureB
 
 /* --- manifest: the argument block, loops and tasks ---------------------------------------------------------------- */
 
+/* Return whether a member is the address of memory. */
+static bool is_address(const BlockMember *member) {
+    return member->source == SOURCE_POINTER || member->source == SOURCE_GRADIENT ||
+           member->source >= SOURCE_TEMPORARIES;
+}
+
 /* Check that the operands of a member's source exist. */
 static bool check_source(const KernelReader *reader, const Json *value, const BlockMember *member) {
     const KernelData *kernel = reader->kernel;
@@ -2193,6 +2224,10 @@ static bool check_source(const KernelReader *reader, const Json *value, const Bl
             member->second >= kernel->arrays[member->first].dim_count) {
             return fail_value(value, "an axis of the array");
         }
+        if (member->source == SOURCE_GRADIENT && kernel->arrays[member->first].parameter >= 0 &&
+            !kernel->parameters[kernel->arrays[member->first].parameter].gradient) {
+            return fail_value(value, "an array whose parameter takes a gradient");
+        }
         if (member->constant == CONSTANT_NONE &&
             (kernel->arrays[member->first].parameter < 0 || member->source == SOURCE_CAPACITY)) {
             return fail_value(value, "a constant, since no argument has its value");
@@ -2204,7 +2239,7 @@ static bool check_source(const KernelReader *reader, const Json *value, const Bl
                    ? true
                    : fail_value(value, "an axis of a texture");
     }
-    if ((member->source == SOURCE_POINTER || member->source >= SOURCE_TEMPORARIES) && member->size != 8) {
+    if (is_address(member) && member->size != 8) {
         return fail_value(value, "a member of 8 bytes for an address");
     }
     return true;
@@ -2252,7 +2287,7 @@ static bool read_source(const KernelReader *reader, const Json *value, const Jso
             !json_u64(fields[1], reader->manifest->tree_sizes[member->tree], &offset)) {
             return false;
         }
-        if (member->size != 8 || member->source != SOURCE_POINTER) {
+        if (member->size != 8 || (member->source != SOURCE_POINTER && member->source != SOURCE_GRADIENT)) {
             return fail_value(constant, "a number, since the member is no address of an array");
         }
         member->constant = CONSTANT_ADDRESS;
@@ -2261,8 +2296,7 @@ static bool read_source(const KernelReader *reader, const Json *value, const Jso
     if (!check_source(reader, value, member)) {
         return false;
     }
-    if (member->constant == CONSTANT_INTEGER &&
-        (member->source == SOURCE_POINTER || member->source >= SOURCE_TEMPORARIES)) {
+    if (member->constant == CONSTANT_INTEGER && is_address(member)) {
         return fail_value(constant, "null or an offset in a tree, since the member is an address");
     }
     return member->constant == CONSTANT_NONE || !is_from_caller(reader->kernel, member)
@@ -2739,7 +2773,7 @@ static bool read_kernel(Manifest *manifest, const Json *value, void *item) {
            (fields[3]->kind == JSON_NULL || fields[3]->kind == JSON_OBJECT
                 ? true
                 : fail_value(fields[3], "null or an object")) &&
-           (reader.kernel->unsupported || read_module(&reader, fields[1], fields[2]));
+           (reader.kernel->unsupported || read_module(&reader, fields[1], fields[2])) && add_gradients(&reader);
 }
 
 static bool read_field(Manifest *manifest, const Json *value, void *entry) {
@@ -2856,9 +2890,10 @@ static bool read_dispatch_number(const Json *value, const Parameter *parameter, 
     return true;
 }
 
-static uint32_t passed_count(const KernelData *kernel) {
+/* Return how many arguments a caller passes for the first parameters. */
+static uint32_t passed_count(const KernelData *kernel, uint32_t parameter_count) {
     uint32_t count = 0, i;
-    for (i = 0; i < kernel->parameter_count; i++) {
+    for (i = 0; i < parameter_count; i++) {
         count += kernel->parameters[i].kind != PARAMETER_TEMPLATE;
     }
     return count;
@@ -2869,7 +2904,7 @@ static bool read_dispatch(Manifest *manifest, const GraphData *graph, const Json
     const Json *fields[2], *item;
     const KernelData *kernel;
     const char *name;
-    uint32_t parameter = 0;
+    uint32_t parameter = 0, count;
     if (!json_fields(value, FIELDS, fields) || !json_string(fields[0], &name)) {
         return false;
     }
@@ -2878,7 +2913,8 @@ static bool read_dispatch(Manifest *manifest, const GraphData *graph, const Json
         return fail_value(fields[0], "the name of a kernel of this archive");
     }
     kernel = &manifest->kernels[dispatch->kernel];
-    if (!json_array(fields[1], passed_count(kernel), passed_count(kernel))) {
+    count = passed_count(kernel, kernel->declared_count);
+    if (!json_array(fields[1], count, count)) {
         return false;
     }
     dispatch->arguments = (DispatchArgument *)allocate_items(&manifest->arena, fields[1], sizeof(DispatchArgument));
@@ -6878,6 +6914,11 @@ static bool pack_member(TiRuntime runtime, TiKernel kernel, const BlockMember *m
         return true;
     }
     case SOURCE_POINTER: put_integer(kernel, member, array->memory->address); return true;
+    case SOURCE_GRADIENT: {
+        const Parameter *parameter = &data->parameters[data->arrays[member->first].parameter];
+        put_integer(kernel, member, arguments[parameter->gradient]->value.ndarray.memory->address);
+        return true;
+    }
     case SOURCE_SHAPE: put_integer(kernel, member, array->shape.dims[member->second]); return true;
     case SOURCE_STRIDE:
         if (member->size < 8 && array_stride(array, member->second) > INT32_MAX) {
@@ -7038,6 +7079,14 @@ static bool launch(TiRuntime runtime, TiKernel kernel, const TiArgument *const *
         if (data->parameters[i].kind != PARAMETER_TEMPLATE &&
             !check_argument(kernel, &data->parameters[i], arguments[i])) {
             return fail_within("kernel `%.100s`", data->name);
+        }
+    }
+    for (i = 0; i < data->declared_count; i++) {
+        uint32_t gradient = data->parameters[i].gradient;
+        if (gradient && memcmp(&arguments[i]->value.ndarray.shape, &arguments[gradient]->value.ndarray.shape,
+                               sizeof(uint32_t) * (1 + data->parameters[i].dim_count))) {
+            return fail(TI_ERROR_INVALID_ARGUMENT, "argument `%s` has another shape than `%s`",
+                        data->parameters[gradient].name, data->parameters[i].name);
         }
     }
     for (i = 0; i < data->texture_count; i++) {
@@ -8399,9 +8448,9 @@ void ti_launch_kernel(TiRuntime runtime, TiKernel kernel, uint32_t arg_count, co
         fail(TI_ERROR_INVALID_ARGUMENT, "kernel `%s` is of another runtime", kernel->data->name);
         return;
     }
-    if (arg_count != passed_count(kernel->data)) {
+    if (arg_count != passed_count(kernel->data, kernel->data->parameter_count)) {
         fail(TI_ERROR_INVALID_ARGUMENT, "kernel `%s` takes %u arguments, and %u were given", kernel->data->name,
-             passed_count(kernel->data), arg_count);
+             passed_count(kernel->data, kernel->data->parameter_count), arg_count);
         return;
     }
     if (!enter(runtime)) {
@@ -8433,6 +8482,10 @@ static bool launch_dispatch(TiRuntime runtime, TiComputeGraph graph, const Dispa
         (const TiArgument **)allocate_zeroed((kernel->data->parameter_count + 1) * sizeof(const TiArgument *));
     uint32_t i, next = 0;
     bool is_good = arguments != NULL;
+    if (kernel->data->parameter_count > kernel->data->declared_count) {
+        is_good = fail(TI_ERROR_NOT_SUPPORTED, "kernel `%.100s` takes gradients, which a graph passes to no kernel here",
+                       kernel->data->name);
+    }
     for (i = 0; is_good && i < kernel->data->parameter_count; i++) {
         if (kernel->data->parameters[i].kind != PARAMETER_TEMPLATE) {
             const DispatchArgument *argument = &dispatch->arguments[next++];

@@ -37,6 +37,7 @@ from ...transpiler.ir.snodes import (
     pool_cell_bytes,
     shape_of,
 )
+from ...transpiler.ir.sparse import number_type
 from ...transpiler.ir.sparse_storage import (
     COUNTERS,
     FIRST_CELL,
@@ -54,12 +55,13 @@ from ...transpiler.ir.sparse_storage import (
     pools_below,
     sparse_below,
 )
-from ...transpiler.ir.types import Scalar, Tensor, i32, u8, u32
+from ...transpiler.ir.types import Scalar, Tensor, u8, u32
 from ..arrays.memory import MAX_ITEMS, Array, Memory
 from ..session.session import Session
 from .sparse_field_memory import CellMemory
 
 MIN_CELLS = 1
+MAX_NUMBER = 2**62
 MAX_WASTED_BYTES = 1 << 20
 """Upper bound of the memory of a pool for wasted cells."""
 
@@ -134,7 +136,7 @@ class SparseTree:
             listed = self.capacities[node]
             if node.kind == "dynamic":
                 listed = pieces_of(node) * (prod(shape_of(node.parent)) if node.parent is not None else 1)
-            self._make(node, "list", i32, listed)
+            self._make(node, "list", number_type(node), listed)
 
     def _make(self, node: Node, role: str, element: Scalar, count: int) -> None:
         self.arrays[node, role] = Memory(self.session, element, (max(1, count),), self._owner, self._is_lazy)
@@ -246,14 +248,30 @@ class SparseTree:
             for child in node.children:
                 self.deactivate_all(child)
             return
-        for inner in nodes_of(node):
+        inside = list(nodes_of(node))
+        for inner in inside:  # before their pools forget how many cells were used
             for role in ("mask", "lengths", "numbers"):
                 if (inner, role) in self.arrays:
-                    self.arrays[inner, role].fill(np.array(0, np.uint32))
+                    self._zero_rows(inner, self.arrays[inner, role])
+        for inner in inside:
             if inner.has_pool:
                 self._empty_pool(inner)
         if node.kind == "bitmasked":
             self._zero_cells(node)
+
+    def _used(self, pool: Node) -> int:
+        """Return how many cells of a pool were ever in use."""
+        return int(max(self.get(pool, "taken"), self.get(pool, "highest")))
+
+    def _zero_rows(self, node: Node, memory: Memory) -> None:
+        """Zero an array with a row for each cell of the pool above; of lazy memory only rows of used cells."""
+        pool = pool_above(node)
+        if self.mirrored or pool is None:
+            memory.fill(np.array(0, np.uint32))
+            return
+        used = self._used(pool)
+        memory.refresh_lazily()
+        memory.view.reshape(self._rows(node), -1)[: used + FIRST_CELL] = 0
 
     def _empty_pool(self, pool: Node) -> None:
         """Zero the cells of a pool and mark all as free; of lazy memory only the used part is written."""
@@ -263,7 +281,7 @@ class SparseTree:
             words.fill(np.array(0, np.uint32))
             return
         words.refresh_lazily()
-        used = int(max(self.get(pool, "taken"), self.get(pool, "highest")))
+        used = self._used(pool)
         part.refresh_lazily()
         part.view[: used + FIRST_CELL] = 0
         capacity, first = self.capacities[pool], len(COUNTERS)
@@ -360,14 +378,19 @@ def _parts(top: Node) -> list[Node]:
 
 
 def _check_count(node: Node) -> None:
-    """Check that cells can be numbered. Raises: TaichiRuntimeError if there are too many."""
-    if node.kind != "place" and is_sparse(node) and (node.is_sparse or pool_above(node) is None):
-        count = prod(shape_of(node))
-        if count > MAX_ITEMS:
-            raise TaichiRuntimeError(
-                f"`{describe(node)}` has {count} cells, and at most {MAX_ITEMS} can be numbered",
-                "put more of them into the cells of a dense node below",
-            )
+    """Check that cells can be numbered. Raises: TaichiRuntimeError if there are too many.
+
+    Below a pool, cells are numbered as they come alive, so that only extents are limited; items of lists are counted.
+    """
+    if node.kind == "place" or not is_sparse(node):
+        return
+    shape, is_counted = shape_of(node), node.kind == "dynamic" or pool_above(node) is None
+    if max(shape, default=0) > MAX_ITEMS or prod(shape) > (MAX_ITEMS if is_counted else MAX_NUMBER):
+        most = f"at most {MAX_ITEMS} can be numbered" + ("" if is_counted else " along an axis")
+        raise TaichiRuntimeError(
+            f"`{describe(node)}` has {prod(shape)} cells, and {most}",
+            "put more of them into the cells of a node below" if is_counted else "use smaller extents",
+        )
 
 
 def _capacities(session: Session, top: Node) -> dict[Node, int]:
@@ -395,6 +418,10 @@ def _auxiliary_words(node: Node) -> int:
 def _items_per_cell(pool: Node) -> int:
     """Return how many items of a cell emitted source addresses by one number: elements of a field, or words."""
     own = [place for place in places_of(pool) if memory_of(place) is pool]
+    auxiliary = [_auxiliary_words(node) for node in sparse_below(pool)]
     return max(
-        1, pool_words(pool), *(prod(component.extent for component in index_components_of(place)) for place in own)
+        1,
+        pool_words(pool),
+        *auxiliary,
+        *(prod(component.extent for component in index_components_of(place)) for place in own),
     )

@@ -87,6 +87,8 @@ class Kernel(KernelTools):
         """What the last launch ran; not its launcher, which holds memory."""
         self.wanted: str | None = None
         """The variant that `use` named."""
+        self.given: Callable[[Session, BackendModule], Choice] | None = None
+        """Returns what runs in place of a generated module, whatever edits there are (`ti.kernel_from_source`)."""
         KERNELS.add(self)
         note(REGISTRATION, function.__name__, function.__name__, start)
 
@@ -261,6 +263,13 @@ class Kernel(KernelTools):
         others = [session.kernels.get(self) for session in list(several.OTHERS)]
         return [self, *(kernel for kernel in others if kernel is not None)]
 
+    def renewed(self) -> Kernel:
+        """Return another kernel of the same function, which has run nothing."""
+        known = self.definition
+        return Kernel(
+            known.function, self._is_method, self.is_cacheable, known.derivative, known.fast_math, known.passes
+        )
+
     def _copy_for(self, session: Session) -> Kernel:
         made = object.__new__(type(self))
         made.__dict__.update({name: value for name, value in self.__dict__.items() if name not in ("grad", "dual")})
@@ -358,7 +367,10 @@ class Kernel(KernelTools):
             warn_user(message)
         if session.config.dump_dir:
             dump(session.config.dump_dir, compilation.module, specialization)
-        choice = sources.choose(session, specialization, argument_kinds, compilation, args, wanted or self.wanted)
+        if self.given is not None:
+            choice = self.given(session, compilation.module)
+        else:
+            choice = sources.choose(session, specialization, argument_kinds, compilation, args, wanted or self.wanted)
         if choice.module is not compilation.module:
             compilation = replace(compilation, module=choice.launched)
         instance = Instance(session, specialization, compilation, is_cacheable=self.is_cacheable)

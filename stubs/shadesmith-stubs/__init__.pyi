@@ -451,6 +451,8 @@ def eig(A: Any, dt: Any = ...) -> Any:
 def exp(x: _T) -> _T:
     """Return e to the power `x`."""
 from shadesmith import experimental as experimental
+def export(kernel: Any, path: Any, *args: Any, arch: Any = ...) -> Any:
+    """Write the source that a kernel becomes for these arguments; nothing is launched and no device is needed."""
 from shadesmith.transpiler.lang.arch import extension as extension
 def floor(x: _T, dtype: Any = ...) -> _T:
     """Return the greatest whole number not above `x`, cast to `dtype` if given."""
@@ -582,6 +584,8 @@ jk: Any
 jkl: Any
 jl: Any
 k: Any
+def kernel_from_source(path: Any, like: Any) -> Any:
+    """Return a kernel that runs the source in a file, or in the files of a folder, in place of what `like` becomes."""
 def kernels() -> Any:
     """Return all kernels of this process, each with its instances in the current session."""
 kl: Any

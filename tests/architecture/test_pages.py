@@ -52,14 +52,15 @@ def test_every_path_exists(page: str) -> None:
     assert wrong == []
 
 
-def test_every_test_that_a_page_names_exists() -> None:
-    page = ROOT / "docs" / "contributing" / "right-numbers.md"
+@pytest.mark.parametrize("name", ["right-numbers.md", "right-gradients.md"])
+def test_every_test_that_a_page_names_exists(name: str) -> None:
+    page = ROOT / "docs" / "contributing" / name
     wrong, file = [], ""
-    for path, name in re.findall(r"`((?:tests/[\w/]+\.py)?)::(\w+)`", page.read_text(encoding="utf-8")):
+    for path, test in re.findall(r"`((?:tests/[\w/]+\.py)?)::(\w+)`", page.read_text(encoding="utf-8")):
         file = path or file
         found = ROOT / file
-        if not found.exists() or f"\ndef {name}(" not in found.read_text(encoding="utf-8"):
-            wrong.append(f"{file}::{name}")
+        if not found.exists() or f"\ndef {test}(" not in found.read_text(encoding="utf-8"):
+            wrong.append(f"{file}::{test}")
     assert wrong == []
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+import shadesmith as ti
 from shadesmith.transpiler.backend.languages.common.naming import MAX_LENGTH, Names, bound_name, entry_stem, legal
 
 
@@ -58,3 +59,43 @@ def test_a_kernel_called_task_is_renamed(sketch) -> None:
     kernel = sketch.kernel()
     kernel.name = "task"
     assert entry_stem(kernel) == "v_task"
+
+
+def test_values_of_one_name_are_told_apart_by_what_they_are() -> None:
+    """Further variables of a name by their type, random numbers by the component of the vector that they are in."""
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    x, whole = ti.Vector.field(3, ti.f32, 10), ti.field(ti.i32, 10)
+
+    @ti.kernel
+    def draw():
+        for i in x:
+            x[i] = ti.Vector([ti.random() * 0.5, 1.0 - ti.random(), ti.random()])
+        for i in ti.static(range(2)):
+            a = ti.cast(whole[i], ti.i64 if i else ti.i32)
+            a += i
+            whole[i] = ti.cast(a * a, ti.i32)
+
+    for arch in (ti.cuda, ti.vulkan, ti.cpu):
+        text = draw.source(arch=arch)
+        assert all(f"float random_{letter} = " in text or f", random_{letter} = " in text for letter in "xyz")
+        assert "int a = whole(0)" in text and " a_i64 = " in text
+
+
+def test_only_indices_that_move_with_an_innermost_loop_have_64_bits() -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    x, y = ti.field(ti.f32, 100), ti.field(ti.f32, 100)
+
+    @ti.kernel
+    def near(k: ti.i32):
+        for i in range(1, 99):
+            y[i] = x[i - 1] + x[k + 1]
+
+    @ti.kernel
+    def sums():
+        for i in range(99):
+            for j in range(99):
+                y[i + 1] += x[j + 1]
+
+    assert "x(i - 1ll)" in near.source(1, arch=ti.cpu) and "x(args.k + 1)" in near.source(1, arch=ti.cpu)
+    assert "y(i + 1)" in sums.source(arch=ti.cpu) and "x(j + 1ll)" in sums.source(arch=ti.cpu)
+    assert "ll" not in near.source(1, arch=ti.cuda).partition("task(")[2]

@@ -46,6 +46,7 @@ typedef struct Expression {
 typedef enum SourceKind {
     SOURCE_ARGUMENT,
     SOURCE_POINTER,
+    SOURCE_GRADIENT,
     SOURCE_SHAPE,
     SOURCE_STRIDE,
     SOURCE_BEGIN,
@@ -60,8 +61,8 @@ typedef enum SourceKind {
 static const struct {
     const char *name;
     uint32_t operands;
-} SOURCES[] = {{"argument", 2},      {"pointer", 1}, {"shape", 2},       {"stride", 2}, {"begin", 1}, {"capacity", 1},
-               {"texture_shape", 2}, {"seed", 0},    {"temporaries", 0}, {"result", 0}, {"report", 0}};
+} SOURCES[] = {{"argument", 2}, {"pointer", 1},       {"gradient", 1}, {"shape", 2},       {"stride", 2}, {"begin", 1},
+               {"capacity", 1}, {"texture_shape", 2}, {"seed", 0},     {"temporaries", 0}, {"result", 0}, {"report", 0}};
 
 typedef enum ConstantKind { CONSTANT_NONE, CONSTANT_INTEGER, CONSTANT_ADDRESS } ConstantKind;
 
@@ -89,7 +90,7 @@ typedef enum ParameterKind {
 
 /* types: of the numbers of a scalar, matrix or struct, in order. type: of the elements of an ndarray, UNKNOWN for
    structs; of the components of texels. element_size: size of an element with its shape [bytes]. format: of texels that
-   are loaded and stored. */
+   are loaded and stored. gradient: number of the parameter that is the gradient of this ndarray, 0 for none. */
 typedef struct Parameter {
     const char *name;
     ParameterKind kind;
@@ -100,6 +101,7 @@ typedef struct Parameter {
     uint32_t dim_count;
     uint64_t element_size;
     TiFormat format;
+    uint32_t gradient;
 } Parameter;
 
 /* parameter: number of the parameter that is the array, -1 for a field. */
@@ -170,7 +172,8 @@ typedef struct CodeFile {
 } CodeFile;
 
 /* args_size: of the argument block [bytes]. unsupported: null, or what the kernel needs that this runtime does not
-   support; then only its parameters are read. */
+   support; then only its parameters are read. parameter_count: with the gradients of ndarrays, which come last;
+   declared_count: without. */
 typedef struct KernelData {
     const char *name;
     const char *unsupported;
@@ -183,7 +186,7 @@ typedef struct KernelData {
     ResultValue *results;
     Site *sites;
     uint32_t parameter_count, member_count, array_count, texture_count, file_count, task_count, result_count;
-    uint32_t site_count;
+    uint32_t site_count, declared_count;
     uint32_t args_size;
     uint64_t result_size, temporaries_size;
     bool is_recursive;

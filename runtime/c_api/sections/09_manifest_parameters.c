@@ -158,9 +158,7 @@ static bool read_parameter(const KernelReader *reader, const Json *value, Parame
         !json_u32(fields[4], 0, TI_MAX_DIM_COUNT, &parameter->dim_count) || !json_bool(fields[6], &takes_gradient)) {
         return false;
     }
-    if (takes_gradient) {
-        reader->kernel->unsupported = "a gradient";
-    }
+    parameter->gradient = takes_gradient;
     return true;
 }
 
@@ -169,7 +167,7 @@ static bool read_parameters(const KernelReader *reader, const Json *value) {
     if (!json_array(value, 0, MAX_PARAMETERS)) {
         return false;
     }
-    reader->kernel->parameters = (Parameter *)allocate_items(reader->arena, value, sizeof(Parameter));
+    reader->kernel->parameters = (Parameter *)arena_allocate(reader->arena, 2 * (size_t)value->count + 1, sizeof(Parameter));
     if (!reader->kernel->parameters) {
         return false;
     }
@@ -177,6 +175,30 @@ static bool read_parameters(const KernelReader *reader, const Json *value) {
         if (!read_parameter(reader, item, &reader->kernel->parameters[reader->kernel->parameter_count++])) {
             return false;
         }
+    }
+    return true;
+}
+
+/* Let the gradient of each ndarray that the kernel takes with one be a parameter, behind all others, in their order. */
+static bool add_gradients(const KernelReader *reader) {
+    KernelData *kernel = reader->kernel;
+    uint32_t i;
+    kernel->declared_count = kernel->parameter_count;
+    for (i = 0; i < kernel->declared_count; i++) {
+        Parameter *parameter = &kernel->parameters[i], *gradient;
+        char name[256];
+        if (!parameter->gradient) {
+            continue;
+        }
+        gradient = &kernel->parameters[kernel->parameter_count];
+        *gradient = *parameter;
+        gradient->gradient = 0;
+        snprintf(name, sizeof name, "%.240s.grad", parameter->name);
+        gradient->name = arena_string(reader->arena, name, strlen(name));
+        if (!gradient->name) {
+            return false;
+        }
+        parameter->gradient = kernel->parameter_count++;
     }
     return true;
 }

@@ -1,5 +1,11 @@
 /* --- manifest: the argument block, loops and tasks ---------------------------------------------------------------- */
 
+/* Return whether a member is the address of memory. */
+static bool is_address(const BlockMember *member) {
+    return member->source == SOURCE_POINTER || member->source == SOURCE_GRADIENT ||
+           member->source >= SOURCE_TEMPORARIES;
+}
+
 /* Check that the operands of a member's source exist. */
 static bool check_source(const KernelReader *reader, const Json *value, const BlockMember *member) {
     const KernelData *kernel = reader->kernel;
@@ -27,6 +33,10 @@ static bool check_source(const KernelReader *reader, const Json *value, const Bl
             member->second >= kernel->arrays[member->first].dim_count) {
             return fail_value(value, "an axis of the array");
         }
+        if (member->source == SOURCE_GRADIENT && kernel->arrays[member->first].parameter >= 0 &&
+            !kernel->parameters[kernel->arrays[member->first].parameter].gradient) {
+            return fail_value(value, "an array whose parameter takes a gradient");
+        }
         if (member->constant == CONSTANT_NONE &&
             (kernel->arrays[member->first].parameter < 0 || member->source == SOURCE_CAPACITY)) {
             return fail_value(value, "a constant, since no argument has its value");
@@ -38,7 +48,7 @@ static bool check_source(const KernelReader *reader, const Json *value, const Bl
                    ? true
                    : fail_value(value, "an axis of a texture");
     }
-    if ((member->source == SOURCE_POINTER || member->source >= SOURCE_TEMPORARIES) && member->size != 8) {
+    if (is_address(member) && member->size != 8) {
         return fail_value(value, "a member of 8 bytes for an address");
     }
     return true;
@@ -86,7 +96,7 @@ static bool read_source(const KernelReader *reader, const Json *value, const Jso
             !json_u64(fields[1], reader->manifest->tree_sizes[member->tree], &offset)) {
             return false;
         }
-        if (member->size != 8 || member->source != SOURCE_POINTER) {
+        if (member->size != 8 || (member->source != SOURCE_POINTER && member->source != SOURCE_GRADIENT)) {
             return fail_value(constant, "a number, since the member is no address of an array");
         }
         member->constant = CONSTANT_ADDRESS;
@@ -95,8 +105,7 @@ static bool read_source(const KernelReader *reader, const Json *value, const Jso
     if (!check_source(reader, value, member)) {
         return false;
     }
-    if (member->constant == CONSTANT_INTEGER &&
-        (member->source == SOURCE_POINTER || member->source >= SOURCE_TEMPORARIES)) {
+    if (member->constant == CONSTANT_INTEGER && is_address(member)) {
         return fail_value(constant, "null or an offset in a tree, since the member is an address");
     }
     return member->constant == CONSTANT_NONE || !is_from_caller(reader->kernel, member)

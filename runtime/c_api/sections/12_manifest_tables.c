@@ -47,7 +47,7 @@ static bool read_kernel(Manifest *manifest, const Json *value, void *item) {
            (fields[3]->kind == JSON_NULL || fields[3]->kind == JSON_OBJECT
                 ? true
                 : fail_value(fields[3], "null or an object")) &&
-           (reader.kernel->unsupported || read_module(&reader, fields[1], fields[2]));
+           (reader.kernel->unsupported || read_module(&reader, fields[1], fields[2])) && add_gradients(&reader);
 }
 
 static bool read_field(Manifest *manifest, const Json *value, void *entry) {
@@ -164,9 +164,10 @@ static bool read_dispatch_number(const Json *value, const Parameter *parameter, 
     return true;
 }
 
-static uint32_t passed_count(const KernelData *kernel) {
+/* Return how many arguments a caller passes for the first parameters. */
+static uint32_t passed_count(const KernelData *kernel, uint32_t parameter_count) {
     uint32_t count = 0, i;
-    for (i = 0; i < kernel->parameter_count; i++) {
+    for (i = 0; i < parameter_count; i++) {
         count += kernel->parameters[i].kind != PARAMETER_TEMPLATE;
     }
     return count;
@@ -177,7 +178,7 @@ static bool read_dispatch(Manifest *manifest, const GraphData *graph, const Json
     const Json *fields[2], *item;
     const KernelData *kernel;
     const char *name;
-    uint32_t parameter = 0;
+    uint32_t parameter = 0, count;
     if (!json_fields(value, FIELDS, fields) || !json_string(fields[0], &name)) {
         return false;
     }
@@ -186,7 +187,8 @@ static bool read_dispatch(Manifest *manifest, const GraphData *graph, const Json
         return fail_value(fields[0], "the name of a kernel of this archive");
     }
     kernel = &manifest->kernels[dispatch->kernel];
-    if (!json_array(fields[1], passed_count(kernel), passed_count(kernel))) {
+    count = passed_count(kernel, kernel->declared_count);
+    if (!json_array(fields[1], count, count)) {
         return false;
     }
     dispatch->arguments = (DispatchArgument *)allocate_items(&manifest->arena, fields[1], sizeof(DispatchArgument));

@@ -325,6 +325,11 @@ static bool pack_member(TiRuntime runtime, TiKernel kernel, const BlockMember *m
         return true;
     }
     case SOURCE_POINTER: put_integer(kernel, member, array->memory->address); return true;
+    case SOURCE_GRADIENT: {
+        const Parameter *parameter = &data->parameters[data->arrays[member->first].parameter];
+        put_integer(kernel, member, arguments[parameter->gradient]->value.ndarray.memory->address);
+        return true;
+    }
     case SOURCE_SHAPE: put_integer(kernel, member, array->shape.dims[member->second]); return true;
     case SOURCE_STRIDE:
         if (member->size < 8 && array_stride(array, member->second) > INT32_MAX) {
@@ -485,6 +490,14 @@ static bool launch(TiRuntime runtime, TiKernel kernel, const TiArgument *const *
         if (data->parameters[i].kind != PARAMETER_TEMPLATE &&
             !check_argument(kernel, &data->parameters[i], arguments[i])) {
             return fail_within("kernel `%.100s`", data->name);
+        }
+    }
+    for (i = 0; i < data->declared_count; i++) {
+        uint32_t gradient = data->parameters[i].gradient;
+        if (gradient && memcmp(&arguments[i]->value.ndarray.shape, &arguments[gradient]->value.ndarray.shape,
+                               sizeof(uint32_t) * (1 + data->parameters[i].dim_count))) {
+            return fail(TI_ERROR_INVALID_ARGUMENT, "argument `%s` has another shape than `%s`",
+                        data->parameters[gradient].name, data->parameters[i].name);
         }
     }
     for (i = 0; i < data->texture_count; i++) {

@@ -26,9 +26,9 @@ void ti_launch_kernel(TiRuntime runtime, TiKernel kernel, uint32_t arg_count, co
         fail(TI_ERROR_INVALID_ARGUMENT, "kernel `%s` is of another runtime", kernel->data->name);
         return;
     }
-    if (arg_count != passed_count(kernel->data)) {
+    if (arg_count != passed_count(kernel->data, kernel->data->parameter_count)) {
         fail(TI_ERROR_INVALID_ARGUMENT, "kernel `%s` takes %u arguments, and %u were given", kernel->data->name,
-             passed_count(kernel->data), arg_count);
+             passed_count(kernel->data, kernel->data->parameter_count), arg_count);
         return;
     }
     if (!enter(runtime)) {
@@ -60,6 +60,10 @@ static bool launch_dispatch(TiRuntime runtime, TiComputeGraph graph, const Dispa
         (const TiArgument **)allocate_zeroed((kernel->data->parameter_count + 1) * sizeof(const TiArgument *));
     uint32_t i, next = 0;
     bool is_good = arguments != NULL;
+    if (kernel->data->parameter_count > kernel->data->declared_count) {
+        is_good = fail(TI_ERROR_NOT_SUPPORTED, "kernel `%.100s` takes gradients, which a graph passes to no kernel here",
+                       kernel->data->name);
+    }
     for (i = 0; is_good && i < kernel->data->parameter_count; i++) {
         if (kernel->data->parameters[i].kind != PARAMETER_TEMPLATE) {
             const DispatchArgument *argument = &dispatch->arguments[next++];

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 8347101d, checked.py:4: checked(a: ndarray[f32, 2], n: i32, k: u32)
+// shadesmith 0.1.0, cuda 19150c97, checked.py:4: checked(a: ndarray[f32, 2], n: i32, k: u32)
 
 #define BLOCK 128
 
@@ -132,9 +132,8 @@ __device__ inline void task_0(const Args &args) {
         report_i32(args.report, record, 1);
         return;
     }
-    if (outside_2(args.report, 1u, 0u, args.n, int(unsigned(args.n) + 1), args.a_n0,
-        args.a_n1)) return;
-    float first = a(args.n, int(unsigned(args.n) + 1));
+    if (outside_2(args.report, 1u, 0u, args.n, args.n + 1, args.a_n0, args.a_n1)) return;
+    float first = a(args.n, args.n + 1);
     args.temporaries->first = first;
 }
 
@@ -177,7 +176,7 @@ __device__ inline void task_1(const Args &args, int i, uint32_t index) {
         report_i32(args.report, record, args.a_n1);
         return;
     }
-    a(0, (int)args.k) = (float)int(unsigned(sum_v) + args.n);
+    a(0, (int)args.k) = (float)(sum_v + args.n);
     // checked.py:10  assert a[i, 0] >= 0, f"a[{i}, 0] is {a[i, 0]}"
     if (outside_2(args.report, 7u, index, i, 0, args.a_n0, args.a_n1)) return;
     if (!(a(i, 0) >= 0.0f)) {

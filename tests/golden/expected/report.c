@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 4a0c6007, report.py:4: report(a: ndarray[f32, 1])
+// shadesmith 0.1.0, c fb25305f, report.py:4: report(a: ndarray[f32, 1])
 #include <stdint.h>
 
 static inline uint32_t f32_bits_to_u32(float x) {
@@ -66,11 +66,9 @@ struct Args {
 static inline void task(const struct Args args, int i, uint32_t index) {
     if (a(i) < 0.0f) {  // :6
         // report.py:7  print("negative:", i, a[i])
-        {
-            uint32_t record = report_print(args.report, 0u, index, 2u);
-            record = report_i32(args.report, record, i);
-            report_f32(args.report, record, a(i));
-        }
+        uint32_t record = report_print(args.report, 0u, index, 2u);
+        record = report_i32(args.report, record, i);
+        report_f32(args.report, record, a(i));
     }
 }
 

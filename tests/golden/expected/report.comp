@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan f7682bd3, report.py:4: report(a: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan a9f34592, report.py:4: report(a: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -68,11 +68,9 @@ layout(push_constant, scalar) uniform Args {
 void task(int i, uint index) {
     if (a(i) < 0.0) {  // :6
         // report.py:7  print("negative:", i, a[i])
-        {
-            uint record = report_print(args.report, 0u, index, 2u);
-            record = report_i32(args.report, record, i);
-            report_f32(args.report, record, a(i));
-        }
+        uint record = report_print(args.report, 0u, index, 2u);
+        record = report_i32(args.report, record, i);
+        report_f32(args.report, record, a(i));
     }
 }
 

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda f10fbb8b, report.py:4: report(a: ndarray[f32, 1])
+// shadesmith 0.1.0, cuda 3603a32f, report.py:4: report(a: ndarray[f32, 1])
 
 #define BLOCK 128
 
@@ -64,11 +64,9 @@ struct Args {
 __device__ inline void task(const Args &args, int i, uint32_t index) {
     if (a(i) < 0.0f) {  // :6
         // report.py:7  print("negative:", i, a[i])
-        {
-            uint32_t record = report_print(args.report, 0u, index, 2u);
-            record = report_i32(args.report, record, i);
-            report_f32(args.report, record, a(i));
-        }
+        uint32_t record = report_print(args.report, 0u, index, 2u);
+        record = report_i32(args.report, record, i);
+        report_f32(args.report, record, a(i));
     }
 }
 

@@ -42,23 +42,19 @@ def print_record(p: Statements, statement: Record, location: Any) -> None:
     if not scalars:
         p.emit(f"{start};", location)
         return
-    with p.scope():
-        record = p.names.declare("record")
-        p.emit(f"{p.e.name_of_type(u32)} {record} = {start};", location)
-        for number, (kind, text) in enumerate(scalars):
-            target = "" if number == len(scalars) - 1 else f"{record} = "
-            p.emit(f"{target}report_{kind}({p.e.layout.report}, {record}, {text});")
+    if p.record and p.names.is_taken(p.record):
+        p.emit(f"{p.record} = {start};", location)
+    else:
+        p.record = p.names.derive("record", p.placement.names)
+        p.emit(f"{p.e.name_of_type(u32)} {p.record} = {start};", location)
+    for number, (kind, text) in enumerate(scalars):
+        target = "" if number == len(scalars) - 1 else f"{p.record} = "
+        p.emit(f"{target}report_{kind}({p.e.layout.report}, {p.record}, {text});")
 
 
 def write_print(p: Statements, statement: Print) -> None:
-    """Print a `print`; braces limit the scope of its cursor."""
-    if not statement.values:
-        print_record(p, statement, statement.location)
-        return
-    p.emit("{", statement.location)
-    with p.indented():
-        print_record(p, statement, statement.location)
-    p.emit("}")
+    """Print a `print`; several of a block share a cursor."""
+    print_record(p, statement, statement.location)
 
 
 def write_assert(p: Statements, statement: Assert) -> None:

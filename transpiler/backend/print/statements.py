@@ -98,6 +98,8 @@ class Statements:
         self.together: dict[int, dict[int, AtomicOp]] = {}
         """Additions that one instruction performs, by their number and position, as far as they were reached."""
         self.result_names: list[str] = []
+        self.record = ""
+        """The cursor of the last record, as long as its scope is open."""
         self.first_types: dict[str, Type | None] = {}
         """The type of the first variable of each of the user's names."""
         self.declaration: tuple[Line | None, str] = None, ""

@@ -33,6 +33,7 @@ from ..context.iteration import positional
 from ..context.loop_options import loop_config
 from ..context.per_iteration import PerIteration, contains_per_iteration
 from ..context.references import need_memory
+from ..context.runtime_values import hint_random
 from ..context.values import (
     Lvalue,
     Method,
@@ -334,6 +335,7 @@ def make_typed(context: Context, type: Any, arguments: list[Any]) -> Any:
         else context.builder.cast(context.values.lift(item), type.element)
         for item in flat[: type.size]
     ]
+    hint_random(elements)
     return context.builder.tensor(elements, type.shape, type.element)
 
 

@@ -288,8 +288,15 @@ def _must_inline(function: Function, is_auto: bool) -> bool:
 
 def _count_statements(tree: ast.FunctionDef) -> int:
     """Return the number of statements of a function, without a docstring."""
-    statements = [node for top in tree.body for node in ast.walk(top) if isinstance(node, ast.stmt)]
-    return sum(not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant)) for s in statements)
+    count, pending = 0, list(tree.body)
+    while pending:  # not by `ast.walk`, which visits all expressions too
+        node = pending.pop()
+        count += isinstance(node, ast.stmt) and not (
+            isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        )
+        for inner in ("body", "orelse", "finalbody", "handlers", "cases"):
+            pending += getattr(node, inner, ())
+    return count
 
 
 # --- parameters -----------------------------------------------------------------------------------------------------

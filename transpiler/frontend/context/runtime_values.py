@@ -12,8 +12,8 @@ import numpy as np
 
 from ...errors import TaichiTypeError
 from ...ir.builder import Builder
-from ...ir.nodes import Statement
-from ...ir.statements import Array, Const, MatrixInit
+from ...ir.nodes import Statement, operands
+from ...ir.statements import Array, Cast, Const, MatrixInit, Operation, Rand
 from ...ir.types import SCALARS, Scalar, Struct, Tensor, Type, describe_type, element_of, u1
 from ...lang import struct as lang
 from ...lang.annotations import as_type
@@ -169,6 +169,8 @@ class RuntimeValues:
                 raise self.reporter.error(
                     TaichiTypeError, "A matrix has at most two axes; its elements are scalars", "use an array"
                 )
+        if not is_matrix:
+            hint_random(flat)
         type = element or common_type([element_of(item.type) for item in flat])
         return self.builder.tensor(flat, (len(rows), len(rows[0])) if is_matrix else (len(rows),), type)
 
@@ -251,3 +253,19 @@ class RuntimeValues:
             message = f"Member mismatch between structs {list(type.names)}, {list(given)}"
             raise self.reporter.error(TaichiTypeError, message, "give a value for each member")
         return self.builder.struct([self.fit(given[name], member) for name, member in type.members], type)
+
+
+def hint_random(elements: list[Statement]) -> None:
+    """Name the random numbers in the elements of a vector after these: `random_x`, `random_y`."""
+    if 1 < len(elements) <= len(LETTERS):
+        for letter, element in zip(LETTERS, elements):
+            _hint_random(element, letter)
+
+
+def _hint_random(value: Statement, letter: str, depth: int = 4) -> None:
+    match value:
+        case Rand(name=None, hint=None):
+            value.hint = f"random_{letter}"
+        case Operation() | Cast() if depth and value.name is None:
+            for operand in operands(value):
+                _hint_random(operand, letter, depth - 1)

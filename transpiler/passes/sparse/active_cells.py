@@ -29,12 +29,13 @@ from ...ir.sparse import (
     Length,
     PoolCount,
     node_name,
+    number_type,
     sparse_array,
 )
 from ...ir.sparse_storage import PIECE, pieces_of, pools_below
 from ...ir.statements import AtomicOp, GlobalPtr, GlobalStore, If, LoopIndex, RangeFor, StructFor, base_pointer
 from ...ir.tasks import Kernel
-from ...ir.types import i32, u1, u32
+from ...ir.types import Scalar, i32, u1, u32
 
 AXES = "ijklmnop"
 """Names of indices that have no name in Python."""
@@ -182,7 +183,7 @@ def _list_cells(kernel: Kernel, builder: Builder, outer: Node | None, pool: Node
         indices = _named(cell_loop.indices(builder), pool)
         then = Block()
         with builder.into(then):
-            _append(kernel, builder, pool, _row_major(builder, indices, shape_of(pool)))
+            _append(kernel, builder, pool, _row_major(builder, indices, shape_of(pool), number_type(pool)))
         builder.add(If(is_active(builder, pool, indices), then))
     builder.add(cell_loop.loop)
 
@@ -209,7 +210,7 @@ def _list_pieces(kernel: Kernel, builder: Builder, outer: Node | None, pool: Nod
     cell_loop.loop.purpose = purpose
     with builder.into(cell_loop.loop.body):
         indices = _named(cell_loop.indices(builder), above)
-        list_number = _row_major(builder, indices, shape_of(above))
+        list_number = _row_major(builder, indices, shape_of(above), i32)
         length = builder.add(Length(pool, indices, type=i32))
         rounded = builder.op("add", length, builder.const(PIECE - 1))
         pieces = builder.op("plain_div", rounded, builder.const(PIECE))
@@ -228,7 +229,7 @@ def _append(kernel: Kernel, builder: Builder, pool: Node, cell: Statement) -> No
     old_count = builder.atomic("add", _listed(kernel, builder, pool), builder.const(1, u32))
     old_count.name = "position"
     position = builder.cast(old_count, i32)
-    builder.store(builder.add(GlobalPtr(sparse_array(kernel, pool, "list"), [position], type=i32)), cell)
+    builder.store(builder.add(GlobalPtr(sparse_array(kernel, pool, "list"), [position], type=cell.type)), cell)
 
 
 def _named(indices: list[Statement], node: Node) -> list[Statement]:
@@ -238,10 +239,10 @@ def _named(indices: list[Statement], node: Node) -> list[Statement]:
     return indices
 
 
-def _row_major(builder: Builder, indices: list[Statement], shape: tuple[int, ...]) -> Statement:
-    number = indices[0]
-    for index, extent in zip(indices[1:], shape[1:], strict=True):
-        number = builder.op("add", builder.op("mul", number, builder.const(extent)), index)
+def _row_major(builder: Builder, indices: list[Statement], shape: tuple[int, ...], kind: Scalar) -> Statement:
+    number, *others = [builder.cast(index, kind) for index in indices]
+    for index, extent in zip(others, shape[1:], strict=True):
+        number = builder.op("add", builder.op("mul", number, builder.const(extent, kind)), index)
     return number
 
 
@@ -313,7 +314,8 @@ class _CellLoop:
         outer = self.outer
         if outer is None:
             return {}
-        pointer = GlobalPtr(sparse_array(self.kernel, outer, "list"), [self._index(builder, 0)], type=i32)
+        numbers = sparse_array(self.kernel, outer, "list")
+        pointer = GlobalPtr(numbers, [self._index(builder, 0)], type=numbers.element)
         entry = builder.load(builder.add(pointer))
         is_cell = outer.kind != "dynamic"
         result = self._cell_of(builder, entry) if is_cell else self._item_of(builder, entry)
@@ -348,12 +350,14 @@ class _CellLoop:
 
 
 def _unrolled(builder: Builder, number: Statement, axes: list[int], shape: tuple[int, ...]) -> dict[int, Statement]:
-    """Return the indices of a row-major cell number."""
+    """Return the indices of a row-major cell number, an i32 or an i64."""
     result: dict[int, Statement] = {}
+    kind = number.type
+    assert isinstance(kind, Scalar)
     for position, axis in enumerate(axes):
         weight = prod(shape[position + 1 :])
-        index = number if weight == 1 else builder.op("plain_div", number, builder.const(weight))
+        index = number if weight == 1 else builder.op("plain_div", number, builder.const(weight, kind))
         if position > 0:
-            index = builder.op("plain_mod", index, builder.const(shape[position]))
-        result[axis] = index
+            index = builder.op("plain_mod", index, builder.const(shape[position], kind))
+        result[axis] = builder.cast(index, i32)
     return result

@@ -35,11 +35,21 @@ def wrapping(kernel: Kernel, context: PassContext) -> bool:
         return False
     if not any(map(_is_candidate, (statement for root in kernel.roots() for statement in walk(root)))):
         return False
-    search = _Search(stored_ranges(kernel), unobserved(kernel) | steps_of_counters(kernel))
+    harmless = unobserved(kernel) | steps_of_counters(kernel)
+    if context.options.check_overflow and not any(task.synchronizes for task in kernel.tasks):
+        harmless |= _checked(kernel)
+    search = _Search(stored_ranges(kernel), harmless)
     search.run(kernel)
     for operation in search.found:
         operation.op = WRAPPING[operation.op]
     return bool(search.found)
+
+
+def _checked(kernel: Kernel) -> set[Statement]:
+    """Return the operations before which an iteration ends if they overflow."""
+    values = [s for root in kernel.roots() for s in walk(root) if isinstance(s, Operation)]
+    checks = {(s.op, *s.operands) for s in values if s.op.endswith("_overflows")}
+    return {s for s in values if s.op in WRAPPING and (f"{s.op}_overflows", *s.operands) in checks}
 
 
 class _Search(ValueRanges):

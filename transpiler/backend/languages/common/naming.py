@@ -108,6 +108,10 @@ class Names:
         """Return whether `declare` would return `name` itself."""
         return name not in self.used and name not in self.reserved
 
+    def is_taken(self, name: str) -> bool:
+        """Return whether a variable of an open scope has a name."""
+        return name in self.used
+
     def derive(self, name: str, avoided: Collection[str]) -> str:
         """Return a free name like `name`, but none of `avoided`: the user's variables keep their names."""
         name = legal(name)
