@@ -1,0 +1,100 @@
+"""`ti.init(watchdog=...)`: what each device does when a launch takes too long, and that other launches are as before."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import shadesmith as ti
+from shadesmith.runtime.devices.cuda import limited_waits
+from shadesmith.runtime.session import session as sessions
+
+ARCHES = {"cpu": ti.cpu, "vulkan": ti.vulkan, "python": ti.python, "cuda": ti.cuda}
+
+
+@ti.kernel
+def total(n: ti.i32) -> ti.i32:
+    s = 0
+    for i in range(n):
+        s += i
+    return s
+
+
+@ti.kernel
+def endless(x: ti.types.ndarray(ti.f32, 1)):
+    for i in x:
+        while x[i] > -1.0:
+            x[i] += 1.0
+
+
+@pytest.fixture
+def limited(target: str) -> Any:
+    """Start a session with a watchdog."""
+
+    def start(seconds: float) -> Any:
+        ti.init(arch=ARCHES[target], watchdog=seconds, log_level="warn")
+        return sessions.current()
+
+    return start
+
+
+def test_launches_in_time_are_as_without_it(limited, target: str) -> None:
+    limited(20.0)
+    x = np.zeros(4, np.float32)
+    assert total(10) == 45 and total(0) == 0
+    if target == "python":
+        limited(0.2)
+        with pytest.raises(ti.LaunchTimeoutError, match="kernel `endless` ran longer than 0.2 s and was stopped"):
+            endless(x)
+        assert total(10) == 45
+
+
+def test_a_gpu_that_does_not_answer_is_given_up(limited, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if target != "vulkan":
+        pytest.skip("lavapipe stands for all GPUs")
+    session = limited(20.0)
+    monkeypatch.setattr(type(session.device), "ends_loops", False, raising=False)
+    monkeypatch.setattr(type(session.device), "finish_within", lambda self, seconds, stream=None: False)
+    with pytest.raises(ti.LaunchTimeoutError, match=r"kernel `total` .*has run for more than 20 s on .*program again"):
+        total(10)
+    with pytest.raises(ti.TaichiRuntimeError, match="this process cannot use the device any more"):
+        ti.ndarray(ti.f32, 4).to_numpy()
+        total(3)
+    monkeypatch.undo()
+    session.device._queue.owner = session.device._queue._process  # the device is there in truth, and is closed here
+    limited(20.0)
+    assert total(10) == 45
+    session.device.close()
+
+
+class FakeRuntime:
+    """Answers questions for an event: with numbers, one after the other, the last one for ever."""
+
+    def __init__(self, *answers: int) -> None:
+        self.answers = list(answers)
+
+    def eventQuery(self, event: int) -> int:  # noqa: N802 - CuPy's name
+        return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+
+
+def fake_device(*answers: int) -> SimpleNamespace:
+    event = SimpleNamespace(record=lambda stream: None, ptr=1)
+    cuda = SimpleNamespace(Event=lambda disable_timing: event, ExternalStream=lambda pointer: pointer)
+    return SimpleNamespace(
+        index=77, cupy=SimpleNamespace(cuda=cuda), runtime=FakeRuntime(*answers), current_stream=int, failure=(OSError,)
+    )
+
+
+def test_waits_for_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limited_waits, "STUCK", {})
+    assert limited_waits.finish_within(fake_device(limited_waits.NOT_READY, limited_waits.NOT_READY, 0), 5.0)
+    assert limited_waits.finish_within(fake_device(limited_waits.NOT_READY, 700), 5.0, 3), "a fault is no timeout"
+    stuck = fake_device(limited_waits.NOT_READY)
+    assert not limited_waits.finish_within(stuck, 0.01)
+    limited_waits.refuse(stuck, "it runs on")
+    for use in (lambda: stuck.runtime.memcpy(1, 2), lambda: limited_waits.finish_within(stuck, 1.0)):
+        with pytest.raises(ti.TaichiRuntimeError, match="it runs on"):
+            use()
