@@ -585,7 +585,7 @@ jkl: Any
 jl: Any
 k: Any
 def kernel_from_source(path: Any, like: Any) -> Any:
-    """Return a kernel that runs the source in a file, or in the files of a folder, in place of what `like` becomes."""
+    """Return a kernel that runs the source in a file in place of what `like` becomes."""
 def kernels() -> Any:
     """Return all kernels of this process, each with its instances in the current session."""
 kl: Any

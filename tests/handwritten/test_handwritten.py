@@ -34,14 +34,15 @@ CEILINGS = {
     "advect": 1.33,
     "lbm": 1.21,
     "flux": 1.0,
-    "nbody": 1.04,
+    "nbody": 1.2,
 }
 """Lines emitted for each line written by hand, at most. They are lowered whenever the emitted sources get shorter."""
-MEDIAN = 1.12
-UNFOLDED_MEDIAN = 1.30
+MEDIAN = 1.17
+UNFOLDED_MEDIAN = 1.32
 UNFOLDED_CEILINGS = {"advect": 1.70, "mpm99": 1.45}
 """The same with functions and structs of one line counted as the hand-written sources have them; of most at most 1.4.
 
+`nbody` has `normal_rsqrt_f32`, an instruction of 5 lines that `rsqrtf` by hand does not need, and is faster by it.
 `advect` has functions for two types of fields, which are a template by hand; `svd` of `mpm99` takes subnormal numbers, too.
 """
 OTHER_ALGORITHMS = "-block_sums,-block_tiles,-vector_atomics"

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from ..errors import NOWHERE, SourceLocation
 from ..lazy_dataclasses import dataclass
-from .nodes import Block, Effect, Statement, walk
+from .nodes import Block, Effect, Statement, walk, walk_blocks
 from .statements import Array, Parameter, base_pointer
 from .types import Type
 
@@ -105,6 +105,8 @@ class CallResult(Statement):
 
 def calls(block: Block) -> Iterator[Call]:
     """Yield the calls in `block` and inside it, in order."""
+    if not any(Call in [statement.__class__ for statement in inner.statements] for inner in walk_blocks(block)):
+        return iter(())
     return (statement for statement in walk(block) if statement.__class__ is Call)
 
 

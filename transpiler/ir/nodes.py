@@ -107,9 +107,7 @@ def operands(statement: Statement) -> list[Statement]:
 
 def blocks(statement: Statement) -> list[Block]:
     """Return the blocks `statement` holds, in order."""
-    if not statement.BLOCKS:
-        return []
-    return [block for attribute in statement.BLOCKS if (block := getattr(statement, attribute)) is not None]
+    return BLOCK_READERS[statement.__class__](statement) if statement.BLOCKS else []
 
 
 def walk(block: Block) -> Iterator[Statement]:
@@ -134,11 +132,6 @@ def walk_blocks(block: Block) -> Iterator[Block]:
         yield outer
         inside = [inner for statement in outer.statements if statement.BLOCKS for inner in blocks(statement)]
         stack += reversed(inside)
-
-
-def classes_in(*roots: Block) -> set[type[Statement]]:
-    """Return the classes of all statements of blocks and of the blocks inside them."""
-    return {statement.__class__ for root in roots for block in walk_blocks(root) for statement in block.statements}
 
 
 def map_operands(statement: Statement, function: Callable[[Statement], Statement]) -> bool:
@@ -241,6 +234,19 @@ class _Readers(dict[type, Reader]):
         return made
 
 
+class _BlockReaders(dict[type, Callable[[Any], list[Block]]]):
+    """By class of statement with blocks."""
+
+    def __missing__(self, kind: type) -> Callable[[Any], list[Block]]:
+        names: tuple[str, ...] = kind.BLOCKS  # type: ignore[attr-defined]
+        items = ", ".join(f"statement.{name}" for name in names)
+        made: Callable[[Any], list[Block]] = _function(
+            "statement", [f"return [block for block in ({items},) if block is not None]"]
+        )
+        self[kind] = made
+        return made
+
+
 class _Resolvers(dict[type, Resolver]):
     """By class of statement."""
 
@@ -296,4 +302,5 @@ def _function(parameters: str, lines: list[str]) -> Any:
 
 
 READERS = _Readers()
+BLOCK_READERS = _BlockReaders()
 RESOLVERS = _Resolvers()

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import field
 from enum import Enum
+from itertools import chain
 
 from ..errors import NOWHERE, SourceLocation
 from ..lazy_dataclasses import dataclass
 from .functions import Function
-from .nodes import Block, Remark, walk
+from .nodes import Block, Remark, Statement, walk, walk_blocks
 from .snodes import Node, Tree
-from .statements import Array, If, Parameter, RangeFor, Temporary
+from .statements import Array, GlobalPtr, If, Operation, Parameter, RangeFor, Temporary
 from .textures import Texture
 from .types import Scalar, Struct, Type
 
+Kinds = set[object]
+"""Classes of statements, and names of operations: passes look for few, and most kernels have none of them."""
 MAX_BLOCKS = 4096
 """Blocks of threads that store partial results, if these are joined in order: more than an H200 runs at once."""
 SUMS_PADDING = 1 << 14
@@ -188,3 +191,24 @@ def with_members(structs: Iterable[Struct]) -> list[Struct]:
     for struct in structs:
         visit(struct)
     return list(ordered)
+
+
+def kinds_in(kernel: Kernel) -> Kinds:
+    """Return the kinds of all statements of a kernel."""
+    kinds: Kinds = set()
+    for root in kernel.roots():
+        for block in walk_blocks(root):
+            statements = block.statements
+            kinds.update([statement.__class__ for statement in statements])
+            kinds.update([statement.op for statement in statements if statement.__class__ is Operation])
+    return kinds
+
+
+def arrays_in(kernel: Kernel) -> set[Array]:
+    """Return the arrays that a kernel accesses."""
+    return {statement.array for statement in statements_in(kernel) if isinstance(statement, GlobalPtr)}
+
+
+def statements_in(kernel: Kernel) -> Iterator[Statement]:
+    """Return all statements of a kernel: a block's before those of the blocks inside it, and in no further order."""
+    return chain.from_iterable(block.statements for root in kernel.roots() for block in walk_blocks(root))

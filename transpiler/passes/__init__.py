@@ -8,9 +8,19 @@ from __future__ import annotations
 from time import perf_counter
 
 from ..errors import InternalError, ReportedError, TaichiCompilationError
-from ..ir.nodes import Statement, classes_in
 from ..ir.sparse import Deactivate
-from ..ir.statements import Alloca, AtomicOp, RangeFor, StructFor, While
+from ..ir.statements import (
+    Alloca,
+    AtomicOp,
+    Const,
+    MatrixElement,
+    MatrixInit,
+    RangeFor,
+    StructElement,
+    StructFor,
+    StructInit,
+    While,
+)
 from ..ir.tasks import Kernel
 from ..ir.verify import Stage, verify
 from ..nesting import deep_recursion
@@ -95,7 +105,7 @@ UNAFFECTED: dict[Pass, tuple[Pass, ...]] = {
 }
 """Steps of the cleanup that find nothing more after a change by the step, if they found nothing before it."""
 
-NEEDED: dict[Pass, tuple[type[Statement], ...]] = {
+NEEDED: dict[Pass, tuple[object, ...]] = {
     struct_for: (StructFor,),
     deactivate_cells: (Deactivate,),
     ordered_loops: (Alloca,),
@@ -109,8 +119,21 @@ NEEDED: dict[Pass, tuple[type[Statement], ...]] = {
     block_sums: (AtomicOp,),
     block_tiles: (RangeFor,),
     vector_atomics: (AtomicOp,),
+    gather_adjoints: (AtomicOp,),
+    split_vectors: (MatrixElement,),
+    lowest_bits: ("bit_and", "mod", "plain_mod", "raw_mod"),
+    minima: ("neg",),
+    exact_ends: (RangeFor,),
 }
-"""Classes of statements; a pass finds nothing in a kernel without any of them."""
+"""Classes of statements and names of operations; a pass finds nothing in a kernel without any of them."""
+
+ADDED: dict[Pass, frozenset[object]] = {
+    fold: frozenset({Const}),
+    forward_stores: frozenset({Const, MatrixInit, StructInit, MatrixElement, StructElement}),
+    common_subexpressions: frozenset(),
+    dead_code: frozenset(),
+}
+"""The kinds of statements that a pass may add. Other passes may add any."""
 
 limits = (branch_depth, iteration_limit)
 """What drivers need that end long loops or overflow their stack silently."""
@@ -209,7 +232,9 @@ def run(kernel: Kernel, context: PassContext, last: str = "") -> None:
         for stage, steps in _pipeline(context).items():
             for step in steps:
                 if not isinstance(step, Cleanup):
-                    stable = None if _run_pass(step, stage, kernel, context) else stable
+                    context.is_clean = False
+                    if _run_pass(step, stage, kernel, context) and not context.is_clean:
+                        stable = None
                     if step.__name__ == last:
                         return
                 elif step is not stable:
@@ -281,14 +306,9 @@ def _run_until_stable(steps: Cleanup, stage: Stage, kernel: Kernel, context: Pas
 
 
 def _may_find(step: Pass, kernel: Kernel, context: PassContext) -> bool:
-    """Return whether a kernel has what a pass looks for. The classes of its statements are known until a pass runs."""
+    """Return whether a kernel may have what a pass looks for."""
     needed = NEEDED.get(step)
-    if needed is not None and context.classes is None:
-        context.classes = classes_in(*kernel.roots())
-    if needed is not None and context.classes is not None and context.classes.isdisjoint(needed):
-        return False
-    context.classes = None
-    return True
+    return needed is None or context.may_have(kernel, needed)
 
 
 def _run_pass(step: Pass, stage: Stage, kernel: Kernel, context: PassContext) -> bool:
@@ -304,6 +324,7 @@ def _run_pass(step: Pass, stage: Stage, kernel: Kernel, context: PassContext) ->
     context.runs.append(PassRun(name, start, seconds, has_changed))
     if not has_changed:
         return False
+    context.kinds = context.kinds | ADDED[step] if context.kinds is not None and step in ADDED else None
     context.changes += is_optional
     if context.record is not None:
         context.record(stage, name, kernel)

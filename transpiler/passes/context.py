@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import field
 
 from ..errors import SourceLocation
-from ..ir.nodes import Statement
-from ..ir.tasks import Kernel
+from ..ir.tasks import Kernel, Kinds, kinds_in
 from ..ir.verify import Stage
 from ..lazy_dataclasses import dataclass
 from ..options import Capabilities, CompileOptions
@@ -73,7 +72,8 @@ class PassContext:
         times: seconds in each pass, summed over its runs, in order of the first run.
         runs: all runs of passes, in order.
         changes: how many runs of passes that are not required have changed the kernel.
-        classes: of all statements of the kernel, None if a pass has run since they were collected.
+        kinds: classes and operations of the kernel's statements, and perhaps more; None if a pass has changed it since.
+        is_clean: set by a pass whose change leaves nothing to the cleanup.
     """
 
     options: CompileOptions
@@ -85,4 +85,11 @@ class PassContext:
     times: dict[str, float] = field(default_factory=dict)
     runs: list[PassRun] = field(default_factory=list)
     changes: int = 0
-    classes: set[type[Statement]] | None = None
+    kinds: Kinds | None = None
+    is_clean: bool = False
+
+    def may_have(self, kernel: Kernel, kinds: Iterable[object]) -> bool:
+        """Return whether a kernel may contain statements of one of these classes, or one of these operations."""
+        if self.kinds is None:
+            self.kinds = kinds_in(kernel)
+        return not self.kinds.isdisjoint(kinds)

@@ -8,7 +8,7 @@ One walk is enough, since a value is defined before its uses.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ..errors import NOWHERE
 from ..ir.nodes import RESOLVERS, Block, Effect, Statement
@@ -20,7 +20,8 @@ ORDERED = Effect.WRITE | Effect.FENCE
 DROPPED = Const(0, name="dropped")
 """A rule returns this to drop a statement that is not a value."""
 
-Rule = Callable[["Rewriter", Statement], "Statement | None"]
+Rule = Callable[[Any, Any], "Statement | None"]
+"""Takes the rewriter and a statement of the class for which it is registered."""
 
 
 class Rewriter:

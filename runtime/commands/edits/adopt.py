@@ -109,7 +109,8 @@ def _only_edit(options: argparse.Namespace, screen: Screen) -> Edit:
     if not grouped:
         raise CommandError("There is no edit to adopt", "`shadesmith status` lists the edits")
     if len(grouped) > 1:
-        names = ", ".join(f"{target} {variant or 'edit'}" for _, target, variant in grouped)
+        shown = [(next(iter(edit.values())).kernel, *key[1:]) for key, edit in grouped.items()]
+        names = ", ".join(f"{kernel} {target} {variant or 'edit'}" for kernel, target, variant in shown)
         raise CommandError(f"There are several edits: {names}", "select one by `--arch` and `--variant`")
     edit = Edit(next(iter(grouped.values())))
     for state in edit.states.values():

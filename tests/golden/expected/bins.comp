@@ -1,9 +1,9 @@
-// shadesmith 0.1.0, vulkan 221b6af1, bins.py:9: bins_of(low: i32)
+// shadesmith 0.1.0, vulkan 48be238b, bins.py:9: bins_of(low: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
 
-#define BLOCK 512
+#define BLOCK 1024
 layout(local_size_x = BLOCK) in;
 
 const int x_n0 = 1048576;  // shape of x

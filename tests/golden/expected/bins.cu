@@ -1,6 +1,6 @@
-// shadesmith 0.1.0, cuda 47e2ebcc, bins.py:9: bins_of(low: i32)
+// shadesmith 0.1.0, cuda 1b7b40d0, bins.py:9: bins_of(low: i32)
 
-#define BLOCK 512
+#define BLOCK 1024
 
 constexpr int x_n0 = 1048576;  // shape of x
 constexpr int bins_n0 = 16, bins_n1 = 4;  // shape of bins

@@ -163,7 +163,7 @@ class FileAssembler:
     def _task_data(self, p: PrintedTask) -> dict[str, Any]:
         """Return the data of a task's template."""
         context, language, threads = self.context, self.language, p.threads
-        statements = list(reachable(p.task.body))
+        statements = [s for s in reachable(p.task.body) if s.BLOCKS or isinstance(s, (Call, *NOT_VECTORIZED))]
         has_loops = any(repeats(s) or self._is_recursive(s) for s in statements)
         vectorizable = not has_loops and not any(isinstance(s, NOT_VECTORIZED) for s in statements)
         args = language.args_parameters if p.uses_args else []

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ...ir.functions import Function, called, reachable
+from ...ir.functions import Call, Function, called, reachable
 from ...ir.nodes import Block, Statement
 from ...ir.statements import RECORDS, Array, Rand, Return
 from ...ir.tasks import Task
@@ -197,9 +197,10 @@ class TaskPrinter:
         printer.e.block_size = self.context.block_size(task) if task.loop is not None else ""
         if task.synchronizes and task.loop is not None:
             self._start_block(printer, task, names)
-        if any(isinstance(s, Rand) for s in reachable(task.body)):
+        kinds = {statement.__class__ for statement in reachable(task.body)}
+        if Rand in kinds:
             _start_random(printer, number)
-        if any(self.context.signatures[function].may_fail for function in called(task.body)):
+        if Call in kinds and any(self.context.signatures[function].may_fail for function in called(task.body)):
             _start_checks(printer)
         if task.loop is None:
             stop_after_failure(printer, number)

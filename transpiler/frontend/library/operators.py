@@ -63,6 +63,8 @@ MAX_PRODUCTS_EXPONENT = 8
 def binary(context: Context, entry: tuple[str, Meaning], left: Any, right: Any) -> Any:
     """Apply a binary operator to loaded values."""
     name, meaning = entry
+    if isinstance(left, Statement) and (isinstance(right, Statement) or (right.__class__ is int and name != "pow")):
+        return _binary_of_values(context, name, left, context.values.lift(right))  # most are
     if (numbers := contains_per_iteration(left, right)) is not None:
         if any(isinstance(operand, (list, tuple, dict, str)) for operand in (left, right)):
             numbers.needs_one()  # Python's arithmetic of lists
@@ -79,11 +81,15 @@ def binary(context: Context, entry: tuple[str, Meaning], left: Any, right: Any) 
     if name == "pow" and isinstance(right, int) and not isinstance(right, bool):
         return power(context, context.values.lift(left), right)
     a, b = _operand(context, name, left, right), _operand(context, name, right, left)
+    warn_of_rounding(context, left, b.type)
+    warn_of_rounding(context, right, a.type)
+    return _binary_of_values(context, name, a, b)
+
+
+def _binary_of_values(context: Context, name: str, a: Statement, b: Statement) -> Statement:
     if name in ("add", "sub") and a.type == b.type == u1:
         message = f"`{OPS[name].symbol}` of two truth values gives a truth value, not a count, as in Taichi"
         context.warn(message, "write `int(a) + int(b)` to count, or `^` for exactly one of them")
-    warn_of_rounding(context, left, b.type)
-    warn_of_rounding(context, right, a.type)
     if name == "matmul" and _are_vectors(a, b):
         name = "dot"
     return context.builder.op(name, a, b)

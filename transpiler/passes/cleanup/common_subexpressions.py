@@ -12,6 +12,7 @@ Constants that the user named are not merged with equal numbers, which have anot
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from typing import Any
 
 from ...ir.functions import Call, CallResult
 from ...ir.nodes import Block, Effect, Statement, operands
@@ -42,9 +43,10 @@ from ...ir.textures import STATEMENT_NAMES, TEXEL_READS
 from ...ir.threads import ThreadIndex
 from ..analysis.memory_walk import Changes, MemoryWalk
 from ..context import PassContext
-from ..rewrite import Rewriter
+from ..rewrite import Rewriter, Rule
 
 Key = tuple[Hashable, ...]
+COMMUTATIVE = frozenset(name for name, entry in OPS.items() if entry.commutative)
 
 
 def common_subexpressions(kernel: Kernel, context: PassContext) -> bool:
@@ -62,7 +64,7 @@ class _Sharing(MemoryWalk):
     """
 
     def __init__(self) -> None:
-        super().__init__({**MEMORY, **dict.fromkeys(TEXEL_READS, _texel), **dict.fromkeys(KEYS, _share)})
+        super().__init__(RULES)
         self.values: dict[Key, Statement] = {}
         self.added: list[Key] = []
         self.texels: dict[Key, Statement] = {}
@@ -82,22 +84,24 @@ class _Sharing(MemoryWalk):
             self.texels = {}
 
 
-def _share(rewriter: Rewriter, statement: Statement) -> Statement | None:
-    assert isinstance(rewriter, _Sharing)
-    key = KEYS[type(statement)](statement)
-    if key is None:
-        return None
-    first = rewriter.values.get(key)
-    if first is None:
-        rewriter.values[key] = statement
-        rewriter.added.append(key)
-    else:
+def _sharing(key_of: Callable[[Any], Key | None]) -> Rule:
+    """Return the rule for statements that are equal if their keys are."""
+
+    def share(rewriter: _Sharing, statement: Statement) -> Statement | None:
+        key = key_of(statement)
+        if key is None:
+            return None
+        first = rewriter.values.setdefault(key, statement)
+        if first is statement:
+            rewriter.added.append(key)
+            return None
         first.copies += statement.copies
-    return first
+        return first
+
+    return share
 
 
-def _load(rewriter: Rewriter, load: Statement) -> Statement | None:
-    assert isinstance(rewriter, _Sharing) and isinstance(load, GlobalLoad)
+def _load(rewriter: _Sharing, load: GlobalLoad) -> Statement | None:
     first = rewriter.known.get(load.pointer)
     if first is None:
         rewriter.known.remember(load.pointer, load)
@@ -106,8 +110,7 @@ def _load(rewriter: Rewriter, load: Statement) -> Statement | None:
     return first
 
 
-def _write(rewriter: Rewriter, write: Statement) -> Statement | None:
-    assert isinstance(rewriter, _Sharing) and isinstance(write, (GlobalStore, AtomicOp))
+def _write(rewriter: _Sharing, write: GlobalStore | AtomicOp) -> Statement | None:
     rewriter.known.forget(write.pointer)
     return None
 
@@ -119,118 +122,94 @@ def _texel(rewriter: Rewriter, read: Statement) -> Statement | None:
     return first if first is not read else None
 
 
-MEMORY = {GlobalLoad: _load, GlobalStore: _write, AtomicOp: _write}
-
-
-def _const_key(statement: Statement) -> Key | None:
-    assert isinstance(statement, Const)
+def _const_key(statement: Const) -> Key | None:
+    if statement.name is not None:
+        return None
     # repr() distinguishes 0.0 from -0.0, and makes NaN equal to itself.
-    return (
-        None
-        if statement.name is not None
-        else (Const, statement.type, repr(statement.value), statement.origin, statement.is_mask)
-    )
+    value = statement.value if statement.value.__class__ is int else repr(statement.value)
+    return (Const, statement.type, value, statement.origin, statement.is_mask)
 
 
-def _operation_key(statement: Statement) -> Key | None:
-    assert isinstance(statement, Operation)
-    a = [id(operand) for operand in statement.operands]
-    if OPS[statement.op].commutative:
-        a.sort()
-    return (statement.op, *a, statement.type)
+def _operation_key(statement: Operation) -> Key | None:
+    operands = [id(operand) for operand in statement.operands]
+    if statement.op in COMMUTATIVE:
+        operands.sort()
+    return (statement.op, *operands, statement.type)
 
 
-def _cast_key(statement: Statement) -> Key | None:
-    assert isinstance(statement, Cast)
+def _cast_key(statement: Cast) -> Key | None:
     return (Cast, statement.value, statement.type, statement.bits)
 
 
-def _init_key(statement: Statement) -> Key | None:
-    assert isinstance(statement, MatrixInit)
+def _init_key(statement: MatrixInit) -> Key | None:
     return (MatrixInit, statement.type, *statement.elements)
 
 
-def _element_key(statement: Statement) -> Key | None:
-    assert isinstance(statement, MatrixElement)
+def _element_key(statement: MatrixElement) -> Key | None:
     return (MatrixElement, statement.value, *statement.indices)
 
 
-def _item_key(statement: Statement) -> Key | None:
-    assert isinstance(statement, ListItem)
+def _item_key(statement: ListItem) -> Key | None:
     return (ListItem, statement.origin, statement.index)
 
 
-def _matrix_ptr_key(statement: Statement) -> Key | None:
-    assert isinstance(statement, MatrixPtr)
+def _matrix_ptr_key(statement: MatrixPtr) -> Key | None:
     return (MatrixPtr, statement.origin, *statement.indices)
 
 
-def _struct_key(statement: Statement) -> Key | None:
-    assert isinstance(statement, StructInit)
+def _struct_key(statement: StructInit) -> Key | None:
     return (StructInit, statement.type, *statement.values)
 
 
-def _member_key(statement: Statement) -> Key | None:
-    assert isinstance(statement, StructElement)
+def _member_key(statement: StructElement) -> Key | None:
     return (StructElement, statement.value, statement.member)
 
 
-def _member_ptr_key(statement: Statement) -> Key | None:
-    assert isinstance(statement, StructPtr)
+def _member_ptr_key(statement: StructPtr) -> Key | None:
     return (StructPtr, statement.origin, statement.member)
 
 
-def _global_ptr_key(statement: Statement) -> Key | None:
-    assert isinstance(statement, GlobalPtr)
+def _global_ptr_key(statement: GlobalPtr) -> Key | None:
     return (statement.array, statement.cell, *statement.indices)
 
 
-def _cell_number_key(statement: Statement) -> Key | None:
-    assert isinstance(statement, CellNumber)
+def _cell_number_key(statement: CellNumber) -> Key | None:
     return (CellNumber, statement.node, *statement.indices)
 
 
-def _pool_count_key(statement: Statement) -> Key | None:
-    assert isinstance(statement, PoolCount)
+def _pool_count_key(statement: PoolCount) -> Key | None:
     return (PoolCount, statement.node, statement.counter)
 
 
-def _temporary_key(statement: Statement) -> Key | None:
-    assert isinstance(statement, GlobalTemporary)
+def _temporary_key(statement: GlobalTemporary) -> Key | None:
     return (GlobalTemporary, statement.temporary)
 
 
-def _index_key(statement: Statement) -> Key | None:
-    assert isinstance(statement, LoopIndex)
+def _index_key(statement: LoopIndex) -> Key | None:
     return (LoopIndex, statement.loop, statement.axis)
 
 
-def _thread_key(statement: Statement) -> Key | None:
-    assert isinstance(statement, ThreadIndex)
+def _thread_key(statement: ThreadIndex) -> Key | None:
     return (ThreadIndex, statement.kind)
 
 
-def _argument_key(statement: Statement) -> Key | None:
-    assert isinstance(statement, ArgLoad)
+def _argument_key(statement: ArgLoad) -> Key | None:
     return (ArgLoad, statement.parameter)
 
 
-def _shape_key(statement: Statement) -> Key | None:
-    assert isinstance(statement, ArrayShape)
+def _shape_key(statement: ArrayShape) -> Key | None:
     return (ArrayShape, statement.array, statement.axis)
 
 
-def _call_key(statement: Statement) -> Key | None:
-    assert isinstance(statement, Call)
+def _call_key(statement: Call) -> Key | None:
     return None if statement.EFFECT != Effect.NONE else (statement.function, *statement.arguments)
 
 
-def _call_result_key(statement: Statement) -> Key | None:
-    assert isinstance(statement, CallResult)
+def _call_result_key(statement: CallResult) -> Key | None:
     return (statement.call, statement.position)
 
 
-KEYS: dict[type[Statement], Callable[[Statement], Key | None]] = {
+KEYS: dict[type[Statement], Callable[[Any], Key | None]] = {
     Const: _const_key,
     Operation: _operation_key,
     Cast: _cast_key,
@@ -253,3 +232,11 @@ KEYS: dict[type[Statement], Callable[[Statement], Key | None]] = {
     CallResult: _call_result_key,
 }
 """Key under which two statements of a class are equal; a key of None: this statement is never shared."""
+
+RULES: dict[type[Statement], Rule] = {
+    GlobalLoad: _load,
+    GlobalStore: _write,
+    AtomicOp: _write,
+    **dict.fromkeys(TEXEL_READS, _texel),
+    **{kind: _sharing(key_of) for kind, key_of in KEYS.items()},
+}

@@ -53,12 +53,13 @@ from ..rewrite import DROPPED, Rewriter, transfer_name
 def forward_stores(kernel: Kernel, context: PassContext) -> bool:
     """Replace loads by stored values, drop unread stores and unused variables."""
     changed = False
-    for root in kernel.roots():
+    for root in kernel.roots() if context.may_have(kernel, (Alloca,)) else ():
         if any(isinstance(statement, Alloca) for statement in walk(root)):
             between_loops = root.statements if root is kernel.body and not kernel.tasks else []
-            changed |= _Locals({s for s in between_loops if isinstance(s, Alloca)}).run(root)
-            changed |= _drop_overwritten(root)
-    return _ForwardGlobals().run(kernel) or changed
+            variables = _Locals({s for s in between_loops if isinstance(s, Alloca)})
+            changed |= variables.run(root)
+            changed |= bool(variables.stores) and _drop_overwritten(root)
+    return (context.may_have(kernel, (GlobalStore,)) and _ForwardGlobals().run(kernel)) or changed
 
 
 class _State:
@@ -130,10 +131,15 @@ class _Locals:
         self.scan(root, _State())
         if not self.loads and not self.stores:
             return False
-        for variable in dict.fromkeys([*self.loads, *self.stores]):
+        variables = dict.fromkeys([*self.loads, *self.stores])
+        for variable in variables:
             self.decide(variable)
-        self.rebuild(root)
-        return self.drop_names_of_copies(root) or self.changed
+        if self.mapping or self.dropped or not self.retained.issuperset(variables):
+            self.rebuild(root)
+        is_copy = any(
+            load.name == variable.name for variable in self.loads if variable.name for load in self.loads[variable]
+        )
+        return (is_copy and self.drop_names_of_copies(root)) or self.changed
 
     # --- reaching stores
 
@@ -387,13 +393,11 @@ class _ForwardGlobals(MemoryWalk):
         super().__init__({GlobalLoad: _read, GlobalStore: _write, AtomicOp: _write})
 
 
-def _read(rewriter: Rewriter, load: Statement) -> Statement | None:
-    assert isinstance(rewriter, _ForwardGlobals) and isinstance(load, GlobalLoad)
+def _read(rewriter: _ForwardGlobals, load: GlobalLoad) -> Statement | None:
     return rewriter.known.get(load.pointer)
 
 
-def _write(rewriter: Rewriter, write: Statement) -> Statement | None:
-    assert isinstance(rewriter, _ForwardGlobals) and isinstance(write, (GlobalStore, AtomicOp))
+def _write(rewriter: _ForwardGlobals, write: GlobalStore | AtomicOp) -> Statement | None:
     if isinstance(write, GlobalStore) and rewriter.known.get(write.pointer) is write.value:
         return DROPPED  # the element has this value already
     rewriter.known.forget(write.pointer)

@@ -37,7 +37,7 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Struct, Tensor, element_of, u1
 from ..context import PassContext
-from ..rewrite import DROPPED, Rewriter
+from ..rewrite import DROPPED, Rewriter, Rule
 from .literals import cast_of_elements, scaled_diagonal, with_number
 
 
@@ -303,9 +303,8 @@ def _without_splat(rewriter: Rewriter, operation: Operation) -> Statement | None
     return rewriter.emit(MatrixInit([scalar] * operation.type.size, type=operation.type), operation)
 
 
-def _operation(rewriter: Rewriter, operation: Statement) -> Statement | None:
-    assert isinstance(operation, Operation)
-    if isinstance(operation.type, Tensor):
+def _operation(rewriter: Rewriter, operation: Operation) -> Statement | None:
+    if operation.type.__class__ is Tensor:
         simpler = _without_splat(rewriter, operation)
         if simpler is None and isinstance(rewriter, _Simplifier) and rewriter.fast_math:
             simpler = scaled_diagonal(rewriter, operation)
@@ -326,6 +325,8 @@ def _is_float(operation: Operation) -> bool:
 
 def _add(rewriter: Rewriter, operation: Operation) -> Statement | None:
     a, b = operation.operands
+    if a.__class__ is not Const and b.__class__ is not Const:
+        return None
     assert isinstance(rewriter, _Simplifier)
     # x + -0.0 is x for all x; x + 0.0 is not, for x = -0.0.
     exact = not _is_float(operation) or rewriter.fast_math
@@ -341,10 +342,12 @@ def _add(rewriter: Rewriter, operation: Operation) -> Statement | None:
 
 def _sub(rewriter: Rewriter, operation: Operation) -> Statement | None:
     a, b = operation.operands
-    if _is_number(b, 0) and repr(b.value) != "-0.0":  # type: ignore[attr-defined]
+    if b.__class__ is not Const:
+        return None
+    if _is_number(b, 0) and repr(b.value) != "-0.0":
         return a
     if _is_negative(b):
-        positive = rewriter.emit(Const(-b.value, type=b.type), b)  # type: ignore[attr-defined]
+        positive = rewriter.emit(Const(-b.value, type=b.type), b)
         return rewriter.emit(Operation("add", [a, positive], type=operation.type), operation)
     return None
 
@@ -363,6 +366,8 @@ def _is_negative(value: Statement) -> bool:
 
 def _mul(rewriter: Rewriter, operation: Operation) -> Statement | None:
     a, b = operation.operands
+    if a.__class__ is not Const and b.__class__ is not Const:
+        return None
     if _is_number(b, 1):
         return a
     if _is_number(a, 1):
@@ -461,7 +466,7 @@ IDENTITIES: dict[str, Callable[[Rewriter, Operation], Statement | None]] = {
     "select": _select,
 }
 
-RULES: dict[type[Statement], Callable[[Rewriter, Statement], Statement | None]] = {
+RULES: dict[type[Statement], Rule] = {
     If: _if,
     IfExp: _if_expression,
     While: _while,

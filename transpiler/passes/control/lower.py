@@ -47,9 +47,10 @@ def lower(kernel: Kernel, context: PassContext) -> bool:
         TaichiSyntaxError: for a value returned from inside a parallel loop, whose iterations have no order.
     """
     _share_updates(kernel.body)
-    if any(isinstance(statement, Return) for statement in walk(kernel.body)):
+    if context.may_have(kernel, (Return,)) and any(isinstance(statement, Return) for statement in walk(kernel.body)):
         _Returns(kernel).run()
-    for root in kernel.roots():
+        context.kinds = None
+    for root in kernel.roots() if context.may_have(kernel, (Break,)) else ():
         _split_axes(root)
     return True
 
@@ -76,7 +77,7 @@ def _share_updates(body: Block) -> None:
 def _share_in(block: Block, outside: set[Alloca]) -> None:
     builder = Builder(Block())
     for statement in block.statements:
-        for inner in blocks(statement):
+        for inner in blocks(statement) if statement.BLOCKS else ():
             _share_in(inner, outside)
         update = None
         if isinstance(statement, LocalStore) and base_pointer(statement.pointer) in outside:

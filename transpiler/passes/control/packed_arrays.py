@@ -15,9 +15,9 @@ from typing import Any
 
 from ...errors import TaichiTypeError
 from ...ir.builder import Builder
-from ...ir.nodes import Block, Effect, Statement, walk
+from ...ir.nodes import Block, Effect, Statement
 from ...ir.statements import Array, AtomicOp, Const, GlobalLoad, GlobalPtr, GlobalStore
-from ...ir.tasks import Kernel
+from ...ir.tasks import Kernel, arrays_in
 from ...ir.types import Packing, QuantType, Scalar, Type, f32, i32, i64, mask_of, u32, u64
 from ..analysis.aliasing import underlying_object
 from ..checks.bounds import Access, index_check, is_safe
@@ -27,7 +27,7 @@ from ..rewrite import DROPPED, Rewriter
 
 def packed_arrays(kernel: Kernel, context: PassContext) -> bool:
     """Rewrite all accesses to fields of quantised numbers; loops over them stay, since they only use the shape."""
-    if not any(isinstance(s, GlobalPtr) and s.array.packing for root in kernel.roots() for s in walk(root)):
+    if not any(array.packing for array in arrays_in(kernel)):
         return False
     return _Unpacker(kernel, context.options.check_out_of_bound).run(kernel)
 

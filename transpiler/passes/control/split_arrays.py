@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...ir.builder import Builder, flat_index
-from ...ir.nodes import Block, Statement, count_uses, operands, walk
+from ...ir.nodes import Block, Statement, count_uses, operands
 from ...ir.ops import OPS
 from ...ir.statements import (
     Array,
@@ -34,7 +34,7 @@ from ...ir.statements import (
     StructInit,
     StructPtr,
 )
-from ...ir.tasks import Kernel
+from ...ir.tasks import Kernel, arrays_in
 from ...ir.types import Scalar, Struct, Tensor
 from ...lazy_dataclasses import dataclass
 from ..checks.bounds import Access, index_check, is_safe
@@ -47,7 +47,7 @@ Usage = Callable[[Array], "Statement | None"]
 
 def split_arrays(kernel: Kernel, context: PassContext) -> bool:
     """Rewrite all accesses to split arrays; loops over them stay, since they only use the shape."""
-    if not any(isinstance(s, GlobalPtr) and s.array.parts for root in kernel.roots() for s in walk(root)):
+    if not any(array.parts for array in arrays_in(kernel)):
         return False
     return _Splitter(kernel, context.options.check_out_of_bound).run(kernel)
 

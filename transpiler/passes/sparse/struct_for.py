@@ -13,7 +13,7 @@ from ...ir.builder import Builder
 from ...ir.nodes import Block, Statement, walk
 from ...ir.origins import extent_of
 from ...ir.snodes import Node, is_sparse, memory_order, pool_above
-from ...ir.statements import ArrayShape, Const, If, LoopIndex, RangeFor, StructFor
+from ...ir.statements import Array, ArrayShape, Const, If, LoopIndex, RangeFor, StructFor
 from ...ir.tasks import Kernel
 from ...ir.types import i32
 from ..context import PassContext
@@ -43,12 +43,18 @@ def struct_for(kernel: Kernel, context: PassContext) -> bool:
         assert isinstance(statement, LoopIndex)
         return cell_indices[statement.loop][statement.axis] if statement.loop in cell_indices else None
 
-    if not any(isinstance(statement, StructFor) for root in kernel.roots() for statement in walk(root)):
+    if not Rewriter({StructFor: rule, LoopIndex: index}).run(kernel):
         return False
-    Rewriter({StructFor: rule, LoopIndex: index}).run(kernel)
-    for root in kernel.roots():
+    for root in kernel.roots() if replaced else ():
         rebind_indices(root, replaced)
+    # Bounds of a loop over a dense array are numbers and extents, which are printed in place.
+    context.is_clean = not cell_indices and not any(is_in_pool(loop.over) for loop in replaced.values())
     return True
+
+
+def is_in_pool(array: Array | None) -> bool:
+    """Return whether an array has cells that may be inactive."""
+    return array is not None and array.place is not None and is_sparse(array.place)
 
 
 def _listed_before(body: Block) -> dict[Statement, set[Node]]:
@@ -62,7 +68,8 @@ def _listed_before(body: Block) -> dict[Statement, set[Node]]:
             while pool is not None:
                 listed.add(pool)
                 pool = pool_above(pool)
-        listed -= unlisted_by(statement)
+        if listed:
+            listed -= unlisted_by(statement)
     return result
 
 
@@ -87,7 +94,7 @@ def as_range_for(loop: StructFor) -> tuple[list[Statement], RangeFor]:
         return Const(offset[axis] + shape[axis], None if offset[axis] else extent_of(loop.array, axis), type=i32)
 
     body = loop.body
-    if loop.array.place is not None and is_sparse(loop.array.place):
+    if is_in_pool(loop.array):
         body = Block()
     new = RangeFor(
         [add(Const(offset[axis], type=i32)) for axis in axes],

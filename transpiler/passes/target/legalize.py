@@ -12,7 +12,7 @@ from ...errors import SourceLocation, UnsupportedError
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Statement, walk
 from ...ir.statements import AtomicOp, Const, GlobalPtr, Operation, base_pointer
-from ...ir.tasks import Kernel
+from ...ir.tasks import Kernel, statements_in
 from ...ir.types import SCALARS, Scalar, Tensor, Type, element_of, scalars_of
 from ..context import PassContext
 from ..rewrite import Rewriter
@@ -40,18 +40,24 @@ def legalize(kernel: Kernel, context: PassContext) -> bool:
         UnsupportedError: at the first statement of a type that the target does not support.
     """
     _check_types(kernel, context)
+    if not context.may_have(kernel, (AtomicOp, "pow")):
+        return False
     return Rewriter({AtomicOp: _split_atomic, Operation: _expand_power}).run(kernel)
 
 
 def _check_types(kernel: Kernel, context: PassContext) -> None:
     """Raise UnsupportedError for the first statement of a type or an atomic that the target lacks."""
     types = context.capabilities.types
-    for root in kernel.roots():
-        for statement in walk(root):
-            if statement.type is not None and (lacking := _lacking(statement.type, types)) is not None:
-                raise _unsupported(lacking, statement.location, context)
-            if isinstance(statement, AtomicOp):
-                _check_atomic(statement, context)
+    used = {statement.type for statement in statements_in(kernel)}
+    has_atomics = context.may_have(kernel, (AtomicOp,))
+    lacked = {type for type in used if type is not None and _lacking(type, types) is not None}
+    for statement in (s for root in kernel.roots() for s in walk(root)) if lacked or has_atomics else ():
+        if statement.type in lacked and statement.type is not None:
+            lacking = _lacking(statement.type, types)
+            assert lacking is not None
+            raise _unsupported(lacking, statement.location, context)
+        if isinstance(statement, AtomicOp):
+            _check_atomic(statement, context)
     stored = [parameter.type for parameter in kernel.parameters] + [array.element for array in kernel.arrays]
     stored += [parameter.type for function in kernel.functions for parameter in function.parameters]
     for type in stored + [temporary.type for temporary in kernel.temporaries]:

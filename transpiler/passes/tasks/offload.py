@@ -40,6 +40,8 @@ from .zero_stores import is_stored_next, store_zero
 def offload(kernel: Kernel, context: PassContext) -> bool:
     """Move `kernel.body` into `kernel.tasks`; the body is empty afterwards."""
     _Offload(kernel, context).run()
+    # A single task without temporaries has the statements that it had.
+    context.is_clean = len(kernel.tasks) == 1 and not kernel.temporaries
     return True
 
 

@@ -57,6 +57,8 @@ def check_threads(kernel: Kernel, context: PassContext) -> bool:
 
 def _drop_unread(kernel: Kernel) -> bool:
     """Drop stores to shared arrays that are never read, since compilers warn of them."""
+    if not kernel.shared:
+        return False
     bodies = [task.body for task in kernel.tasks]
     read = {
         base for body in bodies for s in walk(body) if isinstance(s, (GlobalLoad, AtomicOp)) and (base := _shared(s))
@@ -67,7 +69,7 @@ def _drop_unread(kernel: Kernel) -> bool:
         array = _shared(store)
         return DROPPED if array is not None and array not in read else None
 
-    return bool(kernel.shared) and Rewriter({GlobalStore: drop}).run(kernel)
+    return Rewriter({GlobalStore: drop}).run(kernel)
 
 
 def _shared(access: GlobalLoad | GlobalStore | AtomicOp) -> Array | None:

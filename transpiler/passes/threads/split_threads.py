@@ -55,7 +55,7 @@ def split_threads(kernel: Kernel, context: PassContext) -> bool:
     if context.capabilities.blocks_in_lockstep:
         return False
     for task in kernel.tasks:
-        has_barrier = any(waits(statement, "block") for statement in walk(task.body))
+        has_barrier = task.synchronizes and any(waits(statement, "block") for statement in walk(task.body))
         if task.synchronizes and (as_loops or (has_barrier and not has_full_blocks(task))):
             _Split(task, as_loops).run()
             task.is_split = changed = True
