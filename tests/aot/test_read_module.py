@@ -3,6 +3,7 @@
 import dataclasses
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import corpus
 import golden_kernels
@@ -137,7 +138,8 @@ def test_a_launcher_shifts_no_further_than_an_extent_goes(data, by):
     """`1 << 10**17` is a number of 12 petabytes."""
     data["tasks"][0]["extents"] = [["shl", ["const", 1], by]]
     module = read_module(data)
-    writer = launcher._LauncherSource(module, ["ndarray"] * 8, {}, True, False, False)
+    program, hooks = SimpleNamespace(lock=None), SimpleNamespace(own=None, are_plain=False, stream=None)
+    writer = launcher._LauncherSource(module, ["ndarray"] * 8, {}, program, hooks)
     text, _ = writer._count(module.tasks[0])
     assert eval(text, {"v0": 10**17}) == 1 << 64
 

@@ -101,7 +101,7 @@ def test_an_edited_text_is_shown_with_its_python_lines(command, program) -> None
     )
     data = command("inspect", file, "--arch", "cuda", "--variant", "edit", "--stage", "all", "--json").data
     assert data["resources"]["tasks"][0]["block_dim"] == 64 and "sqrtf" in data["forms"]["source"]
-    root = next(line for line in data["forms"]["ptx"].splitlines() if "sqrt.rn" in line)
+    root = next(line for line in data["forms"]["ptx"].splitlines() if "sqrt.approx" in line)
     assert root.endswith("// program.py:8")
 
 

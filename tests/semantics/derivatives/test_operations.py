@@ -26,7 +26,7 @@ EXPRESSIONS = {
 
 
 def test_each_operation_is_here() -> None:
-    assert set(EXPRESSIONS) == set(ADJOINTS)
+    assert set(EXPRESSIONS) == set(ADJOINTS) - {"normal_rsqrt"}  # which a later pass writes for `rsqrt`
 
 
 @pytest.mark.one_target

@@ -89,7 +89,11 @@ def packed_address(kernel: Any, slot: int = 0) -> int:
     instance = kernel.instances()[-1]
     members = instance.module.interface.members
     offset = next(member.offset_bytes for member in members if member.source == ("pointer", slot))
-    return struct.unpack_from("<Q", instance.program.arguments, offset)[0]
+    program = instance.program
+    packed = program.arguments
+    if program.inlined is not None:  # each launch has an argument block of its own, which it gives back
+        packed = program.inlined.names["give"].__self__[-1][0]
+    return struct.unpack_from("<Q", packed, offset)[0]
 
 
 class Cuda:

@@ -36,6 +36,7 @@ ULPS = {
     "exp": 4,
     "log": 4,
     "rsqrt": 2,
+    "normal_rsqrt": 2,
 }
 ROWS = [op for op in OPS.values() if op.shape_rule is None]
 PLAIN = ("plain_div", "plain_mod")

@@ -23,6 +23,7 @@ from ..languages.common.symbols import Symbols
 from ..languages.common.syntax_forms import Rendered
 from ..languages.common.tensors import is_small
 from ..layout.accessors import UsedMemory
+from ..layout.declarations import precise
 from ..layout.signatures import Signature
 from .early_returns import leave_by_loop
 from .expressions import Expressions
@@ -69,6 +70,8 @@ def print_function(function: Function, printer: Statements, branch_depth_limit: 
     context = _take_context(printer, signature)
     declared = [_declared(e, p.type, e.parameters[p], p.by_reference) for p in function.parameters]
     result = signature.result_type or (e.name_of_type(function.results[0]) if function.results else "void")
+    for type in function.results[:1]:
+        result = precise(e.target, type, result)
     parameters = ", ".join([*context, *declared]) or language.no_parameters
     if function.results:
         printer.exit_lines.append(f"return {_zero(e, function, signature)};")
