@@ -1,13 +1,11 @@
-// shadesmith 0.1.0, c 0574eae1, cloth.py:28: push(x: ndarray[f32[3], 2], v: ndarray[f32[3], 2])
+// shadesmith 0.1.0, c 5bd0b4bb, cloth.py:28: push(x: ndarray[f32[3], 2], v: ndarray[f32[3], 2])
 #include <math.h>
 #include <stdbool.h>
 
-static const float GRAVITY = 9.8f;  // captured
+// captured
+static const float GRAVITY = 9.8f, SPACING = 0.020833334f, STIFFNESS = 30000.0f, DAMPING = 1000.0f;
+static const float STEP = 0.0005f;
 enum { N = 96 };  // captured
-static const float SPACING = 0.020833334f;  // captured
-static const float STIFFNESS = 30000.0f;  // captured
-static const float DAMPING = 1000.0f;  // captured
-static const float STEP = 0.0005f;  // captured
 static const float exp_STEP_scaled = 0.9996001f;  // exp(-0.8 * STEP)
 
 typedef struct { float x, y, z; } vec3;

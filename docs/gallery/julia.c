@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 8f170da9, julia.py:14: paint(image: ndarray[f32[3], 2])
+// shadesmith 0.1.0, c 78e14904, julia.py:14: paint(image: ndarray[f32[3], 2])
 #include <math.h>
 
 enum { N = 320 };  // captured
@@ -36,6 +36,11 @@ struct Args {
 
 #define image(i, j) args.image_data[(long long)(i) * args.image_n1 + (j)]
 
+// ti.math.cmul
+static inline vec2 cmul(vec2 z1, vec2 z2) {
+    return (vec2){z1.x * z2.x - z1.y * z2.y, z1.x * z2.y + z1.y * z2.x};
+}
+
 // julia.py:15  for i, j in image:
 static inline void task(const struct Args args, int i, int j) {
     vec3 colour = {0.0f, 0.0f, 0.0f};  // :16
@@ -51,8 +56,7 @@ static inline void task(const struct Args args, int i, int j) {
             // julia.py:20  while z.norm_sqr() < 400 and iterations < 200:
             while (vec2_dot(z, z) < 400.0f && iterations < 200) {
                 // julia.py:21  z = ti.math.cmul(z, z) + vec2(-0.79, 0.156)
-                z = vec2_add((vec2){z.x * z.x - z.y * z.y, z.x * z.y + z.y * z.x},
-                    (vec2){-0.79f, 0.156f});
+                z = vec2_add(cmul(z, z), (vec2){-0.79f, 0.156f});
                 iterations += 1;  // :22
             }
             // julia.py:23  t = ti.log(iterations + 1.0 - ti.log(ti.log(ti.max(z.norm(), 1.1))) /

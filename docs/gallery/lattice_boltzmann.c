@@ -1,12 +1,9 @@
-// shadesmith 0.1.0, c 195949c1, lattice_boltzmann.py:50:
+// shadesmith 0.1.0, c 3858a1ea, lattice_boltzmann.py:50:
 // step(f: ndarray[f32[9], 2], new: ndarray[f32[9], 2])
 #include <math.h>
 
-enum { NY = 108 };  // captured
-enum { NX = 360 };  // captured
-enum { RADIUS = 10 };  // captured
-static const float SPEED = 0.1f;  // captured
-static const float TAU = 0.54f;  // captured
+enum { NY = 108, NX = 360, RADIUS = 10 };  // captured
+static const float SPEED = 0.1f, TAU = 0.54f;  // captured
 
 static inline int min_i32(int a, int b) { return a < b ? a : b; }
 static inline int max_i32(int a, int b) { return a > b ? a : b; }

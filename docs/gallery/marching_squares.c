@@ -1,9 +1,8 @@
-// shadesmith 0.1.0, c 3789eb86, marching_squares.py:43: march(x: ndarray[f32, 2], level: f32)
+// shadesmith 0.1.0, c ffb56633, marching_squares.py:43: march(x: ndarray[f32, 2], level: f32)
 #include <stdbool.h>
 
 enum { lines_n1 = 2 };  // shape of lines
-enum { N = 128 };  // captured
-enum { CAPACITY = 32768 };  // captured
+enum { N = 128, CAPACITY = 32768 };  // captured
 
 typedef struct { float x, y; } vec2;
 typedef struct { bool x, y, z, w; } bvec4;
@@ -33,6 +32,11 @@ struct Args {
 #define x(i, j) args.x_data[(long long)(i) * args.x_n1 + (j)]
 #define count() args.count_data[0]
 #define lines(i, j) args.lines_data[(long long)(i) * lines_n1 + (j)]
+
+// ti.math.mix
+static inline vec2 mix(vec2 x_, vec2 y, float a) {
+    return vec2_add(vec2_mul_vs(x_, 1.0f - a), vec2_mul_vs(y, a));
+}
 
 // marching_squares.py:44  for i, j in ti.ndrange(N - 1, N - 1):
 static inline void task(const struct Args args, int i, int j) {
@@ -68,9 +72,7 @@ static inline void task(const struct Args args, int i, int j) {
             }
             float low = x((int)a.x, (int)a.y), high = x((int)b.x, (int)b.y);  // :38
             // marching_squares.py:39  return mix(a, b, (level - low) / (high - low)) / N
-            float a_1 = (args.level - low) / (high - low);
-            vec2 point = vec2_div_vs(vec2_add(vec2_mul_vs(a, 1.0f - a_1), vec2_mul_vs(b, a_1)),
-                (float)N);
+            vec2 point = vec2_div_vs(mix(a, b, (args.level - low) / (high - low)), (float)N);
             // marching_squares.py:53  if found % 2 == 1:
             if ((found & 1) == 1) {
                 // marching_squares.py:54  k = ti.atomic_add(count[None], 1)

@@ -1,13 +1,11 @@
-// shadesmith 0.1.0, c 0a6f2393, mpm3d.py:37: scatter()
+// shadesmith 0.1.0, c 41985255, mpm3d.py:37: scatter()
 #include <math.h>
 
 enum { mass_n0 = 40, mass_n1 = 40, mass_n2 = 40 };  // shape of mass, momentum
 enum { particles_n0 = 12000 };  // shape of particles
-static const float SPACING = 0.025f;  // captured
-static const float MU = 300.0f;  // captured
-static const float LAMBDA = 500.0f;  // captured
+// captured
+static const float SPACING = 0.025f, MU = 300.0f, LAMBDA = 500.0f, VOLUME = 1.953125e-6f;
 static const float STEP_VOLUME_SPACING = -3.125e-6f;  // -STEP * VOLUME * 4 / SPACING ** 2
-static const float VOLUME = 1.953125e-6f;  // captured
 
 // The greater of two, a number if one is NaN. Compilers vectorize it, while `fmaxf` is a call.
 static inline float max_f32(float a, float b) { return a > b || b != b ? a : b; }
@@ -212,7 +210,7 @@ static inline void task_1(const struct Args args, int p) {
     mat3 push = mat3_add(mat3_mul_sm(STEP_VOLUME_SPACING, stress),
         mat3_mul_sm(VOLUME, particles(p).C));
     // mpm3d.py:47  for i, j, k in ti.static(ti.ndrange(3, 3, 3)):
-    vec3 particles_v = particles(p).v;
+    vec3 particles_v = particles(p).v;  // the same in all iterations (hoist_loads)
     #pragma GCC unroll 3
     for (int i = 0; i < 3; i++) {
         #pragma GCC unroll 3

@@ -1,15 +1,12 @@
-// shadesmith 0.1.0, c 576a4f83, mpm88.py:53: substep()
+// shadesmith 0.1.0, c c0eb2916, mpm88.py:53: substep()
 #include <stdbool.h>
 
 enum { mass_n0 = 64, mass_n1 = 64 };  // shape of mass, momentum
 enum { position_n0 = 4096 };  // shape of position, stretch, affine, velocity
-static const float SPACING = 0.015625f;  // captured
-static const float STEP = 0.0002f;  // captured
-static const float STIFFNESS = 400.0f;  // captured
-static const float VOLUME = 6.1035156e-5f;  // captured
-static const float GRAVITY = 9.8f;  // captured
-enum { WALL = 3 };  // captured
-enum { CELLS = 64 };  // captured
+// captured
+static const float SPACING = 0.015625f, STEP = 0.0002f, STIFFNESS = 400.0f, VOLUME = 6.1035156e-5f;
+static const float GRAVITY = 9.8f;
+enum { WALL = 3, CELLS = 64 };  // captured
 
 typedef struct { float x, y; } vec2;
 typedef struct { float m[2][2]; } mat2;  // 2 rows of 2
@@ -108,7 +105,7 @@ static inline void task_1(const struct Args args, int p) {
     mat2 push = mat2_add((mat2){{{pressure, 0.0f}, {0.0f, pressure}}},
         mat2_mul_sm(VOLUME, affine(p)));
     // mpm88.py:63  for i, j in ti.static(ti.ndrange(3, 3)):
-    vec2 velocity_p = velocity(p);
+    vec2 velocity_p = velocity(p);  // the same in all iterations (hoist_loads)
     #pragma GCC unroll 3
     for (int i = 0; i < 3; i++) {
         #pragma GCC unroll 3
@@ -166,7 +163,7 @@ void substep_2(const struct Args *arguments) {
 // mpm88.py:77  for p in position:
 static inline void task_3(const struct Args args, int p) {
     // mpm88.py:78  base = ti.cast(position[p] / SPACING - 0.5, ti.i32)
-    vec2 position_p = position(p);
+    vec2 position_p = position(p);  // read once (common_subexpressions)
     ivec2 base = {(int)(position_p.x / SPACING - 0.5f), (int)(position_p.y / SPACING - 0.5f)};
     // mpm88.py:79  offset = position[p] / SPACING - base
     vec2 offset = {position_p.x / SPACING - base.x, position_p.y / SPACING - base.y};

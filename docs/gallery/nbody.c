@@ -1,10 +1,9 @@
-// shadesmith 0.1.0, c 1dd48560, nbody.py:15:
+// shadesmith 0.1.0, c 9fa259a7, nbody.py:15:
 // kick(x: ndarray[f32[3], 1], v: ndarray[f32[3], 1], m: ndarray[f32, 1])
 #include <math.h>
 
 enum { N = 2400 };  // captured
-static const float SOFTENING = 0.02f;  // captured
-static const float STEP = 0.012f;  // captured
+static const float SOFTENING = 0.02f, STEP = 0.012f;  // captured
 
 static inline float rsqrt_f32(float x) { return 1.0f / sqrtf(x); }
 

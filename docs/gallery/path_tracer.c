@@ -1,17 +1,12 @@
-// shadesmith 0.1.0, c 0124ecc2, path_tracer.py:52: render(image: ndarray[f32[3], 2])
+// shadesmith 0.1.0, c 7db42bd1, path_tracer.py:52: render(image: ndarray[f32[3], 2])
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 enum { spheres_n0 = 7 };  // shape of spheres
-enum { PATHS = 48 };  // captured
-enum { WIDTH = 400 };  // captured
-enum { HEIGHT = 260 };  // captured
-enum { BOUNCES = 7 };  // captured
-enum { LAMP = 3 };  // captured
+// captured
+enum { PATHS = 256, WIDTH = 400, HEIGHT = 260, BOUNCES = 7, LAMP = 3, METAL = 1, GLASS = 2 };
 static const float pi = 3.1415927f;  // ti.math.pi
-enum { METAL = 1 };  // captured
-enum { GLASS = 2 };  // captured
 
 typedef struct { uint32_t seed, index, draws; } Random;
 typedef struct { uint32_t x, y; } RandomBits;
@@ -42,7 +37,6 @@ static inline float random_f32(Random *rng) {
 
 typedef struct { float x, y, z; } vec3;
 
-static inline vec3 vec3_add_sv(float a, vec3 b) { return (vec3){a + b.x, a + b.y, a + b.z}; }
 static inline vec3 vec3_add(vec3 a, vec3 b) { return (vec3){a.x + b.x, a.y + b.y, a.z + b.z}; }
 static inline vec3 vec3_div_vs(vec3 a, float b) { return (vec3){a.x / b, a.y / b, a.z / b}; }
 static inline float vec3_dot(vec3 a, vec3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
@@ -86,6 +80,11 @@ static inline float hit_sphere(Sphere sphere, vec3 origin, vec3 ray) {
     return t;  // :26
 }
 
+// ti.math.mix
+static inline vec3 mix(vec3 x, vec3 y, float a) {
+    return vec3_add(vec3_mul_sv(1.0f - a, x), vec3_mul_sv(a, y));
+}
+
 // path_tracer.py:30  def random_direction():
 static inline vec3 random_direction(Random *rng) {
     // path_tracer.py:31  z, angle = 2 * ti.random() - 1, 2 * ti.math.pi * ti.random()
@@ -93,6 +92,23 @@ static inline vec3 random_direction(Random *rng) {
     float angle = 2.0f * pi * random_1;
     float r = sqrtf(1.0f - z * z);  // :32
     return (vec3){r * cosf(angle), r * sinf(angle), z};  // :33
+}
+
+// ti.math.reflect
+static inline vec3 reflect(vec3 x, vec3 n) {
+    float k = vec3_dot(x, n);
+    return vec3_sub(x, vec3_mul_sv(2.0f * k, n));
+}
+
+// ti.math.refract
+static inline vec3 refract(vec3 x, vec3 n, float eta) {
+    float cosine = vec3_dot(x, n);
+    float k = 1.0f - eta * eta * (1.0f - cosine * cosine);
+    vec3 result = vec3_mul_sv(0.0f, x);
+    if (k >= 0.0f) {
+        result = vec3_sub(vec3_mul_sv(eta, x), vec3_mul_sv(eta * cosine + sqrtf(k), n));
+    }
+    return result;
 }
 
 // path_tracer.py:37  def bounce(sphere, ray, normal):
@@ -105,8 +121,7 @@ static inline vec3 bounce(Random *rng, Sphere sphere, vec3 ray, vec3 normal) {
         // path_tracer.py:41  direction = normalize(reflect(ray, normal) + 0.05 *
         //     random_direction())
         vec3 random_direction_result_1 = random_direction(rng);
-        vec3 v_1 = vec3_add(vec3_sub(ray, vec3_mul_sv(2.0f * vec3_dot(ray, normal), normal)),
-            vec3_mul_sv(0.05f, random_direction_result_1));
+        vec3 v_1 = vec3_add(reflect(ray, normal), vec3_mul_sv(0.05f, random_direction_result_1));
         direction = vec3_div_vs(v_1, vec3_length(v_1));
     } else if (sphere.kind == GLASS) {  // :42
         // path_tracer.py:43  inside = dot(ray, normal) > 0
@@ -119,20 +134,11 @@ static inline vec3 bounce(Random *rng, Sphere sphere, vec3 ray, vec3 normal) {
         //     Schlick's approximation
         float difference = 1.0f - fabsf(vec3_dot(ray, normal)), product = difference * difference;
         float mirror = 0.04f + 0.96f * (difference * (product * product));
-        // path_tracer.py:46  bent = refract(ray, facing, ratio)
-        float cosine = vec3_dot(ray, facing);
-        float k = 1.0f - ratio * ratio * (1.0f - cosine * cosine);
-        vec3 value = vec3_mul_sv(0.0f, ray);
-        if (k >= 0.0f) {
-            value = vec3_sub(vec3_mul_sv(ratio, ray),
-                vec3_mul_sv(ratio * cosine + sqrtf(k), facing));
-        }
-        vec3 bent = value;
+        vec3 bent = refract(ray, facing, ratio);  // :46
         // path_tracer.py:47  direction = reflect(ray, facing) if ti.random() < mirror or
         //     bent.norm() < 0.5 else normalize(bent)
         float random = random_f32(rng);
-        direction = random < mirror || vec3_length(bent) < 0.5f
-            ? vec3_sub(ray, vec3_mul_sv(2.0f * cosine, facing))
+        direction = random < mirror || vec3_length(bent) < 0.5f ? reflect(ray, facing)
             : vec3_div_vs(bent, vec3_length(bent));
     }
     return direction;  // :48
@@ -147,9 +153,9 @@ static inline void task(const struct Args args, int i, int j, uint32_t index) {
         vec3 origin = {0.0f, 1.3f, -4.6f}, share = {1.0f, 1.0f, 1.0f};  // :56
         // path_tracer.py:58  vec3((i + ti.random() - WIDTH / 2) / HEIGHT, (j + ti.random() - HEIGHT
         //     / 2) / HEIGHT - 0.12, 1.1)
-        float random = random_f32(&rng), random_1 = random_f32(&rng);
-        vec3 v = {(i + random - (float)WIDTH / 2.0f) / (float)HEIGHT,
-            (j + random_1 - (float)HEIGHT / 2.0f) / (float)HEIGHT - 0.12f, 1.1f};
+        float random_x = random_f32(&rng), random_y = random_f32(&rng);
+        vec3 v = {(i + random_x - (float)WIDTH / 2.0f) / (float)HEIGHT,
+            (j + random_y - (float)HEIGHT / 2.0f) / (float)HEIGHT - 0.12f, 1.1f};
         // path_tracer.py:57  ray = normalize( ...
         vec3 ray = vec3_div_vs(v, vec3_length(v));
         // path_tracer.py:60  for _ in range(BOUNCES):
@@ -170,10 +176,9 @@ static inline void task(const struct Args args, int i, int j, uint32_t index) {
             if (which < 0) {  // :66
                 // path_tracer.py:67  total += share * ti.math.mix(vec3(0.75), vec3(0.25, 0.4,
                 //     0.75), 0.5 + 0.5 * ray.y)
-                float a = 0.5f + 0.5f * ray.y;
                 total = vec3_add(total,
-                    vec3_mul(share, vec3_add_sv(0.75f * (1.0f - a),
-                    vec3_mul_sv(a, (vec3){0.25f, 0.4f, 0.75f}))));
+                    vec3_mul(share, mix((vec3){0.75f, 0.75f, 0.75f}, (vec3){0.25f, 0.4f, 0.75f},
+                    0.5f + 0.5f * ray.y)));
                 break;  // :68
             }
             Sphere sphere = spheres(which);  // :69

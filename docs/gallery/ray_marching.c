@@ -1,10 +1,9 @@
-// shadesmith 0.1.0, c e38882d2, ray_marching.py:60: render(image: ndarray[f32[3], 2])
+// shadesmith 0.1.0, c f05b63ac, ray_marching.py:60: render(image: ndarray[f32[3], 2])
 #include <math.h>
 #include <stdbool.h>
 
 enum { shapes_n0 = 4 };  // shape of shapes
-enum { WIDTH = 480 };  // captured
-enum { HEIGHT = 320 };  // captured
+enum { WIDTH = 480, HEIGHT = 320 };  // captured
 
 // The lesser of two, a number if one is NaN. Compilers vectorize it, while `fminf` is a call.
 static inline float min_f32(float a, float b) { return a < b || b != b ? a : b; }
@@ -43,6 +42,14 @@ struct Args {
 #define image(i, j) args.image_data[(long long)(i) * args.image_n1 + (j)]
 #define shapes(i) args.shapes_data[i]
 
+// ti.math.mix
+static inline float mix(float x, float y, float a) { return x * (1.0f - a) + y * a; }
+
+// ti.math.mix
+static inline vec3 mix_vec3(vec3 x, vec3 y, float a) {
+    return vec3_add(vec3_mul_sv(1.0f - a, x), vec3_mul_sv(a, y));
+}
+
 // ray_marching.py:35  def nearest(shapes: ti.template(), p):
 static inline Hit nearest(const struct Args args, vec3 p) {
     // ray_marching.py:36  hit = Hit(1e9, vec3(0.0))
@@ -57,13 +64,13 @@ static inline Hit nearest(const struct Args args, vec3 p) {
         float outside = vec3_length((vec3){max_f32(q.x, 0.0f), max_f32(q.y, 0.0f),
             max_f32(q.z, 0.0f)}) + min_f32(max_f32(max_f32(q.x, q.y), q.z), 0.0f) - 0.06f;
         // ray_marching.py:25  return outside if self.is_box else d.norm() - self.size.x
-        float d_1 = shapes(k).is_box ? outside : vec3_length(d) - shapes(k).size.x;
+        float d_f32 = shapes(k).is_box ? outside : vec3_length(d) - shapes(k).size.x;
         // ray_marching.py:39  h = clamp(0.5 + 0.5 * (hit.distance - d) / blend, 0.0, 1.0)
-        float h = min_f32(1.0f, max_f32(0.0f, 0.5f + 0.5f * (hit.distance - d_1) / 0.35f));
+        float h = min_f32(1.0f, max_f32(0.0f, 0.5f + 0.5f * (hit.distance - d_f32) / 0.35f));
         // ray_marching.py:40  hit = Hit(mix(hit.distance, d, h) - blend * h * (1 - h),
         //     mix(hit.colour, shapes[k].colour, h))
-        hit = (Hit){hit.distance * (1.0f - h) + d_1 * h - 0.35f * h * (1.0f - h),
-            vec3_add(vec3_mul_sv(1.0f - h, hit.colour), vec3_mul_sv(h, shapes(k).colour))};
+        hit = (Hit){mix(hit.distance, d_f32, h) - 0.35f * h * (1.0f - h),
+            mix_vec3(hit.colour, shapes(k).colour, h)};
     }
     float tile = 0.75f + 0.25f * (((int)floorf(p.x) + (int)floorf(p.z)) & 1);  // :41
     if (p.y < hit.distance) {  // :42
@@ -116,9 +123,8 @@ static inline void task(const struct Args args, int i, int j) {
     }
     // ray_marching.py:70  sky = mix(vec3(0.9, 0.9, 0.95), vec3(0.35, 0.55, 0.9), clamp(ray.y * 2,
     //     0.0, 1.0))
-    float a = min_f32(1.0f, max_f32(0.0f, ray.y * 2.0f));
-    vec3 sky = vec3_add(vec3_mul_sv(1.0f - a, (vec3){0.9f, 0.9f, 0.95f}),
-        vec3_mul_sv(a, (vec3){0.35f, 0.55f, 0.9f}));
+    vec3 sky = mix_vec3((vec3){0.9f, 0.9f, 0.95f}, (vec3){0.35f, 0.55f, 0.9f},
+        min_f32(1.0f, max_f32(0.0f, ray.y * 2.0f)));
     image(i, j) = sky;  // :71
     if (t < 30.0f) {  // :72
         // ray_marching.py:73  p, normal = eye + t * ray, vec3(0.0)
@@ -143,8 +149,7 @@ static inline void task(const struct Args args, int i, int j) {
         // ray_marching.py:80  lit = hit.colour * (0.25 + 0.2 * normal.y + 0.85 * diffuse)
         vec3 lit = vec3_mul_sv(0.25f + 0.2f * normal.y + 0.85f * diffuse, hit.colour);
         // ray_marching.py:81  image[i, j] = mix(lit, sky, 1 - ti.exp(-0.003 * t * t))
-        float a_1 = 1.0f - expf(-0.003f * t * t);
-        image(i, j) = vec3_add(vec3_mul_sv(1.0f - a_1, lit), vec3_mul_sv(a_1, sky));
+        image(i, j) = mix_vec3(lit, sky, 1.0f - expf(-0.003f * t * t));
     }
 }
 

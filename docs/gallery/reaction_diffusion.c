@@ -1,9 +1,8 @@
-// shadesmith 0.1.0, c 38f77110, reaction_diffusion.py:22:
+// shadesmith 0.1.0, c 847ee0aa, reaction_diffusion.py:22:
 // react(c: ndarray[f32[2], 2], new: ndarray[f32[2], 2])
 
 enum { N = 256 };  // captured
-static const float FEED = 0.055f;  // captured
-static const float KILL = 0.062f;  // captured
+static const float FEED = 0.055f, KILL = 0.062f;  // captured
 
 // Python's % for a positive divisor.
 static inline int mod_positive_i32(int a, int b) {

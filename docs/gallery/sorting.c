@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 1f8cfe4e, sorting.py:23:
+// shadesmith 0.1.0, c 539baeec, sorting.py:23:
 // paint(rows: ndarray[f32, 2], image: ndarray[f32[3], 2])
 #include <math.h>
 
@@ -41,12 +41,10 @@ static inline void task(const struct Args args, int i, int j) {
         floor_div_i32(i * N, args.image_n0));
     // sorting.py:26  for k in ti.static(range(3)):
     const float value[3] = {0.0f, 0.33333334f, 0.6666667f};
-    #pragma GCC unroll 3
-    for (int k = 0; k < 3; k++) {
-        // sorting.py:27  image[i, j][k] = 0.55 + 0.45 * ti.cos(2 * ti.math.pi * (0.85 * hue + k /
-        //     3))
-        ((float *)&image(i, j))[k] = 0.55f + 0.45f * cosf(2.0f * pi * (0.85f * hue + value[k]));
-    }
+    // sorting.py:27  image[i, j][k] = 0.55 + 0.45 * ti.cos(2 * ti.math.pi * (0.85 * hue + k / 3))
+    image(i, j).x = 0.55f + 0.45f * cosf(2.0f * pi * (0.85f * hue + value[0]));
+    image(i, j).y = 0.55f + 0.45f * cosf(2.0f * pi * (0.85f * hue + value[1]));
+    image(i, j).z = 0.55f + 0.45f * cosf(2.0f * pi * (0.85f * hue + value[2]));
 }
 
 void paint_0(const struct Args *arguments) {

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 2f496b8b, sparse_smoke.py:31: spread(t: f32)
+// shadesmith 0.1.0, c ecaf8eb2, sparse_smoke.py:31: spread(t: f32)
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -133,9 +133,9 @@ void spread_1(const struct Args *arguments) {
 // task 2 of 3: range_for over x
 // sparse_smoke.py:33  for i, j in x:
 static inline void task_2(const struct Args args, int list_index, int i_inside, int j_inside) {
-    int cell = x_block_list(list_index), x_block_i = cell / 24, x_block_j = cell % 24;
-    int i = x_block_i * 16 + i_inside, j = x_block_j * 16 + j_inside;
-    uint32_t x_block = x_block_number(x_block_i, x_block_j);
+    int cell = x_block_list(list_index), i = cell / 24 * 16 + i_inside;
+    int j = cell % 24 * 16 + j_inside;
+    uint32_t x_block = x_block_number(i / 16, j / 16);
     // sparse_smoke.py:34  if x[i, j] > 0.004:
     if (x_in(x_block, i, j) > 0.004f) {
         // sparse_smoke.py:18  swirl = vec2(ti.cos(3 * q.y - 0.031 * t) * 0.9, ti.sin(4 * q.x +

@@ -1,18 +1,14 @@
-// shadesmith 0.1.0, c 0a5eca4d, sph.py:63:
+// shadesmith 0.1.0, c d0cd3fd5, sph.py:63:
 // move(x: ndarray[f32[2], 1], v: ndarray[f32[2], 1], new: ndarray[f32[2], 1], density:
 //     ndarray[f32, 1])
 #include <math.h>
 
 enum { count_n1 = 46 };  // shape of count
 enum { cell_n1 = 46, cell_n2 = 40 };  // shape of cell
-static const float GRAVITY = 9.8f;  // captured
-enum { CELLS = 46 };  // captured
-enum { CAPACITY = 40 };  // captured
-static const float H = 0.022f;  // captured
-static const float SOUND = 14.0f;  // captured
-static const float MASS = 9.025e-5f;  // captured
-static const float VISCOSITY = 0.12f;  // captured
-static const float STEP = 0.00025f;  // captured
+// captured
+static const float GRAVITY = 9.8f, H = 0.022f, SOUND = 14.0f, MASS = 9.025e-5f, VISCOSITY = 0.12f;
+static const float STEP = 0.00025f;
+enum { CELLS = 46, CAPACITY = 40 };  // captured
 static const float pi_H = -1.8529256e9f;  // -30 / (ti.math.pi * H ** 5)
 
 static inline int min_i32(int a, int b) { return a < b ? a : b; }
@@ -77,7 +73,7 @@ static inline void task(const struct Args args, int i) {
                 if (j != i && 1e-6f < r && r < H) {  // :73
                     // sph.py:74  pressure = SOUND**2 * ((density[i] - 1) / density[i] ** 2 +
                     //     (density[j] - 1) / density[j] ** 2)
-                    float density_j = density(j);
+                    float density_j = density(j);  // read once (common_subexpressions)
                     float pressure = SOUND * SOUND
                         * ((density(i) - 1.0f) / (density(i) * density(i))
                         + (density_j - 1.0f) / (density_j * density_j));

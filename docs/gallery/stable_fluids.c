@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c b733b250, stable_fluids.py:27:
+// shadesmith 0.1.0, c 4267611d, stable_fluids.py:27:
 // advect(v: ndarray[f32[2], 2], dye: ndarray[f32, 2], new_v: ndarray[f32[2], 2], new_dye:
 //     ndarray[f32, 2], t: f32)
 #include <math.h>
@@ -51,6 +51,11 @@ struct Args {
 #define new_v(i, j) args.new_v_data[(long long)(i) * args.new_v_n1 + (j)]
 #define new_dye(i, j) args.new_dye_data[(long long)(i) * args.new_dye_n1 + (j)]
 
+// ti.math.mix
+static inline vec2 mix(vec2 x, vec2 y, float a) {
+    return vec2_add(vec2_mul_sv(1.0f - a, x), vec2_mul_sv(a, y));
+}
+
 // stable_fluids.py:18  def sample(x: ti.template(), p):
 // with x = v
 static inline vec2 sample(const struct Args args, vec2 p) {
@@ -62,11 +67,11 @@ static inline vec2 sample(const struct Args args, vec2 p) {
     vec2 f = vec2_sub(p, (vec2){(float)i, (float)j});
     // stable_fluids.py:23  return ti.math.mix(ti.math.mix(x[i, j], x[i + 1, j], f.x),
     //     ti.math.mix(x[i, j + 1], x[i + 1, j + 1], f.x), f.y)
-    return vec2_add(vec2_mul_sv(1.0f - f.y,
-        vec2_add(vec2_mul_sv(1.0f - f.x, v(i, j)), vec2_mul_sv(f.x, v(i + 1, j)))),
-        vec2_mul_sv(f.y, vec2_add(vec2_mul_sv(1.0f - f.x, v(i, j + 1)),
-        vec2_mul_sv(f.x, v(i + 1, j + 1)))));
+    return mix(mix(v(i, j), v(i + 1, j), f.x), mix(v(i, j + 1), v(i + 1, j + 1), f.x), f.y);
 }
+
+// ti.math.mix
+static inline float mix_f32(float x, float y, float a) { return x * (1.0f - a) + y * a; }
 
 // stable_fluids.py:18  def sample(x: ti.template(), p):
 // with x = dye
@@ -79,8 +84,8 @@ static inline float sample_dye(const struct Args args, vec2 p) {
     vec2 f = vec2_sub(p, (vec2){(float)i, (float)j});
     // stable_fluids.py:23  return ti.math.mix(ti.math.mix(x[i, j], x[i + 1, j], f.x),
     //     ti.math.mix(x[i, j + 1], x[i + 1, j + 1], f.x), f.y)
-    return (dye(i, j) * (1.0f - f.x) + dye(i + 1, j) * f.x) * (1.0f - f.y)
-        + (dye(i, j + 1) * (1.0f - f.x) + dye(i + 1, j + 1) * f.x) * f.y;
+    return mix_f32(mix_f32(dye(i, j), dye(i + 1, j), f.x),
+        mix_f32(dye(i, j + 1), dye(i + 1, j + 1), f.x), f.y);
 }
 
 // stable_fluids.py:28  for i, j in v:
