@@ -49,6 +49,8 @@ def test_a_program_of_taichi_gives_its_numbers(target: str, program: str, tmp_pa
     python = os.environ.get("FUZZ_TAICHI")
     if python is None or target == "python":
         pytest.skip("FUZZ_TAICHI names no Python with Taichi, or the interpreter would take hours")
+    if program.endswith("diff_sph.py") and target != "cpu":
+        pytest.skip("line 113 stores behind the end of `output`, on GPUs into `target_centers`; debug=True names it")
     where = [python, "-c", "import importlib.util as u; print(u.find_spec('taichi').origin)"]
     found = subprocess.run(where, capture_output=True, text=True, check=True).stdout.strip()
     path = Path(found).parent / "examples" / program
