@@ -68,7 +68,7 @@ class _Limited:
         self.arguments, self.lock = program.arguments, program.lock
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("submit_held", "submits_alone", "inlined"):  # `submit` alone waits
+        if name in ("submit_held", "inlined"):  # `submit` alone waits
             raise AttributeError(name)
         return getattr(self._program, name)
 

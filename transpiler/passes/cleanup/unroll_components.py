@@ -10,12 +10,12 @@ components of vectors of 2 to 4 numbers. Arrays in registers, matrices and longe
 
 from __future__ import annotations
 
-from ...ir.nodes import Block, Effect, Statement, blocks, walk
+from ...ir.nodes import Effect, Statement, blocks, walk
 from ...ir.statements import LoopIndex, MatrixElement, MatrixPtr, RangeFor
 from ...ir.tasks import Kernel
 from ...ir.types import Tensor
 from ..context import PassContext
-from ..threads.unroll_reductions import iteration_of, values_of
+from ..threads.unroll_reductions import unroll_where
 
 MOST = 4
 """Components of a vector with names for them."""
@@ -25,24 +25,7 @@ def unroll_components(kernel: Kernel, context: PassContext) -> bool:
     """Unroll the static loops that have one statement for each component of a vector."""
     changed = False
     for root in kernel.roots():
-        changed |= _in_block(root)
-    return changed
-
-
-def _in_block(block: Block) -> bool:
-    changed = False
-    result: list[Statement] = []
-    for statement in block.statements:
-        for inner in blocks(statement):
-            changed |= _in_block(inner)
-        values = values_of(statement) if isinstance(statement, RangeFor) and _is_over_components(statement) else []
-        for value in values if len(values) <= MOST else ():
-            assert isinstance(statement, RangeFor)
-            result += iteration_of(statement, value)
-            changed = True
-        if not values or len(values) > MOST:
-            result.append(statement)
-    block.statements = result
+        changed |= unroll_where(root, lambda loop, values: len(values) <= MOST and _is_over_components(loop))
     return changed
 
 

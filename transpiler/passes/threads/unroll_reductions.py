@@ -9,7 +9,7 @@ Then each place is the same in all iterations of the parallel loop, and may have
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from ...ir.nodes import Block, Statement, blocks, clone, operands, replace_uses, walk, walk_blocks
 from ...ir.statements import (
@@ -43,19 +43,20 @@ def unroll_reductions(kernel: Kernel, context: PassContext) -> bool:
     changed = False
     for task in kernel.tasks:
         if task.loop is not None:
-            changed |= _in_block(task.body)
+            changed |= unroll_where(task.body, lambda loop, _: _hides_places(loop))
     return changed
 
 
-def _in_block(block: Block) -> bool:
+def unroll_where(block: Block, is_wanted: Callable[[RangeFor, list[int]], bool]) -> bool:
+    """Unroll short static loops in a block and the blocks in it. is_wanted: asked with the values of the index."""
     changed = False
     result: list[Statement] = []
     for statement in block.statements:
         for inner in blocks(statement):
-            changed |= _in_block(inner)
-        if isinstance(statement, RangeFor) and (values := values_of(statement)) and _hides_places(statement):
+            changed |= unroll_where(inner, is_wanted)
+        if isinstance(statement, RangeFor) and (values := _values_of(statement)) and is_wanted(statement, values):
             for value in values:
-                result += iteration_of(statement, value)
+                result += _iteration_of(statement, value)
             changed = True
         else:
             result.append(statement)
@@ -63,7 +64,7 @@ def _in_block(block: Block) -> bool:
     return changed
 
 
-def values_of(loop: RangeFor) -> list[int]:
+def _values_of(loop: RangeFor) -> list[int]:
     """Return the values of the index of a short static loop that runs to its end, none for others."""
     bounds = (*loop.starts, *loop.ends, *loop.steps)
     if not loop.unroll or len(bounds) != 3 or any(isinstance(s, (Break, Continue)) for s in walk(loop.body)):
@@ -103,7 +104,7 @@ def _loops_of(pointer: Statement) -> Iterator[Statement | None]:
                 yield None
 
 
-def iteration_of(loop: RangeFor, value: int) -> list[Statement]:
+def _iteration_of(loop: RangeFor, value: int) -> list[Statement]:
     """Return a copy of the body for one value of the index."""
     number = Const(value, type=i32, location=loop.location)
     mapping: dict[Statement, Statement] = {}

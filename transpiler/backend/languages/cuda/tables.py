@@ -24,10 +24,11 @@ INTEGERS: dict[str, Syntax] = {
 LONG: dict[str, Syntax] = {"abs": call("llabs"), "popcnt": call("__popcll"), "clz": call("__clzll")}
 
 FLOATS: dict[str, Syntax] = {"rsqrt": call("rsqrt$f"), "normal_rsqrt": call("rsqrt$f")}
-NORMAL_RSQRT = call("normal_rsqrt_f32")
-
-FLOORDIV = custom("floorf(__fdiv_rn({0}, {1}))", PRIMARY, 1, 1)
-"""Rounded correctly: with `fast_math` 49 / 49 may be less than 1."""
+F32: dict[str, Syntax] = {
+    "normal_rsqrt": call("normal_rsqrt_f32"),
+    "floordiv": custom("floorf(__fdiv_rn({0}, {1}))", PRIMARY, 1, 1),
+}
+"""Entries of f32 alone. The quotient is rounded correctly: with `fast_math` 49 / 49 may be less than 1."""
 
 BIT_CASTS: dict[tuple[str, str], Syntax] = {
     ("f32", "i32"): call("__float_as_int"),
@@ -49,10 +50,8 @@ def operation(op: str, type: Scalar) -> Syntax:
     """Return the syntax of `op` on scalars of `type` (of the values, for `select`)."""
     if type.name == "f16":
         return _half(op)
-    if op == "normal_rsqrt" and type.name == "f32":
-        return NORMAL_RSQRT
-    if type.name == "f32" and op == "floordiv":
-        return FLOORDIV
+    if type.name == "f32" and op in F32:
+        return F32[op]
     if type.is_float and op in FLOATS:
         return tables_c.fill(FLOATS[op], type, TYPES)
     if type.kind not in ("int", "uint") or (type.kind == "uint" and op == "abs"):
