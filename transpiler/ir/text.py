@@ -211,7 +211,8 @@ class _Printer:
         for reduction in task.reductions:
             parameter = reduction.accumulator
             self.line(f"reduce {parameter.name}: {parameter.type} by {reduction.op}")
-        self.line(f"epilogue{' of the last block' if task.blocks_done else ''} {{")
+        always = ", always" if task.ends_alone else ""
+        self.line(f"epilogue{' of the last block' if task.blocks_done else ''}{always} {{")
         self.block(task.epilogue)
         self.line("}")
         self.depth -= 1

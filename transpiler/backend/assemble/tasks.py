@@ -264,7 +264,8 @@ class TaskPrinter:
         elif task.loop is not None:
             threads = spread(printer.e, task.loop, names, context.layout)
         if task.reductions:
-            print_reductions(printer, task, reductions, self.capabilities)
+            printer.comments = task.ends_alone and context.options.line_comments != "none"
+            print_reductions(printer, task, reductions, self.capabilities, self._with_comments)
             if reductions.done and self.language.has_pointers:
                 printer.e.need("is_last_block")
         return [INDENT * line.depth + line.text for line in printer.lines], threads, printer.e, reductions
