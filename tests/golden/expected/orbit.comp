@@ -111,7 +111,7 @@ void main() {
 }
 
 // ===== orbit_2.comp
-// shadesmith 0.1.0, vulkan cfcfea02, orbit.py:37: orbit(dt: f32)
+// shadesmith 0.1.0, vulkan f42f98c8, orbit.py:37: orbit(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -119,24 +119,6 @@ void main() {
 #define BLOCK 128
 #define MAX_BLOCKS 4096u  // that store partial results
 layout(local_size_x = BLOCK) in;
-
-layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer AtomicU32 {
-    uint v[];
-};
-
-float atomic_max_f32(AtomicU32 data, uint index, float value) {
-    uint old = data.v[index];
-    uint assumed;
-    do {
-        assumed = old;
-        float next = max(uintBitsToFloat(assumed), value);
-        if (floatBitsToUint(next) == assumed) {
-            break;
-        }
-        old = atomicCompSwap(data.v[index], assumed, floatBitsToUint(next));
-    } while (old != assumed);
-    return uintBitsToFloat(old);
-}
 
 shared float of_block_f32[BLOCK];
 
@@ -228,7 +210,7 @@ void main() {
         heaviest_mass = block_max(heaviest_mass);
         if (gl_LocalInvocationIndex == 0) {
             args.temporaries.blocks_done = 0u;
-            atomic_max_f32(AtomicU32(args.temporaries), 6u, heaviest_mass);
+            args.temporaries.heaviest.mass = max(args.temporaries.heaviest.mass, heaviest_mass);
             // orbit.py:45  bodies[1] = heaviest
             Body heaviest = args.temporaries.heaviest;
             bodies_pos(1) = heaviest.pos;

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda c536aeac, orbit.py:37: orbit(dt: f32)
+// shadesmith 0.1.0, cuda 6a887bce, orbit.py:37: orbit(dt: f32)
 
 #define BLOCK 128
 #define MAX_BLOCKS 4096u  // that store partial results
@@ -28,20 +28,6 @@ __device__ inline vec3 &operator+=(vec3 &a, vec3 b) {
 
 __device__ inline vec3 &operator-=(vec3 &a, vec3 b) {
     return a = {a.x - b.x, a.y - b.y, a.z - b.z};
-}
-
-__device__ inline float atomic_max_f32(float *address, float value) {
-    unsigned int *bits = (unsigned int *)address;
-    unsigned int old = *bits, assumed;
-    do {
-        assumed = old;
-        float next = fmaxf(__uint_as_float(assumed), value);
-        if (__float_as_uint(next) == assumed) {
-            break;
-        }
-        old = atomicCAS(bits, assumed, __float_as_uint(next));
-    } while (old != assumed);
-    return __uint_as_float(old);
 }
 
 // The greatest of the values of a block's threads, in the first; all threads call it.
@@ -157,7 +143,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) orbit_2(const Args args) {
         }
         heaviest_mass = block_max(heaviest_mass);
         if (threadIdx.x == 0) {
-            atomic_max_f32(&args.temporaries->heaviest.mass, heaviest_mass);
+            args.temporaries->heaviest.mass = fmaxf(args.temporaries->heaviest.mass, heaviest_mass);
             // orbit.py:45  bodies[1] = heaviest
             Body heaviest = args.temporaries->heaviest;
             bodies_pos(1) = heaviest.pos;

@@ -49,7 +49,7 @@ void main() {
 }
 
 // ===== particles_1.comp
-// shadesmith 0.1.0, vulkan 1d469291, particles.py:18:
+// shadesmith 0.1.0, vulkan ed46d59a, particles.py:18:
 // particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -59,24 +59,6 @@ void main() {
 #define BLOCK 128
 #define MAX_BLOCKS 4096u  // that store partial results
 layout(local_size_x = BLOCK) in;
-
-layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer AtomicU32 {
-    uint v[];
-};
-
-float atomic_max_f32(AtomicU32 data, uint index, float value) {
-    uint old = data.v[index];
-    uint assumed;
-    do {
-        assumed = old;
-        float next = max(uintBitsToFloat(assumed), value);
-        if (floatBitsToUint(next) == assumed) {
-            break;
-        }
-        old = atomicCompSwap(data.v[index], assumed, floatBitsToUint(next));
-    } while (old != assumed);
-    return uintBitsToFloat(old);
-}
 
 shared float of_block_f32[BLOCK];
 
@@ -174,7 +156,7 @@ void main() {
         highest_offset = block_max(highest_offset);
         if (gl_LocalInvocationIndex == 0) {
             args.temporaries.blocks_done = 0u;
-            atomic_max_f32(AtomicU32(args.temporaries), 3u, highest_offset);
+            args.temporaries.highest.offset = max(args.temporaries.highest.offset, highest_offset);
             // particles.py:28  return highest
             args.result.value = args.temporaries.highest;
         }

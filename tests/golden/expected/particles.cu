@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 8f356c19, particles.py:18:
+// shadesmith 0.1.0, cuda 217c18a1, particles.py:18:
 // particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32)
 
 #define BLOCK 128
@@ -24,20 +24,6 @@ struct vec3 { float x, y, z; };
 
 __device__ inline vec3 &operator+=(vec3 &a, vec3 b) {
     return a = {a.x + b.x, a.y + b.y, a.z + b.z};
-}
-
-__device__ inline float atomic_max_f32(float *address, float value) {
-    unsigned int *bits = (unsigned int *)address;
-    unsigned int old = *bits, assumed;
-    do {
-        assumed = old;
-        float next = fmaxf(__uint_as_float(assumed), value);
-        if (__float_as_uint(next) == assumed) {
-            break;
-        }
-        old = atomicCAS(bits, assumed, __float_as_uint(next));
-    } while (old != assumed);
-    return __uint_as_float(old);
 }
 
 // The greatest of the values of a block's threads, in the first; all threads call it.
@@ -143,7 +129,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK) particles_1(const Args args)
         }
         highest_offset = block_max(highest_offset);
         if (threadIdx.x == 0) {
-            atomic_max_f32(&args.temporaries->highest.offset, highest_offset);
+            args.temporaries->highest.offset = fmaxf(args.temporaries->highest.offset,
+                highest_offset);
             // particles.py:28  return highest
             args.result->value = args.temporaries->highest;
         }
