@@ -570,6 +570,7 @@ def init(
     templates_dir: str = ...,
     why_comments: bool = ...,
     argument_offsets: bool = ...,
+    one_file: bool = ...,
     grid_stride: bool | str = ...,
     warn_stale_globals: bool = ...,
     watchdog: float = ...,

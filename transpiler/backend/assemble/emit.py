@@ -51,12 +51,12 @@ def _print_module(context: EmitContext) -> tuple[BackendModule, set[str]]:
     printer = TaskPrinter(context)
     files = FileAssembler(context, {function: printer.function(function) for function in kernel.functions})
     printed = [printer.task(task, number) for number, task in enumerate(kernel.tasks)]
-    groups = [[task] for task in printed] if language.file_per_task or not printed else [printed]
+    groups = [[task] for task in printed] if context.file_per_task or not printed else [printed]
     module = BackendModule(
         kernel.name,
         language.target,
         tuple(files.file(group, number) for number, group in enumerate(groups)),
-        tuple(_task_source(context, p, p.number if language.file_per_task else 0) for p in printed),
+        tuple(_task_source(context, p, p.number if context.file_per_task else 0) for p in printed),
         context.layout.interface,
         _tool_options(context.options),
     )

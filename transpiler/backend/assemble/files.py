@@ -71,12 +71,12 @@ class FileAssembler:
         functions = [self.functions[function] for function in called(*(p.task.body for p in printed))]
         tasks = [self._task_data(p) for p in printed]
         data = self._data(printed, functions, tasks)
-        kind = printed[0].task.kind.value if self.language.file_per_task else "kernel"
+        kind = printed[0].task.kind.value if context.file_per_task else "kernel"
         source = fitted(
             render("{0}/{2}.{1}.j2".format(*self.language.templates, kind), data, context.options.own_templates)
         )
         source = f"{first_line(context, source)}\n{source}"
-        suffix = f"_{number}" if self.language.file_per_task and len(context.kernel.tasks) > 1 else ""
+        suffix = f"_{number}" if context.file_per_task and len(context.kernel.tasks) > 1 else ""
         bodies = [
             *(PrintedBody(f.start, f.body, f.function.location) for f in functions),
             *(PrintedBody(t["head"], p.body, loop_location(p.task)) for p, t in zip(printed, tasks, strict=True)),
@@ -100,7 +100,7 @@ class FileAssembler:
         has_pointers = self.language.has_pointers
         return {
             "banner": banner(context, printed),
-            "constants": _constants(blocks, printed),
+            "constants": _constants([] if context.in_sections else blocks, printed),
             "named_constants": self._named_constants(used),
             "extensions": self._extensions(functions, printed),
             "modes": self._modes(),
@@ -207,6 +207,8 @@ class FileAssembler:
             "iterations": constant_count(threads.extents) if threads else None,
             "ballot": language.warp.ballot if language.warp and p.block is not None and p.block.uses_lanes else "",
             "shared": bool(p.shared),
+            "shared_lines": p.shared,
+            "block_dim": 1 if threads is None else p.task.block_dim,
             "prologue": [*p.prologue, *(threads.declarations if threads else []), *lanes],
             "count": threads.count if threads else "1",
             "nest": lines,

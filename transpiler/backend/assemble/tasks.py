@@ -118,7 +118,7 @@ class TaskPrinter:
         context = self.context
         # A language that prints loops leaves them to the host's threads.
         grid = Grid() if self.language.nested_loops else grid_of(task, context.layout, self.capabilities.max_groups)
-        single = len(context.kernel.tasks) == 1 or self.language.file_per_task
+        single = len(context.kernel.tasks) == 1 or context.file_per_task
         body, names, statements = self._body(task, number)
         e = statements.e
         prologue, threads, entry, reductions = self._entry(task, number, names)
