@@ -232,6 +232,6 @@ def is_near(found: str, expected: str) -> bool:
     a, b = (eval(text, {"nan": math.nan, "inf": math.inf}) for text in (found, expected))
     if isinstance(a, list):
         return isinstance(b, list) and len(a) == len(b) and all(map(is_near, map(repr, a), map(repr, b)))
-    if isinstance(a, str):
-        return a == b
-    return type(a) is type(b) and np.allclose(a, b, rtol=1e-6, atol=1e-12, equal_nan=True)
+    if type(a) is not type(b) or not isinstance(a, int | float):
+        return type(a) is type(b) and a == b
+    return math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-12) or (a != a and b != b)
