@@ -11,8 +11,6 @@ mat2 = ti.types.matrix(2, 2, ti.f32)
 VALUES = np.array([1, 3, -7, 1e-20, 1e30, 1e-37, 0.1, np.inf, 0.0, -0.0, np.nan], np.float32)
 
 
-
-
 @ti.kernel
 def divide(a: ti.types.ndarray(vec3, 1), m: ti.types.ndarray(mat2, 1), s: ti.types.ndarray(ti.f32, 1)):
     for i in a:

@@ -5,9 +5,10 @@
                                            $3 = mul $v, $2
                                        }
 
-A quotient takes eight instructions in CUDA, a product one. Only loops and functions wait for them: other iterations wait
-for memory. The reciprocal is within one unit in the last place and the product rounds once more, which is as exact as a
-quotient is with `fast_math`. Beyond 2^126 a divisor has a reciprocal of fewer digits, and below 2^-128 an infinite one.
+A quotient takes eight instructions in CUDA, a product one. Only loops and functions wait for them: other iterations
+wait for memory. The reciprocal is within one unit in the last place and the product rounds once more, which is as exact
+as a quotient is with `fast_math`. Beyond 2^126 a divisor has a reciprocal of fewer digits, and below 2^-128 an infinite
+one.
 """
 
 from __future__ import annotations
