@@ -571,6 +571,7 @@ def init(
     why_comments: bool = ...,
     argument_offsets: bool = ...,
     grid_stride: bool | str = ...,
+    task_graphs: bool = ...,
     warn_stale_globals: bool = ...,
     watchdog: float = ...,
 ) -> None:

@@ -212,7 +212,11 @@ LACKS = "The emulated GPU has no"
 
 
 def open_device(
-    index: int = 0, sources: Path | None = None, store: Any = None, prepares: bool = False
+    index: int = 0,
+    sources: Path | None = None,
+    store: Any = None,
+    prepares: bool = False,
+    task_graphs: bool = True,
 ) -> EmulatedDevice:
     """Open the emulated GPU."""
     driver = SimpleNamespace(launchKernel=launch, CUDADriverError=EmulatedError, ctxGetCurrent=lambda: 1)
