@@ -34,6 +34,7 @@ from .limited_waits import finish_within, refuse
 from .nvrtc import LINES, compile_cubin, warm_up
 from .program import CudaProgram
 from .several_gpus import DRIVER, OPENED, activate, all_on_own_gpu, copy_between, list_devices, number_of
+from .streams import elapsed_ms, make_event, make_stream, on_stream, record_event, wait_event
 from .textures import CudaTexture, copy_in, copy_out, make_texture
 from .timer import CudaTimer
 
@@ -97,6 +98,8 @@ class CudaAllocation:
         "fill",
         "let_wait",
         "load",
+        "make_event",
+        "make_stream",
         "make_texture",
         "read",
         "record",
@@ -115,6 +118,9 @@ class CudaDevice:
     index_limit = None
     cuda_memory = True
     finish_within, refuse = finish_within, refuse
+    elapsed_ms, make_event, make_stream, on_stream, record_event, wait_event = (
+        elapsed_ms, make_event, make_stream, on_stream, record_event, wait_event,
+    )  # fmt: skip
     survives_fork = False
     lazy_memory = False
 

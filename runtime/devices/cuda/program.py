@@ -12,7 +12,7 @@ from typing import Any
 
 from ....transpiler.backend.module.interface import BackendModule
 from ..device import only
-from .submitting import Start, Submit, Submitter
+from .submitting import OwnMemory, Start, Submit, Submitter
 from .task_graphs import MIN_TASKS, TaskGraphs, Tasks
 
 
@@ -35,13 +35,14 @@ class CudaProgram:
         self._loaded = loaded  # CuPy unloads the code with this object
         self.arguments = (ctypes.c_ubyte * max(1, module.interface.args_size_bytes))()
         self._functions = [loaded.get_function(task.entry).ptr for task in module.tasks]
-        starting = Submitter(device, module.kernel, module.tasks, self._functions, self.arguments, loaded)
+        memory = OwnMemory(device) if module.interface.temporaries_size_bytes else None
+        starting = Submitter(device, module.kernel, module.tasks, self._functions, self.arguments, loaded, memory)
         self.submit: Submit = starting.submit
         self.inlined: Submitter | None = starting
         is_profiled = device.sources is not None
         if device.task_graphs and not is_profiled and len(module.tasks) >= MIN_TASKS:
             tasks = Tasks(module.kernel, module.tasks, self._functions, device.resident_threads, loaded)
-            self.submit = TaskGraphs(device, tasks, self.arguments, starting.submit).submit
+            self.submit = TaskGraphs(device, tasks, self.arguments, starting.submit, memory).submit
         if is_profiled and device.cupy.cuda.nvtx.available:
             self.submit = _in_range(self.submit, device.cupy.cuda.nvtx, module.kernel)
             self.inlined = None

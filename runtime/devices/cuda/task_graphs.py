@@ -15,7 +15,7 @@ from ....transpiler.backend.module.interface import TaskSource
 from ..device import Launch
 from .graph import Built
 from .graph import Owner as GraphOwner
-from .submitting import Start, Submit, make_block, make_starter
+from .submitting import OwnMemory, Start, Submit, make_block, make_starter
 
 MIN_TASKS = 3
 """Tasks with iterations from which on a graph pays: it takes the driver as long as two launches."""
@@ -64,10 +64,13 @@ class TaskGraphs:
     submit: starts the tasks one by one. arguments: the block that a launcher packs, with the device's lock held.
     """
 
-    __slots__ = ("_arguments", "_device", "_graphs", "_is_off", "_seen", "_submit", "_tasks")
+    __slots__ = ("_arguments", "_device", "_graphs", "_is_off", "_memory", "_seen", "_submit", "_tasks")
 
-    def __init__(self, device: Owner, tasks: Tasks, arguments: Any, submit: Submit) -> None:
+    def __init__(
+        self, device: Owner, tasks: Tasks, arguments: Any, submit: Submit, memory: OwnMemory | None = None
+    ) -> None:
         self._device, self._tasks, self._arguments, self._submit = device, tasks, arguments, submit
+        self._memory = memory
         self._graphs: dict[Key, Built] = {}
         self._seen: dict[Key, int] = {}
         self._is_off = False
@@ -87,6 +90,8 @@ class TaskGraphs:
         device.enter()
         if stream != device.stream:
             device.note_stream(stream, given is not None)
+        if self._memory is not None and stream != self._memory.stream:
+            self._memory.order(stream)
         device.recent.append(self._tasks.name)
         try:
             device.launch_graph(graph.handle, stream)
