@@ -26,9 +26,9 @@ HANDLES = ("ptr", "cuda_stream", "handle")
 class Stream:
     """A queue of launches in order; launches on different streams may run at the same time.
 
-    A stream belongs to the session in which it is made. `kernel(..., stream=s)` launches on it, and `with s:` launches all
-    kernels of a block. Data that two streams use are ordered by events, or by `s.wait(other)`; reads by the host wait for
-    all streams. CuPy and torch take it as a stream: it has `__cuda_stream__`.
+    A stream belongs to the session in which it is made. `kernel(..., stream=s)` launches on it, and `with s:` launches
+    all kernels of a block. Launches that use the same data on two streams are ordered by events, or by `s.wait(other)`;
+    reads by the host wait for all streams. Libraries that read `__cuda_stream__` take it as a stream.
 
     Example:
         >>> first, second = ti.Stream(), ti.Stream()
@@ -83,10 +83,10 @@ class Stream:
 
     def wait(self, other: Event | Stream | Any) -> None:
         """Let later launches on this stream wait for an event, or for the launches on another stream so far."""
-        if isinstance(other, Event):
-            return other.wait(self)
         _require_open(self._session, "a stream")
-        if self._own is not None:
+        if isinstance(other, Event):
+            other.wait(self)
+        elif self._own is not None:
             device = cast("GpuDevice", self._session.device)
             device.let_wait(self.handle, _handle_of(other))
 

@@ -514,8 +514,8 @@ def open_device(
 
     It is the current GPU of this thread from now on, unless another one is open already.
     sources: folder of the sources; then cubins have line information, and launches are inside NVTX ranges.
-    store: caches compiled kernels. prepares: start the compiler too, since a kernel will be compiled. task_graphs: whether
-    repeated launches of several tasks become graphs (`task_graphs.py`).
+    store: caches compiled kernels. prepares: start the compiler too, since a kernel will be compiled.
+    task_graphs: whether repeated launches of several tasks become graphs (`task_graphs.py`).
     """
     number = index if isinstance(index, int) else 0
     making = threading.Thread(target=_make_context, args=(number, prepares), daemon=True)

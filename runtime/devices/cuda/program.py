@@ -1,7 +1,7 @@
 """A loaded CUDA kernel, which launchers start.
 
-In: a device, a module and the code that CuPy has loaded. Out: `CudaProgram`, whose `submit` starts the tasks and does not
-wait.
+In: a device, a module and the code that CuPy has loaded. Out: `CudaProgram`, whose `submit` starts the tasks and does
+not wait.
 """
 
 from __future__ import annotations

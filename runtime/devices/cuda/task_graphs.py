@@ -1,9 +1,9 @@
 """Kernels of several tasks as CUDA graphs: a launch that repeats is one call of the driver.
 
-In: the tasks of a kernel, and the function that starts them one by one. Out: a function in its place. A launch with the
-trip counts and packed arguments of earlier ones has a graph from the third on: between its tasks the GPU waits about half
-as long as between launches, and Python makes one call. Other launches start their tasks one by one, as do those that
-another library captures. `ti.init(task_graphs=False)` switches it off.
+In: the tasks of a kernel, and the function that starts them one by one. Out: a function in its place. A launch with
+the trip counts and packed arguments of earlier ones is a graph from the third on: the GPU waits less between its tasks
+than between launches, and Python makes one call. Other launches start their tasks one by one, as do those that another
+library captures. `ti.init(task_graphs=False)` switches it off.
 """
 
 from __future__ import annotations
