@@ -1,7 +1,7 @@
 """Frames of 50 substeps of mpm88, a kernel of four tasks, against the kernels by hand in a stream and in a graph.
 
 usage: python benchmarks/chains.py [--targets cuda,vulkan] [--rounds 30]        needs an NVIDIA GPU with CuPy
-Rows: calls of the kernel; a `ti.graph` of them; on CUDA also calls without task graphs. Each row has the time of a frame
+Rows: calls of the kernel; a `ti.graph` of them; on CUDA also calls without task graphs. A row has the time of a frame
 [ms] and its ratio to the graph that a person captures of CUDA C (`tests/handwritten/cuda/mpm88.cu`), as median [lowest,
 highest] of interleaved rounds. Results after a frame are compared. Then come kernels of a few small tasks, with task
 graphs and without: the time of a launch [us].
