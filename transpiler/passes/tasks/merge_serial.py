@@ -25,14 +25,14 @@ def merge_serial(kernel: Kernel, context: PassContext) -> bool:
     serial = [task for task in kernel.tasks if task.loop is None]
     if len(serial) < 2 or draws_numbers(kernel):
         return False
-    kept = list(kernel.tasks)
+    remaining = list(kernel.tasks)
     movable = [task for task in serial if all(map(is_movable, walk(task.body)))]
     for is_later, task in [*((False, task) for task in movable), *((True, task) for task in movable)]:
-        if task in kept:
-            _move(task, kept, is_later)
-    if len(kept) == len(kernel.tasks):
+        if task in remaining:
+            _move(task, remaining, is_later)
+    if len(remaining) == len(kernel.tasks):
         return False
-    set_tasks(kernel, kept)
+    set_tasks(kernel, remaining)
     return True
 
 
