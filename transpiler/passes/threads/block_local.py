@@ -61,11 +61,11 @@ def block_local(kernel: Kernel, context: PassContext) -> bool:
         loop = task.loop
         if loop is None or not loop.block_local:
             continue
-        asked, loop.block_local = list(_with_parts(loop.block_local)), []
+        named, loop.block_local = list(_with_parts(loop.block_local)), []
         if not (has_blocks and options.make_block_local and _has_known_extents(loop) and may_synchronize(task)):
             continue
         block = loop.block_dim or (min(BLOCK, capabilities.max_block_dim) if len(loop.starts) > 1 else task.block_dim)
-        found = {array: offsets for array in asked if (offsets := _offsets(task, array)) is not None}
+        found = {array: offsets for array in named if (offsets := _offsets(task, array)) is not None}
         tile = _tile_of(block, len(loop.starts))
         if (
             found
