@@ -195,7 +195,7 @@ def _stage(kernel: Kernel, task: Task, found: dict[Array, Offsets], comments: bo
     """Let the blocks of a task load tiles and read these."""
     loop, tile = task.loop, task.tile
     assert loop is not None
-    starts, ends = ([int(bound.value) for bound in bounds] for bounds in (loop.starts, loop.ends))
+    starts, ends = map(_numbers, (loop.starts, loop.ends))
     counts = [-(-(end - start) // extent) for start, end, extent in zip(starts, ends, tile, strict=True)]
     own = [s for s in task.body.statements if isinstance(s, LoopIndex) and s.loop is loop]
     rest = Block([s for s in task.body.statements if s not in own])
@@ -235,6 +235,10 @@ def _stage(kernel: Kernel, task: Task, found: dict[Array, Offsets], comments: bo
 
 def _names(loop: RangeFor) -> list[str]:
     return loop.names if len(loop.names) == len(loop.starts) else [f"{axis}" for axis in range(len(loop.starts))]
+
+
+def _numbers(bounds: list[Statement]) -> list[int]:
+    return [int(bound.value) for bound in bounds if isinstance(bound, Const)]
 
 
 def _part(builder: Builder, number: Statement, extents: tuple[int, ...] | list[int], axis: int) -> Statement:
