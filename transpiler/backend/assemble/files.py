@@ -129,6 +129,7 @@ class FileAssembler:
             "shared": [] if has_pointers else [line for p in printed for line in p.shared],
             "declarations": list(dict.fromkeys(line for p in printed for line in p.reductions.used_declarations)),
             "tasks": tasks,
+            "threads_of_blocks": [1 if p.threads is None else p.task.block_dim for p in printed],
             "task": tasks[0] if tasks else None,
         }
 
@@ -209,9 +210,7 @@ class FileAssembler:
             "tile_size": prod(p.task.tile),
             "iterations": constant_count(threads.extents) if threads else None,
             "ballot": language.warp.ballot if language.warp and p.block is not None and p.block.uses_lanes else "",
-            "shared": bool(p.shared),
-            "shared_lines": p.shared,
-            "block_dim": 1 if threads is None else p.task.block_dim,
+            "shared": p.shared,
             "prologue": [*p.prologue, *(threads.declarations if threads else []), *lanes],
             "count": threads.count if threads else "1",
             "nest": lines,
