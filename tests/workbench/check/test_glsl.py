@@ -63,7 +63,7 @@ MISTAKES = (
     Seed("texture of integers", "texture_sample", ((r"rg16ui\) uniform writeonly uimage2D", "rg16i) uniform writeonly iimage2D"), (r"uvec4\(", "ivec4(")), "iimage2D", "expected `uimage2D` of format `rg16ui`, found `iimage2D` of format `rg16i`"),
     Seed("coherent dropped", "fence", (("coherent buffer I32", "buffer I32"),), "buffer I32", "`I32` lost its `coherent`"),
     Seed("shared memory beyond the limit", "tiles", ((r"tile\[64\]", "tile[64000]"),), "tile[64000]", "a block needs 256000 bytes of shared memory, more than the 32768 bytes"),
-    Seed("function without body", "jacobi", (("void main", "float smooth_(int i);\n\nvoid main"), ("    float s = ", "    float s = smooth_(1) + ")), "float smooth_(int i)", "function `smooth_` is declared, but not defined"),
+    Seed("function without body", "jacobi", (("void main", "float smooth_(int i);\n\nvoid main"), ("task\\(int\\(index", "smooth_(1);\n        task(int(index")), "float smooth_(int i)", "function `smooth_` is declared, but not defined"),
     Seed("clustered subgroups", "jacobi", (("#version 460", "#version 460\n#extension GL_KHR_shader_subgroup_clustered : require"), ("float s = ", "float s = subgroupClusteredAdd(1.0, 4) + ")), "GL_KHR_shader_subgroup_clustered", "the source needs `GroupNonUniformClustered`"),
     Seed("ray queries", "jacobi", (("#version 460", "#version 460\n#extension GL_EXT_ray_query : require"), ("float s = ", "rayQueryEXT q; float s = float(rayQueryGetIntersectionTypeEXT(q, true)) + ")), "GL_EXT_ray_query", "the source needs `RayQueryKHR`"),
 )  # fmt: skip
