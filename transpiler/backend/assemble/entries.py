@@ -55,6 +55,7 @@ def opening(language: Language, p: PrintedTask, block: str) -> list[str]:
     is_full = p.block is not None and p.block.is_full
     if is_full and language.size_check:
         lines.append(f'{language.size_check}({threads.count} % {block} == 0, "each thread has an iteration");')
+    is_guarded = not is_full or p.grid.is_folded  # of further rows of blocks, the last have no iterations
     if p.grid.is_folded:
         lines.append(ROWS)
     number = (language.folded_index if p.grid.is_folded else language.linear_index).format(block=block)
@@ -64,10 +65,10 @@ def opening(language: Language, p: PrintedTask, block: str) -> list[str]:
         name = p.names[0]
         number = number if not language.converts_explicitly else f"int({number})"
         lines.append(f"int {name} = {number};")
-        lines += [] if is_full else [f"if ({name} >= {threads.count}) return;"]
+        lines += [f"if ({name} >= {threads.count}) return;"] if is_guarded else []
     else:
         lines.append(f"{language.unsigned} {INDEX} = {number};")
-        lines += [] if is_full else [f"if ({INDEX} >= {threads.count}) return;"]
+        lines += [f"if ({INDEX} >= {threads.count}) return;"] if is_guarded else []
         values = threads.indices if language.converts_explicitly else threads.unsigned_indices
         used = [f"{name} = {value}" for name, value in zip(p.names, values) if f"int {name}" in p.parameters]
         lines += [f"int {', '.join(used)};"] if used else []

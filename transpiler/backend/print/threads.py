@@ -71,8 +71,7 @@ def spread(e: Expressions, loop: RangeFor, names: list[str], layout: Layout) -> 
     constant = {text for axis, text in enumerate(texts) if _is_known(loop, axis)}  # int, and their product too
     constant |= {text for axis, text in enumerate(texts) if len(texts) == 1 and _is_rounded(loop, axis)}
     count = " * ".join(
-        text if text.isdigit() or text in constant else e.language.as_unsigned(text)
-        for text in _factors(texts)
+        text if text.isdigit() or text in constant else e.language.as_unsigned(text) for text in _factors(texts)
     )
     factors = ["1" if text == "0" else text for text in texts]  # without iterations, too, no division by zero
     indices = [_index(e, loop, axis, factors) for axis in axes]
