@@ -33,7 +33,7 @@ from ..print.textures import declarations
 from ..print.threads import is_vectorized, nest, part_pragma, pragma, region_and_loop
 from .banner import banner, first_line, loop_location, python_line, task_title
 from .context import EmitContext
-from .entries import entry_head, opening, fits_entry
+from .entries import entry_head, fits_entry, opening
 from .grid_stride import LOADS
 from .names import headers, member_types, referenced_names
 from .render import render
@@ -227,7 +227,7 @@ class FileAssembler:
         }
 
     def _head(self, p: PrintedTask, parameters: list[str]) -> dict[str, Any]:
-        """Return what comes before the statements of a task: a function's head, or that of the entry and its first lines."""
+        """Return what comes before the statements of a task: a function's head, or the entry's and its first lines."""
         language, block = self.language, self.context.block_size(p.task)
         if fits_entry(language, p) and not self.context.options.own_templates:
             return {"is_entry": True, "head": entry_head(language, p, block), "opening": opening(language, p, block)}

@@ -247,7 +247,7 @@ def _stored(kernel: Kernel, usage: Usage) -> list[Type]:
 def _aligned(kernel: Kernel, target: Target, usage: Usage, memory_types: Sequence[Type]) -> frozenset[Tensor]:
     """Return the vectors and matrices of which all are in fields with memory of their own, aligned to 16 bytes.
 
-    An ndarray may start anywhere; structs and `Args` have no gap before a vector. Vectors that are only in registers are
+    An ndarray may start anywhere; structs and `Args` have no gap before a vector. Vectors only in registers are
     added where the language has them itself.
     """
     if not target.language.aligned:
