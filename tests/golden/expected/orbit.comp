@@ -1,5 +1,5 @@
 // ===== orbit_0.comp
-// shadesmith 0.1.0, vulkan 01e3b4a9, orbit.py:37: orbit(dt: f32)
+// shadesmith 0.1.0, vulkan be360035, orbit.py:37: orbit(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -44,7 +44,9 @@ layout(push_constant, scalar) uniform Args {
 
 // task 0 of 3: range_for over bodies
 // orbit.py:38  for i in bodies:
-void task(int i) {
+void main() {
+    int i = int(gl_GlobalInvocationID.x);
+    if (i >= bodies_n0) return;
     // orbit.py:39  bodies[i].vel -= bodies[i].pos * dt
     // not atomic: no other iteration writes it (demote_atomics)
     bodies_vel(i) -= bodies_pos(i) * args.dt;
@@ -55,13 +57,8 @@ void task(int i) {
     energy(i) = 0.5 * bodies_mass(i) * dot(bodies_vel(i), bodies_vel(i));
 }
 
-void main() {
-    uint index = gl_GlobalInvocationID.x;
-    if (index < bodies_n0) task(int(index));
-}
-
 // ===== orbit_1.comp
-// shadesmith 0.1.0, vulkan cdd5ec99, orbit.py:37: orbit(dt: f32)
+// shadesmith 0.1.0, vulkan fcee9c70, orbit.py:37: orbit(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -101,17 +98,13 @@ layout(push_constant, scalar) uniform Args {
 #define bodies_mass(i) args.bodies.v[0].mass[i]
 
 // task 1 of 3: serial
-void task() {
+void main() {
     // orbit.py:42  heaviest = bodies[0]
     args.temporaries.heaviest = Body(bodies_pos(0), bodies_vel(0), bodies_mass(0));
 }
 
-void main() {
-    task();
-}
-
 // ===== orbit_2.comp
-// shadesmith 0.1.0, vulkan f42f98c8, orbit.py:37: orbit(dt: f32)
+// shadesmith 0.1.0, vulkan 8b154110, orbit.py:37: orbit(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -187,7 +180,7 @@ void main() {
         return;
     }
     float heaviest_mass = uintBitsToFloat(0x7fc00000u);  // NaN loses against every number
-    uint count = 512u;
+    uint count = 512;
     uint stride = blocks * BLOCK;
     for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
         task(int(index), heaviest_mass);

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 6a887bce, orbit.py:37: orbit(dt: f32)
+// shadesmith 0.1.0, cuda c59177fb, orbit.py:37: orbit(dt: f32)
 
 #define BLOCK 128
 #define MAX_BLOCKS 4096u  // that store partial results
@@ -20,7 +20,7 @@ __device__ inline bool is_last_block(unsigned *done, unsigned blocks) {
     return is_last;
 }
 
-struct vec3 { float x, y, z; };
+using vec3 = float3;
 
 __device__ inline vec3 &operator+=(vec3 &a, vec3 b) {
     return a = {a.x + b.x, a.y + b.y, a.z + b.z};
@@ -85,7 +85,9 @@ struct Args {
 
 // task 0 of 3: range_for over bodies
 // orbit.py:38  for i in bodies:
-__device__ inline void task_0(const Args &args, int i) {
+extern "C" __global__ void __launch_bounds__(BLOCK) orbit_0(const Args args) {
+    int i = blockIdx.x * BLOCK + threadIdx.x;
+    if (i >= bodies_n0) return;
     // orbit.py:39  bodies[i].vel -= bodies[i].pos * dt
     // not atomic: no other iteration writes it (demote_atomics)
     bodies_vel(i) -= bodies_pos(i) * args.dt;
@@ -96,19 +98,10 @@ __device__ inline void task_0(const Args &args, int i) {
     energy(i) = 0.5f * bodies_mass(i) * dot(bodies_vel(i), bodies_vel(i));
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK) orbit_0(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < bodies_n0) task_0(args, int(index));
-}
-
 // task 1 of 3: serial
-__device__ inline void task_1(const Args &args) {
+extern "C" __global__ void orbit_1(const Args args) {
     // orbit.py:42  heaviest = bodies[0]
     args.temporaries->heaviest = Body{bodies_pos(0), bodies_vel(0), bodies_mass(0)};
-}
-
-extern "C" __global__ void orbit_1(const Args args) {
-    task_1(args);
 }
 
 // task 2 of 3: range_for over i
@@ -126,7 +119,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) orbit_2(const Args args) {
         return;
     }
     float heaviest_mass = __int_as_float(0x7fc00000);  // NaN loses against every number
-    unsigned count = 512u;
+    unsigned count = 512;
     unsigned stride = blocks * BLOCK;
     for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
         task_2(args, int(index), heaviest_mass);

@@ -1,5 +1,5 @@
 // ===== particles_0.comp
-// shadesmith 0.1.0, vulkan 441c6d2c, particles.py:18:
+// shadesmith 0.1.0, vulkan 069b34a0, particles.py:18:
 // particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -39,13 +39,9 @@ layout(push_constant, scalar) uniform Args {
 } args;
 
 // task 0 of 2: serial
-void task() {
+void main() {
     // particles.py:19  highest = Plane(offset=-1e9)
     args.temporaries.highest = Plane(vec3(0.0), -1e9);
-}
-
-void main() {
-    task();
 }
 
 // ===== particles_1.comp

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 217c18a1, particles.py:18:
+// shadesmith 0.1.0, cuda 6f8667d7, particles.py:18:
 // particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32)
 
 #define BLOCK 128
@@ -20,7 +20,7 @@ __device__ inline bool is_last_block(unsigned *done, unsigned blocks) {
     return is_last;
 }
 
-struct vec3 { float x, y, z; };
+using vec3 = float3;
 
 __device__ inline vec3 &operator+=(vec3 &a, vec3 b) {
     return a = {a.x + b.x, a.y + b.y, a.z + b.z};
@@ -81,13 +81,9 @@ struct Args {
 #define x(i) args.x_data[i]
 
 // task 0 of 2: serial
-__device__ inline void task_0(const Args &args) {
+extern "C" __global__ void particles_0(const Args args) {
     // particles.py:19  highest = Plane(offset=-1e9)
     args.temporaries->highest = Plane{vec3{0.0f, 0.0f, 0.0f}, -1e9f};
-}
-
-extern "C" __global__ void particles_0(const Args args) {
-    task_0(args);
 }
 
 // task 1 of 2: range_for over x
