@@ -34,6 +34,7 @@ def dropped(name: str, generated: BackendModule, module: BackendModule) -> list[
     for what, pattern in patterns.items():
         before, after = len(pattern.findall(old)), len(pattern.findall(new))
         if after < before:
-            risk = "threads may lose each other's results" if pattern in (ATOMIC, COPIES) else "threads may read too early"
+            is_sum = pattern in (ATOMIC, COPIES)
+            risk = "threads may lose each other's results" if is_sum else "threads may read too early"
             notes.append(f"`{name}` has {after} {what}, the generated source {before}: {risk}, whatever the runs gave")
     return notes
