@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .arrays import ArrayInfo
-from .scalars import INTEGERS, Value, width
 from .odd_forms import OddForms
+from .scalars import INTEGERS, Value, width
 from .statements import Access, Loop
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from ...errors import TaichiTypeError
 from ...ir.nodes import Statement
 from ...ir.ops import OPS
-from ...ir.types import Scalar, Struct, Tensor, Type, describe_type, element_of, f32, f64, promote, u1
+from ...ir.types import SCALARS, Scalar, Struct, Tensor, Type, describe_type, element_of, f32, f64, promote, u1
 from ...lang.matrix import Matrix
 from ..context.context import Context
 from ..context.per_iteration import PerIteration, contains_per_iteration, each, logical_not
