@@ -179,4 +179,3 @@ def offset_lines(lines: tuple[str, ...], offset: tuple[int, ...]) -> tuple[str, 
     if len(lines) == 1:
         return (f"{lines[0][:-1]}, offset={text})",)
     return (*lines[:-1], f"{lines[-1][:-1]}, offset={text})")
-

@@ -35,7 +35,9 @@ class Failure:
     @property
     def signature(self) -> str:
         """What failures of one cause have in common: errors by the first words of their message."""
-        return f"{self.kind} {re.sub('[0-9]+', '', self.what.split('. ')[0][:80]) if self.kind == 'error' else ''}".strip()
+        if self.kind != "error":
+            return self.kind
+        return "error " + re.sub("[0-9]+", "", self.what.split(". ")[0][:80])
 
 
 class Runner:
