@@ -87,7 +87,8 @@ def _places_exist(loop: Task, context: PassContext) -> bool:
     """
     for statement in walk(loop.epilogue):
         if isinstance(statement, AtomicOp) and isinstance(base_pointer(statement.pointer), GlobalPtr):
-            key = element_of(statement.pointer.type).name, statement.op
+            assert statement.type is not None
+            key = element_of(statement.type).name, statement.op
             if not context.capabilities.blocks_as_loops and key not in context.capabilities.atomics:
                 return False
         elif isinstance(statement, GlobalPtr):
