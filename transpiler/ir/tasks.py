@@ -87,6 +87,8 @@ class Task:
         block_sums: arrays of which each block adds to a copy in shared memory.
         overlaps: a thread may run several iterations at a time, whose loads overlap.
         as_lanes: iterations of the innermost axis become lanes of vectors, though the body contains loops.
+        lane_loops: each part of the body without a loop is a `ThreadFor` over neighbouring iterations of the innermost
+            axis, and the loops between them are run for all of these together.
         lanes: iterations of the innermost axis that are one, which is the step of the loop there.
         blocks_done: counts the blocks of threads that have stored their partial results. The last one joins them in an
             order that does not change from run to run, and `epilogue` runs once. None: it runs in each block.
@@ -110,6 +112,7 @@ class Task:
     overlaps: bool = False
     lanes: int = 1
     as_lanes: bool = False
+    lane_loops: bool = False
 
     @property
     def together(self) -> Block:

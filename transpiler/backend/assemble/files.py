@@ -25,6 +25,7 @@ from ..layout.declarations import Declaration, has_matrix, has_vector
 from ..layout.task_memory import pointers_of
 from ..layout.trip_counts import constant_count
 from ..module.interface import SourceFile
+from ..print.blocks import LANES_COUNT, LANES_SIZE
 from ..print.functions import PrintedFunction, prototypes
 from ..print.lines import PrintedBody, fitted, line_map, wrapped_head, wrapped_text
 from ..print.reductions import OWN, helpers_of, loop_with_copies, nest_in_parts
@@ -175,7 +176,7 @@ class FileAssembler:
         lanes = [LANES_NOTE] if p.task.as_lanes else []
         simd = threads is not None and vectorizable and not p.task.synchronizes and not p.task.private
         simd = simd and threads is not None and is_vectorized(threads, *pointers_of(p.task))
-        simd = simd or p.task.as_lanes
+        simd = (simd or p.task.as_lanes) and not p.task.lane_loops
         uneven = any(isinstance(s, While) or self._is_recursive(s) for s in statements)
         omp = pragma(p.task, threads, has_loops, uneven, simd)
         lines = nest(threads, call, simd and " simd " not in omp) if threads else []
@@ -247,6 +248,8 @@ def _constants(blocks: list[int], printed: list[PrintedTask]) -> list[str]:
         constants.append(f"LOADS {LOADS}  // iterations of a thread at a time, so that their loads overlap")
     if any(p.reductions.done for p in printed):
         constants.append(f"MAX_BLOCKS {MAX_BLOCKS}u  // that store partial results")
+    if any(p.task.lane_loops for p in printed):
+        constants.append(f"{LANES_SIZE} {LANES_COUNT}  // neighbouring iterations whose serial loops run together")
     return constants
 
 

@@ -102,6 +102,7 @@ class Expressions:
         self.variables: set[Parameter] = set()
         """Parameters passed by reference that are variables here: the accumulators of an entry."""
         self.block: Any = None
+        self.lanes: Any = None
         self.block_size = ""
         """The name of the number of threads in a block."""
         self.variable_names: dict[Statement, str] = {}
