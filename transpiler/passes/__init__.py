@@ -62,6 +62,7 @@ from .target.lowest_bits import lowest_bits
 from .target.minima import minima
 from .target.normal_rsqrt import normal_rsqrt
 from .target.ranges import ranges
+from .target.short_vectors import short_vectors
 from .target.wide_accesses import wide_accesses
 from .target.wrapping import wrapping
 from .tasks.offload import offload
@@ -202,6 +203,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         wide_accesses,  # after `expand_vectors`, which would take its vectors apart; before `wrapping`: it adds sums
         vector_lanes,  # after all passes that change what a loop does, and before `wrapping`: it knows sums
         lane_loops,  # after `vector_lanes`, for the loops that it leaves
+        short_vectors,  # after both, whose loops load neighbours
         wrapping,  # after all passes that know what a sum is
         minima,  # after all passes that know what a minimum is
         lowest_bits,  # likewise

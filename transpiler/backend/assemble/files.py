@@ -185,6 +185,7 @@ class FileAssembler:
             lines, omp = loop_with_copies(p.entry_expressions, p.task, *region, nest(threads, call, False)), ""
             p.helpers += helpers_of(p.task)
             p.used = p.used.with_all([p.entry_expressions.used])
+        p.helpers += ["SHORT_VECTORS"] if p.task.short_vectors else []
         if p.task.reductions and threads and language.nested_loops:
             clauses = part_pragma(p.task, threads, has_loops, uneven)
             if not vectorizable:
@@ -200,6 +201,7 @@ class FileAssembler:
             "head": wrapped_head(f"{qualifier}void {p.function}({', '.join(parameters) or language.no_parameters}) {{"),
             "body": "\n".join(INDENT * (line.depth + 1) + line.text if line.text else "" for line in p.body),
             "call": call,
+            "attribute": "SHORT_VECTORS " if p.task.short_vectors else "",
             "guarded_call": _guarded(threads.count if threads else "1", call),
             "block": context.block_size(p.task),
             "has_barrier": p.block is not None and p.block.has_barrier,
