@@ -62,6 +62,7 @@ from .target.lowest_bits import lowest_bits
 from .target.minima import minima
 from .target.normal_rsqrt import normal_rsqrt
 from .target.ranges import ranges
+from .target.reciprocals import reciprocals
 from .target.short_vectors import short_vectors
 from .target.wide_accesses import wide_accesses
 from .target.wrapping import wrapping
@@ -125,6 +126,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     split_vectors: (MatrixElement,),
     lowest_bits: ("bit_and", "mod", "plain_mod", "raw_mod"),
     minima: ("neg",),
+    reciprocals: ("div",),
     exact_ends: (RangeFor,),
 }
 """Classes of statements and names of operations; a pass finds nothing in a kernel without any of them."""
@@ -194,6 +196,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         call_effects,  # the passes since the first cleanup may have added checks
         legalize,  # late: the cleanups above would rebuild what it removes
         split_vectors,  # after `legalize`, which takes vectors apart
+        reciprocals,  # after `legalize`, which takes vectors apart
         operand_order,  # before the last cleanup, which merges equal operations
         ranges,  # after all passes that ask what an operation is: they know Python's divisions
         cleanup,
