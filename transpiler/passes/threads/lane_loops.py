@@ -18,12 +18,11 @@ the same for all `j`, and the bounds of these loops do not depend on `j` nor on 
 
 from __future__ import annotations
 
-from ...ir.nodes import Block, Effect, Statement, operands, walk
+from ...ir.nodes import Block, Effect, Statement, count_uses, operands, walk, walk_blocks
 from ...ir.statements import Alloca, GlobalLoad, GlobalStore, RangeFor, repeats
 from ...ir.tasks import Kernel, Task
 from ...ir.threads import ThreadFor
 from ...ir.types import Scalar, i32
-from ..cleanup.dead_code import dead_code
 from ..context import PassContext
 from .carry_across_barriers import carry_across_barriers
 from .vector_lanes import accesses_in_loops, is_along, may_have_lanes, varying_values
@@ -39,11 +38,9 @@ def lane_loops(kernel: Kernel, context: PassContext) -> bool:
         if outer is not None:
             task.body.statements = _split(task.body, outer).statements
             carry_across_barriers(task.body, {})
+            _drop_unused(task.body)
             task.lane_loops = True
-    changed = any(task.lane_loops for task in kernel.tasks)
-    if changed:
-        dead_code(kernel, context)  # what was computed again where it is used
-    return changed
+    return any(task.lane_loops for task in kernel.tasks)
 
 
 def _outer_values(task: Task) -> set[Statement] | None:
@@ -115,3 +112,19 @@ def _split(block: Block, outer: set[Statement]) -> Block:
             region.statements.append(statement)
     flush()
     return result
+
+
+def _drop_unused(body: Block) -> None:
+    """Drop the values that were computed again where they are used, and what is empty without them."""
+    uses = count_uses(body)
+    for block in reversed(list(walk_blocks(body))):
+        kept = []
+        for statement in reversed(block.statements):
+            is_empty = isinstance(statement, ThreadFor) and not statement.body.statements
+            is_value = statement.EFFECT == Effect.NONE and not isinstance(statement, Alloca) and not statement.BLOCKS
+            if is_empty or (is_value and not uses.get(statement)):
+                for operand in operands(statement):
+                    uses[operand] -= 1
+            else:
+                kept.append(statement)
+        block.statements = kept[::-1]
