@@ -118,7 +118,7 @@ def _drop_unused(body: Block) -> None:
     """Drop the values that were computed again where they are used, and what is empty without them."""
     uses = count_uses(body)
     for block in reversed(list(walk_blocks(body))):
-        kept = []
+        needed = []
         for statement in reversed(block.statements):
             is_empty = isinstance(statement, ThreadFor) and not statement.body.statements
             is_value = statement.EFFECT == Effect.NONE and not isinstance(statement, Alloca) and not statement.BLOCKS
@@ -126,5 +126,5 @@ def _drop_unused(body: Block) -> None:
                 for operand in operands(statement):
                     uses[operand] -= 1
             else:
-                kept.append(statement)
-        block.statements = kept[::-1]
+                needed.append(statement)
+        block.statements = needed[::-1]
