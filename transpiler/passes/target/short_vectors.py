@@ -44,7 +44,7 @@ def _has_gathered_sums(task: Task) -> bool:
 def _gathers(loop: RangeFor) -> bool:
     """Return whether a short loop without stores to arrays loads numbers at indices that it loads."""
     statements = list(walk(loop.body))
-    varying = {s for s in statements if isinstance(s, LoopIndex) and s.loop is loop}
+    varying: set[Statement] = {s for s in statements if isinstance(s, LoopIndex) and s.loop is loop}
     loaded: set[Statement] = set()
     gathers = False
     for statement in statements:
