@@ -90,6 +90,7 @@ class Task:
         lane_loops: each part of the body without a loop is a `ThreadFor` over neighbouring iterations of the innermost
             axis, and the loops between them are run for all of these together.
         short_vectors: a compiler shall not take many iterations of the serial loops at a time.
+        tile: extents of the iterations of a block, whose tiles of arrays are in shared memory; () for a plain loop.
         lanes: iterations of the innermost axis that are one, which is the step of the loop there.
         blocks_done: counts the blocks of threads that have stored their partial results. The last one joins them in an
             order that does not change from run to run, and `epilogue` runs once. None: it runs in each block.
@@ -115,6 +116,7 @@ class Task:
     as_lanes: bool = False
     lane_loops: bool = False
     short_vectors: bool = False
+    tile: tuple[int, ...] = ()
 
     @property
     def together(self) -> Block:

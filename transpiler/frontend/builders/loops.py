@@ -295,6 +295,7 @@ def _finish_loop(
     options, context.nesting.loop_options = context.nesting.loop_options, {}
     loop.parallelize = options.get("parallelize")
     loop.serialize = options.get("serialize", False) or loop.parallelize == 1 or context.nesting.is_conditional
+    loop.block_local, context.nesting.block_local = context.nesting.block_local, []
     loop.block_dim, loop.grid_stride = options.get("block_dim"), options.get("grid_stride")
     is_parallel = context.builder.block is context.kernel.body and not loop.serialize
     if isinstance(loop, RangeFor):
