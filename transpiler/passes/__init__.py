@@ -43,6 +43,7 @@ from .context import Pass, PassContext, PassRun
 from .control.branch_depth import branch_depth
 from .control.inline_calls import inline_calls
 from .control.iteration_limit import iteration_limit
+from .control.lane_loops import lane_loops
 from .control.lower import lower
 from .control.overflow import overflow
 from .control.packed_arrays import packed_arrays
@@ -77,7 +78,6 @@ from .threads.clamp_indices import clamp_indices
 from .threads.demote_atomics import demote_atomics
 from .threads.fuse_result import fuse_result
 from .threads.keep_elements import keep_elements
-from .threads.lane_loops import lane_loops
 from .threads.overlap_loads import overlap_loads
 from .threads.private_sums import private_sums
 from .threads.reduce_atomics import reduce_atomics

@@ -13,7 +13,7 @@ from ...ir.functions import Call, Function, called, reachable
 from ...ir.nodes import Statement
 from ...ir.sparse import TOPOLOGY_WRITERS
 from ...ir.statements import RECORDS, AtomicOp, Rand, While, repeats
-from ...ir.tasks import MAX_BLOCKS, with_members
+from ...ir.tasks import MAX_BLOCKS, Task, with_members
 from ...ir.textures import TEXTURE_STATEMENTS
 from ...ir.types import Struct
 from ..languages.common.one_line import COLUMNS, INDENT
@@ -31,7 +31,7 @@ from ..print.functions import PrintedFunction, prototypes
 from ..print.lines import PrintedBody, fitted, line_map, wrapped_head, wrapped_text
 from ..print.reductions import OWN, helpers_of, loop_with_copies, nest_in_parts
 from ..print.textures import declarations
-from ..print.threads import is_vectorized, nest, part_pragma, pragma, region_and_loop
+from ..print.threads import Threads, is_vectorized, nest, part_pragma, pragma, region_and_loop
 from .banner import banner, first_line, loop_location, python_line, task_title
 from .context import EmitContext
 from .grid_stride import LOADS
@@ -175,9 +175,7 @@ class FileAssembler:
         call = f"{p.function}({', '.join(arguments)});"
         qualifier = INLINED if p.task.as_lanes else language.helper_qualifier
         lanes = [LANES_NOTE] if p.task.as_lanes else []
-        simd = threads is not None and vectorizable and not p.task.synchronizes and not p.task.private
-        simd = simd and threads is not None and is_vectorized(threads, *pointers_of(p.task))
-        simd = (simd or p.task.as_lanes) and not p.task.lane_loops
+        simd = threads is not None and _is_simd(p.task, threads, vectorizable)
         uneven = any(isinstance(s, While) or self._is_recursive(s) for s in statements)
         omp = pragma(p.task, threads, has_loops, uneven, simd)
         lines = nest(threads, call, simd and " simd " not in omp) if threads else []
@@ -186,7 +184,6 @@ class FileAssembler:
             lines, omp = loop_with_copies(p.entry_expressions, p.task, *region, nest(threads, call, False)), ""
             p.helpers += helpers_of(p.task)
             p.used = p.used.with_all([p.entry_expressions.used])
-        p.helpers += ["SHORT_VECTORS"] if p.task.short_vectors else []
         if p.task.reductions and threads and language.nested_loops:
             clauses = part_pragma(p.task, threads, has_loops, uneven)
             if not vectorizable:
@@ -227,6 +224,14 @@ class FileAssembler:
 
     def _is_recursive(self, statement: Statement) -> bool:
         return isinstance(statement, Call) and self.context.signatures[statement.function].is_recursive
+
+
+def _is_simd(task: Task, threads: Threads, vectorizable: bool) -> bool:
+    """Return whether the innermost loop of an entry is marked for vectorization."""
+    if task.as_lanes or task.lane_loops:
+        return task.as_lanes
+    is_plain = vectorizable and not task.synchronizes and not task.private
+    return is_plain and is_vectorized(threads, *pointers_of(task))
 
 
 def _guarded(count: str, call: str) -> list[str]:

@@ -156,7 +156,12 @@ class TaskPrinter:
             entry_uses_args=entry.uses_args,
             used=e.used.with_all([entry.used]),
             structs=[*e.structs_used, *entry.structs_used],
-            helpers=[*e.helpers, *entry.helpers, *(self.language.unroll_helpers if grid.is_unrolled else ())],
+            helpers=[
+                *e.helpers,
+                *entry.helpers,
+                *(self.language.unroll_helpers if grid.is_unrolled else ()),
+                *(["SHORT_VECTORS"] if task.short_vectors else ()),
+            ],
             symbols=e.symbols,
             functions=called(task.body),
         )

@@ -24,8 +24,8 @@ from ...ir.tasks import Kernel, Task
 from ...ir.threads import ThreadFor
 from ...ir.types import Scalar, i32
 from ..context import PassContext
-from .carry_across_barriers import carry_across_barriers
-from .vector_lanes import accesses_in_loops, is_along, may_have_lanes, varying_values
+from ..threads.carry_across_barriers import carry_across_barriers
+from ..threads.vector_lanes import accesses_in_loops, is_along, may_have_lanes, varying_values
 
 
 def lane_loops(kernel: Kernel, context: PassContext) -> bool:
