@@ -112,7 +112,8 @@ def _printed(
         raise EditError(f"{path}:{error.line}: {error.message}", error.hint) from None
     except (InternalError, AssertionError, KeyError, IndexError, AttributeError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        line = lines.get(getattr(error, "statement", None), 0)
+        wrong: Statement | None = getattr(error, "statement", None)
+        line = 0 if wrong is None else lines.get(wrong, 0)
         reason = reason.removeprefix("malformed final IR: ").partition(" (at ")[0] if line else reason
         raise EditError(f"{path}:{line or 1}: the edited kernel is malformed: {reason}") from None
     members = [(m.name, m.type, m.offset_bytes) for m in module.interface.members]
