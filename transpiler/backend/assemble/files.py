@@ -247,19 +247,18 @@ class FileAssembler:
         return isinstance(statement, Call) and self.context.signatures[statement.function].is_recursive
 
 
-<<<<<<< HEAD
 def _without_a_body(context: EmitContext) -> TaichiCompilationError:
     paths = ", ".join(template.path for template in context.options.own_templates)
     message = f"the source of `{context.name}` has no `task.head`, or no `task.body`, of one of its tasks: {paths}"
     return TaichiCompilationError(message, "a template prints both, as `shadesmith/NAME` does; see docs/templates.md")
-=======
+
+
 def _is_simd(task: Task, threads: Threads, vectorizable: bool) -> bool:
     """Return whether the innermost loop of an entry is marked for vectorization."""
     if task.as_lanes or task.lane_loops:
         return task.as_lanes
     is_plain = vectorizable and not task.synchronizes and not task.private
     return is_plain and is_vectorized(threads, *pointers_of(task))
->>>>>>> main
 
 
 def _guarded(count: str, call: str) -> list[str]:
