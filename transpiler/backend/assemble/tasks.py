@@ -38,6 +38,7 @@ from ..print.functions import PrintedFunction, print_function, return_writer
 from ..print.iteration_order import part_names
 from ..print.line_comments import shortened
 from ..print.lines import Line
+from ..print.local_arrays import local_arrays
 from ..print.loop_heads import declare_axis
 from ..print.placement import Placement, place
 from ..print.reductions import OWN, Reductions, declare_accumulators, name_accumulators, print_reductions
@@ -168,6 +169,7 @@ class TaskPrinter:
         """Print a real function."""
         placement = place([(function.body, [])], self._is_infix)
         printer = self._statements(placement, {**EFFECTS, Return: return_writer(function)})
+        printer.e.local_arrays = local_arrays(function.body, placement, self.language)
         printed = print_function(function, printer, self.capabilities.branch_depth_limit)
         return replace(printed, body=self._with_comments(printed.body))
 
@@ -190,7 +192,9 @@ class TaskPrinter:
 
     def _body(self, task: Task, number: int) -> tuple[list[Line], list[str], Statements]:
         block = Block([*task.prologue.statements, *task.body.statements])
-        printer = self._statements(place([(block, [])], self._is_infix))
+        placement = place([(block, [])], self._is_infix)
+        printer = self._statements(placement)
+        printer.e.local_arrays = local_arrays(block, placement, self.language)
         names: list[str] = []
         if task.loop is not None:
             for axis in range(len(task.loop.starts)):

@@ -39,6 +39,7 @@ from ..languages.common.target import Target
 from .expressions import Expressions, result_of
 from .line_comments import adjoint_comment, python_comment
 from .lines import Line, wrapped, wrapped_comment
+from .local_arrays import declaration
 from .loop_heads import declare_axis, loop_head, partial_hint, unroll_hint
 from .placement import ADDRESSES, Placement
 from .remarks import inert, remarks_above
@@ -377,6 +378,9 @@ def _alloca(p: Statements, alloca: Alloca) -> None:
     assert alloca.type is not None
     name = p.name(alloca)
     p.e.rendered[alloca] = Rendered(name)
+    if alloca in p.e.local_arrays:
+        p.emit(declaration(p.e, alloca, name))
+        return
     if alloca.per_thread:
         p.emit(p.declare_per_thread(p, alloca, name))
         return
@@ -391,8 +395,12 @@ def _local_store(p: Statements, store: LocalStore) -> None:
         return
     if p.placement.declared_by_store.get(store.pointer) is store:
         assert store.pointer.type is not None
-        rendered = p.e.of(store.value)
         name = p.name(store.pointer)
+        if store.pointer in p.e.local_arrays:
+            p.e.rendered[store.pointer] = Rendered(name)
+            p.emit(declaration(p.e, store.pointer, name), store.location)
+            return
+        rendered = p.e.of(store.value)
         p.declare_value(p.e.name_of_type(store.pointer.type), name, rendered.initializer, store.location)
         p.e.rendered[store.pointer] = Rendered(name)
         return
