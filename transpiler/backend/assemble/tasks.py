@@ -38,7 +38,6 @@ from ..print.functions import PrintedFunction, print_function, return_writer
 from ..print.iteration_order import part_names
 from ..print.line_comments import shortened
 from ..print.lines import Line
-from ..print.local_arrays import local_arrays
 from ..print.loop_heads import declare_axis
 from ..print.placement import Placement, place
 from ..print.reductions import OWN, Reductions, declare_accumulators, name_accumulators, print_reductions
@@ -52,6 +51,7 @@ from ..print.threads import Threads, indices_in_block, spread, spread_blocks
 from .block_sums import ELEMENT, BlockSums, print_block_sums
 from .context import EmitContext
 from .grid_stride import LOADS, Grid, grid_of
+from .local_arrays import local_arrays
 
 EFFECTS: dict[type, Callable[..., None]] = {
     **STATEMENT_WRITERS, **REPORT_WRITERS, **CALL_WRITERS, **BLOCK_WRITERS, **CELL_WRITERS,

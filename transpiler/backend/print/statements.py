@@ -39,7 +39,6 @@ from ..languages.common.target import Target
 from .expressions import Expressions, result_of
 from .line_comments import adjoint_comment, python_comment
 from .lines import Line, wrapped, wrapped_comment
-from .local_arrays import declaration
 from .loop_heads import declare_axis, loop_head, partial_hint, unroll_hint
 from .placement import ADDRESSES, Placement
 from .remarks import inert, remarks_above
@@ -372,6 +371,12 @@ def _as_local(p: Statements, alloca: Alloca, name: str) -> str:
     raise InternalError(f"emit: `{name}` is a variable of each thread of a block")
 
 
+def _declared_array(p: Statements, variable: Statement, name: str) -> str:
+    assert isinstance(variable.type, Tensor)
+    extents = "".join(f"[{extent}]" for extent in variable.type.shape)
+    return f"{p.e.name_of_type(variable.type.element)} {name}{extents} = {{{p.e.language.zero_values or ''}}};"
+
+
 def _alloca(p: Statements, alloca: Alloca) -> None:
     if alloca in p.placement.dead or alloca in p.placement.declared_by_store:
         return
@@ -379,7 +384,7 @@ def _alloca(p: Statements, alloca: Alloca) -> None:
     name = p.name(alloca)
     p.e.rendered[alloca] = Rendered(name)
     if alloca in p.e.local_arrays:
-        p.emit(declaration(p.e, alloca, name))
+        p.emit(_declared_array(p, alloca, name))
         return
     if alloca.per_thread:
         p.emit(p.declare_per_thread(p, alloca, name))
@@ -398,7 +403,7 @@ def _local_store(p: Statements, store: LocalStore) -> None:
         name = p.name(store.pointer)
         if store.pointer in p.e.local_arrays:
             p.e.rendered[store.pointer] = Rendered(name)
-            p.emit(declaration(p.e, store.pointer, name), store.location)
+            p.emit(_declared_array(p, store.pointer, name), store.location)
             return
         rendered = p.e.of(store.value)
         p.declare_value(p.e.name_of_type(store.pointer.type), name, rendered.initializer, store.location)

@@ -15,9 +15,8 @@ from ...ir.statements import Alloca, LocalStore, MatrixInit, MatrixPtr
 from ...ir.types import Tensor
 from ..languages.common.language import Language
 from ..languages.common.tensors import is_short_vector
-from .expressions import Expressions
-from .placement import Placement
-from .repetition import is_zero
+from ..print.placement import Placement
+from ..print.repetition import is_zero
 
 
 def local_arrays(block: Block, placement: Placement, language: Language) -> frozenset[Alloca]:
@@ -48,14 +47,6 @@ def local_arrays(block: Block, placement: Placement, language: Language) -> froz
         if sum(zero in operands(statement) for statement in statements) == 1:
             placement.used.discard(zero)  # its type is not named
     return frozenset(found)
-
-
-def declaration(e: Expressions, variable: Alloca, name: str) -> str:
-    """Return the declaration of a variable whose elements are zero."""
-    tensor = variable.type
-    assert isinstance(tensor, Tensor)
-    extents = "".join(f"[{extent}]" for extent in tensor.shape)
-    return f"{e.name_of_type(tensor.element)} {name}{extents} = {{{e.language.zero_values or ''}}};"
 
 
 def _may_be_array(variable: Alloca) -> bool:
