@@ -72,7 +72,11 @@ def _count(context: Context, items: int, node: ast.AST | None) -> None:
     context.items_built += items
     if items > MAX_ITEMS or context.items_built > MAX_ALL_ITEMS:
         limit = MAX_ITEMS if items > MAX_ITEMS else MAX_ALL_ITEMS
-        found = "This iteration at compile time has" if items > MAX_ITEMS else "The kernel's iterations at compile time have"
+        found = (
+            "This iteration at compile time has"
+            if items > MAX_ITEMS
+            else "The kernel's iterations at compile time have"
+        )
         raise context.error(
             TaichiCompilationError,
             f"{found} more than {limit:,} items, each of which makes code of its own",
