@@ -1,6 +1,6 @@
 """`ti.algorithms` on CUDA against CUB: CuPy's sort, cumsum, sum, selection and unique, which call it.
 
-    python benchmarks/algorithms.py [--sizes 65536 16777216]
+    python benchmarks/algorithms.py [--sizes 65536 16777216] [--rows reduce select]
 
 Prints milliseconds, the least of several rounds with the wait for the device, and how many times CUB's time ours is.
 """
@@ -29,6 +29,7 @@ def main() -> None:
     """Print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sizes", type=int, nargs="+", default=[2**16, 2**20, 2**24])
+    parser.add_argument("--rows", nargs="+")
     options = parser.parse_args()
     import cupy as cp
     import numpy as np
@@ -87,6 +88,8 @@ def main() -> None:
                            lambda theirs=theirs: cp.unique(theirs, return_counts=True)),
             }  # fmt: skip
             for name, (ours, cubs) in rows.items():
+                if options.rows and name not in options.rows:
+                    continue
                 mine, other = least(ours, ti.sync), least(cubs, wait)
                 print(
                     f"{n:9} {dtype!s:4} {name:7} {mine:9.3f} ms  CUB {other:9.3f} ms  {mine / other:6.2f}", flush=True

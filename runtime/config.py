@@ -62,6 +62,7 @@ EFFECTIVE: dict[str, str] = {
     "why_comments": "comments in emitted sources show where a pass dropped an atomic operation, a branch or a task",
     "argument_offsets": "comments in emitted sources show the offset of each member of the argument block",
     "grid_stride": "whether a GPU's threads run several iterations of a loop: True, False, or auto",
+    "task_graphs": "on CUDA, launches of several tasks that repeat become graphs, which the driver starts by one call",
     "watchdog": "time that a launch may take [s], after which it is an error; 0: any. Each launch waits for its end",
     "warn_stale_globals": "warns at a launch where a global differs from the constant compiled in",
     "offline_cache": "caches compiled kernels on disk, so that the next start compiles nothing",
@@ -169,6 +170,7 @@ class Config:
     why_comments: bool = True
     argument_offsets: bool = False
     grid_stride: bool | str = "auto"
+    task_graphs: bool = True
     warn_stale_globals: bool = False
     watchdog: float = 0.0
 

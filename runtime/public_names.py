@@ -3,6 +3,7 @@
 NAMES = {
     "BitpackedFields": "fields.quantized:BitpackedFields",
     "DeviceCapability": "aot.targets:DeviceCapability",
+    "Event": "session.streams:Event",
     "EditError": "workbench.check.edit_error:EditError",
     "GUI": "gui.gui:GUI",
     "ad": "ad",
@@ -11,6 +12,7 @@ NAMES = {
     "Mesh": "fields.mesh:Mesh",
     "MeshInstance": "fields.mesh:MeshInstance",
     "Pass": "passes:own_pass",
+    "Stream": "session.streams:Stream",
     "Tape": "ad.tape:Tape",
     "cache": "cache",
     "device": "session.devices:device",

@@ -132,6 +132,8 @@ class Capabilities:
     x where that is a number: NVIDIA's driver 580 does."""
     slow_subnormals: bool = False
     """Whether a reciprocal square root takes more instructions if its operand may be subnormal."""
+    slow_divisions: bool = False
+    """Whether a division of f32 takes several instructions more than a product, with `fast_math` too."""
     extra: tuple[tuple[str, str], ...] = field(default=())
 
     @property

@@ -1,4 +1,4 @@
-"""CUB by CuPy, for arrays in memory of a CUDA device: sorts, and scans and reductions of integers.
+"""CUB by CuPy, for arrays in memory of a CUDA device: sorts, and scans of integers.
 
 In: ndarrays with one axis. Out: changed arrays, or False where CUB would give another result than our own kernels: sums
 of floats, whose order differs from run to run there, and keys with NaNs, of which CUB puts those with a sign first.
@@ -22,8 +22,6 @@ from . import kernels
 
 SCANS = {"add": "cumsum", "mul": "cumprod"}
 """Functions of CuPy by operation."""
-
-REDUCTIONS = {"add": "sum", "mul": "prod", "max": "amax", "min": "amin"}
 
 
 def takes(x: Any) -> bool:
@@ -89,15 +87,6 @@ def order_of(codes: Any) -> Any | None:
     with lent(codes, order) as (_, view, numbers):
         numbers[...] = view.argsort()
     return order
-
-
-def reduce(values: Any, op: str) -> int | None:
-    """Return all integers combined; None for floats, and where CuPy cannot work."""
-    if not takes(values) or not counts(values.dtype):
-        return None
-    with lent(values) as (cupy, view):
-        options = {"dtype": view.dtype} if op in SCANS else {}
-        return int(getattr(cupy, REDUCTIONS[op])(view, **options).item())
 
 
 def scan(values: Any, out: Any, op: str, inclusive: bool) -> bool:

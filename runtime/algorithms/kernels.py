@@ -5,13 +5,15 @@ the total of each chunk, the scan of these totals, and the scan of each chunk, w
 read neighbouring elements by neighbouring threads: `tiles.py`.
 """
 
-from ...transpiler.ir.types import f64, i32, u32, u64
+from functools import cache
+
+from ...transpiler.ir.types import Scalar, f64, i32, u32, u64
 from ...transpiler.lang.annotations import ndarray, template
 from ...transpiler.lang.decorators import func
-from ...transpiler.lang.functions import atomic_add, bit_cast, cast, static
+from ...transpiler.lang.functions import atomic_add, atomic_max, atomic_min, bit_cast, cast, static
 from ...transpiler.lang.matrix import Vector
 from ...transpiler.lang.operations import max, min  # noqa: A004
-from ..launch.kernel import kernel
+from ..launch.kernel import Kernel, kernel
 
 BUCKETS = 16
 """A pass of a sort distributes by 4 bits."""
@@ -66,6 +68,33 @@ def store(x: ndarray(), field: template()):
     """Copy to a field."""
     for i in range(field.shape[0]):
         field[i] = x[i]
+
+
+# --- reductions -------------------------------------------------------------------------------------------------------
+
+
+@cache
+def reduction(op: str, dtype: Scalar, neutral: int | float) -> Kernel:
+    """Return the kernel that combines all elements. The compiler makes it a reduction on each target.
+
+    neutral: what changes no other number; for the extrema of floats a NaN, so that there is no task for `x[0]`.
+    """
+
+    @kernel
+    def combine(x: ndarray(dtype, 1)) -> dtype:
+        total = cast(neutral, dtype)
+        for i in range(x.shape[0]):
+            if static(op == "add"):
+                total += x[i]
+            elif static(op == "mul"):
+                total *= x[i]
+            elif static(op == "max"):
+                atomic_max(total, x[i])
+            else:
+                atomic_min(total, x[i])
+        return total
+
+    return combine
 
 
 # --- scans ------------------------------------------------------------------------------------------------------------
@@ -185,15 +214,42 @@ def gather(x: ndarray(), order: ndarray(i32, 1), out: ndarray()):
 # --- selecting and counting -------------------------------------------------------------------------------------------
 
 
+@func
+def is_marked(value: template(), kind: template(), bits: template()):
+    """Return 1 for an element of a mask that is not 0. Floats are compared as bits: devices may flush small ones."""
+    found = 0
+    if static(kind == "float"):
+        found = cast((bit_cast(value, static(u64 if bits == 64 else u32)) << 1) != 0, i32)
+    else:
+        found = cast(value != 0, i32)
+    return found
+
+
 @kernel
-def mark(mask: ndarray(), marks: ndarray(i32, 1), kind: template(), bits: template()):
-    """Store 1 where the mask is not 0. Floats are compared as bits: devices may count subnormal ones as 0."""
-    for i in range(mask.shape[0]):
-        if static(kind == "float"):
-            unsigned = static(u64 if bits == 64 else u32)
-            marks[i] = 1 if (bit_cast(mask[i], unsigned) << 1) != 0 else 0
-        else:
-            marks[i] = 1 if mask[i] != 0 else 0
+def count_marked(mask: ndarray(), counts: ndarray(i32, 1), chunk: i32, kind: template(), bits: template()):
+    """Count the marked elements of each chunk."""
+    for c in range(counts.shape[0]):
+        found = 0
+        for i in range(c * chunk, min(c * chunk + chunk, mask.shape[0])):
+            found += is_marked(mask[i], kind, bits)
+        counts[c] = found
+
+
+@kernel
+def select_marked(
+    x: ndarray(), mask: ndarray(), ends: ndarray(i32, 1), out: ndarray(),
+    chunk: i32, kind: template(), bits: template(), positions: template(),
+):  # fmt: skip
+    """Store marked elements of `x`, or their positions, one after the other. ends: the inclusive scan of the counts."""
+    for c in range(ends.shape[0]):
+        place = 0 if c == 0 else ends[max(c - 1, 0)]
+        for i in range(c * chunk, min(c * chunk + chunk, mask.shape[0])):
+            if is_marked(mask[i], kind, bits) != 0:
+                if static(positions):
+                    out[place] = i
+                else:
+                    out[place] = x[i]
+                place += 1
 
 
 @kernel
@@ -209,24 +265,6 @@ def mark_first(x: ndarray(), marks: ndarray(i32, 1), dtype: template(), kind: te
 def last(x: ndarray(i32, 1)) -> i32:
     """Return the last element. To read it in Python would copy megabytes around it."""
     return x[x.shape[0] - 1]
-
-
-@kernel
-def move_marked(x: ndarray(), ends: ndarray(i32, 1), out: ndarray()):
-    """Store marked elements one after the other. ends: the inclusive scan of the marks."""
-    for i in range(x.shape[0]):
-        before = 0 if i == 0 else ends[max(i - 1, 0)]
-        if ends[i] != before:
-            out[before] = x[i]
-
-
-@kernel
-def move_positions(ends: ndarray(i32, 1), positions: ndarray(i32, 1)):
-    """Store one after the other where marked elements are."""
-    for i in range(ends.shape[0]):
-        before = 0 if i == 0 else ends[max(i - 1, 0)]
-        if ends[i] != before:
-            positions[before] = i
 
 
 @kernel

@@ -5,6 +5,7 @@ In: fields or ndarrays of numbers with one axis. Out: changed arrays, or new nda
 
 from __future__ import annotations
 
+import math
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -41,18 +42,13 @@ def reduce(x: Array, op: str = "add") -> int | float:
         >>> ti.algorithms.reduce(x), ti.algorithms.reduce(x, "max")
         (6, 3)
     """
-    values, operation = _values(x, "reduce"), _operation(op)
+    values, _ = _values(x, "reduce"), _operation(op)
     if values.shape[0] == 0:
         if op in ("max", "min"):
             raise ValueError(f"an array without elements has no {op}")
         return values.dtype.numpy.type(op == "mul").item()  # type: ignore[no-any-return]
-    found = cub.reduce(values, op)
-    if found is not None:
-        return found
-    neutral = _neutral(op, values.dtype)
-    while values.shape[0] > 1:
-        values = _totals(values, operation, neutral)
-    return values[0]  # type: ignore[no-any-return]
+    neutral = math.nan if op in ("max", "min") and values.dtype.is_float else _neutral(op, values.dtype)
+    return kernels.reduction(op, values.dtype, neutral)(values)  # type: ignore[no-any-return]
 
 
 @hides_own_frames
@@ -180,10 +176,7 @@ def select(x: Array, mask: Array) -> Array:
     values, chosen = _values(x, "select"), _values(mask, "select")
     if values.shape != chosen.shape:
         raise TaichiTypeError(f"the mask has {chosen.shape[0]} elements, and the array {values.shape[0]}", "as many")
-    marks = ndarray(i32, values.shape)
-    if values.shape[0]:
-        kernels.mark(chosen, marks, *_kind(chosen.dtype))
-    return _marked(values, marks)
+    return _Selection(chosen).of(values)
 
 
 @hides_own_frames
@@ -205,11 +198,10 @@ def unique(x: Array) -> tuple[Array, Array]:
     if n:
         _sort(values)
         kernels.mark_first(values, marks, *_widened(values.dtype))
-    found = _marked(values, marks)
-    positions, counts = ndarray(i32, found.shape), ndarray(i32, found.shape)
+    first = _Selection(marks)
+    found, counts = first.of(values), ndarray(i32, first.count)
     if n:
-        kernels.move_positions(marks, positions)
-        kernels.lengths(positions, n, counts)
+        kernels.lengths(first.positions(), n, counts)
     return found, counts
 
 
@@ -355,10 +347,11 @@ def _totals(values: Any, operation: Any, neutral: int | float) -> Any:
 
 def _scan(values: Any, out: Any, op: str, inclusive: bool) -> None:
     n, dtype, operation = values.shape[0], values.dtype, OPERATIONS[op]
-    if n == 0 or cub.scan(values, out, op, inclusive):
-        return
     neutral, on_threads, each = _neutral(op, dtype), _runs_on_threads(values), _per_thread(dtype)
-    if n <= (tiles.THREADS * each if on_threads else CHUNK):
+    is_short = n <= (tiles.THREADS * each if on_threads else CHUNK)  # one launch, and CUB's calls cost more
+    if n == 0 or not is_short and cub.scan(values, out, op, inclusive):
+        return
+    if is_short:
         before = _nothing(dtype, neutral)
     else:
         before = _totals(values, operation, neutral)
@@ -412,13 +405,37 @@ def _order(keys: Any) -> Any:
     return order[0]
 
 
-def _marked(values: Any, marks: Any) -> Any:
-    """Return the elements that are marked by 1, and replace the marks by their inclusive scan."""
-    n = values.shape[0]
-    if n == 0:
-        return ndarray(values.dtype, 0)
-    _scan(marks, marks, "add", True)
-    found = ndarray(values.dtype, kernels.last(marks))
-    if found.shape[0]:
-        kernels.move_marked(values, marks, found)
-    return found
+class _Selection:
+    """The elements where a mask is not 0: how many they are up to the end of each tile, or of each chunk."""
+
+    def __init__(self, mask: Any) -> None:
+        self.mask, self.kind = mask, _kind(mask.dtype)
+        self.on_threads, self.count, n = _runs_on_threads(mask), 0, mask.shape[0]
+        self.each = _per_thread(i32)
+        if n == 0:
+            return
+        if self.on_threads:
+            self.ends = ndarray(i32, -(-n // (tiles.THREADS * self.each)))
+            tiles.count_marked_of_tiles(mask, self.ends, *self.kind, self.each)
+        else:
+            self.ends = ndarray(i32, -(-n // CHUNK))
+            kernels.count_marked(mask, self.ends, CHUNK, *self.kind)
+        _scan(self.ends, self.ends, "add", True)
+        self.count = kernels.last(self.ends)
+
+    def of(self, values: Any) -> Any:
+        """Return the elements of an array that are marked."""
+        return self._moved(values, ndarray(values.dtype, self.count), False)
+
+    def positions(self) -> Any:
+        """Return where the marked elements are."""
+        return self._moved(self.mask, ndarray(i32, self.count), True)
+
+    def _moved(self, values: Any, out: Any, positions: bool) -> Any:
+        if self.count == 0:
+            return out
+        if self.on_threads:
+            tiles.select_of_tiles(values, self.mask, self.ends, out, *self.kind, positions, self.each)
+        else:
+            kernels.select_marked(values, self.mask, self.ends, out, CHUNK, *self.kind, positions)
+        return out

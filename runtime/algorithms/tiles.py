@@ -1,4 +1,4 @@
-"""Reductions and scans for GPUs: the threads of a block work on a tile, neighbouring threads on neighbouring elements.
+"""Scans and selections for GPUs: the threads of a block work on a tile, neighbouring threads on neighbouring elements.
 
 All arrays are ndarrays with one axis. The order of the operations is the same in each run, so sums of floats have the
 same bits. nothing: an array whose one element changes no other one by the operation.
@@ -10,6 +10,7 @@ from ...transpiler.lang.decorators import func
 from ...transpiler.lang.functions import loop_config, static
 from ...transpiler.lang.simt import block
 from ..launch.kernel import kernel
+from .kernels import add, is_marked
 
 THREADS = 256
 STEPS = 8
@@ -47,6 +48,19 @@ def total_of_tiles(
             totals[i // THREADS] = shared[0]
 
 
+@func
+def scan_of_threads(totals: template(), thread: i32, op: template()):
+    """Scan the shared array of one element for each thread; all threads of the block call it."""
+    for step in static(range(STEPS)):
+        distance = static(1 << step)
+        total = totals[thread]
+        if thread >= distance:
+            total = op(totals[thread - distance], total)
+        block.sync()
+        totals[thread] = total
+        block.sync()
+
+
 @kernel
 def scan_tiles(
     x: ndarray(), before: ndarray(), nothing: ndarray(), out: ndarray(),
@@ -71,14 +85,7 @@ def scan_tiles(
             own = op(own, tile[padded(thread * each + k)])
         totals[thread] = own
         block.sync()
-        for step in static(range(STEPS)):
-            distance = static(1 << step)
-            total = totals[thread]
-            if thread >= distance:
-                total = op(totals[thread - distance], total)
-            block.sync()
-            totals[thread] = total
-            block.sync()
+        scan_of_threads(totals, thread, op)
         total = before[i // THREADS]
         if thread > 0:
             total = op(total, totals[thread - 1])
@@ -95,3 +102,71 @@ def scan_tiles(
             j = k * THREADS + thread
             if start + j < x.shape[0]:
                 out[start + j] = tile[padded(j)]
+
+
+@kernel
+def count_marked_of_tiles(
+    mask: ndarray(), counts: ndarray(i32, 1), kind: template(), bits: template(), each: template()
+):
+    """Count the marked elements of each tile, `each` of them by one thread."""
+    loop_config(block_dim=THREADS)
+    for i in range(counts.shape[0] * THREADS):
+        shared = block.SharedArray(THREADS, i32)
+        thread = i % THREADS
+        first = i // THREADS * (THREADS * each) + thread
+        found = 0
+        for k in range(each):
+            if first + k * THREADS < mask.shape[0]:
+                found += is_marked(mask[first + k * THREADS], kind, bits)
+        shared[thread] = found
+        block.sync()
+        for step in static(range(STEPS)):
+            half = static(THREADS >> step + 1)
+            if thread < half:
+                shared[thread] = shared[thread] + shared[thread + half]
+            block.sync()
+        if thread == 0:
+            counts[i // THREADS] = shared[0]
+
+
+@kernel
+def select_of_tiles(
+    x: ndarray(), mask: ndarray(), ends: ndarray(i32, 1), out: ndarray(),
+    kind: template(), bits: template(), positions: template(), each: template(),
+):  # fmt: skip
+    """Store marked elements of `x`, or their positions, one after the other. ends: the inclusive scan of the counts."""
+    loop_config(block_dim=THREADS)
+    for i in range(ends.shape[0] * THREADS):
+        places = block.SharedArray(static(THREADS * each // 16 * 17), i32)
+        totals = block.SharedArray(THREADS, i32)
+        tile, thread = i // THREADS, i % THREADS
+        start = tile * (THREADS * each)
+        for k in range(each):
+            j = k * THREADS + thread
+            marked = 0
+            if start + j < mask.shape[0]:
+                marked = is_marked(mask[start + j], kind, bits)
+            places[padded(j)] = marked
+        block.sync()
+        own = 0
+        for k in range(each):
+            own += places[padded(thread * each + k)]
+        totals[thread] = own
+        block.sync()
+        scan_of_threads(totals, thread, add)
+        place = totals[thread] - own
+        if tile > 0:
+            place += ends[tile - 1]
+        for k in range(each):
+            marked = places[padded(thread * each + k)]
+            places[padded(thread * each + k)] = place if marked != 0 else -1
+            place += marked
+        block.sync()
+        for k in range(each):
+            j = k * THREADS + thread
+            to = places[padded(j)]
+            if to >= 0:
+                if static(positions):
+                    out[to] = start + j
+                else:
+                    out[to] = x[start + j]

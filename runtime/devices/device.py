@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ...transpiler.errors import TaichiRuntimeError
@@ -220,10 +221,40 @@ class Device(Protocol):
 
 
 class GpuDevice(Device, Protocol):
-    """A device that other libraries use too. index: its CUDA number. stream: handle of the last stream used."""
+    """A device that other libraries use too.
+
+    index: its CUDA number. stream: handle of the last stream used. current_stream: returns CuPy's, which has a `ptr`.
+    failure: classes of the errors of CuPy and the driver.
+    """
 
     index: int
     stream: int
+    current_stream: Callable[[], Any]
+    failure: tuple[type[Exception], ...]
+
+    def describe(self, error: Exception) -> TaichiRuntimeError:
+        """Return the error that names the kernels launched last."""
+
+    def make_stream(self) -> Any:
+        """Return a new stream, which does not wait for the default stream."""
+
+    def make_event(self) -> Any:
+        """Return a new event with a time."""
+
+    def record_event(self, event: Any, stream: int) -> None:
+        """Place an event after the work on a stream so far."""
+
+    def wait_event(self, stream: int, event: Any) -> None:
+        """Let later work on a stream wait for an event."""
+
+    def let_wait(self, stream: int, other: int) -> None:
+        """Let later work on `stream` wait for the work on `other`, on the GPU."""
+
+    def elapsed_ms(self, begin: Any, end: Any) -> float:
+        """Return the time between two events that have occurred [ms]."""
+
+    def on_stream(self, handle: int, owner: Any) -> AbstractContextManager[None]:
+        """Make a stream the current one in this thread. owner: what keeps it valid."""
 
     def view(
         self, allocation: Any, offset_bytes: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 _passes = loader("..passes", __package__)
+_streams = loader("..session.streams", __package__)
 _watchdog = loader(".watchdog", __package__)
 
 _PACK_ERRORS = (struct.error, TypeError, OverflowError, ValueError, IndexError)
@@ -93,7 +94,12 @@ class Kernel(KernelTools):
         note(REGISTRATION, function.__name__, function.__name__, start)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Launch with these arguments; returns the kernel's result, if it has one, after waiting for it."""
+        """Launch with these arguments; returns the kernel's result, if it has one, after waiting for it.
+
+        stream: a `ti.Stream`, or a stream of CuPy or torch; without it CuPy's current one, torch's for tensors.
+        """
+        if kwargs and "stream" in kwargs and not self._has_parameter("stream"):
+            return _streams().launch_on(self, args, kwargs)
         if CALL_OBSERVERS:
             replacement = _observed(self, args, kwargs)
             if replacement is not None:
@@ -118,6 +124,10 @@ class Kernel(KernelTools):
                 raise
             __tracebackhide__ = True  # for pytest and IPython, where a trace function is in the way of the cut
             raise as_seen_by_user(error) from None
+
+    def _has_parameter(self, name: str) -> bool:
+        """Return whether the function has a parameter of this name."""
+        return any(parameter.name == name for parameter in self.definition.parameters)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """Bind a kernel that is a method to its object, which becomes the first argument."""

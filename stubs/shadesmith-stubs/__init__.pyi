@@ -344,6 +344,7 @@ DEBUG: str
 from shadesmith.runtime.aot.targets import DeviceCapability as DeviceCapability
 ERROR: str
 from shadesmith.runtime.workbench.check.edit_error import EditError as EditError
+from shadesmith.runtime.session.streams import Event as Event
 from shadesmith.runtime.fields.fields_builder import FieldsBuilder as FieldsBuilder
 from shadesmith.transpiler.lang.textures import Format as Format
 from shadesmith.runtime.gui.gui import GUI as GUI
@@ -357,6 +358,7 @@ def Pass(function: Any, *, after: Any = ..., before: Any = ..., name: Any = ...)
 from shadesmith.runtime.fields.snodes import SNode as SNode
 from shadesmith.runtime.session.session import Session as Session
 from shadesmith.transpiler.errors import ShadesmithWarning as ShadesmithWarning
+from shadesmith.runtime.session.streams import Stream as Stream
 from shadesmith.transpiler.lang.struct import Struct as Struct
 TRACE: str
 from shadesmith.transpiler.errors import TaichiAssertionError as TaichiAssertionError
@@ -423,7 +425,7 @@ def bit_cast(obj: Any, dtype: Any) -> Any:
 def bit_shr(x1: Any, x2: Any) -> Any:
     """Shift the bits of `x1` right by `x2` places and fill with zeros; kernels only."""
 def block_local(*args: Any) -> Any:
-    """Request a cache of the fields `args` in shared memory; kernels only. It does not change results."""
+    """Let each block of threads of the next loop load what it reads of the fields `args` into shared memory."""
 from shadesmith import cache as cache
 def cache_read_only(*args: Any) -> Any:
     """Request a read-only cache of the fields `args`; kernels only. It does not change results."""
@@ -571,6 +573,7 @@ def init(
     why_comments: bool = ...,
     argument_offsets: bool = ...,
     grid_stride: bool | str = ...,
+    task_graphs: bool = ...,
     warn_stale_globals: bool = ...,
     watchdog: float = ...,
 ) -> None:

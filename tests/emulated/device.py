@@ -19,11 +19,34 @@ import numpy as np
 
 from shadesmith.runtime.devices.cuda import device as cuda
 from shadesmith.transpiler.errors import TaichiCompilationError, TaichiRuntimeError
+from shadesmith.transpiler.passes.target import wrapping
 
 from .compiler import CHECKS, OPTIMISED, Refused, compile_source, line_of, runtime
 
-STREAM = SimpleNamespace(ptr=0, record=lambda stream: None, wait_event=lambda event: None)
-"""The only stream, and every event: what is launched has ended."""
+
+class Stream:
+    """A stream, and every event: what is launched has ended."""
+
+    done = True
+
+    def __init__(self, ptr: int | None = None, device: int = 0, **options: Any) -> None:
+        self.ptr = next(HANDLES) if ptr is None else ptr
+
+    def __enter__(self) -> None:
+        CURRENT.append(self)
+
+    def __exit__(self, *error: object) -> None:
+        CURRENT.pop()
+
+    def _nothing(self, *arguments: Any) -> None:
+        """Do nothing."""
+
+    record = wait_event = synchronize = _nothing
+
+
+HANDLES = itertools.count(1)
+STREAM = Stream(0)
+CURRENT = [STREAM]
 LAUNCHES = itertools.count(1)
 """Each launch has another order of its threads."""
 ONE_AT_A_TIME = threading.Lock()
@@ -172,13 +195,16 @@ def cupy() -> SimpleNamespace:
     )
     of_cuda = SimpleNamespace(
         runtime=api,
-        get_current_stream=lambda: STREAM,
+        get_current_stream=lambda: CURRENT[-1],
         alloc=Memory,
         alloc_pinned_memory=Memory,
         memory=SimpleNamespace(OutOfMemoryError=MemoryError),
         function=SimpleNamespace(Module=Loaded),
         nvtx=SimpleNamespace(available=False),
         Event=lambda **options: STREAM,
+        Stream=Stream,
+        ExternalStream=Stream,
+        get_elapsed_time=lambda begin, end: 0.0,
     )
     pool = SimpleNamespace(free_all_blocks=_nothing)
     functions_of_arrays = {
@@ -212,7 +238,11 @@ LACKS = "The emulated GPU has no"
 
 
 def open_device(
-    index: int = 0, sources: Path | None = None, store: Any = None, prepares: bool = False
+    index: int = 0,
+    sources: Path | None = None,
+    store: Any = None,
+    prepares: bool = False,
+    task_graphs: bool = True,
 ) -> EmulatedDevice:
     """Open the emulated GPU."""
     driver = SimpleNamespace(launchKernel=launch, CUDADriverError=EmulatedError, ctxGetCurrent=lambda: 1)
@@ -220,7 +250,12 @@ def open_device(
 
 
 def install(optimised: bool = bool(os.environ.get("EMULATED_OPTIMISED"))) -> None:
-    """Let sessions of `arch=ti.cuda` run on the host. optimised: without checks, as g++ -O3 compiles the source."""
+    """Let sessions of `arch=ti.cuda` run on the host. optimised: without checks, as g++ -O3 compiles the source.
+
+    The checks would report sums whose overflow nobody observes, which sources leave signed; there these are unsigned.
+    """
     FLAGS[0] = OPTIMISED if optimised else CHECKS
+    if not optimised:
+        wrapping.unobserved = lambda kernel: set()  # type: ignore[assignment]
     cuda.open_device = open_device
     cuda.compile_cubin = compile_for_host

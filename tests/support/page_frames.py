@@ -42,6 +42,11 @@ x = ti.field(ti.f32, (n, n))
 def use() -> ti.f32:
     return lerp(sample(x, 1.5, 2.5), 1.0, 0.5)
 assert use() == 0.5""",
+    ("functions", 1): """# BLOCK
+@ti.kernel
+def use() -> ti.u32:
+    return reversed_bits(ti.u32(1))
+assert use() == 1 << 31""",
     (
         "gpu-choices",
         0,
@@ -95,6 +100,13 @@ def scatter(x: ti.math.vec2):
     # BLOCK
 scatter(ti.math.vec2(1.2, 1.4))
 assert abs(grid_m.to_numpy().sum() - 1) < 1e-5""",
+    ("interop", 0): """x = ti.ndarray(ti.f32, 4)
+@ti.kernel
+def step(x: ti.types.ndarray(ti.f32, 1)):
+    for i in x:
+        x[i] += 1.0
+# BLOCK
+assert (x.to_numpy() == 2).all()""",
     ("templates", 0): 'import os\nos.mkdir("templates")\n# BLOCK',
     ("timing", 0): "# BLOCK\nassert step",
 }

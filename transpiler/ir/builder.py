@@ -46,7 +46,6 @@ from .types import (
     element_of,
     f32,
     i32,
-    promote,
     u1,
     with_element,
 )
@@ -162,7 +161,7 @@ class Builder:
             for operand, type in zip(operands, needed, strict=True)
         ]
         if result == u1 and needed[0] == u1:
-            if name in ("shl", "sar", "shr", "sign", "abs", "floor", "ceil", "round"):
+            if name in ("sign", "abs", "floor", "ceil", "round"):
                 return cast[0]
             if name in ("mod", "raw_mod"):
                 return self.op("logical_and", cast[0], self.const(False, u1))
@@ -294,9 +293,6 @@ def operation_types(
     elements = [element_of(t) for t in types if t is not None]
     needed, result = entry.rule(elements, default_fp)
     shape = (entry.shape_rule or elementwise_shape)([t.shape if isinstance(t, Tensor) else () for t in types])
-    if name == "pow" and shape and result.is_integral:  # of a vector both operands have one type, as in Taichi
-        result = promote(*elements)
-        needed = (result, result)
     return needed, result, shape
 
 

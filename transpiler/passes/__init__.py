@@ -62,10 +62,12 @@ from .target.lowest_bits import lowest_bits
 from .target.minima import minima
 from .target.normal_rsqrt import normal_rsqrt
 from .target.ranges import ranges
+from .target.reciprocals import reciprocals
 from .target.wide_accesses import wide_accesses
 from .target.wrapping import wrapping
 from .tasks.offload import offload
 from .tasks.ordered_loops import ordered_loops
+from .threads.block_local import block_local
 from .threads.block_sums import block_sums
 from .threads.block_tiles import block_tiles
 from .threads.blocks_in_order import blocks_in_order
@@ -123,6 +125,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     split_vectors: (MatrixElement,),
     lowest_bits: ("bit_and", "mod", "plain_mod", "raw_mod"),
     minima: ("neg",),
+    reciprocals: ("div",),
     exact_ends: (RangeFor,),
 }
 """Classes of statements and names of operations; a pass finds nothing in a kernel without any of them."""
@@ -180,6 +183,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         fuse_result,  # after `reduce_atomics`: the return follows the loop in its task
         private_sums,  # after `reduce_atomics`: a private number is cheaper than a private array
         block_sums,  # after `reduce_atomics`, likewise
+        block_local,  # after `reduce_atomics`: an entry with reductions has no barriers in its iterations
         block_tiles,  # after these: an entry with reductions or copies has no barriers in its iterations
         overlap_loads,  # after `block_sums`, whose loops overlap already
         blocks_in_order,  # after `overlap_loads`: its threads have several iterations, and stay together
@@ -192,6 +196,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         call_effects,  # the passes since the first cleanup may have added checks
         legalize,  # late: the cleanups above would rebuild what it removes
         split_vectors,  # after `legalize`, which takes vectors apart
+        reciprocals,  # after `legalize`, which takes vectors apart
         operand_order,  # before the last cleanup, which merges equal operations
         ranges,  # after all passes that ask what an operation is: they know Python's divisions
         cleanup,

@@ -19,4 +19,5 @@ PORTABLE = Capabilities(
     shared_atomics=frozenset({("f32", "add")}),
     undefined_overflow=True,
     slow_subnormals=True,
+    slow_divisions=True,
 )

@@ -25,15 +25,16 @@ from ....transpiler.backend.module.interface import BackendModule
 from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ...locks import new_lock
 from ...store.store import Store
-from ..device import Launch, OutOfMemory, format_size, only
+from ..device import Launch, OutOfMemory, format_size
 from ..stored_sources import store_sources
 from ..textures import TextureMemory, TextureSpec
 from .capabilities import PORTABLE
 from .graph import CudaGraph
 from .limited_waits import finish_within, refuse
 from .nvrtc import LINES, compile_cubin, warm_up
+from .program import CudaProgram
 from .several_gpus import DRIVER, OPENED, activate, all_on_own_gpu, copy_between, list_devices, number_of
-from .submitting import Start, Submit, Submitter, make_block, make_starter
+from .streams import elapsed_ms, make_event, make_stream, on_stream, record_event, wait_event
 from .textures import CudaTexture, copy_in, copy_out, make_texture
 from .timer import CudaTimer
 
@@ -85,78 +86,6 @@ class CudaAllocation:
         self.size_bytes = size_bytes
 
 
-class CudaProgram:
-    """A loaded kernel. arguments: buffer of the `Args` struct; log: NVRTC's output.
-
-    submit(counts, stream): start all tasks, on CuPy's current stream if none is given.
-    inlined: lines of `submit`, by which a kernel of one task is started without the lock: its arguments never change,
-    or each launch has a block of its own. None if `submit` does more.
-    """
-
-    is_whole = False
-
-    __slots__ = ("_device", "_functions", "_loaded", "_module", "arguments", "inlined", "lock", "log", "submit")
-
-    def __init__(self, device: CudaDevice, module: BackendModule, loaded: Any, log: str) -> None:
-        self.log = log
-        self.lock = device.lock
-        self._device, self._module = device, module
-        self._loaded = loaded  # CuPy unloads the code with this object
-        self.arguments = (ctypes.c_ubyte * max(1, module.interface.args_size_bytes))()
-        self._functions = [loaded.get_function(task.entry).ptr for task in module.tasks]
-        starting = Submitter(device, module.kernel, module.tasks, self._functions, self.arguments, loaded)
-        self.submit: Submit = starting.submit
-        self.inlined: Submitter | None = starting
-        if device.sources is not None and device.cupy.cuda.nvtx.available:
-            self.submit = _in_range(self.submit, device.cupy.cuda.nvtx, module.kernel)
-            self.inlined = None
-
-    @property
-    def name(self) -> str:
-        """The kernel's name."""
-        return self._module.kernel
-
-    def starts(self, launch: Callable[..., None], arguments: Any) -> list[Start]:
-        """Return a function of count and stream for each task, which calls `launch`, the driver's or a substitute."""
-        block = make_block(arguments)
-        return [
-            make_starter(launch, self._device.resident_threads, task, function, block)
-            for task, function in zip(self._module.tasks, self._functions, strict=True)
-        ]
-
-    def grids(self, counts: Sequence[int]) -> list[tuple[int, int]]:
-        """Return blocks a row and rows of each task, as `submit` would start it; (0, 0) for no iterations."""
-        found: list[tuple[int, int]] = []
-        starts = self.starts(lambda *args: found.append((args[1], args[2])), self.arguments)
-        for start, count in zip(starts, counts, strict=True):
-            before = len(found)
-            start(count, 0)
-            found += [(0, 0)] * (before + 1 - len(found))
-        return found
-
-    def submit_task(self, index: int, counts: Sequence[int], *given: Any) -> None:
-        """Start one task; see `MeasuredProgram`."""
-        self.submit(only(index, counts), *given)
-
-    def instantiate(self) -> CudaProgram:
-        """Return the same code with its own argument block."""
-        return CudaProgram(self._device, self._module, self._loaded, self.log)
-
-
-def _in_range(submit: Submit, nvtx: Any, kernel: str) -> Submit:
-    """Return `submit` inside a range that Nsight shows by the kernel's name."""
-    push, pop = nvtx.RangePush, nvtx.RangePop
-
-    def submit_in_range(counts: Sequence[int], given: int | None = None) -> None:
-        push(kernel)
-        try:
-            submit(counts, given)
-        finally:
-            pop()
-
-    return submit_in_range
-
-
 @all_on_own_gpu(
     (
         "allocate",
@@ -169,6 +98,8 @@ def _in_range(submit: Submit, nvtx: Any, kernel: str) -> Submit:
         "fill",
         "let_wait",
         "load",
+        "make_event",
+        "make_stream",
         "make_texture",
         "read",
         "record",
@@ -187,16 +118,28 @@ class CudaDevice:
     index_limit = None
     cuda_memory = True
     finish_within, refuse = finish_within, refuse
+    elapsed_ms, make_event, make_stream, on_stream, record_event, wait_event = (
+        elapsed_ms, make_event, make_stream, on_stream, record_event, wait_event,
+    )  # fmt: skip
     survives_fork = False
     lazy_memory = False
 
     def __init__(
-        self, cupy: Any, driver: Any, index: int, sources: Path | None = None, store: Store | None = None
+        self,
+        cupy: Any,
+        driver: Any,
+        index: int,
+        sources: Path | None = None,
+        store: Store | None = None,
+        task_graphs: bool = True,
     ) -> None:
         self.sources, self.store = sources, store
         self.cupy = cupy
         self.runtime = cupy.cuda.runtime
         self.launch_kernel = driver.launchKernel
+        self.launch_graph: Callable[[int, int], None] | None = getattr(self.runtime, "graphLaunch", None)
+        self.task_graphs = task_graphs and self.launch_graph is not None
+        self.is_capturing: Callable[[int], bool] = self.runtime.streamIsCapturing
         self.driver_error: Callable[[int], Exception] = driver.CUDADriverError
         self.current_stream = cupy.cuda.get_current_stream
         self.failure: tuple[type[Exception], ...] = (driver.CUDADriverError, self.runtime.CUDARuntimeError)
@@ -561,13 +504,18 @@ def _make_context(index: int, prepares: bool) -> None:
 
 
 def open_device(
-    index: int | str = 0, sources: Path | None = None, store: Store | None = None, prepares: bool = False
+    index: int | str = 0,
+    sources: Path | None = None,
+    store: Store | None = None,
+    prepares: bool = False,
+    task_graphs: bool = True,
 ) -> CudaDevice:
     """Open GPU number `index`, or the first whose name has it. Raises: TaichiRuntimeError for a missing driver or GPU.
 
     It is the current GPU of this thread from now on, unless another one is open already.
     sources: folder of the sources; then cubins have line information, and launches are inside NVTX ranges.
     store: caches compiled kernels. prepares: start the compiler too, since a kernel will be compiled.
+    task_graphs: whether repeated launches of several tasks become graphs (`task_graphs.py`).
     """
     number = index if isinstance(index, int) else 0
     making = threading.Thread(target=_make_context, args=(number, prepares), daemon=True)
@@ -591,7 +539,7 @@ def open_device(
         cupy.cuda.Device(number).use()
         cupy.cuda.runtime.free(0)  # creates the context, which loading a kernel needs
         is_second = bool(OPENED - {number})
-        device = CudaDevice(cupy, driver, number, sources, store)
+        device = CudaDevice(cupy, driver, number, sources, store, task_graphs)
         if is_second:
             cupy.cuda.Device(before).use()
         return device

@@ -192,6 +192,11 @@ class Built:
         """Whether the graph has no nodes."""
         return not any(self._nodes)
 
+    @property
+    def handle(self) -> int:
+        """The instantiated graph, as the runtime and the driver both take it."""
+        return self._exec.value or 0
+
     def launch(self, stream: int) -> None:
         """Launch the graph."""
         self._call("cuGraphLaunch", self._exec, stream)

@@ -35,6 +35,9 @@ class Owner(Protocol):
     def note_stream(self, stream: int, is_given: bool = False) -> None:
         """Record that work is on more than one stream."""
 
+    def let_wait(self, stream: int, other: int) -> None:
+        """Let later work on `stream` wait for the work on `other`, on the GPU."""
+
     def enter_thread(self, error: Exception) -> bool:
         """Set this thread's context to the GPU's, if the error is that it has none."""
 
@@ -72,6 +75,24 @@ def make_starter(
     return start
 
 
+class OwnMemory:
+    """The stream on which a kernel with memory of its own was launched last: that memory is for one launch at a time.
+
+    stream: its handle; -1 before the first launch.
+    """
+
+    __slots__ = ("_device", "stream")
+
+    def __init__(self, device: Owner) -> None:
+        self._device, self.stream = device, -1
+
+    def order(self, stream: int) -> None:
+        """Let a launch on a stream wait for those on the stream before."""
+        before, self.stream = self.stream, stream
+        if before >= 0:
+            self._device.let_wait(stream, before)
+
+
 class Submitter:
     """What starts the tasks of one kernel: a function, and its lines for a launcher that contains them.
 
@@ -90,8 +111,9 @@ class Submitter:
         functions: Sequence[int],
         arguments: Any,
         keep: Any,
+        memory: OwnMemory | None = None,
     ) -> None:
-        """keep: what must live as long as the function."""
+        """keep: what must live as long as the function. memory: of a kernel that has some for itself."""
         own = make_block(arguments)
 
         def again(error: Exception, counts: Sequence[int], stream: int, address: int) -> None:
@@ -109,6 +131,7 @@ class Submitter:
             "device": device,
             "current": device.current_stream,
             "note_stream": device.note_stream,
+            "memory": memory,
             "remember": device.recent.append,
             "failure": device.failure,
             "start_kernel": device.launch_kernel,
@@ -122,8 +145,8 @@ class Submitter:
             **{f"f{index}": function for index, function in enumerate(functions)},
         }
         shapes = tuple(_shape(task, device.resident_threads) for task in tasks)
-        self.lines = _lines(shapes, "current().ptr", "False")
-        exec(_code_of(shapes), self.names)  # noqa: S102
+        self.lines = _lines(shapes, "current().ptr", "False", memory is not None)
+        exec(_code_of(shapes, memory is not None), self.names)  # noqa: S102
         self.submit: Submit = self.names.pop("submit")  # else it would be in a reference cycle with its namespace
 
 
@@ -136,7 +159,7 @@ def _shape(task: TaskSource, resident_threads: int) -> Shape:
 
 
 @lru_cache(256)
-def _code_of(shapes: tuple[Shape, ...]) -> CodeType:
+def _code_of(shapes: tuple[Shape, ...], has_memory: bool) -> CodeType:
     """Return the code that defines `submit`; kernels whose tasks have the same shapes share it.
 
     For a kernel of one parallel loop in blocks of 128:
@@ -152,7 +175,7 @@ def _code_of(shapes: tuple[Shape, ...]) -> CodeType:
             except failure as error:
                 again(error, (c0,), stream, block)
     """
-    body = _lines(shapes, "current().ptr if given is None else given", "given is not None")
+    body = _lines(shapes, "current().ptr if given is None else given", "given is not None", has_memory)
     unpacked = [f"{_counts(shapes)} = counts"] if shapes else []
     source = ["def submit(counts, given=None, block=arguments):", *(f"    {line}" for line in (*unpacked, *body))]
     return compile("\n".join(source), "<launcher of CUDA kernels>", "exec")
@@ -162,12 +185,13 @@ def _counts(shapes: Sequence[Shape]) -> str:
     return f"({''.join(f'c{index}, ' for index in range(len(shapes)))})"
 
 
-def _lines(shapes: Sequence[Shape], stream: str, is_given: str) -> list[str]:
+def _lines(shapes: Sequence[Shape], stream: str, is_given: str, has_memory: bool) -> list[str]:
     """Return the lines that start all tasks. stream, is_given: expressions."""
     starts = [line for index, shape in enumerate(shapes) for line in _start_lines(index, *shape)]
     return [
         f"stream = {stream}",
         f"if stream != device.stream: note_stream(stream, {is_given})",
+        *(["if stream != memory.stream: memory.order(stream)"] if has_memory else []),
         "remember(kernel)",
         "try:",
         *(f"    {line}" for line in starts or ["pass"]),

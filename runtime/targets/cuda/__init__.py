@@ -28,6 +28,7 @@ if TYPE_CHECKING:
             sources: Path | None = None,
             store: Store | None = None,
             prepares: bool = False,
+            task_graphs: bool = True,
         ) -> Device: ...
 
         def list_devices(self) -> list[tuple[str, int | None]]: ...
@@ -44,7 +45,7 @@ def _open(config: Config, allow_software: bool, chosen: int | str | None = None)
     number = gpu_number(os.environ) if chosen is None else chosen
     require(number if isinstance(number, int) else 0)
     is_cold = preload(config)
-    return _device().open_device(number, sources_for(config), binaries_for(config), is_cold)
+    return _device().open_device(number, sources_for(config), binaries_for(config), is_cold, config.task_graphs)
 
 
 def gpu_number(environment: Mapping[str, str]) -> int:

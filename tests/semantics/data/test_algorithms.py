@@ -136,6 +136,34 @@ def test_millions(target: str, check: str, dtype: Any, n: int) -> None:
     CHECKS[check](dtype, n)
 
 
+def check_tiled_selection(n: int, is_whole: bool) -> None:
+    values, mask = np.arange(n, dtype=np.float64), (np.arange(n) % 3 == 1).astype(np.int64) << 40
+    mask[4096:8192] = 0
+    for chosen in (mask, np.zeros(n, np.int64), np.ones(n, np.int64)) if is_whole else (mask,):
+        found = ti.algorithms.select(stored(values, ti.f64), stored(chosen, ti.i64))
+        assert np.array_equal(found.to_numpy(), values[chosen != 0])
+    if not is_whole:
+        return
+    first = library._Selection(stored(mask, ti.i64))
+    assert first.count == np.count_nonzero(mask) and np.array_equal(first.positions().to_numpy(), np.flatnonzero(mask))
+
+
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("op", library.OPERATIONS)
+def test_reductions_in_the_type_of_the_elements(target: str, op: str) -> None:
+    """Narrow types wrap; NaNs lose against numbers, and are the result where there is nothing else."""
+    for dtype in (ti.i8, ti.f64):
+        values = np.array([100, 3, 100, 7], dtype.numpy)
+        function = {"add": np.sum, "mul": np.prod, "max": np.max, "min": np.min}[op]
+        expected = function(values, **({"dtype": dtype.numpy} if op in ("add", "mul") else {}))
+        assert ti.algorithms.reduce(stored(values, dtype), op) == expected
+    if op in ("max", "min"):
+        nan = np.full(5, np.nan, np.float32)
+        assert np.isnan(ti.algorithms.reduce(stored(nan, ti.f32), op))
+        nan[3] = 2
+        assert ti.algorithms.reduce(stored(nan, ti.f32), op) == 2
+
+
 def test_tiles_of_threads(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """On lavapipe, too, where chunks are faster."""
     if target not in ("vulkan", "cuda"):
@@ -143,6 +171,16 @@ def test_tiles_of_threads(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(library, "_runs_on_threads", lambda values: True)
     monkeypatch.setattr(cub, "takes", lambda values: False)
     check_scans(ti.f32, 4100)
+    check_tiled_selection(8200, is_whole=False)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("n", [1, 4095, 4096, 4097, 70_001])
+def test_selections_by_tiles(target: str, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    if target not in ("vulkan", "cuda"):
+        pytest.skip("for GPUs")
+    monkeypatch.setattr(library, "_runs_on_threads", lambda values: True)
+    check_tiled_selection(n, is_whole=True)
 
 
 def test_parts_of_one_array(target: str) -> None:
@@ -182,7 +220,7 @@ def test_cub_does_what_it_can_on_cuda(target: str) -> None:
     on_cuda = target == "cuda"
     assert cub.sort(x) is cub.sort(y) is on_cuda
     assert cub.scan(x, x, "add", True) is on_cuda and not cub.scan(y, y, "add", True)
-    assert not cub.scan(x, x, "max", True) and (cub.reduce(x, "add") is not None) is on_cuda
+    assert not cub.scan(x, x, "max", True)
     y[1] = float("nan")
     assert not cub.sort(y)
 

@@ -13,6 +13,7 @@ import pytest
 from shadesmith.runtime.devices.cuda import graph as cuda_graph
 from shadesmith.runtime.devices.cuda.graph import CudaGraph
 from shadesmith.runtime.devices.cuda.submitting import make_block, make_starter
+from shadesmith.runtime.devices.cuda.task_graphs import MOST_SEEN, TaskGraphs, Tasks
 from shadesmith.runtime.devices.device import Launch
 from shadesmith.transpiler.backend.module.interface import TaskSource
 from shadesmith.transpiler.errors import TaichiRuntimeError
@@ -236,3 +237,85 @@ def test_a_graph_is_destroyed_with_its_last_reference(told):
 def test_a_graph_of_nothing_launches_nothing(told):
     CudaGraph(Device(), []).run()
     assert "launch 9 on 5" not in told()
+
+
+# --- kernels of several tasks
+
+
+class Launches:
+    """A kernel of three tasks on a device that notes what starts."""
+
+    def __init__(self, launched):
+        loop = TaskSource("a", "range_for", "a", 0, 128, (("const", 1),))
+        device = Device()
+        device.stream = Stream.ptr
+        device.resident_threads, device.failure = 1024, (DriverError,)
+        captured = self.captured = set()
+        device.is_capturing = lambda stream: stream in captured
+        device.launch_graph = lambda handle, stream: launched.append(f"graph {handle} on {stream}")
+        self.arguments = (ctypes.c_ubyte * 4)()
+        tasks = Tasks("three", (loop, loop, loop), (41, 42, 43), 1024, None)
+        graphs = TaskGraphs(device, tasks, self.arguments, lambda counts, given=None: launched.append((counts, given)))
+        self._submit = graphs.submit
+
+    def __call__(self, number, counts=(1, 2, 3), given=None):
+        self.arguments[:] = packed(number)
+        self._submit(counts, given)
+
+
+def test_the_third_launch_of_a_kind_is_a_graph(told):
+    launched = []
+    launch = Launches(launched)
+    for _ in range(4):
+        launch(7)
+        launch(8)  # arrays that change places
+    assert launched == [((1, 2, 3), None)] * 4 + ["graph 9 on 5"] * 4
+    lines = told()
+    assert [line.split()[0] for line in lines] == ["create", "add", "add", "add", "instantiate"] * 2
+    assert "args 7" in lines[1] and "args 8" in lines[6] and "grid 1,1,1 block 128,1,1" in lines[3]
+    launch(9)
+    launch(7, counts=(1, 2, 4))
+    launch(7, given=6)
+    assert launched[8:] == [((1, 2, 3), None), ((1, 2, 4), None), "graph 9 on 6"]
+
+
+def test_what_another_library_captures_is_no_graph(told):
+    launched = []
+    launch = Launches(launched)
+    for _ in range(3):
+        launch(7)
+    launch.captured.add(Stream.ptr)
+    launch(7)
+    assert launched[2:] == ["graph 9 on 5", ((1, 2, 3), None)]
+
+
+@pytest.mark.parametrize("counts", [(0, 1, 1), (0, 0, 0)], ids=["two tasks", "none"])
+def test_few_tasks_are_started_one_by_one(told, counts):
+    launched = []
+    launch = Launches(launched)
+    for _ in range(5):
+        launch(7, counts)
+    assert launched == [(counts, None)] * 5 and told() == []
+
+
+def test_launches_that_never_repeat_are_not_looked_at_for_ever(told):
+    launched = []
+    launch = Launches(launched)
+    for number in range(MOST_SEEN + 1):
+        launch(number)
+    for _ in range(5):
+        launch(7)
+    assert all(found == ((1, 2, 3), None) for found in launched) and told() == []
+
+
+def test_the_graphs_of_a_kernel_are_destroyed_with_it(told):
+    launch = Launches([])
+    for _ in range(3):
+        launch(7)
+    told()
+    gc.disable()
+    try:
+        del launch
+        assert told() == ["destroy exec", "destroy graph"]
+    finally:
+        gc.enable()

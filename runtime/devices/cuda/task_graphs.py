@@ -1,0 +1,117 @@
+"""Kernels of several tasks as CUDA graphs: a launch that repeats is one call of the driver.
+
+In: the tasks of a kernel, and the function that starts them one by one. Out: a function in its place. A launch with
+the trip counts and packed arguments of earlier ones is a graph from the third on: the GPU waits less between its tasks
+than between launches, and Python makes one call. Other launches start their tasks one by one, as do those that another
+library captures. `ti.init(task_graphs=False)` switches it off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from ....transpiler.backend.module.interface import TaskSource
+from ..device import Launch
+from .graph import Built
+from .graph import Owner as GraphOwner
+from .submitting import OwnMemory, Start, Submit, make_block, make_starter
+
+MIN_TASKS = 3
+"""Tasks with iterations from which on a graph pays: it takes the driver as long as two launches."""
+REPEATS = 3
+"""The launch that makes the graph, which takes as long as some ten launches."""
+MOST_GRAPHS = 16
+MOST_SEEN = 256
+"""Launches of which none repeats, after which none is looked at any more."""
+
+Key = tuple[Sequence[int], bytes]
+"""What a graph depends on: trip counts and packed arguments."""
+
+
+class Owner(GraphOwner, Protocol):
+    """The part of the device that these graphs need. launch_graph: CuPy's, of a handle and a stream."""
+
+    failure: tuple[type[Exception], ...]
+    is_capturing: Callable[[int], bool]
+    launch_graph: Callable[[int, int], None]
+    resident_threads: int
+
+
+class Tasks:
+    """The tasks of a kernel, as graphs take a program. keep: what must live as long as a graph."""
+
+    __slots__ = ("_functions", "_keep", "_resident_threads", "_tasks", "name")
+
+    def __init__(
+        self, name: str, tasks: Sequence[TaskSource], functions: Sequence[int], resident_threads: int, keep: Any
+    ) -> None:
+        self.name = name
+        self._tasks, self._functions, self._resident_threads, self._keep = tasks, functions, resident_threads, keep
+
+    def starts(self, launch: Callable[..., None], arguments: Any) -> list[Start]:
+        """Return a function of count and stream for each task, which calls `launch` with a block of arguments."""
+        block = make_block(arguments)
+        return [
+            make_starter(launch, self._resident_threads, task, function, block)
+            for task, function in zip(self._tasks, self._functions, strict=True)
+        ]
+
+
+class TaskGraphs:
+    """The graphs of one kernel, by what its launches have in common.
+
+    submit: starts the tasks one by one. arguments: the block that a launcher packs, with the device's lock held.
+    """
+
+    __slots__ = ("_arguments", "_device", "_graphs", "_is_off", "_memory", "_seen", "_submit", "_tasks")
+
+    def __init__(
+        self, device: Owner, tasks: Tasks, arguments: Any, submit: Submit, memory: OwnMemory | None = None
+    ) -> None:
+        self._device, self._tasks, self._arguments, self._submit = device, tasks, arguments, submit
+        self._memory = memory
+        self._graphs: dict[Key, Built] = {}
+        self._seen: dict[Key, int] = {}
+        self._is_off = False
+
+    def submit(self, counts: Sequence[int], given: int | None = None) -> None:
+        """Start all tasks, on CuPy's current stream if none is given."""
+        if self._is_off:
+            return self._submit(counts, given)
+        device = self._device
+        stream: int = device.current_stream().ptr if given is None else given
+        if stream and device.is_capturing(stream):  # by another library, as single launches
+            return self._submit(counts, given)
+        key = counts, bytes(self._arguments)
+        graph = self._graphs.get(key) or self._made(key)
+        if graph is None:
+            return self._submit(counts, given)
+        device.enter()
+        if stream != device.stream:
+            device.note_stream(stream, given is not None)
+        if self._memory is not None and stream != self._memory.stream:
+            self._memory.order(stream)
+        device.recent.append(self._tasks.name)
+        try:
+            device.launch_graph(graph.handle, stream)
+        except device.failure as error:
+            raise device.describe(error) from error
+
+    def _made(self, key: Key) -> Built | None:
+        """Return the graph of a launch that was seen often enough, made now."""
+        counts, arguments = key
+        seen = self._seen.get(key, 0) + 1
+        if seen < REPEATS:
+            if len(self._seen) >= MOST_SEEN:
+                self._seen.clear()
+                self._is_off = not self._graphs
+            self._seen[key] = seen
+            return None
+        if sum(map(bool, counts)) < MIN_TASKS or len(self._graphs) >= MOST_GRAPHS:
+            return None
+        del self._seen[key]
+        self._device.enter()
+        launch = Launch(self._tasks, counts, arguments)
+        graph = self._graphs[key] = Built(self._device, [launch], [[]])
+        return graph

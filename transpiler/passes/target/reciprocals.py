@@ -1,0 +1,54 @@
+"""Divides a vector by a number through one reciprocal, for GPUs where a division is several instructions.
+
+    for j { $3 = div $v, $s }    ->    for j {
+                                           $2 = div 1.0, $s
+                                           $3 = mul $v, $2
+                                       }
+
+A quotient takes eight instructions in CUDA, a product one. Only loops and functions wait for them: other iterations
+wait for memory. The reciprocal is within one unit in the last place and the product rounds once more, which is as exact
+as a quotient is with `fast_math`. Beyond 2^126 a divisor has a reciprocal of fewer digits, and below 2^-128 an infinite
+one.
+"""
+
+from __future__ import annotations
+
+from ...ir.builder import Builder
+from ...ir.nodes import Block, blocks, walk, walk_blocks
+from ...ir.statements import Const, Operation, repeats
+from ...ir.tasks import Kernel
+from ...ir.types import Tensor, f32
+from ..context import PassContext
+
+
+def reciprocals(kernel: Kernel, context: PassContext) -> bool:
+    """Replace divisions of vectors and matrices by numbers that only the device knows, in loops and functions."""
+    if not context.options.fast_math or not context.capabilities.slow_divisions:
+        return False
+    outer = [function.body for function in kernel.functions]
+    outer += [body for task in kernel.tasks for s in walk(task.body) if repeats(s) for body in blocks(s)]
+    inner = dict.fromkeys(block for root in outer for block in walk_blocks(root))
+    found = [block for block in inner if any(isinstance(s, Operation) and _divides_all(s) for s in block)]
+    for block in found:
+        _replace_in(block)
+    return bool(found)
+
+
+def _divides_all(operation: Operation) -> bool:
+    """Return whether all elements of a tensor are divided by one number."""
+    if operation.op != "div" or not isinstance(operation.type, Tensor):
+        return False
+    dividend, divisor = operation.operands
+    return isinstance(dividend.type, Tensor) and divisor.type == f32 and not isinstance(divisor, Const)
+
+
+def _replace_in(block: Block) -> None:
+    builder = Builder(Block())
+    for statement in block.statements:
+        if isinstance(statement, Operation) and _divides_all(statement):
+            builder.location = statement.location
+            dividend, divisor = statement.operands
+            statement.op = "mul"
+            statement.operands = [dividend, builder.op("div", builder.const(1.0, f32), divisor)]
+        builder.block.statements.append(statement)
+    block.statements = builder.block.statements
