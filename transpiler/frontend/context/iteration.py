@@ -14,7 +14,6 @@ from ...lang.matrix import Matrix, Vector
 from .context import Context
 from .values import GroupedValue, Lvalue, NdrangeValue, RangeValue, describe_kind, is_runtime
 
-
 MAX_ITEMS = 1 << 16
 """Items of one iteration at compile time: each makes statements of its own, of which compilers take a few thousand."""
 MAX_ALL_ITEMS = 1 << 18
