@@ -70,9 +70,9 @@ def _count(context: Context, items: int, node: ast.AST | None) -> None:
     """Raise if this iteration, or all iterations of the kernel together, have more items than a source can have."""
     context.items_built += items
     if items > MAX_ITEMS or context.items_built > MAX_ALL_ITEMS:
-        found = (
-            "This iteration at compile time has" if items > MAX_ITEMS else "A kernel's iterations at compile time have"
-        )
+        is_one = items > MAX_ITEMS
+        limit = MAX_ITEMS if is_one else MAX_ALL_ITEMS
+        found = "This iteration at compile time has" if is_one else "Together, iterations at compile time have"
         raise context.error(
             TaichiCompilationError,
             f"{found} more than {limit:,} items, each of which makes code of its own",
