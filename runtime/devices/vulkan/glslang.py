@@ -311,15 +311,15 @@ def _including(path: str) -> bytes:
 
 def without_includes(module: bytes) -> bytes:
     """Return a module without the names of the extensions that let its source include a file: as if it had not."""
-    words, kept, position = memoryview(module).cast("I"), 0, SPIRV_HEADER_WORDS
+    words, begin, position = memoryview(module).cast("I"), 0, SPIRV_HEADER_WORDS
     parts = []
     while position < len(words) and words[position] & 0xFFFF != OP_FUNCTION:
         end = position + (words[position] >> 16)
         if words[position] & 0xFFFF == OP_SOURCE_EXTENSION and module[4 * position + 4 : 4 * end].startswith(INCLUDES):
-            parts.append(module[4 * kept : 4 * position])
-            kept = end
+            parts.append(module[4 * begin : 4 * position])
+            begin = end
         position = end
-    return b"".join([*parts, module[4 * kept :]])
+    return b"".join([*parts, module[4 * begin :]])
 
 
 def is_whole(module: bytes) -> bool:
