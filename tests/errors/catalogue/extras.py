@@ -176,7 +176,7 @@ SCOPE = [
     refused_call("further/shape_of_text", RUNTIME, "is not a shape for a field", "tuple of integers", "«ti.field(ti.f32, 'ab')"),
     refused_call("further/kernel_above_classmethod", SYNTAX, "ti.kernel decorates functions", "below `@classmethod`", "«ti.kernel(classmethod(print))"),
     refused("further/atomic_of_truth_values", UNSUPPORTED, "`atomic_add` of `u1`", "i32", kernel("for i in range(9):", "    «b[0] += True", head="b = ti.field(ti.u1, 4)\n")),
-    refused("further/lambda_as_function", SYNTAX, "A `lambda` cannot be a kernel or a function", "write a `def`", kernel("x = g(1)", head="g = ti.func(«lambda a: a)\n")),
+    refused("further/lambda_as_function", TYPE, "takes 1, found 2", "call it as", kernel("x = «g(1, 2)", head="g = ti.func(lambda a: a)\n")),
     refused("further/await_in_function", SYNTAX, "`g` runs on the device and cannot wait", "plain `def`", kernel("x = g(1)", head="@ti.func\nasync def g(a):\n    return «await a\n")),
     refused("further/unknown_name_of_ours", NAME, '"sqrt" is not defined', "write `ti.sqrt`", kernel("x = «sqrt(2.0)")),
     refused("further/misspelt_builtin", NAME, '"rnage" is not defined', "did you mean `range`", kernel("for i in «rnage(3):", "    pass")),
