@@ -364,7 +364,10 @@ def loop_config(
 
 
 def block_local(*args: Any) -> Any:
-    """Request a cache of the fields `args` in shared memory; kernels only. It does not change results.
+    """Let each block of threads of the next loop load what it reads of the fields `args` into shared memory.
+
+    On GPUs, for fields that the loop reads at constant distances from its indices and does not write, in loops over
+    fields or with constant bounds. Others stay as they are. It does not change results. Kernels only.
 
     Example:
         >>> x = ti.field(ti.f32, 4)

@@ -6,6 +6,7 @@ In: an `EmitContext`, what `tasks` has printed. Out: `SourceFile`s, and the name
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from typing import Any
 
 from ...ir.functions import Call, Function, called, reachable
@@ -32,6 +33,7 @@ from ..print.textures import declarations
 from ..print.threads import is_vectorized, nest, part_pragma, pragma, region_and_loop
 from .banner import banner, first_line, loop_location, python_line, task_title
 from .context import EmitContext
+from .entries import entry_head, fits_entry, opening
 from .grid_stride import LOADS
 from .names import headers, member_types, referenced_names
 from .render import render
@@ -79,7 +81,10 @@ class FileAssembler:
         suffix = f"_{number}" if self.language.file_per_task and len(context.kernel.tasks) > 1 else ""
         bodies = [
             *(PrintedBody(f.start, f.body, f.function.location) for f in functions),
-            *(PrintedBody(t["head"], p.body, loop_location(p.task)) for p, t in zip(printed, tasks, strict=True)),
+            *(
+                PrintedBody(t["head"], p.body, loop_location(p.task), len(t["opening"]))
+                for p, t in zip(printed, tasks, strict=True)
+            ),
         ]
         return SourceFile(f"{context.name}{suffix}.{self.language.suffix}", source, line_map(source, bodies))
 
@@ -171,8 +176,8 @@ class FileAssembler:
         if p.block_sums is not None and p.block_sums.own:
             arguments = [OWN, *p.arguments]
         call = f"{p.function}({', '.join(arguments)});"
-        qualifier = INLINED if p.task.as_lanes else language.helper_qualifier
         lanes = [LANES_NOTE] if p.task.as_lanes else []
+        block = context.block_size(p.task)
         simd = threads is not None and vectorizable and not p.task.synchronizes and not p.task.private
         simd = simd and threads is not None and is_vectorized(threads, *pointers_of(p.task))
         simd = simd or p.task.as_lanes
@@ -195,15 +200,17 @@ class FileAssembler:
             "kind": p.task.kind.value,
             "python": python_line(context, p.task),
             "title": task_title(context, p) if len(context.kernel.tasks) > 1 else "",
+            **self._head(p, parameters),
             "entry": p.entry,
-            "head": wrapped_head(f"{qualifier}void {p.function}({', '.join(parameters) or language.no_parameters}) {{"),
             "body": "\n".join(INDENT * (line.depth + 1) + line.text if line.text else "" for line in p.body),
             "call": call,
             "guarded_call": _guarded(threads.count if threads else "1", call),
-            "block": context.block_size(p.task),
+            "block": block,
             "has_barrier": p.block is not None and p.block.has_barrier,
             "guarded": p.block is None or not (p.task.is_split or p.block.is_full),
             "full_blocks": threads.count if threads and p.block is not None and p.block.is_full else "",
+            "tile": " x ".join(map(str, p.task.tile)),
+            "tile_size": prod(p.task.tile),
             "iterations": constant_count(threads.extents) if threads else None,
             "ballot": language.warp.ballot if language.warp and p.block is not None and p.block.uses_lanes else "",
             "shared": bool(p.shared),
@@ -218,6 +225,15 @@ class FileAssembler:
             "folded": p.grid.is_folded,
             "uses_args": p.uses_args or p.entry_uses_args or (p.reductions.has_parts and bool(p.reductions.printed)),
         }
+
+    def _head(self, p: PrintedTask, parameters: list[str]) -> dict[str, Any]:
+        """Return what comes before the statements of a task: a function's head, or the entry's and its first lines."""
+        language, block = self.language, self.context.block_size(p.task)
+        if fits_entry(language, p) and not self.context.options.own_templates:
+            return {"is_entry": True, "head": entry_head(language, p, block), "opening": opening(language, p, block)}
+        qualifier = INLINED if p.task.as_lanes else language.helper_qualifier
+        head = f"{qualifier}void {p.function}({', '.join(parameters) or language.no_parameters}) {{"
+        return {"is_entry": False, "head": wrapped_head(head), "opening": []}
 
     def _is_recursive(self, statement: Statement) -> bool:
         return isinstance(statement, Call) and self.context.signatures[statement.function].is_recursive

@@ -68,6 +68,7 @@ class PrintedTask:
     function: name of the function that runs one iteration, or the serial part. entry: name of the function to launch.
     names: of the loop's indices. prologue: lines of the entry. shared: declarations of shared arrays.
     entry_expressions: the values of the entry.
+    index: name of the number of an iteration in the body. shared_names: that both the body and the entry declare.
     """
 
     task: Task
@@ -93,6 +94,8 @@ class PrintedTask:
     reductions: Reductions
     block_sums: BlockSums | None
     entry_expressions: Expressions
+    index: str
+    shared_names: set[str]
 
     @property
     def items(self) -> int:
@@ -150,6 +153,8 @@ class TaskPrinter:
             reductions=reductions,
             block_sums=sums,
             entry_expressions=entry,
+            index=e.index,
+            shared_names=statements.names.given & (self.scopes[-1].given - {*GENERATED, *names}),
             uses_args=e.uses_args,
             entry_uses_args=entry.uses_args,
             used=e.used.with_all([entry.used]),

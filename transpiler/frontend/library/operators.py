@@ -92,7 +92,7 @@ def _binary_of_values(context: Context, name: str, a: Statement, b: Statement) -
         context.warn(message, "write `int(a) + int(b)` to count, or `^` for exactly one of them")
     if name == "matmul" and _are_vectors(a, b):
         name = "dot"
-    if name in ("shl", "sar") and element_of(a.type) == u1:  # `(x > 0) << 3` is 8, as in Python
+    if name in ("shl", "sar") and a.type is not None and element_of(a.type) == u1:  # `(x > 0) << 3` is 8, as in Python
         a = context.builder.cast(a, SCALARS[context.options.default_ip])
     return context.builder.op(name, a, b)
 
@@ -148,11 +148,7 @@ def _operand(context: Context, name: str, value: Any, other: Any) -> Statement:
 def power(context: Context, base: Statement, exponent: int) -> Statement:
     """Return `base ** exponent` for a literal exponent, small ones as products, in the type of the base."""
     assert base.type is not None
-    element = element_of(base.type)
-    if isinstance(base.type, Tensor) and element.is_integral:  # of a vector both operands have one type, as in Taichi
-        element = promote(element, SCALARS[context.options.default_ip])
-        base = context.builder.cast(base, element)
-    if not 1 <= exponent <= MAX_PRODUCTS_EXPONENT or element == u1:
+    if not 1 <= exponent <= MAX_PRODUCTS_EXPONENT or element_of(base.type) == u1:
         return context.builder.op("pow", base, context.values.constant(exponent))
     result: Statement | None = None
     square = base
