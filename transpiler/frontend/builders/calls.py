@@ -253,7 +253,7 @@ def _as_func(callee: Any) -> Func | BoundFunc | None:
     """Return the `Func` of a function or method of the program; None for one of Python, NumPy or shadesmith."""
     if isinstance(callee, MethodType):
         function = _as_func(callee.__func__)
-        return None if function is None else BoundFunc(function, callee.__self__)
+        return BoundFunc(function, callee.__self__) if isinstance(function, Func) else None
     if not isinstance(callee, FunctionType):
         return None
     root = (callee.__module__ or "").partition(".")[0]

@@ -344,9 +344,9 @@ def _parsed_lambda(function: Callable[..., Any], lines: list[str], nowhere: Sour
         if isinstance(node, ast.Lambda) and node.lineno == code.co_firstlineno and _is_code_of(node, code):
             shown = lines[node.lineno - 1 : node.end_lineno]
             source = SourceText(code.co_filename, node.lineno, tuple(line.rstrip("\r\n") for line in shown))
-            body = ast.copy_location(ast.Return(node.body), node.body)
-            made = ast.FunctionDef(LAMBDA_NAME, node.args, [body], [], type_params=[])
-            made = ast.copy_location(made, node)
+            made = cast(ast.FunctionDef, ast.parse(f"def {LAMBDA_NAME}(): pass").body[0])
+            made.args, made.body = node.args, [ast.copy_location(ast.Return(node.body), node.body)]
+            ast.copy_location(made, node)
             return ParsedFunction(source, made, find_mutable(made))
     message = f"The source of a `lambda` is not available in {code.co_filename}, line {code.co_firstlineno}"
     raise nowhere.error(TaichiSyntaxError, message, "write a `def` below `@ti.func`")
