@@ -84,6 +84,7 @@ runtime/launch
 runtime/ad
 runtime/workbench/check
 runtime/workbench/macros
+runtime/workbench/knobs
 runtime/workbench/edits
 runtime/workbench/measure
 runtime/workbench/bisect

@@ -32,7 +32,6 @@ from ..print.textures import declarations
 from ..print.threads import is_vectorized, nest, part_pragma, pragma, region_and_loop
 from .banner import banner, first_line, loop_location, python_line, task_title
 from .context import EmitContext
-from .grid_stride import LOADS
 from .names import headers, member_types, referenced_names
 from .render import render
 from .tasks import PrintedTask
@@ -177,6 +176,8 @@ class FileAssembler:
         simd = simd and threads is not None and is_vectorized(threads, *pointers_of(p.task))
         simd = simd or p.task.as_lanes
         uneven = any(isinstance(s, While) or self._is_recursive(s) for s in statements)
+        if context.options.schedule != "auto":
+            uneven = context.options.schedule == "dynamic"
         omp = pragma(p.task, threads, has_loops, uneven, simd)
         lines = nest(threads, call, simd and " simd " not in omp) if threads else []
         if p.task.private and threads and (region := region_and_loop(p.task, threads, has_loops, uneven)):
@@ -243,8 +244,9 @@ def padded(members: list[Declaration]) -> list[str]:
 def _constants(blocks: list[int], printed: list[PrintedTask]) -> list[str]:
     single = len(blocks) == 1
     constants = [f"BLOCK{'' if single else f'_{block}'} {block}" for block in blocks]
-    if any(p.grid.is_unrolled for p in printed):
-        constants.append(f"LOADS {LOADS}  // iterations of a thread at a time, so that their loads overlap")
+    items = max((p.items for p in printed), default=1)
+    if items > 1:
+        constants.append(f"LOADS {items}  // iterations of a thread at a time, so that their loads overlap")
     if any(p.reductions.done for p in printed):
         constants.append(f"MAX_BLOCKS {MAX_BLOCKS}u  // that store partial results")
     return constants

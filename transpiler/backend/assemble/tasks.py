@@ -50,7 +50,7 @@ from ..print.textures import WRITERS as TEXTURE_WRITERS
 from ..print.threads import Threads, indices_in_block, spread, spread_blocks
 from .block_sums import ELEMENT, BlockSums, print_block_sums
 from .context import EmitContext
-from .grid_stride import LOADS, Grid, grid_of
+from .grid_stride import Grid, grid_of
 
 EFFECTS: dict[type, Callable[..., None]] = {
     **STATEMENT_WRITERS, **REPORT_WRITERS, **CALL_WRITERS, **BLOCK_WRITERS, **CELL_WRITERS,
@@ -68,6 +68,7 @@ class PrintedTask:
     function: name of the function that runs one iteration, or the serial part. entry: name of the function to launch.
     names: of the loop's indices. prologue: lines of the entry. shared: declarations of shared arrays.
     entry_expressions: the values of the entry.
+    items: iterations of one thread at a time.
     """
 
     task: Task
@@ -93,11 +94,7 @@ class PrintedTask:
     reductions: Reductions
     block_sums: BlockSums | None
     entry_expressions: Expressions
-
-    @property
-    def items(self) -> int:
-        """Iterations of one thread at a time."""
-        return LOADS if self.grid.is_unrolled else 1
+    items: int
 
 
 class TaskPrinter:
@@ -149,6 +146,7 @@ class TaskPrinter:
             ],
             reductions=reductions,
             block_sums=sums,
+            items=context.options.loads if grid.is_unrolled else 1,
             entry_expressions=entry,
             uses_args=e.uses_args,
             entry_uses_args=entry.uses_args,
