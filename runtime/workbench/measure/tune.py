@@ -1,7 +1,7 @@
 """`kernel.tune`: try the values of a source's tuning parameters, or of the compiler's knobs, and store the fastest.
 
-In: the variants of a call, with tuning parameters (`tuning_parameters.py`, `knobs.py`). Out: a `Tuning`, which prints as
-a table; the winner is stored for the device and the class of shapes, and later launches use it.
+In: the variants of a call, with tuning parameters (`tuning_parameters.py`, `knobs.py`). Out: a `Tuning`, which prints
+as a table; the winner is stored for the device and the class of shapes, and later launches use it.
 
 Each setting is compiled and checked like an edit, compared with the generated source on copies of the arguments, and
 only then timed against the source as written, alternately. Each trial is stored at once: a search that was stopped

@@ -74,7 +74,9 @@ def test_knobs_that_change_the_source_are_offered(program, target: str) -> None:
     x, y = vectors()
     found = offered(program.powers, x, y, 3)
     if target == "cpu":
-        assert found == {"unroll": ("0", "2", "4", "8"), "schedule": ("auto", "dynamic")}, "it chooses `static` by itself"
+        assert found == {"unroll": ("0", "2", "4", "8"), "schedule": ("auto", "dynamic")}, (
+            "it chooses `static` by itself"
+        )
     else:
         assert found["block_dim"] == ("64", "128", "256", "512") and "schedule" not in found
     assert ("unroll" in found) == (target != "vulkan"), "GLSL has no word for it"
