@@ -425,7 +425,7 @@ def bit_cast(obj: Any, dtype: Any) -> Any:
 def bit_shr(x1: Any, x2: Any) -> Any:
     """Shift the bits of `x1` right by `x2` places and fill with zeros; kernels only."""
 def block_local(*args: Any) -> Any:
-    """Request a cache of the fields `args` in shared memory; kernels only. It does not change results."""
+    """Let each block of threads of the next loop load what it reads of the fields `args` into shared memory."""
 from shadesmith import cache as cache
 def cache_read_only(*args: Any) -> Any:
     """Request a read-only cache of the fields `args`; kernels only. It does not change results."""

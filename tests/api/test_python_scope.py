@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import math
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import shadesmith as ti
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "data"))
+from record_python_scope import evaluated  # noqa: E402
 
 VALUES = [
     (lambda: ti.sin(0.5), 0.479425538604203),
@@ -207,3 +213,25 @@ def test_default_types_follow_the_session() -> None:
     finally:
         ti.reset()
     assert ti.math.vec3.dtype == ti.f32
+
+
+def test_operations_give_what_taichi_gives() -> None:
+    """Values and kinds of all operations that Taichi computes in Python scope; `record_python_scope.py` recorded them."""
+    known = json.loads((Path(__file__).parents[1] / "data/python_scope.json").read_text())
+    wrong = []
+    with np.errstate(all="ignore"):
+        for expression, expected in known.items():
+            found = evaluated(expression, ti)
+            if found is None or found[0] != expected[0] or not is_near(found[-1], expected[-1]):
+                wrong.append((expression, found, expected))
+    assert wrong == []
+
+
+def is_near(found: str, expected: str) -> bool:
+    """Return whether two texts of numbers, or lists of them, are equal but for roundings, and of equal types."""
+    a, b = (eval(text, {"nan": math.nan, "inf": math.inf}) for text in (found, expected))
+    if isinstance(a, list):
+        return isinstance(b, list) and len(a) == len(b) and all(map(is_near, map(repr, a), map(repr, b)))
+    if type(a) is not type(b) or not isinstance(a, int | float):
+        return type(a) is type(b) and a == b
+    return math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-12) or (a != a and b != b)

@@ -159,7 +159,7 @@ class Builder:
             for operand, type in zip(operands, needed, strict=True)
         ]
         if result == u1 and needed[0] == u1:
-            if name in ("shl", "sar", "shr", "sign", "abs", "floor", "ceil", "round"):
+            if name in ("sign", "abs", "floor", "ceil", "round"):
                 return cast[0]
             if name in ("mod", "raw_mod"):
                 return self.op("logical_and", cast[0], self.const(False, u1))

@@ -128,7 +128,8 @@ def _plain(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, .
 def _shift(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:
     if any(t.is_float for t in types):
         raise RuleError("takes integers only")
-    return (types[0], types[0]), types[0]
+    type = i32 if types[0] == u1 else types[0]
+    return (type, type), type
 
 
 def _compare(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:

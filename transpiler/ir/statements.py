@@ -428,6 +428,7 @@ class RangeFor(Statement):
         unroll: it is a static loop of the user with constant bounds, which the target's compiler unrolls.
         grid_stride: of a parallel loop on a GPU, whether a thread runs several iterations; None: the compiler decides.
         unroll_count: so many of its iterations shall be unrolled together, `ALL`: all, 0: as the compiler likes.
+        block_local: arrays of which each block of threads shall have a copy of what it reads.
         exact_ends: by axis, the index at which a source shall compare by `!=`, None for `<` (pass `exact_ends`).
     """
 
@@ -450,6 +451,7 @@ class RangeFor(Statement):
     unroll_count: int = 0
     grid_stride: bool | None = None
     exact_ends: tuple[int | None, ...] = ()
+    block_local: list[Array] = field(default_factory=list)
 
 
 @dataclass(eq=False, slots=True)
@@ -465,6 +467,7 @@ class StructFor(Statement):
     block_dim: int | None = None
     parallelize: int | None = None
     grid_stride: bool | None = None
+    block_local: list[Array] = field(default_factory=list)
 
 
 @dataclass(eq=False, slots=True)

@@ -87,6 +87,7 @@ class Task:
         block_sums: arrays of which each block adds to a copy in shared memory.
         overlaps: a thread may run several iterations at a time, whose loads overlap.
         as_lanes: iterations of the innermost axis become lanes of vectors, though the body contains loops.
+        tile: extents of the iterations of a block, whose tiles of arrays are in shared memory; () for a plain loop.
         lanes: iterations of the innermost axis that are one, which is the step of the loop there.
         blocks_done: counts the blocks of threads that have stored their partial results. The last one joins them in an
             order that does not change from run to run, and `epilogue` runs once. None: it runs in each block.
@@ -110,6 +111,7 @@ class Task:
     overlaps: bool = False
     lanes: int = 1
     as_lanes: bool = False
+    tile: tuple[int, ...] = ()
 
     @property
     def together(self) -> Block:

@@ -19,7 +19,7 @@ from .annotations import template
 from .atomics import atomic_add, atomic_and, atomic_max, atomic_min, atomic_mul, atomic_or, atomic_sub, atomic_xor
 from .decorators import func
 from .hooks import scalar_of
-from .matrix import elementwise, unwrap, wrap
+from .matrix import Matrix, elementwise, unwrap, wrap
 from .operations import cast, cos, log, operation, sqrt
 
 __all__ = [
@@ -62,7 +62,7 @@ def frexp(x: Any) -> Frexp:
         >>> ti.frexp(6.0)
         Frexp(mantissa=0.75, exponent=3)
     """
-    return Frexp(*np.frexp(x))
+    return Frexp(*map(wrap, np.frexp(unwrap(x)))) if isinstance(x, Matrix) else Frexp(*np.frexp(x))
 
 
 @operation("raw_div")
@@ -90,7 +90,7 @@ def raw_mod(x1: Any, x2: Any) -> Any:
         >>> example()
         -1
     """
-    return elementwise(np.fmod, x1, x2) if not isinstance(x1, int) else int(np.fmod(x1, x2))
+    return elementwise(np.fmod, x1, x2) if not isinstance(x1, int | float) else np.fmod(x1, x2).item()
 
 
 @operation("shr")
@@ -364,7 +364,10 @@ def loop_config(
 
 
 def block_local(*args: Any) -> Any:
-    """Request a cache of the fields `args` in shared memory; kernels only. It does not change results.
+    """Let each block of threads of the next loop load what it reads of the fields `args` into shared memory.
+
+    On GPUs, for fields that the loop reads at constant distances from its indices and does not write, in loops over
+    fields or with constant bounds. Others stay as they are. It does not change results. Kernels only.
 
     Example:
         >>> x = ti.field(ti.f32, 4)

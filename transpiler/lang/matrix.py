@@ -86,8 +86,9 @@ def wrap(value: Any) -> Any:
 
 
 def elementwise(meaning: Callable[..., Any], *operands: Any) -> Any:
-    """Apply a NumPy function to numbers and matrices; matrices come back as matrices."""
-    return wrap(meaning(*[unwrap(operand) for operand in operands]))
+    """Apply a NumPy function to numbers and matrices; matrices come back as matrices, NumPy's arrays as arrays."""
+    result = meaning(*[unwrap(operand) for operand in operands])
+    return wrap(result) if any(isinstance(operand, Matrix) for operand in operands) else result
 
 
 class Matrix(_Swizzles):

@@ -68,6 +68,7 @@ from .target.wide_accesses import wide_accesses
 from .target.wrapping import wrapping
 from .tasks.offload import offload
 from .tasks.ordered_loops import ordered_loops
+from .threads.block_local import block_local
 from .threads.block_sums import block_sums
 from .threads.block_tiles import block_tiles
 from .threads.blocks_in_order import blocks_in_order
@@ -184,6 +185,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         fuse_result,  # after `reduce_atomics`: the return follows the loop in its task
         private_sums,  # after `reduce_atomics`: a private number is cheaper than a private array
         block_sums,  # after `reduce_atomics`, likewise
+        block_local,  # after `reduce_atomics`: an entry with reductions has no barriers in its iterations
         block_tiles,  # after these: an entry with reductions or copies has no barriers in its iterations
         overlap_loads,  # after `block_sums`, whose loops overlap already
         blocks_in_order,  # after `overlap_loads`: its threads have several iterations, and stay together

@@ -451,6 +451,34 @@ def test_a_loop_variable_may_not_hide_another(target: str) -> None:
         hide()
 
 
+@pytest.mark.filterwarnings("ignore:.*also a variable outside of the loop")
+def test_the_indices_of_an_ndrange_hide_variables_and_may_change(target: str) -> None:
+    """As in Taichi, whose other loops allow neither."""
+    out = ti.field(ti.i32, 6)
+
+    @ti.kernel
+    def run(n: ti.i32):
+        i = n
+        for i in ti.ndrange(5):  # noqa: B020
+            out[0] += i
+        out[1] = i
+        for j in ti.ndrange(n):
+            j += 10
+            out[2] += j
+        for i, k in ti.ndrange(2, n):  # noqa: B020
+            while k < 4:
+                k += i + 1
+            out[3] += k
+        for I in ti.grouped(ti.ndrange(2, n)):
+            I += 1
+            I[0] *= 3
+            out[4] += I[0] * I[1]
+        out[5] = i
+
+    run(3)
+    np.testing.assert_array_equal(out.to_numpy(), [10, 3, 33, 12 + 4 + 5 + 4, 9 * 6, 3])
+
+
 def test_a_loop_variable_cannot_be_assigned(target: str) -> None:
     @ti.kernel
     def change():

@@ -35,6 +35,7 @@ OTHERWISE = {
     r"c = ti\.static\(True\)": "as above",
     r"rsqrt": "Taichi keeps the type of an integer",
     r"ti\.(zero|one)\(": "the type of the operand, as Taichi's documentation says",
+    r"(True|[ab]_u1) (<<|>>)": "a truth value is shifted as a number, as in Python",
     r"-[ab]_u1|\+True|(abs|round|clz|popcnt|one|zero)\((True|[ab]_u1)": "truth values count",
     r"u1.*\.sum\(|\.sum\(\).*u1|diag\(2, b_u1|u1.*\.(norm|trace|determinant|dot|outer)|@": "sums of truth values count",
     r"atan2\(ti": "of vectors of f64 it is f64",

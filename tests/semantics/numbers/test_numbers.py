@@ -300,3 +300,24 @@ def test_low_bytes_of_the_bits_of_f16(target: str) -> None:
     numbers = np.arange(5, dtype=np.float16) * np.float16(1.5)
     assert x.tolist() == numbers.view(np.int16).astype(np.int8).tolist()
     assert y.tolist() == (-numbers).view(np.int16).tolist()
+
+
+@pytest.mark.parametrize("default_ip", [ti.i32, ti.i64])
+def test_a_truth_value_is_shifted_as_a_number(target: str, default_ip: ti.i32) -> None:
+    """As in Python; Taichi shifts a number of one bit, which means nothing."""
+    ti.init(arch=getattr(ti, target), default_ip=default_ip)
+    out = ti.field(ti.i64, 5)
+
+    @ti.kernel
+    def shift(x: ti.i32, count: ti.i32):
+        out[0] = (x == 100) << count
+        out[1] = (x == 100) >> 1
+        out[2] = ((ti.Vector([x, 1, 200]) > 50) << count).sum()
+        mask = 0
+        for k in range(6):
+            mask |= (x > 30 * k) << 2 * k
+        out[3] = mask
+        out[4] = (x == 100) << (count + 36)
+
+    shift(100, 4)
+    np.testing.assert_array_equal(out.to_numpy(), [16, 0, 32, 85, 1 << (40 if default_ip is ti.i64 else 8)])

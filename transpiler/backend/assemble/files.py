@@ -6,6 +6,7 @@ In: an `EmitContext`, what `tasks` has printed. Out: `SourceFile`s, and the name
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from typing import Any
 
 from ...ir.functions import Call, Function, called, reachable
@@ -205,6 +206,8 @@ class FileAssembler:
             "has_barrier": p.block is not None and p.block.has_barrier,
             "guarded": p.block is None or not (p.task.is_split or p.block.is_full),
             "full_blocks": threads.count if threads and p.block is not None and p.block.is_full else "",
+            "tile": " x ".join(map(str, p.task.tile)),
+            "tile_size": prod(p.task.tile),
             "iterations": constant_count(threads.extents) if threads else None,
             "ballot": language.warp.ballot if language.warp and p.block is not None and p.block.uses_lanes else "",
             "shared": bool(p.shared),

@@ -38,7 +38,7 @@ from ..context.values import (
 )
 from ..library.meshes import neighbor, relation_bounds
 from ..library.textures import texels
-from .assignment import static_argument
+from .assignment import declare, static_argument
 from .search_loops import first_index, is_search, search
 from .statements import NEVER, Completion, build_body, leave_loop, says_static
 from .static_loops import build_static_loop
@@ -85,7 +85,7 @@ def build_for(context: Context, node: ast.For) -> Completion:
     if isinstance(inner, NdrangeValue):
         if not inner.bounds:
             return _loop_once(context, node, grouped)
-        return _loop_over_ranges(context, node, list(inner.bounds), [1] * len(inner.bounds), grouped)
+        return _loop_over_ranges(context, node, list(inner.bounds), [1] * len(inner.bounds), grouped, True)
     kind = describe_kind(inner)
     raise context.error(
         TaichiTypeError if isinstance(inner, Statement) else TaichiSyntaxError,
@@ -99,12 +99,18 @@ def build_for(context: Context, node: ast.For) -> Completion:
 
 
 def _loop_over_ranges(
-    context: Context, node: ast.For, bounds: list[tuple[Any, Any]], steps: list[Any], grouped: bool
+    context: Context,
+    node: ast.For,
+    bounds: list[tuple[Any, Any]],
+    steps: list[Any],
+    grouped: bool,
+    is_ndrange: bool = False,
 ) -> Completion:
+    """is_ndrange: the indices may be changed, and have names of variables outside, as in Taichi."""
     at = _bound_nodes(node, len(bounds))
     starts = [_bound(context, begin, at[0]) for begin, _ in bounds]
     ends = [_bound(context, end, at[1]) for _, end in bounds]
-    names = _target_names(context, node, len(bounds), grouped or len(bounds) > 1)
+    names = _target_names(context, node, len(bounds), grouped or len(bounds) > 1, is_ndrange)
     is_wide = len(bounds) == 1 and any(map(_is_wide, [*starts, *ends]))
     if not is_wide:
         starts, ends = ([_narrow(context, bound, at[n]) for bound in all_] for n, all_ in enumerate((starts, ends)))
@@ -113,7 +119,7 @@ def _loop_over_ranges(
     made_steps: list[Statement] = [context.builder.const(step, kind) for step in steps]
     loop = RangeFor(starts, ends, made_steps, names)
     loop.over = _array_of_extents(starts, ends, steps)
-    return _finish_loop(context, node, loop, len(bounds), grouped)
+    return _finish_loop(context, node, loop, len(bounds), grouped, is_ndrange=is_ndrange)
 
 
 def _bound_nodes(node: ast.For, axes: int) -> tuple[ast.AST, ast.AST]:
@@ -237,8 +243,8 @@ def _loop_once(context: Context, node: ast.For, grouped: bool) -> Completion:
     return _finish_loop(context, node, RangeFor([zero], [one], [one], ["_"]), 0, True)
 
 
-def _target_names(context: Context, node: ast.For, axes: int, may_group: bool) -> list[str]:
-    """Return the names of the indices; a single name for several is numbered. Raises for names in use."""
+def _target_names(context: Context, node: ast.For, axes: int, may_group: bool, may_hide: bool = False) -> list[str]:
+    """Return the names of the indices; a single name for several is numbered. Raises, or warns, of names in use."""
     target = node.target
     names = (
         [target]
@@ -252,7 +258,12 @@ def _target_names(context: Context, node: ast.For, axes: int, may_group: bool) -
             raise context.error(
                 TaichiSyntaxError, "A loop target is a name or a tuple of names", "write `for i in ...`", name
             )
-        if name.id != "_" and context.frame.find(name.id) is not None:
+        if name.id == "_" or context.frame.find(name.id) is None:
+            continue
+        if may_hide:
+            message = f"`{name.id}` is also a variable outside of the loop, which keeps its value, as in Taichi"
+            context.warn(message, "choose another name", name)
+        else:
             raise context.error(
                 TaichiSyntaxError,
                 f"Variable '{name.id}' is already declared in the outer scope and cannot be used as loop variable",
@@ -276,6 +287,7 @@ def _finish_loop(
     axes: int,
     grouped: bool,
     bind: Callable[[Statement], None] | None = None,
+    is_ndrange: bool = False,
 ) -> Completion:
     """Build the body and append the loop. bind: declares the target, if that is not the index."""
     context.need_copies_at_top()
@@ -283,6 +295,7 @@ def _finish_loop(
     options, context.nesting.loop_options = context.nesting.loop_options, {}
     loop.parallelize = options.get("parallelize")
     loop.serialize = options.get("serialize", False) or loop.parallelize == 1 or context.nesting.is_conditional
+    loop.block_local, context.nesting.block_local = context.nesting.block_local, []
     loop.block_dim, loop.grid_stride = options.get("block_dim"), options.get("grid_stride")
     is_parallel = context.builder.block is context.kernel.body and not loop.serialize
     if isinstance(loop, RangeFor):
@@ -302,7 +315,7 @@ def _finish_loop(
         context.frame.scopes.append({})
         with context.builder.into(loop.body):
             if bind is None:
-                _bind_indices(context, node.target, loop, axes, grouped)
+                _bind_indices(context, node.target, loop, axes, grouped, is_ndrange)
             else:
                 bind(context.builder.add(LoopIndex(loop, 0, type=i32, name=loop.names[0])))
             done = build_body(context, node.body, record)
@@ -409,7 +422,9 @@ def _add_search(context: Context, loop: RangeFor | StructFor, node: ast.Break) -
     return RangeFor([build.load(first)], [loop.ends[0]], [build.const(1)], [*loop.names], serialize=True)
 
 
-def _bind_indices(context: Context, target: ast.expr, loop: RangeFor | StructFor, axes: int, grouped: bool) -> None:
+def _bind_indices(
+    context: Context, target: ast.expr, loop: RangeFor | StructFor, axes: int, grouped: bool, may_change: bool
+) -> None:
     indices: list[Statement] = [
         context.builder.add(LoopIndex(loop, axis, type=_index_type(loop), name=loop.names[axis]))
         for axis in range(axes)
@@ -417,18 +432,26 @@ def _bind_indices(context: Context, target: ast.expr, loop: RangeFor | StructFor
     if isinstance(target, ast.Name):
         if grouped or axes > 1:
             value: Any = context.builder.tensor(indices, (axes,), i32) if indices else []
-            if isinstance(value, Statement) and not context.frame.hides_names:
+            changes = may_change and target in context.frame.definition.parsed.mutable
+            if isinstance(value, Statement) and not context.frame.hides_names and not changes:
                 value.name = target.id
                 for index in indices:
                     index.hint = index.name  # until the user gives it a name of its own
         else:
             value = indices[0]
-        context.frame.declare(target.id, value, target, is_loop_index=True)
+        _bind_index(context, target, value, may_change)
         return
     assert isinstance(target, (ast.Tuple, ast.List))
     for name, index in zip(target.elts, indices, strict=True):
         assert isinstance(name, ast.Name)
-        context.frame.declare(name.id, index, name, is_loop_index=True)
+        _bind_index(context, name, index, may_change)
+
+
+def _bind_index(context: Context, name: ast.Name, value: Any, may_change: bool) -> None:
+    if may_change and name in context.frame.definition.parsed.mutable:
+        declare(context, name.id, name, value)
+    else:
+        context.frame.declare(name.id, value, name, is_loop_index=True)
 
 
 @statement(ast.While)

@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import Any
 
 from ...ir.nodes import Block, Statement
-from ...ir.statements import GlobalPtr, RangeFor, StructFor, While, base_pointer
+from ...ir.statements import Array, GlobalPtr, RangeFor, StructFor, While, base_pointer
 from ...lazy_dataclasses import dataclass
 from .scope import Exit
 from .values import Lvalue, MeshElement
@@ -42,6 +42,7 @@ class Nesting:
         is_conditional: an `if` without `ti.static` encloses the statement, so that loops in it are serial, also if its
             condition is known.
         loop_options: options of the next loop, from `ti.loop_config`.
+        block_local: arrays of which the next loop's blocks shall have copies, from `ti.block_local`.
         outside: variables declared outside a parallel loop.
         mesh_element: that of the outermost loop over a mesh.
     """
@@ -52,6 +53,7 @@ class Nesting:
     is_parallel: bool = False
     is_conditional: bool = False
     loop_options: dict[str, Any] = field(default_factory=dict)
+    block_local: list[Array] = field(default_factory=list)
     outside: set[Statement] = field(default_factory=set)
     mesh_element: MeshElement | None = None
 

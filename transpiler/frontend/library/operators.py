@@ -92,6 +92,8 @@ def _binary_of_values(context: Context, name: str, a: Statement, b: Statement) -
         context.warn(message, "write `int(a) + int(b)` to count, or `^` for exactly one of them")
     if name == "matmul" and _are_vectors(a, b):
         name = "dot"
+    if name in ("shl", "sar") and a.type is not None and element_of(a.type) == u1:  # `(x > 0) << 3` is 8, as in Python
+        a = context.builder.cast(a, SCALARS[context.options.default_ip])
     return context.builder.op(name, a, b)
 
 

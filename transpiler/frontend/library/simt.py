@@ -234,9 +234,12 @@ def _hint(name: str) -> Meaning:
 
     def meaning(context: Context, *arrays: Any) -> None:
         for array in arrays:
-            if context.arrays.find(array) is None:
+            found = context.arrays.find(array)
+            if found is None:
                 raise context.error(
                     TaichiTypeError, f"`ti.{name}` takes fields, found {describe_kind(array)}", "name a field"
                 )
+            if name == "block_local":
+                context.nesting.block_local.append(found)
 
     return meaning

@@ -109,6 +109,7 @@ def as_range_for(loop: StructFor) -> tuple[list[Statement], RangeFor]:
         () if loop.array.place is None else memory_order(loop.array.place),
         location=loop.location,
         grid_stride=loop.grid_stride,
+        block_local=loop.block_local,
     )
     if body is not loop.body:
         _add_activity_test(new, loop)

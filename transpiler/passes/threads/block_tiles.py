@@ -61,7 +61,7 @@ def block_tiles(kernel: Kernel, context: PassContext) -> bool:
         return False
     changed = False
     for task in kernel.tasks:
-        if _may_synchronize(task):
+        if may_synchronize(task):
             tiles: dict[Array, Array] = {}  # of all loops: one is read before the next writes it
             for loop in [s for s in task.body.statements if isinstance(s, RangeFor)]:
                 arrays = _staged(task, loop)
@@ -72,7 +72,7 @@ def block_tiles(kernel: Kernel, context: PassContext) -> bool:
     return changed
 
 
-def _may_synchronize(task: Task) -> bool:
+def may_synchronize(task: Task) -> bool:
     """Return whether all threads of a block that have an iteration run all top-level statements of the task."""
     if task.kind is not TaskKind.RANGE_FOR or task.reductions or task.block_sums:
         return False

@@ -130,9 +130,8 @@ BOOLEANS: dict[str, Syntax] = {
     "bit_xor": infix("!="), "bit_not": prefix("!"), "logical_not": prefix("!"),
     **{name: same() for name in ("abs", "sign", "floor", "ceil", "round", "popcnt")},
     "clz": custom("8 - {0}", ADD, MULTIPLY),
-    **{name: custom("{0}", PRIMARY, PRIMARY, PRIMARY) for name in ("shl", "sar", "shr")},
 }  # fmt: skip
-"""u1: a shift by 0, the only count that a 1-bit mask leaves, changes nothing; for `clz` it is 8 bits wide."""
+"""u1: for `clz` it is 8 bits wide."""
 
 EXACT_IN_I32 = frozenset(
     {
