@@ -84,12 +84,12 @@ def row(name: str, n: int, arguments: argparse.Namespace) -> bool:
     """Tune and measure one kernel; return whether the winner is slower."""
     kernel, args = ROWS[name][0](n)
     found = kernel.tune(*args, seconds=arguments.seconds, limit=arguments.limit, in_process=True)
-    own = {knob: space.defined for knob, space in found.spaces.items()}
+    own = {parameter: space.defined for parameter, space in found.spaces.items()}
     turned = ", ".join(
-        f"{knob} {own[part][knob]} -> {value}"
+        f"{parameter} {own[part][parameter]} -> {value}"
         for part, values in (found.best or {}).items()
-        for knob, value in values.items()
-        if value != own[part][knob]
+        for parameter, value in values.items()
+        if value != own[part][parameter]
     )
     wrong = sum(trial.status != "timed" for trial in found.trials)
     counts = f"{len(found.trials)} tried" + (f", {wrong} not timed" if wrong else "")

@@ -1,7 +1,7 @@
-"""`kernel.tune`: try the values of a source's tuning parameters, or of the compiler's knobs, and store the fastest.
+"""`kernel.tune`: try the values of a source's tuning parameters, or of the compiler's, and store the fastest.
 
-In: the variants of a call, with tuning parameters (`tuning_parameters.py`, `knobs.py`). Out: a `Tuning`, which prints
-as a table; the winner is stored for the device and the class of shapes, and later launches use it.
+In: the variants of a call, with parameters (`tuning_parameters.py`, `compiler_parameters.py`). Out: a `Tuning`, which
+prints as a table; the winner is stored for the device and the class of shapes, and later launches use it.
 
 Each setting is compiled and checked like an edit, compared with the generated source on copies of the arguments, and
 only then timed against the source as written, alternately. Each trial is stored at once: a search that was stopped
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ...launch.tuning import Tunable
+from ..compiler_parameters import COMPILER, CompilerParameters
 from ..edits import selection as edits
 from ..edits.stored_tunings import (
     StoredTuning,
@@ -34,7 +35,6 @@ from ..edits.stored_tunings import (
 )
 from ..edits.tuning_parameters import TuningSpace
 from ..edits.variants import GENERATED, Variants
-from ..knobs import COMPILER, Knobs
 from .bench import Timing, time_modules
 from .compare import Comparer, Comparison, build_with
 from .process.runners import Runner, runner_for
@@ -74,7 +74,7 @@ def tune(
         variants: The variants of the call.
         variant: Whose source; None: that of the variant that a launch runs.
         tunable: What Python offers in addition to the source. If nothing is offered for a kernel that nobody has
-            edited, the compiler's knobs are tried.
+            edited, the compiler's parameters are tried.
         seconds: For the last comparison.
         limit: Of settings; if there are more, one parameter after the other is tried.
         restart: Forget earlier trials.
@@ -105,10 +105,10 @@ class _Search:
         self.paths = variants.paths.get(name, ())
         by_name = {path.name.replace(f"@{name}", ""): str(path) for path in self.paths}
         spaces = spaces_of(self.original, tunable, by_name)
-        self.knobs: Knobs | None = None
+        self.compiler: CompilerParameters | None = None
         if name == GENERATED and not tunable.parameters:
-            self.knobs = Knobs(variants.specialization, self.original)
-            own = space_of(self.knobs)
+            self.compiler = CompilerParameters(variants.specialization, self.original)
+            own = space_of(self.compiler)
             spaces |= {COMPILER: own} if own.parameters else {}
         if not spaces:
             raise _nothing(variants, self.original, tunable)
@@ -172,7 +172,7 @@ class _Search:
             return Trial(setting, TIMED, "", row.median, costs=(0.0, 0.0, laps.lap()))
         try:
             module = self.with_values(setting)
-            base = generated if self.knobs is None else self.knobs.module(setting.get(COMPILER, {}))
+            base = generated if self.compiler is None else self.compiler.module(setting.get(COMPILER, {}))
             edits.build(session, base, module, self.paths, partial(self.runner.load, label, paths=self.paths))
         except TaichiCompilationError as error:
             return Trial(setting, REFUSED, first_line(error), costs=laps.all())
@@ -195,7 +195,7 @@ class _Search:
 
     def with_values(self, setting: Setting) -> BackendModule:
         """Return the module of a setting. Raises: TaichiCompilationError if the compiler refuses it."""
-        return with_values(self.variants.generated, self.original, setting, knobs=self.knobs)
+        return with_values(self.variants.generated, self.original, setting, compiler=self.compiler)
 
     def _require_device(self, setting: Setting, label: str, error: TaichiRuntimeError) -> None:
         """Stop if a setting has made the device unusable; it counts as failed from now on."""

@@ -176,9 +176,7 @@ class FileAssembler:
         simd = threads is not None and vectorizable and not p.task.synchronizes and not p.task.private
         simd = simd and threads is not None and is_vectorized(threads, *pointers_of(p.task))
         simd = simd or p.task.as_lanes
-        uneven = any(isinstance(s, While) or self._is_recursive(s) for s in statements)
-        if context.options.schedule != "auto":
-            uneven = context.options.schedule == "dynamic"
+        uneven = self._is_uneven(statements)
         omp = pragma(p.task, threads, has_loops, uneven, simd)
         lines = nest(threads, call, simd and " simd " not in omp) if threads else []
         if p.task.private and threads and (region := region_and_loop(p.task, threads, has_loops, uneven)):
@@ -222,6 +220,13 @@ class FileAssembler:
             "folded": p.grid.is_folded,
             "uses_args": p.uses_args or p.entry_uses_args or (p.reductions.has_parts and bool(p.reductions.printed)),
         }
+
+    def _is_uneven(self, statements: list[Statement]) -> bool:
+        """Return whether an iteration may take much longer than others, so that threads take them as they come."""
+        wanted = self.context.options.schedule
+        if wanted != "auto":
+            return wanted == "dynamic"
+        return any(isinstance(s, While) or self._is_recursive(s) for s in statements)
 
     def _is_recursive(self, statement: Statement) -> bool:
         return isinstance(statement, Call) and self.context.signatures[statement.function].is_recursive

@@ -1,7 +1,7 @@
-"""Knobs: choices of the compiler that `kernel.tune` tries on a kernel that nobody has edited.
+"""Parameters of the compiler: choices that `kernel.tune` tries on a kernel that nobody has edited.
 
-In: a specialization and its generated module. Out: `Knobs`, the choices that change this kernel's source, and the
-module with other ones. Each is an option of the compiler, so the source is what the compiler prints for it:
+In: a specialization and its generated module. Out: `CompilerParameters`, the choices that change this kernel's source,
+and the module with other ones. Each is an option of the compiler, so the source is what the compiler prints for it:
 `#define BLOCK 256`, `#pragma unroll 4`, a loop without `wide_accesses`.
 """
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _passes: Callable[[], Any] = loader("...transpiler.passes", __package__)
 
 COMPILER = "compiler"
-"""Name of the knobs in a setting, beside the files of a module."""
+"""Name of these parameters in a setting, beside the files of a module."""
 ON, OFF = "on", "off"
 AUTO = "auto"
 
@@ -33,7 +33,7 @@ Change = Callable[[CompileOptions, str], CompileOptions]
 
 
 @dataclass(frozen=True, slots=True)
-class Knob:
+class CompilerParameter:
     """One choice. value: what the compiler chooses by itself. change: returns the options with another value."""
 
     name: str
@@ -48,6 +48,10 @@ def _of_number(name: str) -> Change:
 
 def _with_stride(options: CompileOptions, value: str) -> CompileOptions:
     return replace(options, grid_stride={ON: True, OFF: False}.get(value))
+
+
+def _with_schedule(options: CompileOptions, value: str) -> CompileOptions:
+    return replace(options, schedule=value)
 
 
 def _of_pass(name: str) -> Change:
@@ -65,52 +69,52 @@ CHOICES = (
 """Passes that make a source faster, as a rule, and change no result beyond the order of a sum."""
 
 
-def catalogue(options: CompileOptions) -> dict[str, Knob]:
-    """Return all knobs by name, with the values that these options have."""
+def catalogue(options: CompileOptions) -> dict[str, CompilerParameter]:
+    """Return all parameters by name, with the values that these options have."""
     stride = AUTO if options.grid_stride is None else ON if options.grid_stride else OFF
     found = [
-        Knob("block_dim", ("64", "128", "256", "512"), str(options.block_dim), _of_number("block_dim")),
-        Knob("loads", ("2", "4", "8", "16"), str(options.loads), _of_number("loads")),
-        Knob("unroll", ("0", "2", "4", "8"), str(options.unroll), _of_number("unroll")),
-        Knob("grid_stride", (AUTO, ON, OFF), stride, _with_stride),
-        Knob("schedule", (AUTO, "static", "dynamic"), options.schedule, lambda o, value: replace(o, schedule=value)),
+        CompilerParameter("block_dim", ("64", "128", "256", "512"), str(options.block_dim), _of_number("block_dim")),
+        CompilerParameter("loads", ("2", "4", "8", "16"), str(options.loads), _of_number("loads")),
+        CompilerParameter("unroll", ("0", "2", "4", "8"), str(options.unroll), _of_number("unroll")),
+        CompilerParameter("grid_stride", (AUTO, ON, OFF), stride, _with_stride),
+        CompilerParameter("schedule", (AUTO, "static", "dynamic"), options.schedule, _with_schedule),
     ]
     for name in CHOICES:
-        found.append(Knob(name, (ON, OFF), OFF if name in options.disabled_passes else ON, _of_pass(name)))
-    return {knob.name: knob for knob in found}
+        found.append(CompilerParameter(name, (ON, OFF), OFF if name in options.disabled_passes else ON, _of_pass(name)))
+    return {parameter.name: parameter for parameter in found}
 
 
-class Knobs:
-    """The knobs of one kernel. Modules are compiled once for each setting."""
+class CompilerParameters:
+    """The parameters of one kernel. Modules are compiled once for each setting."""
 
     def __init__(self, specialization: Specialization, generated: BackendModule) -> None:
         self._specialization, self._generated = specialization, generated
         self._all = catalogue(specialization.options)
         self._modules: dict[tuple[tuple[str, str], ...], BackendModule] = {}
 
-    def offered(self) -> tuple[Knob, ...]:
-        """Return the knobs that change the source of this kernel, each with the values that do.
+    def offered(self) -> tuple[CompilerParameter, ...]:
+        """Return the parameters that change the source of this kernel, each with the values that do.
 
         The kernel is compiled once for each value: a pass that changes nothing, or a block's size that Python gives, is
         no choice.
         """
         changed = self._changing_passes()
         found = []
-        for knob in self._all.values():
-            if knob.name in CHOICES and knob.value == ON and knob.name not in changed:
+        for parameter in self._all.values():
+            if parameter.name in CHOICES and parameter.value == ON and parameter.name not in changed:
                 continue
-            texts = {_text(self._generated): knob.value}
-            for value in knob.values:
-                module = self._compiled({knob.name: value})
+            texts = {_text(self._generated): parameter.value}
+            for value in parameter.values:
+                module = self._compiled({parameter.name: value})
                 if module is not None and module.interface == self._generated.interface:
                     texts.setdefault(_text(module), value)
             if len(texts) > 1:
                 kept = set(texts.values())
-                found.append(replace(knob, values=tuple(value for value in knob.values if value in kept)))
+                found.append(replace(parameter, values=tuple(value for value in parameter.values if value in kept)))
         return tuple(found)
 
     def allows(self, values: Mapping[str, str]) -> bool:
-        """Return whether there are such knobs with these values."""
+        """Return whether there are such parameters with these values."""
         return all(name in self._all and value in self._all[name].values for name, value in values.items())
 
     def module(self, values: Mapping[str, str]) -> BackendModule:

@@ -1,4 +1,4 @@
-"""Knobs: `kernel.tune` on kernels that nobody has edited; a stored winner runs from then on."""
+"""`kernel.tune` on kernels that nobody has edited; a stored winner runs from then on."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 import written_programs
 
 import shadesmith as ti
+from shadesmith.runtime.workbench.compiler_parameters import COMPILER, CompilerParameters, catalogue
 from shadesmith.runtime.workbench.edits.slots import slot_of
 from shadesmith.runtime.workbench.edits.stored_tunings import StoredTuning, shape_class, write_entry
-from shadesmith.runtime.workbench.knobs import COMPILER, Knobs, catalogue
 from shadesmith.transpiler.errors import ShadesmithWarning, TaichiRuntimeError
 from shadesmith.transpiler.options import CompileOptions
 
@@ -59,7 +59,10 @@ def vectors() -> list[ti.ScalarNdarray]:
 
 def offered(kernel, *args) -> dict[str, tuple[str, ...]]:
     _, request, compilation = kernel.emitted(args)
-    return {knob.name: knob.values for knob in Knobs(request.specialization, compilation.module).offered()}
+    return {
+        parameter.name: parameter.values
+        for parameter in CompilerParameters(request.specialization, compilation.module).offered()
+    }
 
 
 def store(kernel, args, values: dict[str, str]) -> None:
@@ -70,7 +73,7 @@ def store(kernel, args, values: dict[str, str]) -> None:
     write_entry(slot_of(request.specialization, "", may_be_new=True), entry)
 
 
-def test_knobs_that_change_the_source_are_offered(program, target: str) -> None:
+def test_parameters_that_change_the_source_are_offered(program, target: str) -> None:
     x, y = vectors()
     found = offered(program.powers, x, y, 3)
     if target == "cpu":
@@ -83,7 +86,7 @@ def test_knobs_that_change_the_source_are_offered(program, target: str) -> None:
 
 
 @pytest.mark.exhaustive
-def test_reductions_have_knobs_of_their_own(program, target: str) -> None:
+def test_reductions_have_parameters_of_their_own(program, target: str) -> None:
     found = offered(program.total, *vectors()[:1])
     assert "unroll" not in found
     if target != "cpu":
@@ -92,20 +95,20 @@ def test_reductions_have_knobs_of_their_own(program, target: str) -> None:
 
 def test_a_stored_winner_runs(program, target: str) -> None:
     x, y = vectors()
-    knob, line = ("unroll", "#pragma GCC unroll 4") if target == "cpu" else ("block_dim", "#define BLOCK 256")
+    parameter, line = ("unroll", "#pragma GCC unroll 4") if target == "cpu" else ("block_dim", "#define BLOCK 256")
     value = line.split()[-1]
-    store(program.powers, (x, y, 3), {knob: value})
+    store(program.powers, (x, y, 3), {parameter: value})
     program.powers(x, y, 3)
     s = x.to_numpy()
     for j in range(3):
         s = s * np.float32(0.5) + j
     assert (y.to_numpy() == s).all()
     launched = program.powers.last_launch
-    assert launched.variant == "generated" and launched.knobs == {knob: value}
+    assert launched.variant == "generated" and launched.knobs == {parameter: value}
     source = program.powers.compile(x, y, 3).source()
-    own = catalogue(CompileOptions())[knob].value
+    own = catalogue(CompileOptions())[parameter].value
     assert line in source
-    assert f"tuned: {knob} {own} -> {value}, 0.5 of the time" in source.splitlines()[0]
+    assert f"tuned: {parameter} {own} -> {value}, 0.5 of the time" in source.splitlines()[0]
 
 
 @pytest.mark.one_target
@@ -119,7 +122,7 @@ def test_a_winner_that_the_compiler_does_not_have_is_left_out(program, values) -
 
 
 @pytest.mark.one_target
-def test_edits_and_python_replace_knobs(program, target: str) -> None:
+def test_edits_and_python_replace_parameters(program, target: str) -> None:
     x, y = vectors()
     path = program.powers.edit(x, y, 3)
     path.write_text(path.read_text() + "// changed\n")
