@@ -109,8 +109,8 @@ class CompilerParameters:
                 if module is not None and module.interface == self._generated.interface:
                     texts.setdefault(_text(module), value)
             if len(texts) > 1:
-                kept = set(texts.values())
-                found.append(replace(parameter, values=tuple(value for value in parameter.values if value in kept)))
+                different = set(texts.values())
+                found.append(replace(parameter, values=tuple(value for value in parameter.values if value in different)))
         return tuple(found)
 
     def allows(self, values: Mapping[str, str]) -> bool:
